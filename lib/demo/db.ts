@@ -1,0 +1,19 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { PrismaClient } from '../generated/prisma/client.ts';
+
+/** A Prisma client for one database. `max` is the size of its connection pool. */
+export function createClient(url: string, { max = 10 }: { max?: number } = {}) {
+  return new PrismaClient({ adapter: new PrismaPg({ connectionString: url, max }) });
+}
+
+export type Client = ReturnType<typeof createClient>;
+
+const held = globalThis as { oncekitDemoPrisma?: Client };
+
+/** The demo's one client. Kept on `globalThis`, so that a hot reload does not open another pool. */
+export function db(): Client {
+  const url = process.env.DATABASE_URL;
+  if (!url) throw new Error('DATABASE_URL is not set. `npm run demo` sets it; by hand: DATABASE_URL=postgresql://… ');
+  held.oncekitDemoPrisma ??= createClient(url);
+  return held.oncekitDemoPrisma;
+}
