@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import { BadPayloadError } from './errors.ts';
+import { isInternalField } from './fields.ts';
+
+const MAX_DEPTH = 100;
+
+/**
+ * The canonical text of what a client sent (F1): equal for payloads that mean the same, different for all others.
+ * Plain JSON becomes RFC 8785; a form becomes its fields, sorted by name, values in order, a file by its content.
+ * Rich values that server actions carry (Date, BigInt, Map, Set, undefined in arrays) get tags that no plain value
+ * can imitate.
+ *
+ * @throws BadPayloadError for what has no one meaning: integers beyond 2^53, NaN, cycles, functions, class instances
+ */
+export async function canonicalText(payload: unknown, volatile: ReadonlySet<string> = new Set()): Promise<string> {
+  if (payload instanceof FormData) return `form:${await canonicalForm(payload, volatile)}`;
+  const kept =
+    volatile.size > 0 && isPlainObject(payload)
+      ? Object.fromEntries(Object.entries(payload).filter(([name]) => !volatile.has(name)))
+      : payload;
+  return `json:${canonicalize(toJson(kept, 0))}`;
+}
+
+async function canonicalForm(form: FormData, volatile: ReadonlySet<string>): Promise<string> {
+  const byName = new Map<string, unknown[]>();
+  for (const [name, value] of form) {
+    if (isInternalField(name) || volatile.has(name)) continue;
+    const values = byName.get(name) ?? [];
+    values.push(typeof value === 'string' ? normalizeText(value) : await describeFile(value));
+    byName.set(name, values);
+  }
+  const fields = [...byName].sort(([a], [b]) => (a < b ? -1 : 1));
+  return canonicalize(fields) ?? '[]';
+}
+
+/** A native submit sends CRLF, a hydrated one LF, for the same text in the same field. */
+function normalizeText(value: string): string {
+  return value.replaceAll('\r\n', '\n').replaceAll('\r', '\n');
+}
+
+async function describeFile(file: File): Promise<unknown> {
+  const digest = createHash('sha256')
+    .update(Buffer.from(await file.arrayBuffer()))
+    .digest('hex');
+  return { name: file.name, type: file.type, size: file.size, sha256: digest };
+}
+
+function toJson(value: unknown, depth: number): unknown {
+  if (depth > MAX_DEPTH) throw bad(`nested deeper than ${MAX_DEPTH} levels, or in a circle`);
+  const next = (inner: unknown) => toJson(inner, depth + 1);
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value;
+    case 'number':
+      return toJsonNumber(value);
+    case 'bigint':
+      return { $bigint: value.toString() };
+    case 'undefined':
+      return { $undefined: true };
+    case 'object':
+      break;
+    default:
+      throw bad(`a ${typeof value}`);
+  }
+  if (value === null) return null;
+  if (Array.isArray(value)) return Array.from(value, next);
+  if (value instanceof Date) return { $date: Number.isNaN(value.getTime()) ? null : value.toISOString() };
+  if (value instanceof Map) return { $map: Array.from(value, ([key, inner]) => [next(key), next(inner)]) };
+  if (value instanceof Set) return { $set: Array.from(value, next) };
+  if (!isPlainObject(value)) throw bad(`an instance of ${value.constructor?.name ?? 'a class'}`);
+  // A name that starts with $ is escaped, so that it cannot pass for one of the tags above. A property that is
+  // undefined is left out, as JSON does.
+  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  return Object.fromEntries(entries.map(([name, inner]) => [name.startsWith('$') ? `$${name}` : name, next(inner)]));
+}
+
+function toJsonNumber(value: number): number {
+  if (!Number.isFinite(value)) throw bad(String(value));
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw bad('an integer beyond 2^53; send it as a string');
+  return value;
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
+function bad(what: string): BadPayloadError {
+  return new BadPayloadError('malformed_body', `The payload cannot be compared with a later one: it holds ${what}.`, {
+    existing: what,
+    expected: 'JSON values, form fields, Date, BigInt, Map or Set',
+  });
+}

@@ -1,0 +1,50 @@
+import type { Code } from './outcome.ts';
+
+interface Facts {
+  /** What was found. */
+  existing?: unknown;
+  /** What should have been found. */
+  expected?: unknown;
+  cause?: unknown;
+}
+
+/** The base of every error the kit throws. `existing` and `expected` say what differed. */
+export class IdempotencyError extends Error {
+  readonly existing: unknown;
+  readonly expected: unknown;
+
+  constructor(message: string, { existing, expected, cause }: Facts = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = new.target.name;
+    this.existing = existing;
+    this.expected = expected;
+  }
+}
+
+/** The kit was set up wrongly. Thrown where it is set up, or at first use; never a value. */
+export class ConfigurationError extends IdempotencyError {}
+
+/** Code asked for a state change that the table in `key-state.ts` does not know. A bug, never a user's fault. */
+export class IllegalTransitionError extends IdempotencyError {}
+
+/** Another executor took the key over; this one's write changed nothing and its transaction rolls back (S3). */
+export class LeaseLostError extends IdempotencyError {}
+
+/** An error that has a code of the outcome union, and so becomes that refusal. */
+export class CodedError extends IdempotencyError {
+  readonly code: Code;
+
+  constructor(code: Code, message: string, facts?: Facts) {
+    super(message, facts);
+    this.code = code;
+  }
+}
+
+/** What was sent cannot be read or compared (F1): not JSON, too large, integers beyond 2^53. */
+export class BadPayloadError extends CodedError {}
+
+/** A stored answer is larger than 256 KiB; the transaction rolls back (R4). */
+export class ResultTooLargeError extends CodedError {}
+
+/** A stored answer of an older version, and no upcast leads here (R3). Never a second execution. */
+export class ResultUnreadableError extends CodedError {}

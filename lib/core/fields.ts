@@ -1,0 +1,13 @@
+/** The hidden field that carries the key. */
+export const KEY_FIELD = 'idempotency_key';
+
+/** The hidden field in which the browser says which attempt of the key this is; absent on the first. */
+export const ATTEMPT_FIELD = 'idempotency_attempt';
+
+/**
+ * Fields that the kit, React or Next add to a form. They are no part of what a person sent: they differ between a
+ * hydrated and a native submit of the same form, and between deploys (F1).
+ */
+export function isInternalField(name: string): boolean {
+  return name === KEY_FIELD || name === ATTEMPT_FIELD || name.startsWith('$ACTION_');
+}

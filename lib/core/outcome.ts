@@ -1,0 +1,105 @@
+/**
+ * The union every caller gets. Expected failures are values, never throws (contract, "The outcome union").
+ * This file is free of Node, so that the browser half may import it.
+ */
+
+/** What the caller may do next: nothing, try again with the same key, or let a person start a new intent. */
+export type Retry = 'never' | 'same-key' | 'new-key';
+
+/**
+ * Whether the effect of this *key* exists, not whether this attempt ran. `false` only where it is proven that
+ * nothing was committed and nothing can have been; `'unknown'` is honest about everything else.
+ */
+export type Executed = boolean | 'unknown';
+
+interface Advice {
+  /** HTTP status of the refusal. `failed` carries the status its handler stored instead. */
+  readonly status: number;
+  readonly retry: Retry;
+  /** A sentence for a person, used unless the operation gives a better one. */
+  readonly message: string;
+}
+
+/** Every code, its status, its retry advice and its words. The error pages and the tests hold to this table. */
+export const ADVICE = {
+  validation: { status: 400, retry: 'same-key', message: 'Some fields need your attention.' },
+  malformed_body: { status: 400, retry: 'never', message: 'The request could not be read.' },
+  unsupported_media_type: { status: 415, retry: 'never', message: 'This content type is not accepted.' },
+  payload_too_large: { status: 413, retry: 'never', message: 'The request is too large.' },
+  key_missing: { status: 400, retry: 'new-key', message: 'The idempotency key is missing.' },
+  key_malformed: { status: 400, retry: 'new-key', message: 'The idempotency key is not well-formed.' },
+  key_invalid: { status: 400, retry: 'never', message: 'This form does not belong to your session.' },
+  key_expired: {
+    status: 410,
+    retry: 'never',
+    message: 'This form has been open too long. Check whether it went through before you send it again.',
+  },
+  key_abandoned: { status: 410, retry: 'new-key', message: 'This attempt was given up and will never run.' },
+  unauthorized: { status: 401, retry: 'same-key', message: 'Please sign in, then send it again.' },
+  precondition_failed: { status: 412, retry: 'never', message: 'It has changed since you read it.' },
+  precondition_required: { status: 428, retry: 'never', message: 'Say which version you are changing.' },
+  not_found: { status: 404, retry: 'never', message: 'There is nothing here.' },
+  payload_mismatch: {
+    status: 422,
+    retry: 'never',
+    message: 'This form was already sent with other values. The first submission counts.',
+  },
+  in_flight: { status: 409, retry: 'same-key', message: 'Your first submission is still being processed.' },
+  outcome_unknown: { status: 409, retry: 'same-key', message: 'We are finding out whether it went through.' },
+  rate_limited: { status: 429, retry: 'same-key', message: 'Too many requests. Please wait a moment.' },
+  failed: { status: 422, retry: 'new-key', message: 'This could not be done.' },
+  unavailable: { status: 503, retry: 'same-key', message: 'The service is not available right now.' },
+  phase_mismatch: { status: 500, retry: 'never', message: 'This was begun by a version that differs from this one.' },
+  result_unreadable: { status: 500, retry: 'never', message: 'It went through, but its stored answer cannot be read.' },
+  result_too_large: {
+    status: 500,
+    retry: 'never',
+    message: 'The answer is too large to be stored, so nothing was done.',
+  },
+  internal: { status: 500, retry: 'same-key', message: 'Something went wrong on our side. You can send it again.' },
+} as const satisfies Record<string, Advice>;
+
+/** A failure's code. Each has a page: `docs/errors/<code>.md`. */
+export type Code = keyof typeof ADVICE;
+
+/** The effect exists, and this is its answer. */
+export interface Success<T> {
+  ok: true;
+  data: T;
+  /** True when nothing ran for this call: the answer is the stored one. */
+  replayed: boolean;
+  key: string;
+  /** A fresh key for the next intent, so that the browser needs no clock and no extra round trip. */
+  nextKey: string;
+}
+
+/** There is no answer to give, and this says why and what to do. */
+export interface Refusal {
+  ok: false;
+  code: Code;
+  message: string;
+  retry: Retry;
+  retryAfterMs?: number;
+  executed: Executed;
+  /** The code that the handler gave to `fail`. */
+  reason?: string;
+  /** What the handler gave to `fail`. */
+  data?: unknown;
+  /** True when the refusal is a stored one and nothing ran for this call. */
+  replayed?: boolean;
+  /** What the schema refused, by field. `''` holds what belongs to no field. */
+  fieldErrors?: Record<string, string[]>;
+  /** What was entered, for filling the form again. Fields that look secret are left out. */
+  values?: Record<string, string | string[]>;
+  key?: string;
+  nextKey?: string;
+}
+
+/** What every caller gets: a success, or a refusal that says whether and how to try again. */
+export type Outcome<T> = Success<T> | Refusal;
+
+/** A refusal with the status, advice and words of its code. */
+export function refuse(code: Code, details: Partial<Omit<Refusal, 'ok' | 'code'>> & { executed: Executed }): Refusal {
+  const { retry, message } = ADVICE[code];
+  return { ok: false, code, message, retry, ...details };
+}

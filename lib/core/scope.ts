@@ -1,0 +1,48 @@
+import { ConfigurationError } from './errors.ts';
+
+/** Whose intent it is. */
+export interface Principal {
+  /** Who owns the data: a company, a shop. One constant where there is only one. */
+  tenant: string;
+  /** Who acts: a user, an API client, an anonymous shopper's id. */
+  principal: string;
+  /**
+   * Other names of the same person, such as the anonymous shopper who has just signed in. A minted key that was
+   * signed for an alias runs and replays under that alias.
+   */
+  aliases?: readonly string[];
+}
+
+/** What a key is unique in. Three columns of their own, so that no crafted value of one reaches into another (K4). */
+export interface Scope {
+  readonly tenant: string;
+  readonly principal: string;
+  readonly operation: string;
+}
+
+/** A key in its scope: the whole identity of an intent. */
+export interface KeyId extends Scope {
+  readonly key: string;
+}
+
+const LIMITS = { tenant: 255, principal: 255, operation: 100 } as const;
+
+/** Throws `ConfigurationError` for a part that is empty, too long or could collide with another in the database. */
+export function assertScope(scope: Scope): void {
+  for (const [name, limit] of Object.entries(LIMITS)) {
+    const value: unknown = scope[name as keyof Scope];
+    if (
+      typeof value === 'string' &&
+      value !== '' &&
+      [...value].length <= limit &&
+      value.isWellFormed() &&
+      !value.includes('\0')
+    ) {
+      continue;
+    }
+    throw new ConfigurationError(`The scope's ${name} cannot be used.`, {
+      existing: typeof value === 'string' ? `a string of ${value.length} characters` : typeof value,
+      expected: `1 to ${limit} characters of well-formed Unicode without NUL`,
+    });
+  }
+}

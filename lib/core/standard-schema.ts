@@ -1,0 +1,36 @@
+/**
+ * What the kit needs of a schema: zod, valibot, arktype and others offer it.
+ * Source: the Standard Schema specification (standardschema.dev), version 1, reduced to what is used here.
+ */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => Result<Output> | Promise<Result<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+type Result<Output> = { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
+
+interface Issue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+export type InputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['input'];
+export type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output'];
+
+/** A schema's verdict: the parsed value, or messages by field (`a.0.b`; `''` for what belongs to no field). */
+export type Validated<Output> = { ok: true; value: Output } | { ok: false; fieldErrors: Record<string, string[]> };
+
+export async function validate<S extends StandardSchema>(schema: S, value: unknown): Promise<Validated<OutputOf<S>>> {
+  const result = await schema['~standard'].validate(value);
+  if (!result.issues) return { ok: true, value: result.value as OutputOf<S> };
+  const messages = new Map<string, string[]>();
+  for (const { path = [], message } of result.issues) {
+    const field = path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.');
+    messages.set(field, [...(messages.get(field) ?? []), message]);
+  }
+  return { ok: false, fieldErrors: Object.fromEntries(messages) };
+}

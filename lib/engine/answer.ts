@@ -1,0 +1,64 @@
+import * as devalue from 'devalue';
+import { ConfigurationError, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
+import type { Redirect } from '../core/redirect.ts';
+
+/** What an execution ends in, as it is stored with the key and replayed. */
+export type Answer =
+  | { kind: 'data'; data: unknown }
+  | { kind: 'redirect'; redirect: Redirect }
+  | { kind: 'refusal'; reason: string; message: string; status: number; data: unknown };
+
+/** 256 KiB (R4). */
+export const MAX_RESULT_BYTES = 262_144;
+
+/**
+ * The stored form of an answer. Date, BigInt, Map, Set, RegExp, URL, typed arrays and undefined survive.
+ *
+ * @throws ResultTooLargeError over 256 KiB
+ * @throws ConfigurationError for what cannot be stored: functions, promises, class instances
+ */
+export function encodeAnswer(answer: Answer): string {
+  const text = stringify(answer);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MAX_RESULT_BYTES) {
+    throw new ResultTooLargeError(
+      'result_too_large',
+      'The answer is too large to be stored. Return an id, not a report.',
+      {
+        existing: `${bytes} bytes`,
+        expected: `at most ${MAX_RESULT_BYTES} bytes`,
+      },
+    );
+  }
+  return text;
+}
+
+/** @throws ResultUnreadableError when the text is not a stored answer, or was erased */
+export function decodeAnswer(text: string | null): Answer {
+  if (text === null) {
+    throw new ResultUnreadableError('result_unreadable', 'The stored answer was erased.', {
+      expected: 'a stored answer',
+    });
+  }
+  try {
+    return devalue.parse(text) as Answer;
+  } catch (cause) {
+    throw new ResultUnreadableError('result_unreadable', 'The stored answer cannot be parsed.', { cause });
+  }
+}
+
+function stringify(answer: Answer): string {
+  try {
+    return devalue.stringify(answer);
+  } catch (cause) {
+    const { path = '' } = cause as { path?: string };
+    throw new ConfigurationError(
+      `The answer cannot be stored${path && ` because of ${path}`}. Return plain data: no class instances, no functions.`,
+      {
+        existing: cause instanceof Error ? cause.message : cause,
+        expected: 'plain data, Date, BigInt, Map, Set',
+        cause,
+      },
+    );
+  }
+}

@@ -1,0 +1,101 @@
+import { type Duration, toMs } from '../core/duration.ts';
+import { ConfigurationError } from '../core/errors.ts';
+import type { Principal } from '../core/scope.ts';
+import { readSecrets, type Secrets } from '../core/secrets.ts';
+
+/** Moments of an execution at which a process may die; tests kill it there. */
+export type CrashPoint = 'before-claim' | 'after-claim' | 'after-handler' | 'before-commit' | 'after-commit';
+
+/** What is known about an error that became the outcome `internal`. Holds no payload and no result. */
+export interface ErrorContext {
+  operation: string;
+  key: string;
+  /** Names this one refusal, for the log and for support. */
+  instance: string;
+}
+
+/** How the kit behaves in one app. Every duration is milliseconds or a string such as `'24h'`. */
+export interface Options {
+  /**
+   * Secrets that sign keys and key fingerprints, each of 32 characters or more: the first signs, all verify. Rotate
+   * in two deploys: add the new one behind the old, then put it first. Required in production.
+   */
+  secret?: readonly string[];
+  /** Who acts in the current request; null when nobody is signed in. Not asked when `execute` is given a scope. */
+  scope?: () => Promise<Principal | null> | Principal | null;
+  /** How old a minted key may be when it is first used. Default 24 h. */
+  window?: Duration;
+  /** How long a row is kept. At least the window plus 15 min. Default: the window plus 1 h. */
+  retention?: Duration;
+  /** How long a duplicate waits for the first before it is told `in_flight`. Default 1000; 0: not at all. */
+  waitMs?: number;
+  /** The size of your client's connection pool; at most a fifth of it waits for claims of others. Default 10. */
+  poolSize?: number;
+  /** The app's clock, for minting. Whether a key is too old is judged by the database's. */
+  clock?: () => number;
+  /** Called when a handler threw something that becomes `internal`. Default: a line on the console. */
+  onError?: (error: unknown, context: ErrorContext) => void;
+  /** Called at each moment at which a crash matters. For tests. */
+  onPoint?: (point: CrashPoint, context: { operation: string; key: string }) => void | Promise<void>;
+}
+
+/** The options, checked and filled in. */
+export interface Config extends Required<Omit<Options, 'secret' | 'window' | 'retention' | 'scope'>> {
+  readonly secrets: Secrets;
+  readonly scope: NonNullable<Options['scope']>;
+  readonly windowMs: number;
+  readonly retentionMs: number;
+}
+
+const MARGIN_MS = 15 * 60_000;
+const HOUR_MS = 3_600_000;
+
+/** @throws ConfigurationError for durations that cannot protect, and for secrets that are too short */
+export function readConfig(options: Options): Config {
+  const windowMs = toMs(options.window ?? '24h', 'window');
+  const retentionMs = toMs(options.retention ?? windowMs + HOUR_MS, 'retention');
+  if (retentionMs < windowMs + MARGIN_MS) {
+    throw new ConfigurationError('Rows would be deleted while their keys may still be used. Raise the retention.', {
+      existing: `window ${windowMs} ms, retention ${retentionMs} ms`,
+      expected: 'a retention of at least the window plus 15 min',
+    });
+  }
+  return {
+    secrets: readSecrets(options.secret ?? []),
+    scope: options.scope ?? noScope,
+    windowMs,
+    retentionMs,
+    waitMs: options.waitMs ?? 1000,
+    poolSize: options.poolSize ?? 10,
+    clock: options.clock ?? Date.now,
+    onError: options.onError ?? logError,
+    onPoint: options.onPoint ?? (() => {}),
+  };
+}
+
+/**
+ * Production refuses to run without a secret: keys would be unsigned and fingerprints could be probed. Asked at first
+ * use and not at set-up, because a build evaluates the module too, and needs no secret.
+ */
+export function assertSecret(secrets: Secrets): void {
+  if (secrets.first || process.env.NODE_ENV !== 'production') return;
+  throw new ConfigurationError('No secret is configured. Make one with: openssl rand -base64 32', {
+    existing: 'secret: []',
+    expected: 'createIdempotency({ secret: [process.env.IDEMPOTENCY_SECRET] })',
+  });
+}
+
+function noScope(): never {
+  throw new ConfigurationError('Nobody says who acts. Give createIdempotency a `scope`, or give one to `execute`.', {
+    expected: 'scope: async () => ({ tenant, principal })',
+  });
+}
+
+/** The message stays out in production: Prisma's hold the arguments of the query, and those are the payload. */
+function logError(error: unknown, { operation, key, instance }: ErrorContext): void {
+  const { name, code } =
+    error instanceof Error ? (error as Error & { code?: unknown }) : { name: typeof error, code: '' };
+  const where = `[oncekit] ${operation} threw and was rolled back; the key can be used again (${key}, ${instance})`;
+  if (process.env.NODE_ENV === 'production') console.error(where, name, code ?? '');
+  else console.error(where, error);
+}

@@ -1,0 +1,56 @@
+import type { Principal, Scope } from '../core/scope.ts';
+import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
+import type { IsolationLevel } from '../store/store.ts';
+
+/** What an operation is, besides what it does. */
+export interface OperationOptions<S extends StandardSchema, Tx> {
+  /** What is done, as one word for logs, columns and URLs: `checkout`. A key is unique within it. */
+  name: string;
+  /** zod or any Standard Schema. A payload that it refuses consumes no key. */
+  schema: S;
+  /** How long the transaction may take, in milliseconds. Default 5000. */
+  timeoutMs?: number;
+  /** How long to wait for a connection, in milliseconds. Default 2000. */
+  maxWaitMs?: number;
+  /** Default `ReadCommitted`. Serialization failures are tried again. */
+  isolationLevel?: IsolationLevel;
+  /** Narrows what counts as the same payload. */
+  fingerprint?: (payload: unknown) => unknown;
+  /** Names of fields that may differ between two sends of one intent: a captcha, a time stamp. */
+  volatile?: readonly string[];
+  /** Names of fields whose values are never sent back; added to those whose name looks secret. */
+  sensitive?: readonly string[];
+  /**
+   * Asked for a new key only, before a transaction begins: a rate limit, a quota. Replays are free.
+   * `true` admits; a number refuses with `rate_limited` and says how many milliseconds to wait.
+   */
+  admit?: (request: { scope: Scope; key: string; input: OutputOf<S> }) => Promise<true | number> | true | number;
+  /** The version of the handler's result; raise it when its shape changes. Default 1. */
+  schemaVersion?: number;
+  /** Leads a stored result of version N to version N + 1, so that replays of old rows stay readable. */
+  upcasts?: Readonly<Record<number, (data: never) => unknown>>;
+  /** Runs in the transaction that stores a refusal: undo there what a refusal must not keep. */
+  onRefused?: (tx: Tx, refused: { reason: string; data: unknown; input: OutputOf<S>; key: string }) => Promise<void>;
+}
+
+/** One call of an operation. */
+export interface ExecuteRequest {
+  /** The idempotency key. */
+  key: string | null | undefined;
+  /** Who acts. Default: what the configured `scope` says. */
+  scope?: Principal | undefined;
+  /** What the client sent: a `FormData` or plain data. The fingerprint is taken from it. */
+  payload: unknown;
+  /** What the schema is given. Default: the payload. */
+  input?: unknown;
+  /** What else makes this intent what it is: bound arguments, a path. Counts in the fingerprint. */
+  context?: readonly unknown[] | undefined;
+  /** More than 1 when the client says that it sends this key again; a stored answer is then looked for first. */
+  attempt?: number | undefined;
+  /** How long to wait for another's execution of the same key, in milliseconds. Default: as configured. */
+  waitMs?: number | undefined;
+  /** How long the caller will wait in all, in milliseconds. Shortens the transaction and the waits. */
+  deadlineMs?: number | undefined;
+  /** `minted` refuses keys that this app did not sign, once a secret is set. Default `any`. */
+  acceptKeys?: 'minted' | 'any' | undefined;
+}

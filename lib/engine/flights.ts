@@ -1,0 +1,46 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { KeyId } from '../core/scope.ts';
+import type { Executed } from '../store/store.ts';
+
+/** How an execution ended, or that it was not admitted, with the milliseconds to wait. */
+export type Ended = Executed | { kind: 'not_admitted'; retryAfterMs: number };
+
+/** An execution under way in this process. Its followers hold no connection (C2). */
+export interface Flight {
+  readonly fingerprint: Uint8Array;
+  readonly waitMs: number;
+  readonly ended: Promise<Ended>;
+}
+
+/** The executions under way, by key. Only a shortcut: what one process does not know, the unique index does. */
+export class Flights {
+  readonly #byId = new Map<string, Flight>();
+
+  find(id: KeyId): Flight | undefined {
+    return this.#byId.get(nameOf(id));
+  }
+
+  /** Registers the leader before anything is awaited, so that of two calls in one tick only one leads. */
+  lead(id: KeyId, flight: { fingerprint: Uint8Array; waitMs: number }, execute: () => Promise<Ended>): Promise<Ended> {
+    const name = nameOf(id);
+    // Removed before anybody hears of the end: a follower that must take over does not find the old flight again.
+    const ended = execute().finally(() => this.#byId.delete(name));
+    this.#byId.set(name, { ...flight, ended });
+    return ended;
+  }
+}
+
+/** How a flight ended, or undefined when it outlasted `waitMs`. */
+export async function follow(flight: Flight, waitMs: number): Promise<Ended | undefined> {
+  if (waitMs <= 0) return undefined;
+  const stop = new AbortController();
+  try {
+    return await Promise.race([flight.ended, wait(waitMs, undefined, { signal: stop.signal })]);
+  } finally {
+    stop.abort();
+  }
+}
+
+function nameOf({ tenant, principal, operation, key }: KeyId): string {
+  return JSON.stringify([tenant, principal, operation, key]);
+}

@@ -1,0 +1,78 @@
+import { type Redirect, redirectOf } from '../core/redirect.ts';
+import type { Scope } from '../core/scope.ts';
+import type { Answer } from './answer.ts';
+
+/** What a handler is given. Everything it does through `tx` is committed together with the key, or not at all. */
+export interface HandlerContext<Input, Tx> {
+  /** What the schema made of the payload. */
+  input: Input;
+  /** The transaction, with your own models. Use nothing else for what must happen once. */
+  tx: Tx;
+  /** The idempotency key, for logs and for linking rows. */
+  key: string;
+  /** Whose key it is. */
+  scope: Scope;
+  /**
+   * Gives a value that a retry must not invent again: an id, a time, a price. Transactions that are tried again
+   * after a conflict get the value of the first try.
+   */
+  capture: <T>(name: string, make: () => T | Promise<T>) => Promise<T>;
+  /** Ends in a stored refusal, which every retry replays. Throws, so nothing behind it runs. */
+  fail: Fail;
+  /**
+   * Runs once the transaction has committed, in the process that executed; not on replays, and not if the process
+   * dies in between. For warming a cache, not for anything that must happen.
+   */
+  afterCommit: (run: () => void | Promise<void>) => void;
+}
+
+/**
+ * Ends in a stored refusal. What the handler wrote so far is committed with it, so check before you write, or undo in
+ * `onRefused`.
+ *
+ * @param code shows as `reason` in the outcome
+ * @param data plain data for the caller; stored and replayed
+ */
+export type Fail = (code: string, data?: unknown, how?: { status?: number; message?: string }) => never;
+
+/** What `fail` throws. */
+export class RefusedByHandler extends Error {
+  override readonly name = 'RefusedByHandler';
+  readonly answer: Extract<Answer, { kind: 'refusal' }>;
+
+  constructor(answer: RefusedByHandler['answer']) {
+    super(`Refused: ${answer.reason}`);
+    this.answer = answer;
+  }
+}
+
+export const fail: Fail = (code, data, { status = 422, message } = {}) => {
+  throw new RefusedByHandler({
+    kind: 'refusal',
+    reason: code,
+    message: message ?? 'This could not be done.',
+    status,
+    data,
+  });
+};
+
+/** The values that `capture` has given out: the same ones for every try of one execution. */
+export function captures(): HandlerContext<never, never>['capture'] {
+  const values = new Map<string, unknown>();
+  return async <T>(name: string, make: () => T | Promise<T>): Promise<T> => {
+    if (!values.has(name)) values.set(name, await make());
+    return values.get(name) as T;
+  };
+}
+
+/** What the handler ended in: its return value, its refusal or its redirect. Anything else it throws is thrown on. */
+export async function answerOf(handle: () => Promise<unknown>): Promise<Answer> {
+  try {
+    return { kind: 'data', data: await handle() };
+  } catch (thrown) {
+    if (thrown instanceof RefusedByHandler) return thrown.answer;
+    const redirect: Redirect | undefined = redirectOf(thrown);
+    if (redirect) return { kind: 'redirect', redirect };
+    throw thrown;
+  }
+}

@@ -1,0 +1,34 @@
+import { ConfigurationError } from '../core/errors.ts';
+import type { StandardSchema } from '../core/standard-schema.ts';
+import type { Store } from '../store/store.ts';
+import type { Definition, Engine } from './call.ts';
+import { type Options, readConfig } from './config.ts';
+import type { OperationOptions } from './definition.ts';
+import { Flights } from './flights.ts';
+import { defineOperation, type OperationBuilder } from './operation.ts';
+import { WaitingSlots } from './slots.ts';
+
+/** The kit, set up for one app and one database. */
+export interface Idempotency<Tx> {
+  /** Begins an operation; `.handler(…)` completes it. Define each once, in a plain module. */
+  operation<S extends StandardSchema>(options: OperationOptions<S, Tx>): OperationBuilder<S, Tx>;
+}
+
+/** Sets the kit up on any store. `createIdempotency` is this on a Prisma client. */
+export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempotency<Tx> {
+  const config = readConfig(options);
+  const engine: Engine<Tx> = { store, config, flights: new Flights(), slots: new WaitingSlots(config.poolSize) };
+  return {
+    operation: (operation) => {
+      if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(operation.name)) {
+        throw new ConfigurationError('An operation needs a short name that fits a URL and a log line.', {
+          existing: operation.name,
+          expected: 'a lower case letter, then up to 99 of a-z 0-9 . _ -',
+        });
+      }
+      return {
+        handler: (handler) => defineOperation(engine, { options: operation, handler } as unknown as Definition<Tx>),
+      };
+    },
+  };
+}

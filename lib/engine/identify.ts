@@ -1,0 +1,60 @@
+import { mintKey, type ParsedKey, parseKey, verifyKey } from '../core/key.ts';
+import { type Refusal, refuse } from '../core/outcome.ts';
+import { assertScope, type KeyId, type Principal, type Scope } from '../core/scope.ts';
+import type { Secrets } from '../core/secrets.ts';
+import { assertSecret, type Config } from './config.ts';
+
+/** Whose key it is, and the time it carries. */
+export interface Identity {
+  id: KeyId;
+  /** Null for a key that was not minted here: its time, if it has one, is ignored. */
+  mintedAt: Date | null;
+}
+
+/** Resolves who acts. Null: nobody. What the configured `scope` throws is thrown on. */
+export async function whoActs(config: Config, given: Principal | undefined): Promise<Principal | null> {
+  assertSecret(config.secrets);
+  return given ?? (await config.scope());
+}
+
+/** A fresh key for the next intent of this principal. */
+export function mintFor(config: Config, operation: string, who: Principal): string {
+  assertSecret(config.secrets);
+  const scope = scopeOf(operation, who, who.principal);
+  assertScope(scope);
+  return mintKey(config.clock(), scope, config.secrets.first);
+}
+
+/** Checks the key's syntax (K1), without asking who acts or touching the database. */
+export function readKey(key: string | null | undefined): { parsed: ParsedKey } | { refusal: Refusal } {
+  if (key === null || key === undefined || key === '') return { refusal: refuse('key_missing', { executed: false }) };
+  const parsed = parseKey(key);
+  return parsed.shape === 'malformed' ? { refusal: refuse('key_malformed', { executed: false }) } : { parsed };
+}
+
+/**
+ * Finds the scope a key belongs to: the principal's own, or that of an alias it was signed for (K2). Undefined when
+ * the signature fits none of them, or when only minted keys are accepted and this is none.
+ */
+export function identify(
+  key: string,
+  parsed: ParsedKey,
+  operation: string,
+  who: Principal,
+  { secrets, acceptKeys }: { secrets: Secrets; acceptKeys: 'minted' | 'any' },
+): Identity | undefined {
+  const own = scopeOf(operation, who, who.principal);
+  assertScope(own);
+  if (parsed.shape === 'signed' && secrets.first) {
+    const scopes = [own, ...(who.aliases ?? []).map((alias) => scopeOf(operation, who, alias))];
+    const scope = scopes.find((candidate) => verifyKey(parsed, candidate, secrets.all));
+    return scope && { id: { ...scope, key }, mintedAt: parsed.mintedAt };
+  }
+  if (acceptKeys === 'minted' && secrets.first) return undefined;
+  const minted = parsed.shape === 'unsigned' && !secrets.first;
+  return { id: { ...own, key }, mintedAt: minted ? parsed.mintedAt : null };
+}
+
+function scopeOf(operation: string, { tenant }: Principal, principal: string): Scope {
+  return { tenant, principal, operation };
+}

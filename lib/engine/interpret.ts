@@ -1,0 +1,99 @@
+import { CodedError, ResultUnreadableError } from '../core/errors.ts';
+import { matchFingerprint } from '../core/fingerprint.ts';
+import { type Outcome, refuse } from '../core/outcome.ts';
+import type { Redirect } from '../core/redirect.ts';
+import type { Secrets } from '../core/secrets.ts';
+import type { KeyRow } from '../store/store.ts';
+import { type Answer, decodeAnswer } from './answer.ts';
+
+/** What a call came to: the outcome, and what a web framework needs besides it. */
+export interface Run<T> {
+  outcome: Outcome<T>;
+  /** The handler, or the first run of it, ended in a redirect: send the caller there. */
+  redirect?: Redirect | undefined;
+  /** The status the handler stored with its refusal. */
+  status?: number | undefined;
+  /** Until when the stored answer is kept. */
+  expiresAt?: Date | undefined;
+  /** What was thrown, where the outcome is `internal`. */
+  thrown?: unknown;
+}
+
+/** How long to wait before asking again after a key that is still running, in milliseconds. */
+export const RETRY_AFTER_MS = 1000;
+
+interface Reader {
+  schemaVersion: number;
+  upcasts: Readonly<Record<number, (data: never) => unknown>>;
+  nextKey: string;
+}
+
+/** A stored row decides, whatever its state (O2). Nothing runs. */
+export function replay<T>(row: KeyRow, reader: Reader): Run<T> {
+  const shared = { key: row.key, nextKey: reader.nextKey };
+  switch (row.state) {
+    case 'abandoned':
+      return { outcome: refuse('key_abandoned', { executed: false, ...shared }) };
+    case 'in_progress':
+      return { outcome: refuse('in_flight', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS, ...shared }) };
+    case 'unknown':
+      return {
+        outcome: refuse('outcome_unknown', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS, ...shared }),
+      };
+  }
+  // Written by a newer deploy: another instance can read it. Same key, try again (R3).
+  if (row.schemaVersion > reader.schemaVersion) return { outcome: unreadableHere(row) };
+  try {
+    const answer = decodeAnswer(row.result);
+    if (answer.kind === 'data') answer.data = upcast(answer.data, row.schemaVersion, reader);
+    return { ...present<T>(answer, { replayed: true, ...shared }), expiresAt: row.expiresAt };
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    return { outcome: refuse(error.code, { executed: true, ...shared }), thrown: error };
+  }
+}
+
+/** An answer, just made or replayed, as an outcome. */
+export function present<T>(answer: Answer, shared: { replayed: boolean; key: string; nextKey: string }): Run<T> {
+  switch (answer.kind) {
+    case 'data':
+      return { outcome: { ok: true, data: answer.data as T, ...shared } };
+    case 'redirect':
+      return { outcome: { ok: true, data: undefined as T, ...shared }, redirect: answer.redirect };
+    case 'refusal': {
+      const { reason, message, data, status } = answer;
+      return { outcome: refuse('failed', { executed: true, reason, message, data, ...shared }), status };
+    }
+  }
+}
+
+/** Same payload, another one, or a row that only another deploy can compare with. A tombstone never saw one. */
+export function comparePayload(row: KeyRow, canonical: string, secrets: Secrets): 'same' | 'different' | 'unreadable' {
+  return row.fingerprint ? matchFingerprint(row.fingerprint, canonical, row.tenant, secrets) : 'same';
+}
+
+/** The refusal for a row that this deploy cannot read. */
+export function unreadableHere(row: KeyRow) {
+  return refuse('unavailable', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS, key: row.key });
+}
+
+/** Whether the effect of a row's key exists: told to a caller whose own payload was another one. */
+export function executedOf(row: KeyRow): boolean | 'unknown' {
+  if (row.state === 'abandoned') return false;
+  return row.state === 'succeeded' || row.state === 'failed' ? true : 'unknown';
+}
+
+function upcast(data: unknown, from: number, { schemaVersion, upcasts }: Reader): unknown {
+  let current = data;
+  for (let version = from; version < schemaVersion; version++) {
+    const step = upcasts[version];
+    if (!step) {
+      throw new ResultUnreadableError('result_unreadable', 'An older stored answer has no upcast to this version.', {
+        existing: version,
+        expected: `upcasts[${version}], which leads to ${version + 1}`,
+      });
+    }
+    current = step(current as never);
+  }
+  return current;
+}

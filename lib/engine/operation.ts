@@ -1,0 +1,66 @@
+import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
+import type { Principal } from '../core/scope.ts';
+import type { InputOf, OutputOf, StandardSchema } from '../core/standard-schema.ts';
+import { StoreUnavailableError } from '../store/store.ts';
+import type { Definition, Engine } from './call.ts';
+import type { ExecuteRequest, OperationOptions } from './definition.ts';
+import type { HandlerContext } from './handler.ts';
+import { mintFor, whoActs } from './identify.ts';
+import { RETRY_AFTER_MS, type Run } from './interpret.ts';
+import { run } from './run.ts';
+import { type FenceResult, fenceKey, type KeyRequest, type KeyStatus, statusOf } from './status.ts';
+
+/** Something that is done once per key. Server actions, route handlers and jobs are ways to reach it. */
+export interface Operation<Input, Result> {
+  readonly name: string;
+  /**
+   * Runs it once for this key, or answers with what the first run came to. Expected failures are values; it throws
+   * only for a kit that is set up wrongly.
+   */
+  execute(request: ExecuteRequest & { payload: Input | FormData }): Promise<Outcome<Result>>;
+  /** `execute` for adapters: with the redirect, the status and what was thrown. */
+  run(request: ExecuteRequest): Promise<Run<Result>>;
+  /** A fresh key for whoever acts now, or null when nobody does. */
+  mintKey(who?: Principal): Promise<string | null>;
+  /** What became of a key of one's own. Changes nothing. */
+  status(request: KeyRequest): Promise<KeyStatus<Result> | Refusal>;
+  /** Gives a key up for good, unless it runs or has run. */
+  fence(request: KeyRequest): Promise<FenceResult<Result> | Refusal>;
+  /** The same work under another name, whose keys are keys of their own: one for forms, one for the API. */
+  as(name: string): Operation<Input, Result>;
+}
+
+/** An operation that lacks only what it does. */
+export interface OperationBuilder<S extends StandardSchema, Tx> {
+  /** What is done, in one transaction with the key. Return plain data: it is stored and replayed. */
+  handler<Result>(handle: (context: HandlerContext<OutputOf<S>, Tx>) => Promise<Result>): Operation<InputOf<S>, Result>;
+}
+
+export function defineOperation<Tx, Input, Result>(
+  engine: Engine<Tx>,
+  definition: Definition<Tx>,
+): Operation<Input, Result> {
+  const { name } = definition.options;
+  return {
+    name,
+    run: (request) => run<Tx, Result>(engine, definition, request),
+    execute: async (request) => (await run<Tx, Result>(engine, definition, request)).outcome,
+    mintKey: async (given) => {
+      const who = await whoActs(engine.config, given);
+      return who && mintFor(engine.config, name, who);
+    },
+    status: (request) => closed(() => statusOf<Tx, Result>(engine, definition, request)),
+    fence: (request) => closed(() => fenceKey<Tx, Result>(engine, definition, request)),
+    as: (other) => defineOperation(engine, { ...definition, options: { ...definition.options, name: other } }),
+  };
+}
+
+/** Fail closed (C6): a database that cannot be asked is a value like any other refusal. */
+async function closed<T>(ask: () => Promise<T>): Promise<T | Refusal> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return refuse('unavailable', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS });
+  }
+}

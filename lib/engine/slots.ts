@@ -1,0 +1,30 @@
+/**
+ * Bounds how many connections wait for other processes' claims (C5): a fifth of the pool, at least one. Without it,
+ * ten slow keys held elsewhere would take all ten connections, and every other key would wait with them.
+ */
+export class WaitingSlots {
+  #free: number;
+
+  constructor(poolSize: number) {
+    this.#free = Math.max(1, Math.floor(poolSize / 5));
+  }
+
+  /**
+   * Tries at once, without waiting. Where that meets a lock, tries again with the whole wait, if a slot is free;
+   * if none is, the first answer stands.
+   */
+  async patiently<T>(
+    waitMs: number,
+    attempt: (waitMs: number) => Promise<T>,
+    isLocked: (result: T) => boolean,
+  ): Promise<T> {
+    const first = await attempt(0);
+    if (!isLocked(first) || waitMs <= 0 || this.#free === 0) return first;
+    this.#free--;
+    try {
+      return await attempt(waitMs);
+    } finally {
+      this.#free++;
+    }
+  }
+}

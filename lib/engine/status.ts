@@ -1,0 +1,118 @@
+import type { KeyState, KeyStateOrAbsent } from '../core/key-state.ts';
+import { isSettled } from '../core/key-state.ts';
+import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
+import type { Principal } from '../core/scope.ts';
+import type { Fenced, KeyRow } from '../store/store.ts';
+import type { Definition, Engine } from './call.ts';
+import { type Identity, identify, mintFor, readKey, whoActs } from './identify.ts';
+import { RETRY_AFTER_MS, replay } from './interpret.ts';
+
+/** A question about one key, from whoever holds it. */
+export interface KeyRequest {
+  key: string;
+  /** Who asks. Default: what the configured `scope` says. */
+  scope?: Principal | undefined;
+}
+
+/** What is known of a key. `absent` is a hint: only a fence proves that it will never run. */
+export interface KeyStatus<T> {
+  operation: string;
+  key: string;
+  state: KeyStateOrAbsent;
+  /** The stored answer, where there is one. */
+  outcome?: Outcome<T>;
+  /** Where a stored redirect leads. */
+  redirect?: string;
+  /** When to ask again, where the key is still running. */
+  retryAfterMs?: number;
+  nextKey: string;
+}
+
+/** What a fence came to: the tombstone, or the state of the key that was faster. */
+export type FenceResult<T> = { fenced: true; nextKey: string } | ({ fenced: false } & KeyStatus<T>);
+
+/**
+ * What became of a key (S5). Changes nothing. A claim that is not committed yet shows as `in_progress`.
+ *
+ * @throws StoreUnavailableError when the database cannot be asked
+ */
+export async function statusOf<Tx, T>(
+  engine: Engine<Tx>,
+  definition: Definition<Tx>,
+  request: KeyRequest,
+): Promise<KeyStatus<T> | Refusal> {
+  const opened = await open(engine, definition, request);
+  if ('ok' in opened) return opened;
+  if (engine.flights.find(opened.id)) return describe(opened, 'in_progress');
+  const probed = await engine.store.probe(opened.id);
+  if (probed.kind === 'existing') return describeRow(opened, probed.row, definition);
+  return describe(opened, probed.kind === 'locked' ? 'in_progress' : 'absent');
+}
+
+/**
+ * Gives a key up for good (S5): once this says `fenced`, the key never executes, and the intent may go on under a new
+ * one. Waits for a claim that is not committed yet, and loses to one that is.
+ *
+ * @throws StoreUnavailableError when the database cannot be asked
+ */
+export async function fenceKey<Tx, T>(
+  engine: Engine<Tx>,
+  definition: Definition<Tx>,
+  request: KeyRequest,
+): Promise<FenceResult<T> | Refusal> {
+  const opened = await open(engine, definition, request);
+  if ('ok' in opened) return opened;
+  const { windowMs, retentionMs, waitMs } = engine.config;
+  const wanted = { ...opened.id, mintedAt: opened.mintedAt, windowMs, retentionMs };
+  const fenced = await engine.slots.patiently<Fenced>(
+    waitMs,
+    (wait) => engine.store.fence({ ...wanted, waitMs: wait }),
+    ({ kind }) => kind === 'locked',
+  );
+  switch (fenced.kind) {
+    case 'fenced':
+      return { fenced: true, nextKey: opened.nextKey };
+    case 'existing':
+      if (fenced.row.state === 'abandoned') return { fenced: true, nextKey: opened.nextKey };
+      return { fenced: false, ...describeRow<T>(opened, fenced.row, definition) };
+    case 'locked':
+      return { fenced: false, ...describe<T>(opened, 'in_progress') };
+    case 'expired':
+      return refuse('key_expired', { executed: 'unknown', key: opened.id.key, nextKey: opened.nextKey });
+    case 'early':
+      return refuse('key_invalid', { executed: 'unknown', key: opened.id.key, nextKey: opened.nextKey });
+  }
+}
+
+interface Opened extends Identity {
+  nextKey: string;
+}
+
+async function open<Tx>(
+  { config }: Engine<Tx>,
+  { options }: Definition<Tx>,
+  request: KeyRequest,
+): Promise<Opened | Refusal> {
+  const key = readKey(request.key);
+  if ('refusal' in key) return key.refusal;
+  const who = await whoActs(config, request.scope);
+  if (!who) return refuse('unauthorized', { executed: 'unknown' });
+  const nextKey = mintFor(config, options.name, who);
+  const accept = { secrets: config.secrets, acceptKeys: 'any' } as const;
+  const identity = identify(request.key, key.parsed, options.name, who, accept);
+  return identity ? { ...identity, nextKey } : refuse('key_invalid', { executed: 'unknown', nextKey });
+}
+
+function describe<T>({ id, nextKey }: Opened, state: 'in_progress' | 'unknown' | 'absent'): KeyStatus<T> {
+  const { operation, key } = id;
+  return { operation, key, state, nextKey, ...(state === 'absent' ? {} : { retryAfterMs: RETRY_AFTER_MS }) };
+}
+
+function describeRow<T>(opened: Opened, row: KeyRow, { options }: Definition<never>): KeyStatus<T> {
+  const state: KeyState = row.state;
+  if (!isSettled(state)) return describe(opened, state);
+  const { schemaVersion = 1, upcasts = {} } = options;
+  const { outcome, redirect } = replay<T>(row, { schemaVersion, upcasts, nextKey: opened.nextKey });
+  const { operation, key } = opened.id;
+  return { operation, key, state, outcome, nextKey: opened.nextKey, ...(redirect ? { redirect: redirect.url } : {}) };
+}

@@ -1,0 +1,84 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { fullJitter } from '../core/backoff.ts';
+import { assertTransition } from '../core/key-state.ts';
+import type { StandardSchema } from '../core/standard-schema.ts';
+import type { Claim, Completion, Executed, Store } from '../store/store.ts';
+import { type Answer, encodeAnswer } from './answer.ts';
+import type { Config } from './config.ts';
+import type { OperationOptions } from './definition.ts';
+import { answerOf, captures, fail, type HandlerContext } from './handler.ts';
+import type { WaitingSlots } from './slots.ts';
+
+/** How often a transaction is tried in all that conflicts with others (C4). */
+const MAX_TRIES = 5;
+const JITTER = { baseMs: 20, capMs: 500 };
+
+/** What one execution needs. */
+export interface Plan<Tx> {
+  store: Store<Tx>;
+  slots: WaitingSlots;
+  config: Config;
+  options: OperationOptions<StandardSchema, Tx>;
+  handler: (context: HandlerContext<never, Tx>) => Promise<unknown>;
+  claim: Claim;
+  input: unknown;
+  /** When the caller's time is up, in milliseconds of `performance.now()`. */
+  deadline: number;
+}
+
+/** What an execution in this process came to; the answer is there when it committed. */
+export interface Attempted {
+  executed: Executed;
+  answer?: Answer;
+  afterCommit: (() => void | Promise<void>)[];
+}
+
+/** Runs the handler and stores its answer in one transaction, again where that conflicts with others. */
+export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Attempted> {
+  const { claim, config, options, slots, deadline } = plan;
+  const point = { operation: claim.operation, key: claim.key };
+  const capture = captures();
+  await config.onPoint('before-claim', point);
+  for (let attempt = 1; ; attempt++) {
+    const attempted: Attempted = { executed: { kind: 'locked' }, afterCommit: [] };
+    const left = deadline - performance.now();
+    const how = {
+      timeoutMs: Math.min(options.timeoutMs ?? 5000, Math.max(1, left)),
+      maxWaitMs: Math.min(options.maxWaitMs ?? 2000, Math.max(1, left)),
+      isolationLevel: options.isolationLevel,
+      beforeCommit: () => config.onPoint('before-commit', point),
+    };
+    const tryOnce = (waitMs: number) =>
+      plan.store.execute({ ...claim, waitMs }, (tx) => runHandler(plan, tx, capture, attempted), how);
+    attempted.executed = await slots.patiently(Math.min(claim.waitMs, left), tryOnce, ({ kind }) => kind === 'locked');
+    const delay = fullJitter(attempt, JITTER, Math.random());
+    const conflicted = attempted.executed.kind === 'rolled_back' && attempted.executed.why === 'conflict';
+    if (!conflicted || attempt === MAX_TRIES || performance.now() + delay > deadline) {
+      if (attempted.executed.kind === 'committed') await config.onPoint('after-commit', point);
+      return attempted;
+    }
+    await wait(delay);
+  }
+}
+
+async function runHandler<Tx>(
+  { config, options, handler, claim, input }: Plan<Tx>,
+  tx: Tx,
+  capture: HandlerContext<never, Tx>['capture'],
+  attempted: Attempted,
+): Promise<Completion> {
+  const point = { operation: claim.operation, key: claim.key };
+  await config.onPoint('after-claim', point);
+  const { tenant, principal, operation, key } = claim;
+  const afterCommit = (run: () => void | Promise<void>) => void attempted.afterCommit.push(run);
+  const scope = { tenant, principal, operation };
+  const answer = await answerOf(() => handler({ input: input as never, tx, key, scope, capture, fail, afterCommit }));
+  if (answer.kind === 'refusal') {
+    await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key });
+  }
+  await config.onPoint('after-handler', point);
+  attempted.answer = answer;
+  const state = answer.kind === 'refusal' ? 'failed' : 'succeeded';
+  assertTransition('in_progress', state);
+  return { state, result: encodeAnswer(answer) };
+}

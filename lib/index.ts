@@ -1,0 +1,39 @@
+import type { Options } from './engine/config.ts';
+import { type Idempotency, idempotencyOn } from './engine/idempotency.ts';
+import type { PrismaClientLike, TransactionOf } from './store/prisma/client.ts';
+import { prismaStore } from './store/prisma/store.ts';
+
+/**
+ * Sets the kit up: once per app, on the client your app already has. From then on one intent has one effect and one
+ * answer, because the key and your rows are written by one transaction.
+ *
+ * @throws ConfigurationError for a retention that is shorter than the window allows, or a secret that is too short
+ */
+export function createIdempotency<Client extends PrismaClientLike>(
+  options: Options & {
+    /** Any Prisma >= 7 client for PostgreSQL, also an extended one. */
+    prisma: Client;
+  },
+): Idempotency<TransactionOf<Client>> {
+  return idempotencyOn(prismaStore(options.prisma), options);
+}
+
+export { ConfigurationError, IdempotencyError, LeaseLostError } from './core/errors.ts';
+export type { KeyState, KeyStateOrAbsent } from './core/key-state.ts';
+export {
+  ADVICE,
+  type Code,
+  type Executed,
+  type Outcome,
+  type Refusal,
+  type Retry,
+  type Success,
+} from './core/outcome.ts';
+export type { Principal, Scope } from './core/scope.ts';
+export type { CrashPoint, ErrorContext, Options } from './engine/config.ts';
+export type { ExecuteRequest, OperationOptions } from './engine/definition.ts';
+export type { Fail, HandlerContext } from './engine/handler.ts';
+export type { Idempotency } from './engine/idempotency.ts';
+export type { Run } from './engine/interpret.ts';
+export type { Operation, OperationBuilder } from './engine/operation.ts';
+export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';

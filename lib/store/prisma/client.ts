@@ -1,0 +1,34 @@
+/**
+ * The user's Prisma client, by its shape: the kit never imports anybody's generated client. Any Prisma >= 7 client
+ * for PostgreSQL fits, also one that was `$extends`-ed.
+ */
+export interface PrismaClientLike extends RawQueries {
+  // `any`: the transaction type is the user's own; `TransactionOf` gives it back.
+  $transaction<R>(run: (tx: any) => Promise<R>, options?: TransactionOptions): Promise<R>;
+}
+
+/** What a statement file needs: a client or a transaction. */
+export interface RawQueries {
+  $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): PromiseLike<T>;
+}
+
+interface TransactionOptions {
+  timeout?: number;
+  maxWait?: number;
+  isolationLevel?: 'ReadCommitted' | 'RepeatableRead' | 'Serializable';
+}
+
+/** What Prisma itself leaves out of an interactive transaction's client. */
+type Denied = '$connect' | '$disconnect' | '$on' | '$transaction' | '$use' | '$extends';
+
+/** The user's own transaction client: their models, their extensions. */
+export type TransactionOf<Client> = Omit<Client, Denied>;
+
+/**
+ * The client that reads the primary. The read-replica extension sends a raw query outside a transaction to a
+ * replica, where a row that has just been committed may still be missing.
+ */
+export function primaryOf(client: PrismaClientLike): PrismaClientLike {
+  const { $primary } = client as { $primary?: () => PrismaClientLike };
+  return typeof $primary === 'function' ? $primary.call(client) : client;
+}

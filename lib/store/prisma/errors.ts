@@ -1,0 +1,73 @@
+import type { RollbackReason } from '../store.ts';
+
+/** Prisma's codes for: cannot connect, timed out, closed the connection, pool exhausted, transaction expired. */
+const UNAVAILABLE_PRISMA = new Set(['P1001', 'P1002', 'P1008', 'P1011', 'P1017', 'P2024', 'P2028', 'P2037']);
+const UNAVAILABLE_KIND = new Set([
+  'DatabaseNotReachable',
+  'ConnectionClosed',
+  'SocketTimeout',
+  'TooManyConnections',
+  'TlsConnectionError',
+]);
+const UNAVAILABLE_SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH']);
+/** What `pg` says, as a plain Error, when its connection died between two statements. */
+const DEAD_CONNECTION = /connection terminated|connection ended|not queryable|client was closed/i;
+
+interface Shape {
+  name?: string;
+  code?: unknown;
+  message?: unknown;
+  meta?: { driverAdapterError?: { cause?: { originalCode?: unknown; kind?: unknown } } };
+  cause?: { originalCode?: unknown; kind?: unknown };
+}
+
+/** The SQLSTATE behind a Prisma error, where the server gave one. */
+export function sqlState(error: unknown): string | undefined {
+  const code = driverCause(error)?.originalCode;
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** Whether the lock on another's uncommitted claim was not had within `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === '55P03';
+}
+
+/** Whether an earlier statement of the transaction failed, so that this one was not even tried. */
+export function isAbortedTransaction(error: unknown): boolean {
+  return sqlState(error) === '25P02';
+}
+
+/** Why a transaction that committed nothing did not. */
+export function rollbackReason(error: unknown): RollbackReason {
+  const state = sqlState(error);
+  if (state === '40001' || state === '40P01' || (error as Shape)?.code === 'P2034') return 'conflict';
+  return isUnavailable(error) ? 'unavailable' : 'error';
+}
+
+/** Whether the error says that the database could not be reached or asked in time. */
+export function isUnavailable(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  const { code, message } = error as Shape;
+  const state = sqlState(error);
+  // 08: connection exceptions; 57P: shutting down or starting up; 53: out of connections, memory or disk.
+  if (state !== undefined) return /^(08|57P|53)/.test(state);
+  const kind = driverCause(error)?.kind;
+  if (typeof kind === 'string' && UNAVAILABLE_KIND.has(kind)) return true;
+  if (typeof code === 'string' && (UNAVAILABLE_PRISMA.has(code) || UNAVAILABLE_SOCKET.has(code))) return true;
+  return typeof message === 'string' && DEAD_CONNECTION.test(message);
+}
+
+/**
+ * Whether an error that came back for COMMIT proves that nothing was committed. A SQLSTATE is the server's own
+ * answer; P2028 is Prisma's, which rolled an expired transaction back instead of committing it. Anything that smells
+ * of a connection proves nothing: the COMMIT may have arrived.
+ */
+export function provesRollback(error: unknown): boolean {
+  if ((error as Shape)?.code === 'P2028') return true;
+  return sqlState(error) !== undefined && !isUnavailable(error);
+}
+
+function driverCause(error: unknown): Shape['cause'] {
+  const { meta, cause, name } = (error ?? {}) as Shape;
+  return meta?.driverAdapterError?.cause ?? (name === 'DriverAdapterError' ? cause : undefined);
+}

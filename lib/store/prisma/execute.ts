@@ -1,0 +1,76 @@
+import type { Claim, Claimed, Completion, Executed, ExecuteOptions } from '../store.ts';
+import { claim as claimKey } from './claim.ts';
+import type { PrismaClientLike, RawQueries } from './client.ts';
+import { complete } from './complete.ts';
+import { isLockTimeout, provesRollback, rollbackReason } from './errors.ts';
+import { find } from './find.ts';
+import { judgeWindow } from './window.ts';
+
+/** How often a claim is tried again whose rival's row was gone before it could be read (C3). */
+const MAX_CLAIMS = 3;
+
+/**
+ * Where an execution stands decides what an error means: before COMMIT is sent nothing can be committed, after it
+ * everything can.
+ */
+type Stage = 'claiming' | 'running' | 'committing';
+
+/** `Store.execute` in one interactive transaction of the user's client. */
+export async function execute<Tx extends RawQueries>(
+  client: PrismaClientLike,
+  claim: Claim,
+  run: (tx: Tx, claimed: Claimed) => Promise<Completion>,
+  how: ExecuteOptions,
+): Promise<Executed> {
+  for (let attempt = 1; ; attempt++) {
+    const ended = await executeOnce(client, claim, run, how);
+    if (ended !== 'vanished') return ended;
+    if (attempt === MAX_CLAIMS) return { kind: 'locked' };
+  }
+}
+
+async function executeOnce<Tx extends RawQueries>(
+  client: PrismaClientLike,
+  claim: Claim,
+  run: (tx: Tx, claimed: Claimed) => Promise<Completion>,
+  how: ExecuteOptions,
+): Promise<Executed | 'vanished'> {
+  let stage: Stage = 'claiming';
+  try {
+    return await client.$transaction(
+      async (tx: Tx): Promise<Executed | 'vanished'> => {
+        const claimed = await claimKey(tx, claim);
+        if (!claimed) return await rivalOf(tx, claim);
+        stage = 'running';
+        const completion = await run(tx, claimed);
+        const row = await complete(tx, claim, claimed, completion);
+        await how.beforeCommit();
+        stage = 'committing';
+        return { kind: 'committed', row };
+      },
+      {
+        timeout: how.timeoutMs + claim.waitMs,
+        maxWait: how.maxWaitMs,
+        // READ COMMITTED: the loser reads the winner's row in a new statement, which must see what was committed
+        // while it waited. Under a stricter level that wait ends in a serialization failure, and is tried again.
+        isolationLevel: how.isolationLevel ?? 'ReadCommitted',
+      },
+    );
+  } catch (error) {
+    return meaningOf(error, stage);
+  }
+}
+
+/** The row that was in the way, in a statement of its own, behind the one that waited for it. */
+async function rivalOf(tx: RawQueries, claim: Claim): Promise<Executed | 'vanished'> {
+  const row = await find(tx, claim);
+  if (row) return { kind: 'existing', row };
+  const verdict = await judgeWindow(tx, claim);
+  return verdict === 'open' ? 'vanished' : { kind: verdict };
+}
+
+function meaningOf(error: unknown, stage: Stage): Executed {
+  if (stage === 'claiming' && isLockTimeout(error)) return { kind: 'locked' };
+  if (stage === 'committing' && !provesRollback(error)) return { kind: 'in_doubt', error };
+  return { kind: 'rolled_back', error, why: rollbackReason(error) };
+}

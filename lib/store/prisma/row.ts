@@ -1,0 +1,48 @@
+import type { KeyRow } from '../store.ts';
+
+/** The columns of a key row, in the order of `KeyRow`. */
+export const KEY_COLUMNS = `tenant, principal, operation, key, state, fencing_token, attempts, fingerprint,
+  fingerprint_version, secret_id, result, schema_version, minted_at, claimed_at, settled_at, expires_at, needs_attention`;
+
+/** A row as the driver gives it. */
+export interface RawRow {
+  tenant: string;
+  principal: string;
+  operation: string;
+  key: string;
+  state: KeyRow['state'];
+  fencing_token: number;
+  attempts: number;
+  fingerprint: Uint8Array | null;
+  fingerprint_version: number | null;
+  secret_id: string | null;
+  result: string | null;
+  schema_version: number;
+  minted_at: Date | null;
+  claimed_at: Date;
+  settled_at: Date | null;
+  expires_at: Date;
+  needs_attention: boolean;
+}
+
+export function toKeyRow(raw: RawRow): KeyRow {
+  const { fingerprint, fingerprint_version: version, secret_id: secretId } = raw;
+  return {
+    tenant: raw.tenant,
+    principal: raw.principal,
+    operation: raw.operation,
+    key: raw.key,
+    state: raw.state,
+    fencingToken: raw.fencing_token,
+    attempts: raw.attempts,
+    fingerprint:
+      fingerprint === null || version === null || secretId === null ? null : { hash: fingerprint, version, secretId },
+    result: raw.result,
+    schemaVersion: raw.schema_version,
+    mintedAt: raw.minted_at,
+    claimedAt: raw.claimed_at,
+    settledAt: raw.settled_at,
+    expiresAt: raw.expires_at,
+    needsAttention: raw.needs_attention,
+  };
+}

@@ -1,0 +1,18 @@
+import type { Window } from '../store.ts';
+import type { RawQueries } from './client.ts';
+
+const JUDGE = `
+SELECT CASE WHEN $1::timestamptz <= clock_timestamp() - $2::float8 * interval '1 ms' THEN 'expired'
+            WHEN $1::timestamptz > clock_timestamp() + interval '5 min' THEN 'early'
+            ELSE 'open' END AS verdict`;
+
+/** Whether a key that has no row may still be claimed, by the server's clock. */
+export async function judgeWindow(db: RawQueries, window: Window): Promise<'open' | 'expired' | 'early'> {
+  if (window.mintedAt === null) return 'open';
+  const rows = await db.$queryRawUnsafe<{ verdict: 'open' | 'expired' | 'early' }[]>(
+    JUDGE,
+    window.mintedAt,
+    window.windowMs,
+  );
+  return rows[0]?.verdict ?? 'open';
+}

@@ -1,0 +1,161 @@
+import type { Fingerprint } from '../core/fingerprint.ts';
+import type { KeyState } from '../core/key-state.ts';
+import type { KeyId } from '../core/scope.ts';
+
+/**
+ * The PORT: what the engine needs of a database. `contract.testsuite.ts` says what any store must do, and every store
+ * runs it. How BEGIN, claim, completion and COMMIT travel to the server is the store's own business.
+ *
+ * What a duplicate or a lost race leads to is a value, never a throw. An unreachable database is a value of `execute`,
+ * which knows whether something may have been committed, and a `StoreUnavailableError` of the others.
+ */
+export interface Store<Tx> {
+  /**
+   * Claims the key and runs `run` in one transaction; what `run` resolves to is stored with the key, and everything
+   * is committed together or not at all. Never runs `run` twice. A duplicate waits for another's uncommitted claim,
+   * at most `claim.waitMs`, and never starts.
+   */
+  execute(claim: Claim, run: (tx: Tx, claimed: Claimed) => Promise<Completion>, how: ExecuteOptions): Promise<Executed>;
+
+  /** The committed row, read on the primary. */
+  find(id: KeyId): Promise<KeyRow | undefined>;
+
+  /**
+   * What stands in the way of a key: a committed row, another's uncommitted claim (`locked`), or nothing. Learns it
+   * by an insert that it rolls back. `absent` is a hint: it may be claimed a moment later.
+   */
+  probe(id: KeyId): Promise<Probed>;
+
+  /**
+   * Inserts the tombstone (S5): from then on the key never executes. Waits for an uncommitted claim, at most
+   * `waitMs`, and loses to a committed row, which it returns. A minted key older than its window is not fenced: its
+   * row may be gone, and a tombstone would claim that it never ran.
+   */
+  fence(fence: Fence): Promise<Fenced>;
+
+  /** Key rows, newest first, for the admin view. */
+  list(filter: KeyFilter): Promise<KeyPage>;
+
+  /** How many rows there are in each state. */
+  countByState(): Promise<Partial<Record<KeyState, number>>>;
+
+  /** Records what happened to a key outside its ordinary way. */
+  recordEvent(id: KeyId, event: Omit<KeyEvent, 'at'>): Promise<void>;
+
+  /** What was recorded for a key, oldest first. */
+  events(id: KeyId): Promise<KeyEvent[]>;
+}
+
+/** The window in which a key may be claimed. Judged by the database's clock, inside the statement (K3). */
+export interface Window {
+  /** The time a minted key carries; null for a key that was not minted here, whose time is ignored. */
+  mintedAt: Date | null;
+  windowMs: number;
+  retentionMs: number;
+}
+
+export interface Claim extends KeyId, Window {
+  fingerprint: Fingerprint;
+  schemaVersion: number;
+  /** How long to wait for another's uncommitted claim. 0: not at all. */
+  waitMs: number;
+}
+
+export interface Claimed {
+  fencingToken: number;
+  expiresAt: Date;
+}
+
+/** What an execution ends in: the state it reaches and the answer to store. */
+export interface Completion {
+  state: 'succeeded' | 'failed';
+  result: string;
+}
+
+export interface ExecuteOptions {
+  /** How long the transaction may take, in milliseconds, the wait for the claim left out. */
+  timeoutMs: number;
+  /** How long to wait for a connection, in milliseconds. */
+  maxWaitMs: number;
+  isolationLevel?: IsolationLevel | undefined;
+  /** Called right before COMMIT is sent. */
+  beforeCommit: () => Promise<void> | void;
+}
+
+export type IsolationLevel = 'ReadCommitted' | 'RepeatableRead' | 'Serializable';
+
+export type Executed =
+  /** `run` ran and the database said that it committed. */
+  | { kind: 'committed'; row: KeyRow }
+  /** Someone else's row was there. */
+  | { kind: 'existing'; row: KeyRow }
+  /** Someone else's uncommitted claim outlasted `waitMs`. */
+  | { kind: 'locked' }
+  /** No row, and the minted key is outside its window: `expired`, or `early` when it comes from the future. */
+  | { kind: 'expired' | 'early' }
+  /** Nothing was committed, for certain. */
+  | { kind: 'rolled_back'; error: unknown; why: RollbackReason }
+  /** COMMIT was sent and no answer came: it may or may not have been committed. */
+  | { kind: 'in_doubt'; error: unknown };
+
+/**
+ * `conflict`: a serialization failure or a deadlock; running again may succeed. `unavailable`: the database could not
+ * be reached, or time ran out. `error`: anything else, most often thrown by the handler.
+ */
+export type RollbackReason = 'conflict' | 'unavailable' | 'error';
+
+export type Probed = { kind: 'absent' } | { kind: 'locked' } | { kind: 'existing'; row: KeyRow };
+
+export interface Fence extends KeyId, Window {
+  waitMs: number;
+}
+
+export type Fenced =
+  | { kind: 'fenced' }
+  | { kind: 'existing'; row: KeyRow }
+  | { kind: 'locked' }
+  | { kind: 'expired' | 'early' };
+
+export interface KeyRow extends KeyId {
+  state: KeyState;
+  fencingToken: number;
+  attempts: number;
+  /** Null on a tombstone, which never saw a payload. */
+  fingerprint: Fingerprint | null;
+  /** The stored answer; null while there is none, or when it was erased. */
+  result: string | null;
+  schemaVersion: number;
+  mintedAt: Date | null;
+  claimedAt: Date;
+  settledAt: Date | null;
+  expiresAt: Date;
+  needsAttention: boolean;
+}
+
+export interface KeyEvent {
+  type: 'fenced' | 'payload_mismatch';
+  /** `client`, or the name of an admin. */
+  actor: string;
+  detail: Record<string, string> | null;
+  at: Date;
+}
+
+export interface KeyFilter {
+  state?: KeyState | undefined;
+  operation?: string | undefined;
+  /** Finds keys and principals that begin with it. */
+  search?: string | undefined;
+  limit: number;
+  offset: number;
+}
+
+/** A page of rows, and whether there are more behind it. */
+export interface KeyPage {
+  rows: KeyRow[];
+  hasMore: boolean;
+}
+
+/** The database could not be asked. Thrown by `find`, `probe`, `fence` and the admin reads, never by `execute`. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+}
