@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { Principal } from '../core/scope.ts';
@@ -6,10 +7,12 @@ import { readSecrets, type Secrets } from '../core/secrets.ts';
 /** Moments of an execution at which a process may die; tests kill it there. */
 export type CrashPoint = 'before-claim' | 'after-claim' | 'after-handler' | 'before-commit' | 'after-commit';
 
-/** What is known about an error that became the outcome `internal`. Holds no payload and no result. */
+/** What is known about an error that was not thrown on. Holds no payload and no result. */
 export interface ErrorContext {
   operation: string;
   key: string;
+  /** An error in the handler rolled everything back; after it, the effect stands. */
+  during: 'handler' | 'afterCommit' | 'onSettled';
   /** Names this one refusal, for the log and for support. */
   instance: string;
 }
@@ -33,7 +36,7 @@ export interface Options {
   poolSize?: number;
   /** The app's clock, for minting. Whether a key is too old is judged by the database's. */
   clock?: () => number;
-  /** Called when a handler threw something that becomes `internal`. Default: a line on the console. */
+  /** Called with what a handler, an `afterCommit` or an `onSettled` threw. Default: a line on the console. */
   onError?: (error: unknown, context: ErrorContext) => void;
   /** Called at each moment at which a crash matters. For tests. */
   onPoint?: (point: CrashPoint, context: { operation: string; key: string }) => void | Promise<void>;
@@ -91,11 +94,17 @@ function noScope(): never {
   });
 }
 
-/** The message stays out in production: Prisma's hold the arguments of the query, and those are the payload. */
-function logError(error: unknown, { operation, key, instance }: ErrorContext): void {
+/** A name for one refusal, which its answer and its log line share. */
+export function newInstance(): string {
+  return `urn:uuid:${randomUUID()}`;
+}
+
+/** A line on the console. Without the message in production: Prisma's hold the query's arguments, so the payload. */
+export function logError(error: unknown, { operation, key, during, instance }: ErrorContext): void {
   const { name, code } =
     error instanceof Error ? (error as Error & { code?: unknown }) : { name: typeof error, code: '' };
-  const where = `[oncekit] ${operation} threw and was rolled back; the key can be used again (${key}, ${instance})`;
+  const fate = during === 'handler' ? 'nothing was committed, the key can be used again' : 'the effect stands';
+  const where = `[oncekit] ${operation}: ${during} threw; ${fate} (${key}, ${instance})`;
   if (process.env.NODE_ENV === 'production') console.error(where, name, code ?? '');
   else console.error(where, error);
 }

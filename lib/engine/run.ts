@@ -2,6 +2,7 @@ import { type Refusal, refuse } from '../core/outcome.ts';
 import { validate } from '../core/standard-schema.ts';
 import type { KeyRow } from '../store/store.ts';
 import { type Call, type Definition, type Engine, openCall } from './call.ts';
+import { newInstance } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { type Ended, type Flight, follow } from './flights.ts';
 import { comparePayload, executedOf, present, RETRY_AFTER_MS, type Run, replay, unreadableHere } from './interpret.ts';
@@ -152,7 +153,12 @@ async function runAfterCommit<Tx>(after: () => void | Promise<void>, { engine, i
     await after();
   } catch (error) {
     // The effect stands; an error here must not look like one that rolled it back.
-    engine.config.onError(error, { operation: id.operation, key: id.key, instance: 'afterCommit' });
+    engine.config.onError(error, {
+      operation: id.operation,
+      key: id.key,
+      during: 'afterCommit',
+      instance: newInstance(),
+    });
   }
 }
 

@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { CodedError } from '../core/errors.ts';
 import { type Executed, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import { StoreUnavailableError } from '../store/store.ts';
-import type { Config } from './config.ts';
+import { type Config, newInstance } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { RETRY_AFTER_MS, type Run } from './interpret.ts';
 
@@ -25,7 +24,7 @@ export function refusalOf<T>(
   const code = error instanceof CodedError ? error.code : 'internal';
   // A redirect or a notFound is no trouble: the caller passes it on to the framework.
   if (!isControlFlow(error) && code !== 'malformed_body' && code !== 'payload_too_large') {
-    config.onError(error, { operation, key: request.key ?? '', instance: `urn:uuid:${randomUUID()}` });
+    config.onError(error, { operation, key: request.key ?? '', during: 'handler', instance: newInstance() });
   }
   return { outcome: refuse(code, { executed, ...keys }), thrown: error };
 }

@@ -1,0 +1,73 @@
+import { redirect } from 'next/navigation.js';
+import type { Outcome } from '../core/outcome.ts';
+import { isControlFlow } from '../core/redirect.ts';
+import { logError, newInstance } from '../engine/config.ts';
+import type { Operation } from '../engine/operation.ts';
+import { type KeyedCall, readActionCall } from './action-call.ts';
+import { RollbackRedirect } from './rollback-redirect.ts';
+
+/** A server action that runs once per key. */
+export interface ServerAction<Input, Result> {
+  /** As `<form action>`: works without JavaScript. */
+  (form: FormData): Promise<void>;
+  /** From code, with plain data. */
+  (input: Input, call: KeyedCall): Promise<Outcome<Result>>;
+  /** With `useActionState` and `useIdempotentSubmit`. */
+  (previous: Outcome<Result> | null, form: FormData): Promise<Outcome<Result>>;
+}
+
+export interface ServerActionOptions<Result> {
+  /**
+   * Runs for every settled answer, first or replayed: revalidate here, set cookies here. The effect stands whatever
+   * happens in it.
+   */
+  onSettled?: (outcome: Outcome<Result>) => void | Promise<void>;
+  /** Where a success leads, first or replayed. Without JavaScript this is post/redirect/get. */
+  redirectTo?: (data: Result) => string;
+  /** Default `minted`: once a secret is set, only keys that this app signed. */
+  acceptKeys?: 'minted' | 'any';
+}
+
+/**
+ * Makes an operation a server action: one intent, one effect, one answer, with and without JavaScript. Refusals are
+ * values of the outcome union; `redirect()` in the handler is a success, `notFound()` and its like roll back.
+ *
+ * ```ts
+ * 'use server';
+ * export const placeOrder = serverAction(checkout, { redirectTo: (order) => `/orders/${order.id}` });
+ * ```
+ */
+export function serverAction<Input, Result>(
+  operation: Operation<Input, Result>,
+  { onSettled, redirectTo, acceptKeys = 'minted' }: ServerActionOptions<Result> = {},
+): ServerAction<Input, Result> {
+  const action = async (...args: unknown[]): Promise<Outcome<Result>> => {
+    const request = readActionCall(args);
+    const { outcome, redirect: stored, thrown } = await operation.run({ ...request, acceptKeys });
+    if (thrown instanceof RollbackRedirect) redirect(thrown.url);
+    if (isControlFlow(thrown)) throw thrown;
+    if (isSettled(outcome)) await settled(onSettled, outcome, operation.name);
+    if (stored) redirect(stored.url, stored.type as never);
+    if (outcome.ok && redirectTo) redirect(redirectTo(outcome.data));
+    return outcome;
+  };
+  return action as ServerAction<Input, Result>;
+}
+
+function isSettled<Result>(outcome: Outcome<Result>): boolean {
+  return outcome.ok || outcome.code === 'failed';
+}
+
+async function settled<Result>(
+  onSettled: ServerActionOptions<Result>['onSettled'],
+  outcome: Outcome<Result>,
+  operation: string,
+): Promise<void> {
+  try {
+    await onSettled?.(outcome);
+  } catch (error) {
+    if (isControlFlow(error)) throw error;
+    // An error page now would say that an order failed which was placed.
+    logError(error, { operation, key: outcome.key ?? '', during: 'onSettled', instance: newInstance() });
+  }
+}

@@ -1,0 +1,68 @@
+import type { Refusal } from '../core/outcome.ts';
+import { refuse } from '../core/outcome.ts';
+import type { Operation } from '../engine/operation.ts';
+import { problemResponse, retryAfter } from '../http/problem.ts';
+
+type AnyOperation = Pick<Operation<never, unknown>, 'name' | 'status' | 'fence'>;
+type Handler = (request: Request) => Promise<Response>;
+
+/**
+ * Tells the holder of a key what became of it (GET) and gives it up for good (DELETE, the fence). For
+ * `app/api/idempotency/[operation]/[key]/route.ts`. Only keys of the caller's own scope are seen; a foreign one looks
+ * like one that was never used (X1).
+ */
+export function statusRoute(operations: readonly AnyOperation[]): { GET: Handler; DELETE: Handler } {
+  const byName = new Map(operations.map((operation) => [operation.name, operation]));
+  return {
+    GET: (request) => answer(request, byName, getStatus),
+    DELETE: (request) => answer(request, byName, fence),
+  };
+}
+
+type Ask = (operation: AnyOperation, key: string, origin: string) => Promise<Response>;
+
+async function answer(request: Request, byName: ReadonlyMap<string, AnyOperation>, ask: Ask): Promise<Response> {
+  const { pathname, origin } = new URL(request.url);
+  const [name, key] = pathname.split('/').slice(-2).map(decode);
+  const operation = name === undefined ? undefined : byName.get(name);
+  if (!operation || key === undefined) return problemResponse(refuse('not_found', { executed: false }), origin);
+  return await ask(operation, key, origin);
+}
+
+const getStatus: Ask = async (operation, key, origin) => {
+  const status = await operation.status({ key });
+  if ('ok' in status) return refused(status, origin);
+  return json(200, status, status.retryAfterMs);
+};
+
+const fence: Ask = async (operation, key, origin) => {
+  const result = await operation.fence({ key });
+  if ('ok' in result) return refused(result, origin);
+  const { fenced, ...rest } = result;
+  if (result.fenced) return json(200, { state: 'abandoned', nextKey: result.nextKey });
+  return json(409, rest, 'retryAfterMs' in rest ? rest.retryAfterMs : undefined);
+};
+
+function refused(refusal: Refusal, origin: string): Response {
+  return problemResponse(refusal, origin);
+}
+
+function json(status: number, body: unknown, retryAfterMs?: number): Response {
+  const headers = new Headers({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+  if (retryAfterMs !== undefined) headers.set('Retry-After', retryAfter(retryAfterMs));
+  return new Response(JSON.stringify(body, plain), { status, headers });
+}
+
+/** JSON has no words for these. A date has one of its own (`toJSON`). */
+function plain(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  return value instanceof Map || value instanceof Set ? [...value] : value;
+}
+
+function decode(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}

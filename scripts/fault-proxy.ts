@@ -1,0 +1,103 @@
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { CONTROL_PREFIX, type Controlled, control } from './proxy/control.ts';
+import { FaultList } from './proxy/faults.ts';
+import { tunnel } from './proxy/forward.ts';
+import { play } from './proxy/play.ts';
+import { RequestLog } from './proxy/request-log.ts';
+
+export interface FaultProxyOptions {
+  /** 0 takes a free port. */
+  port: number;
+  /** Where the app is, e.g. `http://127.0.0.1:3000`. */
+  target: string;
+  /** Kills the app for a `kill-app` fault; without it such a rule is refused. */
+  onKillApp?: () => void | Promise<void>;
+}
+
+export interface FaultProxy {
+  url: string;
+  port: number;
+  /** Breaks every open connection and gives up what is being held back. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a proxy on 127.0.0.1 that loses, delays and refuses requests on demand (`/__proxy/faults`) and writes down what
+ * it did (`/__proxy/log`). Without a matching rule it is transparent. Rejects when the port is taken.
+ */
+export async function startFaultProxy({ port, target, onKillApp }: FaultProxyOptions): Promise<FaultProxy> {
+  const app = new URL(target);
+  const closing = new AbortController();
+  const tunnels = new Set<Duplex>();
+  const killApp = () => onKillApp?.();
+  const state: Controlled = {
+    faults: new FaultList(),
+    log: new RequestLog(),
+    keepAlive: true,
+    canKillApp: onKillApp !== undefined,
+  };
+
+  const server = createServer((req, res) => {
+    if (req.url?.startsWith(CONTROL_PREFIX)) return void control(req, res, state);
+    const rule = state.faults.take(req.method ?? 'GET', pathname(req));
+    const entry = state.log.open(req, rule?.kind ?? null);
+    const closeAfter = !state.keepAlive || rule?.keepAlive === false;
+    void play({ req, res, entry, target: app, closeAfter, closing: closing.signal, killApp }, rule);
+  });
+  server.on('upgrade', (req, socket, head) => {
+    state.log.open(req, null).outcome = 'tunnelled';
+    tunnels.add(socket.once('close', () => tunnels.delete(socket)));
+    tunnel(req, socket, head, app);
+  });
+  // Long enough for a browser's connections to stay warm: only a reused one makes it re-send a POST by itself.
+  server.keepAliveTimeout = 65_000;
+  server.headersTimeout = 66_000;
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, '127.0.0.1', resolve);
+  });
+  const listening = (server.address() as AddressInfo).port;
+  return {
+    url: `http://127.0.0.1:${listening}`,
+    port: listening,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        closing.abort();
+        for (const socket of tunnels) socket.destroy();
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function pathname(req: IncomingMessage): string {
+  return (req.url ?? '/').split('?')[0] ?? '/';
+}
+
+/** Kills the app, and the processes it started, by the process group whose id a supervisor wrote into a file. */
+async function killByPidFile(file: string): Promise<void> {
+  const pid = Number(await readFile(file, 'utf8').catch(() => ''));
+  // 0 and 1 would mean our own group and every process there is.
+  if (!Number.isInteger(pid) || pid < 2) return console.error(`kill-app: ${file} names no running app.`);
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    console.error(`kill-app: there is no process group ${pid} any more.`);
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const appPort = Number(process.env.PORT ?? 3000);
+  const pidFile = process.env.APP_PID_FILE;
+  const proxy = await startFaultProxy({
+    port: Number(process.env.PROXY_PORT ?? appPort + 1),
+    target: `http://${process.env.APP_HOST || '127.0.0.1'}:${appPort}`,
+    ...(pidFile ? { onKillApp: () => killByPidFile(pidFile) } : {}),
+  });
+  console.log(`Fault proxy on ${proxy.url}, in front of port ${appPort}`);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void proxy.close());
+}

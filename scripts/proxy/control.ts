@@ -1,0 +1,87 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { FaultInputError, type FaultList, parseKeepAlive, parseRule } from './faults.ts';
+import type { RequestLog } from './request-log.ts';
+
+export const CONTROL_PREFIX = '/__proxy/';
+
+export interface Controlled {
+  faults: FaultList;
+  log: RequestLog;
+  /** Whether clients may reuse their connections. */
+  keepAlive: boolean;
+  canKillApp: boolean;
+}
+
+/** Answers a control request. Never rejects. */
+export async function control(req: IncomingMessage, res: ServerResponse, state: Controlled): Promise<void> {
+  try {
+    if (!isLocal(req)) return send(res, 403, { error: 'The control API answers only to localhost and 127.0.0.1.' });
+    const path = (req.url ?? '').split('?')[0];
+    const handlers = routes(req, state)[path ?? ''];
+    if (!handlers) return send(res, 404, { error: `There is no ${path}. Known: faults, keepalive, log.` });
+    const handler = handlers[req.method ?? ''];
+    if (!handler) return send(res, 405, { error: `${path} knows ${Object.keys(handlers).join(', ')}.` });
+    const [status, body] = await handler();
+    send(res, status, body);
+  } catch (error) {
+    if (error instanceof FaultInputError) return send(res, 400, { error: error.message });
+    res.destroy(); // the request broke off
+  }
+}
+
+type Handler = () => [status: number, body?: unknown] | Promise<[status: number, body?: unknown]>;
+
+function routes(req: IncomingMessage, state: Controlled): Record<string, Record<string, Handler>> {
+  return {
+    '/__proxy/faults': {
+      GET: () => [200, state.faults.list()],
+      POST: async () => {
+        const rule = parseRule(await json(req));
+        if (rule.kind === 'kill-app' && !state.canKillApp) {
+          throw new FaultInputError('"kill-app" is not possible here: start the proxy with APP_PID_FILE.');
+        }
+        return [201, state.faults.add(rule)];
+      },
+      DELETE: () => {
+        state.faults.clear();
+        state.log.clear();
+        return [204];
+      },
+    },
+    '/__proxy/keepalive': {
+      POST: async () => {
+        state.keepAlive = parseKeepAlive(await json(req));
+        return [200, { enabled: state.keepAlive }];
+      },
+    },
+    '/__proxy/log': { GET: () => [200, state.log.list()] },
+  };
+}
+
+/**
+ * Listening on 127.0.0.1 does not keep a web page out: its name may be rebound to 127.0.0.1 (then `Host` is that name),
+ * and any page may post to localhost (then `Origin` is that page's).
+ */
+function isLocal(req: IncomingMessage): boolean {
+  const { host = '', origin } = req.headers;
+  return isLoopback(`http://${host}`) && (origin === undefined || isLoopback(origin));
+}
+
+function isLoopback(url: string): boolean {
+  return URL.canParse(url) && ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname);
+}
+
+async function json(req: IncomingMessage): Promise<unknown> {
+  const body = await text(req);
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw new FaultInputError('The body must be JSON.');
+  }
+}
+
+function send(res: ServerResponse, status: number, body?: unknown): void {
+  if (body === undefined) return void res.writeHead(status).end();
+  res.writeHead(status, { 'Content-Type': 'application/json' }).end(`${JSON.stringify(body)}\n`);
+}

@@ -1,0 +1,120 @@
+/** The faults the proxy can play, and which request gets which. Pure: no sockets, no clock. */
+
+export const FAULT_KINDS = ['lose-answer', 'lose-request', 'delay', 'delay-answer', 'status', 'kill-app'] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+export interface FaultRule {
+  id: number;
+  match: { method?: string; path?: string };
+  kind: FaultKind;
+  /** How many requests it still hits. A spent rule stays listed, with 0. */
+  remaining: number;
+  times: number;
+  /** How long to hold the request or the answer, or to wait before the app is killed. Milliseconds. */
+  ms: number;
+  status: number;
+  /** Seconds, for the `Retry-After` header of a `status` fault. */
+  retryAfter?: number;
+  /** `false` answers `Connection: close`. */
+  keepAlive: boolean;
+  /** For `kill-app`: before the request is forwarded, or right after it was sent. */
+  when: 'before' | 'after';
+}
+
+/** A control request that makes no sense. Its message is a sentence for the person who sent it. */
+export class FaultInputError extends Error {}
+
+const FIELDS = ['match', 'kind', 'times', 'ms', 'status', 'retryAfter', 'keepAlive', 'when'];
+
+/** Reads a rule from a control request's body. Throws `FaultInputError`; an unknown field is refused as a typo. */
+export function parseRule(body: unknown): Omit<FaultRule, 'id' | 'remaining'> {
+  const input = objectWith(body, FIELDS, 'The body');
+  const kind = oneOf(input.kind, FAULT_KINDS, '"kind"');
+  const retryAfter = input.retryAfter === undefined ? undefined : integer(input.retryAfter, 0, 86_400, '"retryAfter"');
+  return {
+    match: parseMatch(input.match ?? {}),
+    kind,
+    times: integer(input.times ?? 1, 1, 1_000_000, '"times"'),
+    ms: integer(input.ms ?? 0, 0, 600_000, '"ms"'),
+    status: integer(input.status ?? 503, 200, 599, '"status"'),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    keepAlive: parseEnabled(input.keepAlive ?? true, '"keepAlive"'),
+    when: oneOf(input.when ?? 'after', ['before', 'after'] as const, '"when"'),
+  };
+}
+
+/** Reads the body of the keep-alive switch. */
+export function parseKeepAlive(body: unknown): boolean {
+  return parseEnabled(objectWith(body, ['enabled'], 'The body').enabled, '"enabled"');
+}
+
+export class FaultList {
+  #rules: FaultRule[] = [];
+  #lastId = 0;
+
+  add(rule: Omit<FaultRule, 'id' | 'remaining'>): FaultRule {
+    const added = { id: ++this.#lastId, ...rule, remaining: rule.times };
+    this.#rules.push(added);
+    return added;
+  }
+
+  list(): readonly FaultRule[] {
+    return this.#rules;
+  }
+
+  clear(): void {
+    this.#rules = [];
+  }
+
+  /** The oldest rule that fits and is not spent, counted down by one. */
+  take(method: string, pathname: string): FaultRule | undefined {
+    const rule = this.#rules.find((each) => each.remaining > 0 && fits(each.match, method, pathname));
+    if (rule) rule.remaining -= 1;
+    return rule;
+  }
+}
+
+function fits(match: FaultRule['match'], method: string, pathname: string): boolean {
+  if (match.method !== undefined && match.method !== method) return false;
+  if (match.path === undefined) return true;
+  return match.path.endsWith('*') ? pathname.startsWith(match.path.slice(0, -1)) : pathname === match.path;
+}
+
+function parseMatch(value: unknown): FaultRule['match'] {
+  const { method, path } = objectWith(value, ['method', 'path'], '"match"');
+  if (method !== undefined && typeof method !== 'string') throw new FaultInputError('"match.method" must be a string.');
+  if (path !== undefined && (typeof path !== 'string' || !/^[/*]/.test(path) || path.includes('?'))) {
+    throw new FaultInputError(
+      '"match.path" must be a path that starts with "/" and has no query; a final "*" is a prefix.',
+    );
+  }
+  return { ...(method === undefined ? {} : { method: method.toUpperCase() }), ...(path === undefined ? {} : { path }) };
+}
+
+function objectWith(value: unknown, fields: string[], name: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new FaultInputError(`${name} must be a JSON object.`);
+  }
+  const unknown = Object.keys(value).find((field) => !fields.includes(field));
+  if (unknown !== undefined) {
+    throw new FaultInputError(`${name} has an unknown field "${unknown}". Known: ${fields.join(', ')}.`);
+  }
+  return value as Record<string, unknown>;
+}
+
+function oneOf<T extends string>(value: unknown, allowed: readonly T[], name: string): T {
+  if (!allowed.includes(value as T)) throw new FaultInputError(`${name} must be one of: ${allowed.join(', ')}.`);
+  return value as T;
+}
+
+function integer(value: unknown, min: number, max: number, name: string): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
+    throw new FaultInputError(`${name} must be a whole number from ${min} to ${max}.`);
+  }
+  return value;
+}
+
+function parseEnabled(value: unknown, name: string): boolean {
+  if (typeof value !== 'boolean') throw new FaultInputError(`${name} must be true or false.`);
+  return value;
+}

@@ -1,0 +1,46 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { loadSecrets } from './secrets.ts';
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+  file = join(folder, 'data', 'secrets.json');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test('generates what is missing, for its owner alone, and keeps it', () => {
+  const first = loadSecrets({ file, env: {} });
+  expect(first.ADMIN_PASSWORD).toMatch(/^[a-z2-9]{4}-[a-z2-9]{4}-[a-z2-9]{4}$/);
+  expect(first.IDEMPOTENCY_SECRET).toMatch(/^[\w-]{43}$/);
+  expect(new Set(Object.values(first)).size).toBe(5);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(loadSecrets({ file, env: {} })).toEqual(first);
+});
+
+test('what the environment sets wins and is not written down', () => {
+  const env = { ADMIN_PASSWORD: 'from-outside', CRON_SECRET: '' };
+  const secrets = loadSecrets({ file, env });
+  expect(secrets.ADMIN_PASSWORD).toBe('from-outside');
+  expect(secrets.CRON_SECRET).toMatch(/^[\w-]{43}$/);
+  expect(readFileSync(file, 'utf8')).not.toMatch(/from-outside|ADMIN_PASSWORD/);
+});
+
+test('adds a secret that an older file does not have', () => {
+  const { METRICS_TOKEN, ...older } = loadSecrets({ file, env: {} });
+  writeFileSync(file, JSON.stringify(older), { mode: 0o644 });
+  const now = loadSecrets({ file, env: {} });
+  expect(now).toMatchObject(older);
+  expect(now.METRICS_TOKEN).not.toBe(METRICS_TOKEN);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test.each(['{', '[1]', 'null', '{"CRON_SECRET": 1}'])('refuses a damaged file: %s', (text) => {
+  loadSecrets({ file, env: {} });
+  writeFileSync(file, text);
+  expect(() => loadSecrets({ file, env: {} })).toThrow(/is damaged\. Delete it/);
+});
