@@ -20,20 +20,22 @@ const database = 'oncekit';
 
 /** A running server. `url` leads to its database `oncekit`; `stop` may be called more than once. */
 export type Postgres = { url: string; dataDir: string; stop(): Promise<void> };
-export type StartOptions = { name: 'demo' | 'test'; onLog?: (line: string) => void };
+/** `port`: a free one by default; a fixed one lets a server come back where its clients look for it. */
+export type StartOptions = { name: keyof typeof settings; port?: number; onLog?: (line: string) => void };
 
 /** Where things are, and as whom the server runs: `owner` is set for root alone, which PostgreSQL refuses to run as. */
 type Place = { bin: string; home: string; owner?: { uid: number; gid: number } };
 
 // The tests' data is thrown away, so they skip the disk; commits stay synchronous, so that visibility stays true.
-const settings = { demo: [], test: ['fsync=off', 'full_page_writes=off', 'max_connections=200'] };
+const forTests = ['fsync=off', 'full_page_writes=off', 'max_connections=200'];
+const settings = { demo: [], test: forTests, outage: forTests };
 
 /**
  * Starts the clone's own PostgreSQL on a free port of 127.0.0.1 and waits until it answers. Data lies under
  * `.data/postgres-<name>` and survives restarts. The server ends with this process, however that ends.
  * Throws when another process already runs it.
  */
-export async function startPostgres({ name, onLog = () => {} }: StartOptions): Promise<Postgres> {
+export async function startPostgres({ name, port: wanted, onLog = () => {} }: StartOptions): Promise<Postgres> {
   const place = await findPlace(name, onLog);
   const dataDir = path.join(place.home, 'data');
   if (!existsSync(dataDir)) await createCluster(place);
@@ -41,7 +43,7 @@ export async function startPostgres({ name, onLog = () => {} }: StartOptions): P
 
   for (let attempt = 1; ; attempt++) {
     await refuseRunningServer(dataDir);
-    const port = await freePort();
+    const port = wanted ?? (await freePort());
     const server = launch(place, ['-p', String(port), ...settings[name].flatMap((setting) => ['-c', setting])], onLog);
     const base = `postgresql://postgres:${password}@127.0.0.1:${port}`;
     let stopping: Promise<void> | undefined;
@@ -162,7 +164,8 @@ async function removeLeftovers(home: string): Promise<void> {
 
 /** What every program of PostgreSQL starts with: nobody's PG* variables, English messages, a folder it may enter. */
 function ground(owner?: { uid: number; gid: number }) {
-  return { ...owner, cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: process.env.TZ } };
+  const { PATH, TZ, NODE_ENV } = process.env; // NODE_ENV only because Next's types demand it of every environment
+  return { ...owner, cwd: '/', env: { PATH, TZ, NODE_ENV, LC_ALL: 'C' } };
 }
 
 async function refuseRunningServer(dataDir: string): Promise<void> {

@@ -3,7 +3,7 @@ import type { Principal } from '../core/scope.ts';
 import type { InputOf, OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import type { Definition, Engine } from './call.ts';
-import type { ExecuteRequest, OperationOptions } from './definition.ts';
+import type { ExecuteRequest } from './definition.ts';
 import type { HandlerContext } from './handler.ts';
 import { mintFor, whoActs } from './identify.ts';
 import { RETRY_AFTER_MS, type Run } from './interpret.ts';

@@ -1,5 +1,6 @@
 import type { Claim, Claimed } from '../store.ts';
 import type { RawQueries } from './client.ts';
+import { drawTicket, lockTimeout, ticketOf } from './ticket.ts';
 
 /**
  * Whoever inserts is the executor; the unique index is the only arbiter.
@@ -8,29 +9,32 @@ import type { RawQueries } from './client.ts';
  * the first one's index entry and waits for its transaction. When that commits, ON CONFLICT DO NOTHING returns no row
  * (not an error: P2002 would abort the transaction); when it rolls back, the waiting INSERT goes in.
  *
- * `lock_timeout` bounds that wait and nothing else: it is set in the same statement and put back by it, so that it
- * never hits the handler's own locks. The two CTEs depend on each other to fix their order. Where no row comes back
- * the transaction has nothing left to do, and the setting ends with it.
+ * The ticket makes that wait visible before it begins, so that whoever must not wait does not. `lock_timeout` bounds
+ * it and nothing else: it is set in the same statement and put back by it, so that it never hits the handler's own
+ * locks. The CTEs depend on each other to fix their order. Where no row comes back the transaction has nothing left to
+ * do, and the setting ends with it.
  *
  * A minted key outside its window is not inserted (K3), judged by the server's clock at this very moment, not at the
  * start of a transaction that may have waited.
  */
 const CLAIM = `
 WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout),
-     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $11, true) FROM before)
+     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $11, true) FROM before),
+     ticket AS MATERIALIZED (SELECT ${drawTicket('$13', '$14')} AS drawn FROM bounded)
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
                               schema_version, minted_at, claimed_at, expires_at)
 SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::timestamptz, clock_timestamp(),
        greatest(clock_timestamp(), $9::timestamptz) + $12::float8 * interval '1 ms'
-  FROM bounded
- WHERE $9::timestamptz IS NULL
-    OR ($9::timestamptz > clock_timestamp() - $10::float8 * interval '1 ms'
-        AND $9::timestamptz <= clock_timestamp() + interval '5 min')
+  FROM ticket
+ WHERE drawn
+   AND ($9::timestamptz IS NULL
+        OR ($9::timestamptz > clock_timestamp() - $10::float8 * interval '1 ms'
+            AND $9::timestamptz <= clock_timestamp() + interval '5 min'))
 ON CONFLICT (tenant, principal, operation, key) DO NOTHING
 RETURNING fencing_token AS "fencingToken", expires_at AS "expiresAt",
           set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`;
 
-/** The claim, or undefined when a row is there already or the key is outside its window. */
+/** The claim, or undefined when a row or another's claim is in the way, or the key is outside its window. */
 export async function claim(tx: RawQueries, claim: Claim): Promise<Claimed | undefined> {
   const { hash, version, secretId } = claim.fingerprint;
   const rows = await tx.$queryRawUnsafe<Claimed[]>(
@@ -47,11 +51,8 @@ export async function claim(tx: RawQueries, claim: Claim): Promise<Claimed | und
     claim.windowMs,
     lockTimeout(claim.waitMs),
     claim.retentionMs,
+    ticketOf(claim),
+    claim.waitMs > 0,
   );
   return rows[0];
-}
-
-/** PostgreSQL reads 0 as "wait for ever", the very opposite of what it means here. */
-export function lockTimeout(waitMs: number): string {
-  return `${Math.max(1, Math.round(waitMs))}ms`;
 }

@@ -3,7 +3,7 @@
  * for PostgreSQL fits, also one that was `$extends`-ed.
  */
 export interface PrismaClientLike extends RawQueries {
-  // `any`: the transaction type is the user's own; `TransactionOf` gives it back.
+  // biome-ignore lint/suspicious/noExplicitAny: the transaction type is the user's own; `TransactionOf` gives it back.
   $transaction<R>(run: (tx: any) => Promise<R>, options?: TransactionOptions): Promise<R>;
 }
 

@@ -61,12 +61,13 @@ async function executeOnce<Tx extends RawQueries>(
   }
 }
 
-/** The row that was in the way, in a statement of its own, behind the one that waited for it. */
+/** What was in the way, in a statement of its own, behind the one that waited for it. */
 async function rivalOf(tx: RawQueries, claim: Claim): Promise<Executed | 'vanished'> {
   const row = await find(tx, claim);
   if (row) return { kind: 'existing', row };
   const verdict = await judgeWindow(tx, claim);
-  return verdict === 'open' ? 'vanished' : { kind: verdict };
+  if (verdict !== 'open') return { kind: verdict };
+  return claim.waitMs > 0 ? 'vanished' : { kind: 'locked' };
 }
 
 function meaningOf(error: unknown, stage: Stage): Executed {

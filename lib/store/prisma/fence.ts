@@ -1,22 +1,24 @@
 import type { Fence } from '../store.ts';
-import { lockTimeout } from './claim.ts';
 import type { RawQueries } from './client.ts';
+import { drawTicket, lockTimeout, ticketOf } from './ticket.ts';
 
 // The same insert against the same unique index as a claim, so that exactly one of the two gets in, whichever order
 // they come in. `lock_timeout` ends with the transaction, which has nothing else to do.
 const FENCE = `
-WITH bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $7, true))
+WITH bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $7, true)),
+     ticket AS MATERIALIZED (SELECT ${drawTicket('$9', '$10')} AS drawn FROM bounded)
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, minted_at, claimed_at, settled_at, expires_at)
 SELECT $1, $2, $3, $4, 'abandoned', $5::timestamptz, clock_timestamp(), clock_timestamp(),
        greatest(clock_timestamp(), $5::timestamptz) + $8::float8 * interval '1 ms'
-  FROM bounded
- WHERE $5::timestamptz IS NULL
-    OR ($5::timestamptz > clock_timestamp() - $6::float8 * interval '1 ms'
-        AND $5::timestamptz <= clock_timestamp() + interval '5 min')
+  FROM ticket
+ WHERE drawn
+   AND ($5::timestamptz IS NULL
+        OR ($5::timestamptz > clock_timestamp() - $6::float8 * interval '1 ms'
+            AND $5::timestamptz <= clock_timestamp() + interval '5 min'))
 ON CONFLICT (tenant, principal, operation, key) DO NOTHING
 RETURNING state`;
 
-/** Inserts the tombstone. False when a row is there already or the key is outside its window. */
+/** Inserts the tombstone. False when a row or another's claim is in the way, or the key is outside its window. */
 export async function fence(tx: RawQueries, fence: Fence): Promise<boolean> {
   const rows = await tx.$queryRawUnsafe<unknown[]>(
     FENCE,
@@ -28,6 +30,8 @@ export async function fence(tx: RawQueries, fence: Fence): Promise<boolean> {
     fence.windowMs,
     lockTimeout(fence.waitMs),
     fence.retentionMs,
+    ticketOf(fence),
+    fence.waitMs > 0,
   );
   return rows.length > 0;
 }

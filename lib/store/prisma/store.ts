@@ -10,9 +10,6 @@ import { find } from './find.ts';
 import { list } from './list.ts';
 import { judgeWindow } from './window.ts';
 
-/** Long enough for another probe to be gone again, short enough for a status answer. */
-const PROBE_WAIT_MS = 50;
-
 /** The store on the user's own Prisma client. */
 export function prismaStore<Client extends PrismaClientLike>(client: Client): Store<TransactionOf<Client>> {
   const primary = () => primaryOf(client);
@@ -39,7 +36,7 @@ async function fenceOrRival(client: PrismaClientLike, wanted: Fence): Promise<Fe
         const row = await find(tx, wanted);
         if (row) return { kind: 'existing', row };
         const verdict = await judgeWindow(tx, wanted);
-        // A row that was in the way and is gone again: reaped this very moment. Nothing is proven, so: ask again.
+        // Another's claim; or a row that was in the way and has just been reaped: nothing is proven, so ask again.
         return verdict === 'open' ? { kind: 'locked' } : { kind: verdict };
       },
       { timeout: wanted.waitMs + 5000 },
@@ -56,13 +53,13 @@ class Undo extends Error {}
 async function probe(client: PrismaClientLike, id: KeyId): Promise<Probed> {
   const row = await find(primaryOf(client), id);
   if (row) return { kind: 'existing', row };
-  const open = { mintedAt: null, windowMs: 1, retentionMs: 1000, waitMs: PROBE_WAIT_MS };
+  const open = { mintedAt: null, windowMs: 1, retentionMs: 1000, waitMs: 0 };
   try {
     const rival = await client.$transaction(async (tx: RawQueries) => {
       if (await fence(tx, { ...id, ...open })) throw new Undo();
       return await find(tx, id);
     });
-    return rival ? { kind: 'existing', row: rival } : { kind: 'absent' };
+    return rival ? { kind: 'existing', row: rival } : { kind: 'locked' };
   } catch (error) {
     if (error instanceof Undo) return { kind: 'absent' };
     if (isLockTimeout(error)) return { kind: 'locked' };

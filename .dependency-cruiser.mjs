@@ -1,0 +1,122 @@
+/**
+ * The arrows between the rooms, as `ARCHITECTURE.md` draws them. `rooms.test.ts` plants a violation and sees it found.
+ *
+ * @type {import('dependency-cruiser').IConfiguration}
+ */
+const tests = '\\.(test|test-d|testsuite|browser\\.test)\\.tsx?$';
+
+/** A room of lib/ may import itself, the listed rooms and nothing else of this repository. */
+function room(name, allowed, { npm } = {}) {
+  const rooms = [name, ...allowed].join('|');
+  return [
+    {
+      name: `${name}-imports-only-its-rooms`,
+      comment: `lib/${name} may import ${allowed.join(', ') || 'no other room'}.`,
+      severity: 'error',
+      from: { path: `^lib/${name}/`, pathNot: tests },
+      to: { path: '^(lib|app|components|e2e|scripts|bench)/', pathNot: `^lib/(${rooms})(/|\\.ts$)` },
+    },
+    ...(npm
+      ? [
+          {
+            name: `${name}-imports-only-its-packages`,
+            comment: `lib/${name} may import these packages: ${npm.join(', ') || 'none'}.`,
+            severity: 'error',
+            from: { path: `^lib/${name}/`, pathNot: tests },
+            to: { path: 'node_modules/', pathNot: npm.map((one) => `node_modules/${one}/`) },
+          },
+        ]
+      : []),
+  ];
+}
+
+export default {
+  forbidden: [
+    ...room('core', [], { npm: ['canonicalize', 'devalue'] }),
+    ...room('store', ['core'], { npm: ['none'] }),
+    ...room('telemetry', ['core']),
+    ...room('messaging', ['core', 'store', 'telemetry']),
+    ...room('engine', ['core', 'store/store', 'telemetry'], { npm: ['devalue'] }),
+    ...room('worker', ['engine', 'store', 'messaging', 'core', 'telemetry']),
+    ...room('admin', ['core', 'store', 'engine', 'messaging', 'telemetry']),
+    ...room('http', ['core', 'telemetry']),
+    ...room('next', ['engine', 'http', 'core', 'telemetry'], { npm: ['next'] }),
+    ...room('react', ['core'], { npm: ['react'] }),
+    {
+      name: 'entry-imports-its-rooms',
+      comment: 'lib/index.ts may import core, engine and store.',
+      severity: 'error',
+      from: { path: '^lib/index\\.ts$' },
+      to: { path: '^(lib|app|components)/', pathNot: '^lib/(core|engine|store)/' },
+    },
+    {
+      name: 'plain-node-stays-plain',
+      comment: 'Nothing reachable from `oncekit` imports Next, React or server-only.',
+      severity: 'error',
+      from: { path: '^lib/index\\.ts$' },
+      to: { path: 'node_modules/(next|react|react-dom|server-only)/', reachable: true },
+    },
+    {
+      name: 'browser-stays-free-of-node',
+      comment: 'Nothing reachable from `oncekit/react` imports a module of Node.',
+      severity: 'error',
+      from: { path: '^lib/react/index\\.ts$' },
+      to: { path: '^(node:)?(crypto|fs|path|http|net|async_hooks|timers/promises)$', reachable: true },
+    },
+    {
+      name: 'next-in-its-room',
+      comment: 'Within the kit, Next is imported in lib/next alone.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: ['^lib/(next|demo)/', tests] },
+      to: { path: 'node_modules/next/' },
+    },
+    {
+      name: 'generated-in-one-place',
+      comment: "Only lib/demo/db.ts imports Prisma's output; the kit never does.",
+      severity: 'error',
+      from: { pathNot: ['^lib/demo/db\\.ts$', '^lib/generated/'] },
+      to: { path: '^lib/generated/' },
+    },
+    {
+      name: 'public-entries-only',
+      comment: 'The demo uses the kit as a user would: through its entries (and lib/demo), never a file behind them.',
+      severity: 'error',
+      from: { path: '^(app|components|e2e|lib/demo|proxy\\.ts|instrumentation\\.ts)', pathNot: ['^lib/demo/.*\\.test\\.ts$'] },
+      to: { path: '^lib/', pathNot: ['^lib/demo/', '^lib/generated/', '^lib/index\\.ts$', '^lib/[a-z]+/index\\.ts$'] },
+    },
+    {
+      name: 'app-is-not-imported',
+      comment: 'Nothing imports a route; components do not import app.',
+      severity: 'error',
+      from: { path: '^(lib|components|scripts|e2e|bench)/' },
+      to: { path: '^app/' },
+    },
+    {
+      name: 'components-know-no-server',
+      comment: 'components import lib/demo for its types alone.',
+      severity: 'error',
+      from: { path: '^components/' },
+      to: { path: '^lib/demo/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'no-circles',
+      severity: 'error',
+      from: { pathNot: '^lib/generated/' },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'tests-stay-out',
+      comment: 'Code that ships imports no test.',
+      severity: 'error',
+      from: { path: '^(app|components|lib)/', pathNot: [tests, '^lib/demo/test-database\\.ts$'] },
+      to: { path: [tests, '^lib/demo/test-database\\.ts$'] },
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: ['node_modules', '^lib/generated/'] },
+    exclude: { path: ['^\\.next/', '^\\.data/'] },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
+  },
+};

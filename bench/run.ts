@@ -1,0 +1,24 @@
+/** `npm run bench`: a database of its own, every benchmark in turn, markdown and JSON into bench/results/. */
+import { writeFile } from 'node:fs/promises';
+import setup from '../scripts/vitest-global-setup.ts';
+import { otherKeys } from './other-keys.ts';
+import { markdown, type Report } from './report.ts';
+
+const benchmarks = [otherKeys];
+
+const release = await setup();
+const reports: Report[] = [];
+try {
+  for (const benchmark of benchmarks) {
+    console.error(`Running ${benchmark.name} …`);
+    const report = await benchmark();
+    console.log(markdown(report));
+    reports.push(report);
+  }
+} finally {
+  await release();
+}
+const results = new URL('./results/latest', import.meta.url);
+await writeFile(`${results.pathname}.md`, reports.map(markdown).join('\n'));
+await writeFile(`${results.pathname}.json`, `${JSON.stringify(reports, null, 2)}\n`);
+if (reports.some(({ rows }) => rows.some(({ met }) => met === false))) process.exitCode = 1;

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClient } from '../../demo/db.ts';
+import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { claimOf, DONE, gate, type Harness, HOW, storeContract } from '../contract.testsuite.ts';
+import { StoreUnavailableError } from '../store.ts';
+import type { RawQueries, TransactionOf } from './client.ts';
+import { prismaStore } from './store.ts';
+
+type Tx = TransactionOf<TestDatabase['client']>;
+
+storeContract<Tx>('Prisma', async (): Promise<Harness<Tx>> => {
+  const database = await testDatabase();
+  const other = createClient(database.url);
+  const watch = new pg.Client({ connectionString: database.url });
+  await watch.connect();
+  return {
+    store: prismaStore(database.client),
+    rival: prismaStore(other),
+    write: async (tx, marker) =>
+      void (await tx.auditRecord.create({ data: { action: marker, tenant: 't', principal: 'p' } })),
+    isWritten: async (marker) => (await database.client.auditRecord.count({ where: { action: marker } })) > 0,
+    breakStatement: async (tx) => void (await tx.$queryRawUnsafe('SELECT 1/0')),
+    overtake: async (tx, { key }) =>
+      void (await tx.$queryRawUnsafe(
+        'UPDATE idempotency_keys SET fencing_token = fencing_token + 1 WHERE key = $1',
+        key,
+      )),
+    untilWaiting: (connections) => untilWaiting(watch, connections),
+    age: async ({ key }, ms) => {
+      const back = `- ${ms} * interval '1 ms'`;
+      await watch.query(
+        `UPDATE idempotency_keys SET claimed_at = claimed_at ${back}, expires_at = expires_at ${back} WHERE key = $1`,
+        [key],
+      );
+    },
+    close: async () => {
+      await watch.end();
+      await other.$disconnect();
+      await database.drop();
+    },
+  };
+});
+
+/** The condition is in the database; nothing tells of it but asking again. */
+async function untilWaiting(watch: pg.Client, connections: number): Promise<void> {
+  const waiting = `SELECT count(*)::int AS n FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  while ((await watch.query(waiting)).rows[0].n < connections);
+}
+
+describe('the Prisma store', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await testDatabase({ max: 4 });
+  });
+  afterAll(() => database?.drop());
+
+  const setting = async (tx: RawQueries) => {
+    const [row] = await tx.$queryRawUnsafe<{ lock_timeout: string }[]>('SHOW lock_timeout');
+    return row?.lock_timeout;
+  };
+
+  test('C3 lock_timeout bounds the claim alone: the handler has what was set before', async () => {
+    const { client, url } = database;
+    const store = prismaStore(client);
+    let seen: string | undefined;
+    await store.execute(claimOf({ waitMs: 123 }), async (tx) => ((seen = await setting(tx)), DONE), HOW);
+    expect(seen).toBe('0');
+    const own = createClient(`${url}?options=-c%20lock_timeout%3D4321`);
+    await prismaStore(own).execute(claimOf({ waitMs: 123 }), async (tx) => ((seen = await setting(tx)), DONE), HOW);
+    expect(seen).toBe('4321ms');
+    await own.$disconnect();
+  });
+
+  test('C3 lock_timeout does not outlive the transaction on its connection, whatever it ended in', async () => {
+    const one = createClient(database.url, { max: 1 });
+    const store = prismaStore(one);
+    const claim = claimOf({ waitMs: 123 });
+    const claimed = gate();
+    const end = gate();
+    const holding = prismaStore(database.client).execute(
+      claim,
+      async () => (claimed.open(), await end.opened, DONE),
+      HOW,
+    );
+    await claimed.opened;
+    expect(await store.execute({ ...claim, waitMs: 1 }, async () => DONE, HOW)).toEqual({ kind: 'locked' });
+    expect(await setting(one)).toBe('0');
+    expect(await store.fence({ ...claim, waitMs: 1 })).toEqual({ kind: 'locked' });
+    expect(await setting(one)).toBe('0');
+    end.open();
+    await holding;
+    expect(await store.execute(claim, async () => DONE, HOW)).toMatchObject({ kind: 'existing' });
+    expect(await setting(one)).toBe('0');
+    await one.$disconnect();
+  });
+
+  test("C3 a lock timeout of the handler's own is its error, not a claim that is locked", async () => {
+    const claim = claimOf();
+    const locked = new pg.Client({ connectionString: database.url });
+    await locked.connect();
+    await locked.query(`BEGIN; LOCK TABLE carts`);
+    const run = async (tx: RawQueries) => {
+      await tx.$queryRawUnsafe(`SELECT set_config('lock_timeout', '10ms', true)`);
+      await tx.$queryRawUnsafe('SELECT count(*) FROM carts');
+      return DONE;
+    };
+    const executed = await prismaStore(database.client).execute(claim, run, HOW);
+    await locked.end();
+    expect(executed).toMatchObject({ kind: 'rolled_back', why: 'error' });
+  });
+
+  test('C6 an unreachable database is a value of execute and a StoreUnavailableError of the others', async () => {
+    const nowhere = createClient('postgresql://postgres@127.0.0.1:1/none');
+    const store = prismaStore(nowhere);
+    const claim = claimOf();
+    expect(await store.execute(claim, async () => DONE, HOW)).toMatchObject({
+      kind: 'rolled_back',
+      why: 'unavailable',
+    });
+    const asked = [
+      store.find(claim),
+      store.probe(claim),
+      store.fence(claim),
+      store.list({ limit: 1, offset: 0 }),
+      store.countByState(),
+      store.events(claim),
+      store.recordEvent(claim, { type: 'fenced', actor: 'a', detail: null }),
+    ];
+    for (const answer of await Promise.allSettled(asked)) {
+      expect(answer).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailableError) });
+    }
+    await nowhere.$disconnect();
+  });
+
+  test('C6 a pool without a free connection is unavailable within maxWaitMs', async () => {
+    const one = createClient(database.url, { max: 1 });
+    const claimed = gate();
+    const end = gate();
+    const store = prismaStore(one);
+    const holding = store.execute(claimOf(), async () => (claimed.open(), await end.opened, DONE), HOW);
+    await claimed.opened;
+    const executed = await store.execute(claimOf(), async () => DONE, { ...HOW, maxWaitMs: 30 });
+    expect(executed).toMatchObject({ kind: 'rolled_back', why: 'unavailable' });
+    end.open();
+    expect(await holding).toMatchObject({ kind: 'committed' });
+    await one.$disconnect();
+  });
+
+  test('the read-replica extension does not get the question: it goes to the primary', async () => {
+    const claim = claimOf();
+    await prismaStore(database.client).execute(claim, async () => DONE, HOW);
+    const behind = database.client.$extends({
+      client: { $primary: () => database.client },
+      query: { $queryRawUnsafe: () => Promise.resolve([]) as never },
+    });
+    expect(await prismaStore(behind as never).find(claim)).toMatchObject({ key: claim.key });
+  });
+
+  test('X1 text that is SQL is only text', async () => {
+    const store = prismaStore(database.client);
+    const claim = claimOf({ key: `${randomUUID()};--`, principal: "'; DROP TABLE orders; --" });
+    expect(await store.execute(claim, async () => DONE, HOW)).toMatchObject({ kind: 'committed' });
+    expect(await store.find(claim)).toMatchObject({ principal: claim.principal });
+  });
+});

@@ -1,0 +1,96 @@
+/**
+ * Every test once: sets up what it needs, runs Vitest and Playwright, and ends with one line, `N passed, N failed`.
+ * `--e2e [filter]` runs the end-to-end tests alone.
+ */
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { buildApp, generateClient } from './build.ts';
+import { ensureChromium } from './chromium.ts';
+import { spawnChild } from './process.ts';
+
+interface Count {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+const RESULTS = fileURLToPath(new URL('../.data/test-results/', import.meta.url));
+const e2eOnly = process.argv.includes('--e2e');
+const filters = process.argv.slice(2).filter((arg) => arg !== '--e2e');
+const say = (line: string) => console.log(line);
+
+// One word for all: the runners and the servers they start stop with this process.
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
+
+/** Runs a tool and shows what it prints. A tool that fails without a failed test counts as one failure. */
+async function runner(
+  name: string,
+  args: string[],
+  env: Record<string, string>,
+  read: () => Promise<Count>,
+): Promise<Count> {
+  stopping.signal.throwIfAborted();
+  say(`\n${name}`);
+  const child = spawnChild({ name, command: process.execPath, args, env, onLine: say, log: say });
+  stopping.signal.addEventListener('abort', child.stop);
+  const code = await child.ended;
+  stopping.signal.throwIfAborted();
+  const none = { passed: 0, failed: 0, skipped: 0 };
+  const count = await read().catch(() => none);
+  return code !== 0 && count.failed === 0 ? { ...count, failed: 1 } : count;
+}
+
+async function vitest(): Promise<Count> {
+  const file = `${RESULTS}vitest.json`;
+  const args = [
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--reporter=dot',
+    '--reporter=json',
+    `--outputFile.json=${file}`,
+  ];
+  return await runner('Unit, type and database tests', args, {}, async () => {
+    const report = JSON.parse(await readFile(file, 'utf8'));
+    const { numPassedTests: passed, numFailedTests: failed, numPendingTests: pending, numTodoTests: todo } = report;
+    // A file that cannot even be loaded has no failed test.
+    const broken = report.testResults.filter((one: { status: string; assertionResults: unknown[] }) => {
+      return one.status === 'failed' && one.assertionResults.length === 0;
+    });
+    return { passed, failed: failed + broken.length, skipped: pending + todo };
+  });
+}
+
+async function playwright(): Promise<Count> {
+  const file = `${RESULTS}playwright.json`;
+  const args = ['node_modules/@playwright/test/cli.js', 'test', '--reporter=list,json', ...filters];
+  return await runner('End-to-end tests', args, { PLAYWRIGHT_JSON_OUTPUT_NAME: file }, async () => {
+    const { stats } = JSON.parse(await readFile(file, 'utf8'));
+    // A test that passes only when tried again has failed once too often: nothing is tried again here.
+    return { passed: stats.expected, failed: stats.unexpected + stats.flaky, skipped: stats.skipped };
+  });
+}
+
+async function main(): Promise<boolean> {
+  await rm(RESULTS, { recursive: true, force: true });
+  await mkdir(RESULTS, { recursive: true });
+  const { signal } = stopping;
+  await generateClient({ log: say, signal });
+  const counts = e2eOnly ? [] : [await vitest()];
+  await ensureChromium(say);
+  await buildApp({ log: say, signal });
+  counts.push(await playwright());
+  const total = (key: keyof Count) => counts.reduce((sum, count) => sum + count[key], 0);
+  const [passed, failed, skipped] = [total('passed'), total('failed'), total('skipped')];
+  say(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+  return failed === 0 && passed > 0;
+}
+
+try {
+  process.exitCode = (await main()) ? 0 : 1;
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  // Whatever could not even be set up has not passed.
+  say('\n0 passed, 1 failed');
+  process.exitCode = 1;
+}
