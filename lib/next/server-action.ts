@@ -4,6 +4,7 @@ import { isControlFlow } from '../core/redirect.ts';
 import { logError, newInstance } from '../engine/config.ts';
 import type { Operation } from '../engine/operation.ts';
 import { type KeyedCall, readActionCall } from './action-call.ts';
+import { withFirstAnswer } from './first-answer.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
 
 /** A server action that runs once per key. */
@@ -49,7 +50,7 @@ export function serverAction<Input, Result>(
     if (isSettled(outcome)) await settled(onSettled, outcome, operation.name);
     if (stored) redirect(stored.url, stored.type as never);
     if (outcome.ok && redirectTo) redirect(redirectTo(outcome.data));
-    return outcome;
+    return await withFirstAnswer(outcome, operation);
   };
   return action as ServerAction<Input, Result>;
 }

@@ -1,0 +1,80 @@
+import { ADA } from './fixtures/shop.ts';
+import { expect, test } from './fixtures/test.ts';
+
+test.use({ javaScriptEnabled: false });
+
+const ONE = { orders: 1, stockTaken: 1, keys: 1 };
+
+test('a single submit ends on the order page', async ({ page, shop }) => {
+  await shop.checkout();
+  await shop.placeOrder.click();
+  await page.waitForURL('**/orders/*');
+  await expect(page.getByText('Ada Lovelace')).toBeVisible();
+  expect(await shop.gained()).toEqual(ONE);
+});
+
+test('a double submit makes one order', async ({ page, shop, network }) => {
+  await shop.checkout();
+  await network.heal();
+  await network.break({ match: { method: 'POST' }, kind: 'delay', ms: 300, times: 2 });
+  await shop.placeOrder.dblclick({ noWaitAfter: true });
+  await page.waitForURL('**/orders/*');
+  expect(await shop.gained()).toEqual(ONE);
+  expect(await shop.posts()).toBe(2);
+});
+
+test('going back and sending the same form again shows the same order', async ({ page, shop }) => {
+  await shop.checkout();
+  await shop.placeOrder.click();
+  await page.waitForURL('**/orders/*');
+  const first = page.url();
+  await page.goBack();
+  // Whether the browser shows the old form or fetches the page anew, no way leads to a second order.
+  if (await shop.placeOrder.isVisible()) {
+    await shop.placeOrder.click();
+    await page.waitForURL('**/orders/*');
+    expect(page.url()).toBe(first);
+  } else {
+    await expect(page.getByRole('link', { name: 'View the order' })).toHaveAttribute('href', new URL(first).pathname);
+  }
+  expect(await shop.gained()).toEqual(ONE);
+});
+
+test('a validation error keeps what was typed and consumes no key', async ({ page, shop }) => {
+  await shop.checkout();
+  await page.getByLabel('Email').fill('not an address');
+  await shop.placeOrder.click();
+  await expect(page.getByText('Enter an e-mail address')).toBeVisible();
+  await expect(page.getByLabel('City')).toHaveValue(ADA.City);
+  expect(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 0 });
+  await page.getByLabel('Email').fill(ADA.Email);
+  await shop.placeOrder.click();
+  await page.waitForURL('**/orders/*');
+  expect(await shop.gained()).toEqual(ONE);
+});
+
+test('the same key with other values shows the first order and a way to a fresh form', async ({ page, shop }) => {
+  await page.goto('/lab');
+  const form = page.locator('form', { has: shop.orderInLab });
+  const key = (await form.locator('input[name=idempotency_key]').getAttribute('value')) ?? '';
+  await shop.orderInLab.click();
+  await expect(page.locator('[data-order-id]')).toBeVisible();
+  const order = await page.locator('[data-order-id]').getAttribute('data-order-id');
+  await page.route('**/lab', async (route) => {
+    const answer = await route.fetch();
+    const fresh = /name="idempotency_key"[^>]*value="([^"]+)"/;
+    const body = (await answer.text()).replace(fresh, (field, value) => field.replace(value, key));
+    await route.fulfill({ response: answer, body });
+  });
+  await page.goto('/lab');
+  await page.unroute('**/lab');
+  await form.getByLabel('Quantity').fill('2');
+  await shop.orderInLab.click();
+  await expect(form).toContainText('already sent with other values');
+  await expect(form.getByRole('link', { name: 'The first submission placed this order.' })).toHaveAttribute(
+    'href',
+    `/orders/${order}`,
+  );
+  await expect(form.getByRole('link', { name: 'Open a fresh form' })).toBeVisible();
+  expect(await shop.gained()).toEqual(ONE);
+});
