@@ -51,6 +51,7 @@ function toJson(value: unknown, depth: number): unknown {
   const next = (inner: unknown) => toJson(inner, depth + 1);
   switch (typeof value) {
     case 'string':
+      return wellFormed(value);
     case 'boolean':
       return value;
     case 'number':
@@ -73,7 +74,16 @@ function toJson(value: unknown, depth: number): unknown {
   // A name that starts with $ is escaped, so that it cannot pass for one of the tags above. A property that is
   // undefined is left out, as JSON does.
   const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
-  return Object.fromEntries(entries.map(([name, inner]) => [name.startsWith('$') ? `$${name}` : name, next(inner)]));
+  return Object.fromEntries(entries.map(([name, inner]) => [escapeName(name), next(inner)]));
+}
+
+function escapeName(name: string): string {
+  return wellFormed(name.startsWith('$') ? `$${name}` : name);
+}
+
+function wellFormed(text: string): string {
+  if (!text.isWellFormed()) throw bad('a lone surrogate, which no two systems read alike');
+  return text;
 }
 
 function toJsonNumber(value: number): number {

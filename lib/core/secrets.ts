@@ -17,8 +17,10 @@ export interface Secrets {
 const MIN_LENGTH = 32;
 
 /** Reads the configured secrets. Throws `ConfigurationError` for one that is too short to resist guessing. */
-export function readSecrets(values: readonly string[]): Secrets {
-  const all = values.map((value, index) => {
+export function readSecrets(values: readonly (string | undefined)[]): Secrets {
+  // An unset variable counts as no secret: a build has none, and production refuses at first use.
+  const given = values.filter((value): value is string => value !== undefined && value !== '');
+  const all = given.map((value, index) => {
     if (value.length < MIN_LENGTH) {
       throw new ConfigurationError(`Secret number ${index + 1} is too short. Make one with: openssl rand -base64 32`, {
         existing: `${value.length} characters`,

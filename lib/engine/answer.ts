@@ -41,15 +41,21 @@ export function decodeAnswer(text: string | null): Answer {
     });
   }
   try {
-    return devalue.parse(text) as Answer;
+    return devalue.parse(text, { View: (bytes) => bytes }) as Answer;
   } catch (cause) {
     throw new ResultUnreadableError('result_unreadable', 'The stored answer cannot be parsed.', { cause });
   }
 }
 
+/** A view of a part of a larger buffer is stored as a copy of its own: the rest may be anybody's. */
+function ownBytes(value: unknown): unknown {
+  const isPart = value instanceof Uint8Array && value.byteLength !== value.buffer.byteLength;
+  return isPart ? new Uint8Array(value) : false;
+}
+
 function stringify(answer: Answer): string {
   try {
-    return devalue.stringify(answer);
+    return devalue.stringify(answer, { View: ownBytes });
   } catch (cause) {
     const { path = '' } = cause as { path?: string };
     throw new ConfigurationError(

@@ -1,4 +1,5 @@
 import { canonicalText } from '../core/canonical.ts';
+import { BadPayloadError } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
 import { type Executed, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal } from '../core/scope.ts';
@@ -36,28 +37,22 @@ export interface Call<Tx> extends Identity {
   readonly waitMs: number;
   /** When the caller's time is up, in milliseconds of `performance.now()`. */
   readonly deadline: number;
-  /** What a refusal may say of the key before anything was claimed: a retry's first attempt may have run. */
-  readonly unclaimed: Executed;
 }
 
-/**
- * The first checks, in the order of O1: the key's syntax, who acts, whether the key is theirs, the fingerprint.
- *
- * @throws BadPayloadError when the payload has no one canonical form
- */
+/** The first checks, in the order of O1: the key's syntax, who acts, whether the key is theirs, the fingerprint. */
 export async function openCall<Tx>(
   engine: Engine<Tx>,
   definition: Definition<Tx>,
   request: ExecuteRequest,
 ): Promise<Call<Tx> | Refusal> {
+  const started = performance.now();
   const { config } = engine;
   const { name, volatile, fingerprint: narrow } = definition.options;
+  const executed = unclaimed(request);
   const key = readKey(request.key);
-  if ('refusal' in key) return key.refusal;
-  const unclaimed: Executed = (request.attempt ?? 1) > 1 ? 'unknown' : false;
-
   const who: Principal | null = await whoActs(config, request.scope);
-  if (!who) return refuse('unauthorized', { executed: unclaimed });
+  if ('refusal' in key) return who ? { ...key.refusal, nextKey: mintFor(config, name, who) } : key.refusal;
+  if (!who) return refuse('unauthorized', { executed });
   const nextKey = mintFor(config, name, who);
   const identity = identify(request.key as string, key.parsed, name, who, {
     secrets: config.secrets,
@@ -66,9 +61,8 @@ export async function openCall<Tx>(
   if (!identity) return refuse('key_invalid', { executed: 'unknown', nextKey });
 
   const payload = narrow ? narrow(request.payload) : request.payload;
-  const own = await canonicalText(payload, new Set(volatile));
-  const canonical = request.context?.length ? `${own}\n${await canonicalText(request.context)}` : own;
-  const started = performance.now();
+  const canonical = await readable(() => canonicalOf(payload, request.context, new Set(volatile)));
+  if (canonical instanceof BadPayloadError) return refuse(canonical.code, { executed, key: identity.id.key, nextKey });
   return {
     ...identity,
     engine,
@@ -79,6 +73,32 @@ export async function openCall<Tx>(
     nextKey,
     waitMs: Math.min(request.waitMs ?? config.waitMs, request.deadlineMs ?? Infinity),
     deadline: started + (request.deadlineMs ?? Infinity),
-    unclaimed,
   };
+}
+
+/**
+ * What a refusal may say of a key that this call has not claimed. A first attempt proves that nothing was done; of a
+ * retry, an earlier attempt may have done it.
+ */
+export function unclaimed({ attempt = 1 }: Pick<ExecuteRequest, 'attempt'>): Executed {
+  return attempt > 1 ? 'unknown' : false;
+}
+
+async function canonicalOf(
+  payload: unknown,
+  context: ExecuteRequest['context'],
+  volatile: ReadonlySet<string>,
+): Promise<string> {
+  const own = await canonicalText(payload, volatile);
+  // Neither text holds a line break of its own: JSON writes it as \n.
+  return context?.length ? `${own}\n${await canonicalText(context)}` : own;
+}
+
+async function readable(read: () => Promise<string>): Promise<string | BadPayloadError> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof BadPayloadError) return error;
+    throw error;
+  }
 }

@@ -11,8 +11,11 @@ export type CrashPoint = 'before-claim' | 'after-claim' | 'after-handler' | 'bef
 export interface ErrorContext {
   operation: string;
   key: string;
-  /** An error in the handler rolled everything back; after it, the effect stands. */
-  during: 'handler' | 'afterCommit' | 'onSettled';
+  /**
+   * `handler`: everything was rolled back. `database`: it could not be asked, or did not answer. The others: the
+   * effect stands.
+   */
+  during: 'handler' | 'database' | 'afterCommit' | 'onSettled';
   /** Names this one refusal, for the log and for support. */
   instance: string;
 }
@@ -23,7 +26,7 @@ export interface Options {
    * Secrets that sign keys and key fingerprints, each of 32 characters or more: the first signs, all verify. Rotate
    * in two deploys: add the new one behind the old, then put it first. Required in production.
    */
-  secret?: readonly string[];
+  secret?: readonly (string | undefined)[];
   /** Who acts in the current request; null when nobody is signed in. Not asked when `execute` is given a scope. */
   scope?: () => Promise<Principal | null> | Principal | null;
   /** How old a minted key may be when it is first used. Default 24 h. */
@@ -68,10 +71,10 @@ export function readConfig(options: Options): Config {
     scope: options.scope ?? noScope,
     windowMs,
     retentionMs,
-    waitMs: options.waitMs ?? 1000,
-    poolSize: options.poolSize ?? 10,
+    waitMs: atLeast(0, options.waitMs ?? 1000, 'waitMs'),
+    poolSize: atLeast(1, options.poolSize ?? 10, 'poolSize'),
     clock: options.clock ?? Date.now,
-    onError: options.onError ?? logError,
+    onError: quietly(options.onError ?? logError),
     onPoint: options.onPoint ?? (() => {}),
   };
 }
@@ -88,6 +91,23 @@ export function assertSecret(secrets: Secrets): void {
   });
 }
 
+function atLeast(least: number, value: number, name: string): number {
+  if (Number.isFinite(value) && value >= least) return value;
+  throw new ConfigurationError(`${name} cannot be used.`, {
+    existing: value,
+    expected: `a number of at least ${least}`,
+  });
+}
+
+/** A log that fails must not change the fate of what it reports. */
+function quietly(report: NonNullable<Options['onError']>): NonNullable<Options['onError']> {
+  return (error, context) => {
+    try {
+      report(error, context);
+    } catch {}
+  };
+}
+
 function noScope(): never {
   throw new ConfigurationError('Nobody says who acts. Give createIdempotency a `scope`, or give one to `execute`.', {
     expected: 'scope: async () => ({ tenant, principal })',
@@ -99,12 +119,18 @@ export function newInstance(): string {
   return `urn:uuid:${randomUUID()}`;
 }
 
+const FATES: Record<ErrorContext['during'], string> = {
+  handler: 'the handler threw; everything was rolled back and the key can be used again',
+  database: 'the database could not be asked or did not answer',
+  afterCommit: 'afterCommit threw; the effect stands',
+  onSettled: 'onSettled threw; the effect stands',
+};
+
 /** A line on the console. Without the message in production: Prisma's hold the query's arguments, so the payload. */
 export function logError(error: unknown, { operation, key, during, instance }: ErrorContext): void {
   const { name, code } =
     error instanceof Error ? (error as Error & { code?: unknown }) : { name: typeof error, code: '' };
-  const fate = during === 'handler' ? 'nothing was committed, the key can be used again' : 'the effect stands';
-  const where = `[oncekit] ${operation}: ${during} threw; ${fate} (${key}, ${instance})`;
+  const where = `[oncekit] ${operation}: ${FATES[during]} (${key}, ${instance})`;
   if (process.env.NODE_ENV === 'production') console.error(where, name, code ?? '');
   else console.error(where, error);
 }

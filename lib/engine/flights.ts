@@ -9,6 +9,8 @@ export type Ended = Executed | { kind: 'not_admitted'; retryAfterMs: number };
 export interface Flight {
   readonly fingerprint: Uint8Array;
   readonly waitMs: number;
+  /** When the leader's caller gives up, in milliseconds of `performance.now()`. */
+  readonly deadline: number;
   readonly ended: Promise<Ended>;
 }
 
@@ -21,7 +23,7 @@ export class Flights {
   }
 
   /** Registers the leader before anything is awaited, so that of two calls in one tick only one leads. */
-  lead(id: KeyId, flight: { fingerprint: Uint8Array; waitMs: number }, execute: () => Promise<Ended>): Promise<Ended> {
+  lead(id: KeyId, flight: Omit<Flight, 'ended'>, execute: () => Promise<Ended>): Promise<Ended> {
     const name = nameOf(id);
     // Removed before anybody hears of the end: a follower that must take over does not find the old flight again.
     const ended = execute().finally(() => this.#byId.delete(name));

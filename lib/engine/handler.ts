@@ -58,10 +58,15 @@ export const fail: Fail = (code, data, { status = 422, message } = {}) => {
 
 /** The values that `capture` has given out: the same ones for every try of one execution. */
 export function captures(): HandlerContext<never, never>['capture'] {
-  const values = new Map<string, unknown>();
-  return async <T>(name: string, make: () => T | Promise<T>): Promise<T> => {
-    if (!values.has(name)) values.set(name, await make());
-    return values.get(name) as T;
+  const values = new Map<string, Promise<unknown>>();
+  return <T>(name: string, make: () => T | Promise<T>): Promise<T> => {
+    const known = values.get(name);
+    if (known) return known as Promise<T>;
+    const made = Promise.resolve().then(make);
+    values.set(name, made);
+    // A value that could not be made is no value: the next try makes it.
+    made.catch(() => values.delete(name));
+    return made;
   };
 }
 

@@ -17,6 +17,8 @@ export interface Run<T> {
   expiresAt?: Date | undefined;
   /** What was thrown, where the outcome is `internal`. */
   thrown?: unknown;
+  /** The name under which the refusal was reported to `onError`. */
+  instance?: string | undefined;
 }
 
 /** How long to wait before asking again after a key that is still running, in milliseconds. */
@@ -42,7 +44,7 @@ export function replay<T>(row: KeyRow, reader: Reader): Run<T> {
       };
   }
   // Written by a newer deploy: another instance can read it. Same key, try again (R3).
-  if (row.schemaVersion > reader.schemaVersion) return { outcome: unreadableHere(row) };
+  if (row.schemaVersion > reader.schemaVersion) return { outcome: unreadableHere(shared) };
   try {
     const answer = decodeAnswer(row.result);
     if (answer.kind === 'data') answer.data = upcast(answer.data, row.schemaVersion, reader);
@@ -73,8 +75,8 @@ export function comparePayload(row: KeyRow, canonical: string, secrets: Secrets)
 }
 
 /** The refusal for a row that this deploy cannot read. */
-export function unreadableHere(row: KeyRow) {
-  return refuse('unavailable', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS, key: row.key });
+export function unreadableHere(keys: { key: string; nextKey: string }) {
+  return refuse('unavailable', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS, ...keys });
 }
 
 /** Whether the effect of a row's key exists: told to a caller whose own payload was another one. */

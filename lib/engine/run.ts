@@ -1,18 +1,20 @@
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { validate } from '../core/standard-schema.ts';
 import type { KeyRow } from '../store/store.ts';
-import { type Call, type Definition, type Engine, openCall } from './call.ts';
+import { type Call, type Definition, type Engine, openCall, unclaimed } from './call.ts';
 import { newInstance } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { type Ended, type Flight, follow } from './flights.ts';
 import { comparePayload, executedOf, present, RETRY_AFTER_MS, type Run, replay, unreadableHere } from './interpret.ts';
 import { type Attempted, executeInTransaction } from './transaction.ts';
-import { refusalOf } from './trouble.ts';
+import { refusalOf, throwIfSetUpWrongly, unavailable } from './trouble.ts';
 import { enteredValues } from './values.ts';
 
 /**
- * Runs an operation once per key: the checks in the order of O1, then lead or follow, then the outcome. Never throws:
- * what goes wrong is in `outcome`, and what was thrown in `thrown`.
+ * Runs an operation once per key: the checks in the order of O1, then lead or follow, then the outcome. What goes
+ * wrong is in `outcome`, and what was thrown in `thrown`.
+ *
+ * @throws ConfigurationError only: for a kit that is set up wrongly
  */
 export async function run<Tx, T>(
   engine: Engine<Tx>,
@@ -24,7 +26,9 @@ export async function run<Tx, T>(
     call = await openCall(engine, definition, request);
     return 'ok' in call ? { outcome: call } : await decide<Tx, T>(call);
   } catch (error) {
-    return refusalOf(error, engine.config, definition.options.name, request);
+    throwIfSetUpWrongly(error);
+    const keys = call && !('ok' in call) ? keysOf(call) : undefined;
+    return refusalOf(error, { config: engine.config, operation: definition.options.name, request, keys });
   }
 }
 
@@ -40,7 +44,7 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
     if (row) return decideByRow(row, call);
     const { fieldErrors } = validated;
     const values = enteredValues(request.payload, definition.options.sensitive);
-    return { outcome: refuse('validation', { executed: call.unclaimed, fieldErrors, values, ...keysOf(call) }) };
+    return { outcome: refuse('validation', { executed: unclaimed(request), fieldErrors, values, ...keysOf(call) }) };
   }
   return await leadOrFollow<Tx, T>(call, validated.value);
 }
@@ -48,25 +52,36 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
 /** One leads, the others wait without a connection; where the leader rolled back, one of them leads (C2). */
 async function leadOrFollow<Tx, T>(call: Call<Tx>, input: unknown): Promise<Run<T>> {
   const { flights } = call.engine;
-  const started = performance.now();
+  const patience = performance.now() + call.waitMs;
   for (;;) {
+    const left = Math.max(0, Math.min(patience, call.deadline) - performance.now());
     const flight = flights.find(call.id);
-    if (!flight) return await lead<Tx, T>(call, input);
+    if (!flight) return await lead<Tx, T>({ ...call, waitMs: left }, input);
     if (!isSamePayload(flight, call)) return mismatch(call, 'unknown');
-    const left = Math.min(call.waitMs - (performance.now() - started), call.deadline - performance.now());
     const ended = await follow(flight, left);
     if (!ended) return inFlight(call);
-    if (ended.kind === 'committed') return decideByRow(ended.row, call);
-    // The leader waited for another process as long as this call may: no use in doing it again.
-    const inVain = ended.kind === 'locked' && flight.waitMs >= call.waitMs;
-    const mayLead = (ended.kind === 'rolled_back' && ended.why === 'error') || ended.kind === 'in_doubt';
-    if (inVain || (ended.kind !== 'locked' && !mayLead)) return await conclude<Tx, T>(call, ended);
+    if (!mayTakeOver(call, flight, ended)) return await conclude<Tx, T>(call, ended);
+  }
+}
+
+/** Whether a follower may do better than its leader did: not where the leader's fate would be its own. */
+function mayTakeOver<Tx>(call: Call<Tx>, flight: Flight, ended: Ended): boolean {
+  switch (ended.kind) {
+    case 'in_doubt':
+      return true;
+    case 'locked':
+      return flight.waitMs < call.waitMs;
+    case 'rolled_back':
+      return ended.why === 'error' || flight.deadline < call.deadline;
+    default:
+      return false;
   }
 }
 
 async function lead<Tx, T>(call: Call<Tx>, input: unknown): Promise<Run<T>> {
   let attempted: Attempted | undefined;
-  const flight = { fingerprint: call.fingerprint.hash, waitMs: call.waitMs };
+  const { waitMs, deadline } = call;
+  const flight = { fingerprint: call.fingerprint.hash, waitMs, deadline };
   const ended = await call.engine.flights.lead(call.id, flight, async (): Promise<Ended> => {
     const refused = await lookFirst(call, input);
     if (refused) return refused;
@@ -74,7 +89,10 @@ async function lead<Tx, T>(call: Call<Tx>, input: unknown): Promise<Run<T>> {
     return attempted.executed;
   });
   if (ended.kind !== 'committed' || !attempted?.answer) return await conclude<Tx, T>(call, ended);
-  for (const after of attempted.afterCommit) await runAfterCommit(after, call);
+  const { config } = call.engine;
+  for (const after of [() => config.onPoint('after-commit', pointOf(call)), ...attempted.afterCommit]) {
+    await runAfterCommit(after, call);
+  }
   return { ...present<T>(attempted.answer, { replayed: false, ...keysOf(call) }), expiresAt: ended.row.expiresAt };
 }
 
@@ -106,20 +124,15 @@ async function conclude<Tx, T>(call: Call<Tx>, ended: Ended): Promise<Run<T>> {
     case 'not_admitted':
       return {
         outcome: refuse('rate_limited', {
-          executed: call.unclaimed,
+          executed: unclaimed(call.request),
           retryAfterMs: ended.retryAfterMs,
           ...keysOf(call),
         }),
       };
     case 'in_doubt':
-      return { outcome: refuse('unavailable', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS, ...keysOf(call) }) };
+      return unavailable(ended.error, whereOf(call), true);
     case 'rolled_back':
-      if (ended.why === 'error') {
-        return refusalOf(ended.error, call.engine.config, call.id.operation, call.request, keysOf(call));
-      }
-      return {
-        outcome: refuse('unavailable', { executed: call.unclaimed, retryAfterMs: RETRY_AFTER_MS, ...keysOf(call) }),
-      };
+      return ended.why === 'error' ? refusalOf(ended.error, whereOf(call)) : unavailable(ended.error, whereOf(call));
   }
 }
 
@@ -135,9 +148,12 @@ async function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> 
   const { config, store } = call.engine;
   const { schemaVersion = 1, upcasts = {} } = call.definition.options;
   const verdict = comparePayload(row, call.canonical, config.secrets);
-  if (verdict === 'unreadable') return { outcome: unreadableHere(row) };
+  if (verdict === 'unreadable') return { outcome: unreadableHere(keysOf(call)) };
   if (verdict === 'same') return replay<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey });
-  await store.recordEvent(call.id, { type: 'payload_mismatch', actor: 'client', detail: null });
+  await store
+    .recordEvent(call.id, { type: 'payload_mismatch', actor: 'client', detail: null })
+    // It is for the admin's eyes; the answer is known without it.
+    .catch((error) => config.onError(error, { ...pointOf(call), during: 'database', instance: newInstance() }));
   return mismatch(call, executedOf(row));
 }
 
@@ -148,18 +164,21 @@ function planOf<Tx>({ engine, definition, id, mintedAt, fingerprint, waitMs, dea
   return { ...engine, ...definition, claim, deadline };
 }
 
-async function runAfterCommit<Tx>(after: () => void | Promise<void>, { engine, id }: Call<Tx>): Promise<void> {
+async function runAfterCommit<Tx>(after: () => void | Promise<void>, call: Call<Tx>): Promise<void> {
   try {
     await after();
   } catch (error) {
     // The effect stands; an error here must not look like one that rolled it back.
-    engine.config.onError(error, {
-      operation: id.operation,
-      key: id.key,
-      during: 'afterCommit',
-      instance: newInstance(),
-    });
+    call.engine.config.onError(error, { ...pointOf(call), during: 'afterCommit', instance: newInstance() });
   }
+}
+
+function whereOf<Tx>(call: Call<Tx>) {
+  return { config: call.engine.config, operation: call.id.operation, request: call.request, keys: keysOf(call) };
+}
+
+function pointOf<Tx>({ id }: Call<Tx>): { operation: string; key: string } {
+  return { operation: id.operation, key: id.key };
 }
 
 function isSamePayload(flight: Flight, { fingerprint }: { fingerprint: { hash: Uint8Array } }): boolean {

@@ -78,10 +78,22 @@ export async function fenceKey<Tx, T>(
     case 'locked':
       return { fenced: false, ...describe<T>(opened, 'in_progress') };
     case 'expired':
-      return refuse('key_expired', { executed: 'unknown', key: opened.id.key, nextKey: opened.nextKey });
+      return await expired(engine, definition, opened);
     case 'early':
       return refuse('key_invalid', { executed: 'unknown', key: opened.id.key, nextKey: opened.nextKey });
   }
+}
+
+/** Too old to be fenced: its row may be gone. But a claim that was made in time and still runs decides (K3). */
+async function expired<Tx, T>(
+  engine: Engine<Tx>,
+  definition: Definition<Tx>,
+  opened: Opened,
+): Promise<FenceResult<T> | Refusal> {
+  const probed = await engine.store.probe(opened.id);
+  if (probed.kind === 'existing') return { fenced: false, ...describeRow<T>(opened, probed.row, definition) };
+  if (probed.kind === 'locked') return { fenced: false, ...describe<T>(opened, 'in_progress') };
+  return refuse('key_expired', { executed: 'unknown', key: opened.id.key, nextKey: opened.nextKey });
 }
 
 interface Opened extends Identity {

@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fullJitter } from '../core/backoff.ts';
+import { CodedError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
-import type { Claim, Completion, Executed, Store } from '../store/store.ts';
+import type { Claim, Completion, Executed, ExecuteOptions, Store } from '../store/store.ts';
 import { type Answer, encodeAnswer } from './answer.ts';
 import type { Config } from './config.ts';
 import type { OperationOptions } from './definition.ts';
@@ -35,30 +36,45 @@ export interface Attempted {
 
 /** Runs the handler and stores its answer in one transaction, again where that conflicts with others. */
 export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Attempted> {
-  const { claim, config, options, slots, deadline } = plan;
+  const { claim, config, slots, deadline } = plan;
   const point = { operation: claim.operation, key: claim.key };
   const capture = captures();
   await config.onPoint('before-claim', point);
   for (let attempt = 1; ; attempt++) {
     const attempted: Attempted = { executed: { kind: 'locked' }, afterCommit: [] };
-    const left = deadline - performance.now();
-    const how = {
-      timeoutMs: Math.min(options.timeoutMs ?? 5000, Math.max(1, left)),
-      maxWaitMs: Math.min(options.maxWaitMs ?? 2000, Math.max(1, left)),
-      isolationLevel: options.isolationLevel,
-      beforeCommit: () => config.onPoint('before-commit', point),
-    };
     const tryOnce = (waitMs: number) =>
-      plan.store.execute({ ...claim, waitMs }, (tx) => runHandler(plan, tx, capture, attempted), how);
-    attempted.executed = await slots.patiently(Math.min(claim.waitMs, left), tryOnce, ({ kind }) => kind === 'locked');
+      plan.store.execute(
+        { ...claim, waitMs },
+        (tx) => runHandler(plan, tx, capture, attempted),
+        howToExecute(plan, waitMs),
+      );
+    const waitMs = Math.min(claim.waitMs, timeLeft(deadline));
+    attempted.executed = await slots.patiently(waitMs, tryOnce, ({ kind }) => kind === 'locked');
     const delay = fullJitter(attempt, JITTER, Math.random());
     const conflicted = attempted.executed.kind === 'rolled_back' && attempted.executed.why === 'conflict';
-    if (!conflicted || attempt === MAX_TRIES || performance.now() + delay > deadline) {
-      if (attempted.executed.kind === 'committed') await config.onPoint('after-commit', point);
-      return attempted;
-    }
+    if (!conflicted || attempt === MAX_TRIES || delay > timeLeft(deadline)) return attempted;
     await wait(delay);
   }
+}
+
+/** No part may take longer than the caller still has (H4). */
+function howToExecute<Tx>({ claim, config, options, deadline }: Plan<Tx>, waitMs: number): ExecuteOptions {
+  const left = Math.max(1, timeLeft(deadline));
+  return {
+    timeoutMs: Math.min((options.timeoutMs ?? 5000) + waitMs, left),
+    maxWaitMs: Math.min(options.maxWaitMs ?? 2000, left),
+    isolationLevel: options.isolationLevel,
+    beforeCommit: async () => {
+      await config.onPoint('before-commit', { operation: claim.operation, key: claim.key });
+      // The last moment at which it can still be taken back: the caller has stopped listening.
+      if (timeLeft(deadline) <= 0)
+        throw new CodedError('unavailable', "The caller's time is up; everything is rolled back.");
+    },
+  };
+}
+
+function timeLeft(deadline: number): number {
+  return deadline - performance.now();
 }
 
 async function runHandler<Tx>(

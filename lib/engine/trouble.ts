@@ -1,30 +1,44 @@
-import { CodedError } from '../core/errors.ts';
-import { type Executed, refuse } from '../core/outcome.ts';
+import { CodedError, ConfigurationError } from '../core/errors.ts';
+import { refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import { StoreUnavailableError } from '../store/store.ts';
+import { unclaimed } from './call.ts';
 import { type Config, newInstance } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { RETRY_AFTER_MS, type Run } from './interpret.ts';
+
+interface Where {
+  config: Config;
+  operation: string;
+  request: ExecuteRequest;
+  keys?: { key: string; nextKey: string };
+}
 
 /**
  * The outcome of what was thrown before a claim or rolled back with one. Nothing was committed by this attempt; for a
  * retry that proves nothing about the attempts before it.
  */
-export function refusalOf<T>(
-  error: unknown,
-  config: Config,
-  operation: string,
-  request: ExecuteRequest,
-  keys: { key?: string; nextKey?: string } = {},
-): Run<T> {
-  const executed: Executed = (request.attempt ?? 1) > 1 ? 'unknown' : false;
-  if (error instanceof StoreUnavailableError) {
-    return { outcome: refuse('unavailable', { executed, retryAfterMs: RETRY_AFTER_MS, ...keys }) };
-  }
-  const code = error instanceof CodedError ? error.code : 'internal';
+export function refusalOf<T>(error: unknown, { config, operation, request, keys }: Where): Run<T> {
+  const executed = unclaimed(request);
+  if (error instanceof StoreUnavailableError) return unavailable(error.cause, { config, operation, request, keys });
   // A redirect or a notFound is no trouble: the caller passes it on to the framework.
-  if (!isControlFlow(error) && code !== 'malformed_body' && code !== 'payload_too_large') {
-    config.onError(error, { operation, key: request.key ?? '', during: 'handler', instance: newInstance() });
-  }
-  return { outcome: refuse(code, { executed, ...keys }), thrown: error };
+  if (isControlFlow(error)) return { outcome: refuse('internal', { executed, ...keys }), thrown: error };
+  const code = error instanceof CodedError ? error.code : 'internal';
+  const instance = newInstance();
+  config.onError(error, { operation, key: request.key ?? '', during: 'handler', instance });
+  const later = code === 'unavailable' ? { retryAfterMs: RETRY_AFTER_MS } : {};
+  return { outcome: refuse(code, { executed, ...later, ...keys }), thrown: error, instance };
+}
+
+/** The outcome of a database that could not be asked. `inDoubt`: it was told to commit and did not answer. */
+export function unavailable<T>(error: unknown, { config, operation, request, keys }: Where, inDoubt = false): Run<T> {
+  const instance = newInstance();
+  config.onError(error, { operation, key: request.key ?? '', during: 'database', instance });
+  const executed = inDoubt ? 'unknown' : unclaimed(request);
+  return { outcome: refuse('unavailable', { executed, retryAfterMs: RETRY_AFTER_MS, ...keys }), instance };
+}
+
+/** A kit that is set up wrongly must be seen by whoever set it up; it is no answer to give to a customer. */
+export function throwIfSetUpWrongly(error: unknown): void {
+  if (error instanceof ConfigurationError) throw error;
 }

@@ -39,7 +39,7 @@ export interface Store<Tx> {
   /** How many rows there are in each state. */
   countByState(): Promise<Partial<Record<KeyState, number>>>;
 
-  /** Records what happened to a key outside its ordinary way. */
+  /** Records what happened to a key outside its ordinary way; each kind of event once per key and actor. */
   recordEvent(id: KeyId, event: Omit<KeyEvent, 'at'>): Promise<void>;
 
   /** What was recorded for a key, oldest first. */
@@ -73,7 +73,7 @@ export interface Completion {
 }
 
 export interface ExecuteOptions {
-  /** How long the transaction may take, in milliseconds, the wait for the claim left out. */
+  /** How long the transaction may take, in milliseconds, with the wait for the claim. */
   timeoutMs: number;
   /** How long to wait for a connection, in milliseconds. */
   maxWaitMs: number;

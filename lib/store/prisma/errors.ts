@@ -9,9 +9,12 @@ const UNAVAILABLE_KIND = new Set([
   'TooManyConnections',
   'TlsConnectionError',
 ]);
-const UNAVAILABLE_SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH']);
-/** What `pg` says, as a plain Error, when its connection died between two statements. */
-const DEAD_CONNECTION = /connection terminated|connection ended|not queryable|client was closed/i;
+/**
+ * What `pg` says, as a plain Error, when its connection died between two statements. To the letter: a handler may
+ * have connections of its own, whose ends are no business of the store.
+ */
+const DEAD_CONNECTION =
+  /^(Connection terminated( unexpectedly| due to connection timeout)?|Client (has encountered a connection error|was closed) and is not queryable)$/;
 
 interface Shape {
   name?: string;
@@ -49,11 +52,11 @@ export function isUnavailable(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const { code, message } = error as Shape;
   const state = sqlState(error);
-  // 08: connection exceptions; 57P: shutting down or starting up; 53: out of connections, memory or disk.
-  if (state !== undefined) return /^(08|57P|53)/.test(state);
+  // 08: connection exceptions; 53: out of connections, memory or disk; 57: shutting down, starting up, or out of time.
+  if (state !== undefined) return /^(08|53|57)/.test(state);
   const kind = driverCause(error)?.kind;
   if (typeof kind === 'string' && UNAVAILABLE_KIND.has(kind)) return true;
-  if (typeof code === 'string' && (UNAVAILABLE_PRISMA.has(code) || UNAVAILABLE_SOCKET.has(code))) return true;
+  if (typeof code === 'string' && UNAVAILABLE_PRISMA.has(code)) return true;
   return typeof message === 'string' && DEAD_CONNECTION.test(message);
 }
 

@@ -2,9 +2,12 @@ import type { KeyId } from '../../core/scope.ts';
 import type { KeyEvent } from '../store.ts';
 import type { RawQueries } from './client.ts';
 
+// Once per key: a client that repeats itself must not fill the table. Two at once may both get in, which harms nobody.
 const RECORD = `
 INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
-VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb)`;
+SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::jsonb
+ WHERE NOT EXISTS (SELECT FROM idempotency_events
+                    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND type = $5 AND actor = $6)`;
 
 const EVENTS = `
 SELECT type, actor, detail, at FROM idempotency_events

@@ -49,7 +49,7 @@ async function executeOnce<Tx extends RawQueries>(
         return { kind: 'committed', row };
       },
       {
-        timeout: how.timeoutMs + claim.waitMs,
+        timeout: how.timeoutMs,
         maxWait: how.maxWaitMs,
         // READ COMMITTED: the loser reads the winner's row in a new statement, which must see what was committed
         // while it waited. Under a stricter level that wait ends in a serialization failure, and is tried again.

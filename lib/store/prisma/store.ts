@@ -1,5 +1,4 @@
-import type { KeyId } from '../../core/scope.ts';
-import { type Fence, type Fenced, type Probed, type Store, StoreUnavailableError } from '../store.ts';
+import { type Fence, type Fenced, type Store, StoreUnavailableError } from '../store.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from './client.ts';
 import { countByState } from './count-by-state.ts';
 import { isLockTimeout, isUnavailable } from './errors.ts';
@@ -8,6 +7,7 @@ import { execute } from './execute.ts';
 import { fence } from './fence.ts';
 import { find } from './find.ts';
 import { list } from './list.ts';
+import { probe } from './probe.ts';
 import { judgeWindow } from './window.ts';
 
 /** The store on the user's own Prisma client. */
@@ -16,7 +16,7 @@ export function prismaStore<Client extends PrismaClientLike>(client: Client): St
   return {
     execute: (claim, run, how) => execute(client, claim, run as (tx: RawQueries) => ReturnType<typeof run>, how),
     find: (id) => asked(() => find(primary(), id)),
-    probe: (id) => asked(() => probe(client, id)),
+    probe: (id) => asked(() => probe(client, primary(), id)),
     fence: (wanted) => asked(() => fenceOrRival(client, wanted)),
     list: (filter) => asked(() => list(primary(), filter)),
     countByState: () => asked(() => countByState(primary())),
@@ -39,29 +39,9 @@ async function fenceOrRival(client: PrismaClientLike, wanted: Fence): Promise<Fe
         // Another's claim; or a row that was in the way and has just been reaped: nothing is proven, so ask again.
         return verdict === 'open' ? { kind: 'locked' } : { kind: verdict };
       },
-      { timeout: wanted.waitMs + 5000 },
+      { timeout: wanted.waitMs + 5000, isolationLevel: 'ReadCommitted' },
     );
   } catch (error) {
-    if (isLockTimeout(error)) return { kind: 'locked' };
-    throw error;
-  }
-}
-
-/** Ends the probing transaction without a trace. */
-class Undo extends Error {}
-
-async function probe(client: PrismaClientLike, id: KeyId): Promise<Probed> {
-  const row = await find(primaryOf(client), id);
-  if (row) return { kind: 'existing', row };
-  const open = { mintedAt: null, windowMs: 1, retentionMs: 1000, waitMs: 0 };
-  try {
-    const rival = await client.$transaction(async (tx: RawQueries) => {
-      if (await fence(tx, { ...id, ...open })) throw new Undo();
-      return await find(tx, id);
-    });
-    return rival ? { kind: 'existing', row: rival } : { kind: 'locked' };
-  } catch (error) {
-    if (error instanceof Undo) return { kind: 'absent' };
     if (isLockTimeout(error)) return { kind: 'locked' };
     throw error;
   }

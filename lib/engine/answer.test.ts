@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigurationError, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
+import { type Answer, decodeAnswer, encodeAnswer, MAX_RESULT_BYTES } from './answer.ts';
+
+const data = (value: unknown): Answer => ({ kind: 'data', data: value });
+const stored = (value: unknown) => (decodeAnswer(encodeAnswer(data(value))) as { data: unknown }).data;
+
+describe('R1 what is stored comes back', () => {
+  test.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['text', 'ü🔑\u2028'],
+    ['a Date', new Date('2026-11-21T09:00:00.123Z')],
+    ['a BigInt', 2n ** 80n],
+    [
+      'a Map',
+      new Map<unknown, unknown>([
+        ['a', new Date(0)],
+        [{ b: 1 }, 2n],
+      ]),
+    ],
+    ['a Set', new Set([1, 'a'])],
+    ['a RegExp', /a+/gi],
+    ['a URL', new URL('https://shop.example/a?b=c')],
+    ['bytes', new Uint8Array([0, 1, 255])],
+    ['special numbers', [NaN, -0, Infinity, -Infinity]],
+    ['an array with holes and undefined', [undefined, , 1]],
+    ['a row', { id: '1', at: new Date(1), cents: 5n, lines: [{ sku: 'tea', note: undefined }] }],
+  ])('R1 %s survives', (_, value) => {
+    expect(stored(value)).toStrictEqual(value);
+  });
+
+  test('R1 the same object twice stays the same object, and a circle a circle', () => {
+    const inner = { a: 1 };
+    const [one, two] = stored([inner, inner]) as object[];
+    expect(one).toBe(two);
+    const circle: { self?: unknown } = {};
+    circle.self = circle;
+    const back = stored(circle) as { self: unknown };
+    expect(back.self).toBe(back);
+  });
+
+  test('R1 bytes that are a part of a shared buffer are stored without the rest of it', () => {
+    // Node cuts small Buffers out of one pool; the rest of it may be anybody's secret.
+    const pool = new TextEncoder().encode('SECRET-abc-SECRET');
+    const view = new Uint8Array(pool.buffer, 7, 3);
+    const text = encodeAnswer(data(view));
+    expect(text).not.toContain(Buffer.from('SECRET').toString('base64').slice(0, 7));
+    expect(Buffer.from(stored(view) as Uint8Array).toString()).toBe('abc');
+  });
+
+  test.each([
+    { kind: 'redirect', redirect: { url: '/a;b', type: 'push', status: 303 } },
+    { kind: 'refusal', reason: 'sold_out', message: 'Sold out.', status: 409, data: { at: new Date(0) } },
+  ] as Answer[])('R1 a $kind survives', (answer) => {
+    expect(decodeAnswer(encodeAnswer(answer))).toStrictEqual(answer);
+  });
+});
+
+describe('R4 the limit of 256 KiB', () => {
+  const overhead = Buffer.byteLength(encodeAnswer(data('')));
+
+  test('R4 exactly 256 KiB are stored, in bytes and not in characters', () => {
+    expect(MAX_RESULT_BYTES).toBe(256 * 1024);
+    const ascii = 'x'.repeat(MAX_RESULT_BYTES - overhead);
+    expect(Buffer.byteLength(encodeAnswer(data(ascii)))).toBe(MAX_RESULT_BYTES);
+    expect(stored(ascii)).toBe(ascii);
+    const wide = '€'.repeat(Math.floor((MAX_RESULT_BYTES - overhead) / 3));
+    expect(stored(wide)).toBe(wide);
+  });
+
+  test.each([
+    ['one byte more', 'x'.repeat(MAX_RESULT_BYTES - overhead + 1)],
+    ['as many characters of three bytes', '€'.repeat(MAX_RESULT_BYTES - overhead - 10)],
+  ])('R4 %s is refused, with both sizes', (_, text) => {
+    const refused = () => encodeAnswer(data(text));
+    expect(refused).toThrow(ResultTooLargeError);
+    expect(refused).toThrow(expect.objectContaining({ code: 'result_too_large', expected: 'at most 262144 bytes' }));
+  });
+});
+
+describe('R1 what cannot be stored is refused clearly', () => {
+  class Money {
+    cents = 5;
+  }
+
+  test.each([
+    ['a class instance', { order: { total: new Money() } }, /\.order\.total/],
+    ['a function', { order: { pay: () => {} } }, /\.order\.pay/],
+    ['a promise that nobody awaited', { order: Promise.resolve(1) }, /\.order/],
+    ['a symbol', { order: Symbol('s') }, /\.order/],
+  ])('R1 %s, with its place', (_, value, place) => {
+    expect(() => encodeAnswer(data(value))).toThrow(ConfigurationError);
+    expect(() => encodeAnswer(data(value))).toThrow(place);
+    expect(() => encodeAnswer(data(value))).toThrow(/Return plain data/);
+  });
+});
+
+describe('R3 what cannot be read', () => {
+  test.each([
+    ['an erased answer', null],
+    ['an empty text', ''],
+    ['half an answer', '[{"kind":1'],
+    ['another format', '{"kind":"data"}'],
+    ['a tag of a later version', '[["Money",1],5]'],
+  ])('R3 %s is result_unreadable, never a crash', (_, text) => {
+    expect(() => decodeAnswer(text)).toThrow(ResultUnreadableError);
+    expect(() => decodeAnswer(text)).toThrow(expect.objectContaining({ code: 'result_unreadable' }));
+  });
+});

@@ -1,0 +1,84 @@
+import pg from 'pg';
+import { z } from 'zod';
+import type { Client } from '../demo/db.ts';
+import { createIdempotency, type Options, type Outcome, type Principal } from '../index.ts';
+import type { TransactionOf } from '../store/prisma/client.ts';
+
+/** What the engine's tests on a real database share. */
+
+export const ANN: Principal = { tenant: 'acme', principal: 'ann' };
+export const BOB: Principal = { tenant: 'acme', principal: 'bob' };
+export const SECRET = 's'.repeat(32);
+export const HOUR = 3_600_000;
+
+/** The kit as one process has it: each call makes an engine that shares nothing with the others but the database. */
+export function kit(client: Client, options: Partial<Options> = {}) {
+  return createIdempotency({ prisma: client, scope: () => ANN, waitMs: 10_000, onError: () => {}, ...options });
+}
+
+export type Tx = TransactionOf<Client>;
+
+/** Accepts any object; the tests that are about validation have schemas of their own. */
+export const anything = z.looseObject({});
+
+let keys = 0;
+/** A key that nobody has used yet, not minted by the kit. */
+export const freshKey = () => `key-${++keys}`;
+
+/** The business row that must exist exactly once. */
+export async function effect(tx: Pick<Tx, 'auditRecord'>, key: string): Promise<void> {
+  await tx.auditRecord.create({ data: { action: key, tenant: 't', principal: 'p' } });
+}
+
+export const effects = (client: Client, key: string) => client.auditRecord.count({ where: { action: key } });
+export const rowsOf = (client: Client, key: string) => client.idempotencyKey.findMany({ where: { key } });
+
+/** A promise that is opened from outside: the barrier that stands in for a sleep. */
+export function gate<T = void>() {
+  let open!: (value: T) => void;
+  const opened = new Promise<T>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
+/** A handler that stops in its transaction, with its effect written, until it is told how to end. */
+export function stopping() {
+  const state = { runs: 0, started: gate(), end: gate<'commit' | 'roll back'>() };
+  const handle = async ({ tx, key }: { tx: Tx; key: string }) => {
+    const run = ++state.runs;
+    await effect(tx, key);
+    if (run > 1) return { run };
+    state.started.open();
+    if ((await state.end.opened) === 'roll back') throw new Error('told to roll back');
+    return { run };
+  };
+  return { ...state, handle, runs: () => state.runs };
+}
+
+/** What distinguishes outcomes, without the keys that differ from call to call. */
+export function told(outcome: Outcome<unknown>) {
+  const { nextKey, key, ...rest } = outcome;
+  return rest;
+}
+
+/** Looks at the server from outside, to wait for conditions that only the server knows. */
+export async function watchOf(url: string) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const count = async (condition: string): Promise<number> => {
+    const sql = `SELECT count(*)::int AS n FROM pg_stat_activity
+                  WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${condition}`;
+    return (await client.query(sql)).rows[0].n;
+  };
+  const waiting = () => count(`wait_event_type = 'Lock'`);
+  return {
+    query: (sql: string, values: unknown[] = []) => client.query(sql, values),
+    waiting,
+    inTransaction: () => count(`xact_start IS NOT NULL`),
+    untilWaiting: async (connections: number) => {
+      while ((await waiting()) < connections);
+    },
+    close: () => client.end(),
+  };
+}

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { ANN, anything, BOB, effect, effects, freshKey, kit, rowsOf, SECRET, told } from './engine.testsuite.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+
+const op = (options: Parameters<typeof kit>[1] = {}, more: object = {}, result: unknown = 'v1') => {
+  const handle = vi.fn(async ({ tx, key }) => (await effect(tx, key), result));
+  const operation = kit(database.client, options)
+    .operation({ name: 'checkout', schema: anything, ...more })
+    .handler(handle);
+  return { ...operation, handle };
+};
+
+describe('R1 a replay is equal to the first answer', () => {
+  test('R1 Date, BigInt, Map, Set and undefined survive', async () => {
+    const key = freshKey();
+    const rich = {
+      at: new Date(1.7e12),
+      cents: 2n ** 70n,
+      lines: new Map([['tea', { n: 1 }]]),
+      tags: new Set(['a']),
+      note: undefined,
+    };
+    const first = await op({}, {}, rich).execute({ key, payload: {} });
+    const again = await op().execute({ key, payload: {} });
+    expect(again).toMatchObject({ replayed: true });
+    expect((again as { data: unknown }).data).toStrictEqual((first as { data: unknown }).data);
+    expect((first as { data: unknown }).data).toStrictEqual(rich);
+  });
+
+  test('R1 a row that Prisma read survives', async () => {
+    const key = freshKey();
+    const read = kit(database.client).operation({ name: 'checkout', schema: anything });
+    const operation = read.handler(({ tx }) =>
+      tx.auditRecord.create({ data: { action: key, tenant: 't', principal: 'p', data: { a: [1] } } }),
+    );
+    const first = await operation.execute({ key, payload: {} });
+    expect(told(await operation.execute({ key, payload: {} }))).toStrictEqual({ ...told(first), replayed: true });
+  });
+
+  test('K5 the first answer and its replay say until when it is kept', async () => {
+    const key = freshKey();
+    const [row] = [await op().run({ key, payload: {} }), await rowsOf(database.client, key)][1] as {
+      expiresAt: Date;
+    }[];
+    expect((await op().run({ key, payload: {} })).expiresAt).toEqual(row?.expiresAt);
+  });
+});
+
+describe('payload_mismatch', () => {
+  test('F1 another payload under the same key is refused, recorded, and tells nothing of the first answer', async () => {
+    const key = freshKey();
+    await op({}, {}, 'the first answer').execute({ key, payload: { a: 1 } });
+    const other = op();
+    const outcome = await other.execute({ key, payload: { a: 2 } });
+    expect(outcome).toMatchObject({ ok: false, code: 'payload_mismatch', retry: 'never', executed: true });
+    expect(JSON.stringify(outcome)).not.toContain('the first answer');
+    expect(other.handle).not.toHaveBeenCalled();
+    expect(await database.client.idempotencyEvent.findMany({ where: { key } })).toMatchObject([
+      { type: 'payload_mismatch' },
+    ]);
+  });
+
+  test('F3 `fingerprint` narrows what counts, F1 `volatile` and the bound `context` count as told', async () => {
+    const narrow = op({}, { fingerprint: (payload: unknown) => (payload as { a: 1 }).a });
+    const loose = op({}, { volatile: ['t'] });
+    const [one, two, three] = [freshKey(), freshKey(), freshKey()];
+    await narrow.execute({ key: one, payload: { a: 1, b: 1 } });
+    expect(await narrow.execute({ key: one, payload: { a: 1, b: 2 } })).toMatchObject({ replayed: true });
+    await loose.execute({ key: two, payload: { a: 1, t: 1 } });
+    expect(await loose.execute({ key: two, payload: { a: 1, t: 2 } })).toMatchObject({ replayed: true });
+    await loose.execute({ key: three, payload: {}, context: ['order-1'] });
+    expect(await loose.execute({ key: three, payload: {}, context: ['order-1'] })).toMatchObject({ replayed: true });
+    expect(await loose.execute({ key: three, payload: {}, context: ['order-2'] })).toMatchObject({
+      code: 'payload_mismatch',
+    });
+    expect(await loose.execute({ key: three, payload: {} })).toMatchObject({ code: 'payload_mismatch' });
+  });
+
+  test('K4 the same key under another operation is another intent', async () => {
+    const key = freshKey();
+    const checkout = op();
+    await checkout.execute({ key, payload: { a: 1 } });
+    expect(await checkout.as('refund').execute({ key, payload: { a: 2 } })).toMatchObject({
+      ok: true,
+      replayed: false,
+    });
+    expect(await effects(database.client, key)).toBe(2);
+  });
+});
+
+describe('R3 stored answers of other versions', () => {
+  const upcasts = { 1: (data: string) => ({ name: data }), 2: (data: { name: string }) => ({ ...data, v: 3 }) };
+
+  test('R3 an older answer is led up step by step', async () => {
+    const key = freshKey();
+    await op().execute({ key, payload: {} });
+    const newer = op({}, { schemaVersion: 3, upcasts });
+    expect(await newer.execute({ key, payload: {} })).toMatchObject({
+      ok: true,
+      replayed: true,
+      data: { name: 'v1', v: 3 },
+    });
+    expect(newer.handle).not.toHaveBeenCalled();
+    expect((await newer.status({ key })) as object).toMatchObject({ outcome: { data: { name: 'v1', v: 3 } } });
+  });
+
+  test.each([
+    ['a step is missing', { schemaVersion: 3, upcasts: { 2: upcasts[2] } }, ''],
+    ['it was erased', {}, 'UPDATE idempotency_keys SET result = NULL WHERE key = $1'],
+    ['it is damaged', {}, `UPDATE idempotency_keys SET result = '[' WHERE key = $1`],
+  ])('R3 where %s: result_unreadable, never a second execution', async (_, options, sql) => {
+    const key = freshKey();
+    await op().execute({ key, payload: {} });
+    if (sql) await database.client.$executeRawUnsafe(sql, key);
+    const reader = op({}, options);
+    expect(await reader.execute({ key, payload: {} })).toMatchObject({
+      ok: false,
+      code: 'result_unreadable',
+      executed: true,
+    });
+    expect([reader.handle.mock.calls.length, await effects(database.client, key)]).toEqual([0, 1]);
+  });
+
+  test.each([
+    ['schema version', {}, { schemaVersion: 2 }, ''],
+    ['secret', { secret: ['n'.repeat(32)] }, {}, ''],
+    ['fingerprint version', {}, {}, 'UPDATE idempotency_keys SET fingerprint_version = 2 WHERE key = $1'],
+  ])('R3 a row of a newer deploy (%s) is unavailable with the same key', async (_, writer, more, sql) => {
+    const key = freshKey();
+    await op(writer, more).execute({ key, payload: {} });
+    if (sql) await database.client.$executeRawUnsafe(sql, key);
+    const reader = op({ secret: [SECRET] });
+    const outcome = await reader.execute({ key, payload: {} });
+    expect(outcome).toMatchObject({
+      code: 'unavailable',
+      retry: 'same-key',
+      executed: 'unknown',
+      retryAfterMs: expect.any(Number),
+    });
+    expect(reader.handle).not.toHaveBeenCalled();
+  });
+});
+
+describe('K2 and X1 whose key it is', () => {
+  const as = (who: object) => op({ secret: [SECRET], scope: () => who as typeof ANN });
+  const mint = async (who: typeof ANN) => (await as(who).mintKey()) as string;
+
+  test('K2 a key that was signed for an alias runs and replays in the scope of the alias', async () => {
+    const anonymous = { tenant: 'acme', principal: 'guest-1' };
+    const key = await mint(anonymous);
+    const signedIn = as({ ...ANN, aliases: ['guest-0', 'guest-1'] });
+    expect(await signedIn.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
+    expect(await rowsOf(database.client, key)).toMatchObject([{ principal: 'guest-1' }]);
+    expect(await as(anonymous).execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: true });
+    expect(await signedIn.status({ key })).toMatchObject({ state: 'succeeded' });
+    const next = ((await signedIn.execute({ key, payload: {} })) as { nextKey: string }).nextKey;
+    expect(await as(ANN).execute({ key: next, payload: {} })).toMatchObject({ ok: true, replayed: false });
+    expect(await rowsOf(database.client, next)).toMatchObject([{ principal: 'ann' }]);
+  });
+
+  test('X1 another principal’s key, used or never seen, is told the same', async () => {
+    const [used, unused] = [await mint(BOB), await mint(BOB)];
+    await as(BOB).execute({ key: used, payload: {} });
+    const ann = as(ANN);
+    const answers = await Promise.all(
+      [used, unused].map(async (key) => [
+        told(await ann.execute({ key, payload: {} })),
+        { ...(await ann.status({ key })), nextKey: 0 },
+        { ...(await ann.fence({ key })), nextKey: 0 },
+      ]),
+    );
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]?.[0]).toMatchObject({ code: 'key_invalid', executed: 'unknown', retry: 'never' });
+    expect(ann.handle).not.toHaveBeenCalled();
+    expect(await rowsOf(database.client, unused)).toEqual([]);
+  });
+
+  test('X1 an unsigned key of another principal is a new one here', async () => {
+    const key = freshKey();
+    await op().execute({ key, payload: { a: 1 }, scope: BOB });
+    expect(await op().status({ key })).toMatchObject({ state: 'absent' });
+    expect(await op().execute({ key, payload: { a: 2 }, scope: ANN })).toMatchObject({ ok: true, replayed: false });
+  });
+
+  test('K2 `minted` accepts signed keys alone; `any` accepts others, but verifies what looks signed', async () => {
+    const ann = as(ANN);
+    const key = await mint(ANN);
+    const forged = key.slice(0, -1) + (key.endsWith('A') ? 'Q' : 'A');
+    const code = async (key: string, acceptKeys?: 'minted') => {
+      const outcome = await ann.execute({ key, payload: {}, acceptKeys });
+      return outcome.ok ? 'ok' : outcome.code;
+    };
+    expect(await code(freshKey(), 'minted')).toBe('key_invalid');
+    expect(await code(key.split('.')[0] as string, 'minted')).toBe('key_invalid');
+    expect(await code(forged, 'minted')).toBe('key_invalid');
+    expect(await code(forged)).toBe('key_invalid');
+    expect(await code(freshKey())).toBe('ok');
+    expect(await code(key, 'minted')).toBe('ok');
+  });
+
+  test('K2 nobody signed in: unauthorized, and no key is minted', async () => {
+    const nobody = op({ scope: () => null });
+    expect(await nobody.execute({ key: freshKey(), payload: {} })).toMatchObject({
+      code: 'unauthorized',
+      executed: false,
+    });
+    expect(await nobody.mintKey()).toBeNull();
+  });
+});

@@ -1,0 +1,125 @@
+import { createIdempotency, type Outcome, type Refusal, type Success } from 'oncekit';
+import { describe, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+import { createClient } from './demo/db.ts';
+
+const client = createClient('');
+const schema = z.object({ sku: z.string(), quantity: z.coerce.number(), at: z.string().transform((text) => new Date(text)) });
+
+describe("the handler's transaction is the user's own", () => {
+  test('of a plain client: its models, and not what Prisma denies in a transaction', () => {
+    createIdempotency({ prisma: client })
+      .operation({ name: 'checkout', schema })
+      .handler(async ({ tx }) => {
+        const order = await tx.order.findUniqueOrThrow({ where: { id: '1' } });
+        expectTypeOf(order.amountCents).toEqualTypeOf<number>();
+        expectTypeOf(order.cartId).toEqualTypeOf<string | null>();
+        expectTypeOf(tx.product.update).toEqualTypeOf(client.product.update);
+        expectTypeOf(tx).toHaveProperty('$queryRaw');
+        expectTypeOf(tx).not.toHaveProperty('$transaction');
+        expectTypeOf(tx).not.toHaveProperty('$disconnect');
+        expectTypeOf(tx).not.toHaveProperty('$extends');
+        expectTypeOf(tx).not.toBeAny();
+        // @ts-expect-error: there is no such model
+        tx.nothing;
+        // @ts-expect-error: there is no such column
+        await tx.order.findFirst({ where: { colour: 'red' } });
+      });
+  });
+
+  test('of an extended client: its custom methods and results too', () => {
+    const extended = client.$extends({
+      model: { product: { take: async (sku: string) => sku.length } },
+      result: { order: { euros: { needs: { amountCents: true }, compute: ({ amountCents }) => `${amountCents / 100} €` } } },
+      client: { $now: () => new Date() },
+    });
+    createIdempotency({ prisma: extended })
+      .operation({ name: 'checkout', schema })
+      .handler(async ({ tx }) => {
+        expectTypeOf(await tx.product.take('tea')).toEqualTypeOf<number>();
+        const order = await tx.order.findFirstOrThrow();
+        expectTypeOf(order.euros).toEqualTypeOf<string>();
+        expectTypeOf(order.amountCents).toEqualTypeOf<number>();
+        expectTypeOf(tx.$now()).toEqualTypeOf<Date>();
+        expectTypeOf(tx).not.toHaveProperty('$transaction');
+        expectTypeOf(tx).not.toBeAny();
+      });
+  });
+
+  test('onRefused has it as well', () => {
+    createIdempotency({ prisma: client }).operation({
+      name: 'checkout',
+      schema,
+      onRefused: async (tx, { input, reason }) => {
+        expectTypeOf(tx.order.count).toBeFunction();
+        expectTypeOf(input.quantity).toEqualTypeOf<number>();
+        expectTypeOf(reason).toEqualTypeOf<string>();
+      },
+    });
+  });
+
+  test('what is no Prisma client is refused', () => {
+    // @ts-expect-error: no $transaction, no $queryRawUnsafe
+    createIdempotency({ prisma: {} });
+    // @ts-expect-error: no client at all
+    createIdempotency({});
+  });
+});
+
+describe('input, result and outcome', () => {
+  const checkout = createIdempotency({ prisma: client })
+    .operation({
+      name: 'checkout',
+      schema,
+      admit: ({ input }) => {
+        expectTypeOf(input).toEqualTypeOf<{ sku: string; quantity: number; at: Date }>();
+        return true;
+      },
+    })
+    .handler(async ({ input, capture, fail }) => {
+      expectTypeOf(input).toEqualTypeOf<{ sku: string; quantity: number; at: Date }>();
+      expectTypeOf(await capture('id', () => 'x')).toEqualTypeOf<string>();
+      expectTypeOf(await capture('n', async () => 1)).toEqualTypeOf<number>();
+      if (input.quantity > 3) fail('too_many');
+      return { id: input.sku, at: input.at };
+    });
+
+  test('the payload is what the schema takes, or a form', () => {
+    expectTypeOf(checkout.execute).parameter(0).toHaveProperty('payload');
+    checkout.execute({ key: 'k', payload: { sku: 'tea', quantity: 1, at: '2026' } });
+    checkout.execute({ key: 'k', payload: new FormData() });
+    // @ts-expect-error: `at` is text before the schema
+    checkout.execute({ key: 'k', payload: { sku: 'tea', quantity: 1, at: new Date() } });
+    // @ts-expect-error: `sku` is missing
+    checkout.execute({ key: 'k', payload: { quantity: 1, at: '' } });
+  });
+
+  test('the outcome narrows by `ok`, and the refusal by `code`', async () => {
+    const outcome = await checkout.execute({ key: 'k', payload: new FormData() });
+    expectTypeOf(outcome).toEqualTypeOf<Outcome<{ id: string; at: Date }>>();
+    if (outcome.ok) {
+      expectTypeOf(outcome).toEqualTypeOf<Success<{ id: string; at: Date }>>();
+      expectTypeOf(outcome.data.at).toEqualTypeOf<Date>();
+      expectTypeOf(outcome).not.toHaveProperty('code');
+    } else {
+      expectTypeOf(outcome).toEqualTypeOf<Refusal>();
+      expectTypeOf(outcome.executed).toEqualTypeOf<boolean | 'unknown'>();
+      expectTypeOf(outcome.retry).toEqualTypeOf<'never' | 'same-key' | 'new-key'>();
+      expectTypeOf(outcome).not.toHaveProperty('data2');
+      // @ts-expect-error: no such code
+      outcome.code === 'nonsense';
+    }
+  });
+
+  test('status and fence tell the result with its type', async () => {
+    const status = await checkout.status({ key: 'k' });
+    if (!('ok' in status)) expectTypeOf(status.outcome).toEqualTypeOf<Outcome<{ id: string; at: Date }> | undefined>();
+    const fenced = await checkout.fence({ key: 'k' });
+    if ('fenced' in fenced && !fenced.fenced) {
+      expectTypeOf(fenced.outcome).toEqualTypeOf<Outcome<{ id: string; at: Date }> | undefined>();
+    }
+    expectTypeOf(await checkout.as('orders.create').execute({ key: 'k', payload: new FormData() })).toEqualTypeOf(
+      await checkout.execute({ key: 'k', payload: new FormData() }),
+    );
+  });
+});

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { racesContract } from './contract-races.testsuite.ts';
+import { readsContract } from './contract-reads.testsuite.ts';
+import type { Claim, Completion, ExecuteOptions, Store } from './store.ts';
+
+/** A store under test, and what the suite must do behind its back. */
+export interface Harness<Tx> {
+  store: Store<Tx>;
+  /** The same database seen by another process: connections of its own. */
+  rival: Store<Tx>;
+  /** A business write in the transaction of the key. */
+  write(tx: Tx, marker: string): Promise<void>;
+  /** Whether that write was committed. */
+  isWritten(marker: string): Promise<boolean>;
+  /** Sends a statement that the database refuses. Rejects. */
+  breakStatement(tx: Tx): Promise<void>;
+  /** Takes the key from the execution that holds it, in its own transaction: a higher token. */
+  overtake(tx: Tx, claim: Claim): Promise<void>;
+  /** Resolves once this many connections wait for a lock. */
+  untilWaiting(connections: number): Promise<void>;
+  /** Moves a committed row's times into the past. */
+  age(claim: Claim, ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type Suite<Tx> = () => Harness<Tx>;
+
+const HOUR = 3_600_000;
+let keys = 0;
+
+/** A claim of a key that nobody has used yet. */
+export function claimOf(more: Partial<Claim> = {}): Claim {
+  return {
+    tenant: 'acme',
+    principal: 'ann',
+    operation: 'checkout',
+    key: `key-${++keys}`,
+    mintedAt: null,
+    windowMs: 24 * HOUR,
+    retentionMs: 25 * HOUR,
+    fingerprint: { hash: new Uint8Array(32).fill(7), version: 1, secretId: 'abc' },
+    schemaVersion: 3,
+    waitMs: 10_000,
+    ...more,
+  };
+}
+
+export const HOW: ExecuteOptions = { timeoutMs: 20_000, maxWaitMs: 10_000, beforeCommit: () => {} };
+export const DONE: Completion = { state: 'succeeded', result: '"done"' };
+
+/** A promise that is opened from outside: the barrier that stands in for a sleep. */
+export function gate<T = void>() {
+  let open!: (value: T) => void;
+  const opened = new Promise<T>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
+/** What any store must do. Every store runs it on a database of its own. */
+export function storeContract<Tx>(name: string, makeStore: () => Promise<Harness<Tx>>): void {
+  describe(`store contract: ${name}`, () => {
+    let harness: Harness<Tx>;
+    beforeAll(async () => {
+      harness = await makeStore();
+    });
+    afterAll(() => harness?.close());
+    executionContract(() => harness);
+    racesContract(() => harness);
+    readsContract(() => harness);
+  });
+}
+
+function executionContract<Tx>(harness: Suite<Tx>): void {
+  describe('one execution', () => {
+    test('S1 key, effect and answer are committed together', async () => {
+      const { store, write, isWritten } = harness();
+      const claim = claimOf({ mintedAt: new Date(Date.now() - 1000) });
+      const run = async (tx: Tx): Promise<Completion> => (await write(tx, claim.key), DONE);
+      const executed = await store.execute(claim, run, HOW);
+      const { tenant, principal, operation, key, fingerprint, mintedAt } = claim;
+      expect(executed).toMatchObject({
+        kind: 'committed',
+        row: { tenant, principal, operation, key, mintedAt, state: 'succeeded', result: '"done"', schemaVersion: 3 },
+      });
+      expect(await isWritten(key)).toBe(true);
+      const row = await store.find(claim);
+      expect(row).toMatchObject({ fencingToken: 1, attempts: 1, needsAttention: false, settledAt: expect.any(Date) });
+      expect(row?.fingerprint).toMatchObject({ version: 1, secretId: 'abc' });
+      expect([...(row?.fingerprint?.hash ?? [])]).toEqual([...fingerprint.hash]);
+      expect(row).toEqual((executed as { row: unknown }).row);
+    });
+
+    test('S1 a refusal is stored as failed, with its effect', async () => {
+      const { store, write, isWritten } = harness();
+      const claim = claimOf();
+      const refused: Completion = { state: 'failed', result: '"sold out"' };
+      const executed = await store.execute(claim, async (tx) => (await write(tx, claim.key), refused), HOW);
+      expect(executed).toMatchObject({ kind: 'committed', row: { state: 'failed', result: '"sold out"' } });
+      expect(await isWritten(claim.key)).toBe(true);
+    });
+
+    test('S2 what run throws rolls everything back, and the key stays usable', async () => {
+      const { store, write, isWritten } = harness();
+      const claim = claimOf();
+      const error = new Error('no stock');
+      const thrown = async (tx: Tx): Promise<Completion> => {
+        await write(tx, claim.key);
+        throw error;
+      };
+      expect(await store.execute(claim, thrown, HOW)).toEqual({ kind: 'rolled_back', error, why: 'error' });
+      expect(await store.find(claim)).toBeUndefined();
+      expect(await isWritten(claim.key)).toBe(false);
+      expect(await store.execute(claim, async () => DONE, HOW)).toMatchObject({ kind: 'committed' });
+    });
+
+    test('C1 a second execution gets the first one’s row, and does not run', async () => {
+      const { store, rival } = harness();
+      const claim = claimOf();
+      await store.execute(claim, async () => DONE, HOW);
+      let runs = 0;
+      const again = await rival.execute(claim, async () => (runs++, DONE), HOW);
+      expect(again).toEqual({ kind: 'existing', row: await store.find(claim) });
+      expect(runs).toBe(0);
+    });
+
+    test('K4 a key is unique per tenant, principal and operation', async () => {
+      const { store } = harness();
+      const claim = claimOf();
+      const others = [
+        {},
+        { tenant: 'other' },
+        { principal: 'bob' },
+        { operation: 'refund' },
+        { tenant: 'acm', principal: 'eann' },
+      ];
+      for (const other of others) {
+        expect(await store.execute({ ...claim, ...other }, async () => DONE, HOW)).toMatchObject({ kind: 'committed' });
+      }
+    });
+
+    test('S3 completion with a token that is no longer ours commits nothing', async () => {
+      const { store, write, isWritten, overtake } = harness();
+      const claim = claimOf();
+      const run = async (tx: Tx): Promise<Completion> => {
+        await write(tx, claim.key);
+        await overtake(tx, claim);
+        return DONE;
+      };
+      const executed = await store.execute(claim, run, HOW);
+      expect(executed).toMatchObject({ kind: 'rolled_back', why: 'error', error: { name: 'LeaseLostError' } });
+      expect(await isWritten(claim.key)).toBe(false);
+      expect(await store.find(claim)).toBeUndefined();
+    });
+
+    test('S2 a statement error that run swallowed is noticed: nothing is committed, and nothing is said to be', async () => {
+      const { store, breakStatement, write, isWritten } = harness();
+      const claim = claimOf();
+      const run = async (tx: Tx): Promise<Completion> => {
+        await write(tx, claim.key);
+        await breakStatement(tx).catch(() => {});
+        return DONE;
+      };
+      expect(await store.execute(claim, run, HOW)).toMatchObject({ kind: 'rolled_back', why: 'error' });
+      expect(await store.find(claim)).toBeUndefined();
+      expect(await isWritten(claim.key)).toBe(false);
+    });
+
+    test('H4 an execution that outlasts its time is rolled back as unavailable', async () => {
+      const { store, write, isWritten } = harness();
+      const claim = claimOf({ waitMs: 0 });
+      const run = async (tx: Tx): Promise<Completion> => {
+        for (let alive = true; alive; ) await write(tx, claim.key).catch(() => (alive = false));
+        return DONE;
+      };
+      const executed = await store.execute(claim, run, { ...HOW, timeoutMs: 50 });
+      expect(executed).toMatchObject({ kind: 'rolled_back', why: 'unavailable' });
+      expect(await isWritten(claim.key)).toBe(false);
+    });
+  });
+}

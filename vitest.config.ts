@@ -1,0 +1,51 @@
+import { fileURLToPath } from 'node:url';
+import { configDefaults, defineConfig } from 'vitest/config';
+
+const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    // The same names as tsconfig's `paths`.
+    alias: [
+      { find: /^oncekit$/, replacement: at('./lib/index.ts') },
+      { find: /^oncekit\/(next|react|admin)$/, replacement: at('./lib/$1/index.ts') },
+      { find: /^@\//, replacement: at('./') },
+    ],
+  },
+  test: {
+    // Two cores are what a small machine has; more workers would only make timings worse.
+    maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          environment: 'node',
+          include: ['lib/**/*.test.ts', 'scripts/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, '**/*.db.test.ts', '**/*.browser.test.*'],
+          testTimeout: 10_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'db',
+          environment: 'node',
+          include: ['**/*.db.test.ts'],
+          exclude: [...configDefaults.exclude, '.next/**', '.data/**'],
+          globalSetup: ['scripts/vitest-global-setup.ts'],
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'types',
+          include: [],
+          typecheck: { enabled: true, only: true, include: ['lib/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
+        },
+      },
+    ],
+  },
+});
