@@ -13,14 +13,11 @@ test('a single submit ends on the order page', async ({ page, shop }) => {
   expect(await shop.gained()).toEqual(ONE);
 });
 
-test('a double submit makes one order', async ({ page, shop, network }) => {
+test('a double submit makes one order', async ({ page, shop }) => {
   await shop.checkout();
-  await network.heal();
-  await network.break({ match: { method: 'POST' }, kind: 'delay', ms: 300, times: 2 });
-  await shop.placeOrder.dblclick({ noWaitAfter: true });
+  await shop.submitTwice();
   await page.waitForURL('**/orders/*');
   expect(await shop.gained()).toEqual(ONE);
-  expect(await shop.posts()).toBe(2);
 });
 
 test('going back and sending the same form again shows the same order', async ({ page, shop }) => {

@@ -4,7 +4,11 @@ import { z } from 'zod';
 import { createClient } from './demo/db.ts';
 
 const client = createClient('');
-const schema = z.object({ sku: z.string(), quantity: z.coerce.number(), at: z.string().transform((text) => new Date(text)) });
+const schema = z.object({
+  sku: z.string(),
+  quantity: z.coerce.number(),
+  at: z.string().transform((text) => new Date(text)),
+});
 
 describe("the handler's transaction is the user's own", () => {
   test('of a plain client: its models, and not what Prisma denies in a transaction', () => {
@@ -30,7 +34,9 @@ describe("the handler's transaction is the user's own", () => {
   test('of an extended client: its custom methods and results too', () => {
     const extended = client.$extends({
       model: { product: { take: async (sku: string) => sku.length } },
-      result: { order: { euros: { needs: { amountCents: true }, compute: ({ amountCents }) => `${amountCents / 100} €` } } },
+      result: {
+        order: { euros: { needs: { amountCents: true }, compute: ({ amountCents }) => `${amountCents / 100} €` } },
+      },
       client: { $now: () => new Date() },
     });
     createIdempotency({ prisma: extended })

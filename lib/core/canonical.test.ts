@@ -133,6 +133,12 @@ describe('F1 what has no one meaning is refused as malformed_body', () => {
     await expect(refused).rejects.toMatchObject({ code: 'malformed_body' });
   });
 
+  test('X4 one object that is referred to over and over does not keep us busy for ever', async () => {
+    let value: unknown = 'leaf';
+    for (let level = 0; level < 60; level++) value = [value, value];
+    await expect(canonicalText(value)).rejects.toThrow(BadPayloadError);
+  });
+
   test('F1 the largest safe integers are accepted', async () => {
     expect(await canonicalText([2 ** 53 - 1, -(2 ** 53) + 1])).toBe('json:[9007199254740991,-9007199254740991]');
   });

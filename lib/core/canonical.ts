@@ -5,6 +5,9 @@ import { isInternalField } from './fields.ts';
 
 const MAX_DEPTH = 100;
 
+/** Bounds the work: values may refer to one object many times, and each reference is written out. */
+const MAX_VALUES = 100_000;
+
 /**
  * The canonical text of what a client sent (F1): equal for payloads that mean the same, different for all others.
  * Plain JSON becomes RFC 8785; a form becomes its fields, sorted by name, values in order, a file by its content.
@@ -19,7 +22,7 @@ export async function canonicalText(payload: unknown, volatile: ReadonlySet<stri
     volatile.size > 0 && isPlainObject(payload)
       ? Object.fromEntries(Object.entries(payload).filter(([name]) => !volatile.has(name)))
       : payload;
-  return `json:${canonicalize(toJson(kept, 0))}`;
+  return `json:${canonicalize(toJson(kept, 0, { left: MAX_VALUES }))}`;
 }
 
 async function canonicalForm(form: FormData, volatile: ReadonlySet<string>): Promise<string> {
@@ -46,9 +49,10 @@ async function describeFile(file: File): Promise<unknown> {
   return { name: file.name, type: file.type, size: file.size, sha256: digest };
 }
 
-function toJson(value: unknown, depth: number): unknown {
+function toJson(value: unknown, depth: number, budget: { left: number }): unknown {
   if (depth > MAX_DEPTH) throw bad(`nested deeper than ${MAX_DEPTH} levels, or in a circle`);
-  const next = (inner: unknown) => toJson(inner, depth + 1);
+  if (budget.left-- <= 0) throw bad(`more than ${MAX_VALUES} values`);
+  const next = (inner: unknown) => toJson(inner, depth + 1, budget);
   switch (typeof value) {
     case 'string':
       return wellFormed(value);

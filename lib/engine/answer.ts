@@ -49,8 +49,11 @@ export function decodeAnswer(text: string | null): Answer {
 
 /** A view of a part of a larger buffer is stored as a copy of its own: the rest may be anybody's. */
 function ownBytes(value: unknown): unknown {
-  const isPart = value instanceof Uint8Array && value.byteLength !== value.buffer.byteLength;
-  return isPart ? new Uint8Array(value) : false;
+  if (!ArrayBuffer.isView(value) || value.byteLength === value.buffer.byteLength) return false;
+  const own = value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
+  // Node's Buffer is a view of a pool; what it means is its bytes.
+  if (value instanceof Uint8Array) return new Uint8Array(own);
+  return new (value.constructor as new (buffer: ArrayBufferLike) => ArrayBufferView)(own);
 }
 
 function stringify(answer: Answer): string {

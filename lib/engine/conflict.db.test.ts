@@ -123,7 +123,11 @@ describe('C4 conflicts are tried again', () => {
   test('C4 a duplicate under Serializable that waited for the winner replays it', async () => {
     const started = gate();
     const end = gate();
-    const handle = async () => (started.open(), await end.opened, 'winner');
+    const handle = async () => {
+      started.open();
+      await end.opened;
+      return 'winner';
+    };
     const define = () =>
       kit(database.client).operation({
         name: 'checkout',

@@ -15,7 +15,10 @@ describe('S1, S2 one transaction', () => {
   test('S1 key, effect and answer are committed together; a retry replays and runs nothing', async () => {
     const key = freshKey();
     let runs = 0;
-    const op = define().handler(async ({ tx }) => (await effect(tx, key), { run: ++runs }));
+    const op = define().handler(async ({ tx }) => {
+      await effect(tx, key);
+      return { run: ++runs };
+    });
     const first = await op.execute({ key, payload: {} });
     expect(first).toMatchObject({ ok: true, replayed: false, data: { run: 1 }, key, nextKey: expect.any(String) });
     expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded', fencingToken: 1 }]);
@@ -89,7 +92,10 @@ describe('S1, S2 one transaction', () => {
 
   test('R4 an answer over 256 KiB rolls back', async () => {
     const key = freshKey();
-    const op = define().handler(async ({ tx }) => (await effect(tx, key), 'x'.repeat(300_000)));
+    const op = define().handler(async ({ tx }) => {
+      await effect(tx, key);
+      return 'x'.repeat(300_000);
+    });
     const outcome = await op.execute({ key, payload: {} });
     expect(outcome).toMatchObject({ ok: false, code: 'result_too_large', executed: false, retry: 'never' });
     expect([await effects(database.client, key), await rowsOf(database.client, key)]).toEqual([0, []]);
@@ -99,7 +105,10 @@ describe('S1, S2 one transaction', () => {
     const key = freshKey();
     const onError = vi.fn();
     class Money {}
-    const op = define({ onError }).handler(async ({ tx }) => (await effect(tx, key), { total: new Money() }));
+    const op = define({ onError }).handler(async ({ tx }) => {
+      await effect(tx, key);
+      return { total: new Money() };
+    });
     expect(await op.execute({ key, payload: {} })).toMatchObject({ ok: false, code: 'internal', executed: false });
     expect(onError.mock.calls[0]?.[0]).toMatchObject({
       name: 'ConfigurationError',
@@ -149,7 +158,10 @@ describe('S2 stored refusals', () => {
   test('S2 where onRefused throws, the refusal is not stored either', async () => {
     const key = freshKey();
     const onRefused = () => Promise.reject(new Error('cannot undo'));
-    const op = define({}, { onRefused }).handler(async ({ tx, fail }) => (await effect(tx, key), fail('no')));
+    const op = define({}, { onRefused }).handler(async ({ tx, fail }) => {
+      await effect(tx, key);
+      return fail('no');
+    });
     expect(await op.execute({ key, payload: {} })).toMatchObject({ code: 'internal', executed: false });
     expect([await effects(database.client, key), await rowsOf(database.client, key)]).toEqual([0, []]);
   });
@@ -161,9 +173,10 @@ describe('R2 what steers the framework', () => {
   test('R2 a redirect is a success: committed, stored, replayed', async () => {
     const key = freshKey();
     const onError = vi.fn();
-    const op = define({ onError }).handler(
-      async ({ tx }) => (await effect(tx, key), throwing('NEXT_REDIRECT;push;/orders/1;a;303;')),
-    );
+    const op = define({ onError }).handler(async ({ tx }) => {
+      await effect(tx, key);
+      return throwing('NEXT_REDIRECT;push;/orders/1;a;303;');
+    });
     const redirect = { url: '/orders/1;a', type: 'push', status: 303 };
     expect(await op.run({ key, payload: {} })).toMatchObject({ outcome: { ok: true, replayed: false }, redirect });
     expect(await op.run({ key, payload: {} })).toMatchObject({ outcome: { ok: true, replayed: true }, redirect });
@@ -176,7 +189,10 @@ describe('R2 what steers the framework', () => {
     async (digest) => {
       const key = freshKey();
       const onError = vi.fn();
-      const op = define({ onError }).handler(async ({ tx }) => (await effect(tx, key), throwing(digest)));
+      const op = define({ onError }).handler(async ({ tx }) => {
+        await effect(tx, key);
+        return throwing(digest);
+      });
       expect(await op.run({ key, payload: {} })).toMatchObject({
         outcome: { ok: false, executed: false },
         thrown: { digest },

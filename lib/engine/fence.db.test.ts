@@ -143,6 +143,19 @@ describe('S5 status', () => {
     }
   });
 
+  test('S5 of a key that runs in its own process it is told without a connection, of which there may be none', async () => {
+    const one = createClient(database.url, { max: 1 });
+    const held = stopping();
+    const operation = define(one, held.handle as never);
+    const key = freshKey();
+    const running = operation.execute({ key, payload: {} });
+    await held.started.opened;
+    expect(await operation.status({ key })).toMatchObject({ state: 'in_progress', retryAfterMs: expect.any(Number) });
+    held.end.open('commit');
+    expect(await running).toMatchObject({ ok: true });
+    await one.$disconnect();
+  });
+
   test('S5 a stored refusal is told with its reason', async () => {
     const key = freshKey();
     const operation = kit(second)

@@ -11,7 +11,10 @@ afterAll(() => database?.drop());
 
 const order = z.object({ sku: z.string().min(1), quantity: z.coerce.number().int() });
 const op = (more: object = {}, options: Parameters<typeof kit>[1] = {}) => {
-  const handle = vi.fn(async ({ tx, key }) => (await effect(tx, key), 'done'));
+  const handle = vi.fn(async ({ tx, key }) => {
+    await effect(tx, key);
+    return 'done';
+  });
   const operation = kit(database.client, options)
     .operation({ name: 'checkout', schema: order, ...more })
     .handler(handle);
@@ -190,7 +193,11 @@ describe('K3 old keys', () => {
     test('K3 a claim that is not committed yet decides', async () => {
       const key = await mint(DAY_AGO, secret);
       const [started, end] = [gate(), gate()];
-      const handle = async () => (started.open(), await end.opened, 'in time');
+      const handle = async () => {
+        started.open();
+        await end.opened;
+        return 'in time';
+      };
       const early = kit(database.client, { secret, window: '48h' })
         .operation({ name: 'checkout', schema: order })
         .handler(handle);

@@ -39,7 +39,10 @@ describe('C3 duplicates in two processes', () => {
     const define = (client: TestDatabase['client']) =>
       kit(client)
         .operation({ name: 'checkout', schema: anything })
-        .handler(async ({ tx }) => (await effect(tx, key), { run: ++runs }));
+        .handler(async ({ tx }) => {
+          await effect(tx, key);
+          return { run: ++runs };
+        });
     const [one, two] = [define(database.client), define(second)];
     const calls = Array.from({ length: 50 }, (_, i) => (i % 2 ? one : two).execute({ key, payload: {} }));
     const outcomes = await Promise.all(calls);
@@ -119,7 +122,12 @@ describe('C3 duplicates in two processes', () => {
     const checkout = engine.operation({ name: 'checkout', schema: anything }).handler(async () => 'never');
     const settled: unknown[] = [];
     const losing = held.flatMap(({ key }) =>
-      [1, 2].map(() => checkout.execute({ key, payload: {} }).then((outcome) => (settled.push(outcome), outcome))),
+      [1, 2].map(() =>
+        checkout.execute({ key, payload: {} }).then((outcome) => {
+          settled.push(outcome);
+          return outcome;
+        }),
+      ),
     );
     await watch.untilWaiting(2);
     const other = engine.operation({ name: 'other', schema: anything }).handler(async () => 'other');
@@ -148,7 +156,10 @@ describe('C3 a real second process', () => {
   const here = (key: string) =>
     kit(database.client)
       .operation({ name: 'checkout', schema: anything })
-      .handler(async ({ tx }) => (await effect(tx, key), 'here'));
+      .handler(async ({ tx }) => {
+        await effect(tx, key);
+        return 'here';
+      });
 
   test('C1 its execution is waited for, and replayed here', async () => {
     const key = freshKey();

@@ -9,7 +9,10 @@ beforeAll(async () => {
 afterAll(() => database?.drop());
 
 const op = (options: Parameters<typeof kit>[1] = {}, more: object = {}, result: unknown = 'v1') => {
-  const handle = vi.fn(async ({ tx, key }) => (await effect(tx, key), result));
+  const handle = vi.fn(async ({ tx, key }) => {
+    await effect(tx, key);
+    return result;
+  });
   const operation = kit(database.client, options)
     .operation({ name: 'checkout', schema: anything, ...more })
     .handler(handle);

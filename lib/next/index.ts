@@ -2,4 +2,4 @@ export type { KeyedCall } from './action-call.ts';
 export { issueKey } from './issue-key.ts';
 export { rollbackAndRedirect } from './rollback-redirect.ts';
 export { type ServerAction, type ServerActionOptions, serverAction } from './server-action.ts';
-export { statusRoute } from './status-route.ts';
+export { type StatusRouteOptions, statusRoute } from './status-route.ts';

@@ -6,17 +6,31 @@ import { problemResponse, retryAfter } from '../http/problem.ts';
 type AnyOperation = Pick<Operation<never, unknown>, 'name' | 'status' | 'fence'>;
 type Handler = (request: Request) => Promise<Response>;
 
+export interface StatusRouteOptions {
+  /**
+   * Asked before each answer: `true`, or how many milliseconds to wait. Limit it per principal: a status costs a
+   * query or two, and a fence writes a row.
+   */
+  admit?: (request: Request) => Promise<true | number> | true | number;
+}
+
 /**
  * Tells the holder of a key what became of it (GET) and gives it up for good (DELETE, the fence). For
- * `app/api/idempotency/[operation]/[key]/route.ts`. Only keys of the caller's own scope are seen; a foreign one looks
- * like one that was never used (X1).
+ * `app/api/idempotency/[operation]/[key]/route.ts`. Only keys of the caller's own scope are seen; a foreign one is
+ * answered the same whether it was ever used or not (X1).
  */
-export function statusRoute(operations: readonly AnyOperation[]): { GET: Handler; DELETE: Handler } {
+export function statusRoute(
+  operations: readonly AnyOperation[],
+  { admit = () => true }: StatusRouteOptions = {},
+): { GET: Handler; DELETE: Handler } {
   const byName = new Map(operations.map((operation) => [operation.name, operation]));
-  return {
-    GET: (request) => answer(request, byName, getStatus),
-    DELETE: (request) => answer(request, byName, fence),
+  const handler = (ask: Ask) => async (request: Request) => {
+    const admitted = await admit(request);
+    if (admitted === true) return await answer(request, byName, ask);
+    const refusal = refuse('rate_limited', { executed: 'unknown', retryAfterMs: admitted });
+    return problemResponse(refusal, new URL(request.url).origin);
   };
+  return { GET: handler(getStatus), DELETE: handler(fence) };
 }
 
 type Ask = (operation: AnyOperation, key: string, origin: string) => Promise<Response>;

@@ -15,7 +15,12 @@ async function holding<Tx>({ rival }: Harness<Tx>, claim: Claim) {
   };
   const ended = rival.execute(claim, run, HOW);
   await claimed.opened;
-  return { end: (how: 'commit' | 'roll back') => (end.open(how), ended) };
+  return {
+    end: (how: 'commit' | 'roll back') => {
+      end.open(how);
+      return ended;
+    },
+  };
 }
 
 export function racesContract<Tx>(harness: Suite<Tx>): void {
@@ -25,7 +30,14 @@ export function racesContract<Tx>(harness: Suite<Tx>): void {
       const claim = claimOf();
       const rival = await holding(harness(), claim);
       let runs = 0;
-      const waiting = store.execute(claim, async () => (runs++, DONE), HOW);
+      const waiting = store.execute(
+        claim,
+        async () => {
+          runs++;
+          return DONE;
+        },
+        HOW,
+      );
       await untilWaiting(1);
       await rival.end('commit');
       expect(await waiting).toMatchObject({ kind: 'existing', row: { state: 'succeeded', result: '"of the rival"' } });
@@ -47,7 +59,14 @@ export function racesContract<Tx>(harness: Suite<Tx>): void {
       const claim = claimOf();
       let runs = 0;
       const calls = Array.from({ length: 8 }, (_, i) =>
-        (i % 2 ? store : rival).execute(claim, async () => (runs++, DONE), HOW),
+        (i % 2 ? store : rival).execute(
+          claim,
+          async () => {
+            runs++;
+            return DONE;
+          },
+          HOW,
+        ),
       );
       const kinds = (await Promise.all(calls)).map(({ kind }) => kind);
       expect(runs).toBe(1);
@@ -62,7 +81,14 @@ export function racesContract<Tx>(harness: Suite<Tx>): void {
         const rival = await holding(harness(), claim);
         let runs = 0;
         const started = performance.now();
-        const executed = await store.execute({ ...claim, waitMs }, async () => (runs++, DONE), HOW);
+        const executed = await store.execute(
+          { ...claim, waitMs },
+          async () => {
+            runs++;
+            return DONE;
+          },
+          HOW,
+        );
         expect(executed).toEqual({ kind: 'locked' });
         expect(performance.now() - started).toBeGreaterThanOrEqual(waitMs);
         expect(performance.now() - started).toBeLessThan(waitMs + 5000); // not for ever, and not for HOW's 20 s
@@ -91,7 +117,16 @@ export function racesContract<Tx>(harness: Suite<Tx>): void {
       const { store } = harness();
       const claim = minted(ago);
       let runs = 0;
-      expect(await store.execute(claim, async () => (runs++, DONE), HOW)).toEqual({ kind });
+      expect(
+        await store.execute(
+          claim,
+          async () => {
+            runs++;
+            return DONE;
+          },
+          HOW,
+        ),
+      ).toEqual({ kind });
       expect(runs).toBe(0);
       expect(await store.find(claim)).toBeUndefined();
       expect(await store.fence(claim)).toEqual({ kind });
@@ -138,7 +173,14 @@ export function racesContract<Tx>(harness: Suite<Tx>): void {
       expect(await store.find(claim)).toMatchObject({ state: 'abandoned', fingerprint: null, result: null });
       expect(await store.events(claim)).toMatchObject([{ type: 'fenced', actor: 'client', at: expect.any(Date) }]);
       let runs = 0;
-      const executed = await store.execute(claim, async () => (runs++, DONE), HOW);
+      const executed = await store.execute(
+        claim,
+        async () => {
+          runs++;
+          return DONE;
+        },
+        HOW,
+      );
       expect(executed).toMatchObject({ kind: 'existing', row: { state: 'abandoned' } });
       expect(runs).toBe(0);
     });

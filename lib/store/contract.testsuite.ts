@@ -76,7 +76,10 @@ function executionContract<Tx>(harness: Suite<Tx>): void {
     test('S1 key, effect and answer are committed together', async () => {
       const { store, write, isWritten } = harness();
       const claim = claimOf({ mintedAt: new Date(Date.now() - 1000) });
-      const run = async (tx: Tx): Promise<Completion> => (await write(tx, claim.key), DONE);
+      const run = async (tx: Tx): Promise<Completion> => {
+        await write(tx, claim.key);
+        return DONE;
+      };
       const executed = await store.execute(claim, run, HOW);
       const { tenant, principal, operation, key, fingerprint, mintedAt } = claim;
       expect(executed).toMatchObject({
@@ -95,7 +98,14 @@ function executionContract<Tx>(harness: Suite<Tx>): void {
       const { store, write, isWritten } = harness();
       const claim = claimOf();
       const refused: Completion = { state: 'failed', result: '"sold out"' };
-      const executed = await store.execute(claim, async (tx) => (await write(tx, claim.key), refused), HOW);
+      const executed = await store.execute(
+        claim,
+        async (tx) => {
+          await write(tx, claim.key);
+          return refused;
+        },
+        HOW,
+      );
       expect(executed).toMatchObject({ kind: 'committed', row: { state: 'failed', result: '"sold out"' } });
       expect(await isWritten(claim.key)).toBe(true);
     });
@@ -119,7 +129,14 @@ function executionContract<Tx>(harness: Suite<Tx>): void {
       const claim = claimOf();
       await store.execute(claim, async () => DONE, HOW);
       let runs = 0;
-      const again = await rival.execute(claim, async () => (runs++, DONE), HOW);
+      const again = await rival.execute(
+        claim,
+        async () => {
+          runs++;
+          return DONE;
+        },
+        HOW,
+      );
       expect(again).toEqual({ kind: 'existing', row: await store.find(claim) });
       expect(runs).toBe(0);
     });
@@ -164,6 +181,20 @@ function executionContract<Tx>(harness: Suite<Tx>): void {
       expect(await store.execute(claim, run, HOW)).toMatchObject({ kind: 'rolled_back', why: 'error' });
       expect(await store.find(claim)).toBeUndefined();
       expect(await isWritten(claim.key)).toBe(false);
+    });
+
+    test('S2 a statement that fails between completion and COMMIT is noticed as well', async () => {
+      const { store, breakStatement } = harness();
+      const claim = claimOf();
+      let late!: Tx;
+      const run = async (tx: Tx): Promise<Completion> => {
+        late = tx;
+        return DONE;
+      };
+      const beforeCommit = () => breakStatement(late).catch(() => {});
+      const executed = await store.execute(claim, run, { ...HOW, beforeCommit });
+      expect(await store.find(claim)).toBeUndefined();
+      expect(executed).toMatchObject({ kind: 'rolled_back', why: 'error' });
     });
 
     test('H4 an execution that outlasts its time is rolled back as unavailable', async () => {

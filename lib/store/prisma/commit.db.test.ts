@@ -58,3 +58,38 @@ describe('an error of COMMIT itself', () => {
     );
   });
 });
+
+describe('an error before COMMIT', () => {
+  test.each([
+    ['40001', 'conflict'],
+    ['40P01', 'conflict'],
+    ['57P01', 'unavailable'],
+    ['57P03', 'unavailable'],
+    ['53300', 'unavailable'],
+    ['08006', 'unavailable'],
+    ['23505', 'error'],
+    ['23514', 'error'],
+    ['55P03', 'error'],
+    ['42P01', 'error'],
+  ])('C4, C6 SQLSTATE %s in the handler is rolled back as %s, raw or through a model', async (state, why) => {
+    await database.client.$executeRawUnsafe(`CREATE OR REPLACE FUNCTION at_update() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'told to' USING ERRCODE = '${state}'; END $$`);
+    await database.client.$executeRawUnsafe(`CREATE OR REPLACE TRIGGER at_update BEFORE UPDATE ON products
+      FOR EACH ROW EXECUTE FUNCTION at_update()`);
+    const ways = [
+      (tx: TransactionOf<TestDatabase['client']>) => tx.$executeRawUnsafe('UPDATE products SET stock = stock'),
+      (tx: TransactionOf<TestDatabase['client']>) => tx.product.updateMany({ data: { stock: 1 } }),
+    ];
+    for (const way of ways) {
+      const executed = await prismaStore(database.client).execute(
+        claimOf(),
+        async (tx) => {
+          await way(tx);
+          return DONE;
+        },
+        HOW,
+      );
+      expect(executed).toMatchObject({ kind: 'rolled_back', why });
+    }
+  });
+});

@@ -1,6 +1,7 @@
-import type { Claim, Claimed, Completion, Executed, ExecuteOptions } from '../store.ts';
+import { IdempotencyError } from '../../core/errors.ts';
+import type { Claim, Claimed, Completion, Executed, ExecuteOptions, KeyRow } from '../store.ts';
 import { claim as claimKey } from './claim.ts';
-import type { PrismaClientLike, RawQueries } from './client.ts';
+import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
 import { complete } from './complete.ts';
 import { isLockTimeout, provesRollback, rollbackReason } from './errors.ts';
 import { find } from './find.ts';
@@ -24,7 +25,7 @@ export async function execute<Tx extends RawQueries>(
 ): Promise<Executed> {
   for (let attempt = 1; ; attempt++) {
     const ended = await executeOnce(client, claim, run, how);
-    if (ended !== 'vanished') return ended;
+    if (ended !== 'vanished') return ended.kind === 'committed' ? await verified(client, ended.row) : ended;
     if (attempt === MAX_CLAIMS) return { kind: 'locked' };
   }
 }
@@ -59,6 +60,28 @@ async function executeOnce<Tx extends RawQueries>(
   } catch (error) {
     return meaningOf(error, stage);
   }
+}
+
+/**
+ * Looks whether what was said to be committed is. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK,
+ * which Prisma does not look at. It happens when a handler leaves a query unawaited: one of its statements can fail
+ * between the completion and COMMIT. Without this look a customer would be told of an order that does not exist.
+ */
+async function verified(client: PrismaClientLike, told: KeyRow): Promise<Executed> {
+  let row: KeyRow | undefined;
+  try {
+    row = await find(primaryOf(client), told);
+  } catch (error) {
+    return { kind: 'in_doubt', error };
+  }
+  if (row?.result === told.result) return { kind: 'committed', row };
+  // Rolled back, and claimed by another since: that one's answer stands.
+  if (row) return { kind: 'existing', row };
+  const error = new IdempotencyError(
+    'A statement failed after the handler had returned, and everything was rolled back. Await every query of the handler.',
+    { existing: 'no row', expected: 'the row that was committed' },
+  );
+  return { kind: 'rolled_back', error, why: 'error' };
 }
 
 /** What was in the way, in a statement of its own, behind the one that waited for it. */

@@ -66,10 +66,24 @@ describe('the Prisma store', () => {
     const { client, url } = database;
     const store = prismaStore(client);
     let seen: string | undefined;
-    await store.execute(claimOf({ waitMs: 123 }), async (tx) => ((seen = await setting(tx)), DONE), HOW);
+    await store.execute(
+      claimOf({ waitMs: 123 }),
+      async (tx) => {
+        seen = await setting(tx);
+        return DONE;
+      },
+      HOW,
+    );
     expect(seen).toBe('0');
     const own = createClient(`${url}?options=-c%20lock_timeout%3D4321`);
-    await prismaStore(own).execute(claimOf({ waitMs: 123 }), async (tx) => ((seen = await setting(tx)), DONE), HOW);
+    await prismaStore(own).execute(
+      claimOf({ waitMs: 123 }),
+      async (tx) => {
+        seen = await setting(tx);
+        return DONE;
+      },
+      HOW,
+    );
     expect(seen).toBe('4321ms');
     await own.$disconnect();
   });
@@ -82,7 +96,11 @@ describe('the Prisma store', () => {
     const end = gate();
     const holding = prismaStore(database.client).execute(
       claim,
-      async () => (claimed.open(), await end.opened, DONE),
+      async () => {
+        claimed.open();
+        await end.opened;
+        return DONE;
+      },
       HOW,
     );
     await claimed.opened;
@@ -140,7 +158,15 @@ describe('the Prisma store', () => {
     const claimed = gate();
     const end = gate();
     const store = prismaStore(one);
-    const holding = store.execute(claimOf(), async () => (claimed.open(), await end.opened, DONE), HOW);
+    const holding = store.execute(
+      claimOf(),
+      async () => {
+        claimed.open();
+        await end.opened;
+        return DONE;
+      },
+      HOW,
+    );
     await claimed.opened;
     const executed = await store.execute(claimOf(), async () => DONE, { ...HOW, maxWaitMs: 30 });
     expect(executed).toMatchObject({ kind: 'rolled_back', why: 'unavailable' });

@@ -51,6 +51,7 @@ CREATE TABLE "products" (
 CREATE TABLE "carts" (
     "id" UUID NOT NULL,
     "shopper" TEXT NOT NULL,
+    "account" TEXT,
     "sku" TEXT NOT NULL,
     "quantity" INTEGER NOT NULL,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,

@@ -1,0 +1,43 @@
+import type { Outcome } from '../core/outcome.ts';
+import { isOutcome } from './verdict.ts';
+import { sleep } from './wait.ts';
+
+/** A server action made by `serverAction(operation)`, or any function of this shape. */
+export type SubmitAction<R> = (previous: Outcome<R> | null, form: FormData) => Promise<Outcome<R>>;
+
+/** How one attempt ended, as the machine's event. */
+export type Reply<R> =
+  | { type: 'answered'; outcome: Outcome<R> }
+  /** `thrown` steers Next, such as `notFound()`. */
+  | { type: 'lost'; thrown?: unknown }
+  | { type: 'navigated' }
+  /** No answer in time. The attempt is still out, for it cannot be aborted; `late` is how it ends after all. */
+  | { type: 'asked'; by: 'run'; late: Promise<Reply<R>> };
+
+/**
+ * Sends once, and never throws.
+ *
+ * A redirect rejects the action's promise, and Next's router has begun to navigate by then: it marks the error as
+ * `handled` and goes on by itself (server-action-reducer.js), so the error need not be thrown into React.
+ */
+export function sendOnce<R>(
+  action: SubmitAction<R>,
+  form: FormData,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Reply<R>> {
+  const late = settle(action, form);
+  return Promise.race([late, sleep(timeoutMs, signal).then((): Reply<R> => ({ type: 'asked', by: 'run', late }))]);
+}
+
+async function settle<R>(action: SubmitAction<R>, form: FormData): Promise<Reply<R>> {
+  try {
+    const outcome = await action(null, form);
+    return isOutcome(outcome) ? { type: 'answered', outcome } : { type: 'lost' };
+  } catch (thrown) {
+    const digest = String((thrown as { digest?: unknown } | null)?.digest);
+    if (digest.startsWith('NEXT_REDIRECT')) return { type: 'navigated' };
+    // Everything else, from `Failed to fetch` to a masked server error, leaves open whether it was executed.
+    return { type: 'lost', thrown: digest.startsWith('NEXT_') ? thrown : undefined };
+  }
+}

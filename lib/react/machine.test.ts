@@ -1,0 +1,367 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Code, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
+import { type Event, initialState, reduce } from './machine.ts';
+import { defaultMessages, wordsFor } from './messages.ts';
+import { canCheck, canStartOver, isLocked, isPending, recordedAs, type State } from './state.ts';
+import type { KeyRecord } from './storage.ts';
+
+type Ev = Event<string>;
+
+const success: Outcome<string> = { ok: true, data: 'order 1', replayed: false, key: 'k1', nextKey: 'k2' };
+const refused = (code: Code, more: Partial<Refusal> = {}): Refusal =>
+  refuse(code, { executed: false, key: 'k1', nextKey: 'k2', ...more });
+const answered = (outcome: Outcome<string>, again = false): Ev => ({ type: 'answered', outcome, again });
+const found = (state: 'absent' | 'in_progress' | 'succeeded' | 'failed', outcome?: Outcome<string>): Ev => ({
+  type: 'found',
+  answer: { state, outcome },
+  again: false,
+});
+const submit: Ev[] = [{ type: 'submitted' }, { type: 'sent', again: false }];
+const lost: Ev[] = [...submit, { type: 'lost', again: false }];
+const record = (state: KeyRecord['state'], nextKey?: string): KeyRecord => ({
+  ...({ version: 1, key: 'k0', intent: 'checkout:1', submittedAt: 0, fingerprint: '' } as const),
+  state,
+  ...(nextKey ? { nextKey } : {}),
+});
+
+function reach(...events: Ev[]): State<string> {
+  return events.reduce(reduce, initialState<string>('k1', null));
+}
+
+describe('submitting', () => {
+  it('locks at once, swallows the second submit and persists before the answer', () => {
+    const first = reach(...submit);
+    expect(first).toMatchObject({ status: 'executing', attempt: 1, key: 'k1' });
+    expect(isLocked(first)).toBe(true);
+    expect(reduce(first, { type: 'submitted' })).toBe(first);
+    expect(recordedAs(first)).toBe('executing');
+  });
+
+  it('stays locked after success, and takes the next key only when a field is edited or the view is reset', () => {
+    const done = reach(...submit, answered(success));
+    expect(done).toMatchObject({ status: 'hasSucceeded', key: 'k1', recovered: false });
+    expect(reduce(done, { type: 'submitted' })).toBe(done);
+    expect(reduce(done, { type: 'edited' })).toMatchObject({ status: 'idle', key: 'k2', attempt: 0, result: null });
+    expect(reduce(done, { type: 'reset' })).toMatchObject({ status: 'idle', key: 'k2' });
+  });
+
+  it('keeps the key and unlocks after a failed validation', () => {
+    const state = reach(...submit, answered(refused('validation')));
+    expect(state).toMatchObject({ status: 'hasErrored', key: 'k1', doubt: false });
+    expect(isLocked(state)).toBe(false);
+    expect(reduce(state, { type: 'submitted' })).toMatchObject({ key: 'k1' });
+  });
+
+  it('takes the next key after a stored refusal or a tombstone, with the next gesture', () => {
+    for (const code of ['failed', 'key_abandoned'] as const) {
+      const state = reach(...submit, answered(refused(code)));
+      expect(state).toMatchObject({ status: 'hasErrored', key: 'k1' });
+      expect(reduce(state, { type: 'submitted' })).toMatchObject({ status: 'executing', key: 'k2', attempt: 0 });
+    }
+  });
+
+  it('replaces an expired key only if it was never sent before', () => {
+    const expired = answered(refused('key_expired'));
+    expect(reach(...submit, expired, { type: 'submitted' })).toMatchObject({ key: 'k2' });
+    const second = reach(...submit, answered(refused('validation')), ...submit, expired);
+    expect(second).toMatchObject({ status: 'hasErrored', key: 'k1' });
+    expect(canStartOver(second)).toBe(true);
+    expect(reduce(second, { type: 'submitted' })).toMatchObject({ key: 'k1' });
+  });
+
+  it('navigates, and unlocks under the key of the page that it comes back to', () => {
+    const gone = reach(...submit, { type: 'navigated' });
+    expect(gone).toMatchObject({ status: 'hasNavigated' });
+    expect(recordedAs(gone)).toBe('settled');
+    const back = reduce(gone, { type: 'issued', key: 'k9' });
+    expect(back).toMatchObject({ status: 'hasSucceeded', key: 'k1' });
+    expect(reduce(back, { type: 'edited' })).toMatchObject({ status: 'idle', key: 'k9' });
+  });
+
+  it('does not take a redirect for the answer to an attempt that was lost', () => {
+    expect(recordedAs(reach(...lost, ...submit, { type: 'navigated' }))).toBe('unknown');
+  });
+
+  it('waits while offline, and sends nothing that was edited since', () => {
+    const offline = reach({ type: 'submitted' }, { type: 'wentOffline' });
+    expect(offline).toMatchObject({ status: 'offline' });
+    expect(isLocked(offline)).toBe(true);
+    expect(reduce(offline, { type: 'edited' })).toMatchObject({ status: 'idle', key: 'k1' });
+    expect(reduce(offline, { type: 'sent', again: false })).toMatchObject({ status: 'executing', attempt: 1 });
+  });
+});
+
+describe('without an answer', () => {
+  it('is unknown, retries under the same key, and is unknown again when the budget is spent', () => {
+    const waiting = reach(...submit, { type: 'lost', again: true });
+    expect(waiting).toMatchObject({ status: 'unknown', automatic: true, doubt: true });
+    expect(isPending(waiting)).toBe(true);
+    const retrying = reduce(waiting, { type: 'sent', again: true });
+    expect(retrying).toMatchObject({ status: 'retrying', key: 'k1', attempt: 2 });
+    const spent = reduce(retrying, { type: 'lost', again: false });
+    expect(spent).toMatchObject({ status: 'unknown', automatic: false });
+    expect(isLocked(spent)).toBe(false);
+    expect(canCheck(spent)).toBe(true);
+  });
+
+  it('is not in doubt after a server error that says nothing was executed', () => {
+    expect(reach(...submit, answered(refused('internal'), true))).toMatchObject({ status: 'retrying', doubt: false });
+    expect(reach(...submit, answered(refused('internal')))).toMatchObject({ status: 'hasErrored', key: 'k1' });
+    const unsure = answered(refused('unavailable', { executed: 'unknown' }), true);
+    expect(reach(...submit, unsure)).toMatchObject({ status: 'unknown', automatic: true });
+  });
+
+  it('stays unknown through every refusal of an attempt', () => {
+    for (const code of ['validation', 'unauthorized', 'rate_limited', 'key_invalid', 'key_expired'] as const) {
+      const state = reach(...lost, ...submit, answered(refused(code)));
+      expect(state, code).toMatchObject({ status: 'unknown', doubt: true, key: 'k1' });
+      expect(reduce(state, { type: 'submitted' }), code).toMatchObject({ key: 'k1', doubt: true });
+    }
+  });
+
+  it('ends with a stored result, a stored refusal or a tombstone', () => {
+    for (const outcome of [success, refused('failed'), refused('key_abandoned')]) {
+      expect(reach(...lost, ...submit, answered(outcome))).toMatchObject({ doubt: false, nextKey: 'k2' });
+    }
+  });
+
+  it('takes a late answer, but none after the end', () => {
+    expect(reach(...lost, answered(success))).toMatchObject({ status: 'hasSucceeded' });
+    const done = reach(...submit, answered(success));
+    expect(reduce(done, { type: 'lost', again: true })).toBe(done);
+  });
+});
+
+describe('checking', () => {
+  it('polls while the first submission runs, then follows where it leads', () => {
+    const polling = reach(...submit, answered(refused('in_flight')));
+    expect(polling).toMatchObject({ status: 'checking', by: 'run' });
+    expect(reduce(polling, found('in_progress'))).toBe(polling);
+    const answer = { state: 'succeeded', outcome: success } as const;
+    const here = reduce(polling, { type: 'found', answer, again: false });
+    expect(here).toMatchObject({ status: 'hasSucceeded', recovered: true });
+    const there = reduce(polling, { type: 'found', answer: { ...answer, redirect: '/orders/1' }, again: false });
+    expect(there).toMatchObject({ status: 'hasNavigated', redirect: '/orders/1' });
+  });
+
+  it('sends again by itself only if the submit that waits has budget left', () => {
+    const polling = reach(...submit, answered(refused('in_flight')));
+    const absent = { type: 'found', answer: { state: 'absent' } } as const;
+    expect(reduce(polling, { ...absent, again: true })).toMatchObject({ status: 'unknown', automatic: true });
+    expect(reduce(polling, { ...absent, again: false })).toMatchObject({ automatic: false, absent: true });
+  });
+
+  it('shows the first result after a mismatch, and offers to start over', () => {
+    const state = reach(...submit, answered(refused('payload_mismatch')), found('succeeded', success));
+    expect(state).toMatchObject({ status: 'hasSucceeded', recovered: true, key: 'k1' });
+    expect(canStartOver(state)).toBe(true);
+  });
+
+  it('is unknown when nobody answers', () => {
+    const asked = reach(...lost, { type: 'asked', by: 'person' });
+    expect(canCheck(asked)).toBe(true);
+    expect(reduce(asked, { type: 'unanswered' })).toMatchObject({ status: 'unknown', automatic: false });
+  });
+
+  it('fences before it changes the key of an edited form', () => {
+    const edited = reach(...lost, { type: 'edited' });
+    expect(edited).toMatchObject({ status: 'checking', by: 'edit', key: 'k1' });
+    const fencing = reduce(edited, found('absent'));
+    expect(fencing).toMatchObject({ status: 'checking', by: 'fence', key: 'k1' });
+    const fenced = reduce(fencing, { type: 'found', answer: { state: 'abandoned', nextKey: 'k3' }, again: false });
+    expect(fenced).toMatchObject({ status: 'idle', key: 'k3', attempt: 0, doubt: false });
+    expect(reduce(edited, found('succeeded', success))).toMatchObject({ status: 'hasSucceeded', recovered: true });
+  });
+});
+
+describe('coming back', () => {
+  it('asks about an open submit under its own key, and never sends it again', () => {
+    for (const state of ['executing', 'unknown'] as const) {
+      const back = reach({ type: 'shown', record: record(state) });
+      expect(back).toMatchObject({ status: 'checking', by: 'shown', key: 'k0', doubt: true });
+      const lostTrack = reduce(back, found('absent'));
+      expect(lostTrack).toMatchObject({ status: 'unknown', absent: true, automatic: false, key: 'k0' });
+      expect(reduce(lostTrack, { type: 'submitted' })).toMatchObject({ status: 'executing', key: 'k0' });
+    }
+  });
+
+  it('ignores a settled record, but for the page that was cached with its key', () => {
+    const settled = { type: 'shown', record: record('settled', 'k7') } as const;
+    expect(reach(settled)).toMatchObject({ status: 'idle', key: 'k1' });
+    expect(reduce(initialState<string>('k0', null), settled)).toMatchObject({ status: 'idle', key: 'k7' });
+    const redirected = reduce(initialState<string>('k0', null), { type: 'shown', record: record('settled') });
+    expect(redirected).toMatchObject({ status: 'checking', key: 'k0' });
+  });
+
+  it('asks again when the page was frozen while something was open', () => {
+    const shown: Ev = { type: 'shown', record: null };
+    expect(reach(...submit, shown)).toMatchObject({ status: 'checking', doubt: true });
+    expect(reach(...submit, { type: 'navigated' }, shown)).toMatchObject({ status: 'checking' });
+    expect(reach({ type: 'submitted' }, { type: 'wentOffline' }, shown)).toMatchObject({ status: 'idle' });
+  });
+
+  it('takes another key from the server only while its own was never sent', () => {
+    const issued: Ev = { type: 'issued', key: 'k5' };
+    expect(reach(issued)).toMatchObject({ key: 'k5' });
+    for (const events of [submit, lost, [...submit, answered(refused('validation'))]]) {
+      expect(reach(...events, issued)).toMatchObject({ key: 'k1' });
+    }
+  });
+
+  it('renders the answer to a native post', () => {
+    expect(initialState('k8', refused('validation'))).toMatchObject({ status: 'hasErrored', key: 'k1' });
+    expect(initialState('k8', success)).toMatchObject({ status: 'hasSucceeded', key: 'k1' });
+    expect(initialState('k8', refused('in_flight'))).toMatchObject({ status: 'checking', key: 'k1' });
+    const expired = initialState('k8', refused('key_expired'));
+    expect(reduce(expired, { type: 'submitted' })).toMatchObject({ key: 'k1' });
+  });
+});
+
+describe('against a world of keys', () => {
+  /** What the server knows of a key, and whether a request for it is still on its way. */
+  interface Fate {
+    state: 'none' | 'succeeded' | 'failed' | 'abandoned';
+    inTheAir: boolean;
+    /** The browser has been told the final state. */
+    told: boolean;
+  }
+
+  const step = fc.constantFrom(
+    ...(['submit', 'send', 'arrive', 'answer', 'reject', 'transient', 'lose', 'ask', 'look', 'fence'] as const),
+    ...(['edit', 'reset', 'hide', 'reload', 'offline', 'issue', 'navigate'] as const),
+  );
+
+  it('never leaves a key under which an effect exists or may come, unless the person was told', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(step, fc.boolean()), { maxLength: 40, size: 'max' }), (steps) => {
+        const fates = new Map<string, Fate>();
+        let minted = 1;
+        let out = false; // the driver sends one attempt at a time
+        let state = initialState<string>('k1', null);
+        let stored: KeyRecord | null = null;
+        const fateOf = (key: string): Fate => {
+          const fate = fates.get(key) ?? { state: 'none', inTheAir: false, told: false };
+          fates.set(key, fate);
+          return fate;
+        };
+        const apply = (event: Ev) => {
+          const before = state;
+          state = reduce(state, event);
+          if (!['shown', 'issued', 'edited', 'reset'].includes(event.type)) {
+            const as = recordedAs(state);
+            stored = as && { ...record(as, state.nextKey), key: state.key };
+          }
+          if (['answered', 'lost', 'navigated', 'shown'].includes(event.type)) out = false;
+          if (before.key === state.key) return;
+          const { state: fate, inTheAir, told } = fateOf(before.key);
+          const safe = fate === 'abandoned' || told || (fate === 'none' && !inTheAir);
+          expect(safe, `${event.type} left ${before.key}: ${fate}, in the air: ${inTheAir}`).toBe(true);
+        };
+        const final = (key: string): Outcome<string> | null => {
+          const { state: fate } = fateOf(key);
+          const nextKey = `k${++minted}`;
+          if (fate === 'none') return null;
+          if (fate === 'succeeded') return { ...success, key, nextKey };
+          return refused(fate === 'failed' ? 'failed' : 'key_abandoned', { key, nextKey });
+        };
+        const tell = (make: (outcome: Outcome<string>) => Ev) => {
+          const outcome = final(state.key);
+          const open = ['executing', 'retrying', 'unknown', 'checking'].includes(state.status);
+          if (!outcome || !open) return;
+          fateOf(state.key).told = true;
+          apply(make(outcome));
+        };
+        for (const [name, flag] of steps) {
+          const fate = fateOf(state.key);
+          const sending = out;
+          const nextKey = `k${++minted}`;
+          switch (name) {
+            case 'submit':
+              apply({ type: 'submitted' });
+              break;
+            case 'send': {
+              if (out || !isPending(state) || state.status === 'checking') break;
+              out = true;
+              apply({ type: 'sent', again: flag });
+              fateOf(state.key).inTheAir = true;
+              break;
+            }
+            case 'arrive':
+              for (const each of fates.values()) {
+                if (each.inTheAir && each.state === 'none') each.state = flag ? 'succeeded' : 'failed';
+                each.inTheAir = false;
+              }
+              break;
+            case 'answer':
+              if (sending) tell((outcome) => answered(outcome, flag));
+              break;
+            case 'reject': // the answer to the only attempt; an earlier one may still be in the air
+              if (!sending || fate.state !== 'none') break;
+              if (state.attempt === 1) fate.inTheAir = false;
+              apply(answered(refused(flag ? 'key_expired' : 'validation', { key: state.key, nextKey })));
+              break;
+            case 'transient':
+              if (sending && fate.state === 'none') {
+                apply(answered(refused('unavailable', { executed: 'unknown', nextKey }), flag));
+              }
+              break;
+            case 'lose':
+              if (sending) apply({ type: 'lost', again: flag });
+              break;
+            case 'ask':
+              if (state.status === 'unknown') apply({ type: 'asked', by: 'person' });
+              break;
+            case 'look':
+              if (state.status !== 'checking') break;
+              if (fate.state === 'none') apply(found('absent'));
+              else tell((outcome) => found(fate.state === 'succeeded' ? 'succeeded' : 'failed', outcome));
+              break;
+            case 'fence':
+              if (flag) apply({ type: 'asked', by: 'fence' });
+              if (state.status !== 'checking' || state.by !== 'fence') break;
+              if (fate.state === 'none') fate.state = 'abandoned';
+              if (fate.state === 'abandoned')
+                apply({ type: 'found', answer: { state: 'abandoned', nextKey }, again: false });
+              break;
+            case 'edit':
+              apply({ type: 'edited' });
+              break;
+            case 'reset':
+              apply({ type: 'reset' });
+              break;
+            case 'hide':
+              apply({ type: 'shown', record: stored });
+              break;
+            case 'reload': {
+              const open = stored as KeyRecord | null;
+              const before = state.key;
+              out = false;
+              state = reduce(initialState<string>(nextKey, null), { type: 'shown', record: open });
+              const { state: left, inTheAir, told } = fateOf(before);
+              const safe = state.key === before || left === 'abandoned' || told || (left === 'none' && !inTheAir);
+              expect(safe, `reload left ${before}: ${left}`).toBe(true);
+              break;
+            }
+            case 'offline':
+              if (!out && isPending(state) && state.status !== 'checking') apply({ type: 'wentOffline' });
+              break;
+            case 'issue':
+              apply({ type: 'issued', key: nextKey });
+              break;
+            case 'navigate':
+              if (!sending || fate.state !== 'succeeded') break;
+              fate.told = true;
+              apply({ type: 'navigated' });
+              break;
+          }
+          const { status, result, recovered } = state;
+          const unknown = status === 'unknown' ? state : { absent: false, notice: undefined };
+          const shown = { status, result, recovered, isAbsent: unknown.absent, notice: unknown.notice };
+          expect(wordsFor(shown, defaultMessages) !== '').toBe(status !== 'idle');
+        }
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});

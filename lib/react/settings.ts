@@ -1,0 +1,38 @@
+import type { Outcome } from '../core/outcome.ts';
+import type { SubmitAction } from './attempt.ts';
+import type { Records } from './storage.ts';
+
+/** How patiently a lost attempt is repeated, always under the same key. All times in milliseconds. */
+export interface RetryPolicy {
+  attempts: number;
+  baseMs: number;
+  capMs: number;
+  /** No retry begins later than this after the submit. */
+  totalMs: number;
+  /** An attempt without an answer for so long is asked about at the status route. */
+  timeoutMs: number;
+  /** For how long a running key is asked about before a person must ask again. */
+  pollMs: number;
+}
+
+export const DEFAULT_POLICY: RetryPolicy = {
+  attempts: 5,
+  baseMs: 300,
+  capMs: 3000,
+  totalMs: 20_000,
+  timeoutMs: 10_000,
+  pollMs: 60_000,
+};
+
+/** What a submission works with; read anew at each use, since a component may render with other props. */
+export interface Settings<R> {
+  intent: string;
+  action: SubmitAction<R>;
+  statusUrl: string;
+  operation: string;
+  records: Records;
+  policy: RetryPolicy;
+  onSettled?: ((outcome: Outcome<R>, info: { recovered: boolean }) => void) | undefined;
+  /** Gets what steers the framework (`notFound()`), to be thrown while rendering. */
+  onSteered: (thrown: unknown) => void;
+}

@@ -1,0 +1,35 @@
+import type { KeyStateOrAbsent } from '../core/key-state.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { isOutcome } from './verdict.ts';
+
+/** What the status route says about a key. */
+export interface KeyAnswer<R> {
+  state: KeyStateOrAbsent;
+  outcome?: Outcome<R> | undefined;
+  redirect?: string | undefined;
+  retryAfterMs?: number | undefined;
+  nextKey?: string | undefined;
+}
+
+const TIMEOUT_MS = 8000;
+
+/**
+ * Asks what became of a key (GET, changes nothing), or for a tombstone (DELETE, S5). Never throws; null when there is
+ * no answer.
+ */
+export async function askAbout<R>(url: string, method: 'GET' | 'DELETE'): Promise<KeyAnswer<R> | null> {
+  try {
+    const response = await fetch(url, { method, cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const body = await response.json();
+    // An expired key without a row cannot be fenced, and need not be: it is refused for ever (K3). What it did in its
+    // day nobody can tell any more; the person has been told so, and asked for this.
+    if (body.code === 'key_expired') body.state = 'abandoned';
+    if (!body.state) return null;
+    if (!isOutcome(body.outcome)) body.outcome = undefined;
+    // A `javascript:` address must not become a navigation, wherever it came from.
+    if (!/^(https?:|\/)/.test(body.redirect)) body.redirect = undefined;
+    return body;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { fingerprintOf, type KeyRecord, type KeyStorage, openRecords } from './storage.ts';
+
+const record: KeyRecord = {
+  version: 1,
+  key: '0198c5d2-5a3e-7000-8000-000000000000.AAAAAAAAAAAAAAAAAAAAAA',
+  intent: 'checkout:1',
+  state: 'executing',
+  submittedAt: Date.now(),
+  fingerprint: 'x1',
+};
+
+function storageOf(entries: Map<string, string>): KeyStorage {
+  return {
+    getItem: (name) => entries.get(name) ?? null,
+    setItem: (name, value) => void entries.set(name, value),
+    removeItem: (name) => void entries.delete(name),
+  };
+}
+
+const broken = () => {
+  throw new DOMException('The quota has been exceeded.', 'QuotaExceededError');
+};
+
+afterEach(() => {
+  openRecords('memory').write(record.intent, null);
+  vi.unstubAllGlobals();
+});
+
+describe('records', () => {
+  it('keeps a record for its intent, and nothing for another', () => {
+    const entries = new Map<string, string>();
+    const records = openRecords(storageOf(entries));
+    records.write(record.intent, { ...record, nextKey: 'k2' });
+    expect(openRecords(storageOf(entries)).read('checkout:1')).toEqual({ ...record, nextKey: 'k2' });
+    expect(records.read('checkout:2')).toBeNull();
+    records.write(record.intent, null);
+    expect(entries.size).toBe(0);
+  });
+
+  it.each<[string, KeyStorage | 'session']>([
+    ['full', { ...storageOf(new Map()), setItem: broken }],
+    ['blocked', { getItem: broken, setItem: broken, removeItem: broken }],
+    ['forgetful', { ...storageOf(new Map()), setItem: () => {} }],
+    ['missing', 'session'],
+  ])('degrades to memory when storage is %s', (_, storage) => {
+    vi.stubGlobal('window', {
+      get sessionStorage(): KeyStorage {
+        throw new DOMException('Access is denied.', 'SecurityError');
+      },
+    });
+    const records = openRecords(storage);
+    records.write(record.intent, record);
+    expect(records.read(record.intent)).toEqual(record);
+    records.write(record.intent, null);
+    expect(records.read(record.intent)).toBeNull();
+  });
+
+  it('forgets the copy in memory once storage works again', () => {
+    const entries = new Map<string, string>();
+    openRecords('memory').write(record.intent, record);
+    const records = openRecords(storageOf(entries));
+    records.write(record.intent, { ...record, state: 'unknown' });
+    entries.clear();
+    expect(records.read(record.intent)).toBeNull();
+  });
+
+  it.each([
+    ['not JSON', '{'],
+    ['null', 'null'],
+    ['an array', '[]'],
+    ['a number', '1'],
+    ['another version', JSON.stringify({ ...record, version: 2 })],
+    ['another intent', JSON.stringify({ ...record, intent: 'refund:1' })],
+    ['another state', JSON.stringify({ ...record, state: 'done' })],
+    ['a key that is none', JSON.stringify({ ...record, key: 'a key' })],
+    ['a key that is too long', JSON.stringify({ ...record, key: 'x'.repeat(256) })],
+    ['a key with a quote', JSON.stringify({ ...record, key: 'a"b' })],
+    ['a next key that is none', JSON.stringify({ ...record, nextKey: 'a,b' })],
+    ['no time', JSON.stringify({ ...record, submittedAt: 'today' })],
+    ['an old time', JSON.stringify({ ...record, submittedAt: Date.now() - 8 * 24 * 3600 * 1000 })],
+  ])('ignores %s', (_, text) => {
+    expect(openRecords(storageOf(new Map([['oncekit:checkout:1', text]]))).read('checkout:1')).toBeNull();
+  });
+});
+
+describe('fingerprintOf', () => {
+  const form = (entries: Record<string, string>) => {
+    const data = new FormData();
+    for (const [name, value] of Object.entries(entries)) data.append(name, value);
+    return data;
+  };
+
+  it('changes with the values and not with the fields of the kit', () => {
+    const plain = fingerprintOf(form({ sku: 'a', quantity: '1' }));
+    expect(fingerprintOf(form({ idempotency_key: 'k', sku: 'a', quantity: '1', $ACTION_KEY: 'z' }))).toBe(plain);
+    expect(fingerprintOf(form({ sku: 'a', quantity: '2' }))).not.toBe(plain);
+  });
+
+  it('counts a file by name, type and size', () => {
+    const [one, two] = [form({}), form({})];
+    one.append('file', new File(['abc'], 'a.txt'));
+    two.append('file', new File(['abcd'], 'a.txt'));
+    expect(fingerprintOf(one)).not.toBe(fingerprintOf(two));
+  });
+});

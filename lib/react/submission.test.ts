@@ -1,0 +1,184 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Outcome, refuse } from '../core/outcome.ts';
+import type { SubmitAction } from './attempt.ts';
+import { initialState } from './machine.ts';
+import { DEFAULT_POLICY, type Settings } from './settings.ts';
+import { openRecords } from './storage.ts';
+import { createSubmission } from './submission.ts';
+
+const success: Outcome<string> = { ok: true, data: 'order 1', replayed: false, key: 'k1', nextKey: 'k2' };
+const records = openRecords('memory');
+const status = vi.fn<(url: string, init: RequestInit) => Promise<Response>>();
+const online = { onLine: true };
+let wires: EventTarget;
+
+function begin(action: SubmitAction<string>, more: Partial<Settings<string>> = {}) {
+  const settings: Settings<string> = {
+    ...{ intent: 'checkout:1', operation: 'checkout', statusUrl: '/api/idempotency' },
+    ...{ action, records, policy: DEFAULT_POLICY, onSteered: () => {}, ...more },
+  };
+  const submission = createSubmission(initialState<string>('k1', null), () => settings);
+  return { ...submission, stop: submission.start() };
+}
+
+function sent(action: ReturnType<typeof vi.fn<SubmitAction<string>>>) {
+  return action.mock.calls.map(([, form]) => [form.get('idempotency_key'), form.get('idempotency_attempt')]);
+}
+
+/** Answers of the status route, the last one for ever. */
+function statusSays(...bodies: object[]) {
+  for (const body of bodies.slice(0, -1)) status.mockResolvedValueOnce(Response.json(body));
+  status.mockImplementation(async () => Response.json(bodies.at(-1)));
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  wires = new EventTarget();
+  online.onLine = true;
+  vi.stubGlobal('window', wires);
+  vi.stubGlobal('navigator', online);
+  vi.stubGlobal('location', { href: 'http://localhost/', assign: vi.fn() });
+  vi.stubGlobal('fetch', status);
+});
+
+afterEach(() => {
+  records.write('checkout:1', null);
+  status.mockReset();
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+describe('a submission', () => {
+  it('sends one request for a double click, with the key remembered before', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => {
+      expect(records.read('checkout:1')).toMatchObject({ key: 'k1', state: 'executing' });
+      return success;
+    });
+    const settled = vi.fn();
+    const submission = begin(action, { onSettled: settled });
+    const [first, second] = await Promise.all([submission.submit(new FormData()), submission.submit(new FormData())]);
+    expect([first, second, await submission.submit(new FormData())]).toEqual([success, null, null]);
+    expect(sent(action)).toEqual([['k1', null]]);
+    expect(settled.mock.calls).toEqual([[success, { recovered: false }]]);
+    expect(records.read('checkout:1')).toMatchObject({ state: 'settled', nextKey: 'k2' });
+  });
+
+  it('repeats a lost attempt under the same key, and says which attempt it is', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValueOnce(new TypeError('Failed to fetch'));
+    action.mockResolvedValueOnce(refuse('unavailable', { executed: 'unknown', retryAfterMs: 2000 }));
+    action.mockResolvedValue(success);
+    const submission = begin(action);
+    const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(submission.state()).toMatchObject({ status: 'unknown', automatic: true });
+    expect(action).toHaveBeenCalledTimes(2);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await done).toEqual(success);
+    expect(new Set(action.mock.calls.map(([, form]) => form.get('idempotency_key')))).toEqual(new Set(['k1']));
+    expect(sent(action).at(-1)).toEqual(['k1', '3']);
+  });
+
+  it('gives up after its budget and stays unknown', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
+    const submission = begin(action);
+    const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(await done).toBeNull();
+    expect(action).toHaveBeenCalledTimes(DEFAULT_POLICY.attempts);
+    expect(submission.state()).toMatchObject({ status: 'unknown', automatic: false });
+    expect(records.read('checkout:1')).toMatchObject({ state: 'unknown', key: 'k1' });
+  });
+
+  it('asks the status route, not the action queue, about a submission that runs', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => success);
+    action.mockResolvedValueOnce(refuse('in_flight', { executed: 'unknown' }));
+    statusSays({ state: 'in_progress', retryAfterMs: 500 }, { state: 'succeeded', outcome: success });
+    const submission = begin(action);
+    const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(500);
+    expect(await done).toEqual(success);
+    // The second attempt brings the replay, with the cookies and the redirect of the first answer.
+    expect(sent(action)).toHaveLength(2);
+    expect(status.mock.calls.map(([url]) => url)).toEqual(Array(2).fill('/api/idempotency/checkout/k1'));
+  });
+
+  it('asks about an attempt that hangs, sends nothing behind it, and takes its late answer', async () => {
+    let answer = (_: Outcome<string>) => {};
+    const action = vi.fn<SubmitAction<string>>(() => new Promise((resolve) => (answer = resolve)));
+    statusSays({ state: 'absent' });
+    const submission = begin(action);
+    const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(DEFAULT_POLICY.timeoutMs);
+    expect(await done).toBeNull();
+    expect(submission.state()).toMatchObject({ status: 'unknown', absent: true });
+    answer(success);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(submission.state()).toMatchObject({ status: 'hasSucceeded' });
+    expect(action).toHaveBeenCalledTimes(1);
+  });
+
+  it('asks after a reload, and only a fence changes the key', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
+    const before = begin(action);
+    void before.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
+    before.stop();
+    statusSays({ state: 'absent' }, { state: 'absent' }, { state: 'abandoned', nextKey: 'k3' });
+    const submission = begin(action);
+    expect(submission.state()).toMatchObject({ status: 'checking', key: 'k1' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(submission.state()).toMatchObject({ status: 'unknown', absent: true });
+    submission.dispatch({ type: 'edited' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(status.mock.calls.map(([, { method }]) => method)).toEqual(['GET', 'GET', 'DELETE']);
+    expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3' });
+    expect(action).toHaveBeenCalledTimes(1);
+    expect(records.read('checkout:1')).toBeNull();
+  });
+
+  it('waits for the network, and sends what was submitted last', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => success);
+    const submission = begin(action);
+    online.onLine = false;
+    const form = (note: string) => {
+      const data = new FormData();
+      data.set('note', note);
+      return data;
+    };
+    void submission.submit(form('first'));
+    expect(submission.state().status).toBe('offline');
+    submission.dispatch({ type: 'edited' });
+    const done = submission.submit(form('second'));
+    online.onLine = true;
+    wires.dispatchEvent(new Event('online'));
+    expect(await done).toEqual(success);
+    expect(action.mock.calls.map(([, sentForm]) => sentForm.get('note'))).toEqual(['second']);
+  });
+
+  it('changes nothing once it is stopped', async () => {
+    let answer = (_: Outcome<string>) => {};
+    const submission = begin(() => new Promise((resolve) => (answer = resolve)));
+    const done = submission.submit(new FormData());
+    submission.stop();
+    answer(success);
+    expect(await done).toBeNull();
+    expect(submission.state().status).toBe('executing');
+    expect(records.read('checkout:1')).toMatchObject({ state: 'executing', key: 'k1' });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('takes a redirect for an answer', async () => {
+    const redirect = Object.assign(new Error('NEXT_REDIRECT'), { digest: 'NEXT_REDIRECT;push;/orders/1;303;' });
+    const submission = begin(() => Promise.reject(redirect));
+    expect(await submission.submit(new FormData())).toBeNull();
+    expect(submission.state().status).toBe('hasNavigated');
+  });
+
+  it('follows no address that runs code', async () => {
+    statusSays({ state: 'succeeded', outcome: success, redirect: 'javascript:alert(1)' });
+    const policy = { ...DEFAULT_POLICY, attempts: 1 };
+    const submission = begin(async () => refuse('in_flight', { executed: 'unknown' }), { policy });
+    expect(await submission.submit(new FormData())).toEqual(success);
+    expect(submission.state()).toMatchObject({ status: 'hasSucceeded', redirect: undefined });
+  });
+});

@@ -1,0 +1,163 @@
+import { fullJitter } from '../core/backoff.ts';
+import { ATTEMPT_FIELD, KEY_FIELD } from '../core/fields.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { sendOnce } from './attempt.ts';
+import { type Event, reduce } from './machine.ts';
+import type { Settings } from './settings.ts';
+import { isLocked, isPending, recordedAs, type State } from './state.ts';
+import { askAbout } from './status-client.ts';
+import { fingerprintOf } from './storage.ts';
+import { sleep, untilOnline } from './wait.ts';
+
+/** Events that change what is seen, not what is known: storage keeps what it has. */
+const OF_THE_VIEW: Event<unknown>['type'][] = ['shown', 'issued', 'edited', 'reset'];
+
+const POLL_MS = 1000;
+const POLL_FAILURES = 3;
+
+/**
+ * The edges of one form: runs what the machine decides. The state is plain and changes synchronously, so the second
+ * submit of a double click meets the lock in the same tick (B2). Once stopped, nothing changes any more: the
+ * record stays, and the next `start` asks about it.
+ */
+export function createSubmission<R>(initial: State<R>, settings: () => Settings<R>) {
+  let state = initial;
+  let life = new AbortController();
+  let origin = { submittedAt: 0, fingerprint: '' };
+  let notify = () => {};
+
+  function dispatch(event: Event<R>): State<R> {
+    const before = state;
+    state = reduce(state, event);
+    if (state === before) return state;
+    if (!OF_THE_VIEW.includes(event.type)) save();
+    notify();
+    const { status, result, recovered, redirect } = state;
+    if (status !== before.status && result && isSettled(state)) {
+      queueMicrotask(() => settings().onSettled?.(result, { recovered }));
+    }
+    if (status === 'hasNavigated' && redirect) location.assign(redirect);
+    // A submit that waits polls by itself; everybody else's check begins here.
+    const begins = before.status !== 'checking' || event.type === 'shown';
+    if (begins && state.status === 'checking' && state.by !== 'run') void poll(life.signal);
+    return state;
+  }
+
+  function save() {
+    const { intent, records } = settings();
+    const { key, nextKey } = state;
+    const as = recordedAs(state);
+    records.write(intent, as && { version: 1, key, intent, state: as, ...origin, nextKey });
+  }
+
+  function statusUrl(): string {
+    const { statusUrl, operation } = settings();
+    return `${statusUrl}/${encodeURIComponent(operation)}/${encodeURIComponent(state.key)}`;
+  }
+
+  /** Attempts until there is an answer, the budget is spent, or a person must decide. */
+  async function run(form: FormData, signal: AbortSignal): Promise<void> {
+    const { policy } = settings();
+    const startedAt = Date.now();
+    for (let n = 1; ; n++) {
+      if (signal.aborted || !isPending(state)) return;
+      if (!navigator.onLine) {
+        dispatch({ type: 'wentOffline' });
+        await untilOnline(signal);
+        continue; // unless an edit has called it off
+      }
+      const { key, attempt } = dispatch({ type: 'sent', again: n > 1 });
+      form.set(KEY_FIELD, key);
+      if (attempt > 1) form.set(ATTEMPT_FIELD, String(attempt));
+      const reply = await sendOnce(settings().action, form, policy.timeoutMs, signal);
+      if (signal.aborted) return;
+
+      const told = reply.type === 'answered' && !reply.outcome.ok ? reply.outcome.retryAfterMs : undefined;
+      const waitMs = told ?? fullJitter(n, policy, Math.random());
+      let again = n < policy.attempts && Date.now() - startedAt + waitMs <= policy.totalMs;
+      if (reply.type === 'lost' && reply.thrown) {
+        settings().onSteered(reply.thrown);
+        again = false;
+      }
+      if (reply.type === 'asked') {
+        // Actions queue up behind the one that hangs, so only the status route can help; or its answer, if it comes.
+        again = false;
+        void reply.late.then((late) => {
+          if (!signal.aborted && state.key === key && late.type !== 'lost') dispatch({ ...late, again });
+        });
+      }
+      dispatch({ ...reply, again });
+      if (!isPending(state)) return;
+      if (state.status !== 'checking') await sleep(waitMs, signal);
+      else if (state.by === 'run') await poll(signal, again);
+      else return;
+    }
+  }
+
+  /** Asks about the key until it is settled. Many asks are cheaper than one place in the action queue. */
+  async function poll(signal: AbortSignal, again = false): Promise<void> {
+    const until = Date.now() + settings().policy.pollMs;
+    for (let failures = 0; state.status === 'checking'; ) {
+      await untilOnline(signal);
+      const { by } = state;
+      const answer = await askAbout<R>(statusUrl(), by === 'fence' ? 'DELETE' : 'GET');
+      if (signal.aborted) return;
+      const next = answer ? dispatch({ type: 'found', answer, again }) : state;
+      if (!answer) failures++;
+      if (failures >= POLL_FAILURES || Date.now() > until) dispatch({ type: 'unanswered' });
+      else if (next.status === 'checking' && (by === 'fence' || next.by !== 'fence')) {
+        await sleep(answer?.retryAfterMs ?? POLL_MS, signal);
+      }
+      if (signal.aborted) return;
+    }
+  }
+
+  function start() {
+    life = new AbortController();
+    const record = settings().records.read(settings().intent);
+    if (record) origin = { submittedAt: record.submittedAt, fingerprint: record.fingerprint };
+    dispatch({ type: 'shown', record });
+  }
+
+  return {
+    state: () => state,
+    dispatch,
+    subscribe(listener: () => void): () => void {
+      notify = listener;
+      return () => {
+        notify = () => {};
+      };
+    },
+    /** Call when mounted. Also minds the back/forward cache. Returns how to stop. */
+    start(): () => void {
+      start();
+      const onPageShow = (event: PageTransitionEvent) => {
+        if (!event.persisted) return;
+        life.abort(); // what was under way cannot have survived
+        start();
+      };
+      window.addEventListener('pageshow', onPageShow);
+      return () => {
+        window.removeEventListener('pageshow', onPageShow);
+        life.abort();
+      };
+    },
+    /** Null when swallowed by the lock, or when it ended without an outcome. */
+    async submit(form: FormData): Promise<Outcome<R> | null> {
+      if (isLocked(state)) return null;
+      origin = { submittedAt: Date.now(), fingerprint: fingerprintOf(form) };
+      // Ends an earlier run that an edit has called off but that still waits for the network.
+      life.abort();
+      life = new AbortController();
+      dispatch({ type: 'submitted' });
+      await run(form, life.signal);
+      return isSettled(state) ? state.result : null;
+    },
+  };
+}
+
+function isSettled({ status }: State<unknown>): boolean {
+  return status === 'hasSucceeded' || status === 'hasErrored';
+}
+
+export type Submission<R> = ReturnType<typeof createSubmission<R>>;

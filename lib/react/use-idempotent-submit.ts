@@ -1,0 +1,147 @@
+'use client';
+
+import { type SubmitEvent, useActionState, useEffect, useId, useRef, useState, useSyncExternalStore } from 'react';
+import type { Outcome } from '../core/outcome.ts';
+import type { SubmitAction } from './attempt.ts';
+import { type FieldProps, fieldPropsOf } from './key-field.tsx';
+import { initialState } from './machine.ts';
+import { DEFAULT_POLICY, type RetryPolicy, type Settings } from './settings.ts';
+import { canCheck, canStartOver, isLocked, isPending, type Status } from './state.ts';
+import { type KeyStorage, openRecords } from './storage.ts';
+import { createSubmission } from './submission.ts';
+
+export interface IdempotentSubmitOptions<R> {
+  /** `<operation>:<what>`, such as `checkout:${cart.id}`: what a person means to do once. */
+  intent: string;
+  /** From `issueKey(operation)` on the server, so that the key is in the first HTML. */
+  initialKey: string;
+  /** Default: the part of `intent` before the first colon. */
+  operation?: string | undefined;
+  /** Where `statusRoute` is mounted. Default `/api/idempotency`. */
+  statusUrl?: string | undefined;
+  /** Where keys are remembered. Default `session`. */
+  storage?: 'session' | 'memory' | KeyStorage | undefined;
+  /** Runs once for each success or refusal, also for recovered ones; not when the action redirects. */
+  onSettled?: ((outcome: Outcome<R>, info: { recovered: boolean }) => void) | undefined;
+  policy?: Partial<RetryPolicy> | undefined;
+}
+
+export interface FormProps {
+  id: string;
+  action: (form: FormData) => void;
+  onSubmit: (event: SubmitEvent<HTMLFormElement>) => void;
+  onInput: () => void;
+}
+
+export interface IdempotentSubmit<R> {
+  status: Status;
+  /** The latest answer; `values` in it fill the form again where JavaScript did not run. */
+  result: Outcome<R> | null;
+  key: string;
+  /** A submit is swallowed: while pending, and after success until an edit, `reset()` or navigation. */
+  isLocked: boolean;
+  isPending: boolean;
+  /** The answer was found by asking about an earlier submit. */
+  recovered: boolean;
+  /** `unknown`, and the server says it has not seen the key. Sending again uses the same key. */
+  isAbsent: boolean;
+  /** `unknown`, and why the latest attempt was turned away, such as "please sign in". */
+  notice: string | undefined;
+  /** Where a recovered answer leads. */
+  redirect?: string | undefined;
+  /** `check` helps here. Stays true while it runs, so that its button can keep the focus. */
+  canCheck: boolean;
+  /** `startOver` helps here. */
+  canStartOver: boolean;
+  execute: (form: FormData) => void;
+  /** Null when swallowed, and when it ended without an outcome (unknown, redirected, unmounted). */
+  executeAsync: (form: FormData) => Promise<Outcome<R> | null>;
+  /** Asks again what became of an `unknown` submit. */
+  check: () => void;
+  /** Clears the view, never a key. */
+  reset: () => void;
+  /** A new key, once the old one is fenced or its answer known. */
+  startOver: () => void;
+  formProps: FormProps;
+  fieldProps: FieldProps;
+}
+
+/**
+ * A form whose submit happens once per intent: double clicks are swallowed, lost answers are retried under the same
+ * key, and after a reload the fate of an open submit is asked for, never guessed. Without JavaScript, and before
+ * hydration, the form posts natively and the answer page renders the same states.
+ *
+ * Not for parallel intents: one form holds one key. A changed `intent` starts afresh.
+ */
+export function useIdempotentSubmit<R>(
+  action: SubmitAction<R>,
+  options: IdempotentSubmitOptions<R>,
+): IdempotentSubmit<R> {
+  const { intent, initialKey, storage = 'session' } = options;
+  const formId = useId();
+  // The raw action: wrapped in a closure it would have no address that HTML can post to.
+  const [native, formAction] = useActionState<Outcome<R> | null, FormData>(action, null);
+  const [thrown, setThrown] = useState<unknown>();
+  if (thrown) throw thrown; // for Next's not-found and forbidden boundaries
+
+  const settings: Settings<R> = {
+    intent,
+    action,
+    records: openRecords(storage),
+    operation: options.operation ?? intent.split(':', 1)[0] ?? intent,
+    statusUrl: options.statusUrl ?? '/api/idempotency',
+    policy: { ...DEFAULT_POLICY, ...options.policy },
+    onSettled: options.onSettled,
+    onSteered: setThrown,
+  };
+  const latest = useRef(settings);
+  useEffect(() => {
+    latest.current = settings;
+  });
+
+  const begin = (answer: Outcome<R> | null) => ({
+    intent,
+    submission: createSubmission(initialState(initialKey, answer), () => latest.current),
+  });
+  const [held, setHeld] = useState(() => begin(native));
+  let { submission } = held;
+  if (held.intent !== intent) {
+    const next = begin(null); // the answer of a native post belongs to the intent that the page came with
+    submission = next.submission;
+    setHeld(next);
+  }
+  const state = useSyncExternalStore(submission.subscribe, submission.state, submission.state);
+
+  const issuedKey = useRef(initialKey);
+  useEffect(() => {
+    if (issuedKey.current !== initialKey) submission.dispatch({ type: 'issued', key: initialKey });
+    issuedKey.current = initialKey;
+  }, [submission, initialKey]);
+  useEffect(() => submission.start(), [submission]);
+
+  const onSubmit = (event: SubmitEvent<HTMLFormElement>) => {
+    const { submitter } = event.nativeEvent;
+    // A handler of the page's own has refused it, or the button goes somewhere else.
+    if (event.defaultPrevented || submitter?.hasAttribute('formaction')) return;
+    event.preventDefault();
+    void submission.submit(new FormData(event.currentTarget, submitter));
+  };
+
+  const unknown = state.status === 'unknown' ? state : undefined;
+  return {
+    ...state,
+    isLocked: isLocked(state),
+    isPending: isPending(state),
+    isAbsent: !!unknown?.absent,
+    notice: unknown?.notice,
+    canCheck: canCheck(state),
+    canStartOver: canStartOver(state),
+    execute: submission.submit,
+    executeAsync: submission.submit,
+    check: () => submission.dispatch({ type: 'asked', by: 'person' }),
+    reset: () => submission.dispatch({ type: 'reset' }),
+    startOver: () => submission.dispatch({ type: 'asked', by: 'fence' }),
+    formProps: { id: formId, action: formAction, onSubmit, onInput: () => submission.dispatch({ type: 'edited' }) },
+    fieldProps: fieldPropsOf(state.key, formId),
+  };
+}
