@@ -1,0 +1,18 @@
+import { ProductCard } from '../../components/shop/product-card.tsx';
+import { PageTitle } from '../../components/ui/page-title.tsx';
+import { listProducts } from '../../lib/demo/products.ts';
+import { buy } from './actions.ts';
+
+export default async function ShopPage() {
+  const products = await listProducts();
+  return (
+    <>
+      <PageTitle lead="Click twice, reload, lose the connection: you will get one order.">Good things, once</PageTitle>
+      <ul className="grid gap-6 sm:grid-cols-2">
+        {products.map((product) => (
+          <ProductCard key={product.sku} product={product} buy={buy} />
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,33 @@
+import type { Metadata, Viewport } from 'next';
+import type { ReactNode } from 'react';
+import { SiteHeader } from '../components/shop/site-header.tsx';
+import { currentSession } from '../lib/demo/visitor.ts';
+import './globals.css';
+import { signOut } from './sign-in/actions.ts';
+
+export const metadata: Metadata = {
+  title: { default: 'oncekit shop', template: '%s · oncekit shop' },
+  description: 'A small shop in which every form submit happens once.',
+};
+
+export const viewport: Viewport = { colorScheme: 'light dark' };
+
+export default async function RootLayout({ children }: { children: ReactNode }) {
+  const session = await currentSession();
+  return (
+    <html lang="en">
+      <body className="flex min-h-dvh flex-col">
+        <a href="#main" className="sr-only focus:not-sr-only focus:bg-surface focus:p-3">
+          Skip to the content
+        </a>
+        <SiteHeader account={session?.account} signOut={signOut} />
+        <main id="main" className="mx-auto w-full max-w-5xl flex-1 px-4 py-8 sm:px-6 sm:py-10">
+          {children}
+        </main>
+        <footer className="border-t border-line px-4 py-6 text-center text-sm text-muted">
+          A demo of oncekit: one intent, one effect, one answer. Nothing here is for sale.
+        </footer>
+      </body>
+    </html>
+  );
+}

@@ -1,0 +1,34 @@
+import type { KeyEvent } from 'oncekit/admin';
+import { Panel } from '../ui/panel.tsx';
+
+const words: Record<KeyEvent['type'], string> = {
+  fenced: 'Given up for good',
+  payload_mismatch: 'Sent again with another payload, refused',
+};
+
+export function KeyEvents({ events }: { events: readonly KeyEvent[] }) {
+  return (
+    <Panel aria-labelledby="events-title">
+      <h2 id="events-title" className="text-lg font-semibold">
+        Events
+      </h2>
+      {events.length === 0 ? (
+        <p className="mt-2 text-muted">Nothing besides the ordinary way from claim to result.</p>
+      ) : (
+        <ol className="mt-3 grid gap-2">
+          {events.map((event, n) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the list is only ever appended to
+            <li key={n} className="flex flex-wrap gap-x-4">
+              <time dateTime={event.at.toISOString()} className="text-muted tabular-nums">
+                {event.at.toISOString().replace('T', ' ')}
+              </time>
+              <span>
+                {words[event.type]}, by {event.actor}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Panel>
+  );
+}

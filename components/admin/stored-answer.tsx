@@ -1,0 +1,35 @@
+import type { RedactedAnswer } from 'oncekit/admin';
+import { Panel } from '../ui/panel.tsx';
+
+export function StoredAnswer({ answer }: { answer: RedactedAnswer | null }) {
+  return (
+    <Panel aria-labelledby="answer-title">
+      <h2 id="answer-title" className="text-lg font-semibold">
+        Stored answer
+      </h2>
+      <p className="mt-2 text-muted">{wordsOf(answer)}</p>
+      {answer && 'shape' in answer ? (
+        <pre className="mt-3 overflow-x-auto rounded-lg bg-sunken p-4 font-mono text-sm">
+          {JSON.stringify(answer.shape, null, 2)}
+        </pre>
+      ) : null}
+    </Panel>
+  );
+}
+
+function wordsOf(answer: RedactedAnswer | null): string {
+  switch (answer?.kind) {
+    case undefined:
+      return 'There is none.';
+    case 'data':
+      return 'A success. Names and types are shown, values are not.';
+    case 'refusal':
+      return `A refusal: ${answer.reason}, status ${answer.status}. Names and types are shown, values are not.`;
+    case 'redirect':
+      return 'A redirect. Its target is not shown.';
+    case 'erased':
+      return 'It was erased.';
+    case 'unreadable':
+      return 'It cannot be read by this version of the app.';
+  }
+}

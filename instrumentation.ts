@@ -1,0 +1,9 @@
+/**
+ * Runs once, before the server answers anything: an app without its secrets does not start. Better than one that
+ * starts and fails at the first order.
+ */
+export async function register() {
+  if (process.env.NEXT_RUNTIME !== 'nodejs') return;
+  const { refuseToStartIncomplete } = await import('./lib/demo/start.ts');
+  refuseToStartIncomplete();
+}

@@ -1,0 +1,57 @@
+import { decodeAnswer } from '../engine/answer.ts';
+
+/** What a value looks like, without what it says: the names of its fields and the types of their values. */
+export type Shape = string | { [name: string]: Shape };
+
+/** A stored answer as an admin sees it (X3). */
+export type RedactedAnswer =
+  | { kind: 'data'; shape: Shape }
+  | { kind: 'refusal'; reason: string; status: number; shape: Shape }
+  | { kind: 'redirect' }
+  | { kind: 'erased' }
+  | { kind: 'unreadable' };
+
+const MAX_DEPTH = 4;
+const MAX_FIELDS = 30;
+
+/**
+ * The shape of a stored answer. No value leaves: a name, an address or a token may stand in any field, whatever the
+ * field is called. Of a refusal, its reason and status are shown, which are words of the code and not of a person;
+ * its message and a redirect's target may hold anything.
+ */
+export function redactAnswer(stored: string | null): RedactedAnswer {
+  if (stored === null) return { kind: 'erased' };
+  try {
+    const answer = decodeAnswer(stored);
+    switch (answer.kind) {
+      case 'data':
+        return { kind: 'data', shape: shapeOf(answer.data) };
+      case 'refusal':
+        return { kind: 'refusal', reason: answer.reason, status: answer.status, shape: shapeOf(answer.data) };
+      case 'redirect':
+        return { kind: 'redirect' };
+    }
+  } catch {
+    // Below: a row that cannot be read must not hide the rest of its page.
+  }
+  return { kind: 'unreadable' };
+}
+
+/** The shape of any value. The names in a Map or a Set are data, so they are only counted. */
+export function shapeOf(value: unknown, depth = 0): Shape {
+  if (value === null) return 'null';
+  if (typeof value !== 'object') return typeof value;
+  if (Array.isArray(value)) return `list of ${value.length}`;
+  if (value instanceof Map || value instanceof Set) return `${value.constructor.name} of ${value.size}`;
+  if (!isPlain(value)) return value.constructor.name;
+  if (depth === MAX_DEPTH) return 'object';
+  const fields = Object.entries(value);
+  const shown = fields.slice(0, MAX_FIELDS).map(([name, each]) => [name, shapeOf(each, depth + 1)] as const);
+  const more = fields.length - shown.length;
+  return Object.fromEntries(more > 0 ? [...shown, ['…', `${more} more`]] : shown);
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}

@@ -1,0 +1,48 @@
+/** What the demo cannot run without, and how to make it. */
+const REQUIRED = {
+  DATABASE_URL: 'Where PostgreSQL is: postgresql://user:password@localhost:5432/shop',
+  IDEMPOTENCY_SECRET: 'Signs idempotency keys. Make one with: openssl rand -base64 32',
+  SESSION_SECRET: 'Encrypts the session cookie. Make one with: openssl rand -base64 32',
+  ADMIN_PASSWORD: 'Opens /admin. Make one with: openssl rand -base64 18',
+} as const;
+
+type Name = keyof typeof REQUIRED;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How short each may be at least; iron-session and the kit refuse shorter ones too, but at the first request. */
+const MIN_LENGTH: Partial<Record<Name, number>> = { IDEMPOTENCY_SECRET: 32, SESSION_SECRET: 32 };
+
+/** A sentence for every variable that is missing or too short; none when the app may start. */
+export function complaints(env: Environment): string[] {
+  return (Object.keys(REQUIRED) as Name[]).flatMap((name) => {
+    const values = env[name] ? valuesOf(name, env) : [];
+    if (values.length === 0) return `${name} is not set. ${REQUIRED[name]}`;
+    const least = MIN_LENGTH[name] ?? 1;
+    return values.every((value) => value.length >= least)
+      ? []
+      : `${name} is shorter than ${least} characters. ${REQUIRED[name]}`;
+  });
+}
+
+/** A variable that must be there. Throws the sentence that says how to make it. */
+export function required(name: Name): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set. ${REQUIRED[name]}`);
+  return value;
+}
+
+/** The secrets that sign keys: the first signs, all verify. None during a build, which needs none. */
+export function idempotencySecrets(): string[] {
+  return valuesOf('IDEMPOTENCY_SECRET', process.env);
+}
+
+/** Whether the browser came by https, also through a proxy that ends it. Decides about `Secure` on cookies alone. */
+export function isHttps(headers: Headers): boolean {
+  return headers.get('x-forwarded-proto')?.split(',')[0]?.trim() === 'https';
+}
+
+function valuesOf(name: Name, env: Environment): string[] {
+  const value = env[name] ?? '';
+  if (name !== 'IDEMPOTENCY_SECRET') return [value];
+  return value.split(',').flatMap((each) => each.trim() || []);
+}

@@ -1,0 +1,47 @@
+import { readFileSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Options } from 'oncekit';
+
+/**
+ * Lets a test stop or kill this process at a moment of its choice, by files in `folder` that hold the name of a point
+ * and, optionally, of an operation behind it:
+ *
+ * - `hold-at`: the execution waits there while the file exists;
+ * - `crash-at`: the process dies there, at once and without cleaning up. The file is removed first, so that it dies once.
+ */
+export function faultPoints(folder: string): NonNullable<Options['onPoint']> {
+  const holdAt = join(folder, 'hold-at');
+  const crashAt = join(folder, 'crash-at');
+  return async (point, { operation }) => {
+    while (names(holdAt, point, operation)) await sleep(20);
+    if (names(crashAt, point, operation) && removed(crashAt)) {
+      process.kill(process.pid, 'SIGKILL');
+      // The signal arrives between two ticks; nothing of the execution may happen before it.
+      await new Promise(() => {});
+    }
+  };
+}
+
+function names(file: string, point: string, operation: string): boolean {
+  const [wantedPoint, wantedOperation = operation] = read(file).trim().split(/\s+/);
+  return wantedPoint === point && wantedOperation === operation;
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Removing decides who dies, where several executions see the file. */
+function removed(file: string): boolean {
+  try {
+    unlinkSync(file);
+    return true;
+  } catch {
+    return false;
+  }
+}

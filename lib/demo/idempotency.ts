@@ -1,0 +1,30 @@
+import { createIdempotency } from 'oncekit';
+import { createClient, db } from './db.ts';
+import { idempotencySecrets } from './env.ts';
+import { faultPoints } from './faults.ts';
+import { currentPrincipal } from './visitor.ts';
+
+/**
+ * `next build` evaluates this module too, on machines without a database. A client connects at its first query, and a
+ * build makes none.
+ */
+const isBuild = process.env.NEXT_PHASE === 'phase-production-build';
+
+function setUp() {
+  const faults = process.env.DEMO_FAULTS_DIR;
+  return createIdempotency({
+    prisma: isBuild ? createClient('postgresql://no-database-during-the-build') : db(),
+    secret: idempotencySecrets(),
+    scope: currentPrincipal,
+    ...(faults ? { onPoint: faultPoints(faults) } : {}),
+  });
+}
+
+const held = globalThis as { oncekitDemoIdempotency?: ReturnType<typeof setUp> };
+
+/**
+ * The kit, set up once for the demo. Kept on `globalThis`, because Next evaluates a module once for pages and actions
+ * and once more for route handlers: one set-up sees all duplicates that reach this process.
+ */
+held.oncekitDemoIdempotency ??= setUp();
+export const idempotency = held.oncekitDemoIdempotency;

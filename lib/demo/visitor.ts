@@ -1,0 +1,43 @@
+import { cookies, headers } from 'next/headers.js';
+import type { Principal } from 'oncekit';
+import { accountOf } from './accounts.ts';
+import { openSession, SESSION_COOKIE, type Session, sessionCookie } from './session.ts';
+
+export const TENANT = 'demo';
+
+/** The session of the current request. The proxy has set one before any page renders. */
+export async function currentSession(): Promise<Session | null> {
+  return openSession((await cookies()).get(SESSION_COOKIE)?.value);
+}
+
+/** Writes the session into the answer. Only in actions and route handlers. */
+export async function saveSession(session: Session): Promise<void> {
+  (await cookies()).set(await sessionCookie(session, await headers()));
+}
+
+/**
+ * Who acts in the current request: an API client by its token, else the account that has signed in, else the
+ * anonymous shopper. A token that nobody has is nobody: it must not fall back to the cookie.
+ */
+export async function currentPrincipal(): Promise<Principal | null> {
+  // Other schemes are not ours: a proxy in front of the demo may ask for a password of its own.
+  const [, token] = /^bearer +(.*)$/i.exec((await headers()).get('authorization') ?? '') ?? [];
+  if (token !== undefined) {
+    const account = accountOf(token);
+    return account ? { tenant: TENANT, principal: account } : null;
+  }
+  const session = await currentSession();
+  return session && principalOf(session);
+}
+
+/** A key that was minted for the anonymous shopper stays valid when the shopper signs in (K2). */
+export function principalOf({ shopperId, account }: Session): Principal {
+  return account
+    ? { tenant: TENANT, principal: account, aliases: [shopperId] }
+    : { tenant: TENANT, principal: shopperId };
+}
+
+/** Every name a principal goes by. */
+export function namesOf({ principal, aliases = [] }: Principal): string[] {
+  return [principal, ...aliases];
+}
