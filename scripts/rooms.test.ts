@@ -52,12 +52,15 @@ describe('the room rules', () => {
 async function violations(file: string): Promise<string[]> {
   await mkdir(path.dirname(path.join(tree, file)), { recursive: true });
   const { tsConfig: _, ...options } = rules.options ?? {};
-  const result = await cruise(['lib', 'app', 'components'].filter((dir) => file.startsWith(dir)), {
-    ...options,
-    baseDir: tree,
-    validate: true,
-    ruleSet: { forbidden: rules.forbidden ?? [] },
-  });
+  const result = await cruise(
+    ['lib', 'app', 'components'].filter((dir) => file.startsWith(dir)),
+    {
+      ...options,
+      baseDir: tree,
+      validate: true,
+      ruleSet: { forbidden: rules.forbidden ?? [] },
+    },
+  );
   return (result.output as ICruiseResult).summary.violations.map(({ rule }) => rule.name);
 }
 

@@ -159,5 +159,3 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
 function isSettled({ status }: State<unknown>): boolean {
   return status === 'hasSucceeded' || status === 'hasErrored';
 }
-
-export type Submission<R> = ReturnType<typeof createSubmission<R>>;

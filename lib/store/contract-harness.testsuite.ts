@@ -1,0 +1,55 @@
+import type { Claim, Completion, ExecuteOptions, Store } from './store.ts';
+
+/** A store under test, and what the suite must do behind its back. */
+export interface Harness<Tx> {
+  store: Store<Tx>;
+  /** The same database seen by another process: connections of its own. */
+  rival: Store<Tx>;
+  /** A business write in the transaction of the key. */
+  write(tx: Tx, marker: string): Promise<void>;
+  /** Whether that write was committed. */
+  isWritten(marker: string): Promise<boolean>;
+  /** Sends a statement that the database refuses. Rejects. */
+  breakStatement(tx: Tx): Promise<void>;
+  /** Takes the key from the execution that holds it, in its own transaction: a higher token. */
+  overtake(tx: Tx, claim: Claim): Promise<void>;
+  /** Resolves once this many connections wait for a lock. */
+  untilWaiting(connections: number): Promise<void>;
+  /** Moves a committed row's times into the past. */
+  age(claim: Claim, ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type Suite<Tx> = () => Harness<Tx>;
+
+const HOUR = 3_600_000;
+let keys = 0;
+
+/** A claim of a key that nobody has used yet. */
+export function claimOf(more: Partial<Claim> = {}): Claim {
+  return {
+    tenant: 'acme',
+    principal: 'ann',
+    operation: 'checkout',
+    key: `key-${++keys}`,
+    mintedAt: null,
+    windowMs: 24 * HOUR,
+    retentionMs: 25 * HOUR,
+    fingerprint: { hash: new Uint8Array(32).fill(7), version: 1, secretId: 'abc' },
+    schemaVersion: 3,
+    waitMs: 10_000,
+    ...more,
+  };
+}
+
+export const HOW: ExecuteOptions = { timeoutMs: 20_000, maxWaitMs: 10_000, beforeCommit: () => {} };
+export const DONE: Completion = { state: 'succeeded', result: '"done"' };
+
+/** A promise that is opened from outside: the barrier that stands in for a sleep. */
+export function gate<T = void>() {
+  let open!: (value: T) => void;
+  const opened = new Promise<T>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
