@@ -81,7 +81,10 @@ export default {
       name: 'public-entries-only',
       comment: 'The demo uses the kit as a user would: through its entries (and lib/demo), never a file behind them.',
       severity: 'error',
-      from: { path: '^(app|components|e2e|lib/demo|proxy\\.ts|instrumentation\\.ts)', pathNot: ['^lib/demo/.*\\.test\\.ts$'] },
+      from: {
+        path: '^(app|components|e2e|lib/demo|proxy\\.ts|instrumentation\\.ts)',
+        pathNot: ['^lib/demo/.*\\.test\\.ts$'],
+      },
       to: { path: '^lib/', pathNot: ['^lib/demo/', '^lib/generated/', '^lib/index\\.ts$', '^lib/[a-z]+/index\\.ts$'] },
     },
     {
