@@ -23,8 +23,9 @@ test.describe('one intent, one order', () => {
   });
 
   test('Enter and a click at once', async ({ page, shop }) => {
+    const click = await shop.aim();
     await page.getByLabel('City').focus();
-    await Promise.all([page.keyboard.press('Enter'), shop.placeOrder.click()]);
+    await Promise.all([page.keyboard.press('Enter'), click()]);
     await page.waitForURL('**/orders/*');
     expect(await shop.gained()).toEqual(ONE);
   });
@@ -36,7 +37,7 @@ test('two clicks before hydration, both of which reach the server', async ({ pag
   await page.reload({ waitUntil: 'commit' });
   await shop.fillAddress();
   await shop.submitTwice();
-  await page.waitForURL('**/orders/*');
+  await page.waitForURL('**/orders/*', { waitUntil: 'commit' });
   await release();
   expect(await shop.gained()).toEqual(ONE);
 });
@@ -47,7 +48,7 @@ test('a double click before hydration', async ({ page, shop }) => {
   await page.reload({ waitUntil: 'commit' });
   await shop.fillAddress();
   await shop.placeOrder.dblclick({ noWaitAfter: true });
-  await page.waitForURL('**/orders/*');
+  await page.waitForURL('**/orders/*', { waitUntil: 'commit' });
   await release();
   expect(await shop.gained()).toEqual(ONE);
 });
