@@ -50,6 +50,20 @@ test('a validation error keeps what was typed and consumes no key', async ({ pag
   expect(await shop.gained()).toEqual(ONE);
 });
 
+test('a stored refusal keeps what was typed, and the next submit is a new intent', async ({ page, shop, db }) => {
+  await shop.checkout('Notebook');
+  const { stock } = await db.product.findUniqueOrThrow({ where: { sku: 'notebook' } });
+  await db.product.update({ where: { sku: 'notebook' }, data: { stock: 0 } });
+  await shop.placeOrder.click();
+  await expect(shop.status).toContainText('Notebook has just sold out');
+  await expect(page.getByLabel('City')).toHaveValue(ADA.City);
+  await db.product.update({ where: { sku: 'notebook' }, data: { stock } });
+  await shop.recount();
+  await shop.placeOrder.click();
+  await page.waitForURL('**/orders/*');
+  expect(await shop.gained()).toEqual(ONE);
+});
+
 test('the same key with other values shows the first order and a way to a fresh form', async ({ page, shop }) => {
   await page.goto('/lab');
   const form = page.locator('form', { has: shop.orderInLab });

@@ -24,12 +24,20 @@ export async function run<Tx, T>(
   let call: Call<Tx> | Refusal | undefined;
   try {
     call = await openCall(engine, definition, request);
-    return 'ok' in call ? { outcome: call } : await decide<Tx, T>(call);
+    const run: Run<T> = 'ok' in call ? { outcome: call } : await decide<Tx, T>(call);
+    return withValues(run, definition, request);
   } catch (error) {
     throwIfSetUpWrongly(error);
     const keys = call && !('ok' in call) ? keysOf(call) : undefined;
-    return refusalOf(error, { config: engine.config, operation: definition.options.name, request, keys });
+    const where = { config: engine.config, operation: definition.options.name, request, keys };
+    return withValues(refusalOf<T>(error, where), definition, request);
   }
+}
+
+/** What was entered goes back with every refusal of a form, so that no page loses it (B7). */
+function withValues<Tx, T>(run: Run<T>, { options }: Definition<Tx>, { payload }: ExecuteRequest): Run<T> {
+  if (run.outcome.ok || !(payload instanceof FormData)) return run;
+  return { ...run, outcome: { ...run.outcome, values: enteredValues(payload, options.sensitive) } };
 }
 
 async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
@@ -43,8 +51,7 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
     const row = await engine.store.find(call.id);
     if (row) return decideByRow(row, call);
     const { fieldErrors } = validated;
-    const values = enteredValues(request.payload, definition.options.sensitive);
-    return { outcome: refuse('validation', { executed: unclaimed(request), fieldErrors, values, ...keysOf(call) }) };
+    return { outcome: refuse('validation', { executed: unclaimed(request), fieldErrors, ...keysOf(call) }) };
   }
   return await leadOrFollow<Tx, T>(call, validated.value);
 }

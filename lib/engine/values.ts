@@ -3,7 +3,7 @@ import { isInternalField } from '../core/fields.ts';
 /** Names whose values are never sent back into a page. */
 const SECRET = /pass(word|phrase|code)|secret|token|cvc|cvv|card.?number|\bpin\b|\biban\b|\bssn\b/i;
 
-/** What was entered, to fill the form again after a refused validation; without files and without secrets. */
+/** What was entered, to fill the form again after a refusal; without files and without secrets. */
 export function enteredValues(payload: unknown, sensitive: readonly string[] = []): Record<string, string | string[]> {
   if (!(payload instanceof FormData)) return {};
   const values = new Map<string, string | string[]>();

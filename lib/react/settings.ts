@@ -16,10 +16,11 @@ export interface RetryPolicy {
 }
 
 export const DEFAULT_POLICY: RetryPolicy = {
-  attempts: 5,
-  baseMs: 300,
-  capMs: 3000,
-  totalMs: 20_000,
+  // Long enough for a killed server to be started again.
+  attempts: 8,
+  baseMs: 400,
+  capMs: 4000,
+  totalMs: 30_000,
   timeoutMs: 10_000,
   pollMs: 60_000,
 };

@@ -73,6 +73,14 @@ export function canStartOver(state: State<unknown>): boolean {
   return canCheck(state) || stuck || (status === 'hasSucceeded' && recovered);
 }
 
+/**
+ * What stands in the form. Without JavaScript the field is all there is: on the page that shows a final refusal it
+ * already holds the key of the person's next gesture; after a success it does not, for a late second click.
+ */
+export function fieldKey({ status, key, nextKey }: State<unknown>): string {
+  return status === 'hasErrored' && nextKey ? nextKey : key;
+}
+
 /** What storage must say about the key in this state; null: nothing. */
 export function recordedAs(state: State<unknown>): KeyRecord['state'] | null {
   // Also after a redirect: to the sign-in page, perhaps, and that does not answer an earlier attempt.

@@ -6,7 +6,7 @@ import type { SubmitAction } from './attempt.ts';
 import { type FieldProps, fieldPropsOf } from './key-field.tsx';
 import { initialState } from './machine.ts';
 import { DEFAULT_POLICY, type RetryPolicy, type Settings } from './settings.ts';
-import { canCheck, canStartOver, isLocked, isPending, type Status } from './state.ts';
+import { canCheck, canStartOver, fieldKey, isLocked, isPending, type Status } from './state.ts';
 import { type KeyStorage, openRecords } from './storage.ts';
 import { createSubmission } from './submission.ts';
 
@@ -142,6 +142,6 @@ export function useIdempotentSubmit<R>(
     reset: () => submission.dispatch({ type: 'reset' }),
     startOver: () => submission.dispatch({ type: 'asked', by: 'fence' }),
     formProps: { id: formId, action: formAction, onSubmit, onInput: () => submission.dispatch({ type: 'edited' }) },
-    fieldProps: fieldPropsOf(state.key, formId),
+    fieldProps: fieldPropsOf(fieldKey(state), formId),
   };
 }
