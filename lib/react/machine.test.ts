@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Code, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { type Event, initialState, reduce } from './machine.ts';
 import { defaultMessages, wordsFor } from './messages.ts';
-import { canCheck, canStartOver, isLocked, isPending, recordedAs, type State } from './state.ts';
+import { canCheck, canStartOver, fieldKey, isFence, isLocked, isPending, recordedAs, type State } from './state.ts';
 import type { KeyRecord } from './storage.ts';
 
 type Ev = Event<string>;
@@ -168,10 +168,18 @@ describe('checking', () => {
     const edited = reach(...lost, { type: 'edited' });
     expect(edited).toMatchObject({ status: 'checking', by: 'edit', key: 'k1' });
     const fencing = reduce(edited, found('absent'));
-    expect(fencing).toMatchObject({ status: 'checking', by: 'fence', key: 'k1' });
+    expect(fencing).toMatchObject({ status: 'checking', by: 'replace', key: 'k1' });
     const fenced = reduce(fencing, { type: 'found', answer: { state: 'abandoned', nextKey: 'k3' }, again: false });
     expect(fenced).toMatchObject({ status: 'idle', key: 'k3', attempt: 0, doubt: false });
     expect(reduce(edited, found('succeeded', success))).toMatchObject({ status: 'hasSucceeded', recovered: true });
+  });
+
+  it('leaves a key that is too old to be fenced only to a person who starts over', () => {
+    const expired = { type: 'found', answer: { state: 'expired', nextKey: 'k3' }, again: false } as const;
+    const edited = reach(...lost, { type: 'edited' }, found('absent'));
+    expect(reduce(edited, expired)).toMatchObject({ status: 'unknown', key: 'k1', automatic: false });
+    const startedOver = reach(...lost, { type: 'asked', by: 'fence' });
+    expect(reduce(startedOver, expired)).toMatchObject({ status: 'idle', key: 'k3' });
   });
 });
 
@@ -207,6 +215,12 @@ describe('coming back', () => {
     for (const events of [submit, lost, [...submit, answered(refused('validation'))]]) {
       expect(reach(...events, issued)).toMatchObject({ key: 'k1' });
     }
+  });
+
+  it('puts the next key into the form with a final refusal, not with a success', () => {
+    expect(fieldKey(initialState('k8', refused('failed')))).toBe('k2');
+    expect(fieldKey(initialState('k8', refused('validation')))).toBe('k1');
+    expect(fieldKey(initialState('k8', success))).toBe('k1');
   });
 
   it('renders the answer to a native post', () => {
@@ -319,7 +333,7 @@ describe('against a world of keys', () => {
               break;
             case 'fence':
               if (flag) apply({ type: 'asked', by: 'fence' });
-              if (state.status !== 'checking' || state.by !== 'fence') break;
+              if (state.status !== 'checking' || !isFence(state.by)) break;
               if (fate.state === 'none') fate.state = 'abandoned';
               if (fate.state === 'abandoned')
                 apply({ type: 'found', answer: { state: 'abandoned', nextKey }, again: false });

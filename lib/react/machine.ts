@@ -1,5 +1,5 @@
 import type { Outcome } from '../core/outcome.ts';
-import { type Asker, isLocked, isOpen, isPending, type State } from './state.ts';
+import { type Asker, isFence, isLocked, isOpen, isPending, type State } from './state.ts';
 import type { KeyAnswer } from './status-client.ts';
 import type { KeyRecord } from './storage.ts';
 import { successorOf, verdictOf } from './verdict.ts';
@@ -127,8 +127,11 @@ function found<R>(state: State<R> & { status: 'checking' }, answer: KeyAnswer<R>
   const { by } = state;
   // Only a fence proves that an absent key never runs (S5): other values, another intent, so give the first one up.
   if (answer.state === 'absent')
-    return by === 'edit' ? check(state, 'fence') : wonder(state, { automatic: again, absent: true });
-  if (answer.state === 'abandoned' && by === 'fence') return unlock({ ...state, nextKey: answer.nextKey });
+    return by === 'edit' ? check(state, 'replace') : wonder(state, { automatic: again, absent: true });
+  // Past its age a key gives way to nothing but a person who was told so and starts over all the same (ADR 7).
+  const givesWay = answer.state === 'expired' ? by === 'fence' : answer.state === 'abandoned' && isFence(by);
+  if (givesWay) return unlock({ ...state, nextKey: answer.nextKey });
+  if (answer.state === 'expired') return wonder(state);
   if (!outcome) return state; // still running
   // The submit that waits is sent once more: its replay brings what the status route cannot, such as cookies.
   if (again) return { ...state, status: 'retrying' };

@@ -17,8 +17,16 @@ export interface Facts<R> {
   readonly redirect?: string | undefined;
 }
 
-/** Who started a check decides how it ends: see `found`. */
-export type Asker = 'run' | 'person' | 'edit' | 'fence' | 'shown';
+/**
+ * Who started a check decides how it ends: see `found`. `fence` and `replace` ask for the tombstone, for a person who
+ * starts over and for one who has entered other values.
+ */
+export type Asker = 'run' | 'person' | 'edit' | 'replace' | 'fence' | 'shown';
+
+/** Whether a check gives the key up. */
+export function isFence(by: Asker): boolean {
+  return by === 'fence' || by === 'replace';
+}
 
 /** The state of one form, in the vocabulary of contract B5. */
 export type State<R> = Facts<R> &
@@ -63,7 +71,7 @@ export function isLocked(state: State<unknown>): boolean {
 /** A person can ask again. */
 export function canCheck(state: State<unknown>): boolean {
   if (state.status === 'unknown') return !state.automatic;
-  return state.status === 'checking' && (state.by === 'person' || state.by === 'fence');
+  return state.status === 'checking' && (state.by === 'person' || isFence(state.by));
 }
 
 /** A person can give the key up: in doubt, where an old answer stands in the way, or where the key leads nowhere. */

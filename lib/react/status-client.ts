@@ -4,7 +4,8 @@ import { isOutcome } from './verdict.ts';
 
 /** What the status route says about a key. */
 export interface KeyAnswer<R> {
-  state: KeyStateOrAbsent;
+  /** `expired`: too old to be fenced. It will never run; whether it did, nobody can tell any more (K3). */
+  state: KeyStateOrAbsent | 'expired';
   outcome?: Outcome<R> | undefined;
   redirect?: string | undefined;
   retryAfterMs?: number | undefined;
@@ -21,9 +22,7 @@ export async function askAbout<R>(url: string, method: 'GET' | 'DELETE'): Promis
   try {
     const response = await fetch(url, { method, cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
     const body = await response.json();
-    // An expired key without a row cannot be fenced, and need not be: it is refused for ever (K3). What it did in its
-    // day nobody can tell any more; the person has been told so, and asked for this.
-    if (body.code === 'key_expired') body.state = 'abandoned';
+    if (body.code === 'key_expired') body.state = 'expired';
     if (!body.state) return null;
     if (!isOutcome(body.outcome)) body.outcome = undefined;
     // A `javascript:` address must not become a navigation, wherever it came from.

@@ -4,7 +4,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { sendOnce } from './attempt.ts';
 import { type Event, reduce } from './machine.ts';
 import type { Settings } from './settings.ts';
-import { isLocked, isPending, recordedAs, type State } from './state.ts';
+import { isFence, isLocked, isPending, recordedAs, type State } from './state.ts';
 import { askAbout } from './status-client.ts';
 import { fingerprintOf } from './storage.ts';
 import { sleep, untilOnline } from './wait.ts';
@@ -100,12 +100,12 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     for (let failures = 0; state.status === 'checking'; ) {
       await untilOnline(signal);
       const { by } = state;
-      const answer = await askAbout<R>(statusUrl(), by === 'fence' ? 'DELETE' : 'GET');
+      const answer = await askAbout<R>(statusUrl(), isFence(by) ? 'DELETE' : 'GET');
       if (signal.aborted) return;
       const next = answer ? dispatch({ type: 'found', answer, again }) : state;
       if (!answer) failures++;
       if (failures >= POLL_FAILURES || Date.now() > until) dispatch({ type: 'unanswered' });
-      else if (next.status === 'checking' && (by === 'fence' || next.by !== 'fence')) {
+      else if (next.status === 'checking' && (isFence(by) || !isFence(next.by))) {
         await sleep(answer?.retryAfterMs ?? POLL_MS, signal);
       }
       if (signal.aborted) return;
