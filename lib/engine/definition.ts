@@ -29,6 +29,11 @@ export interface OperationOptions<S extends StandardSchema, Tx> {
   schemaVersion?: number;
   /** Leads a stored result of version N to version N + 1, so that replays of old rows stay readable. */
   upcasts?: Readonly<Record<number, (data: never) => unknown>>;
+  /**
+   * Running it twice does no harm: it sets absolute state. Where a stored result of an older version cannot be led
+   * here by `upcasts`, it then runs again instead of ending in `result_unreadable`. Default false.
+   */
+  naturallyIdempotent?: boolean;
   /** Runs in the transaction that stores a refusal: undo there what a refusal must not keep. */
   onRefused?: (tx: Tx, refused: { reason: string; data: unknown; input: OutputOf<S>; key: string }) => Promise<void>;
 }

@@ -97,6 +97,33 @@ describe('payload_mismatch', () => {
   });
 });
 
+describe('R3 an operation that is naturally idempotent', () => {
+  const older = async (key: string) => {
+    await op({}, {}, 'v1').execute({ key, payload: {} });
+    return { naturallyIdempotent: true, schemaVersion: 2 };
+  };
+
+  test('R3 runs again in place of an answer it cannot read, once, and replays the new one', async () => {
+    const key = freshKey();
+    const newer = op({}, await older(key), 'v2');
+    const calls = await Promise.all([1, 2, 3].map(() => newer.execute({ key, payload: {} })));
+    expect(calls.map((outcome) => outcome.ok && outcome.data)).toEqual(['v2', 'v2', 'v2']);
+    expect(newer.handle).toHaveBeenCalledTimes(1);
+    expect(await effects(database.client, key)).toBe(2);
+    expect(await newer.execute({ key, payload: {} })).toMatchObject({ data: 'v2', replayed: true });
+    expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded', schemaVersion: 2 }]);
+  });
+
+  test('R3 leaves the old answer alone when running again fails', async () => {
+    const key = freshKey();
+    const newer = op({}, await older(key));
+    newer.handle.mockRejectedValueOnce(new Error('not now'));
+    expect(await newer.execute({ key, payload: {} })).toMatchObject({ code: 'internal', retry: 'same-key' });
+    expect(await rowsOf(database.client, key)).toMatchObject([{ schemaVersion: 1 }]);
+    expect(await newer.execute({ key, payload: {} })).toMatchObject({ ok: true });
+  });
+});
+
 describe('R3 stored answers of other versions', () => {
   const upcasts = { 1: (data: string) => ({ name: data }), 2: (data: { name: string }) => ({ ...data, v: 3 }) };
 

@@ -1,13 +1,12 @@
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { validate } from '../core/standard-schema.ts';
-import type { KeyRow } from '../store/store.ts';
 import { type Call, type Definition, type Engine, openCall, unclaimed } from './call.ts';
-import { newInstance } from './config.ts';
+import { conclude, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from './conclude.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { type Ended, type Flight, follow } from './flights.ts';
-import { comparePayload, executedOf, present, RETRY_AFTER_MS, type Run, replay, unreadableHere } from './interpret.ts';
-import { type Attempted, executeInTransaction } from './transaction.ts';
-import { refusalOf, throwIfSetUpWrongly, unavailable } from './trouble.ts';
+import type { Run } from './interpret.ts';
+import { type Attempted, executeAgain, executeInTransaction } from './transaction.ts';
+import { refusalOf, throwIfSetUpWrongly } from './trouble.ts';
 import { enteredValues } from './values.ts';
 
 /**
@@ -53,7 +52,15 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
     const { fieldErrors } = validated;
     return { outcome: refuse('validation', { executed: unclaimed(request), fieldErrors, ...keysOf(call) }) };
   }
-  return await leadOrFollow<Tx, T>(call, validated.value);
+  const answered = await leadOrFollow<Tx, T>(call, validated.value);
+  const isUnreadable = !answered.outcome.ok && answered.outcome.code === 'result_unreadable';
+  return isUnreadable && definition.options.naturallyIdempotent ? await again<Tx, T>(call, validated.value) : answered;
+}
+
+/** Only for an operation that does no harm twice (R3): see `naturallyIdempotent`. */
+async function again<Tx, T>(call: Call<Tx>, input: unknown): Promise<Run<T>> {
+  const attempted = await executeAgain({ ...planOf(call), input });
+  return await concludeOwn<Tx, T>(call, attempted);
 }
 
 /** One leads, the others wait without a connection; where the leader rolled back, one of them leads (C2). */
@@ -95,12 +102,7 @@ async function lead<Tx, T>(call: Call<Tx>, input: unknown): Promise<Run<T>> {
     attempted = await executeInTransaction({ ...planOf(call), input });
     return attempted.executed;
   });
-  if (ended.kind !== 'committed' || !attempted?.answer) return await conclude<Tx, T>(call, ended);
-  const { config } = call.engine;
-  for (const after of [() => config.onPoint('after-commit', pointOf(call)), ...attempted.afterCommit]) {
-    await runAfterCommit(after, call);
-  }
-  return { ...present<T>(attempted.answer, { replayed: false, ...keysOf(call) }), expiresAt: ended.row.expiresAt };
+  return attempted ? await concludeOwn<Tx, T>(call, attempted) : await conclude<Tx, T>(call, ended);
 }
 
 /**
@@ -116,54 +118,6 @@ async function lookFirst<Tx>(call: Call<Tx>, input: unknown): Promise<Ended | un
   return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
 }
 
-/** The outcome of an execution that gave this call no answer of its own. */
-async function conclude<Tx, T>(call: Call<Tx>, ended: Ended): Promise<Run<T>> {
-  switch (ended.kind) {
-    case 'committed':
-    case 'existing':
-      return decideByRow(ended.row, call);
-    case 'locked':
-      return inFlight(call);
-    case 'early':
-      return { outcome: refuse('key_invalid', { executed: 'unknown', ...keysOf(call) }) };
-    case 'expired':
-      return await concludeExpired(call);
-    case 'not_admitted':
-      return {
-        outcome: refuse('rate_limited', {
-          executed: unclaimed(call.request),
-          retryAfterMs: ended.retryAfterMs,
-          ...keysOf(call),
-        }),
-      };
-    case 'in_doubt':
-      return unavailable(ended.error, whereOf(call), true);
-    case 'rolled_back':
-      return ended.why === 'error' ? refusalOf(ended.error, whereOf(call)) : unavailable(ended.error, whereOf(call));
-  }
-}
-
-/** Too old to be claimed; but a claim that was made in time and is still running decides (K3). */
-async function concludeExpired<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
-  const probed = await call.engine.store.probe(call.id);
-  if (probed.kind === 'existing') return decideByRow(probed.row, call);
-  if (probed.kind === 'locked') return inFlight(call);
-  return { outcome: refuse('key_expired', { executed: 'unknown', ...keysOf(call) }) };
-}
-
-async function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
-  const { config, store } = call.engine;
-  const { schemaVersion = 1, upcasts = {} } = call.definition.options;
-  const verdict = comparePayload(row, call.canonical, config.secrets);
-  if (verdict === 'unreadable') return { outcome: unreadableHere(keysOf(call)) };
-  if (verdict === 'same') return replay<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey });
-  await store
-    .recordEvent(call.id, { type: 'payload_mismatch', actor: 'client', detail: null })
-    // It is for the admin's eyes; the answer is known without it.
-    .catch((error) => config.onError(error, { ...pointOf(call), during: 'database', instance: newInstance() }));
-  return mismatch(call, executedOf(row));
-}
-
 function planOf<Tx>({ engine, definition, id, mintedAt, fingerprint, waitMs, deadline }: Call<Tx>) {
   const { windowMs, retentionMs } = engine.config;
   const { schemaVersion = 1 } = definition.options;
@@ -171,35 +125,6 @@ function planOf<Tx>({ engine, definition, id, mintedAt, fingerprint, waitMs, dea
   return { ...engine, ...definition, claim, deadline };
 }
 
-async function runAfterCommit<Tx>(after: () => void | Promise<void>, call: Call<Tx>): Promise<void> {
-  try {
-    await after();
-  } catch (error) {
-    // The effect stands; an error here must not look like one that rolled it back.
-    call.engine.config.onError(error, { ...pointOf(call), during: 'afterCommit', instance: newInstance() });
-  }
-}
-
-function whereOf<Tx>(call: Call<Tx>) {
-  return { config: call.engine.config, operation: call.id.operation, request: call.request, keys: keysOf(call) };
-}
-
-function pointOf<Tx>({ id }: Call<Tx>): { operation: string; key: string } {
-  return { operation: id.operation, key: id.key };
-}
-
 function isSamePayload(flight: Flight, { fingerprint }: { fingerprint: { hash: Uint8Array } }): boolean {
   return Buffer.compare(flight.fingerprint, fingerprint.hash) === 0;
-}
-
-function mismatch<Tx, T>(call: Call<Tx>, executed: boolean | 'unknown'): Run<T> {
-  return { outcome: refuse('payload_mismatch', { executed, ...keysOf(call) }) };
-}
-
-function inFlight<Tx, T>(call: Call<Tx>): Run<T> {
-  return { outcome: refuse('in_flight', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS, ...keysOf(call) }) };
-}
-
-function keysOf<Tx>({ id, nextKey }: Call<Tx>): { key: string; nextKey: string } {
-  return { key: id.key, nextKey };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fullJitter } from '../core/backoff.ts';
-import { CodedError } from '../core/errors.ts';
+import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Claim, Completion, Executed, ExecuteOptions, Store } from '../store/store.ts';
@@ -55,6 +55,21 @@ export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Attempte
     if (!conflicted || attempt === MAX_TRIES || delay > timeLeft(deadline)) return attempted;
     await wait(delay);
   }
+}
+
+/** Runs the handler again in place of a stored answer that this version cannot read (R3). A refusal changes nothing. */
+export async function executeAgain<Tx>(plan: Plan<Tx>): Promise<Attempted> {
+  const attempted: Attempted = { executed: { kind: 'locked' }, afterCommit: [] };
+  const run = async (tx: Tx) => {
+    const completion = await runHandler(plan, tx, captures(), attempted);
+    if (completion.state === 'succeeded') return completion;
+    throw new ResultUnreadableError(
+      'result_unreadable',
+      'The stored answer cannot be read, and running again was refused.',
+    );
+  };
+  attempted.executed = await plan.store.rerun(plan.claim, run, howToExecute(plan, 0));
+  return attempted;
 }
 
 /** No part may take longer than the caller still has (H4). */

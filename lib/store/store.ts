@@ -17,6 +17,17 @@ export interface Store<Tx> {
    */
   execute(claim: Claim, run: (tx: Tx, claimed: Claimed) => Promise<Completion>, how: ExecuteOptions): Promise<Executed>;
 
+  /**
+   * Runs `run` for a key that has succeeded under an older schema version, and stores its answer in place of the old
+   * one, in one transaction. Of several calls at once one runs; to the others the new row is `existing`. `locked`: no
+   * such row.
+   */
+  rerun(
+    id: KeyId & { schemaVersion: number },
+    run: (tx: Tx) => Promise<Completion>,
+    how: ExecuteOptions,
+  ): Promise<Executed>;
+
   /** The committed row, read on the primary. */
   find(id: KeyId): Promise<KeyRow | undefined>;
 

@@ -8,6 +8,7 @@ import { fence } from './fence.ts';
 import { find } from './find.ts';
 import { list } from './list.ts';
 import { probe } from './probe.ts';
+import { rerun } from './rerun.ts';
 import { judgeWindow } from './window.ts';
 
 /** The store on the user's own Prisma client. */
@@ -15,6 +16,7 @@ export function prismaStore<Client extends PrismaClientLike>(client: Client): St
   const primary = () => primaryOf(client);
   return {
     execute: (claim, run, how) => execute(client, claim, run as (tx: RawQueries) => ReturnType<typeof run>, how),
+    rerun: (id, run, how) => rerun(client, id, run as (tx: RawQueries) => ReturnType<typeof run>, how),
     find: (id) => asked(() => find(primary(), id)),
     probe: (id) => asked(() => probe(client, primary(), id)),
     fence: (wanted) => asked(() => fenceOrRival(client, wanted)),

@@ -1,0 +1,99 @@
+import { refuse } from '../core/outcome.ts';
+import type { KeyRow } from '../store/store.ts';
+import { type Call, unclaimed } from './call.ts';
+import { newInstance } from './config.ts';
+import type { Ended } from './flights.ts';
+import { comparePayload, executedOf, present, RETRY_AFTER_MS, type Run, replay, unreadableHere } from './interpret.ts';
+import type { Attempted } from './transaction.ts';
+import { refusalOf, unavailable } from './trouble.ts';
+
+/** The outcome of an execution of this call's own. */
+export async function concludeOwn<Tx, T>(
+  call: Call<Tx>,
+  { executed, answer, afterCommit }: Attempted,
+): Promise<Run<T>> {
+  if (executed.kind !== 'committed' || !answer) return await conclude<Tx, T>(call, executed);
+  const { config } = call.engine;
+  for (const after of [() => config.onPoint('after-commit', pointOf(call)), ...afterCommit]) {
+    await runAfterCommit(after, call);
+  }
+  return { ...present<T>(answer, { replayed: false, ...keysOf(call) }), expiresAt: executed.row.expiresAt };
+}
+
+/** The outcome of an execution that gave this call no answer of its own. */
+export async function conclude<Tx, T>(call: Call<Tx>, ended: Ended): Promise<Run<T>> {
+  switch (ended.kind) {
+    case 'committed':
+    case 'existing':
+      return decideByRow(ended.row, call);
+    case 'locked':
+      return inFlight(call);
+    case 'early':
+      return { outcome: refuse('key_invalid', { executed: 'unknown', ...keysOf(call) }) };
+    case 'expired':
+      return await concludeExpired(call);
+    case 'not_admitted':
+      return {
+        outcome: refuse('rate_limited', {
+          executed: unclaimed(call.request),
+          retryAfterMs: ended.retryAfterMs,
+          ...keysOf(call),
+        }),
+      };
+    case 'in_doubt':
+      return unavailable(ended.error, whereOf(call), true);
+    case 'rolled_back':
+      return ended.why === 'error' ? refusalOf(ended.error, whereOf(call)) : unavailable(ended.error, whereOf(call));
+  }
+}
+
+/** Too old to be claimed; but a claim that was made in time and is still running decides (K3). */
+async function concludeExpired<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
+  const probed = await call.engine.store.probe(call.id);
+  if (probed.kind === 'existing') return decideByRow(probed.row, call);
+  if (probed.kind === 'locked') return inFlight(call);
+  return { outcome: refuse('key_expired', { executed: 'unknown', ...keysOf(call) }) };
+}
+
+/** A committed row decides: the same payload is replayed, another one is refused. */
+export async function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
+  const { config, store } = call.engine;
+  const { schemaVersion = 1, upcasts = {} } = call.definition.options;
+  const verdict = comparePayload(row, call.canonical, config.secrets);
+  if (verdict === 'unreadable') return { outcome: unreadableHere(keysOf(call)) };
+  if (verdict === 'same') return replay<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey });
+  await store
+    .recordEvent(call.id, { type: 'payload_mismatch', actor: 'client', detail: null })
+    // It is for the admin's eyes; the answer is known without it.
+    .catch((error) => config.onError(error, { ...pointOf(call), during: 'database', instance: newInstance() }));
+  return mismatch(call, executedOf(row));
+}
+
+async function runAfterCommit<Tx>(after: () => void | Promise<void>, call: Call<Tx>): Promise<void> {
+  try {
+    await after();
+  } catch (error) {
+    // The effect stands; an error here must not look like one that rolled it back.
+    call.engine.config.onError(error, { ...pointOf(call), during: 'afterCommit', instance: newInstance() });
+  }
+}
+
+function whereOf<Tx>(call: Call<Tx>) {
+  return { config: call.engine.config, operation: call.id.operation, request: call.request, keys: keysOf(call) };
+}
+
+function pointOf<Tx>({ id }: Call<Tx>): { operation: string; key: string } {
+  return { operation: id.operation, key: id.key };
+}
+
+export function mismatch<Tx, T>(call: Call<Tx>, executed: boolean | 'unknown'): Run<T> {
+  return { outcome: refuse('payload_mismatch', { executed, ...keysOf(call) }) };
+}
+
+export function inFlight<Tx, T>(call: Call<Tx>): Run<T> {
+  return { outcome: refuse('in_flight', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS, ...keysOf(call) }) };
+}
+
+export function keysOf<Tx>({ id, nextKey }: Call<Tx>): { key: string; nextKey: string } {
+  return { key: id.key, nextKey };
+}
