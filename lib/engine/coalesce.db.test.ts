@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
-import { anything, effects, freshKey, gate, kit, stopping, told, watchOf } from './engine.testsuite.ts';
+import { prismaStore } from '../store/prisma/store.ts';
+import { ANN, anything, effects, freshKey, gate, kit, stopping, told, watchOf } from './engine.testsuite.ts';
+import { idempotencyOn } from './idempotency.ts';
 
 let database: TestDatabase;
 let watch: Awaited<ReturnType<typeof watchOf>>;
@@ -142,5 +144,33 @@ describe('C2 duplicates inside one process', () => {
     asked.open();
     for (const outcome of await Promise.all(calls)) expect(outcome).toMatchObject({ ok: false, code: 'internal' });
     expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 1 });
+  });
+});
+
+describe('C5 duplicates of a key that another process holds', () => {
+  test('C5 twenty of them ask the database as often as one, and are all told in_flight', async () => {
+    const key = freshKey();
+    const first = stopping();
+    const elsewhere = kit(database.client).operation({ name: 'checkout', schema: anything }).handler(first.handle);
+    const holding = elsewhere.execute({ key, payload: {} });
+    await first.started.opened;
+
+    const store = prismaStore(database.client);
+    const execute = vi.fn(store.execute);
+    const here = idempotencyOn({ ...store, execute }, { scope: () => ANN, waitMs: 150 })
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async () => 'never');
+    const ten = () => Array.from({ length: 10 }, () => here.execute({ key, payload: {} }));
+    const calls = ten();
+    await vi.waitFor(() => expect(execute).toHaveBeenCalledTimes(2), { interval: 5 });
+    // These still have patience when the leader's is spent.
+    calls.push(...ten());
+    expect((await Promise.all(calls)).map((outcome) => !outcome.ok && outcome.code)).toEqual(
+      Array(20).fill('in_flight'),
+    );
+    // One try that does not wait, and one that does: the leader's. Its followers share what it was told.
+    expect(execute).toHaveBeenCalledTimes(2);
+    first.end.open('commit');
+    expect(await holding).toMatchObject({ ok: true });
   });
 });

@@ -8,6 +8,7 @@ export type Ended = Executed | { kind: 'not_admitted'; retryAfterMs: number };
 /** An execution under way in this process. Its followers hold no connection (C2). */
 export interface Flight {
   readonly fingerprint: Uint8Array;
+  /** How patient the leader was when it came: what its followers compare themselves with. */
   readonly waitMs: number;
   /** When the leader's caller gives up, in milliseconds of `performance.now()`. */
   readonly deadline: number;

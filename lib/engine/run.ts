@@ -70,7 +70,7 @@ async function leadOrFollow<Tx, T>(call: Call<Tx>, input: unknown): Promise<Run<
   for (;;) {
     const left = Math.max(0, Math.min(patience, call.deadline) - performance.now());
     const flight = flights.find(call.id);
-    if (!flight) return await lead<Tx, T>({ ...call, waitMs: left }, input);
+    if (!flight) return await lead<Tx, T>(call, input, left);
     if (!isSamePayload(flight, call)) return mismatch(call, 'unknown');
     const ended = await follow(flight, left);
     if (!ended) return inFlight(call);
@@ -83,7 +83,7 @@ function mayTakeOver<Tx>(call: Call<Tx>, flight: Flight, ended: Ended): boolean 
   switch (ended.kind) {
     case 'in_doubt':
       return true;
-    case 'locked':
+    case 'locked': // it waited for another process, as this call would: only a more patient one may do better
       return flight.waitMs < call.waitMs;
     case 'rolled_back':
       return ended.why === 'error' || flight.deadline < call.deadline;
@@ -92,14 +92,13 @@ function mayTakeOver<Tx>(call: Call<Tx>, flight: Flight, ended: Ended): boolean 
   }
 }
 
-async function lead<Tx, T>(call: Call<Tx>, input: unknown): Promise<Run<T>> {
+async function lead<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Promise<Run<T>> {
   let attempted: Attempted | undefined;
-  const { waitMs, deadline } = call;
-  const flight = { fingerprint: call.fingerprint.hash, waitMs, deadline };
+  const flight = { fingerprint: call.fingerprint.hash, waitMs: call.waitMs, deadline: call.deadline };
   const ended = await call.engine.flights.lead(call.id, flight, async (): Promise<Ended> => {
     const refused = await lookFirst(call, input);
     if (refused) return refused;
-    attempted = await executeInTransaction({ ...planOf(call), input });
+    attempted = await executeInTransaction({ ...planOf({ ...call, waitMs }), input });
     return attempted.executed;
   });
   return attempted ? await concludeOwn<Tx, T>(call, attempted) : await conclude<Tx, T>(call, ended);
