@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createClient } from '../demo/db.ts';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import { ANN, anything, effects, freshKey, gate, kit, stopping, told, watchOf } from './engine.testsuite.ts';
@@ -147,30 +148,34 @@ describe('C2 duplicates inside one process', () => {
   });
 });
 
-describe('C5 duplicates of a key that another process holds', () => {
-  test('C5 twenty of them ask the database as often as one, and are all told in_flight', async () => {
-    const key = freshKey();
-    const first = stopping();
-    const elsewhere = kit(database.client).operation({ name: 'checkout', schema: anything }).handler(first.handle);
-    const holding = elsewhere.execute({ key, payload: {} });
-    await first.started.opened;
+describe('C5 duplicates of keys that another process holds', () => {
+  test('C5 where no slot is free, twenty ask the database as often as one, and are told in_flight at once', async () => {
+    const [waited, crowded] = [freshKey(), freshKey()];
+    const held = [waited, crowded].map((key) => ({ key, ...stopping() }));
+    const holding = held.map(({ key, handle }) =>
+      kit(database.client)
+        .operation({ name: 'checkout', schema: anything })
+        .handler(handle)
+        .execute({ key, payload: {} }),
+    );
+    await Promise.all(held.map(({ started }) => started.opened));
 
-    const store = prismaStore(database.client);
+    const second = createClient(database.url);
+    const store = prismaStore(second);
     const execute = vi.fn(store.execute);
-    const here = idempotencyOn({ ...store, execute }, { scope: () => ANN, waitMs: 150 })
+    const asked = (key: string) => execute.mock.calls.filter(([claim]) => claim.key === key).length;
+    const here = idempotencyOn({ ...store, execute }, { scope: () => ANN, waitMs: 10_000, poolSize: 5 })
       .operation({ name: 'checkout', schema: anything })
       .handler(async () => 'never');
-    const ten = () => Array.from({ length: 10 }, () => here.execute({ key, payload: {} }));
-    const calls = ten();
-    await vi.waitFor(() => expect(execute).toHaveBeenCalledTimes(2), { interval: 5 });
-    // These still have patience when the leader's is spent.
-    calls.push(...ten());
-    expect((await Promise.all(calls)).map((outcome) => !outcome.ok && outcome.code)).toEqual(
-      Array(20).fill('in_flight'),
-    );
-    // One try that does not wait, and one that does: the leader's. Its followers share what it was told.
-    expect(execute).toHaveBeenCalledTimes(2);
-    first.end.open('commit');
-    expect(await holding).toMatchObject({ ok: true });
+    const patient = here.execute({ key: waited, payload: {} });
+    await watch.untilWaiting(1);
+
+    const calls = Array.from({ length: 20 }, () => here.execute({ key: crowded, payload: {} }));
+    const codes = (await Promise.all(calls)).map((outcome) => !outcome.ok && outcome.code);
+    expect(codes).toEqual(Array(20).fill('in_flight'));
+    expect(asked(crowded)).toBe(1);
+    for (const { end } of held) end.open('commit');
+    expect(await Promise.all([...holding, patient])).toMatchObject([{ ok: true }, { ok: true }, { replayed: true }]);
+    await second.$disconnect();
   });
 });
