@@ -19,7 +19,7 @@ export function createIdempotency<Client extends PrismaClientLike>(
 }
 
 export { ConfigurationError, IdempotencyError, LeaseLostError } from './core/errors.ts';
-export type { KeyState, KeyStateOrAbsent } from './core/key-state.ts';
+export { KEY_STATES, type KeyState, type KeyStateOrAbsent } from './core/key-state.ts';
 export {
   ADVICE,
   type Code,

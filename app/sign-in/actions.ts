@@ -16,7 +16,9 @@ export async function signIn(form: FormData): Promise<void> {
     redirect(`/sign-in?${new URLSearchParams({ error: 'wrong', account, next })}`);
   }
   // The shopper id stays: what was begun anonymously goes on under the account.
-  const session = (await currentSession()) ?? newSession();
+  const known = await currentSession();
+  // Whoever signs in over another account is another person: nothing of the first one's goes along.
+  const session = known && (!known.account || known.account === account) ? known : newSession();
   await adoptCarts(session.shopperId, account);
   await saveSession({ ...session, account });
   redirect(next);

@@ -19,7 +19,7 @@ const failures: number[] = [];
 export async function isAdmin(): Promise<boolean> {
   const seal = (await cookies()).get(ADMIN_COOKIE)?.value;
   if (!seal) return false;
-  const { admin } = await unsealData<{ admin?: boolean }>(seal, sealing());
+  const { admin } = await unsealData<{ admin?: boolean }>(seal, sealing()).catch(() => ({ admin: false }));
   return admin === true;
 }
 

@@ -1,16 +1,15 @@
+import { KEY_STATES } from 'oncekit';
 import { createAdmin, type KeyFilter } from 'oncekit/admin';
 import { z } from 'zod';
 import { db } from './db.ts';
 
 export const KEYS_PER_PAGE = 25;
 
-const states = ['in_progress', 'succeeded', 'failed', 'unknown', 'abandoned'] as const;
-
 const text = z.string().trim().max(255).optional().catch(undefined);
 
 /** What the admin's address says; what cannot be read is as if it were not there. */
 const query = z.object({
-  state: z.enum(states).optional().catch(undefined),
+  state: z.enum(KEY_STATES).optional().catch(undefined),
   operation: text,
   q: text,
   page: z.coerce.number().int().min(1).max(10_000).catch(1),

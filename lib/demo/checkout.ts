@@ -6,7 +6,14 @@ import type { PlacedOrder } from './orders.ts';
 import { paymentMethods } from './payment-methods.ts';
 import { takeStock } from './products.ts';
 
-const text = (words: string) => z.string().trim().min(1, words).max(200, 'That is too long.');
+// PostgreSQL cannot store NUL: refused here in words, and not there as an error.
+const text = (words: string) =>
+  z
+    .string()
+    .trim()
+    .min(1, words)
+    .max(200, 'That is too long.')
+    .regex(/^[^\0]*$/, 'Remove the invisible characters.');
 
 const schema = z.object({
   cart_id: z.uuid('This form has lost its cart. Open the checkout again.'),

@@ -63,11 +63,7 @@ function stringify(answer: Answer): string {
     const { path = '' } = cause as { path?: string };
     throw new ConfigurationError(
       `The answer cannot be stored${path && ` because of ${path}`}. Return plain data: no class instances, no functions.`,
-      {
-        existing: cause instanceof Error ? cause.message : cause,
-        expected: 'plain data, Date, BigInt, Map, Set',
-        cause,
-      },
+      { expected: 'plain data, Date, BigInt, Map, Set', cause },
     );
   }
 }

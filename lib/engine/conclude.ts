@@ -1,5 +1,6 @@
 import { refuse } from '../core/outcome.ts';
 import type { KeyRow } from '../store/store.ts';
+import { decodeAnswer } from './answer.ts';
 import { type Call, unclaimed } from './call.ts';
 import { newInstance } from './config.ts';
 import type { Ended } from './flights.ts';
@@ -8,15 +9,14 @@ import type { Attempted } from './transaction.ts';
 import { refusalOf, unavailable } from './trouble.ts';
 
 /** The outcome of an execution of this call's own. */
-export async function concludeOwn<Tx, T>(
-  call: Call<Tx>,
-  { executed, answer, afterCommit }: Attempted,
-): Promise<Run<T>> {
-  if (executed.kind !== 'committed' || !answer) return await conclude<Tx, T>(call, executed);
+export async function concludeOwn<Tx, T>(call: Call<Tx>, { executed, afterCommit }: Attempted): Promise<Run<T>> {
+  if (executed.kind !== 'committed') return await conclude<Tx, T>(call, executed);
   const { config } = call.engine;
   for (const after of [() => config.onPoint('after-commit', pointOf(call)), ...afterCommit]) {
     await runAfterCommit(after, call);
   }
+  // What was stored, not what the handler holds: the first answer is the replayed one, to the letter (R1).
+  const answer = decodeAnswer(executed.row.result);
   return { ...present<T>(answer, { replayed: false, ...keysOf(call) }), expiresAt: executed.row.expiresAt };
 }
 
@@ -61,7 +61,11 @@ export async function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<R
   const { schemaVersion = 1, upcasts = {} } = call.definition.options;
   const verdict = comparePayload(row, call.canonical, config.secrets);
   if (verdict === 'unreadable') return { outcome: unreadableHere(keysOf(call)) };
-  if (verdict === 'same') return replay<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey });
+  if (verdict === 'same') {
+    const run = replay<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey });
+    if (run.thrown) config.onError(run.thrown, { ...pointOf(call), during: 'replay', instance: newInstance() });
+    return run;
+  }
   await store
     .recordEvent(call.id, { type: 'payload_mismatch', actor: 'client', detail: null })
     // It is for the admin's eyes; the answer is known without it.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Duration, toMs } from '../core/duration.ts';
-import { ConfigurationError } from '../core/errors.ts';
+import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
 import type { Principal } from '../core/scope.ts';
 import { readSecrets, type Secrets } from '../core/secrets.ts';
 
@@ -15,7 +15,7 @@ export interface ErrorContext {
    * `handler`: everything was rolled back. `database`: it could not be asked, or did not answer. The others: the
    * effect stands.
    */
-  during: 'handler' | 'database' | 'afterCommit' | 'onSettled';
+  during: 'handler' | 'database' | 'replay' | 'afterCommit' | 'onSettled' | 'redirectTo';
   /** Names this one refusal, for the log and for support. */
   instance: string;
 }
@@ -40,7 +40,7 @@ export interface Options {
   /** The app's clock, for minting. Whether a key is too old is judged by the database's. */
   clock?: () => number;
   /** Called with what a handler, an `afterCommit` or an `onSettled` threw. Default: a line on the console. */
-  onError?: (error: unknown, context: ErrorContext) => void;
+  onError?: (error: unknown, context: ErrorContext) => void | Promise<void>;
   /** Called at each moment at which a crash matters. For tests. */
   onPoint?: (point: CrashPoint, context: { operation: string; key: string }) => void | Promise<void>;
 }
@@ -103,7 +103,7 @@ function atLeast(least: number, value: number, name: string): number {
 function quietly(report: NonNullable<Options['onError']>): NonNullable<Options['onError']> {
   return (error, context) => {
     try {
-      report(error, context);
+      Promise.resolve(report(error, context)).catch(() => {}); // an async `onError` fails later
     } catch {}
   };
 }
@@ -122,8 +122,10 @@ export function newInstance(): string {
 const FATES: Record<ErrorContext['during'], string> = {
   handler: 'the handler threw; everything was rolled back and the key can be used again',
   database: 'the database could not be asked or did not answer',
+  replay: 'the stored answer cannot be read; the effect stands',
   afterCommit: 'afterCommit threw; the effect stands',
   onSettled: 'onSettled threw; the effect stands',
+  redirectTo: 'redirectTo threw; the effect stands',
 };
 
 /** A line on the console. Without the message in production: Prisma's hold the query's arguments, so the payload. */
@@ -131,6 +133,7 @@ export function logError(error: unknown, { operation, key, during, instance }: E
   const { name, code } =
     error instanceof Error ? (error as Error & { code?: unknown }) : { name: typeof error, code: '' };
   const where = `[oncekit] ${operation}: ${FATES[during]} (${key}, ${instance})`;
-  if (process.env.NODE_ENV === 'production') console.error(where, name, code ?? '');
+  const words = error instanceof IdempotencyError ? error.message : ''; // our own hold no payload
+  if (process.env.NODE_ENV === 'production') console.error(where, name, code ?? '', words);
   else console.error(where, error);
 }

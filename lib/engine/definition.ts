@@ -46,7 +46,7 @@ export interface ExecuteRequest {
   scope?: Principal | undefined;
   /** What the client sent: a `FormData` or plain data. The fingerprint is taken from it. */
   payload: unknown;
-  /** What the schema is given. Default: the payload. */
+  /** What the schema is given. Default: the payload; of a form, its fields as an object. */
   input?: unknown;
   /** What else makes this intent what it is: bound arguments, a path. Counts in the fingerprint. */
   context?: readonly unknown[] | undefined;

@@ -12,6 +12,8 @@ export interface HandlerContext<Input, Tx> {
   key: string;
   /** Whose key it is. */
   scope: Scope;
+  /** What came beside the payload and counts in the fingerprint: the arguments that were bound to an action. */
+  context: readonly unknown[];
   /**
    * Gives a value that a retry must not invent again: an id, a time, a price. Transactions that are tried again
    * after a conflict get the value of the first try.

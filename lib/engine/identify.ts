@@ -25,10 +25,16 @@ export function mintFor(config: Config, operation: string, who: Principal): stri
   return mintKey(config.clock(), scope, config.secrets.first);
 }
 
+/** The key as a log may hold it: what is no key could hold line breaks, and be of any length. */
+export function loggedKey(key: unknown): string {
+  return typeof key === 'string' && parseKey(key).shape !== 'malformed' ? key : '(no key)';
+}
+
 /** Checks the key's syntax (K1), without asking who acts or touching the database. */
 export function readKey(key: string | null | undefined): { parsed: ParsedKey } | { refusal: Refusal } {
   if (key === null || key === undefined || key === '') return { refusal: refuse('key_missing', { executed: false }) };
-  const parsed = parseKey(key);
+  // An action can be called with anything, whatever its types say.
+  const parsed: ParsedKey = typeof key === 'string' ? parseKey(key) : { shape: 'malformed' };
   return parsed.shape === 'malformed' ? { refusal: refuse('key_malformed', { executed: false }) } : { parsed };
 }
 

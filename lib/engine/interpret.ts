@@ -95,7 +95,11 @@ function upcast(data: unknown, from: number, { schemaVersion, upcasts }: Reader)
         expected: `upcasts[${version}], which leads to ${version + 1}`,
       });
     }
-    current = step(current as never);
+    try {
+      current = step(current as never);
+    } catch (cause) {
+      throw new ResultUnreadableError('result_unreadable', `upcasts[${version}] threw.`, { existing: version, cause });
+    }
   }
   return current;
 }

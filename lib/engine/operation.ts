@@ -3,9 +3,10 @@ import type { Principal } from '../core/scope.ts';
 import type { InputOf, OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import type { Definition, Engine } from './call.ts';
+import { type ErrorContext, newInstance } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import type { HandlerContext } from './handler.ts';
-import { mintFor, whoActs } from './identify.ts';
+import { loggedKey, mintFor, whoActs } from './identify.ts';
 import { RETRY_AFTER_MS, type Run } from './interpret.ts';
 import { run } from './run.ts';
 import { type FenceResult, fenceKey, type KeyRequest, type KeyStatus, statusOf } from './status.ts';
@@ -24,6 +25,8 @@ export interface Operation<Input, Result> {
   mintKey(who?: Principal): Promise<string | null>;
   /** What became of a key of one's own. Changes nothing. */
   status(request: KeyRequest): Promise<KeyStatus<Result> | Refusal>;
+  /** Passes an error that came after the effect on to `onError`. For adapters. */
+  report(error: unknown, context: Pick<ErrorContext, 'key' | 'during'>): void;
   /** Gives a key up for good, unless it runs or has run. */
   fence(request: KeyRequest): Promise<FenceResult<Result> | Refusal>;
   /** The same work under another name, whose keys are keys of their own: one for forms, one for the API. */
@@ -41,6 +44,8 @@ export function defineOperation<Tx, Input, Result>(
   definition: Definition<Tx>,
 ): Operation<Input, Result> {
   const { name } = definition.options;
+  const report: Operation<Input, Result>['report'] = (error, context) =>
+    engine.config.onError(error, { operation: name, instance: newInstance(), ...context });
   return {
     name,
     run: (request) => run<Tx, Result>(engine, definition, request),
@@ -49,18 +54,24 @@ export function defineOperation<Tx, Input, Result>(
       const who = await whoActs(engine.config, given);
       return who && mintFor(engine.config, name, who);
     },
-    status: (request) => closed(() => statusOf<Tx, Result>(engine, definition, request)),
-    fence: (request) => closed(() => fenceKey<Tx, Result>(engine, definition, request)),
+    status: (request) => closed(request, report, () => statusOf<Tx, Result>(engine, definition, request)),
+    fence: (request) => closed(request, report, () => fenceKey<Tx, Result>(engine, definition, request)),
+    report,
     as: (other) => defineOperation(engine, { ...definition, options: { ...definition.options, name: other } }),
   };
 }
 
 /** Fail closed (C6): a database that cannot be asked is a value like any other refusal. */
-async function closed<T>(ask: () => Promise<T>): Promise<T | Refusal> {
+async function closed<T>(
+  { key }: KeyRequest,
+  report: Operation<never, never>['report'],
+  ask: () => Promise<T>,
+): Promise<T | Refusal> {
   try {
     return await ask();
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
+    report(error.cause, { key: loggedKey(key), during: 'database' });
     return refuse('unavailable', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS });
   }
 }

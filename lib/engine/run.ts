@@ -1,3 +1,4 @@
+import { formInput } from '../core/form-input.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { validate } from '../core/standard-schema.ts';
 import { type Call, type Definition, type Engine, openCall, unclaimed } from './call.ts';
@@ -44,11 +45,12 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   const flight = engine.flights.find(call.id);
   if (flight && !isSamePayload(flight, call)) return mismatch(call, 'unknown');
 
-  const validated = await validate(definition.options.schema, request.input ?? request.payload);
+  const validated = await validate(definition.options.schema, inputOf(request));
   if (!validated.ok) {
     // A row decides, whatever the schema says today: a deploy must not turn a retry into a validation error (O2).
-    const row = await engine.store.find(call.id);
-    if (row) return decideByRow(row, call);
+    const probed = await engine.store.probe(call.id);
+    if (probed.kind === 'existing') return decideByRow(probed.row, call);
+    if (probed.kind === 'locked') return inFlight(call);
     const { fieldErrors } = validated;
     return { outcome: refuse('validation', { executed: unclaimed(request), fieldErrors, ...keysOf(call) }) };
   }
@@ -59,8 +61,14 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
 
 /** Only for an operation that does no harm twice (R3): see `naturallyIdempotent`. */
 async function again<Tx, T>(call: Call<Tx>, input: unknown): Promise<Run<T>> {
-  const attempted = await executeAgain({ ...planOf(call), input });
-  return await concludeOwn<Tx, T>(call, attempted);
+  const run = await concludeOwn<Tx, T>(call, await executeAgain({ ...planOf(call), input }));
+  // The first execution stands, whatever has become of this one.
+  return run.outcome.ok ? run : { ...run, outcome: { ...run.outcome, executed: true } };
+}
+
+/** A form reaches the schema as an object of its fields. */
+function inputOf({ payload, input = payload }: ExecuteRequest): unknown {
+  return input instanceof FormData ? formInput(input) : input;
 }
 
 /** One leads, the others wait without a connection; where the leader rolled back, one of them leads (C2). */
@@ -117,11 +125,11 @@ async function lookFirst<Tx>(call: Call<Tx>, input: unknown): Promise<Ended | un
   return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
 }
 
-function planOf<Tx>({ engine, definition, id, mintedAt, fingerprint, waitMs, deadline }: Call<Tx>) {
+function planOf<Tx>({ engine, definition, request, id, mintedAt, fingerprint, waitMs, deadline }: Call<Tx>) {
   const { windowMs, retentionMs } = engine.config;
   const { schemaVersion = 1 } = definition.options;
   const claim = { ...id, mintedAt, windowMs, retentionMs, fingerprint, schemaVersion, waitMs };
-  return { ...engine, ...definition, claim, deadline };
+  return { ...engine, ...definition, claim, context: request.context ?? [], deadline };
 }
 
 function isSamePayload(flight: Flight, { fingerprint }: { fingerprint: { hash: Uint8Array } }): boolean {

@@ -4,7 +4,7 @@ import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Claim, Completion, Executed, ExecuteOptions, Store } from '../store/store.ts';
-import { type Answer, encodeAnswer } from './answer.ts';
+import { encodeAnswer } from './answer.ts';
 import type { Config } from './config.ts';
 import type { OperationOptions } from './definition.ts';
 import { answerOf, captures, fail, type HandlerContext } from './handler.ts';
@@ -23,14 +23,15 @@ export interface Plan<Tx> {
   handler: (context: HandlerContext<never, Tx>) => Promise<unknown>;
   claim: Claim;
   input: unknown;
+  /** Bound arguments: see `HandlerContext.context`. */
+  context: readonly unknown[];
   /** When the caller's time is up, in milliseconds of `performance.now()`. */
   deadline: number;
 }
 
-/** What an execution in this process came to; the answer is there when it committed. */
+/** What an execution in this process came to. */
 export interface Attempted {
   executed: Executed;
-  answer?: Answer;
   afterCommit: (() => void | Promise<void>)[];
 }
 
@@ -93,7 +94,7 @@ function timeLeft(deadline: number): number {
 }
 
 async function runHandler<Tx>(
-  { config, options, handler, claim, input }: Plan<Tx>,
+  { config, options, handler, claim, input, context }: Plan<Tx>,
   tx: Tx,
   capture: HandlerContext<never, Tx>['capture'],
   attempted: Attempted,
@@ -103,12 +104,13 @@ async function runHandler<Tx>(
   const { tenant, principal, operation, key } = claim;
   const afterCommit = (run: () => void | Promise<void>) => void attempted.afterCommit.push(run);
   const scope = { tenant, principal, operation };
-  const answer = await answerOf(() => handler({ input: input as never, tx, key, scope, capture, fail, afterCommit }));
+  const answer = await answerOf(() =>
+    handler({ input: input as never, tx, key, scope, context, capture, fail, afterCommit }),
+  );
   if (answer.kind === 'refusal') {
     await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key });
   }
   await config.onPoint('after-handler', point);
-  attempted.answer = answer;
   const state = answer.kind === 'refusal' ? 'failed' : 'succeeded';
   assertTransition('in_progress', state);
   return { state, result: encodeAnswer(answer) };

@@ -5,6 +5,7 @@ import { StoreUnavailableError } from '../store/store.ts';
 import { unclaimed } from './call.ts';
 import { type Config, newInstance } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
+import { loggedKey } from './identify.ts';
 import { RETRY_AFTER_MS, type Run } from './interpret.ts';
 
 interface Where {
@@ -25,7 +26,7 @@ export function refusalOf<T>(error: unknown, { config, operation, request, keys 
   if (isControlFlow(error)) return { outcome: refuse('internal', { executed, ...keys }), thrown: error };
   const code = error instanceof CodedError ? error.code : 'internal';
   const instance = newInstance();
-  config.onError(error, { operation, key: request.key ?? '', during: 'handler', instance });
+  config.onError(error, { operation, key: loggedKey(request.key), during: 'handler', instance });
   const later = code === 'unavailable' ? { retryAfterMs: RETRY_AFTER_MS } : {};
   return { outcome: refuse(code, { executed, ...later, ...keys }), thrown: error, instance };
 }
@@ -33,7 +34,7 @@ export function refusalOf<T>(error: unknown, { config, operation, request, keys 
 /** The outcome of a database that could not be asked. `inDoubt`: it was told to commit and did not answer. */
 export function unavailable<T>(error: unknown, { config, operation, request, keys }: Where, inDoubt = false): Run<T> {
   const instance = newInstance();
-  config.onError(error, { operation, key: request.key ?? '', during: 'database', instance });
+  config.onError(error, { operation, key: loggedKey(request.key), during: 'database', instance });
   const executed = inDoubt ? 'unknown' : unclaimed(request);
   return { outcome: refuse('unavailable', { executed, retryAfterMs: RETRY_AFTER_MS, ...keys }), instance };
 }

@@ -4,8 +4,7 @@ import { isInternalField } from '../core/fields.ts';
 const SECRET = /pass(word|phrase|code)|secret|token|cvc|cvv|card.?number|\bpin\b|\biban\b|\bssn\b/i;
 
 /** What was entered, to fill the form again after a refusal; without files and without secrets. */
-export function enteredValues(payload: unknown, sensitive: readonly string[] = []): Record<string, string | string[]> {
-  if (!(payload instanceof FormData)) return {};
+export function enteredValues(payload: FormData, sensitive: readonly string[] = []): Record<string, string | string[]> {
   const values = new Map<string, string | string[]>();
   for (const [name, value] of payload) {
     if (typeof value !== 'string' || isInternalField(name) || SECRET.test(name) || sensitive.includes(name)) continue;

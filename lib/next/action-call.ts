@@ -1,6 +1,5 @@
 import { ATTEMPT_FIELD, KEY_FIELD } from '../core/fields.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
-import { formInput } from './form-input.ts';
 
 /** How code calls an action with an object instead of a form. */
 export interface KeyedCall {
@@ -23,7 +22,6 @@ export function readActionCall(args: readonly unknown[]): ExecuteRequest {
     return {
       key: typeof key === 'string' ? key : undefined,
       payload: last,
-      input: formInput(last),
       context: bound,
       attempt: Number.isInteger(attempt) ? attempt : 1,
     };
@@ -34,8 +32,14 @@ export function readActionCall(args: readonly unknown[]): ExecuteRequest {
   return { key, attempt, payload: args.at(-2), context: args.slice(0, -2) };
 }
 
-/** What `useActionState` puts before the form: nothing at first, then the last outcome. */
+/**
+ * What `useActionState` puts before the form: nothing at first, then the last outcome. A bound argument must be
+ * neither: bind something else than null.
+ */
 function isPreviousState(value: unknown): boolean {
   if (value === null || value === undefined) return true;
-  return typeof value === 'object' && typeof (value as { ok?: unknown }).ok === 'boolean';
+  const { ok, replayed, code, executed } = value as Partial<Record<string, unknown>>;
+  return ok === true
+    ? typeof replayed === 'boolean'
+    : ok === false && typeof code === 'string' && executed !== undefined;
 }

@@ -1,7 +1,6 @@
 import { redirect } from 'next/navigation.js';
 import type { Outcome } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
-import { logError, newInstance } from '../engine/config.ts';
 import type { Operation } from '../engine/operation.ts';
 import { type KeyedCall, readActionCall } from './action-call.ts';
 import { withFirstAnswer } from './first-answer.ts';
@@ -47,9 +46,12 @@ export function serverAction<Input, Result>(
     const { outcome, redirect: stored, thrown } = await operation.run({ ...request, acceptKeys });
     if (thrown instanceof RollbackRedirect) redirect(thrown.url);
     if (isControlFlow(thrown)) throw thrown;
-    if (isSettled(outcome)) await settled(onSettled, outcome, operation.name);
+    if (isSettled(outcome)) await harmless(operation, outcome, 'onSettled', () => onSettled?.(outcome));
     if (stored) redirect(stored.url, stored.type as never);
-    if (outcome.ok && redirectTo) redirect(redirectTo(outcome.data));
+    if (outcome.ok && redirectTo) {
+      const to = await harmless(operation, outcome, 'redirectTo', () => redirectTo(outcome.data));
+      if (to !== undefined) redirect(to);
+    }
     return await withFirstAnswer(outcome, operation);
   };
   return action as ServerAction<Input, Result>;
@@ -59,16 +61,18 @@ function isSettled<Result>(outcome: Outcome<Result>): boolean {
   return outcome.ok || outcome.code === 'failed';
 }
 
-async function settled<Result>(
-  onSettled: ServerActionOptions<Result>['onSettled'],
+/** The effect stands: an error page now would say that an order failed which was placed. */
+async function harmless<Result, T>(
+  operation: Pick<Operation<never, Result>, 'report'>,
   outcome: Outcome<Result>,
-  operation: string,
-): Promise<void> {
+  during: 'onSettled' | 'redirectTo',
+  run: () => T | Promise<T>,
+): Promise<T | undefined> {
   try {
-    await onSettled?.(outcome);
+    return await run();
   } catch (error) {
     if (isControlFlow(error)) throw error;
-    // An error page now would say that an order failed which was placed.
-    logError(error, { operation, key: outcome.key ?? '', during: 'onSettled', instance: newInstance() });
+    operation.report(error, { key: outcome.key ?? '', during });
+    return undefined;
   }
 }

@@ -1,4 +1,3 @@
-import type { Refusal } from '../core/outcome.ts';
 import { refuse } from '../core/outcome.ts';
 import type { Operation } from '../engine/operation.ts';
 import { problemResponse, retryAfter } from '../http/problem.ts';
@@ -37,7 +36,7 @@ type Ask = (operation: AnyOperation, key: string, origin: string) => Promise<Res
 
 async function answer(request: Request, byName: ReadonlyMap<string, AnyOperation>, ask: Ask): Promise<Response> {
   const { pathname, origin } = new URL(request.url);
-  const [name, key] = pathname.split('/').slice(-2).map(decode);
+  const [name, key] = pathname.split('/').filter(Boolean).slice(-2).map(decode);
   const operation = name === undefined ? undefined : byName.get(name);
   if (!operation || key === undefined) return problemResponse(refuse('not_found', { executed: false }), origin);
   return await ask(operation, key, origin);
@@ -45,21 +44,17 @@ async function answer(request: Request, byName: ReadonlyMap<string, AnyOperation
 
 const getStatus: Ask = async (operation, key, origin) => {
   const status = await operation.status({ key });
-  if ('ok' in status) return refused(status, origin);
+  if ('ok' in status) return problemResponse(status, origin);
   return json(200, status, status.retryAfterMs);
 };
 
 const fence: Ask = async (operation, key, origin) => {
   const result = await operation.fence({ key });
-  if ('ok' in result) return refused(result, origin);
+  if ('ok' in result) return problemResponse(result, origin);
   const { fenced, ...rest } = result;
   if (result.fenced) return json(200, { state: 'abandoned', nextKey: result.nextKey });
   return json(409, rest, 'retryAfterMs' in rest ? rest.retryAfterMs : undefined);
 };
-
-function refused(refusal: Refusal, origin: string): Response {
-  return problemResponse(refusal, origin);
-}
 
 function json(status: number, body: unknown, retryAfterMs?: number): Response {
   const headers = new Headers({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });

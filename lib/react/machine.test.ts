@@ -70,13 +70,15 @@ describe('submitting', () => {
     expect(reduce(second, { type: 'submitted' })).toMatchObject({ key: 'k1' });
   });
 
-  it('navigates, and unlocks under the key of the page that it comes back to', () => {
+  it('navigates, and asks when the redirect leads back: it may have been "sign in first", which did nothing', () => {
     const gone = reach(...submit, { type: 'navigated' });
     expect(gone).toMatchObject({ status: 'hasNavigated' });
-    expect(recordedAs(gone)).toBe('settled');
+    expect(isLocked(gone)).toBe(true);
+    expect(recordedAs(gone)).toBe('executing');
     const back = reduce(gone, { type: 'issued', key: 'k9' });
-    expect(back).toMatchObject({ status: 'hasSucceeded', key: 'k1' });
-    expect(reduce(back, { type: 'edited' })).toMatchObject({ status: 'idle', key: 'k9' });
+    expect(back).toMatchObject({ status: 'checking', by: 'shown', key: 'k1' });
+    expect(reduce(back, found('succeeded', success))).toMatchObject({ status: 'hasSucceeded', recovered: true });
+    expect(reduce(back, found('absent'))).toMatchObject({ status: 'unknown', absent: true, key: 'k1' });
   });
 
   it('does not take a redirect for the answer to an attempt that was lost', () => {

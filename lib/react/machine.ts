@@ -154,9 +154,8 @@ function edited<R>(state: State<R>): State<R> {
 function issued<R>(state: State<R>, key: string): State<R> {
   // A key that was never sent can be replaced freely, such as after signing in.
   if (state.status === 'idle' && state.attempt === 0) return { ...state, key };
-  // The redirect led back to this form: done, and still locked against the late second click.
-  if (state.status === 'hasNavigated' && !state.doubt)
-    return { ...state, status: 'hasSucceeded', result: null, nextKey: key };
+  // The redirect led back to this form: after a success, or to sign in first, which did nothing. Ask.
+  if (state.status === 'hasNavigated') return check(state, 'shown');
   return state;
 }
 

@@ -14,7 +14,7 @@ export const defaultMessages: Messages = {
   checking: 'We are checking whether it went through.',
   hasSucceeded: 'It went through.',
   hasErrored: 'This could not be done.',
-  hasNavigated: 'It went through. Taking you there…',
+  hasNavigated: 'Taking you there…',
   absent: 'We could not find it. Sending it again is safe.',
   recovered: 'This was already sent, and it went through.',
   checkAgain: 'Check again',

@@ -93,6 +93,7 @@ export function fieldKey({ status, key, nextKey }: State<unknown>): string {
 export function recordedAs(state: State<unknown>): KeyRecord['state'] | null {
   // Also after a redirect: to the sign-in page, perhaps, and that does not answer an earlier attempt.
   if (state.doubt) return 'unknown';
-  if (isIn(state, 'hasSucceeded', 'hasNavigated') || state.nextKey) return 'settled';
-  return isPending(state) && state.attempt > 0 ? 'executing' : null;
+  if (isIn(state, 'hasSucceeded') || state.nextKey) return 'settled';
+  // A redirect may have rolled back: "sign in first". Whoever comes back asks.
+  return (isPending(state) || isIn(state, 'hasNavigated')) && state.attempt > 0 ? 'executing' : null;
 }

@@ -1,4 +1,5 @@
 import { isInternalField } from '../core/fields.ts';
+import { isKey } from '../core/key-syntax.ts';
 
 /** Where keys are remembered. `localStorage` and `sessionStorage` fit as they are. */
 export interface KeyStorage {
@@ -86,9 +87,4 @@ function parse(text: string | null | undefined, intent: string): KeyRecord | nul
     Date.now() - value.submittedAt < MAX_AGE_MS && // and a number: NaN is less than nothing
     [value.key, value.nextKey ?? value.key].every(isKey);
   return sound ? value : null;
-}
-
-/** Contract K1: 1 to 255 visible ASCII characters without comma and quote. */
-function isKey(value: unknown): boolean {
-  return typeof value === 'string' && /^[!#-+\x2d-~]{1,255}$/.test(value);
 }

@@ -14,12 +14,16 @@ import { drawTicket, lockTimeout, ticketOf } from './ticket.ts';
  * locks. The CTEs depend on each other to fix their order. Where no row comes back the transaction has nothing left to
  * do, and the setting ends with it.
  *
+ * `idle_in_transaction_session_timeout` is for the executor that has gone silent, its machine paused or its cable cut:
+ * the server ends its transaction, which nobody else can, and the key is free again.
+ *
  * A minted key outside its window is not inserted (K3), judged by the server's clock at this very moment, not at the
  * start of a transaction that may have waited.
  */
 const CLAIM = `
 WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout),
-     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $11, true) FROM before),
+     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $11, true),
+                                     set_config('idle_in_transaction_session_timeout', $15, true) FROM before),
      ticket AS MATERIALIZED (SELECT ${drawTicket('$13', '$14')} AS drawn FROM bounded)
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
                               schema_version, minted_at, claimed_at, expires_at)
@@ -34,8 +38,12 @@ ON CONFLICT (tenant, principal, operation, key) DO NOTHING
 RETURNING fencing_token AS "fencingToken", expires_at AS "expiresAt",
           set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`;
 
-/** The claim, or undefined when a row or another's claim is in the way, or the key is outside its window. */
-export async function claim(tx: RawQueries, claim: Claim): Promise<Claimed | undefined> {
+/**
+ * The claim, or undefined when a row or another's claim is in the way, or the key is outside its window.
+ *
+ * @param holdMs how long the transaction may be idle before the server ends it
+ */
+export async function claim(tx: RawQueries, claim: Claim, holdMs: number): Promise<Claimed | undefined> {
   const { hash, version, secretId } = claim.fingerprint;
   const rows = await tx.$queryRawUnsafe<Claimed[]>(
     CLAIM,
@@ -53,6 +61,7 @@ export async function claim(tx: RawQueries, claim: Claim): Promise<Claimed | und
     claim.retentionMs,
     ticketOf(claim),
     claim.waitMs > 0,
+    `${Math.ceil(holdMs) + 1000}ms`,
   );
   return rows[0];
 }

@@ -49,7 +49,7 @@ describe('an error of COMMIT itself', () => {
   });
 
   test('a COMMIT that outlasts the time of its transaction is never told as rolled back when it was committed', async () => {
-    const { executed, claim } = await committing('slow', -9_800); // and `waitMs` on top: 200 ms in all
+    const { executed, claim } = await committing('slow', 200);
     const row = await prismaStore(database.client).find(claim);
     expect({ told: executed.kind, row: row?.state }).toEqual(
       executed.kind === 'rolled_back'

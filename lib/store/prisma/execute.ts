@@ -1,11 +1,15 @@
-import { IdempotencyError } from '../../core/errors.ts';
-import type { Claim, Claimed, Completion, Executed, ExecuteOptions, KeyRow } from '../store.ts';
+import type { Claim, Claimed, Completion, Executed, ExecuteOptions } from '../store.ts';
+import { bounded } from './bounded.ts';
 import { claim as claimKey } from './claim.ts';
-import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
+import type { PrismaClientLike, RawQueries } from './client.ts';
 import { complete } from './complete.ts';
 import { isLockTimeout, provesRollback, rollbackReason } from './errors.ts';
 import { find } from './find.ts';
+import { verified } from './verified.ts';
 import { judgeWindow } from './window.ts';
+
+/** How much later than its timeouts an execution is given up whose connection says nothing any more. */
+const SILENCE_MS = 2000;
 
 /** How often a claim is tried again whose rival's row was gone before it could be read (C3). */
 const MAX_CLAIMS = 3;
@@ -24,9 +28,23 @@ export async function execute<Tx extends RawQueries>(
   how: ExecuteOptions,
 ): Promise<Executed> {
   for (let attempt = 1; ; attempt++) {
-    const ended = await executeOnce(client, claim, run, how);
-    if (ended !== 'vanished') return ended.kind === 'committed' ? await verified(client, ended.row) : ended;
+    const ended = await settled(() => executeOnce(client, claim, run, how), how);
+    if (ended !== 'vanished') {
+      return ended.kind === 'committed' ? await verified(client, ended.row, how.maxWaitMs) : ended;
+    }
     if (attempt === MAX_CLAIMS) return { kind: 'locked' };
+  }
+}
+
+/**
+ * Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller, and
+ * the flight of its key, for ever. Nothing is known of it: it may still commit.
+ */
+async function settled<T>(begin: () => Promise<T>, how: ExecuteOptions): Promise<T | Executed> {
+  try {
+    return await bounded(begin, how.timeoutMs + how.maxWaitMs + SILENCE_MS);
+  } catch (error) {
+    return { kind: 'in_doubt', error };
   }
 }
 
@@ -40,7 +58,7 @@ async function executeOnce<Tx extends RawQueries>(
   try {
     return await client.$transaction(
       async (tx: Tx): Promise<Executed | 'vanished'> => {
-        const claimed = await claimKey(tx, claim);
+        const claimed = await claimKey(tx, claim, how.timeoutMs);
         if (!claimed) return await rivalOf(tx, claim);
         stage = 'running';
         const completion = await run(tx, claimed);
@@ -60,28 +78,6 @@ async function executeOnce<Tx extends RawQueries>(
   } catch (error) {
     return meaningOf(error, stage);
   }
-}
-
-/**
- * Looks whether what was said to be committed is. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK,
- * which Prisma does not look at. It happens when a handler leaves a query unawaited: one of its statements can fail
- * between the completion and COMMIT. Without this look a customer would be told of an order that does not exist.
- */
-async function verified(client: PrismaClientLike, told: KeyRow): Promise<Executed> {
-  let row: KeyRow | undefined;
-  try {
-    row = await find(primaryOf(client), told);
-  } catch (error) {
-    return { kind: 'in_doubt', error };
-  }
-  if (row?.result === told.result) return { kind: 'committed', row };
-  // Rolled back, and claimed by another since: that one's answer stands.
-  if (row) return { kind: 'existing', row };
-  const error = new IdempotencyError(
-    'A statement failed after the handler had returned, and everything was rolled back. Await every query of the handler.',
-    { existing: 'no row', expected: 'the row that was committed' },
-  );
-  return { kind: 'rolled_back', error, why: 'error' };
 }
 
 /** What was in the way, in a statement of its own, behind the one that waited for it. */

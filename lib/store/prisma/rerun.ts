@@ -3,6 +3,7 @@ import type { Completion, Executed, ExecuteOptions } from '../store.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { provesRollback, rollbackReason } from './errors.ts';
 import { KEY_COLUMNS, type RawRow, toKeyRow } from './row.ts';
+import { verified } from './verified.ts';
 
 // The lock prevents this: two calls find the same unreadable result, and both run.
 const LOCK = `
@@ -26,7 +27,7 @@ export async function rerun<Tx extends RawQueries>(
   const key = [id.tenant, id.principal, id.operation, id.key];
   let isCommitting = false;
   try {
-    return await client.$transaction(
+    const ended = await client.$transaction(
       async (tx: Tx): Promise<Executed> => {
         const [stored] = await tx.$queryRawUnsafe<RawRow[]>(LOCK, ...key);
         if (!stored) return { kind: 'locked' };
@@ -39,6 +40,7 @@ export async function rerun<Tx extends RawQueries>(
       },
       { timeout: how.timeoutMs, maxWait: how.maxWaitMs, isolationLevel: 'ReadCommitted' },
     );
+    return ended.kind === 'committed' ? await verified(client, ended.row, how.maxWaitMs) : ended;
   } catch (error) {
     if (isCommitting && !provesRollback(error)) return { kind: 'in_doubt', error };
     return { kind: 'rolled_back', error, why: rollbackReason(error) };

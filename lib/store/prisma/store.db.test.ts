@@ -6,6 +6,7 @@ import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
 import { storeContract } from '../contract.testsuite.ts';
 import { claimOf, DONE, gate, type Harness, HOW } from '../contract-harness.testsuite.ts';
 import { StoreUnavailableError } from '../store.ts';
+import { claim as claimKey } from './claim.ts';
 import type { RawQueries, TransactionOf } from './client.ts';
 import { prismaStore } from './store.ts';
 
@@ -62,6 +63,22 @@ describe('the Prisma store', () => {
     const [row] = await tx.$queryRawUnsafe<{ lock_timeout: string }[]>('SHOW lock_timeout');
     return row?.lock_timeout;
   };
+
+  test('C6 the server itself ends the transaction of an executor that has gone silent, and the key is free', async () => {
+    const claim = claimOf({ waitMs: 10_000 });
+    // A connection of its own, which no timer of Prisma's watches: like one whose process is paused.
+    const silent = new pg.Client({ connectionString: database.url });
+    silent.on('error', () => {});
+    await silent.connect();
+    const tx: RawQueries = {
+      $queryRawUnsafe: async <T>(query: string, ...values: unknown[]) => (await silent.query(query, values)).rows as T,
+    };
+    await silent.query('BEGIN');
+    expect(await claimKey(tx, claim, 200)).toBeDefined();
+    const executed = await prismaStore(database.client).execute(claim, async () => DONE, HOW);
+    expect(executed).toMatchObject({ kind: 'committed' });
+    await silent.end().catch(() => {});
+  });
 
   test('C3 lock_timeout bounds the claim alone: the handler has what was set before', async () => {
     const { client, url } = database;

@@ -1,4 +1,4 @@
-import { isInternalField } from '../core/fields.ts';
+import { isInternalField } from './fields.ts';
 
 type Value = FormDataEntryValue | FormDataEntryValue[];
 

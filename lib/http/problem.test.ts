@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { ADVICE, type Code, refuse } from '../core/outcome.ts';
+import { problemResponse, retryAfter } from './problem.ts';
+
+const ORIGIN = 'https://shop.test';
+const CODES = Object.keys(ADVICE) as Code[];
+/** The contract's tables, by hand: a change of either must be seen here. */
+const STATUS: Record<Code, number> = {
+  validation: 400,
+  malformed_body: 400,
+  unsupported_media_type: 415,
+  payload_too_large: 413,
+  key_missing: 400,
+  key_malformed: 400,
+  key_invalid: 400,
+  key_expired: 410,
+  key_abandoned: 410,
+  unauthorized: 401,
+  precondition_failed: 412,
+  precondition_required: 428,
+  not_found: 404,
+  payload_mismatch: 422,
+  in_flight: 409,
+  outcome_unknown: 409,
+  rate_limited: 429,
+  failed: 422,
+  unavailable: 503,
+  phase_mismatch: 500,
+  result_unreadable: 500,
+  result_too_large: 500,
+  internal: 500,
+};
+const RETRYABLE = ['in_flight', 'outcome_unknown', 'rate_limited', 'unavailable', 'internal'];
+
+describe('H2 problem details', () => {
+  test.each(CODES)('H2 %s', async (code) => {
+    const response = problemResponse(refuse(code, { executed: false, message: 'So it is.' }), ORIGIN);
+    const type = `${ORIGIN}/docs/errors/${code}`;
+    expect(response.status).toBe(STATUS[code]);
+    expect(Object.fromEntries(response.headers)).toEqual({
+      'content-type': 'application/problem+json',
+      'cache-control': 'no-store',
+      link: `<${type}>; rel="describedby"`,
+    });
+    expect(await response.json()).toEqual({
+      type,
+      title: code.replace(/_/g, ' '),
+      status: STATUS[code],
+      detail: 'So it is.',
+      instance: expect.stringMatching(/^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+      code,
+      retryable: RETRYABLE.includes(code),
+      idempotency_key: null,
+    });
+  });
+
+  test('H2 the key and the next one are told where there are any', async () => {
+    const refusal = refuse('payload_mismatch', { executed: true, key: 'k1', nextKey: 'k2' });
+    expect(await problemResponse(refusal, ORIGIN).json()).toMatchObject({ idempotency_key: 'k1', nextKey: 'k2' });
+  });
+
+  test('H3 nothing of an answer, and nothing that was entered, is told', async () => {
+    const hidden = { data: { first: 'leak' }, values: { card: 'leak' }, reason: 'leak' };
+    const text = await problemResponse(refuse('payload_mismatch', { executed: true, ...hidden }), ORIGIN).text();
+    expect(text).not.toContain('leak');
+  });
+
+  test('H2 the status a handler stored is that of the line and of the body', async () => {
+    const response = problemResponse(refuse('failed', { executed: true }), ORIGIN, 402);
+    expect([response.status, (await response.json()).status]).toEqual([402, 402]);
+  });
+
+  test('H2 each problem has a name of its own', async () => {
+    const refusal = refuse('internal', { executed: false });
+    const [one, two] = await Promise.all([1, 2].map(() => problemResponse(refusal, ORIGIN).json()));
+    expect(one.instance).not.toBe(two.instance);
+  });
+
+  test.each([
+    [0, '1'],
+    [1, '1'],
+    [999.5, '1'],
+    [1000, '1'],
+    [1001, '2'],
+    [60_000, '60'],
+  ])('H2 %d ms are Retry-After: %s', (ms, seconds) => {
+    expect(retryAfter(ms)).toBe(seconds);
+    const refusal = refuse('in_flight', { executed: 'unknown', retryAfterMs: ms });
+    expect(problemResponse(refusal, ORIGIN).headers.get('Retry-After')).toBe(seconds);
+  });
+});

@@ -1,0 +1,403 @@
+import { forbidden, notFound, redirect, unauthorized } from 'next/navigation.js';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { redirectOf } from '../core/redirect.ts';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import {
+  ANN,
+  anything,
+  BOB,
+  effect,
+  effects,
+  freshKey,
+  kit,
+  rowsOf,
+  SECRET,
+  type Tx,
+} from '../engine/engine.testsuite.ts';
+import type { HandlerContext, OperationOptions, Options } from '../index.ts';
+import { rollbackAndRedirect, type ServerActionOptions, serverAction } from './index.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  // `forbidden()` and `unauthorized()` are behind a flag, which `next build` sets from the configuration.
+  vi.stubEnv('__NEXT_EXPERIMENTAL_AUTH_INTERRUPTS', 'true');
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+
+const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+beforeEach(() => void log.mockClear());
+afterEach(() => expect(log).not.toHaveBeenCalled());
+
+type Context = HandlerContext<Record<string, unknown>, Tx>;
+type Ends = (context: Context) => unknown;
+
+/** An operation that writes its effect and then ends as told, and the ways to call it as a server action. */
+function op(ends: Ends = () => 'done', options: Partial<Options> = {}, more: object = {}) {
+  const handle = vi.fn(async (context: Context): Promise<unknown> => {
+    await effect(context.tx, context.key);
+    return ends(context);
+  });
+  const operation = kit(database.client, options)
+    .operation({ name: 'checkout', schema: anything, ...more } as OperationOptions<typeof anything, Tx>)
+    .handler(handle);
+  const action = (how?: ServerActionOptions<unknown>) => serverAction(operation, how);
+  return { ...operation, operation, handle, action };
+}
+
+function formOf(key: string, fields: Record<string, string> = { sku: 'tea' }): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ idempotency_key: key, ...fields })) form.append(name, value);
+  return form;
+}
+
+const thrownBy = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    (value) => expect.unreachable(`resolved to ${JSON.stringify(value)}`),
+    (thrown) => thrown,
+  );
+const redirectedBy = async (call: Promise<unknown>) => redirectOf(await thrownBy(call))?.url;
+
+/** What is left in the database of a key. */
+const left = async (key: string) => ({
+  effects: await effects(database.client, key),
+  states: (await rowsOf(database.client, key)).map(({ state }) => state),
+});
+const NOTHING = { effects: 0, states: [] };
+const ONCE = { effects: 1, states: ['succeeded'] };
+
+describe('an answer', () => {
+  test('a success, then its replay; the handler is given the fields', async () => {
+    const key = freshKey();
+    const checkout = op(({ input }) => input);
+    const submit = checkout.action();
+    expect(await submit(null, formOf(key))).toMatchObject({ ok: true, replayed: false, data: { sku: 'tea' }, key });
+    expect(await submit(null, formOf(key))).toMatchObject({ ok: true, replayed: true, data: { sku: 'tea' }, key });
+    expect([await left(key), checkout.handle.mock.calls.length]).toEqual([ONCE, 1]);
+  });
+
+  test('however it is called, it is one intent', async () => {
+    const key = freshKey();
+    const submit = op().action();
+    const first = await submit(null, formOf(key));
+    expect(await submit(formOf(key))).toMatchObject({ ok: true, replayed: true });
+    expect(await submit(first, formOf(key))).toMatchObject({ ok: true, replayed: true });
+    expect(await left(key)).toEqual(ONCE);
+  });
+
+  test('from code, with plain data', async () => {
+    const key = freshKey();
+    const submit = op(({ input }) => input.n).action();
+    expect(await submit({ n: 1 }, { key })).toMatchObject({ ok: true, replayed: false, data: 1 });
+    expect(await submit({ n: 1 }, { key, attempt: 2 })).toMatchObject({ ok: true, replayed: true, data: 1 });
+    expect(await submit({ n: 2 }, { key })).toMatchObject({ code: 'payload_mismatch' });
+  });
+
+  test('the attempt field is heard: a refusal of a retry does not say that nothing ran', async () => {
+    const submit = op(() => Promise.reject(new Error('no'))).action();
+    expect(await submit(null, formOf(freshKey()))).toMatchObject({ code: 'internal', executed: false });
+    const again = formOf(freshKey(), { idempotency_attempt: '2' });
+    expect(await submit(null, again)).toMatchObject({ code: 'internal', executed: 'unknown' });
+  });
+
+  test.each([[[]], [[{ sku: 'tea' }]], [[new FormData()]]])('called without a key (%j), it says so', async (args) => {
+    const call = op().action() as unknown as (...args: unknown[]) => Promise<unknown>;
+    expect(await call(...args)).toMatchObject({ ok: false, code: 'key_missing', executed: false });
+  });
+});
+
+describe('redirects', () => {
+  test('redirectTo is for first and replayed successes, and for no refusal', async () => {
+    const [key, refused] = [freshKey(), freshKey()];
+    const to = { redirectTo: (data: unknown) => `/orders/${data}` };
+    const submit = op(() => 7).action(to);
+    expect(await redirectedBy(submit(formOf(key)))).toBe('/orders/7');
+    expect(await redirectedBy(submit(formOf(key)))).toBe('/orders/7');
+    expect(await left(key)).toEqual(ONCE);
+    const refuses = op(({ fail }) => fail('sold_out')).action(to);
+    expect(await refuses(null, formOf(refused))).toMatchObject({ code: 'failed', reason: 'sold_out' });
+  });
+
+  test('R2 redirect() in the handler commits, and redirects again on replay', async () => {
+    const key = freshKey();
+    const to = vi.fn(() => '/elsewhere');
+    const checkout = op(() => redirect('/thanks?a=1;b=2'));
+    const submit = checkout.action({ redirectTo: to });
+    expect(await redirectedBy(submit(formOf(key)))).toBe('/thanks?a=1;b=2');
+    expect(await left(key)).toEqual(ONCE);
+    expect(await redirectedBy(submit(formOf(key)))).toBe('/thanks?a=1;b=2');
+    expect([checkout.handle.mock.calls.length, to.mock.calls.length]).toEqual([1, 0]);
+  });
+
+  test('a redirectTo that throws does not hide a success, and is reported; control flow in it passes', async () => {
+    const [key, onError] = [freshKey(), vi.fn()];
+    const checkout = op(undefined, { onError });
+    const broken = checkout.action({ redirectTo: () => (undefined as never as { id: string }).id });
+    expect(await broken(null, formOf(key))).toMatchObject({ ok: true, data: 'done' });
+    expect(onError.mock.calls).toEqual([
+      [expect.any(TypeError), expect.objectContaining({ key, during: 'redirectTo' })],
+    ]);
+    const steers = checkout.action({ redirectTo: () => notFound() });
+    expect(await thrownBy(steers(formOf(key)))).toMatchObject({ digest: 'NEXT_HTTP_ERROR_FALLBACK;404' });
+    expect([await left(key), onError.mock.calls.length]).toEqual([ONCE, 1]);
+  });
+
+  test('R2 its type is replayed too', async () => {
+    const key = freshKey();
+    const submit = op(() => redirect('/thanks', 'push' as never)).action();
+    expect(redirectOf(await thrownBy(submit(formOf(key))))?.type).toBe('push');
+    expect(redirectOf(await thrownBy(submit(formOf(key))))?.type).toBe('push');
+  });
+
+  test.each([
+    ['notFound', notFound, 'NEXT_HTTP_ERROR_FALLBACK;404'],
+    ['forbidden', forbidden, 'NEXT_HTTP_ERROR_FALLBACK;403'],
+    ['unauthorized', unauthorized, 'NEXT_HTTP_ERROR_FALLBACK;401'],
+  ])('R2 %s() rolls back, is passed on, and leaves the key usable', async (_, leave, digest) => {
+    const key = freshKey();
+    const onSettled = vi.fn();
+    const leaves = op(() => leave()).action({ onSettled });
+    expect(await thrownBy(leaves(formOf(key)))).toMatchObject({ digest });
+    expect([await left(key), onSettled.mock.calls]).toEqual([NOTHING, []]);
+    expect(await op().action()(null, formOf(key))).toMatchObject({ ok: true, replayed: false });
+  });
+
+  test('R2 rollbackAndRedirect leaves nothing, redirects, and leaves the key usable', async () => {
+    const key = freshKey();
+    const [onSettled, onError] = [vi.fn(), vi.fn()];
+    const leaves = op(() => rollbackAndRedirect('/sign-in?next=/checkout'), { onError }).action({ onSettled });
+    expect(await redirectedBy(leaves(formOf(key)))).toBe('/sign-in?next=/checkout');
+    expect([await left(key), onSettled.mock.calls, onError.mock.calls]).toEqual([NOTHING, [], []]);
+    expect(await op().action()(null, formOf(key))).toMatchObject({ ok: true, replayed: false });
+  });
+
+  test('R2 a redirect in `scope` or `admit` is passed on and claims nothing', async () => {
+    const key = freshKey();
+    const away = () => redirect('/sign-in');
+    expect(await redirectedBy(op(undefined, { scope: away }).action()(formOf(key)))).toBe('/sign-in');
+    expect(await redirectedBy(op(undefined, {}, { admit: away }).action()(formOf(key)))).toBe('/sign-in');
+    expect(await left(key)).toEqual(NOTHING);
+  });
+});
+
+describe('R2 onSettled', () => {
+  test('runs for a first success and its replay', async () => {
+    const key = freshKey();
+    const onSettled = vi.fn();
+    const submit = op().action({ onSettled });
+    for (const replayed of [false, true]) {
+      await submit(null, formOf(key));
+      expect(onSettled).toHaveBeenLastCalledWith(expect.objectContaining({ ok: true, data: 'done', replayed }));
+    }
+    expect(onSettled).toHaveBeenCalledTimes(2);
+  });
+
+  test('runs for a stored refusal and its replay', async () => {
+    const key = freshKey();
+    const onSettled = vi.fn();
+    const submit = op(({ fail }) => fail('sold_out')).action({ onSettled });
+    for (const calls of [1, 2]) {
+      expect(await submit(null, formOf(key))).toMatchObject({ code: 'failed', replayed: calls === 2 });
+      expect(onSettled).toHaveBeenCalledTimes(calls);
+      expect(onSettled).toHaveBeenLastCalledWith(expect.objectContaining({ reason: 'sold_out' }));
+    }
+  });
+
+  test('runs, and is awaited, before a redirect', async () => {
+    const key = freshKey();
+    const settled: string[] = [];
+    const onSettled = async () => {
+      await new Promise(setImmediate);
+      settled.push('settled');
+    };
+    await thrownBy(op(() => redirect('/thanks')).action({ onSettled })(formOf(key)));
+    await thrownBy(op().action({ onSettled, redirectTo: () => '/orders' })(formOf(freshKey())));
+    expect(settled).toEqual(['settled', 'settled']);
+  });
+
+  test('does not run where nothing is settled', async () => {
+    const onSettled = vi.fn();
+    const how = { onSettled };
+    const key = freshKey();
+    await op().execute({ key, payload: { a: 1 } });
+    expect(await op().action(how)({ a: 2 }, { key })).toMatchObject({ code: 'payload_mismatch' });
+    expect(await op(() => Promise.reject(new Error('no'))).action(how)(null, formOf(freshKey()))).toMatchObject({
+      code: 'internal',
+    });
+    expect(await op(undefined, { scope: () => null }).action(how)(null, formOf(freshKey()))).toMatchObject({
+      code: 'unauthorized',
+    });
+    expect(onSettled).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('cache is down');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('cache is down'))],
+  ])('that %s changes neither the outcome nor where it leads, and is reported to onError', async (_, onSettled) => {
+    const [key, led, onError] = [freshKey(), freshKey(), vi.fn()];
+    const checkout = op(undefined, { onError });
+    expect(await checkout.action({ onSettled })(null, formOf(key))).toMatchObject({ ok: true, data: 'done' });
+    expect(await redirectedBy(checkout.action({ onSettled, redirectTo: () => '/orders' })(formOf(led)))).toBe(
+      '/orders',
+    );
+    expect(await left(key)).toEqual(ONCE);
+    expect(onError.mock.calls).toEqual(
+      [key, led].map((key) => [
+        new Error('cache is down'),
+        { operation: 'checkout', key, during: 'onSettled', instance: expect.stringMatching(/^urn:uuid:/) },
+      ]),
+    );
+  });
+
+  test('may steer Next: a control-flow error in it passes, and the effect stands', async () => {
+    const key = freshKey();
+    const onSettled = () => redirect('/from-settled');
+    expect(await redirectedBy(op().action({ onSettled, redirectTo: () => '/orders' })(formOf(key)))).toBe(
+      '/from-settled',
+    );
+    expect(await left(key)).toEqual(ONCE);
+  });
+});
+
+describe('K2 acceptKeys', () => {
+  const signed = { secret: [SECRET] };
+
+  test('minted, the default, refuses what this app did not sign for this person and operation', async () => {
+    const checkout = op(undefined, signed);
+    const minted = (await checkout.mintKey()) as string;
+    const others = [
+      freshKey(),
+      minted.split('.')[0] as string,
+      (await checkout.mintKey(BOB)) as string,
+      (await checkout.as('refund').mintKey()) as string,
+    ];
+    for (const key of others) {
+      const outcome = await checkout.action()(null, formOf(key));
+      expect(outcome).toMatchObject({ code: 'key_invalid', executed: 'unknown', nextKey: expect.any(String) });
+      expect(await left(key)).toEqual(NOTHING);
+    }
+    expect(checkout.handle).not.toHaveBeenCalled();
+    expect(await checkout.action()(null, formOf(minted))).toMatchObject({ ok: true });
+    expect(await checkout.action({ acceptKeys: 'minted' })(null, formOf(freshKey()))).toMatchObject({
+      code: 'key_invalid',
+    });
+  });
+
+  test('any accepts them, but not what is signed for another', async () => {
+    const checkout = op(undefined, signed);
+    const submit = checkout.action({ acceptKeys: 'any' });
+    expect(await submit(null, formOf(freshKey()))).toMatchObject({ ok: true });
+    expect(await submit(null, formOf((await checkout.mintKey(BOB)) as string))).toMatchObject({ code: 'key_invalid' });
+  });
+
+  test.each([[[123]], [[['key-in-a-list']]], [[{ toString: 'x' }]]])(
+    'K1 a key that is no text (%j) is a refusal of the key, and nothing runs',
+    async ([key]) => {
+      const checkout = op(undefined, signed);
+      const outcome = await checkout.action({ acceptKeys: 'any' })({}, { key: key as never });
+      expect(checkout.handle).not.toHaveBeenCalled();
+      expect(outcome).toMatchObject({ ok: false, code: expect.stringMatching(/^key_(missing|malformed)$/) });
+    },
+  );
+});
+
+describe('payload_mismatch', () => {
+  test('B1 carries what the first submission came to', async () => {
+    const key = freshKey();
+    const submit = op(() => ({ order: 7 })).action();
+    await submit(null, formOf(key));
+    expect(await submit(null, formOf(key, { sku: 'mug' }))).toMatchObject({
+      ok: false,
+      code: 'payload_mismatch',
+      executed: true,
+      retry: 'never',
+      data: { first: { ok: true, data: { order: 7 }, replayed: true, key } },
+      values: { sku: 'mug' },
+    });
+  });
+
+  test('B1 also a stored refusal', async () => {
+    const key = freshKey();
+    const submit = op(({ fail }) => fail('sold_out', { left: 0 })).action();
+    await submit(null, formOf(key));
+    expect(await submit(null, formOf(key, { sku: 'mug' }))).toMatchObject({
+      code: 'payload_mismatch',
+      data: { first: { ok: false, code: 'failed', reason: 'sold_out', data: { left: 0 } } },
+    });
+  });
+
+  test('B1 X1 never another person’s: their unsigned key is a new one here', async () => {
+    const key = freshKey();
+    await op().execute({ key, payload: { sku: 'tea' }, scope: BOB });
+    const outcome = await op(undefined, { scope: () => ANN }).action()({ sku: 'mug' }, { key });
+    expect(outcome).toMatchObject({ ok: true, replayed: false });
+  });
+
+  test('no other refusal carries it', async () => {
+    const outcome = await op(undefined, { scope: () => null }).action()(null, formOf(freshKey()));
+    expect(outcome).not.toHaveProperty('data');
+  });
+});
+
+describe('F1 what an intent is', () => {
+  const bound = (submit: unknown, ...args: unknown[]) =>
+    (submit as (...args: unknown[]) => Promise<unknown>).bind(null, ...args);
+
+  test('one key on two bound ids is a mismatch, on the same one a replay, with and without JavaScript', async () => {
+    const key = freshKey();
+    const submit = op().action();
+    const [one, two] = [bound(submit, 'order-1'), bound(submit, 'order-2')];
+    const first = await one(null, formOf(key));
+    expect(first).toMatchObject({ ok: true, replayed: false });
+    expect(await one(formOf(key))).toMatchObject({ ok: true, replayed: true });
+    expect(await one(first, formOf(key))).toMatchObject({ ok: true, replayed: true });
+    for (const outcome of [await two(null, formOf(key)), await two(formOf(key)), await submit(null, formOf(key))]) {
+      expect(outcome).toMatchObject({ code: 'payload_mismatch' });
+    }
+    expect(await left(key)).toEqual(ONCE);
+  });
+
+  test('from code as well', async () => {
+    const key = freshKey();
+    const submit = op().action();
+    expect(await bound(submit, 'order-1')({ n: 1 }, { key })).toMatchObject({ ok: true, replayed: false });
+    expect(await bound(submit, 'order-1')({ n: 1 }, { key })).toMatchObject({ ok: true, replayed: true });
+    expect(await bound(submit, 'order-2')({ n: 1 }, { key })).toMatchObject({ code: 'payload_mismatch' });
+  });
+
+  test('a hydrated and a native submit of one form replay alike, whichever comes first', async () => {
+    for (const nativeFirst of [true, false]) {
+      const key = freshKey();
+      const fields = { sku: 'tea', note: 'two\nlines' };
+      const hydrated = formOf(key, fields);
+      const native = formOf(key, { $ACTION_REF_1: '', '$ACTION_1:0': '{"id":"a"}', $ACTION_KEY: 'k', ...fields });
+      native.set('note', 'two\r\nlines');
+      const checkout = op();
+      const sends = [() => checkout.action()(null, hydrated), () => checkout.action()(native) as Promise<unknown>];
+      if (nativeFirst) sends.reverse();
+      expect(await sends[0]?.()).toMatchObject({ ok: true, replayed: false });
+      expect(await sends[1]?.()).toMatchObject({ ok: true, replayed: true });
+      expect(checkout.handle.mock.calls[0]?.[0].input).toEqual(
+        nativeFirst ? { sku: 'tea', note: 'two\r\nlines' } : fields,
+      );
+    }
+  });
+
+  test('the order of fields does not matter, that of values does', async () => {
+    const key = freshKey();
+    const submit = op().action();
+    const form = (...fields: [string, string][]) => {
+      const made = formOf(key, {});
+      for (const [name, value] of fields) made.append(name, value);
+      return made;
+    };
+    await submit(null, form(['a', '1'], ['a', '2'], ['b', '3']));
+    expect(await submit(null, form(['b', '3'], ['a', '1'], ['a', '2']))).toMatchObject({ replayed: true });
+    expect(await submit(null, form(['a', '2'], ['a', '1'], ['b', '3']))).toMatchObject({ code: 'payload_mismatch' });
+  });
+});

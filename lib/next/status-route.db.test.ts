@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createClient } from '../demo/db.ts';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { ANN, anything, BOB, freshKey, kit, rowsOf, SECRET, stopping } from '../engine/engine.testsuite.ts';
+import { type StatusRouteOptions, statusRoute } from './index.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+
+const ORIGIN = 'https://shop.test';
+
+function op(ends: (context: { fail: (code: string) => never }) => unknown = () => 'done', options = {}) {
+  return kit(database.client, options)
+    .operation({ name: 'checkout', schema: anything })
+    .handler(async (context): Promise<unknown> => ends(context));
+}
+
+/** Asks the route as a browser does; `path` as it is written in the URL. */
+function asking(operations: Parameters<typeof statusRoute>[0], options?: StatusRouteOptions) {
+  const route = statusRoute(operations, options);
+  return async (method: 'GET' | 'DELETE', path: string) => {
+    const response = await route[method](new Request(`${ORIGIN}/api/idempotency/${path}`, { method }));
+    // H2 and X1: no cache may keep an answer, whatever it says.
+    expect(response.headers.get('Cache-Control')).toBe('no-store');
+    const problem = (response.headers.get('Content-Type') ?? '') === 'application/problem+json';
+    if (!problem) expect(response.headers.get('Content-Type')).toBe('application/json');
+    return {
+      status: response.status,
+      body: await response.json(),
+      problem,
+      retryAfter: response.headers.get('Retry-After'),
+    };
+  };
+}
+
+const problem = (status: number, code: string) => ({
+  status,
+  problem: true,
+  body: expect.objectContaining({ code, status, type: `${ORIGIN}/docs/errors/${code}` }),
+});
+
+describe('GET', () => {
+  test('an absent key: a hint, and nothing is written', async () => {
+    const key = freshKey();
+    expect(await asking([op()])('GET', `checkout/${key}`)).toEqual({
+      status: 200,
+      problem: false,
+      retryAfter: null,
+      body: { operation: 'checkout', key, state: 'absent', nextKey: expect.any(String) },
+    });
+    expect(await rowsOf(database.client, key)).toEqual([]);
+  });
+
+  test('a stored success and a stored refusal', async () => {
+    const [good, bad] = [freshKey(), freshKey()];
+    await op(() => ({ order: 7 })).execute({ key: good, payload: {} });
+    await op(({ fail }) => fail('sold_out')).execute({ key: bad, payload: {} });
+    const ask = asking([op()]);
+    expect(await ask('GET', `checkout/${good}`)).toMatchObject({
+      status: 200,
+      body: { key: good, state: 'succeeded', outcome: { ok: true, data: { order: 7 }, replayed: true } },
+    });
+    expect(await ask('GET', `checkout/${bad}`)).toMatchObject({
+      status: 200,
+      body: { key: bad, state: 'failed', outcome: { ok: false, code: 'failed', reason: 'sold_out' } },
+    });
+  });
+
+  test('S5 a key that runs elsewhere is in_progress, and says when to ask again', async () => {
+    const key = freshKey();
+    const held = stopping();
+    const running = kit(database.client)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(held.handle)
+      .execute({ key, payload: {} });
+    await held.started.opened;
+    const ask = asking([op(undefined, { waitMs: 50 })]);
+    const told = { retryAfter: '1', body: { key, state: 'in_progress', retryAfterMs: 1000 } };
+    expect(await ask('GET', `checkout/${key}`)).toMatchObject({ status: 200, ...told });
+    expect(await ask('DELETE', `checkout/${key}`)).toMatchObject({ status: 409, problem: false, ...told });
+    held.end.open('commit');
+    expect(await running).toMatchObject({ ok: true });
+  });
+
+  test('R1 what JSON has no words for is written in words it has', async () => {
+    const key = freshKey();
+    const rich = {
+      cents: 2n ** 70n,
+      at: new Date(1.7e12),
+      lines: new Map<string, unknown>([['tea', { n: 1n }]]),
+      tags: new Set(['a', new Map([[1, 2n]])]),
+    };
+    const operation = op(() => rich);
+    await operation.execute({ key, payload: {} });
+    expect((await asking([operation])('GET', `checkout/${key}`)).body.outcome.data).toEqual({
+      cents: '1180591620717411303424',
+      at: '2023-11-14T22:13:20.000Z',
+      lines: [['tea', { n: '1' }]],
+      tags: ['a', [[1, '2']]],
+    });
+  });
+
+  test('a stored redirect says where it leads', async () => {
+    const key = freshKey();
+    const operation = op(() => {
+      throw Object.assign(new Error(), { digest: 'NEXT_REDIRECT;push;/thanks;307;' });
+    });
+    await operation.run({ key, payload: {} });
+    const { body } = await asking([operation])('GET', `checkout/${key}`);
+    expect(body).toMatchObject({ state: 'succeeded', redirect: '/thanks' });
+  });
+});
+
+describe('DELETE', () => {
+  test('S5 fences an absent key for good, and says so again', async () => {
+    const key = freshKey();
+    const operation = op();
+    const ask = asking([operation]);
+    for (let n = 0; n < 2; n++) {
+      expect(await ask('DELETE', `checkout/${key}`)).toEqual({
+        status: 200,
+        problem: false,
+        retryAfter: null,
+        body: { state: 'abandoned', nextKey: expect.any(String) },
+      });
+    }
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'key_abandoned' });
+    expect(await ask('GET', `checkout/${key}`)).toMatchObject({ status: 200, body: { state: 'abandoned' } });
+  });
+
+  test('S5 loses to a settled key, whose state and answer it tells', async () => {
+    const key = freshKey();
+    const operation = op();
+    await operation.execute({ key, payload: {} });
+    const answer = await asking([operation])('DELETE', `checkout/${key}`);
+    expect(answer).toMatchObject({
+      status: 409,
+      problem: false,
+      body: { operation: 'checkout', key, state: 'succeeded', outcome: { ok: true, data: 'done' } },
+    });
+    expect(answer.body).not.toHaveProperty('fenced');
+    expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded' }]);
+  });
+});
+
+describe('the address', () => {
+  test('a key is percent-encoded, whatever K1 allows in it', async () => {
+    const operation = op();
+    const ask = asking([operation]);
+    for (const key of [`a/b/${freshKey()}`, `%41${freshKey()}`, `a?b#c&${freshKey()}`, `a+b=~${freshKey()}`]) {
+      await operation.execute({ key, payload: {} });
+      expect(await ask('GET', `checkout/${encodeURIComponent(key)}`)).toMatchObject({
+        status: 200,
+        body: { key, state: 'succeeded' },
+      });
+    }
+  });
+
+  test.each(['GET', 'DELETE'] as const)('%s: percent-encoding that cannot be read is not found', async (method) => {
+    expect(await asking([op()])(method, 'checkout/%E0%A4%A')).toMatchObject(problem(404, 'not_found'));
+    expect(await asking([op()])(method, '%E0%A4%A/key')).toMatchObject(problem(404, 'not_found'));
+  });
+
+  test.each(['GET', 'DELETE'] as const)('%s: an operation that is not listed is not found', async (method) => {
+    const key = freshKey();
+    const refund = op().as('refund');
+    for (const name of ['refund', 'constructor', '__proto__', 'Checkout']) {
+      expect(await asking([op()])(method, `${name}/${key}`)).toMatchObject(problem(404, 'not_found'));
+    }
+    expect(await rowsOf(database.client, key)).toEqual([]);
+    expect(await asking([op(), refund])('GET', `refund/${key}`)).toMatchObject({ body: { operation: 'refund' } });
+  });
+
+  test('a trailing slash, as `trailingSlash` adds it, changes nothing', async () => {
+    const key = freshKey();
+    expect(await asking([op()])('GET', `checkout/${key}/`)).toMatchObject({ status: 200, body: { key } });
+    expect(await asking([op()])('DELETE', `checkout/${key}/`)).toMatchObject({ body: { state: 'abandoned' } });
+  });
+
+  test('without a key there is nothing here', async () => {
+    expect(await asking([op()])('GET', 'checkout/')).toMatchObject(problem(404, 'not_found'));
+  });
+
+  test('K1 a key that is none is a problem of its own', async () => {
+    expect(await asking([op()])('GET', 'checkout/a%20b')).toMatchObject(problem(400, 'key_malformed'));
+    expect(await asking([op()])('GET', 'checkout/a%2Cb')).toMatchObject(problem(400, 'key_malformed'));
+  });
+});
+
+describe('X1 who asks', () => {
+  test('nobody is unauthorized', async () => {
+    const ask = asking([op(undefined, { scope: () => null })]);
+    expect(await ask('GET', `checkout/${freshKey()}`)).toMatchObject(problem(401, 'unauthorized'));
+    expect(await ask('DELETE', `checkout/${freshKey()}`)).toMatchObject(problem(401, 'unauthorized'));
+  });
+
+  test.each(['GET', 'DELETE'] as const)("X1 %s: another's key is told the same, used or never seen", async (method) => {
+    const bob = op(undefined, { secret: [SECRET], scope: () => BOB });
+    const [used, unused] = [(await bob.mintKey()) as string, (await bob.mintKey()) as string];
+    await bob.execute({ key: used, payload: {} });
+    const ask = asking([op(undefined, { secret: [SECRET], scope: () => ANN })]);
+    const answers = await Promise.all([used, unused].map((key) => ask(method, `checkout/${key}`)));
+    const told = answers.map(({ body: { instance, nextKey, ...body }, ...rest }) => ({ ...rest, body }));
+    expect(told[0]).toEqual(told[1]);
+    expect(told[0]).toMatchObject({ status: 400, body: { code: 'key_invalid', idempotency_key: null } });
+  });
+});
+
+describe('admit', () => {
+  test('a number refuses with 429 and says when to come back; nothing is asked and nothing written', async () => {
+    const key = freshKey();
+    const operation = { name: 'checkout', status: vi.fn(), fence: vi.fn() };
+    const ask = asking([operation], { admit: async () => 1500 });
+    for (const method of ['GET', 'DELETE'] as const) {
+      expect(await ask(method, `checkout/${key}`)).toMatchObject({ ...problem(429, 'rate_limited'), retryAfter: '2' });
+    }
+    expect([operation.status.mock.calls, operation.fence.mock.calls]).toEqual([[], []]);
+    expect(await asking([operation], { admit: () => 0 })('GET', `checkout/${key}`)).toMatchObject({ retryAfter: '1' });
+  });
+
+  test('true admits; it is asked before each answer, with the request', async () => {
+    const admit = vi.fn((_: Request) => true as const);
+    const ask = asking([op()], { admit });
+    const key = freshKey();
+    expect(await ask('GET', `checkout/${key}`)).toMatchObject({ status: 200 });
+    expect(await ask('DELETE', `checkout/${key}`)).toMatchObject({ status: 200 });
+    expect(admit.mock.calls.map(([{ method, url }]) => [method, url])).toEqual([
+      ['GET', `${ORIGIN}/api/idempotency/checkout/${key}`],
+      ['DELETE', `${ORIGIN}/api/idempotency/checkout/${key}`],
+    ]);
+  });
+});
+
+describe('C6 without a database', () => {
+  test.each(['GET', 'DELETE'] as const)('%s is a 503 problem that says when to come back', async (method) => {
+    const onError = vi.fn();
+    const nowhere = createClient('postgresql://postgres@127.0.0.1:1/none');
+    const operation = kit(nowhere, { onError })
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async () => 'done');
+    expect(await asking([operation])(method, `checkout/${freshKey()}`)).toMatchObject({
+      ...problem(503, 'unavailable'),
+      retryAfter: '1',
+      body: expect.objectContaining({ code: 'unavailable', retryable: true }),
+    });
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.anything(), expect.objectContaining({ during: 'database' }));
+    await nowhere.$disconnect();
+  });
+});
