@@ -6,6 +6,7 @@ async function signIn(page: Page, password = SECRETS.ADMIN_PASSWORD): Promise<vo
   await page.goto('/admin/sign-in');
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).last().click();
+  await page.waitForURL(/\/admin\/(keys|sign-in\?error)/);
 }
 
 test('nothing of the admin view is open', async ({ page, request }) => {
