@@ -80,6 +80,26 @@ describe('the Prisma store', () => {
     await silent.end().catch(() => {});
   });
 
+  test('C3 a claim that may not wait sees its rival by the ticket: no row, and no lock was waited for', async () => {
+    const claim = claimOf({ waitMs: 0 });
+    const [claimed, end] = [gate(), gate()];
+    const store = prismaStore(database.client);
+    const holding = store.execute(
+      claim,
+      async () => {
+        claimed.open();
+        await end.opened;
+        return DONE;
+      },
+      HOW,
+    );
+    await claimed.opened;
+    // Without the ticket this insert would wait for the rival's, and end in an error of lock_timeout.
+    expect(await database.client.$transaction((tx) => claimKey(tx, claim, 1000))).toBeUndefined();
+    end.open();
+    expect(await holding).toMatchObject({ kind: 'committed' });
+  });
+
   test('C3 lock_timeout bounds the claim alone: the handler has what was set before', async () => {
     const { client, url } = database;
     const store = prismaStore(client);
