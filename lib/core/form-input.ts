@@ -2,11 +2,17 @@ import { isInternalField } from './fields.ts';
 
 type Value = FormDataEntryValue | FormDataEntryValue[];
 
-/** A form as an object for the schema: a name that comes once is a value, one that comes again an array. */
-export function formInput(form: FormData): Record<string, Value> {
+/**
+ * A form as an object, as the schema gets it: a name that comes once is a value, one that comes again an array. The
+ * kit's own fields are left out, and what `keep` refuses.
+ */
+export function formInput(
+  form: FormData,
+  keep: (name: string, value: FormDataEntryValue) => boolean = () => true,
+): Record<string, Value> {
   const fields = new Map<string, Value>();
   for (const [name, value] of form) {
-    if (isInternalField(name)) continue;
+    if (isInternalField(name) || !keep(name, value)) continue;
     const before = fields.get(name);
     fields.set(name, before === undefined ? value : [before, value].flat());
   }
