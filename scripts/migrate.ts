@@ -10,6 +10,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum, DriverAdapterError } from '@prisma/driver-adapter-utils';
 import type { DiffTarget, MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
 import pg from 'pg';
+import { onDatabase } from './on-database.ts';
 
 const prismaFolder = path.join(path.dirname(path.dirname(fileURLToPath(import.meta.url))), 'prisma');
 export const migrationsFolder = path.join(prismaFolder, 'migrations');
@@ -160,17 +161,7 @@ function withoutPassword(url: string): string {
   return URL.canParse(url) ? Object.assign(new URL(url), { password: '' }).href : 'the given URL';
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  await main().catch((error) => {
-    console.error(error.message);
-    process.exitCode = 1;
-  });
-}
-
-async function main() {
-  const url = process.env.DATABASE_URL;
-  if (!url)
-    throw new Error('DATABASE_URL is not set. Example: DATABASE_URL=postgresql://user:password@localhost:5432/shop');
+await onDatabase(import.meta.url, async (url) => {
   const applied = await migrate(url);
   console.log(applied.length ? `Applied ${applied.join(', ')}` : 'Nothing to apply: the database is up to date');
-}
+});

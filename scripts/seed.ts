@@ -1,6 +1,6 @@
 /** The demo shop's goods. Safe to run at every start: it never gives sold stock back. */
-import { pathToFileURL } from 'node:url';
 import { createClient } from '../lib/demo/db.ts';
+import { onDatabase } from './on-database.ts';
 
 const products = [
   {
@@ -45,17 +45,7 @@ export async function seed(url: string): Promise<void> {
   }
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  await main().catch((error) => {
-    console.error(error.message);
-    process.exitCode = 1;
-  });
-}
-
-async function main() {
-  const url = process.env.DATABASE_URL;
-  if (!url)
-    throw new Error('DATABASE_URL is not set. Example: DATABASE_URL=postgresql://user:password@localhost:5432/shop');
+await onDatabase(import.meta.url, async (url) => {
   await seed(url);
   console.log(`Seeded ${products.map((product) => product.sku).join(', ')}`);
-}
+});
