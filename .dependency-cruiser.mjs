@@ -36,7 +36,7 @@ export default {
     ...room('store', ['core'], { npm: ['none'] }),
     ...room('telemetry', ['core']),
     ...room('messaging', ['core', 'store', 'telemetry']),
-    ...room('engine', ['core', 'store/store', 'telemetry'], { npm: ['devalue'] }),
+    ...room('engine', ['core', 'store/store', 'store/leases', 'telemetry'], { npm: ['devalue', 'cockatiel'] }),
     ...room('worker', ['engine', 'store', 'messaging', 'core', 'telemetry']),
     ...room('admin', ['core', 'store', 'engine', 'messaging', 'telemetry']),
     ...room('http', ['core', 'telemetry']),

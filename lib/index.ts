@@ -31,9 +31,12 @@ export {
 } from './core/outcome.ts';
 export type { Principal, Scope } from './core/scope.ts';
 export type { CrashPoint, ErrorContext, Options } from './engine/config.ts';
-export type { ExecuteRequest, OperationOptions } from './engine/definition.ts';
+export type { ExecuteRequest, OperationOptions, Refused } from './engine/definition.ts';
+export type { ForeignCall, ForeignRequest, ForeignVerdict, LookedUp } from './engine/foreign-call.ts';
 export type { Fail, HandlerContext } from './engine/handler.ts';
-export type { Idempotency } from './engine/idempotency.ts';
+export type { Completed, Idempotency } from './engine/idempotency.ts';
 export type { Run } from './engine/interpret.ts';
 export type { Operation, OperationBuilder } from './engine/operation.ts';
+export type { PhasesContext } from './engine/phases-context.ts';
 export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';
+export { serializeOn } from './store/prisma/serialize-on.ts';

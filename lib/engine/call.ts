@@ -10,6 +10,7 @@ import type { ExecuteRequest, OperationOptions } from './definition.ts';
 import type { Flights } from './flights.ts';
 import type { HandlerContext } from './handler.ts';
 import { type Identity, identify, mintFor, readKey, whoActs } from './identify.ts';
+import type { PhasesContext } from './phases-context.ts';
 import type { WaitingSlots } from './slots.ts';
 
 /** What every operation of one app shares. */
@@ -18,13 +19,20 @@ export interface Engine<Tx> {
   readonly config: Config;
   readonly flights: Flights;
   readonly slots: WaitingSlots;
+  /** The operations in phases by name, for the completer. */
+  readonly registry: Map<string, PhasedDefinition<Tx>>;
 }
 
-/** What an operation is and does. */
-export interface Definition<Tx> {
-  readonly options: OperationOptions<StandardSchema, Tx>;
-  readonly handler: (context: HandlerContext<never, Tx>) => Promise<unknown>;
-}
+/** What an operation is and does: in one transaction, or in phases. */
+export type Definition<Tx> = { readonly options: OperationOptions<StandardSchema, Tx> } & (
+  | { readonly handler: (context: HandlerContext<never, Tx>) => Promise<unknown>; readonly phases?: undefined }
+  | { readonly phases: PhasesFunction<Tx>; readonly handler?: undefined }
+);
+
+export type PhasesFunction<Tx> = (context: PhasesContext<never, Tx>) => Promise<unknown>;
+
+/** An operation in phases. */
+export type PhasedDefinition<Tx> = Extract<Definition<Tx>, { phases: PhasesFunction<Tx> }>;
 
 /** One call of an operation whose key, principal and payload have been read. */
 export interface Call<Tx> extends Identity {

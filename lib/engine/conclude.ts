@@ -6,15 +6,12 @@ import { newInstance } from './config.ts';
 import type { Ended } from './flights.ts';
 import { comparePayload, executedOf, present, RETRY_AFTER_MS, type Run, replay, unreadableHere } from './interpret.ts';
 import type { Attempted } from './transaction.ts';
-import { refusalOf, unavailable } from './trouble.ts';
+import { refusalOf, suspended, unavailable } from './trouble.ts';
 
 /** The outcome of an execution of this call's own. */
 export async function concludeOwn<Tx, T>(call: Call<Tx>, { executed, afterCommit }: Attempted): Promise<Run<T>> {
   if (executed.kind !== 'committed') return await conclude<Tx, T>(call, executed);
-  const { config } = call.engine;
-  for (const after of [() => config.onPoint('after-commit', pointOf(call)), ...afterCommit]) {
-    await runAfterCommit(after, call);
-  }
+  for (const after of afterCommit) await runAfterCommit(after, call);
   // What was stored, not what the handler holds: the first answer is the replayed one, to the letter (R1).
   const answer = decodeAnswer(executed.row.result);
   return { ...present<T>(answer, { replayed: false, ...keysOf(call) }), expiresAt: executed.row.expiresAt };
@@ -40,6 +37,8 @@ export async function conclude<Tx, T>(call: Call<Tx>, ended: Ended): Promise<Run
           ...keysOf(call),
         }),
       };
+    case 'suspended':
+      return suspended(ended.error, whereOf(call));
     case 'in_doubt':
       return unavailable(ended.error, whereOf(call), true);
     case 'rolled_back':

@@ -4,18 +4,36 @@ import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
 import type { Principal } from '../core/scope.ts';
 import { readSecrets, type Secrets } from '../core/secrets.ts';
 
-/** Moments of an execution at which a process may die; tests kill it there. */
-export type CrashPoint = 'before-claim' | 'after-claim' | 'after-handler' | 'before-commit' | 'after-commit';
+/**
+ * Moments of an execution at which a process may die; tests kill it there. `commit` is that of the one transaction, or
+ * of an atomic phase; those behind it are of phases alone.
+ */
+export type CrashPoint =
+  | 'before-claim'
+  | 'after-claim'
+  | 'after-handler'
+  | 'before-commit'
+  | 'after-commit'
+  /** Around the row that says: this foreign call is about to be sent. */
+  | 'before-started'
+  | 'after-started'
+  /** The foreign system has answered, and nothing is written down yet. */
+  | 'after-answer'
+  /** What it answered is written down. */
+  | 'after-recorded'
+  /** Around the end: the result is stored and the key settles. */
+  | 'before-finish'
+  | 'after-finish';
 
 /** What is known about an error that was not thrown on. Holds no payload and no result. */
 export interface ErrorContext {
   operation: string;
   key: string;
   /**
-   * `handler`: everything was rolled back. `database`: it could not be asked, or did not answer. The others: the
-   * effect stands.
+   * `handler`: everything was rolled back. `phases`: what was finished stands, and the key can go on from there.
+   * `database`: it could not be asked, or did not answer. The others: the effect stands.
    */
-  during: 'handler' | 'database' | 'replay' | 'afterCommit' | 'onSettled' | 'redirectTo';
+  during: 'handler' | 'phases' | 'database' | 'replay' | 'afterCommit' | 'onSettled' | 'redirectTo';
   /** Names this one refusal, for the log and for support. */
   instance: string;
 }
@@ -33,6 +51,12 @@ export interface Options {
   window?: Duration;
   /** How long a row is kept. At least the window plus 15 min. Default: the window plus 1 h. */
   retention?: Duration;
+  /** How long a row of an operation in phases is kept. Default 72 h, or the retention where that is longer. */
+  phasesRetention?: Duration;
+  /** How long an executor of phases is believed to be alive that says nothing. It says so three times as often. Default 30,000. */
+  leaseMs?: number;
+  /** The app's name in derived keys: keeps two apps apart that share an account elsewhere. Never change it. Default `oncekit`. */
+  namespace?: string;
   /** How long a duplicate waits for the first before it is told `in_flight`. Default 1000; 0: not at all. */
   waitMs?: number;
   /** The size of your client's connection pool; at most a fifth of it waits for claims of others. Default 10. */
@@ -42,19 +66,22 @@ export interface Options {
   /** Called with what a handler, an `afterCommit` or an `onSettled` threw. Default: a line on the console. */
   onError?: (error: unknown, context: ErrorContext) => void | Promise<void>;
   /** Called at each moment at which a crash matters. For tests. */
-  onPoint?: (point: CrashPoint, context: { operation: string; key: string }) => void | Promise<void>;
+  onPoint?: (point: CrashPoint, context: { operation: string; key: string; step?: string }) => void | Promise<void>;
 }
 
 /** The options, checked and filled in. */
-export interface Config extends Required<Omit<Options, 'secret' | 'window' | 'retention' | 'scope'>> {
+export interface Config extends Required<Omit<Options, 'secret' | 'window' | 'retention' | 'phasesRetention' | 'scope'>> {
   readonly secrets: Secrets;
   readonly scope: NonNullable<Options['scope']>;
   readonly windowMs: number;
   readonly retentionMs: number;
+  readonly phasesRetentionMs: number;
 }
 
 const MARGIN_MS = 15 * 60_000;
 const HOUR_MS = 3_600_000;
+/** A heartbeat needs room for a late one. */
+const MIN_LEASE_MS = 300;
 
 /** @throws ConfigurationError for durations that cannot protect, and for secrets that are too short */
 export function readConfig(options: Options): Config {
@@ -66,11 +93,15 @@ export function readConfig(options: Options): Config {
       expected: 'a retention of at least the window plus 15 min',
     });
   }
+  const phasesRetentionMs = toMs(options.phasesRetention ?? Math.max(retentionMs, 72 * HOUR_MS), 'phasesRetention');
   return {
     secrets: readSecrets(options.secret ?? []),
     scope: options.scope ?? noScope,
     windowMs,
     retentionMs,
+    phasesRetentionMs: atLeast(retentionMs, phasesRetentionMs, 'phasesRetention'),
+    leaseMs: atLeast(MIN_LEASE_MS, options.leaseMs ?? 30_000, 'leaseMs'),
+    namespace: options.namespace ?? 'oncekit',
     waitMs: atLeast(0, options.waitMs ?? 1000, 'waitMs'),
     poolSize: atLeast(1, options.poolSize ?? 10, 'poolSize'),
     clock: options.clock ?? Date.now,
@@ -121,6 +152,7 @@ export function newInstance(): string {
 
 const FATES: Record<ErrorContext['during'], string> = {
   handler: 'the handler threw; everything was rolled back and the key can be used again',
+  phases: 'a phase or a foreign call threw; what was finished stands and the key can go on from there',
   database: 'the database could not be asked or did not answer',
   replay: 'the stored answer cannot be read; the effect stands',
   afterCommit: 'afterCommit threw; the effect stands',

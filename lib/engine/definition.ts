@@ -35,7 +35,25 @@ export interface OperationOptions<S extends StandardSchema, Tx> {
    */
   naturallyIdempotent?: boolean;
   /** Runs in the transaction that stores a refusal: undo there what a refusal must not keep. */
-  onRefused?: (tx: Tx, refused: { reason: string; data: unknown; input: OutputOf<S>; key: string }) => Promise<void>;
+  onRefused?: (tx: Tx, refused: Refused<OutputOf<S>>) => Promise<void>;
+  /** The version of the schema's output; raise it when its shape changes. For phases, which store it. Default 1. */
+  inputVersion?: number;
+  /** Leads a stored input of version N to version N + 1, so that unfinished keys of an older deploy can go on. */
+  inputUpcasts?: Readonly<Record<number, (input: never) => unknown>>;
+  /** How long one run of phases may hold its lease, in milliseconds. Default 5 min. */
+  maxRunMs?: number;
+  /** How often an unfinished key of phases is taken up in all before it waits for a person. Default 10. */
+  maxAttempts?: number;
+}
+
+/** What was refused. */
+export interface Refused<Input> {
+  /** The code that was given to `fail`, or by the judge of a foreign call. */
+  reason: string;
+  data: unknown;
+  input: Input;
+  key: string;
+  scope: Scope;
 }
 
 /** One call of an operation. */

@@ -3,7 +3,11 @@ import type { KeyId } from '../core/scope.ts';
 import type { Executed } from '../store/store.ts';
 
 /** How an execution ended, or that it was not admitted, with the milliseconds to wait. */
-export type Ended = Executed | { kind: 'not_admitted'; retryAfterMs: number };
+export type Ended =
+  | Executed
+  | { kind: 'not_admitted'; retryAfterMs: number }
+  /** In phases: what was finished stands, and the key can go on from there. */
+  | { kind: 'suspended'; error: unknown };
 
 /** An execution under way in this process. Its followers hold no connection (C2). */
 export interface Flight {

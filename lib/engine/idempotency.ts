@@ -12,6 +12,30 @@ import { WaitingSlots } from './slots.ts';
 export interface Idempotency<Tx> {
   /** Begins an operation; `.handler(…)` completes it. Define each once, in a plain module. */
   operation<S extends StandardSchema>(options: OperationOptions<S, Tx>): OperationBuilder<S, Tx>;
+  /**
+   * The completer, once: takes up keys of this app's operations in phases whose executor died, or whose outcome is
+   * unknown and due to be asked about, and drives them on. In any number of processes at once. An operation is known
+   * once its module was imported; keys of others are left alone.
+   */
+  completeDue(options?: { limit?: number; signal?: AbortSignal }): Promise<Completed>;
+  /** Drives one key on, if it is to be had now; what a person's "retry now" calls. */
+  completeKey(id: KeyId): Promise<KeyState | undefined>;
+  /**
+   * The reaper, once: deletes settled rows past their retention, in batches of `batch` (default 1000), until none is
+   * left or `signal` says to stop. Never a row in progress or unknown. Returns how many.
+   */
+  reap(options?: { batch?: number; signal?: AbortSignal }): Promise<number>;
+}
+
+/** What one pass of the completer came to. */
+export interface Completed {
+  taken: number;
+  /** Ended in an answer or a stored refusal. */
+  settled: number;
+  /** Outcome still unknown: asked again later, or waiting for a person. */
+  unknown: number;
+  /** Threw, or was taken over: another pass goes on with it. */
+  unfinished: number;
 }
 
 /** Sets the kit up on any store. `createIdempotency` is this on a Prisma client. */

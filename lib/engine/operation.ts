@@ -8,6 +8,7 @@ import type { ExecuteRequest } from './definition.ts';
 import type { HandlerContext } from './handler.ts';
 import { loggedKey, mintFor, whoActs } from './identify.ts';
 import { RETRY_AFTER_MS, type Run } from './interpret.ts';
+import type { PhasesContext } from './phases-context.ts';
 import { run } from './run.ts';
 import { type FenceResult, fenceKey, type KeyRequest, type KeyStatus, statusOf } from './status.ts';
 
@@ -37,6 +38,11 @@ export interface Operation<Input, Result> {
 export interface OperationBuilder<S extends StandardSchema, Tx> {
   /** What is done, in one transaction with the key. Return plain data: it is stored and replayed. */
   handler<Result>(handle: (context: HandlerContext<OutputOf<S>, Tx>) => Promise<Result>): Operation<InputOf<S>, Result>;
+  /**
+   * What is done where an effect lies outside the database: atomic phases and foreign calls between them. It ends in a
+   * definite state wherever a process dies; a worker finishes it without the client. Return plain data.
+   */
+  phases<Result>(run: (context: PhasesContext<OutputOf<S>, Tx>) => Promise<Result>): Operation<InputOf<S>, Result>;
 }
 
 export function defineOperation<Tx, Input, Result>(

@@ -104,9 +104,12 @@ async function lead<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Prom
   let attempted: Attempted | undefined;
   const flight = { fingerprint: call.fingerprint.hash, waitMs: call.waitMs, deadline: call.deadline };
   const ended = await call.engine.flights.lead(call.id, flight, async (): Promise<Ended> => {
+    const { definition, engine } = call;
     const refused = await lookFirst(call, input);
-    if (refused) return refused;
-    attempted = await executeInTransaction({ ...planOf({ ...call, waitMs }), input });
+    if (refused && !(refused.kind === 'existing' && definition.phases)) return refused;
+    attempted = definition.phases
+      ? await executeInPhases({ engine, definition, ...claimOf(call), waitMs, input })
+      : await executeInTransaction({ ...planOf({ ...call, waitMs }), input });
     return attempted.executed;
   });
   return attempted ? await concludeOwn<Tx, T>(call, attempted) : await conclude<Tx, T>(call, ended);

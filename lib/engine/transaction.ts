@@ -3,10 +3,11 @@ import { fullJitter } from '../core/backoff.ts';
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
-import type { Claim, Completion, Executed, ExecuteOptions, Store } from '../store/store.ts';
+import type { Claim, Completion, ExecuteOptions, Store } from '../store/store.ts';
 import { encodeAnswer } from './answer.ts';
 import type { Config } from './config.ts';
 import type { OperationOptions } from './definition.ts';
+import type { Ended } from './flights.ts';
 import { answerOf, captures, fail, type HandlerContext } from './handler.ts';
 import type { WaitingSlots } from './slots.ts';
 
@@ -31,7 +32,7 @@ export interface Plan<Tx> {
 
 /** What an execution in this process came to. */
 export interface Attempted {
-  executed: Executed;
+  executed: Ended;
   afterCommit: (() => void | Promise<void>)[];
 }
 
@@ -42,7 +43,8 @@ export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Attempte
   const capture = captures();
   await config.onPoint('before-claim', point);
   for (let attempt = 1; ; attempt++) {
-    const attempted: Attempted = { executed: { kind: 'locked' }, afterCommit: [] };
+    const afterCommit = [() => config.onPoint('after-commit', point)];
+    const attempted: Attempted = { executed: { kind: 'locked' }, afterCommit };
     const tryOnce = (waitMs: number) =>
       plan.store.execute(
         { ...claim, waitMs },
@@ -50,12 +52,19 @@ export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Attempte
         howToExecute(plan, waitMs),
       );
     const waitMs = Math.min(claim.waitMs, timeLeft(deadline));
-    attempted.executed = await slots.patiently(waitMs, tryOnce, ({ kind }) => kind === 'locked');
-    const delay = fullJitter(attempt, JITTER, Math.random());
-    const conflicted = attempted.executed.kind === 'rolled_back' && attempted.executed.why === 'conflict';
-    if (!conflicted || attempt === MAX_TRIES || delay > timeLeft(deadline)) return attempted;
-    await wait(delay);
+    const executed = await slots.patiently(waitMs, tryOnce, ({ kind }) => kind === 'locked');
+    attempted.executed = executed;
+    const conflicted = executed.kind === 'rolled_back' && executed.why === 'conflict';
+    if (!conflicted || !(await mayTryAgain(attempt, deadline))) return attempted;
   }
+}
+
+/** Waits before a conflicted transaction is tried again; false when it has been tried often enough, or time is up. */
+export async function mayTryAgain(attempt: number, deadline: number): Promise<boolean> {
+  const delay = fullJitter(attempt, JITTER, Math.random());
+  if (attempt === MAX_TRIES || delay > timeLeft(deadline)) return false;
+  await wait(delay);
+  return true;
 }
 
 /** Runs the handler again in place of a stored answer that this version cannot read (R3). A refusal changes nothing. */
@@ -89,7 +98,7 @@ function howToExecute<Tx>({ claim, config, options, deadline }: Plan<Tx>, waitMs
   };
 }
 
-function timeLeft(deadline: number): number {
+export function timeLeft(deadline: number): number {
   return deadline - performance.now();
 }
 
@@ -108,7 +117,7 @@ async function runHandler<Tx>(
     handler({ input: input as never, tx, key, scope, context, capture, fail, afterCommit }),
   );
   if (answer.kind === 'refusal') {
-    await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key });
+    await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });
   }
   await config.onPoint('after-handler', point);
   const state = answer.kind === 'refusal' ? 'failed' : 'succeeded';

@@ -31,6 +31,18 @@ export function refusalOf<T>(error: unknown, { config, operation, request, keys 
   return { outcome: refuse(code, { executed, ...later, ...keys }), thrown: error, instance };
 }
 
+/**
+ * The outcome of an error in phases, after the claim: what was finished stands. A retry with the same key goes on from
+ * there, and so does the completer; so nothing is known of the effect yet.
+ */
+export function suspended<T>(error: unknown, { config, operation, request, keys }: Where): Run<T> {
+  const code = error instanceof CodedError ? error.code : 'internal';
+  const instance = newInstance();
+  config.onError(error, { operation, key: loggedKey(request.key), during: 'phases', instance });
+  const later = code === 'unavailable' ? { retryAfterMs: RETRY_AFTER_MS } : {};
+  return { outcome: refuse(code, { executed: 'unknown', ...later, ...keys }), thrown: error, instance };
+}
+
 /** The outcome of a database that could not be asked. `inDoubt`: it was told to commit and did not answer. */
 export function unavailable<T>(error: unknown, { config, operation, request, keys }: Where, inDoubt = false): Run<T> {
   const instance = newInstance();

@@ -1,6 +1,7 @@
 import type { Fingerprint } from '../core/fingerprint.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
+import type { Leases } from './leases.ts';
 
 /**
  * The PORT: what the engine needs of a database. `contract.testsuite.ts` says what any store must do, and every store
@@ -9,7 +10,7 @@ import type { KeyId } from '../core/scope.ts';
  * What a duplicate or a lost race leads to is a value, never a throw. An unreachable database is a value of `execute`,
  * which knows whether something may have been committed, and a `StoreUnavailableError` of the others.
  */
-export interface Store<Tx> {
+export interface Store<Tx> extends Leases<Tx> {
   /**
    * Claims the key and runs `run` in one transaction; what `run` resolves to is stored with the key, and everything
    * is committed together or not at all. Never runs `run` twice. A duplicate waits for another's uncommitted claim,
@@ -140,12 +141,18 @@ export interface KeyRow extends KeyId {
   claimedAt: Date;
   settledAt: Date | null;
   expiresAt: Date;
+  /** Until when its executor alone may write; null where it runs in one transaction, and once it has settled. */
+  leaseUntil: Date | null;
+  /** When the completer looks at it; null: never, or a person must first. */
+  nextAttemptAt: Date | null;
+  /** The name of the last committed step of an operation in phases. */
+  recoveryPoint: string | null;
   needsAttention: boolean;
 }
 
 export interface KeyEvent {
-  type: 'fenced' | 'payload_mismatch';
-  /** `client`, or the name of an admin. */
+  type: 'fenced' | 'payload_mismatch' | 'unknown' | 'resolved' | 'gave_up' | 'late_answer' | 'verdict' | 'retry';
+  /** `client`, `executor`, `completer`, or the name of an admin. */
   actor: string;
   detail: Record<string, string> | null;
   at: Date;

@@ -2,7 +2,8 @@ import type { KeyRow } from '../store.ts';
 
 /** The columns of a key row, in the order of `KeyRow`. */
 export const KEY_COLUMNS = `tenant, principal, operation, key, state, fencing_token, attempts, fingerprint,
-  fingerprint_version, secret_id, result, schema_version, minted_at, claimed_at, settled_at, expires_at, needs_attention`;
+  fingerprint_version, secret_id, result, schema_version, minted_at, claimed_at, settled_at, expires_at,
+  lease_until, next_attempt_at, recovery_point, needs_attention`;
 
 /** A row as the driver gives it. */
 export interface RawRow {
@@ -22,6 +23,9 @@ export interface RawRow {
   claimed_at: Date;
   settled_at: Date | null;
   expires_at: Date;
+  lease_until: Date | null;
+  next_attempt_at: Date | null;
+  recovery_point: string | null;
   needs_attention: boolean;
 }
 
@@ -43,6 +47,9 @@ export function toKeyRow(raw: RawRow): KeyRow {
     claimedAt: raw.claimed_at,
     settledAt: raw.settled_at,
     expiresAt: raw.expires_at,
+    leaseUntil: raw.lease_until,
+    nextAttemptAt: raw.next_attempt_at,
+    recoveryPoint: raw.recovery_point,
     needsAttention: raw.needs_attention,
   };
 }

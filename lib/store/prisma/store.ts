@@ -1,4 +1,6 @@
+import type { Leases } from '../leases.ts';
 import { type Fence, type Fenced, type Store, StoreUnavailableError } from '../store.ts';
+import { begin } from './begin.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from './client.ts';
 import { countByState } from './count-by-state.ts';
 import { isLockTimeout, isUnavailable } from './errors.ts';
@@ -6,15 +8,26 @@ import { events, recordEvent } from './events.ts';
 import { execute } from './execute.ts';
 import { fence } from './fence.ts';
 import { find } from './find.ts';
+import { finishForeign, recordStep } from './finish-step.ts';
+import { hold } from './hold.ts';
+import { giveUp, markUnknown, suspend, wake } from './let-go.ts';
 import { list } from './list.ts';
 import { probe } from './probe.ts';
+import { reap } from './reap.ts';
 import { rerun } from './rerun.ts';
+import { resolve } from './resolve.ts';
+import { startForeign } from './start-foreign.ts';
+import { stepsOf } from './steps.ts';
+import { takeDue, takeOver } from './take.ts';
+import { transact } from './transact.ts';
+import { recordVerdict, retryNow } from './verdict.ts';
 import { judgeWindow } from './window.ts';
 
 /** The store on the user's own Prisma client. */
 export function prismaStore<Client extends PrismaClientLike>(client: Client): Store<TransactionOf<Client>> {
   const primary = () => primaryOf(client);
   return {
+    ...leasesOn(client),
     execute: (claim, run, how) => execute(client, claim, run as (tx: RawQueries) => ReturnType<typeof run>, how),
     rerun: (id, run, how) => rerun(client, id, run as (tx: RawQueries) => ReturnType<typeof run>, how),
     find: (id) => asked(() => find(primary(), id)),
@@ -24,6 +37,31 @@ export function prismaStore<Client extends PrismaClientLike>(client: Client): St
     countByState: () => asked(() => countByState(primary())),
     recordEvent: (id, event) => asked(() => recordEvent(primary(), id, event)),
     events: (id) => asked(() => events(primary(), id)),
+  };
+}
+
+/** The part of it that operations in phases need. */
+function leasesOn<Client extends PrismaClientLike>(client: Client): Leases<TransactionOf<Client>> {
+  const db = () => primaryOf(client);
+  return {
+    begin: (claim) => asked(() => begin(client, db(), claim)),
+    takeOver: (id, leaseMs, early) => asked(() => takeOver(db(), id, leaseMs, early)),
+    takeDue: (operations, leaseMs, limit) => asked(() => takeDue(db(), operations, leaseMs, limit)),
+    renew: (held, leaseMs) => asked(() => hold(db(), held, leaseMs, leaseMs)),
+    transact: (held, leaseMs, run, how) =>
+      transact(client, held, leaseMs, run as (tx: RawQueries) => ReturnType<typeof run>, how),
+    recordCapture: (held, leaseMs, step) => asked(() => recordStep(db(), held, leaseMs, 'capture', step)),
+    startForeign: (held, leaseMs, call) => asked(() => startForeign(db(), held, leaseMs, call)),
+    finishForeign: (held, leaseMs, step) => asked(() => finishForeign(db(), held, leaseMs, step)),
+    resolve: (held, leaseMs, step) => asked(() => resolve(db(), held, leaseMs, step)),
+    suspend: (held, pauseMs) => asked(() => suspend(db(), held, pauseMs)),
+    markUnknown: (held, how) => asked(() => markUnknown(db(), held, how)),
+    wake: (id) => asked(() => wake(db(), id)),
+    giveUp: (held) => asked(() => giveUp(db(), held)),
+    steps: (id) => asked(() => stepsOf(db(), id)),
+    recordVerdict: (id, verdict, actor) => asked(() => recordVerdict(db(), id, verdict, actor)),
+    retryNow: (id, actor) => asked(() => retryNow(db(), id, actor)),
+    reap: (limit) => asked(() => reap(db(), limit)),
   };
 }
 

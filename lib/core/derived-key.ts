@@ -1,0 +1,16 @@
+import { createHash } from 'node:crypto';
+import { lengthPrefixed } from './length-prefix.ts';
+import type { KeyId } from './scope.ts';
+
+/**
+ * The key that a foreign system is given for one step of one intent (P2): SHA-256, in hex, over the length-prefixed
+ * namespace, tenant, principal, operation, key and step. The same for every retry, process and deploy, because nothing
+ * in it rotates; another for every other step, principal, operation and app.
+ *
+ * @param namespace the app's name; keeps two apps apart that share an account at the foreign system
+ */
+export function derivedKey(namespace: string, id: KeyId, step: string): string {
+  return createHash('sha256')
+    .update(lengthPrefixed(namespace, id.tenant, id.principal, id.operation, id.key, step))
+    .digest('hex');
+}

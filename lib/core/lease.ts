@@ -1,0 +1,21 @@
+/**
+ * The arithmetic of leases. A lease is a time-bounded right to write. Whether it has expired is judged by the
+ * database's clock alone; an executor counts on its own only to stop early.
+ *
+ * Sources: Gray and Cheriton, "Leases", 1989; Kleppmann, "How to do distributed locking", 2016 (fencing tokens).
+ */
+
+/** How often a lease is renewed, in milliseconds: two renewals may be lost before the third comes too late. */
+export function renewalIntervalMs(leaseMs: number): number {
+  return Math.max(1, Math.floor(leaseMs / 3));
+}
+
+/**
+ * Whether an executor must take its lease for lost that has not been told of a renewal since.
+ *
+ * @param askedAt when the last successful renewal was asked for. The database counts from later on, so the executor
+ *   gives up first. Milliseconds of a monotonic clock.
+ */
+export function isLeaseDoubtful(askedAt: number, now: number, leaseMs: number): boolean {
+  return now - askedAt >= leaseMs;
+}

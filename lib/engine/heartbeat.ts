@@ -1,0 +1,48 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { LeaseLostError } from '../core/errors.ts';
+import { isLeaseDoubtful, renewalIntervalMs } from '../core/lease.ts';
+
+export interface Heartbeat {
+  /** Aborted when the lease is lost or may be, with a `LeaseLostError`. */
+  readonly signal: AbortSignal;
+  stop(): void;
+}
+
+interface Pulse {
+  leaseMs: number;
+  /** False: the key is somebody else's. Rejects when the database cannot be asked. */
+  renew(): Promise<boolean>;
+  /** Whether a transaction of the executor's own holds the key: it renews by itself, and a renewal would wait for it. */
+  isHeldAnyway(): boolean;
+}
+
+/**
+ * Renews the lease while its executor lives. A renewal that could not be asked for is tried again; when none has
+ * succeeded for as long as a lease lasts, another executor may have the key, and this one stops.
+ */
+export function startHeartbeat({ leaseMs, renew, isHeldAnyway }: Pulse): Heartbeat {
+  const lost = new AbortController();
+  const stopping = new AbortController();
+  let renewedAt = performance.now();
+
+  async function beat(): Promise<void> {
+    const askedAt = performance.now();
+    const isRenewed = isHeldAnyway() || (await renew().catch(() => undefined));
+    if (stopping.signal.aborted) return;
+    if (isRenewed) renewedAt = askedAt;
+    else if (isRenewed === false) lose('somebody else holds the key');
+    else if (isLeaseDoubtful(renewedAt, performance.now(), leaseMs)) lose('no renewal succeeded in time');
+  }
+
+  function lose(existing: string): void {
+    lost.abort(new LeaseLostError('The lease was lost; another executor goes on.', { existing, expected: 'a lease' }));
+  }
+
+  void (async () => {
+    while (!lost.signal.aborted) {
+      await wait(renewalIntervalMs(leaseMs), undefined, { signal: stopping.signal });
+      await beat();
+    }
+  })().catch(() => {}); // stopped
+  return { signal: lost.signal, stop: () => stopping.abort() };
+}

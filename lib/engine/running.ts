@@ -1,0 +1,68 @@
+import type { StandardSchema } from '../core/standard-schema.ts';
+import type { Held } from '../store/leases.ts';
+import type { ExecuteOptions, KeyRow } from '../store/store.ts';
+import type { Engine } from './call.ts';
+import type { CrashPoint } from './config.ts';
+import type { OperationOptions } from './definition.ts';
+import type { Journal } from './journal.ts';
+
+/** What has ended a run before its function did: the settled or unknown row, or what was thrown. */
+export type Ending = { row: KeyRow } | { error: unknown };
+
+/** One run of a phases function by the executor that holds its key. */
+export interface Running<Tx> {
+  readonly engine: Engine<Tx>;
+  readonly options: OperationOptions<StandardSchema, Tx>;
+  /** Replaced when the key comes back from `unknown`, under a higher token. */
+  held: Held;
+  readonly journal: Journal;
+  readonly input: unknown;
+  /** Aborted when the lease is lost, or the time is up. */
+  readonly signal: AbortSignal;
+  /** When the time is up, in milliseconds of `performance.now()`. */
+  readonly deadline: number;
+  /** Whether a transaction of this run is open. */
+  inTransaction: boolean;
+  /** Whether a foreign call of unknown outcome can be asked about, or sent again, without a person. */
+  canAskAgain: boolean;
+  ending: Ending | undefined;
+}
+
+/** Unwinds a phases function whose run has ended. What the function does with it changes nothing. */
+export class RunEnded extends Error {
+  override readonly name = 'RunEnded';
+}
+
+/** Ends the run, whatever the function makes of it: a `catch` around a foreign call must not turn it into a result. */
+export function endRun<Tx>(running: Running<Tx>, ending: Ending): never {
+  running.ending ??= ending;
+  throw new RunEnded('This run has ended; its outcome is stored, or a later run goes on.');
+}
+
+/**
+ * Called before each step that is not stored yet.
+ *
+ * @throws RunEnded when nothing more may be done in this run
+ */
+export function assertGoesOn<Tx>(running: Running<Tx>): void {
+  if (running.ending) endRun(running, running.ending);
+  if (running.signal.aborted) endRun(running, { error: running.signal.reason });
+}
+
+/** Calls the moment of a step at which a test may kill the process. */
+export async function reach<Tx>({ engine, held }: Running<Tx>, point: CrashPoint, step?: string): Promise<void> {
+  const { operation, key } = held.id;
+  await engine.config.onPoint(point, { operation, key, ...(step === undefined ? {} : { step }) });
+}
+
+/** How a transaction of this run is executed: within what is left of its time (H4). */
+export function transactionOptions<Tx>(running: Running<Tx>, beforeCommit: () => Promise<void>): ExecuteOptions {
+  const { timeoutMs = 5000, maxWaitMs = 2000, isolationLevel } = running.options;
+  const left = Math.max(1, running.deadline - performance.now());
+  return {
+    timeoutMs: Math.min(timeoutMs, left),
+    maxWaitMs: Math.min(maxWaitMs, left),
+    isolationLevel,
+    beforeCommit,
+  };
+}

@@ -1,0 +1,155 @@
+import type { KeyId } from '../core/scope.ts';
+import type { Claim, Completion, ExecuteOptions, KeyRow, RollbackReason } from './store.ts';
+
+/**
+ * The part of the port that operations in phases need: a key that is claimed in a transaction of its own, and held
+ * under a lease. Whether a lease has expired is judged by the database's clock.
+ *
+ * Every write names the state and the fencing token that it expects, in its own statement or its own transaction: an
+ * executor that was overtaken changes nothing and gets a `LeaseLostError`. A database that cannot be asked is a
+ * `StoreUnavailableError`, except where a union says otherwise.
+ */
+export interface Leases<Tx> {
+  /** Claims the key and commits the claim. Waits for another's uncommitted claim, at most `claim.waitMs`. */
+  begin(claim: LeasedClaim): Promise<Begun>;
+
+  /**
+   * Takes over a key whose lease has expired, under a higher token, or an `unknown` one that is due to be asked about,
+   * under the same. Undefined: it is not to be had now. Of several calls at once one gets it, and none waits.
+   *
+   * @param early also when a failed attempt has asked for a pause that is not over
+   */
+  takeOver(id: KeyId, leaseMs: number, early: boolean): Promise<Held | undefined>;
+
+  /** `takeOver` for whatever is due among these operations, the longest due first. */
+  takeDue(operations: readonly string[], leaseMs: number, limit: number): Promise<Held[]>;
+
+  /** Prolongs the lease. False: it is no longer this executor's. */
+  renew(held: Held, leaseMs: number): Promise<boolean>;
+
+  /**
+   * One transaction of the executor: checks the token first, which also keeps others from taking the key over until
+   * it ends; then runs `run`; then writes the finished step, or settles the key.
+   */
+  transact(held: Held, leaseMs: number, run: (tx: Tx) => Promise<Write>, how: ExecuteOptions): Promise<Transacted>;
+
+  /** Writes a captured value as a finished step. */
+  recordCapture(held: Held, leaseMs: number, step: FinishedStep): Promise<void>;
+
+  /** Writes down that a foreign call is about to be sent, and what. A second time: that it is sent again. */
+  startForeign(held: Held, leaseMs: number, call: ForeignStart): Promise<Step>;
+
+  /** Writes down what a foreign call came to. */
+  finishForeign(held: Held, leaseMs: number, step: FinishedStep): Promise<void>;
+
+  /**
+   * Leads an `unknown` key back to `in_progress` under a higher token, with the result that was found in the same
+   * statement; with null it is to be sent again.
+   */
+  resolve(held: Held, leaseMs: number, step: { name: string; result: string | null }): Promise<Held>;
+
+  /** Lets go of the lease after a failed attempt: a retry may go on at once, the completer after the pause. */
+  suspend(held: Held, pauseMs: number): Promise<void>;
+
+  /**
+   * Writes that a foreign call's outcome cannot be learned now. `askAfterMs` null: nobody can be asked, a person must
+   * find out. Also for a key that is `unknown` already and stays so.
+   */
+  markUnknown(held: Held, how: { askAfterMs: number | null; needsAttention: boolean }): Promise<KeyRow>;
+
+  /** Makes an `unknown` key due to be asked about: something was heard of it. */
+  wake(id: KeyId): Promise<void>;
+
+  /** Gives up until a person looks at it. What is in progress stays so, and a client's retry may still go on with it. */
+  giveUp(held: Held): Promise<void>;
+
+  /** The steps of a key, in their order. */
+  steps(id: KeyId): Promise<Step[]>;
+
+  /**
+   * What a person has found out about a key's started foreign call; for the next run to act upon, at once. False: the
+   * key is no longer as the person saw it. Recorded as an event with it.
+   */
+  recordVerdict(id: KeyId & { fencingToken: number }, verdict: Verdict, actor: string): Promise<boolean>;
+
+  /** Lets the completer look at a key at once, also one that it has given up on. Recorded as an event with it. */
+  retryNow(id: KeyId & { fencingToken: number }, actor: string): Promise<boolean>;
+
+  /** Deletes settled rows past their retention, at most `limit`; never one that is not settled. Returns how many. */
+  reap(limit: number): Promise<number>;
+}
+
+export interface LeasedClaim extends Claim {
+  leaseMs: number;
+  /** The sealed input. */
+  input: Uint8Array<ArrayBuffer>;
+}
+
+export type Begun =
+  | { kind: 'held'; held: Held }
+  | { kind: 'existing'; row: KeyRow }
+  | { kind: 'locked' }
+  | { kind: 'expired' | 'early' };
+
+/** A key as its executor holds it. */
+export interface Held {
+  readonly id: KeyId;
+  readonly state: 'in_progress' | 'unknown';
+  readonly fencingToken: number;
+  /** How often it was taken up, this time included. */
+  readonly attempts: number;
+  readonly schemaVersion: number;
+  readonly input: Uint8Array | null;
+  /** The steps that were there when it was taken up. */
+  readonly steps: readonly Step[];
+}
+
+export type StepKind = 'atomic' | 'foreign' | 'capture';
+
+/** A step as it is stored. */
+export interface Step {
+  name: string;
+  position: number;
+  kind: StepKind;
+  state: 'started' | 'done';
+  /** Null while it is started, and once the key has settled. */
+  result: string | null;
+  /** The token of the executor that wrote it last. */
+  fencingToken: number;
+  /** What follows is of foreign calls alone. */
+  arguments: Uint8Array | null;
+  derivedKey: string | null;
+  sends: number;
+  /** Milliseconds since the first and the last send, by the database's clock when the step was read. */
+  sinceFirstSentMs: number | null;
+  sinceLastSentMs: number | null;
+  firstSentAt: Date | null;
+  finishedAt: Date | null;
+  verdict: Verdict['kind'] | null;
+  reference: string | null;
+}
+
+export interface FinishedStep {
+  name: string;
+  position: number;
+  result: string;
+}
+
+export interface ForeignStart {
+  name: string;
+  position: number;
+  arguments: Uint8Array<ArrayBuffer>;
+  derivedKey: string;
+}
+
+/** What a transaction of the executor ends in. */
+export type Write = { step: FinishedStep } | { settle: Completion };
+
+export type Transacted =
+  /** `row` where it settled the key. */
+  | { kind: 'committed'; row?: KeyRow }
+  | { kind: 'rolled_back'; error: unknown; why: RollbackReason }
+  | { kind: 'in_doubt'; error: unknown };
+
+/** What a person found out: it happened (with the provider's reference), it did not and shall not, or: send it again. */
+export type Verdict = { kind: 'succeeded'; reference: string } | { kind: 'failed' } | { kind: 'retry' };

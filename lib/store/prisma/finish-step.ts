@@ -1,0 +1,46 @@
+import type { FinishedStep, Held } from '../leases.ts';
+import type { RawQueries } from './client.ts';
+import { holderOf, IS_HELD, RENEWED, stillHeld } from './hold.ts';
+
+// Result and recovery point in one statement, under the token. A captured value is no recovery point: nothing has
+// happened yet. The insert fails on a name that is there already, which no run with the right token can reach.
+const RECORD = `
+WITH held AS (
+  UPDATE idempotency_keys SET ${RENEWED},
+         recovery_point = CASE $10::text WHEN 'capture' THEN recovery_point ELSE $8::text END
+   WHERE ${IS_HELD} RETURNING 1)
+INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, result, fencing_token,
+                                finished_at)
+SELECT $1, $2, $3, $4, $8::text, $9::int, $10::text, 'done', $11, $6::int, clock_timestamp() FROM held
+RETURNING name`;
+
+const FINISH_FOREIGN = `
+WITH held AS (
+  UPDATE idempotency_keys SET ${RENEWED}, recovery_point = $8::text WHERE ${IS_HELD} RETURNING 1)
+UPDATE idempotency_phases
+   SET state = 'done', result = $9, fencing_token = $6::int, finished_at = clock_timestamp()
+  FROM held
+ WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND name = $8::text AND state = 'started'
+RETURNING name`;
+
+/** Writes a step that is finished with its writing: in an atomic phase's own transaction, or a captured value. */
+export async function recordStep(
+  db: RawQueries,
+  held: Held,
+  leaseMs: number,
+  kind: 'atomic' | 'capture',
+  { name, position, result }: FinishedStep,
+): Promise<void> {
+  const values = [...holderOf(held), leaseMs, name, position, kind, result];
+  stillHeld(await db.$queryRawUnsafe<unknown[]>(RECORD, ...values), held);
+}
+
+/** Writes what a started foreign call came to. */
+export async function finishForeign(
+  db: RawQueries,
+  held: Held,
+  leaseMs: number,
+  { name, result }: FinishedStep,
+): Promise<void> {
+  stillHeld(await db.$queryRawUnsafe<unknown[]>(FINISH_FOREIGN, ...holderOf(held), leaseMs, name, result), held);
+}

@@ -1,0 +1,44 @@
+import { LeaseLostError } from '../../core/errors.ts';
+import type { Held } from '../leases.ts';
+import type { RawQueries } from './client.ts';
+
+/** The key's row as its executor knows it: parameters 1 to 6, from `holderOf`. */
+export const IS_HELD = `tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = $5
+   AND fencing_token = $6::int`;
+
+/** What a write of the executor renews with it: parameter 7. An unknown key has no lease, only a turn to be asked. */
+export const RENEWED = `
+  lease_until = CASE state WHEN 'in_progress' THEN clock_timestamp() + $7::float8 * interval '1 ms' END,
+  next_attempt_at = clock_timestamp() + $7::float8 * interval '1 ms'`;
+
+// The session setting ends with the transaction. It is for the executor that goes silent inside one, its machine paused
+// or its cable cut: the server ends the transaction, and with it the lock that keeps others from taking the key over.
+const HOLD = `
+UPDATE idempotency_keys SET ${RENEWED} WHERE ${IS_HELD}
+RETURNING set_config('idle_in_transaction_session_timeout', $8, true) AS bounded`;
+
+export function holderOf({ id, state, fencingToken }: Held): [string, string, string, string, string, number] {
+  return [id.tenant, id.principal, id.operation, id.key, state, fencingToken];
+}
+
+/**
+ * Renews the lease, and in a transaction locks the key's row until its end. False: somebody else has the key.
+ *
+ * As a transaction's first statement it prevents this: an executor that has been overtaken takes business locks, and
+ * the one that may write waits for them. And while the row is locked, nobody overtakes (`take.ts` skips it).
+ *
+ * @param idleMs how long the transaction may be idle before the server ends it
+ */
+export async function hold(db: RawQueries, held: Held, leaseMs: number, idleMs: number): Promise<boolean> {
+  const rows = await db.$queryRawUnsafe<unknown[]>(HOLD, ...holderOf(held), leaseMs, `${Math.ceil(idleMs) + 1000}ms`);
+  return rows.length > 0;
+}
+
+/** @throws LeaseLostError unless there is a row: what the statement should have changed is no longer this executor's */
+export function stillHeld<Row>(rows: readonly Row[], { state, fencingToken, id }: Held): Row {
+  if (rows[0] !== undefined) return rows[0];
+  throw new LeaseLostError(`Another executor has taken over ${id.operation} ${id.key}; this write changed nothing.`, {
+    existing: 'another state or fencing token',
+    expected: `${state} with fencing token ${fencingToken}`,
+  });
+}

@@ -1,0 +1,23 @@
+import type { Held } from '../leases.ts';
+import type { Completion, KeyRow } from '../store.ts';
+import type { RawQueries } from './client.ts';
+import { holderOf, IS_HELD, stillHeld } from './hold.ts';
+import { KEY_COLUMNS, type RawRow, toKeyRow } from './row.ts';
+
+// Input, arguments and results of steps were kept so that the key could be finished. It is.
+const SETTLE = `
+WITH settled AS (
+  UPDATE idempotency_keys
+     SET state = $7, result = $8, settled_at = clock_timestamp(), lease_until = NULL, next_attempt_at = NULL,
+         input = NULL, needs_attention = false
+   WHERE ${IS_HELD}
+  RETURNING ${KEY_COLUMNS}),
+erased AS (
+  UPDATE idempotency_phases SET arguments = NULL, result = NULL
+   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND EXISTS (SELECT FROM settled))
+SELECT * FROM settled`;
+
+/** Stores the answer of a key in phases and settles it, under the token. */
+export async function settle(db: RawQueries, held: Held, { state, result }: Completion): Promise<KeyRow> {
+  return toKeyRow(stillHeld(await db.$queryRawUnsafe<RawRow[]>(SETTLE, ...holderOf(held), state, result), held));
+}

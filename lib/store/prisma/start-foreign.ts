@@ -1,0 +1,25 @@
+import type { ForeignStart, Held, Step } from '../leases.ts';
+import type { RawQueries } from './client.ts';
+import { holderOf, IS_HELD, RENEWED, stillHeld } from './hold.ts';
+import { STEP_COLUMNS } from './steps.ts';
+
+// Committed before anything is sent: whoever finds the row knows that something may have happened, and what. A second
+// send keeps the stored arguments and the stored key, and the time of the first, from which the provider's memory counts.
+const START = `
+WITH held AS (
+  UPDATE idempotency_keys SET ${RENEWED} WHERE ${IS_HELD} RETURNING 1)
+INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, arguments, derived_key,
+                                fencing_token, sends, first_sent_at, last_sent_at)
+SELECT $1, $2, $3, $4, $8, $9::int, 'foreign', 'started', $10::bytea, $11, $6::int, 1, clock_timestamp(),
+       clock_timestamp()
+  FROM held
+ON CONFLICT (tenant, principal, operation, key, name) DO UPDATE
+   SET sends = idempotency_phases.sends + 1, last_sent_at = clock_timestamp(), fencing_token = $6::int, verdict = NULL
+ WHERE idempotency_phases.state = 'started'
+RETURNING ${STEP_COLUMNS}`;
+
+/** `Leases.startForeign`. */
+export async function startForeign(db: RawQueries, held: Held, leaseMs: number, call: ForeignStart): Promise<Step> {
+  const values = [...holderOf(held), leaseMs, call.name, call.position, call.arguments, call.derivedKey];
+  return stillHeld(await db.$queryRawUnsafe<Step[]>(START, ...values), held);
+}

@@ -1,0 +1,20 @@
+import type { KeyId } from '../../core/scope.ts';
+import type { Step } from '../leases.ts';
+import type { RawQueries } from './client.ts';
+
+/** The columns of a step, in the order of `Step`. Ages by the server's clock, so that no other clock is asked. */
+export const STEP_COLUMNS = `name, position, kind, idempotency_phases.state, result,
+  idempotency_phases.fencing_token AS "fencingToken", arguments, derived_key AS "derivedKey", sends,
+  extract(epoch FROM clock_timestamp() - first_sent_at)::float8 * 1000 AS "sinceFirstSentMs",
+  extract(epoch FROM clock_timestamp() - last_sent_at)::float8 * 1000 AS "sinceLastSentMs",
+  first_sent_at AS "firstSentAt", finished_at AS "finishedAt", verdict, reference`;
+
+const STEPS = `
+SELECT ${STEP_COLUMNS} FROM idempotency_phases
+ WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4
+ ORDER BY position`;
+
+/** The steps of a key, in their order. */
+export async function stepsOf(db: RawQueries, { tenant, principal, operation, key }: KeyId): Promise<Step[]> {
+  return await db.$queryRawUnsafe<Step[]>(STEPS, tenant, principal, operation, key);
+}

@@ -1,0 +1,74 @@
+import type { KeyId } from '../../core/scope.ts';
+import type { Held } from '../leases.ts';
+import type { RawQueries } from './client.ts';
+import { stepsOf } from './steps.ts';
+
+interface Taken extends KeyId {
+  state: Held['state'];
+  fencing_token: number;
+  attempts: number;
+  schema_version: number;
+  input: Uint8Array | null;
+}
+
+// A higher token for a key in progress, so that its old executor's next write changes nothing. An unknown key keeps its
+// token, for it is only asked about; whoever asks is alone until `next_attempt_at`, and the first to find out wins.
+//
+// FOR UPDATE SKIP LOCKED: of many completers and retries at once one takes a key, and none waits. It also skips a key
+// whose executor is inside a transaction, which holds the row: it is slow, not dead. The lock re-checks the condition
+// on the newest version of the row, so a lease that was renewed a moment ago is seen.
+const take = (which: string) => `
+WITH due AS MATERIALIZED (
+  SELECT tenant, principal, operation, key FROM idempotency_keys
+   WHERE ${which}
+     FOR UPDATE SKIP LOCKED)
+UPDATE idempotency_keys
+   SET fencing_token = CASE state WHEN 'in_progress' THEN fencing_token + 1 ELSE fencing_token END,
+       attempts = attempts + 1,
+       lease_until = CASE state WHEN 'in_progress' THEN clock_timestamp() + $1::float8 * interval '1 ms' END,
+       next_attempt_at = clock_timestamp() + $1::float8 * interval '1 ms',
+       needs_attention = needs_attention AND state = 'unknown'
+ WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM due)
+RETURNING tenant, principal, operation, key, state, fencing_token, attempts, schema_version, input`;
+
+const TAKE_ONE = take(`tenant = $2 AND principal = $3 AND operation = $4 AND key = $5
+     AND ((state = 'in_progress' AND lease_until <= clock_timestamp()
+           AND ($6::boolean OR next_attempt_at <= clock_timestamp()))
+          OR (state = 'unknown' AND next_attempt_at <= clock_timestamp()))`);
+
+const TAKE_DUE = take(`next_attempt_at <= clock_timestamp() AND operation = ANY($2::text[])
+     AND (state = 'unknown' OR lease_until <= clock_timestamp())
+   ORDER BY next_attempt_at LIMIT $3::int`);
+
+/** `Leases.takeOver`. */
+export async function takeOver(db: RawQueries, id: KeyId, leaseMs: number, early: boolean): Promise<Held | undefined> {
+  const { tenant, principal, operation, key } = id;
+  const rows = await db.$queryRawUnsafe<Taken[]>(TAKE_ONE, leaseMs, tenant, principal, operation, key, early);
+  return rows[0] && (await heldOf(db, rows[0]));
+}
+
+/** `Leases.takeDue`. */
+export async function takeDue(
+  db: RawQueries,
+  operations: readonly string[],
+  leaseMs: number,
+  limit: number,
+): Promise<Held[]> {
+  const rows = await db.$queryRawUnsafe<Taken[]>(TAKE_DUE, leaseMs, operations, limit);
+  return await Promise.all(rows.map((row) => heldOf(db, row)));
+}
+
+/** Read behind the take, in a statement of its own: from there on the old executor writes no step any more. */
+async function heldOf(db: RawQueries, row: Taken): Promise<Held> {
+  const { tenant, principal, operation, key, state, attempts, input } = row;
+  const id = { tenant, principal, operation, key };
+  return {
+    id,
+    state,
+    fencingToken: row.fencing_token,
+    attempts,
+    schemaVersion: row.schema_version,
+    input,
+    steps: await stepsOf(db, id),
+  };
+}

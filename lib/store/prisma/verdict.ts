@@ -1,0 +1,53 @@
+import type { KeyId } from '../../core/scope.ts';
+import type { Verdict } from '../leases.ts';
+import type { RawQueries } from './client.ts';
+
+const EVENT = 'INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)';
+
+// Compare-and-set on what the person saw, with the event in the same statement: a second click, or a second person,
+// changes nothing and is told so. A verdict that was given already is not overwritten.
+const VERDICT = `
+WITH judged AS (
+  UPDATE idempotency_phases p SET verdict = $6, reference = $7
+    FROM idempotency_keys k
+   WHERE k.tenant = $1 AND k.principal = $2 AND k.operation = $3 AND k.key = $4 AND k.state = 'unknown'
+     AND k.fencing_token = $5::int
+     AND (p.tenant, p.principal, p.operation, p.key) = (k.tenant, k.principal, k.operation, k.key)
+     AND p.state = 'started' AND p.verdict IS NULL
+  RETURNING p.name),
+woken AS (
+  UPDATE idempotency_keys SET next_attempt_at = clock_timestamp()
+   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND EXISTS (SELECT FROM judged))
+${EVENT}
+SELECT $1::text, $2::text, $3::text, $4::text, 'verdict', $8::text,
+       jsonb_strip_nulls(jsonb_build_object('step', name, 'verdict', $6::text, 'reference', $7::text)) FROM judged
+RETURNING 1`;
+
+// The count of attempts starts anew: a person has looked at it.
+const RETRY = `
+WITH woken AS (
+  UPDATE idempotency_keys SET next_attempt_at = clock_timestamp(), attempts = 0, needs_attention = false
+   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND fencing_token = $5::int
+     AND state IN ('in_progress', 'unknown') AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+  RETURNING 1)
+${EVENT}
+SELECT $1::text, $2::text, $3::text, $4::text, 'retry', $6::text, NULL FROM woken
+RETURNING 1`;
+
+type Seen = KeyId & { fencingToken: number };
+
+/** `Leases.recordVerdict`. */
+export async function recordVerdict(db: RawQueries, id: Seen, verdict: Verdict, actor: string): Promise<boolean> {
+  const reference = verdict.kind === 'succeeded' ? verdict.reference : null;
+  const rows = await db.$queryRawUnsafe<unknown[]>(VERDICT, ...seen(id), verdict.kind, reference, actor);
+  return rows.length > 0;
+}
+
+/** `Leases.retryNow`. */
+export async function retryNow(db: RawQueries, id: Seen, actor: string): Promise<boolean> {
+  return (await db.$queryRawUnsafe<unknown[]>(RETRY, ...seen(id), actor)).length > 0;
+}
+
+function seen({ tenant, principal, operation, key, fencingToken }: Seen) {
+  return [tenant, principal, operation, key, fencingToken] as const;
+}
