@@ -40,7 +40,7 @@ export default {
     ...room('worker', ['engine', 'store', 'messaging', 'core', 'telemetry']),
     ...room('admin', ['core', 'store', 'engine', 'messaging', 'telemetry']),
     ...room('http', ['core', 'telemetry']),
-    ...room('next', ['engine', 'http', 'core', 'telemetry'], { npm: ['next'] }),
+    ...room('next', ['engine', 'http', 'core', 'telemetry', 'worker/passes'], { npm: ['next'] }),
     ...room('react', ['core'], { npm: ['react'] }),
     {
       name: 'entry-imports-its-rooms',

@@ -9,6 +9,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum, DriverAdapterError } from '@prisma/driver-adapter-utils';
 import type { DiffTarget, MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
+import { Logger, runMigrations } from 'graphile-worker';
 import pg from 'pg';
 import { onDatabase } from './on-database.ts';
 
@@ -18,7 +19,8 @@ const filters = { externalTables: [], externalEnums: [] };
 
 /**
  * Brings a database up to the newest migration and returns the names of those it applied, oldest first; none when it
- * was up to date. Processes that migrate at once take turns. `url` must not lead through a pooler in transaction mode.
+ * was up to date. Then the job runner's own schema, so that jobs can be staged before any worker has been there.
+ * Processes that migrate at once take turns. `url` must not lead through a pooler in transaction mode.
  */
 export async function migrate(url: string): Promise<string[]> {
   const lock = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
@@ -30,11 +32,24 @@ export async function migrate(url: string): Promise<string[]> {
     // Two engines that both read "nothing applied yet" would both create the tables: one would fail half-way.
     await lock.query(`SELECT pg_advisory_lock(hashtextextended('oncekit.migrate', 0))`);
     const migrationsList = await readMigrations();
-    return await withEngine(url, async (engine) => {
+    const applied = await withEngine(url, async (engine) => {
       return (await engine.applyMigrations({ migrationsList, filters })).appliedMigrationNames;
     });
+    await installJobs(url);
+    return applied;
   } finally {
     await lock.end();
+  }
+}
+
+/** graphile-worker's schema. On a pool of ours, because it does not wait for the end of its own. */
+async function installJobs(url: string): Promise<void> {
+  const pgPool = new pg.Pool({ connectionString: url, max: 1 });
+  pgPool.on('error', () => {}).on('connect', (client) => client.on('error', () => {})); // its queries reject anyway
+  try {
+    await runMigrations({ pgPool, logger: new Logger(() => () => {}) });
+  } finally {
+    await pgPool.end();
   }
 }
 

@@ -31,6 +31,11 @@ export function OrderView({ order }: { order: Order }) {
         <Detail name="Total">
           <strong className="tabular-nums">{formatCents(order.amountCents)}</strong>
         </Detail>
+        {order.paymentIntent && (
+          <Detail name="Payment">
+            Charged once <code className="ml-1 font-mono text-sm break-all text-muted">{order.paymentIntent}</code>
+          </Detail>
+        )}
         {lines.length > 0 && (
           <Detail name="Ships to">
             <address className="whitespace-pre-line not-italic">{lines.join('\n')}</address>

@@ -3,6 +3,7 @@ import Link from 'next/link';
 const pages = [
   { href: '/', name: 'Shop' },
   { href: '/checkout', name: 'Cart' },
+  { href: '/mailbox', name: 'Mail' },
   { href: '/lab', name: 'Lab' },
   { href: '/admin/keys', name: 'Admin' },
 ] as const;

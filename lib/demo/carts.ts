@@ -31,6 +31,7 @@ export interface CartView {
   priceCents: number;
   amountCents: number;
   orderId: string | null;
+  orderStatus: string | null;
 }
 
 /** The shopper's cart with this id, or the newest one without an id. */
@@ -39,7 +40,7 @@ export async function findCart(shopper: Session, id: string | undefined): Promis
   const cart = await db().cart.findFirst({
     where: { shopper: shopper.shopperId, ...(id ? { id } : {}) },
     orderBy: { createdAt: 'desc' },
-    include: { order: { select: { id: true } } },
+    include: { order: { select: { id: true, status: true } } },
   });
   const product = cart && (await db().product.findUnique({ where: { sku: cart.sku } }));
   if (!product) return null;
@@ -53,5 +54,6 @@ export async function findCart(shopper: Session, id: string | undefined): Promis
     priceCents,
     amountCents: priceCents * quantity,
     orderId: order?.id ?? null,
+    orderStatus: order?.status ?? null,
   };
 }

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import type { PhasesContext } from 'oncekit';
 import { z } from 'zod';
-import type { Client } from './db.ts';
+import { type Client, db } from './db.ts';
 import { idempotency } from './idempotency.ts';
-import type { PlacedOrder } from './orders.ts';
 import { paymentMethods } from './payment-methods.ts';
-import { takeStock } from './products.ts';
+import { sell, undoSale } from './sale.ts';
 
 // PostgreSQL cannot store NUL: refused here in words, and not there as an error.
 const text = (words: string) =>
@@ -26,42 +25,16 @@ const schema = z.object({
   payment_method: z.enum(paymentMethods, 'Choose how to pay.'),
 });
 
-/** Sells a cart: stock, order and audit record in one transaction with the key. */
+/** Sells a cart: placed, paid and booked once, by whatever process gets there. */
 export const checkout = idempotency
-  .operation({ name: 'checkout', schema })
-  .handler(async ({ input, tx, key, scope, capture, fail }): Promise<PlacedOrder> => {
-    // A refusal commits what was written before it, so everything is checked before anything is written.
-    const cart = await lockCart(tx, input.cart_id, scope.principal);
-    if (!cart) {
-      return fail('cart_not_found', undefined, { status: 404, message: 'This cart is not yours, or it is gone.' });
-    }
-    const earlier = await tx.order.findUnique({ where: { cartId: cart.id } });
-    if (earlier) {
-      const message = 'This cart has been ordered already.';
-      return fail('already_ordered', { orderId: earlier.id }, { status: 409, message });
-    }
-    const { sku, quantity } = cart;
-    const product = await tx.product.findUniqueOrThrow({ where: { sku } });
-    if (!(await takeStock(tx, sku, quantity))) {
-      return fail('out_of_stock', { sku }, { status: 409, message: `Sorry, ${product.name} has just sold out.` });
-    }
-
-    const id = await capture('order_id', randomUUID);
-    const amountCents = await capture('amount_cents', () => product.priceCents * quantity);
-    const { tenant, principal } = scope;
-    const order = await tx.order.create({
-      data: {
-        id,
-        cartId: cart.id,
-        tenant,
-        principal,
-        sku,
-        quantity,
-        amountCents,
-        status: 'pending',
-        source: 'checkout',
-        idempotencyKey: key,
-        paymentMethod: input.payment_method,
+  .operation({ name: 'checkout', schema, onRefused: (tx, refused) => undoSale(tx, 'checkout', refused) })
+  .phases(({ input, ...steps }) =>
+    sell(steps, {
+      source: 'checkout',
+      paymentMethod: input.payment_method,
+      priceCents: () => priceIn(input.cart_id),
+      goods: (tx) => claimCart(tx, input.cart_id, steps),
+      deliverTo: {
         customerName: input.name,
         email: input.email,
         line1: input.line1,
@@ -69,19 +42,41 @@ export const checkout = idempotency
         postalCode: input.postal_code,
         country: input.country,
       },
-    });
-    await tx.auditRecord.create({
-      data: { action: 'order.placed', tenant, principal, orderId: id, data: { sku, quantity, amountCents } },
-    });
-    return { id, sku, quantity, amountCents, status: order.status };
-  });
+    }),
+  );
+
+/** What one of the cart's goods costs now. A cart never changes, so this is the price of what will be bought. */
+async function priceIn(cartId: string): Promise<number | null> {
+  const cart = await db().cart.findUnique({ where: { id: cartId } });
+  const product = cart && (await db().product.findUnique({ where: { sku: cart.sku } }));
+  return product?.priceCents ?? null;
+}
+
+/** The shopper's cart, for this order alone; or a refusal. */
+async function claimCart(
+  tx: Pick<Client, 'order' | '$queryRaw'>,
+  id: string,
+  { fail, scope }: Pick<PhasesContext<unknown, unknown>, 'fail' | 'scope'>,
+) {
+  const cart = await lockCart(tx, id, scope.principal);
+  if (!cart) {
+    return fail('cart_not_found', undefined, { status: 404, message: 'This cart is not yours, or it is gone.' });
+  }
+  const earlier = await tx.order.findUnique({ where: { cartId: id } });
+  if (!earlier) return { ...cart, cartId: id };
+  const message =
+    earlier.status === 'paying'
+      ? 'This cart is already being paid for, maybe in another tab.'
+      : 'This cart has been ordered already.';
+  return fail('already_ordered', { orderId: earlier.id }, { status: 409, message });
+}
 
 /**
  * Locks the cart's row until the transaction ends. It prevents this: two tabs send the same cart under two keys, both
  * find no order, and the second then breaks `orders.cart_id` with an error instead of an answer.
  */
 async function lockCart(tx: Pick<Client, '$queryRaw'>, id: string, owner: string) {
-  const [cart] = await tx.$queryRaw<{ id: string; sku: string; quantity: number }[]>`
-    SELECT id, sku, quantity FROM carts WHERE id = ${id}::uuid AND (shopper = ${owner} OR account = ${owner}) FOR UPDATE`;
+  const [cart] = await tx.$queryRaw<{ sku: string; quantity: number }[]>`
+    SELECT sku, quantity FROM carts WHERE id = ${id}::uuid AND (shopper = ${owner} OR account = ${owner}) FOR UPDATE`;
   return cart;
 }

@@ -1,9 +1,12 @@
+import { paymentComplaints } from './payment-settings.ts';
+
 /** What the demo cannot run without, and how to make it. */
 const REQUIRED = {
   DATABASE_URL: 'Where PostgreSQL is: postgresql://user:password@localhost:5432/shop',
   IDEMPOTENCY_SECRET: 'Signs idempotency keys. Make one with: openssl rand -base64 32',
   SESSION_SECRET: 'Encrypts the session cookie. Make one with: openssl rand -base64 32',
   ADMIN_PASSWORD: 'Opens /admin. Make one with: openssl rand -base64 18',
+  CRON_SECRET: "Opens the worker's cron routes. Make one with: openssl rand -base64 32",
 } as const;
 
 type Name = keyof typeof REQUIRED;
@@ -14,7 +17,7 @@ const MIN_LENGTH: Partial<Record<Name, number>> = { IDEMPOTENCY_SECRET: 32, SESS
 
 /** A sentence for every variable that is missing or too short; none when the app may start. */
 export function complaints(env: Environment): string[] {
-  return (Object.keys(REQUIRED) as Name[]).flatMap((name) => {
+  const found = (Object.keys(REQUIRED) as Name[]).flatMap((name) => {
     const values = env[name] ? valuesOf(name, env) : [];
     if (values.length === 0) return `${name} is not set. ${REQUIRED[name]}`;
     const least = MIN_LENGTH[name] ?? 1;
@@ -22,6 +25,7 @@ export function complaints(env: Environment): string[] {
       ? []
       : `${name} is shorter than ${least} characters. ${REQUIRED[name]}`;
   });
+  return [...found, ...paymentComplaints(env)];
 }
 
 /** A variable that must be there. Throws the sentence that says how to make it. */

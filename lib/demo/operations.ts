@@ -1,5 +1,7 @@
+import { cancelOrder } from './cancel.ts';
 import { checkout } from './checkout.ts';
 import { labOrder } from './lab.ts';
+import { refund } from './refund.ts';
 
-/** Every operation of the demo, for the status route and the admin view. */
-export const operations = [checkout, labOrder] as const;
+/** Every operation of the demo: for the status route, the admin view and the worker, which finishes what was begun. */
+export const operations = [checkout, refund, cancelOrder, labOrder] as const;

@@ -1,6 +1,7 @@
-import type { Principal } from 'oncekit';
+import type { Principal, Scope } from 'oncekit';
 import { z } from 'zod';
-import { db } from './db.ts';
+import { type Client, db } from './db.ts';
+import { returnStock } from './products.ts';
 import { namesOf } from './visitor.ts';
 
 /** What an operation answers with: enough to show, nothing personal, because it is stored with the key. */
@@ -25,10 +26,73 @@ export async function findAnyOrder(id: string) {
 
 async function findOrderFor(id: string, owner: { tenant?: string; principal?: { in: string[] } }) {
   if (!z.uuid().safeParse(id).success) return null;
-  const order = await db().order.findFirst({ where: { id, ...owner } });
+  const order = await db().order.findFirst({
+    where: { id, ...owner },
+    include: { refunds: { orderBy: { createdAt: 'asc' } } },
+  });
   if (!order) return null;
   const product = await db().product.findUnique({ where: { sku: order.sku } });
-  return { ...order, productName: product?.name ?? order.sku };
+  return { ...order, productName: product?.name ?? order.sku, refundableCents: refundable(order, order.refunds) };
+}
+
+/** What is left to give back. Whatever has not failed counts, also a refund whose outcome nobody knows yet. */
+export function refundable(
+  { amountCents, paymentIntent }: { amountCents: number; paymentIntent: string | null },
+  refunds: readonly { amountCents: number; status: string }[],
+): number {
+  if (!paymentIntent) return 0;
+  const reserved = refunds.filter(({ status }) => status !== 'failed');
+  return amountCents - reserved.reduce((sum, refund) => sum + refund.amountCents, 0);
+}
+
+export interface LockedOrder {
+  id: string;
+  status: string;
+  sku: string;
+  quantity: number;
+  amountCents: number;
+  paymentIntent: string | null;
+}
+
+/**
+ * Locks the order until the transaction ends, for whoever owns it; undefined when there is none, and just so when it
+ * is somebody else's. Whoever changes an order, or decides by its status or its refunds, does it behind this lock. It
+ * prevents this: two refunds both find enough left and give back more than was paid; an order is cancelled while its
+ * card is being charged.
+ *
+ * A worker has no session and so no aliases: the cart tells that the shopper's order is the account's as well.
+ */
+export async function lockOrder(
+  tx: Pick<Client, '$queryRaw'>,
+  id: string,
+  { tenant, principal }: Pick<Scope, 'tenant' | 'principal'>,
+): Promise<LockedOrder | undefined> {
+  const [order] = await tx.$queryRaw<LockedOrder[]>`
+    SELECT o.id, o.status, o.sku, o.quantity, o.amount_cents AS "amountCents", o.payment_intent AS "paymentIntent"
+    FROM orders o LEFT JOIN carts c ON c.id = o.cart_id
+    WHERE o.id = ${id}::uuid AND o.tenant = ${tenant} AND ${principal} IN (o.principal, c.shopper, c.account)
+    FOR UPDATE OF o`;
+  return order;
+}
+
+/** What is needed to give an order up. */
+export type Unpaid = Pick<LockedOrder, 'id' | 'sku' | 'quantity'>;
+
+/**
+ * Ends an order that nobody has paid, if it still has the status `from`: its goods go back into stock, and its cart is
+ * free to be ordered again (the order keeps what was in it). Says whether it did. The UPDATE names the status it
+ * leaves, so that goods go back once.
+ */
+export async function giveUp(
+  tx: Pick<Client, 'order' | 'product'>,
+  { id, sku, quantity }: Unpaid,
+  from: 'pending' | 'paying',
+  to: 'payment_failed' | 'cancelled',
+): Promise<boolean> {
+  const given = await tx.order.updateMany({ where: { id, status: from }, data: { status: to, cartId: null } });
+  if (given.count === 0) return false;
+  await returnStock(tx, sku, quantity);
+  return true;
 }
 
 /** The order that a key placed. */

@@ -23,3 +23,8 @@ export async function takeStock(tx: Pick<Client, 'product'>, sku: string, quanti
   });
   return taken.count === 1;
 }
+
+/** Puts goods back that will not be delivered after all. */
+export async function returnStock(tx: Pick<Client, 'product'>, sku: string, quantity: number): Promise<void> {
+  await tx.product.updateMany({ where: { sku }, data: { stock: { increment: quantity } } });
+}

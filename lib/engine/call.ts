@@ -5,6 +5,7 @@ import { type Executed, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Store } from '../store/store.ts';
+import type { Breakers } from './breakers.ts';
 import type { Config } from './config.ts';
 import type { ExecuteRequest, OperationOptions } from './definition.ts';
 import type { Flights } from './flights.ts';
@@ -19,6 +20,7 @@ export interface Engine<Tx> {
   readonly config: Config;
   readonly flights: Flights;
   readonly slots: WaitingSlots;
+  readonly breakers: Breakers;
   /** The operations in phases by name, for the completer. */
   readonly registry: Map<string, PhasedDefinition<Tx>>;
 }

@@ -37,25 +37,30 @@ export interface HandlerContext<Input, Tx> {
  */
 export type Fail = (code: string, data?: unknown, how?: { status?: number; message?: string }) => never;
 
+export type RefusalAnswer = Extract<Answer, { kind: 'refusal' }>;
+
 /** What `fail` throws. */
 export class RefusedByHandler extends Error {
   override readonly name = 'RefusedByHandler';
-  readonly answer: Extract<Answer, { kind: 'refusal' }>;
+  readonly answer: RefusalAnswer;
 
-  constructor(answer: RefusedByHandler['answer']) {
+  constructor(answer: RefusalAnswer) {
     super(`Refused: ${answer.reason}`);
     this.answer = answer;
   }
 }
 
-export const fail: Fail = (code, data, { status = 422, message } = {}) => {
-  throw new RefusedByHandler({
-    kind: 'refusal',
-    reason: code,
-    message: message ?? 'This could not be done.',
-    status,
-    data,
-  });
+/** A refusal as it is stored, with what was left out filled in. */
+export function refusalAnswer(
+  reason: string,
+  data?: unknown,
+  { status = 422, message = 'This could not be done.' }: { status?: number; message?: string } = {},
+): RefusalAnswer {
+  return { kind: 'refusal', reason, message, status, data };
+}
+
+export const fail: Fail = (code, data, how) => {
+  throw new RefusedByHandler(refusalAnswer(code, data, how));
 };
 
 /** The values that `capture` has given out: the same ones for every try of one execution. */

@@ -1,7 +1,11 @@
 import { ConfigurationError } from '../core/errors.ts';
+import type { KeyState } from '../core/key-state.ts';
+import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Store } from '../store/store.ts';
+import { Breakers } from './breakers.ts';
 import type { Definition, Engine } from './call.ts';
+import { completeDue, completeKey } from './complete.ts';
 import { type Options, readConfig } from './config.ts';
 import type { OperationOptions } from './definition.ts';
 import { Flights } from './flights.ts';
@@ -41,8 +45,18 @@ export interface Completed {
 /** Sets the kit up on any store. `createIdempotency` is this on a Prisma client. */
 export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempotency<Tx> {
   const config = readConfig(options);
-  const engine: Engine<Tx> = { store, config, flights: new Flights(), slots: new WaitingSlots(config.poolSize) };
+  const engine: Engine<Tx> = {
+    store,
+    config,
+    flights: new Flights(),
+    slots: new WaitingSlots(config.poolSize),
+    breakers: new Breakers(),
+    registry: new Map(),
+  };
   return {
+    completeDue: (how) => completeDue(engine, how),
+    completeKey: (id) => completeKey(engine, id),
+    reap: (how) => reap(store, how),
     operation: (operation) => {
       if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(operation.name)) {
         throw new ConfigurationError('An operation needs a short name that fits a URL and a log line.', {
@@ -50,9 +64,15 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
           expected: 'a lower case letter, then up to 99 of a-z 0-9 . _ -',
         });
       }
-      return {
-        handler: (handler) => defineOperation(engine, { options: operation, handler } as unknown as Definition<Tx>),
-      };
+      const define = (work: object) =>
+        defineOperation<Tx, never, never>(engine, { options: operation, ...work } as unknown as Definition<Tx>) as never;
+      return { handler: (handler) => define({ handler }), phases: (phases) => define({ phases }) };
     },
   };
+}
+
+async function reap<Tx>(store: Store<Tx>, { batch = 1000, signal }: { batch?: number; signal?: AbortSignal } = {}) {
+  let reaped = 0;
+  for (let last = batch; last === batch && !signal?.aborted; reaped += last) last = await store.reap(batch);
+  return reaped;
 }

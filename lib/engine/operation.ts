@@ -50,6 +50,7 @@ export function defineOperation<Tx, Input, Result>(
   definition: Definition<Tx>,
 ): Operation<Input, Result> {
   const { name } = definition.options;
+  if (definition.phases) engine.registry.set(name, definition);
   const report: Operation<Input, Result>['report'] = (error, context) =>
     engine.config.onError(error, { operation: name, instance: newInstance(), ...context });
   return {

@@ -6,6 +6,7 @@ import { conclude, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from '
 import type { ExecuteRequest } from './definition.ts';
 import { type Ended, type Flight, follow } from './flights.ts';
 import type { Run } from './interpret.ts';
+import { executeInPhases, isUnfinished } from './phases.ts';
 import { type Attempted, executeAgain, executeInTransaction } from './transaction.ts';
 import { refusalOf, throwIfSetUpWrongly } from './trouble.ts';
 import { enteredValues } from './values.ts';
@@ -56,12 +57,17 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   }
   const answered = await leadOrFollow<Tx, T>(call, validated.value);
   const isUnreadable = !answered.outcome.ok && answered.outcome.code === 'result_unreadable';
-  return isUnreadable && definition.options.naturallyIdempotent ? await again<Tx, T>(call, validated.value) : answered;
+  if (!isUnreadable || definition.phases || !definition.options.naturallyIdempotent) return answered;
+  return await again<Tx, T>(call, definition, validated.value);
 }
 
 /** Only for an operation that does no harm twice (R3): see `naturallyIdempotent`. */
-async function again<Tx, T>(call: Call<Tx>, input: unknown): Promise<Run<T>> {
-  const run = await concludeOwn<Tx, T>(call, await executeAgain({ ...planOf(call), input }));
+async function again<Tx, T>(
+  call: Call<Tx>,
+  definition: Extract<Definition<Tx>, { phases?: undefined }>,
+  input: unknown,
+): Promise<Run<T>> {
+  const run = await concludeOwn<Tx, T>(call, await executeAgain({ ...planOf(call, definition), input }));
   // The first execution stands, whatever has become of this one.
   return run.outcome.ok ? run : { ...run, outcome: { ...run.outcome, executed: true } };
 }
@@ -104,12 +110,13 @@ async function lead<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Prom
   let attempted: Attempted | undefined;
   const flight = { fingerprint: call.fingerprint.hash, waitMs: call.waitMs, deadline: call.deadline };
   const ended = await call.engine.flights.lead(call.id, flight, async (): Promise<Ended> => {
-    const { definition, engine } = call;
+    const { definition } = call;
     const refused = await lookFirst(call, input);
-    if (refused && !(refused.kind === 'existing' && definition.phases)) return refused;
+    const mayGoOn = refused?.kind === 'existing' && definition.phases && isUnfinished(refused.row);
+    if (refused && !mayGoOn) return refused;
     attempted = definition.phases
-      ? await executeInPhases({ engine, definition, ...claimOf(call), waitMs, input })
-      : await executeInTransaction({ ...planOf({ ...call, waitMs }), input });
+      ? { executed: await executeInPhases(call, definition, input, waitMs), afterCommit: [] }
+      : await executeInTransaction({ ...planOf({ ...call, waitMs }, definition), input });
     return attempted.executed;
   });
   return attempted ? await concludeOwn<Tx, T>(call, attempted) : await conclude<Tx, T>(call, ended);
@@ -128,7 +135,10 @@ async function lookFirst<Tx>(call: Call<Tx>, input: unknown): Promise<Ended | un
   return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
 }
 
-function planOf<Tx>({ engine, definition, request, id, mintedAt, fingerprint, waitMs, deadline }: Call<Tx>) {
+function planOf<Tx>(
+  { engine, request, id, mintedAt, fingerprint, waitMs, deadline }: Call<Tx>,
+  definition: Extract<Definition<Tx>, { phases?: undefined }>,
+) {
   const { windowMs, retentionMs } = engine.config;
   const { schemaVersion = 1 } = definition.options;
   const claim = { ...id, mintedAt, windowMs, retentionMs, fingerprint, schemaVersion, waitMs };

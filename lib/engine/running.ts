@@ -4,10 +4,11 @@ import type { ExecuteOptions, KeyRow } from '../store/store.ts';
 import type { Engine } from './call.ts';
 import type { CrashPoint } from './config.ts';
 import type { OperationOptions } from './definition.ts';
+import type { RefusalAnswer } from './handler.ts';
 import type { Journal } from './journal.ts';
 
-/** What has ended a run before its function did: the settled or unknown row, or what was thrown. */
-export type Ending = { row: KeyRow } | { error: unknown };
+/** What has ended a run before its function did: the settled or unknown row, a refusal to store, or an error. */
+export type Ending = { row: KeyRow } | { refusal: RefusalAnswer } | { error: unknown };
 
 /** One run of a phases function by the executor that holds its key. */
 export interface Running<Tx> {
@@ -16,7 +17,7 @@ export interface Running<Tx> {
   /** Replaced when the key comes back from `unknown`, under a higher token. */
   held: Held;
   readonly journal: Journal;
-  readonly input: unknown;
+  input: unknown;
   /** Aborted when the lease is lost, or the time is up. */
   readonly signal: AbortSignal;
   /** When the time is up, in milliseconds of `performance.now()`. */

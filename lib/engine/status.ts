@@ -1,9 +1,12 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { KeyState, KeyStateOrAbsent } from '../core/key-state.ts';
 import { isSettled } from '../core/key-state.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal } from '../core/scope.ts';
 import type { Fenced, KeyRow } from '../store/store.ts';
 import type { Definition, Engine } from './call.ts';
+import { completeKey } from './complete.ts';
+import { newInstance } from './config.ts';
 import { type Identity, identify, mintFor, readKey, whoActs } from './identify.ts';
 import { RETRY_AFTER_MS, replay } from './interpret.ts';
 
@@ -32,7 +35,7 @@ export interface KeyStatus<T> {
 export type FenceResult<T> = { fenced: true; nextKey: string } | ({ fenced: false } & KeyStatus<T>);
 
 /**
- * What became of a key (S5). Changes nothing. A claim that is not committed yet shows as `in_progress`.
+ * What became of a key (S5). Changes nothing, but lets the completer go on with a key that its executor has left. A claim that is not committed yet shows as `in_progress`.
  *
  * @throws StoreUnavailableError when the database cannot be asked
  */
@@ -45,7 +48,7 @@ export async function statusOf<Tx, T>(
   if ('ok' in opened) return opened;
   if (engine.flights.find(opened.id)) return describe(opened, 'in_progress');
   const probed = await engine.store.probe(opened.id);
-  if (probed.kind === 'existing') return describeRow(opened, probed.row, definition);
+  if (probed.kind === 'existing') return describeRow(opened, await driven(engine, probed.row), definition);
   return describe(opened, probed.kind === 'locked' ? 'in_progress' : 'absent');
 }
 
@@ -74,7 +77,7 @@ export async function fenceKey<Tx, T>(
       return { fenced: true, nextKey: opened.nextKey };
     case 'existing':
       if (fenced.row.state === 'abandoned') return { fenced: true, nextKey: opened.nextKey };
-      return { fenced: false, ...describeRow<T>(opened, fenced.row, definition) };
+      return { fenced: false, ...describeRow<T>(opened, await driven(engine, fenced.row), definition) };
     case 'locked':
       return { fenced: false, ...describe<T>(opened, 'in_progress') };
     case 'expired':
@@ -94,6 +97,23 @@ async function expired<Tx, T>(
   if (probed.kind === 'existing') return { fenced: false, ...describeRow<T>(opened, probed.row, definition) };
   if (probed.kind === 'locked') return { fenced: false, ...describe<T>(opened, 'in_progress') };
   return refuse('key_expired', { executed: 'unknown', key: opened.id.key, nextKey: opened.nextKey });
+}
+
+/**
+ * The row, after the completer had a turn at it where its executor has left it: whoever asks need not wait for a worker
+ * (S5). No longer than a duplicate waits; what is begun goes on.
+ */
+async function driven<Tx>(engine: Engine<Tx>, row: KeyRow): Promise<KeyRow> {
+  if (isSettled(row.state)) return row;
+  const inTime = new AbortController();
+  const patience = wait(engine.config.waitMs, undefined, { signal: inTime.signal }).catch(() => {});
+  const completed = completeKey(engine, row).catch((error) => {
+    const { operation, key } = row;
+    engine.config.onError(error, { operation, key, during: 'database', instance: newInstance() });
+  });
+  await Promise.race([completed, patience]);
+  inTime.abort();
+  return (await engine.store.find(row)) ?? row;
 }
 
 interface Opened extends Identity {

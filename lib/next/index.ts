@@ -1,4 +1,5 @@
 export type { KeyedCall } from './action-call.ts';
+export { type CronRouteOptions, cronRoute } from './cron-route.ts';
 export { issueKey } from './issue-key.ts';
 export { rollbackAndRedirect } from './rollback-redirect.ts';
 export { type ServerAction, type ServerActionOptions, serverAction } from './server-action.ts';

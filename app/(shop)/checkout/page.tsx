@@ -36,6 +36,7 @@ export default async function CheckoutPage({ searchParams }: { searchParams: Pro
           initialKey={await issueKey(checkout)}
           cartId={cart.id}
           orderId={cart.orderId}
+          isBeingPaid={cart.orderStatus === 'paying'}
           paymentChoices={paymentChoices}
         />
       </div>

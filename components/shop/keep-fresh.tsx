@@ -1,0 +1,18 @@
+'use client';
+
+import { useRouter } from 'next/navigation';
+import { useEffect } from 'react';
+
+const EVERY_MS = 2000;
+
+/** Fetches the page anew while something on it is still being finished. Without JavaScript, a reload does. */
+export function KeepFresh() {
+  const { refresh } = useRouter();
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') refresh();
+    }, EVERY_MS);
+    return () => clearInterval(timer);
+  }, [refresh]);
+  return null;
+}

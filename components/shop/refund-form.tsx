@@ -1,0 +1,74 @@
+'use client';
+
+import { IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
+import type { RefundMade } from '../../lib/demo/refunds.ts';
+import { Button, buttonClass } from '../ui/button.tsx';
+import { Field } from '../ui/field.tsx';
+import { formatCents } from '../ui/money.ts';
+import { Panel } from '../ui/panel.tsx';
+
+interface Props {
+  action: SubmitAction<RefundMade>;
+  initialKey: string;
+  orderId: string;
+  /** What is left to give back. */
+  refundableCents: number;
+}
+
+const WORDS = { hasSucceeded: 'Given back, once:', recovered: 'This was already given back, once:' };
+
+/** Gives back all or part of what was paid. Not there when nothing is left, but for what there is still to say. */
+export function RefundForm({ action, initialKey, orderId, refundableCents }: Props) {
+  const submit = useIdempotentSubmit(action, { intent: `refund:${orderId}`, initialKey });
+  const { result, status } = submit;
+  if (refundableCents === 0 && status === 'idle') return null;
+  const refused = result && !result.ok ? result : null;
+  const isDone = status === 'hasSucceeded';
+  return (
+    <Panel aria-labelledby="refund-title">
+      <h2 id="refund-title" className="mb-4 text-lg font-semibold">
+        Get money back
+      </h2>
+      <form {...submit.formProps} noValidate className="grid gap-4">
+        <IdempotencyKeyField {...submit.fieldProps} />
+        <input type="hidden" name="order_id" value={orderId} />
+        {refundableCents > 0 && !isDone ? (
+          <div className="grid items-start gap-4 sm:grid-cols-[12rem_max-content]">
+            <Field
+              // Another amount is left than before: what was entered is no longer meant.
+              key={refundableCents}
+              label={`Amount in dollars, up to ${formatCents(refundableCents)}`}
+              name="amount"
+              inputMode="decimal"
+              autoComplete="off"
+              required
+              errors={refused?.fieldErrors?.amount}
+              defaultValue={String(refused?.values?.amount ?? (refundableCents / 100).toFixed(2))}
+            />
+            <Button variant="quiet" className="sm:mt-12">
+              Get refund
+            </Button>
+          </div>
+        ) : null}
+        <div className="grid justify-items-start gap-3">
+          <SubmitStatus submit={submit} messages={WORDS}>
+            {({ amountCents }) => <strong className="ml-1 tabular-nums">{formatCents(amountCents)}</strong>}
+          </SubmitStatus>
+          {isDone && refundableCents > 0 ? (
+            /* A link, for those without JavaScript: the page brings a new key. */
+            <a
+              href={`/orders/${orderId}`}
+              className={buttonClass('quiet')}
+              onClick={(event) => {
+                event.preventDefault();
+                submit.reset();
+              }}
+            >
+              Get more back
+            </a>
+          ) : null}
+        </div>
+      </form>
+    </Panel>
+  );
+}

@@ -1,0 +1,57 @@
+import type { findAnyOrder } from '../../lib/demo/orders.ts';
+import { Badge, type Tone } from '../ui/badge.tsx';
+import { formatCents } from '../ui/money.ts';
+import { Cell, HeaderCell, Table } from '../ui/table.tsx';
+
+type Refund = NonNullable<Awaited<ReturnType<typeof findAnyOrder>>>['refunds'][number];
+
+const words: Record<string, { tone: Tone; text: string }> = {
+  pending: { tone: 'info', text: 'Under way' },
+  succeeded: { tone: 'good', text: 'Given back' },
+  failed: { tone: 'bad', text: 'Refused' },
+};
+
+/** Every refund of an order, in the order in which they were asked for. */
+export function RefundList({ refunds }: { refunds: readonly Refund[] }) {
+  if (refunds.length === 0) return null;
+  return (
+    <section aria-labelledby="refunds-title">
+      <h2 id="refunds-title" className="mb-3 text-lg font-semibold">
+        Refunds
+      </h2>
+      <Table label="Refunds">
+        <thead>
+          <tr>
+            <HeaderCell>Amount</HeaderCell>
+            <HeaderCell>State</HeaderCell>
+            <HeaderCell>Asked for</HeaderCell>
+            <HeaderCell>Reference</HeaderCell>
+          </tr>
+        </thead>
+        <tbody>
+          {refunds.map((refund) => (
+            <RefundRow key={refund.id} refund={refund} />
+          ))}
+        </tbody>
+      </Table>
+    </section>
+  );
+}
+
+function RefundRow({ refund: { amountCents, status, createdAt, providerRefund } }: { refund: Refund }) {
+  const { tone, text } = words[status] ?? { tone: 'muted', text: status };
+  return (
+    <tr data-refund-status={status}>
+      <Cell className="tabular-nums">{formatCents(amountCents)}</Cell>
+      <Cell>
+        <Badge tone={tone}>{text}</Badge>
+      </Cell>
+      <Cell>
+        <time dateTime={createdAt.toISOString()}>{when.format(createdAt)} UTC</time>
+      </Cell>
+      <Cell>{providerRefund ? <code className="font-mono">{providerRefund}</code> : '–'}</Cell>
+    </tr>
+  );
+}
+
+const when = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import type { PhasesContext, Refused } from 'oncekit';
+import type { Client } from './db.ts';
+import { post } from './ledger.ts';
+import { dollars } from './money.ts';
+import { lockOrder, refundable } from './orders.ts';
+import { giveBack } from './payment-refund.ts';
+import { stageReceipt } from './receipts.ts';
+
+type Tx = Pick<Client, 'order' | 'refund' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$executeRaw'>;
+type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'capture' | 'fail' | 'key' | 'scope'>;
+
+/** What a refund answers with. */
+export interface RefundMade {
+  id: string;
+  orderId: string;
+  amountCents: number;
+  status: string;
+  orderStatus: string;
+}
+
+const TOO_LATE = { status: 409, message: 'The payment provider no longer gives this money back.' };
+
+/**
+ * The reverse of a sale, with the same guarantees: never more is given back than was paid, whoever asks at the same
+ * time. refund_reserved, refund_created, refunded.
+ */
+export async function giveRefund(
+  { atomic, foreign, capture, fail, key, scope }: Steps,
+  { orderId, amountCents }: { orderId: string; amountCents: number },
+): Promise<RefundMade> {
+  const { tenant, principal } = scope;
+  const id = await capture('refund_id', () => randomUUID());
+
+  const payment = await atomic('refund_reserved', async (tx) => {
+    const order = await lockOrder(tx, orderId, scope);
+    if (!order) {
+      return fail('order_not_found', undefined, { status: 404, message: 'This order is not yours, or it is gone.' });
+    }
+    const { paymentIntent, amountCents: paidCents } = order;
+    if (!paymentIntent) {
+      return fail('not_paid', undefined, { status: 409, message: 'There is no payment to give back.' });
+    }
+    // Behind the lock: the other refund is either committed, and counts, or waits for us to be.
+    const left = refundable(order, await tx.refund.findMany({ where: { orderId } }));
+    if (amountCents > left) {
+      const message = left > 0 ? `At most ${dollars(left)} can be given back.` : 'All of it is given back already.';
+      return fail('exceeds_payment', { refundable_cents: left }, { status: 422, message });
+    }
+    const whose = { tenant, principal };
+    await tx.refund.create({ data: { id, orderId, ...whose, amountCents, status: 'pending', idempotencyKey: key } });
+    await tx.auditRecord.create({
+      data: { action: 'refund.reserved', ...whose, orderId, data: { refundId: id, amountCents } },
+    });
+    return { paymentIntent, paidCents };
+  });
+
+  const returned = await foreign('refund_created', giveBack({ refundId: id, orderId, amountCents, ...payment }));
+  if ('refused' in returned) return fail('refund_refused', { code: returned.refused }, TOO_LATE);
+
+  return atomic('refunded', async (tx) => {
+    // Two partial refunds that finish at once must not both see the other as still pending: nobody would then say
+    // "refunded", though nothing is left.
+    await lockOrder(tx, orderId, scope);
+    const { providerRefund } = returned;
+    const settled = { status: 'succeeded', providerRefund, settledAt: new Date() };
+    const done = await tx.refund.updateMany({ where: { id, status: 'pending' }, data: settled });
+    if (done.count !== 1) throw new Error(`Refund ${id} is done (${providerRefund}) but no longer pending.`);
+    await post(tx, { orderId, refundId: id, amountCents });
+    const { _sum } = await tx.refund.aggregate({
+      _sum: { amountCents: true },
+      where: { orderId, status: 'succeeded' },
+    });
+    const orderStatus = _sum.amountCents === payment.paidCents ? 'refunded' : 'partially_refunded';
+    await tx.order.update({ where: { id: orderId }, data: { status: orderStatus } });
+    const data = { refundId: id, amountCents, providerRefund };
+    await tx.auditRecord.create({ data: { action: 'order.refunded', tenant, principal, orderId, data } });
+    await stageReceipt(tx, 'refund_receipt', id);
+    return { id, orderId, amountCents, status: 'succeeded', orderStatus };
+  });
+}
+
+/** For `onRefused`: the refund of this key, if there is one, becomes `failed`, which frees what it had reserved. */
+export async function undoRefund(tx: Tx, { key, scope, reason }: Refused<unknown>): Promise<void> {
+  const { tenant, principal } = scope;
+  const mine = { tenant, principal, idempotencyKey: key };
+  const refund = await tx.refund.findFirst({ where: { ...mine, status: 'pending' } });
+  if (!refund) return;
+  const failed = { status: 'failed', settledAt: new Date() };
+  await tx.refund.updateMany({ where: { id: refund.id, status: 'pending' }, data: failed });
+  const about = { action: 'refund.failed', tenant, principal, orderId: refund.orderId };
+  await tx.auditRecord.create({ data: { ...about, data: { refundId: refund.id, reason } } });
+}

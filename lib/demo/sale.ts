@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import type { PhasesContext, Refused } from 'oncekit';
+import type { Client } from './db.ts';
+import { post } from './ledger.ts';
+import { giveUp, type PlacedOrder } from './orders.ts';
+import { charge } from './payment-charge.ts';
+import { refused } from './payment-errors.ts';
+import { takeStock } from './products.ts';
+import { stageReceipt } from './receipts.ts';
+
+type Tx = Pick<Client, 'order' | 'product' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$executeRaw'>;
+type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'capture' | 'fail' | 'key' | 'scope'>;
+
+/** What differs between the ways to buy. */
+export interface Sale {
+  source: Source;
+  paymentMethod: string;
+  /** What one costs now; null when it is not for sale. Asked once: a price that changes meanwhile is not charged. */
+  priceCents(): Promise<number | null>;
+  /** Says what is bought, in the transaction that places the order: locks it, or refuses. */
+  goods(tx: Tx): Promise<{ sku: string; quantity: number; cartId: string | null }>;
+  deliverTo: Delivery;
+}
+
+type Source = 'checkout' | 'api';
+
+interface Delivery {
+  customerName?: string;
+  email?: string;
+  line1?: string;
+  city?: string;
+  postalCode?: string;
+  country?: string;
+}
+
+/**
+ * Sells once and charges once, wherever a process dies: order_created, charge_created, finished, as Rocket Rides does
+ * it (https://brandur.org/idempotency-keys), with the charge between two transactions instead of inside one.
+ * Goods are taken before the card is charged: nobody pays for what is sold out.
+ */
+export async function sell({ atomic, foreign, capture, fail, key, scope }: Steps, sale: Sale): Promise<PlacedOrder> {
+  const { tenant, principal } = scope;
+  const id = await capture('order_id', () => randomUUID());
+  const priceCents = await capture('price_cents', sale.priceCents);
+
+  const order = await atomic('order_created', async (tx) => {
+    // A refusal commits what was written before it, so everything is checked before anything is written.
+    const { sku, quantity, cartId } = await sale.goods(tx);
+    if (priceCents === null) return fail('not_for_sale', { sku }, { status: 404, message: 'This is not for sale.' });
+    const { name } = await tx.product.findUniqueOrThrow({ where: { sku } });
+    if (!(await takeStock(tx, sku, quantity))) {
+      return fail('out_of_stock', { sku }, { status: 409, message: `Sorry, ${name} has just sold out.` });
+    }
+    const bought = { sku, quantity, amountCents: priceCents * quantity };
+    const { source, paymentMethod, deliverTo } = sale;
+    const whose = { tenant, principal };
+    await tx.order.create({
+      data: {
+        id,
+        cartId,
+        ...whose,
+        ...bought,
+        status: 'paying',
+        source,
+        idempotencyKey: key,
+        paymentMethod,
+        ...deliverTo,
+      },
+    });
+    await tx.auditRecord.create({ data: { action: 'order.placed', ...whose, orderId: id, data: bought } });
+    return bought;
+  });
+
+  const { amountCents } = order;
+  const charged = await foreign(
+    'charge_created',
+    charge({ orderId: id, amountCents, paymentMethod: sale.paymentMethod }),
+  );
+  // A send that is declined has ended already, by its judge; this one was found by a look-up.
+  if ('declined' in charged) {
+    const { refuse, data, status, message } = refused('card_declined', charged.declined);
+    return fail(refuse, data, { status, message });
+  }
+
+  return atomic('finished', async (tx) => {
+    const { paymentIntent } = charged;
+    // Nothing leads out of `paying` but this operation's own key; if something did, money must not be booked over it.
+    const paid = await tx.order.updateMany({
+      where: { id, status: 'paying' },
+      data: { status: 'paid', paymentIntent },
+    });
+    if (paid.count !== 1) throw new Error(`Order ${id} is charged (${paymentIntent}) but no longer being paid.`);
+    await post(tx, { orderId: id, amountCents });
+    const data = { amountCents, paymentIntent };
+    await tx.auditRecord.create({ data: { action: 'order.paid', tenant, principal, orderId: id, data } });
+    await stageReceipt(tx, 'receipt', id);
+    return { id, ...order, status: 'paid' };
+  });
+}
+
+/**
+ * For `onRefused`, in the transaction that stores the refusal: the order of this key, if there is one, becomes
+ * `payment_failed`, its goods go back, and its cart is free for another card under another key.
+ */
+export async function undoSale(tx: Tx, source: Source, { key, scope, reason }: Refused<unknown>): Promise<void> {
+  const { tenant, principal } = scope;
+  const mine = { tenant, principal, source, idempotencyKey: key };
+  const order = await tx.order.findFirst({ where: { ...mine, status: 'paying' } });
+  if (!order || !(await giveUp(tx, order, 'paying', 'payment_failed'))) return;
+  const about = { action: 'order.payment_failed', tenant, principal, orderId: order.id };
+  await tx.auditRecord.create({ data: { ...about, data: { reason } } });
+}

@@ -1,0 +1,198 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { fullJitter } from '../core/backoff.ts';
+import { derivedKey } from '../core/derived-key.ts';
+import { CodedError, LeaseLostError } from '../core/errors.ts';
+import { type Answered, type Move, nextMove } from '../core/foreign.ts';
+import { seal } from '../core/seal.ts';
+import type { Step } from '../store/leases.ts';
+import type { ForeignCall } from './foreign-call.ts';
+import { ask, type Heard, readReference, send } from './foreign-io.ts';
+import { refusalAnswer } from './handler.ts';
+import { becomeUnknown } from './pause.ts';
+import { assertGoesOn, endRun, type Running, reach } from './running.ts';
+import { readStep, writeStep } from './steps.ts';
+
+const JITTER = { baseMs: 200, capMs: 2000 };
+const MAX_TRIES = 4;
+const SETTLE_MS = 60_000;
+
+/** What is known of one foreign call while it is being settled. */
+interface Talk<A, R> {
+  readonly name: string;
+  readonly position: number;
+  readonly call: ForeignCall<A, R>;
+  stored: Step | undefined;
+  /** When `stored` was read, in milliseconds of `performance.now()`: its ages count from there. */
+  readAt: number;
+  /** Whether some send may have arrived. */
+  maybeDone: boolean;
+  /** Whether an executor before this run may have sent it. */
+  tookOver: boolean;
+  settleMs: number;
+  mustLookUp: boolean;
+  answered: Answered | undefined;
+}
+
+/** `foreign`: see `PhasesContext`, and `core/foreign.ts` for what is done when. */
+export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call: ForeignCall<A, R>): Promise<R> {
+  const { position, stored } = running.journal.enter(name, 'foreign');
+  try {
+    if (stored?.state === 'done') return readStep<R>(stored.result);
+    assertGoesOn(running);
+    const begun = stored !== undefined;
+    return await settleCall(running, {
+      name,
+      position,
+      call,
+      stored,
+      readAt: performance.now(),
+      maybeDone: begun,
+      tookOver: begun,
+      settleMs: call.settleMs ?? SETTLE_MS,
+      mustLookUp: false,
+      answered: undefined,
+    });
+  } finally {
+    running.journal.leave();
+  }
+}
+
+/** Sends or asks until the outcome is known, or nothing more can be done in this run. */
+async function settleCall<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<R> {
+  const { maxTries = MAX_TRIES } = talk.call;
+  const found = await actOnVerdict(running, talk);
+  if (found) return await record(running, talk, found.result);
+  let lastError: unknown;
+  for (let tries = 1; ; tries++) {
+    const heard = await make(running, talk, nextMove(situationOf(talk)));
+    assertGoesOn(running);
+    if (heard.kind === 'result') return await record(running, talk, heard.result);
+    if (heard.kind === 'refused') endRun(running, { refusal: heard.refusal });
+    if (heard.kind === 'failed') lastError = heard.error;
+    const pauseMs = fullJitter(tries, JITTER, Math.random());
+    const isOver = heard.kind === 'over' || tries >= maxTries || pauseMs > running.deadline - performance.now();
+    if (isOver) return await stop(running, talk, heard.kind === 'over', lastError);
+    await wait(pauseMs, undefined, { signal: running.signal }).catch(() => assertGoesOn(running));
+  }
+}
+
+async function make<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>, move: Move): Promise<Heard<R> | { kind: 'over' }> {
+  switch (move) {
+    case 'send':
+      return learn(talk, await send(running, talk.call, () => start(running, talk)));
+    case 'look up':
+      return learn(talk, await ask(running, talk.call, talk.stored));
+    case 'ask later':
+      // The next turn asks; it never sends on the strength of an answer that was not final.
+      talk.answered = undefined;
+      talk.mustLookUp = true;
+      return { kind: 'nothing' };
+    case 'give up':
+      return { kind: 'over' };
+  }
+}
+
+function learn<A, R>(talk: Talk<A, R>, heard: Heard<R>): Heard<R> {
+  if (heard.kind === 'answered') talk.answered = heard.answer;
+  if (heard.kind === 'failed' && heard.verdict !== 'not_executed') talk.maybeDone = true;
+  if (heard.kind === 'failed' && heard.verdict === 'look_up') talk.mustLookUp = true;
+  return heard;
+}
+
+/** Writes down what is about to be sent (P2), under the token. Whoever finds the row knows that it may have happened. */
+async function start<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<Step> {
+  const { store, config } = running.engine;
+  const { name, position, call } = talk;
+  if (running.held.state === 'unknown') {
+    running.held = await store.resolve(running.held, config.leaseMs, { name, result: null });
+  }
+  await reach(running, 'before-started', name);
+  const { id } = running.held;
+  const sealed = seal(writeStep(call.arguments), `arguments of ${name}`, id, config.secrets);
+  talk.stored = await store.startForeign(running.held, config.leaseMs, {
+    name,
+    position,
+    arguments: sealed,
+    derivedKey: derivedKey(config.namespace, id, name),
+  });
+  talk.readAt = performance.now();
+  talk.answered = undefined;
+  talk.mustLookUp = false;
+  await reach(running, 'after-started', name);
+  return talk.stored;
+}
+
+/** A person has found out what nobody could ask: it is acted upon by the run that comes next. */
+async function actOnVerdict<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<{ result: R } | undefined> {
+  const { stored, call } = talk;
+  switch (stored?.verdict) {
+    case 'succeeded': {
+      const result = await readReference(running, call, stored);
+      if (result) return result;
+      talk.mustLookUp = true;
+      return undefined;
+    }
+    case 'failed':
+      return endRun(running, { refusal: refusalAnswer('marked_failed') });
+    case 'retry':
+      // The person vouches that it did not happen. Where one can ask, that is checked all the same.
+      talk.tookOver = false;
+      talk.settleMs = 0;
+      talk.mustLookUp = call.lookup !== undefined;
+      talk.maybeDone = talk.mustLookUp && call.indeterminate !== 'unknown';
+      return undefined;
+    default:
+      return undefined;
+  }
+}
+
+async function record<Tx, A, R>(running: Running<Tx>, { name, position }: Talk<A, R>, found: R): Promise<R> {
+  const { store, config } = running.engine;
+  const result = writeStep(found);
+  const { id, state } = running.held;
+  try {
+    if (state === 'unknown') {
+      running.held = await store.resolve(running.held, config.leaseMs, { name, result });
+      await store.recordEvent(id, { type: 'resolved', actor: 'completer', detail: { step: name } });
+    } else {
+      await store.finishForeign(running.held, config.leaseMs, { name, position, result });
+    }
+  } catch (error) {
+    if (error instanceof LeaseLostError) {
+      // What is known now must not be lost: whoever has the key hears that there is an answer to ask for (S4).
+      await store.recordEvent(id, { type: 'late_answer', actor: 'executor', detail: { step: name } });
+      await store.wake(id);
+    }
+    throw error;
+  }
+  await reach(running, 'after-recorded', name);
+  return readStep<R>(result);
+}
+
+/** The end of this run's efforts: a later run may send again, or it is unknown. */
+async function stop<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>, isOver: boolean, cause: unknown): Promise<never> {
+  const { name, call } = talk;
+  running.canAskAgain = !isOver && (call.lookup !== undefined || call.indeterminate === 'retry');
+  const maySendLater = !isOver && nextMove({ ...situationOf(talk), answered: undefined }) === 'send';
+  if (maySendLater && running.held.state === 'in_progress') {
+    const words = `${name} has not succeeded yet; a later run goes on.`;
+    return endRun(running, { error: new CodedError('unavailable', words, { cause }) });
+  }
+  return await becomeUnknown(running, name);
+}
+
+function situationOf<A, R>({ call, stored, readAt, ...talk }: Talk<A, R>) {
+  const since = performance.now() - readAt;
+  const age = (ms: number | null | undefined) => (talk.maybeDone && typeof ms === 'number' ? ms + since : null);
+  return {
+    indeterminate: call.indeterminate,
+    canLookUp: call.lookup !== undefined,
+    providerKeyTtlMs: call.providerKeyTtlMs ?? 0,
+    settleMs: talk.settleMs,
+    sinceFirstSentMs: age(stored?.sinceFirstSentMs),
+    sinceLastSentMs: age(stored?.sinceLastSentMs),
+    tookOver: talk.tookOver,
+    mustLookUp: talk.mustLookUp,
+    answered: talk.answered,
+  };
+}

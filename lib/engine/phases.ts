@@ -1,0 +1,177 @@
+import { LeaseLostError } from '../core/errors.ts';
+import { assertTransition } from '../core/key-state.ts';
+import { seal, unseal } from '../core/seal.ts';
+import type { Held } from '../store/leases.ts';
+import type { KeyRow } from '../store/store.ts';
+import { encodeAnswer } from './answer.ts';
+import type { Call, Engine, PhasedDefinition } from './call.ts';
+import { newInstance } from './config.ts';
+import type { Ended } from './flights.ts';
+import { foreign } from './foreign.ts';
+import { answerOf, fail } from './handler.ts';
+import { startHeartbeat } from './heartbeat.ts';
+import { comparePayload } from './interpret.ts';
+import { Journal } from './journal.ts';
+import { letGo } from './pause.ts';
+import type { PhasesContext } from './phases-context.ts';
+import { RunEnded, type Running, reach } from './running.ts';
+import { atomic, capture, refuseIn, transactPatiently } from './steps.ts';
+import { decodeInput, encodeInput } from './stored-input.ts';
+
+const MAX_RUN_MS = 300_000;
+
+/** Claims the key and runs the phases; or goes on with a key that its executor has left, if the payload is the same. */
+export async function executeInPhases<Tx>(
+  call: Call<Tx>,
+  definition: PhasedDefinition<Tx>,
+  input: unknown,
+  waitMs: number,
+): Promise<Ended> {
+  const { engine, id, mintedAt, fingerprint, request, deadline } = call;
+  const { config, store, slots } = engine;
+  const { schemaVersion = 1 } = definition.options;
+  const text = encodeInput({ input, context: request.context ?? [] }, definition.options);
+  const point = { operation: id.operation, key: id.key };
+  await config.onPoint('before-claim', point);
+  const begun = await slots.patiently(
+    waitMs,
+    (wait) =>
+      store.begin({
+        ...id,
+        mintedAt,
+        windowMs: config.windowMs,
+        retentionMs: config.phasesRetentionMs,
+        fingerprint,
+        schemaVersion,
+        waitMs: wait,
+        leaseMs: config.leaseMs,
+        input: seal(text, 'input', id, config.secrets),
+      }),
+    ({ kind }) => kind === 'locked',
+  );
+  if (begun.kind === 'held') {
+    await config.onPoint('after-claim', point);
+    return await runHeld(engine, definition, begun.held, deadline);
+  }
+  if (begun.kind !== 'existing' || !isUnfinished(begun.row)) return begun;
+  if (comparePayload(begun.row, call.canonical, config.secrets) !== 'same') return begun;
+  const held = await store.takeOver(id, config.leaseMs, true);
+  if (held) return await runHeld(engine, definition, held, deadline);
+  // Its executor lives, or has just finished: what is there now decides.
+  return { kind: 'existing', row: (await store.find(id)) ?? begun.row };
+}
+
+/** Whether a run may still change it. */
+export function isUnfinished({ state }: KeyRow): boolean {
+  return state === 'in_progress' || state === 'unknown';
+}
+
+/**
+ * Runs the function from the top for the executor that holds the key: finished steps give their stored result. It ends
+ * in a settled row, an unknown one, or an error after which another run goes on. Never throws.
+ *
+ * @param deadline when the caller's time is up, in milliseconds of `performance.now()`
+ */
+export async function runHeld<Tx>(
+  engine: Engine<Tx>,
+  definition: PhasedDefinition<Tx>,
+  held: Held,
+  deadline: number,
+): Promise<Ended> {
+  const { options } = definition;
+  const maxRunMs = options.maxRunMs ?? MAX_RUN_MS;
+  const endsAt = Math.min(deadline, performance.now() + maxRunMs);
+  const heartbeat = startHeartbeat({
+    leaseMs: engine.config.leaseMs,
+    renew: () => engine.store.renew(running.held, engine.config.leaseMs),
+    isHeldAnyway: () => running.inTransaction,
+  });
+  const overdue = AbortSignal.timeout(Math.max(0, Math.ceil(endsAt - performance.now())));
+  const running: Running<Tx> = {
+    engine,
+    options,
+    held,
+    journal: new Journal(held.steps),
+    input: undefined,
+    signal: AbortSignal.any([heartbeat.signal, overdue]),
+    deadline: endsAt,
+    inTransaction: false,
+    canAskAgain: true,
+    ending: undefined,
+  };
+  try {
+    return await runToTheEnd(running, definition);
+  } catch (error) {
+    return await interrupted(running, error);
+  } finally {
+    heartbeat.stop();
+  }
+}
+
+async function runToTheEnd<Tx>(running: Running<Tx>, { phases, options }: PhasedDefinition<Tx>): Promise<Ended> {
+  const { id, input: sealed } = running.held;
+  const text = unseal(sealed ?? new Uint8Array(), 'input', id, running.engine.config.secrets);
+  const { input, context } = decodeInput(text, options);
+  running.input = input;
+  const answer = await answerOf(() => phases(contextOf(running, input, context))).catch((error) => {
+    // A refusal that ended the run is stored like one that the function threw.
+    if (running.ending && 'refusal' in running.ending) return running.ending.refusal;
+    throw error;
+  });
+  const { ending } = running;
+  if (ending && 'row' in ending) return ended(ending.row);
+  if (ending && 'error' in ending) throw ending.error;
+  const result = ending && 'refusal' in ending ? ending.refusal : answer;
+  if (!ending) running.journal.assertComplete();
+  const state = result.kind === 'refusal' ? 'failed' : 'succeeded';
+  assertTransition(running.held.state, state);
+  await reach(running, 'before-finish');
+  const { row } = await transactPatiently(running, async (tx) =>
+    result.kind === 'refusal'
+      ? await refuseIn(running, tx, result)
+      : { settle: { state: 'succeeded', result: encodeAnswer(result) } },
+  );
+  await reach(running, 'after-finish');
+  return row ? ended(row) : { kind: 'suspended', error: new Error('The key was settled without a row.') };
+}
+
+function ended(row: KeyRow): Ended {
+  return isUnfinished(row) ? { kind: 'existing', row } : { kind: 'committed', row };
+}
+
+/** What was finished stands. Whoever holds the key now decides; if it is still this run, it lets go of it. */
+async function interrupted<Tx>(running: Running<Tx>, thrown: unknown): Promise<Ended> {
+  const { engine, held, ending } = running;
+  if (ending && 'row' in ending) return ended(ending.row);
+  const error = thrown instanceof RunEnded && ending && 'error' in ending ? ending.error : thrown;
+  try {
+    if (!(error instanceof LeaseLostError)) await letGo(running);
+  } catch {
+    // The lease ends by itself.
+  }
+  const row = await engine.store.find(held.id).catch(() => undefined);
+  if (error instanceof LeaseLostError && row) {
+    const where = { operation: held.id.operation, key: held.id.key, during: 'phases' as const };
+    engine.config.onError(error, { ...where, instance: newInstance() });
+    return { kind: 'existing', row }; // another's work: to this caller it is a replay
+  }
+  return { kind: 'suspended', error };
+}
+
+function contextOf<Tx>(running: Running<Tx>, input: unknown, context: readonly unknown[]): PhasesContext<never, Tx> {
+  const { tenant, principal, operation, key } = running.held.id;
+  return {
+    input: input as never,
+    key,
+    scope: { tenant, principal, operation },
+    context,
+    atomic: (name, run) => atomic(running, name, run),
+    foreign: (name, call) => foreign(running, name, call),
+    capture: (name, make) => capture(running, name, make),
+    fail,
+    signal: running.signal,
+    get deadlineMs() {
+      return Math.max(0, Math.round(running.deadline - performance.now()));
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { type Code, refuse } from '../core/outcome.ts';
+import { problemResponse } from '../http/problem.ts';
+import { type Driven, PASSES } from '../worker/passes.ts';
+
+type Handler = (request: Request) => Promise<Response>;
+
+export interface CronRouteOptions {
+  /** What the caller must know. Without one the route is closed, not open. */
+  secret: string | undefined;
+  /** How long one call may take, in milliseconds; the next one goes on. Stay below what your host allows a request. */
+  maxMs?: number;
+  log?: (line: string) => void;
+}
+
+/**
+ * Runs a task of the worker once, for hosts that have a clock and no processes (`vercel.json`, `pg_cron`, crontab with
+ * curl). For `app/api/cron/[task]/route.ts`; the tasks are `complete` and `reap`. Nobody gets in without
+ * `Authorization: Bearer <secret>`, and without a secret nobody at all (X2). Safe beside workers and beside itself.
+ */
+export function cronRoute(
+  idempotency: Driven,
+  { secret, maxMs = 10_000, log = console.error }: CronRouteOptions,
+): { GET: Handler; POST: Handler } {
+  const handler = async (request: Request) => {
+    if (!secret) log('The cron route is closed: no secret is configured.');
+    if (!secret || !knows(request, secret)) return problem(request, 'unauthorized');
+    const task = new URL(request.url).pathname.split('/').filter(Boolean).at(-1) ?? '';
+    const run = Object.hasOwn(PASSES, task) ? PASSES[task] : undefined;
+    if (!run) return problem(request, 'not_found');
+    try {
+      const figures = await run(idempotency, { signal: AbortSignal.timeout(maxMs) });
+      return Response.json({ task, ...figures }, { headers: { 'Cache-Control': 'no-store' } });
+    } catch (error) {
+      log(`The cron task ${task} failed: ${error instanceof Error ? error.message : error}`);
+      return problem(request, 'unavailable');
+    }
+  };
+  return { GET: handler, POST: handler };
+}
+
+/** Compares digests: how long it takes says nothing about the secret, nor about its length. */
+function knows(request: Request, secret: string): boolean {
+  const [, given] = /^bearer +(\S+) *$/i.exec(request.headers.get('authorization') ?? '') ?? [];
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return given !== undefined && timingSafeEqual(digest(given), digest(secret));
+}
+
+const WORDS: Partial<Record<Code, string>> = {
+  unauthorized: 'This needs the cron secret: Authorization: Bearer …',
+};
+
+function problem(request: Request, code: 'unauthorized' | 'not_found' | 'unavailable'): Response {
+  const message = WORDS[code];
+  const details = { executed: 'unknown' as const, ...(message ? { message } : {}) };
+  const response = problemResponse(refuse(code, details), new URL(request.url).origin);
+  if (code === 'unauthorized') response.headers.set('WWW-Authenticate', 'Bearer');
+  return response;
+}

@@ -1,0 +1,111 @@
+import { EventEmitter } from 'node:events';
+import { Logger, runMigrations, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
+import type { Pool } from 'pg';
+import { loop } from './loop.ts';
+import { Presence } from './presence.ts';
+
+const BEAT_MS = 1000;
+/** What a handler that heeds its abort signal gets to clean up. */
+const AFTER_ABORT_MS = 500;
+
+export interface JobsOptions {
+  pool: Pool;
+  tasks: TaskList;
+  concurrency: number;
+  /** How long running jobs may go on after `stopping`, in milliseconds. */
+  graceMs: number;
+  stopping: AbortSignal;
+  log: (line: string) => void;
+}
+
+/**
+ * Runs jobs until `stopping`, then finishes those that run: within `graceMs`, after which they are told to stop
+ * (`helpers.abortSignal`) and given back. Every job it takes is run at least once, by another worker if this one is
+ * killed. Rejects when the database does not answer at the start, or the runner ends by itself.
+ */
+export async function runJobs(options: JobsOptions, onReady: () => void): Promise<void> {
+  const { pool, stopping, log } = options;
+  await runMigrations({ pgPool: pool, logger: loggerFor(log) });
+  const presence = new Presence(pool);
+  const finished = new AbortController();
+  try {
+    await presence.show();
+    // Beats on while running jobs are finished. It never slows down: others take a worker for dead that is away long.
+    const beats = loop({
+      name: 'Freeing the jobs of killed workers',
+      everyMs: BEAT_MS,
+      capMs: BEAT_MS,
+      pass: async () => {
+        const freed = await presence.beat();
+        if (freed.length > 0) log(`Freed the jobs of killed workers: ${freed.join(', ')}`);
+      },
+      stopping: finished.signal,
+      log,
+    });
+    onReady();
+    try {
+      await untilDrained(startRunner(options, presence), options);
+    } finally {
+      finished.abort();
+      await beats;
+    }
+  } finally {
+    presence.end();
+  }
+  if (!stopping.aborted) throw new Error('The job runner ended by itself.');
+}
+
+function startRunner({ pool, tasks, concurrency, graceMs, log }: JobsOptions, presence: Presence): WorkerPool {
+  const events = new EventEmitter() as WorkerEvents;
+  // Jobs are marked with the runner's id, which graphile-worker draws. Ours says whose presence to look for; it is set
+  // before the first job is asked for.
+  events.once('pool:create', ({ workerPool }) => {
+    workerPool.id = presence.workerId;
+  });
+  const runner = {
+    concurrency,
+    events,
+    logger: loggerFor(log),
+    noHandleSignals: true,
+    // Asked before each job: a worker that nobody sees must not take one. Throwing makes it ask again later.
+    forbiddenFlags: () => {
+      if (!presence.isShown) throw new Error('This worker does not show its presence.');
+      return [];
+    },
+    // Without a batch (of 0 ms) graphile-worker does not wait for the statement that ends a job: a shutdown could
+    // overtake it, and a failure would be an unhandled rejection.
+    preset: {
+      worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0, gracefulShutdownAbortTimeout: graceMs },
+    },
+  };
+  return runTaskList(runner, tasks, pool);
+}
+
+async function untilDrained(runner: WorkerPool, { graceMs, stopping }: JobsOptions): Promise<void> {
+  let impatience: NodeJS.Timeout | undefined;
+  const drain = () => {
+    const quiet = () => {}; // said by the runner's own promise, and logged
+    impatience = setTimeout(() => {
+      Promise.resolve(runner.forcefulShutdown('The worker stopped before the job ended.')).catch(quiet);
+    }, graceMs + AFTER_ABORT_MS);
+    Promise.resolve(runner.gracefulShutdown()).catch(quiet);
+  };
+  stopping.addEventListener('abort', drain, { once: true });
+  if (stopping.aborted) drain();
+  try {
+    await runner.promise;
+  } catch (error) {
+    // A job that had to be given back is no failure of the shutdown.
+    if (!stopping.aborted) throw error;
+  } finally {
+    clearTimeout(impatience);
+    stopping.removeEventListener('abort', drain);
+  }
+}
+
+/** Failures alone. graphile-worker puts no payload into these lines. */
+function loggerFor(log: (line: string) => void): Logger {
+  return new Logger(() => (level, message) => {
+    if (level === 'error' || level === 'warning') log(`Jobs: ${message}`);
+  });
+}

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const CAP_MS = 5000;
+
+export interface LoopOptions {
+  /** Who fails, in the log. */
+  name: string;
+  /** From the end of one pass to the beginning of the next. */
+  everyMs: number;
+  /** How many passes may run at once, each in a rhythm of its own: a long one then holds up no other. */
+  lanes?: number;
+  /** The longest wait after failures; `everyMs` where that is longer. */
+  capMs?: number;
+  /** May call `works` early, when it takes long and has got over what failed before. */
+  pass: (works: () => void) => Promise<void>;
+  stopping: AbortSignal;
+  log: (line: string) => void;
+  wait?: (ms: number, stopping: AbortSignal) => Promise<void>;
+  /** Between 0 and 1. */
+  random?: () => number;
+}
+
+/**
+ * Runs a pass again and again until `stopping`; never rejects. A failing pass (the database is away) is tried ever more
+ * slowly and goes on by itself; it is logged once, however long that takes, and once more when it works again.
+ */
+export async function loop(options: LoopOptions): Promise<void> {
+  const { name, everyMs, lanes = 1, capMs = CAP_MS, pass, stopping, log } = options;
+  const { wait = untilElapsed, random = Math.random } = options;
+  let failures = 0;
+  const works = () => {
+    if (failures > 0) log(`${name} works again.`);
+    failures = 0;
+  };
+  const lane = async () => {
+    while (!stopping.aborted) {
+      try {
+        await pass(works);
+        works();
+      } catch (error) {
+        // What was broken off is no outage.
+        if (stopping.aborted) return;
+        failures++;
+        if (failures === 1) log(`${name} fails and is tried again until it works: ${reason(error)}`);
+      }
+      const ms = Math.min(everyMs * 2 ** failures, Math.max(everyMs, capMs));
+      // Without jitter, workers that a deploy started together would ask the database in step for ever.
+      await wait(ms * (0.75 + random() / 2), stopping);
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+async function untilElapsed(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {});
+}
+
+/** One line. Prisma puts what matters last; a refused connection has a code and no message. */
+function reason(error: unknown): string {
+  const { message, code } = error as { message?: string; code?: string };
+  return (message ?? '').trim().split('\n').at(-1) || code || String(error);
+}

@@ -1,0 +1,51 @@
+import type { Completed, Idempotency } from '../engine/idempotency.ts';
+
+/** What a worker drives: `createIdempotency`'s result. */
+export type Driven = Pick<Idempotency<never>, 'completeDue' | 'reap'>;
+
+export interface PassOptions {
+  /** Take nothing more; what is running goes on. */
+  until?: AbortSignal;
+  /** Break off what is running, too; another pass goes on with it. */
+  signal?: AbortSignal;
+  /** Keys the completer takes at once. */
+  limit?: number;
+}
+
+/** The figures of a pass, for a log line or a cron job's answer. */
+export type Figures = Record<string, number>;
+
+const LIMIT = 20;
+
+/**
+ * The completer, once: drives on every key that is due, batch after batch, until none is left or `until` says to stop.
+ * A batch that got nowhere ends it, too: what failed for all of them is not mended by trying at once.
+ */
+export async function complete(idempotency: Driven, options: PassOptions = {}): Promise<Completed & Figures> {
+  const { until, signal, limit = LIMIT } = options;
+  const sum = { taken: 0, settled: 0, unknown: 0, unfinished: 0 };
+  while (!until?.aborted && !signal?.aborted) {
+    const batch = await idempotency.completeDue({ limit, ...(signal ? { signal } : {}) });
+    for (const figure of Object.keys(sum) as (keyof Completed)[]) sum[figure] += batch[figure];
+    if (batch.taken < limit || batch.unfinished >= batch.taken) break;
+  }
+  return sum;
+}
+
+/** The reaper, once: deletes settled keys past their retention until none is left. Stops between two batches. */
+export async function reap(idempotency: Driven, { until, signal }: PassOptions = {}): Promise<{ deleted: number }> {
+  const stop = [until, signal].filter((one) => one !== undefined);
+  return { deleted: await idempotency.reap(stop.length > 0 ? { signal: AbortSignal.any(stop) } : {}) };
+}
+
+/** Everything that can be run once, by the name under which the command line and the cron route know it. */
+export const PASSES: Readonly<Record<string, (idempotency: Driven, options?: PassOptions) => Promise<Figures>>> = {
+  complete,
+  reap,
+};
+
+/** One line: `complete: 3 taken, 2 settled, 1 unknown, 0 unfinished`. */
+export function line(task: string, figures: Figures): string {
+  const told = Object.entries(figures).map(([figure, count]) => `${count} ${figure}`);
+  return `${task}: ${told.join(', ')}`;
+}

@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TaskList } from 'graphile-worker';
+import pg from 'pg';
+import { runJobs } from './jobs.ts';
+import { loop } from './loop.ts';
+import { complete, type Driven, type Figures, line, type PassOptions, reap } from './passes.ts';
+
+/** A batch takes as long as its slowest foreign call; the other lanes meanwhile keep what is due in time. */
+const LANES = 3;
+const LIMIT = 5;
+/** After everything was told to stop, and has not. */
+const AT_LAST_MS = 2000;
+
+export interface WorkerOptions {
+  /** `createIdempotency`'s result. Import the modules that define its operations too: only known ones are completed. */
+  idempotency: Driven;
+  /** Straight to PostgreSQL or through a pooler in session mode: a worker needs its session for itself. */
+  connectionString: string;
+  /** Handlers of jobs by task, as graphile-worker knows them. Each runs at least once for a job, so it must bear a repetition. */
+  tasks?: TaskList;
+  /** Jobs at once. */
+  concurrency?: number;
+  completeEveryMs?: number;
+  reapEveryMs?: number;
+  /** How long what is running may go on once the worker is stopped. */
+  graceMs?: number;
+  log?: (line: string) => void;
+}
+
+export interface Worker {
+  /**
+   * Takes nothing new, lets what is running finish for `graceMs`, then breaks it off and gives it back. Resolves at
+   * most 2 s after that. Never rejects.
+   */
+  stop(): Promise<void>;
+  /** Resolves when the worker has stopped. */
+  readonly ended: Promise<void>;
+}
+
+/**
+ * Starts a worker in this process: completer, reaper and job handlers, next to any number of others on the same
+ * database. An operation in phases whose process dies is finished, without its client, within its lease and 5 s. A
+ * database that is away, now or later, is waited for.
+ *
+ * Completer and reaper are loops of our own, not jobs of the runner: a killed worker would hold the job that is to
+ * clean up after killed workers.
+ */
+export function startWorker(options: WorkerOptions): Worker {
+  const { idempotency, connectionString, tasks = {}, concurrency = 2, graceMs = 5000, log = console.error } = options;
+  const { completeEveryMs = 1000, reapEveryMs = 60_000 } = options;
+  const stopping = new AbortController();
+  const breakingOff = new AbortController();
+  const pool = openPool(connectionString, concurrency);
+
+  const passOf = (task: string, run: Pass) => async () => {
+    const figures = await run(idempotency, { until: stopping.signal, signal: breakingOff.signal, limit: LIMIT });
+    if (Object.values(figures).some((count) => count > 0)) log(line(task, figures));
+  };
+  const base = { stopping: stopping.signal, log };
+  const loops = [
+    loop({ ...base, name: 'The completer', everyMs: completeEveryMs, lanes: LANES, pass: passOf('complete', complete) }),
+    loop({ ...base, name: 'The reaper', everyMs: reapEveryMs, pass: passOf('reap', reap) }),
+  ];
+  if (Object.keys(tasks).length > 0) {
+    const jobs = { ...base, pool, tasks, concurrency, graceMs };
+    loops.push(loop({ ...base, name: 'Running jobs', everyMs: 1000, pass: (works) => runJobs(jobs, works) }));
+  }
+
+  const given = new AbortController();
+  const ended = Promise.race([Promise.all(loops), aborted(given.signal)]).then(() => closePool(pool));
+  const drain = async () => {
+    stopping.abort();
+    const grace = setTimeout(() => breakingOff.abort(), graceMs);
+    const last = setTimeout(() => given.abort(), graceMs + AT_LAST_MS);
+    await ended;
+    clearTimeout(grace);
+    clearTimeout(last);
+  };
+  let stopped: Promise<void> | undefined;
+  return {
+    stop: () => {
+      stopped ??= drain();
+      return stopped;
+    },
+    ended,
+  };
+}
+
+type Pass = (idempotency: Driven, options: PassOptions) => Promise<Figures>;
+
+/** One connection for each running job, and for listening, for the presence, for asking and for what is left. */
+function openPool(connectionString: string, concurrency: number): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max: concurrency + 4, connectionTimeoutMillis: 5000, keepAlive: true });
+  // A broken connection is reported by the query that needs it; without listeners it would end the process.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+/** A job that does not end keeps its connection: it must not keep the worker. */
+async function closePool(pool: pg.Pool): Promise<void> {
+  const enough = new AbortController();
+  const patience = sleep(1000, undefined, { signal: enough.signal }).catch(() => {});
+  await Promise.race([pool.end().catch(() => {}), patience]);
+  enough.abort();
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,50 @@
+import { onDatabase } from './on-database.ts';
+
+const HELP = `npm run worker                 finishes abandoned operations, reaps old keys and runs jobs, until it is stopped
+npm run worker -- complete     finishes what is due now, and ends
+npm run worker -- reap         deletes settled keys past their retention, and ends
+npm run worker -- --help       this
+
+Any number of workers may run on one database. DATABASE_URL says which; it must not lead through a pooler in
+transaction mode. Ctrl-C or SIGTERM finishes what is running, a second one ends at once.`;
+
+const [command, ...rest] = process.argv.slice(2);
+
+async function main(url: string): Promise<void> {
+  // Late, because the client they use and the secrets they read must be there. The operations are known to the completer
+  // once they are imported.
+  const { PASSES, line, startWorker } = await import('oncekit/worker');
+  const [{ idempotency }, { jobHandlers }] = await Promise.all([
+    import('../lib/demo/idempotency.ts'),
+    import('../lib/demo/jobs.ts'),
+    import('../lib/demo/operations.ts'),
+  ]);
+  if (command !== undefined) {
+    const run = PASSES[command] as (typeof PASSES)[string];
+    console.log(line(command, await run(idempotency)));
+    process.exit();
+  }
+  const worker = startWorker({ idempotency, connectionString: url, tasks: jobHandlers, log: console.log });
+  console.log(`The worker runs. Jobs: ${Object.keys(jobHandlers).join(', ')}`);
+  let asked = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (asked) process.exit(1);
+      asked = true;
+      console.log('The worker finishes what is running …');
+      void worker.stop();
+    });
+  }
+  await worker.ended;
+  // What has not ended by now is given up: its lease, or its lock, runs out.
+  process.exit();
+}
+
+if (command === '--help') {
+  console.log(HELP);
+} else if (rest.length > 0 || (command !== undefined && !['complete', 'reap'].includes(command))) {
+  console.error(`There is no "${process.argv.slice(2).join(' ')}".\n\n${HELP}`);
+  process.exitCode = 1;
+} else {
+  await onDatabase(import.meta.url, main);
+}
