@@ -1,14 +1,10 @@
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { buildApp, generateClient } from './build.ts';
+import { type DemoProcesses, reachable, startProcesses } from './demo-processes.ts';
+import { paymentsFrom } from './payments.ts';
 import { portFrom, refuseTakenPort, untilAnswering } from './ports.ts';
-import { type SupervisedChild, spawnChild } from './process.ts';
-import { loadSecrets, type Secrets } from './secrets.ts';
+import { loadSecrets } from './secrets.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const NEXT = 'node_modules/next/dist/bin/next';
 const dev = process.argv.includes('--dev');
 const say = (line: string) => console.log(line);
 
@@ -23,6 +19,8 @@ async function demo(): Promise<void> {
   const host = process.env.HOST || '127.0.0.1';
   await refuseTakenPort(port, host, 'PORT');
   await refuseTakenPort(proxyPort, '127.0.0.1', 'PROXY_PORT');
+  const { gatewayPort, env: payments } = paymentsFrom(process.env, portFrom('GATEWAY_PORT', 12111));
+  if (gatewayPort !== undefined) await refuseTakenPort(gatewayPort, '127.0.0.1', 'GATEWAY_PORT');
 
   const secrets = loadSecrets();
   await (dev ? generateClient({ log: say, signal: stopping.signal }) : buildApp({ log: say, signal: stopping.signal }));
@@ -31,9 +29,13 @@ async function demo(): Promise<void> {
   await prepareDatabase(databaseUrl);
   stopping.signal.throwIfAborted();
 
-  startProcesses({ ...secrets, DATABASE_URL: databaseUrl }, { host, port, proxyPort });
-  await untilAnswering(`http://${reachable(host)}:${port}/api/health`, { signal: stopping.signal });
-  tell(port, proxyPort, secrets);
+  const env = { ...secrets, ...payments, DATABASE_URL: databaseUrl };
+  const demo = { dev, host, port, proxyPort, gatewayPort, env, say };
+  running.unshift(...startProcesses(demo));
+  const { signal } = stopping;
+  if (gatewayPort !== undefined) await untilAnswering(`http://127.0.0.1:${gatewayPort}/_ledger`, { signal });
+  await untilAnswering(`http://${reachable(host)}:${port}/api/health`, { signal });
+  tell(demo, secrets.ADMIN_PASSWORD);
 }
 
 async function startDatabase(): Promise<string> {
@@ -52,48 +54,21 @@ async function prepareDatabase(url: string): Promise<void> {
   await seed(url);
 }
 
-function startProcesses(env: Record<string, string>, ports: { host: string; port: number; proxyPort: number }): void {
-  const pidFile = join(ROOT, '.data', 'app.pid');
-  mkdirSync(join(ROOT, '.data'), { recursive: true });
-  const start = (name: string, args: string[], more: Record<string, string>, pidFile?: string) => {
-    const child: SupervisedChild = spawnChild({
-      name,
-      command: process.execPath,
-      args,
-      env: { NEXT_TELEMETRY_DISABLED: '1', ...more },
-      cwd: ROOT,
-      restart: true,
-      onLine: (line) => say(`${name.padEnd(5)} | ${line}`),
-      log: say,
-      ...(pidFile ? { pidFile } : {}),
-    });
-    running.unshift(child);
-  };
-  const { host, port, proxyPort } = ports;
-  const proxyEnv = {
-    APP_HOST: reachable(host),
-    PORT: String(port),
-    PROXY_PORT: String(proxyPort),
-    APP_PID_FILE: pidFile,
-  };
-  start('proxy', ['--import', 'tsx', 'scripts/fault-proxy.ts'], proxyEnv);
-  start('app', [NEXT, dev ? 'dev' : 'start', '-H', host, '-p', String(port)], env, pidFile);
-}
-
-/** Where a server that listens on `host` is found from here. */
-function reachable(host: string): string {
-  return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-}
-
-function tell(port: number, proxyPort: number, { ADMIN_PASSWORD }: Secrets): void {
+function tell({ port, proxyPort, gatewayPort }: DemoProcesses, adminPassword: string): void {
+  const payments =
+    gatewayPort === undefined
+      ? (process.env.STRIPE_API_BASE ?? 'Stripe')
+      : `http://localhost:${gatewayPort}   (a local gateway; what it did: /_ledger)`;
   say(`
   oncekit demo
 
   shop              http://localhost:${port}
+  mailbox           http://localhost:${port}/mailbox
   fault lab         http://localhost:${port}/lab
   admin             http://localhost:${port}/admin/keys
-  admin password    ${ADMIN_PASSWORD}
+  admin password    ${adminPassword}
   fault proxy       http://localhost:${proxyPort}   (the shop, behind a network that breaks on demand)
+  payments          ${payments}
 
   Ctrl-C stops all of it.
 `);
@@ -116,6 +91,6 @@ try {
   }
 }
 if (running.length > 0) say('\nStopping …');
-// In order: the app answers what it has begun while its database is still there.
+// In order: the app and the worker end what they have begun while gateway and database are still there.
 for (const each of running) await each.stop();
 process.exit(exitCode);

@@ -13,6 +13,8 @@ const GENERATORS = {
   ADMIN_PASSWORD: readablePassword,
   CRON_SECRET: token,
   METRICS_TOKEN: token,
+  // The form of Stripe's: the local gateway signs webhooks with it, the shop checks them.
+  STRIPE_WEBHOOK_SECRET: () => `whsec_${token()}`,
 };
 
 export type Secrets = Record<keyof typeof GENERATORS, string>;

@@ -8,11 +8,18 @@ npm run worker -- --help       this
 Any number of workers may run on one database. DATABASE_URL says which; it must not lead through a pooler in
 transaction mode. Ctrl-C or SIGTERM finishes what is running, a second one ends at once.`;
 
+const SAME_GESTURE_MS = 500;
 const [command, ...rest] = process.argv.slice(2);
 
 async function main(url: string): Promise<void> {
-  // Late, because the client they use and the secrets they read must be there. The operations are known to the completer
-  // once they are imported.
+  // Better than a worker that starts and can neither read a stored input nor ask about a payment.
+  const [{ required }, { paymentSettings }] = await Promise.all([
+    import('../lib/demo/env.ts'),
+    import('../lib/demo/payment-settings.ts'),
+  ]);
+  required('IDEMPOTENCY_SECRET');
+  paymentSettings();
+  // Late, because they read what has just been checked. The completer knows the operations that were imported.
   const { PASSES, line, startWorker } = await import('oncekit/worker');
   const [{ idempotency }, { jobHandlers }] = await Promise.all([
     import('../lib/demo/idempotency.ts'),
@@ -26,11 +33,13 @@ async function main(url: string): Promise<void> {
   }
   const worker = startWorker({ idempotency, connectionString: url, tasks: jobHandlers, log: console.log });
   console.log(`The worker runs. Jobs: ${Object.keys(jobHandlers).join(', ')}`);
-  let asked = false;
+  let askedAt: number | undefined;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      if (asked) process.exit(1);
-      asked = true;
+      // The terminal and npm both pass on one Ctrl-C: what follows at once is the same gesture.
+      if (askedAt !== undefined && performance.now() - askedAt > SAME_GESTURE_MS) process.exit(1);
+      if (askedAt !== undefined) return;
+      askedAt = performance.now();
       console.log('The worker finishes what is running …');
       void worker.stop();
     });

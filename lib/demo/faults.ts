@@ -13,9 +13,10 @@ import type { Options } from 'oncekit';
 export function faultPoints(folder: string): NonNullable<Options['onPoint']> {
   const holdAt = join(folder, 'hold-at');
   const crashAt = join(folder, 'crash-at');
-  return async (point, { operation }) => {
-    while (names(holdAt, point, operation)) await sleep(20);
-    if (names(crashAt, point, operation) && removed(crashAt)) {
+  return async (point, { operation, step = '' }) => {
+    const here = [point, operation, step];
+    while (names(holdAt, here)) await sleep(20);
+    if (names(crashAt, here) && removed(crashAt)) {
       process.kill(process.pid, 'SIGKILL');
       // The signal arrives between two ticks; nothing of the execution may happen before it.
       await new Promise(() => {});
@@ -23,9 +24,10 @@ export function faultPoints(folder: string): NonNullable<Options['onPoint']> {
   };
 }
 
-function names(file: string, point: string, operation: string): boolean {
-  const [wantedPoint, wantedOperation = operation] = read(file).trim().split(/\s+/);
-  return wantedPoint === point && wantedOperation === operation;
+/** Each word that the file holds must fit; what it leaves out fits anything. */
+function names(file: string, here: string[]): boolean {
+  const wanted = read(file).trim().split(/\s+/);
+  return wanted[0] !== '' && wanted.every((word, index) => word === here[index]);
 }
 
 function read(file: string): string {

@@ -11,11 +11,13 @@ import { currentPrincipal } from './visitor.ts';
 const isBuild = process.env.NEXT_PHASE === 'phase-production-build';
 
 function setUp() {
-  const faults = process.env.DEMO_FAULTS_DIR;
+  const { DEMO_FAULTS_DIR: faults, DEMO_LEASE_MS: leaseMs } = process.env;
   return createIdempotency({
     prisma: isBuild ? createClient('postgresql://no-database-during-the-build') : db(),
     secret: idempotencySecrets(),
     scope: currentPrincipal,
+    // The tests' is short: they wait for the leases of the executors they kill.
+    ...(leaseMs ? { leaseMs: Number(leaseMs) } : {}),
     ...(faults ? { onPoint: faultPoints(faults) } : {}),
   });
 }

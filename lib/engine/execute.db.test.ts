@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
-import { anything, effect, effects, freshKey, kit, rowsOf, told } from './engine.testsuite.ts';
+import { ANN, anything, effect, effects, freshKey, kit, rowsOf, told } from './engine.testsuite.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -144,6 +144,7 @@ describe('S2 stored refusals', () => {
       data: refusal.data,
       input: { sku: 'tea' },
       key,
+      scope: { ...ANN, operation: op.name },
     });
     expect(await op.run({ key, payload: { sku: 'tea' } })).toMatchObject({
       status: 409,

@@ -58,7 +58,13 @@ export function startWorker(options: WorkerOptions): Worker {
   };
   const base = { stopping: stopping.signal, log };
   const loops = [
-    loop({ ...base, name: 'The completer', everyMs: completeEveryMs, lanes: LANES, pass: passOf('complete', complete) }),
+    loop({
+      ...base,
+      name: 'The completer',
+      everyMs: completeEveryMs,
+      lanes: LANES,
+      pass: passOf('complete', complete),
+    }),
     loop({ ...base, name: 'The reaper', everyMs: reapEveryMs, pass: passOf('reap', reap) }),
   ];
   if (Object.keys(tasks).length > 0) {

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Task } from './fixtures/executor.ts';
+import { expect, type Stage, test } from './fixtures/stage.ts';
+
+/**
+ * kill -9 of the executor at every point of a checkout and of a refund, with and without a client that sends the key
+ * again, with one worker and with three. What counts is in the database and in the gateway's ledger.
+ */
+
+/** Once in `npm test`, ten times in `npm run test:crash`. */
+const ROUNDS = Math.ceil(Number(process.env.CRASH_ROUNDS ?? 1) / 2);
+/** How many cells run at once: two cores carry that many dying processes. */
+const AT_ONCE = 4;
+
+const pointsOf = (operation: string, first: string, call: string, last: string) => [
+  `before-claim ${operation}`,
+  `after-claim ${operation}`,
+  `before-commit ${operation} ${first}`,
+  `after-commit ${operation} ${first}`,
+  `before-started ${operation} ${call}`,
+  `after-started ${operation} ${call}`,
+  'charged', // the gateway has done it, and its answer is on its way
+  `after-answer ${operation} ${call}`,
+  `after-recorded ${operation} ${call}`,
+  `before-commit ${operation} ${last}`,
+  `after-commit ${operation} ${last}`,
+  `before-finish ${operation}`,
+  `after-finish ${operation}`,
+];
+
+const KINDS = {
+  checkout: pointsOf('checkout', 'order_created', 'charge_created', 'finished'),
+  refund: pointsOf('refund', 'refund_reserved', 'refund_created', 'refunded'),
+};
+
+for (const kind of ['checkout', 'refund'] as const) {
+  for (const workers of [1, 3]) {
+    for (const retries of [false, true]) {
+      for (let round = 1; round <= ROUNDS; round++) {
+        const client = retries ? 'a client that retries' : 'no client';
+        test(`kill -9 at every point of a ${kind}, ${client}, ${workers} workers, round ${round}`, async ({ stage }) => {
+          test.setTimeout(180_000);
+          await stage.workers(workers);
+          const rows: string[] = [];
+          const left = [...KINDS[kind]];
+          const lane = async () => {
+            for (let point = left.shift(); point; point = left.shift()) {
+              const ms = await crash(stage, kind, point, retries);
+              rows.push(`${point.padEnd(44)} finished ${String(ms).padStart(5)} ms after the kill`);
+            }
+          };
+          // The gateway's latency is everybody's: that cell runs alone.
+          await Promise.all(Array.from({ length: AT_ONCE }, lane));
+          console.log(rows.sort().join('\n'));
+        });
+      }
+    }
+  }
+}
+
+/** One cell: kills it there, waits for the end, counts. Returns how long the end took. */
+async function crash(stage: Stage, kind: 'checkout' | 'refund', point: string, retries: boolean): Promise<number> {
+  const sale = await stage.checkout();
+  let orderId: string | undefined;
+  if (kind === 'refund') {
+    const seller = await stage.executor();
+    orderId = (await seller.execute(sale))?.data?.id;
+    await seller.end();
+  }
+  const task: Task =
+    kind === 'checkout'
+      ? sale
+      : { operation: 'refund', key: randomUUID(), principal: sale.principal, payload: { order_id: orderId, amount: '5.00' } };
+  const executor = await stage.executor(point === 'charged' ? undefined : point);
+  const answer = executor.execute(task);
+  if (point === 'charged') await killWhenDone(stage, executor, task, orderId);
+  expect(await answer, 'it was killed before it could answer').toBeUndefined();
+  await executor.end();
+  const killedAt = performance.now();
+  if (retries || point.startsWith('before-claim')) await sendAgain(stage, task);
+  await expect
+    .poll(() => stateOf(stage, task), { message: `${point}: the key settles`, timeout: 30_000, intervals: [100] })
+    .toBe('succeeded');
+  const tookMs = Math.round(performance.now() - killedAt);
+  await expectOne(stage, kind, task);
+  return tookMs;
+}
+
+async function killWhenDone(
+  { gateway, db }: Stage,
+  executor: { signal(signal: 'SIGKILL'): void },
+  task: Task,
+  orderId: string | undefined,
+): Promise<void> {
+  await gateway.break({ path: orderId ? '/v1/refunds' : '/v1/payment_intents', kind: 'latency', ms: 5000 });
+  for (;;) {
+    const id = orderId ?? (await db.order.findFirst({ where: { idempotencyKey: task.key } }))?.id;
+    const done = id ? (orderId ? await gateway.refunds(id) : await gateway.charges(id)) : [];
+    if (done.length > 0) break;
+    await wait(20);
+  }
+  executor.signal('SIGKILL');
+}
+
+/** As a browser does: the same key, until there is an answer that counts. */
+async function sendAgain(stage: Stage, task: Task): Promise<void> {
+  const executor = await stage.executor();
+  for (let attempt = 2; ; attempt++) {
+    const told = await executor.execute({ ...task, attempt });
+    if (told?.ok) break;
+    expect(['in_flight', 'outcome_unknown', 'unavailable']).toContain(told?.code);
+    await wait(300);
+  }
+  await executor.end();
+}
+
+async function stateOf({ db }: Stage, { key }: Task): Promise<string | undefined> {
+  return (await db.idempotencyKey.findFirst({ where: { key } }))?.state;
+}
+
+async function expectOne({ db, gateway }: Stage, kind: 'checkout' | 'refund', { key }: Task): Promise<void> {
+  const found = kind === 'checkout' ? await db.order.findMany({ where: { idempotencyKey: key } }) : [];
+  const refunds = kind === 'refund' ? await db.refund.findMany({ where: { idempotencyKey: key } }) : [];
+  const subject = found[0] ?? refunds[0];
+  expect([...found, ...refunds].map(({ status }) => status)).toEqual([kind === 'checkout' ? 'paid' : 'succeeded']);
+  const orderId = found[0]?.id ?? refunds[0]?.orderId ?? '';
+  const effects = kind === 'checkout' ? await gateway.charges(orderId) : await gateway.refunds(orderId);
+  expect(effects).toHaveLength(1);
+  const entries = await db.ledgerEntry.findMany({
+    where: { orderId, ...(kind === 'checkout' ? {} : { refundId: subject?.id }) },
+  });
+  expect(entries).toHaveLength(2);
+  expect(entries.reduce((sum, { amountCents }) => sum + amountCents, 0)).toBe(0);
+  const mail = { kind: kind === 'checkout' ? 'receipt' : 'refund_receipt', subjectId: subject?.id };
+  await expect.poll(() => db.mail.count({ where: mail }), { message: 'one receipt' }).toBe(1);
+  expect(await db.idempotencyKey.count({ where: { key, state: { in: ['in_progress', 'unknown'] } } })).toBe(0);
+}

@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { derivedKey } from './derived-key.ts';
+
+const id = { tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'k-1' };
+
+test('P2 is SHA-256 over the length-prefixed parts, so that it never changes', () => {
+  const part = (text: string) => `${String.fromCharCode(0, 0, 0, text.length)}${text}`;
+  const text = ['shop', 'acme', 'ann', 'checkout', 'k-1', 'charge'].map(part).join('');
+  expect(derivedKey('shop', id, 'charge')).toBe(createHash('sha256').update(text, 'latin1').digest('hex'));
+  // A literal, too: a change of the formula would charge twice whoever is between two sends.
+  expect(derivedKey('shop', id, 'charge')).toMatchInlineSnapshot(`"30ac00d74da6c224f0c7f07ec126c24dec7a58e285b4d1d04a6d71e94b91376d"`);
+});
+
+test('differs with every part, and no part reaches into another', () => {
+  const keys = [
+    derivedKey('shop', id, 'charge'),
+    derivedKey('shop2', id, 'charge'),
+    derivedKey('shop', { ...id, tenant: 'acmeann', principal: 'x' }, 'charge'),
+    derivedKey('shop', { ...id, tenant: 'acmean', principal: 'nx' }, 'charge'),
+    derivedKey('shop', { ...id, operation: 'refund' }, 'charge'),
+    derivedKey('shop', { ...id, key: 'k-2' }, 'charge'),
+    derivedKey('shop', id, 'charge2'),
+  ];
+  expect(new Set(keys).size).toBe(keys.length);
+});

@@ -1,0 +1,65 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type SupervisedChild, spawnChild } from './process.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const NEXT = 'node_modules/next/dist/bin/next';
+
+export interface DemoProcesses {
+  dev: boolean;
+  host: string;
+  port: number;
+  proxyPort: number;
+  /** Undefined: payments go to Stripe, or to a server that somebody else runs. */
+  gatewayPort: number | undefined;
+  /** For those that run the shop's code: secrets, and where the database and the payments are. */
+  env: Record<string, string>;
+  say: (line: string) => void;
+}
+
+/**
+ * Starts the demo's processes, each of which is started again when it dies, and returns them in the order in which to
+ * stop them: nobody loses what it still needs for what it has begun. `.data/<name>.pid` names each while it lives.
+ */
+export function startProcesses(demo: DemoProcesses): SupervisedChild[] {
+  const { dev, host, port, proxyPort, gatewayPort, env } = demo;
+  const script = (file: string) => ['--import', 'tsx', `scripts/${file}`];
+  const gatewayEnv = { GATEWAY_PORT: String(gatewayPort), GATEWAY_DATA: join(ROOT, '.data', 'gateway') };
+  const proxyEnv = {
+    APP_HOST: reachable(host),
+    PORT: String(port),
+    PROXY_PORT: String(proxyPort),
+    APP_PID_FILE: pidFile('app'),
+  };
+  mkdirSync(join(ROOT, '.data'), { recursive: true });
+  // Started from the back: who is needed comes before who needs it.
+  const gateway = gatewayPort === undefined ? [] : [start(demo, 'gateway', script('gateway.ts'), gatewayEnv)];
+  const worker = start(demo, 'worker', script('worker.ts'), env);
+  const app = start(demo, 'app', [NEXT, dev ? 'dev' : 'start', '-H', host, '-p', String(port)], env);
+  const proxy = start(demo, 'proxy', script('fault-proxy.ts'), proxyEnv);
+  return [proxy, app, worker, ...gateway];
+}
+
+/** Where a server that listens on `host` is found from here. */
+export function reachable(host: string): string {
+  return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+}
+
+function start({ say }: DemoProcesses, name: string, args: string[], env: Record<string, string>): SupervisedChild {
+  return spawnChild({
+    name,
+    command: process.execPath,
+    args,
+    env: { NEXT_TELEMETRY_DISABLED: '1', ...env },
+    cwd: ROOT,
+    restart: true,
+    onLine: (line) => say(`${name.padEnd(7)} | ${line}`),
+    log: say,
+    pidFile: pidFile(name),
+  });
+}
+
+function pidFile(name: string): string {
+  return join(ROOT, '.data', `${name}.pid`);
+}
