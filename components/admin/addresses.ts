@@ -1,5 +1,6 @@
 import type { KeySummary } from 'oncekit/admin';
 import type { KeysQuery } from '../../lib/demo/admin.ts';
+import type { KeyNoticeName } from './key-notice.tsx';
 
 /** The list with some of its query changed; back to the first page unless another is asked for. */
 export function listHref(query: KeysQuery, change: Partial<KeysQuery>): string {
@@ -11,6 +12,10 @@ export function listHref(query: KeysQuery, change: Partial<KeysQuery>): string {
   return params.size > 0 ? `/admin/keys?${params}` : '/admin/keys';
 }
 
-export function keyHref({ tenant, principal, operation, key }: KeySummary): string {
-  return `/admin/keys/detail?${new URLSearchParams({ tenant, principal, operation, key })}`;
+type KeyId = Pick<KeySummary, 'tenant' | 'principal' | 'operation' | 'key'>;
+
+/** The page of one key. `notice`: what it says at its top. */
+export function keyHref({ tenant, principal, operation, key }: KeyId, notice?: KeyNoticeName): string {
+  const params = { tenant, principal, operation, key, ...(notice ? { notice } : {}) };
+  return `/admin/keys/detail?${new URLSearchParams(params)}`;
 }

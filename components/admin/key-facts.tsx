@@ -15,6 +15,7 @@ interface Props {
 
 export function KeyFacts({ detail, order, now }: Props) {
   const time = (at: Date | null) => (at ? <Moment at={at} now={now} /> : '–');
+  const isWaiting = detail.needsAttention && detail.nextAttemptAt === null;
   return (
     <Panel aria-label="Key">
       <Details>
@@ -41,6 +42,9 @@ export function KeyFacts({ detail, order, now }: Props) {
         </Detail>
         <Detail name="Attempts">{detail.attempts}</Detail>
         <Detail name="Fencing token">{detail.fencingToken}</Detail>
+        <Detail name="Recovery point">{detail.recoveryPoint ?? '–'}</Detail>
+        <Detail name="Lease until">{time(detail.leaseUntil)}</Detail>
+        <Detail name="Next attempt">{isWaiting ? 'when a person asks for it' : time(detail.nextAttemptAt)}</Detail>
         <Detail name="Fingerprint">
           {detail.fingerprintPrefix ? (
             <code className="font-mono text-sm">{detail.fingerprintPrefix}…</code>

@@ -1,8 +1,11 @@
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
+import type { Step } from '../store/leases.ts';
 import type { PrismaClientLike } from '../store/prisma/client.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import type { KeyEvent, KeyFilter, KeyRow } from '../store/store.ts';
+import { type Complete, type Operations, operationsOn } from './operate.ts';
+import { type PhaseView, phaseView } from './phase-view.ts';
 import { type RedactedAnswer, redactAnswer } from './redact.ts';
 
 export type { KeyEvent, KeyFilter };
@@ -21,11 +24,13 @@ export interface KeyDetail extends KeySummary {
   fingerprintPrefix: string | null;
   /** The stored answer without its values; null while there is none. */
   answer: RedactedAnswer | null;
+  /** Its steps, in their order; none where the operation runs in one transaction. */
+  phases: PhaseView[];
   events: KeyEvent[];
 }
 
-/** The reads behind an admin view of key states. Whoever calls them has checked that an admin asks. */
-export interface Admin {
+/** What stands behind an admin view of key states. Whoever calls it has checked that an admin asks. */
+export interface Admin extends Operations {
   /** How many keys there are in each state; a state without keys is left out. */
   countByState(): Promise<Partial<Record<KeyState, number>>>;
   /** Keys, newest first. */
@@ -33,22 +38,33 @@ export interface Admin {
   findKey(id: KeyId): Promise<KeyDetail | null>;
 }
 
+export interface AdminOptions {
+  prisma: PrismaClientLike;
+  /**
+   * Drives a key on after an admin's word, so that the page shows the effect: `idempotency.completeKey`, in a process
+   * that has imported the operations. Without it a worker does. What it throws is not the admin's.
+   */
+  complete?: Complete | undefined;
+}
+
 /**
- * The admin view's reads. Payloads and results stay redacted (X3).
+ * The admin view's reads and operations. Arguments, payloads and results stay redacted; every operation is audited and
+ * may be repeated (X3).
  *
  * @throws StoreUnavailableError from each of them when the database cannot be asked
  */
-export function createAdmin({ prisma }: { prisma: PrismaClientLike }): Admin {
+export function createAdmin({ prisma, complete }: AdminOptions): Admin {
   const store = prismaStore(prisma);
   return {
+    ...operationsOn(store, complete),
     countByState: () => store.countByState(),
     listKeys: async (filter) => {
       const { rows, hasMore } = await store.list(filter);
       return { rows: rows.map(summaryOf), hasMore };
     },
     findKey: async (id) => {
-      const [row, events] = await Promise.all([store.find(id), store.events(id)]);
-      return row ? detailOf(row, events) : null;
+      const [row, steps, events] = await Promise.all([store.find(id), store.steps(id), store.events(id)]);
+      return row ? detailOf(row, steps, events) : null;
     },
   };
 }
@@ -57,12 +73,13 @@ function summaryOf({ result: _, fingerprint: __, ...summary }: KeyRow): KeySumma
   return summary;
 }
 
-function detailOf(row: KeyRow, events: KeyEvent[]): KeyDetail {
+function detailOf(row: KeyRow, steps: Step[], events: KeyEvent[]): KeyDetail {
   const isAnswered = row.state === 'succeeded' || row.state === 'failed';
   return {
     ...summaryOf(row),
     fingerprintPrefix: row.fingerprint ? Buffer.from(row.fingerprint.hash).toString('hex', 0, 6) : null,
     answer: isAnswered ? redactAnswer(row.result) : null,
+    phases: steps.map(phaseView),
     events,
   };
 }

@@ -1,5 +1,7 @@
+export type { Verdict } from '../store/leases.ts';
 export {
   type Admin,
+  type AdminOptions,
   createAdmin,
   type KeyDetail,
   type KeyEvent,
@@ -7,4 +9,6 @@ export {
   type KeyPage,
   type KeySummary,
 } from './admin.ts';
+export type { Operated, SeenKey } from './operate.ts';
+export type { PhaseView } from './phase-view.ts';
 export type { RedactedAnswer, Shape } from './redact.ts';

@@ -2,6 +2,9 @@ import { KEY_STATES } from 'oncekit';
 import { createAdmin, type KeyFilter } from 'oncekit/admin';
 import { z } from 'zod';
 import { db } from './db.ts';
+import { idempotency } from './idempotency.ts';
+// An operation can be driven on once its module was imported, and the page of one key imports none.
+import './operations.ts';
 
 export const KEYS_PER_PAGE = 25;
 
@@ -26,7 +29,7 @@ export function filterOf({ state, operation, q, page }: KeysQuery): KeyFilter {
   return { state, operation: operation || undefined, search: q || undefined, limit, offset: (page - 1) * limit };
 }
 
-/** The reads of the admin view, on the demo's database. */
+/** The admin view's reads and operations, on the demo's database. */
 export function admin() {
-  return createAdmin({ prisma: db() });
+  return createAdmin({ prisma: db(), complete: idempotency.completeKey });
 }

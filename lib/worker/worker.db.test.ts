@@ -53,20 +53,30 @@ test('a failed job keeps its words and is tried again later', async () => {
   expect(worker.lines.join()).toContain('no such street');
 });
 
-test('stop finishes the running job and takes no other', async () => {
+test('stop finishes the running job and leaves the next one to others', async () => {
   const { opened, open } = door();
-  const letter = vi.fn(() => opened);
+  let signal: AbortSignal | undefined;
+  const letter = vi.fn(async (_payload: unknown, helpers: { abortSignal: AbortSignal }) => {
+    signal = helpers.abortSignal;
+    await opened;
+  });
   const worker = start(database, letter, { concurrency: 1, graceMs: 60_000 });
   await addLetter(database, 'ann');
-  await addLetter(database, 'bob');
   await vi.waitFor(() => expect(letter).toHaveBeenCalledTimes(1), within);
+  const [ann] = await jobs(database);
   const stopped = worker.stop();
   expect(worker.stop()).toBe(stopped);
+
+  const other = vi.fn(async () => {});
+  start(database, other);
+  await addLetter(database, 'bob');
+  await vi.waitFor(async () => expect(await jobs(database)).toEqual([ann]), within);
+  expect(other).toHaveBeenCalledTimes(1);
+  expect(signal?.aborted).toBe(false);
   open();
   await stopped;
   await worker.ended;
-  expect(letter).toHaveBeenCalledTimes(1);
-  expect(await jobs(database)).toEqual([{ locked_by: null, attempts: 0, last_error: null }]);
+  expect([letter.mock.calls.length, await jobs(database)]).toEqual([1, []]);
 });
 
 test('what does not end in time is told to stop, and given back', async () => {

@@ -1,0 +1,61 @@
+import { expect, test } from './fixtures/test.ts';
+
+test('the server dies in the middle of the charge: the page ends with one order, charged once', async ({
+  page,
+  shop,
+  app,
+  gateway,
+  db,
+}) => {
+  await shop.checkout();
+  await gateway.break({ path: '/v1/payment_intents', kind: 'latency', ms: 1500 });
+  await shop.placeOrder.click();
+  const order = async () => db.order.findFirst({ where: { status: 'paying' }, orderBy: { createdAt: 'desc' } });
+  await expect.poll(async () => gateway.charges((await order())?.id ?? 'none').then(({ length }) => length)).toBe(1);
+  const id = (await order())?.id ?? '';
+  app.kill();
+  await app.untilHealthy();
+  await page.reload();
+  // Whatever finishes it, a worker or the page's own question, the customer hears of the order.
+  await expect
+    .poll(async () => (await db.order.findUnique({ where: { id } }))?.status, { timeout: 20_000 })
+    .toBe('paid');
+  await page.goto(`/orders/${id}`);
+  await expect(page.getByText(/charged once/i)).toBeVisible();
+  await expect(page.getByText(id)).toBeVisible();
+  expect(await gateway.charges(id)).toHaveLength(1);
+  expect(await shop.gained()).toMatchObject({ orders: 1, stockTaken: 1 });
+});
+
+test('a declined card is an answer that stays, and another card pays for the same cart', async ({
+  page,
+  shop,
+  gateway,
+  db,
+}) => {
+  await shop.checkout();
+  await page.getByText('A card that is declined').click();
+  await shop.placeOrder.click();
+  await expect(shop.status).toHaveAttribute('data-state', 'hasErrored');
+  await expect(shop.status).toContainText(/declined/i);
+  expect((await shop.gained()).stockTaken).toBe(0);
+  await page.getByText('Visa ending in 4242').click();
+  await shop.placeOrder.click();
+  await page.waitForURL('**/orders/*');
+  const id = page.url().split('/').at(-1) ?? '';
+  expect(await db.order.findUnique({ where: { id } })).toMatchObject({ status: 'paid' });
+  expect(await gateway.charges(id)).toHaveLength(1);
+  expect((await shop.gained()).stockTaken).toBe(1);
+});
+
+test('a refund gives back once, also when its answer is lost', async ({ page, shop, gateway, network, db }) => {
+  await shop.checkout();
+  await shop.placeOrder.click();
+  await page.waitForURL('**/orders/*');
+  const orderId = page.url().split('/').at(-1) ?? '';
+  await network.break({ match: { method: 'POST' }, kind: 'lose-answer', times: 1 });
+  await page.getByRole('button', { name: /refund/i }).click();
+  await expect.poll(() => db.refund.count({ where: { orderId, status: 'succeeded' } })).toBe(1);
+  await expect(page.locator('[data-order-status=refunded]')).toBeVisible();
+  expect(await gateway.refunds(orderId)).toHaveLength(1);
+});

@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { ANN, anything, effect, effects, freshKey, kit } from '../engine/engine.testsuite.ts';
+import { Provider } from '../engine/phases.testsuite.ts';
+import type { ForeignCall } from '../index.ts';
+import { createAdmin, type KeyDetail, type SeenKey } from './index.ts';
+
+let database: TestDatabase;
+let provider: Provider;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+beforeEach(() => {
+  provider = new Provider();
+  provider.honoursKeys = false;
+});
+
+type Call = ForeignCall<{ amount: number; order: string }, { id: string }>;
+
+/** A payment at a provider that has no keys and cannot be asked, and the admin who looks at it. */
+function shop(how: Partial<Call> = {}) {
+  const idempotency = kit(database.client);
+  const pay = idempotency
+    .operation({
+      name: 'pay',
+      schema: anything,
+      onRefused: async (tx, { key, reason }) => effect(tx, `${key}:undone:${reason}`),
+    })
+    .phases(async ({ atomic, foreign, capture, key }) => {
+      await capture('order_id', () => `secret-capture-${key}`);
+      await atomic('order_created', async (tx) => {
+        await effect(tx, `${key}:order`);
+        return { secretName: 'secret-atomic' };
+      });
+      const keyless = { indeterminate: 'unknown', providerKeyTtlMs: 0, fromReference: async (id: string) => ({ id }) };
+      const call = provider.call(`secret-order-${key}`, { ...keyless, ...how } as Partial<Call>);
+      const { id } = await foreign('charge_created', call);
+      await atomic('finished', async (tx) => effect(tx, `${key}:finished`));
+      return { charge: id };
+    });
+  const admin = createAdmin({ prisma: database.client, complete: idempotency.completeKey });
+  return { idempotency, pay, admin };
+}
+
+const idOf = (key: string) => ({ ...ANN, operation: 'pay', key });
+
+async function unknownKey({ pay, admin }: ReturnType<typeof shop>, key = freshKey()) {
+  provider.faults = ['after'];
+  expect(await pay.execute({ key, payload: { card: 'secret-input' } })).toMatchObject({ code: 'outcome_unknown' });
+  const detail = (await admin.findKey(idOf(key))) as KeyDetail;
+  expect(detail).toMatchObject({ state: 'unknown', needsAttention: true, nextAttemptAt: null });
+  const seen: SeenKey = { ...idOf(key), fencingToken: detail.fencingToken };
+  return { key, detail, seen };
+}
+
+const eventsOf = (key: string, type: string) => database.client.idempotencyEvent.count({ where: { key, type } });
+
+test('an admin sees each step, and nothing of what was sent or stored', async () => {
+  const { detail, key } = await unknownKey(shop());
+  expect(detail.recoveryPoint).toBe('order_created');
+  expect(detail.phases).toMatchObject([
+    { name: 'order_id', position: 1, kind: 'capture', state: 'done', result: 'string', derivedKey: null },
+    { name: 'order_created', kind: 'atomic', state: 'done', result: { secretName: 'string' } },
+    { name: 'charge_created', kind: 'foreign', state: 'started', sends: 1, result: null, verdict: null },
+  ]);
+  expect(detail.phases[2]).toMatchObject({ derivedKey: expect.stringMatching(/\S{32,}/), finishedAt: null });
+  expect(detail.phases[2]?.firstSentAt).toBeInstanceOf(Date);
+  const shown = JSON.stringify(detail);
+  for (const secret of ['secret-capture', 'secret-atomic', 'secret-order', 'secret-input', 'arguments', 'input']) {
+    expect(shown, `${secret} of ${key}`).not.toContain(secret);
+  }
+});
+
+describe('resolve', () => {
+  test('it went through: the reference becomes the result and the rest runs; a second click changes nothing', async () => {
+    const on = shop();
+    const { key, seen } = await unknownKey(on);
+    expect(await on.admin.resolve(seen, { kind: 'succeeded', reference: 'ch_seen' }, 'eve')).toBe('recorded');
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded', needsAttention: false });
+    expect(await on.pay.execute({ key, payload: { card: 'secret-input' } })).toMatchObject({
+      ok: true,
+      replayed: true,
+      data: { charge: 'ch_seen' },
+    });
+    expect(await on.admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('changed');
+    expect(await eventsOf(key, 'verdict')).toBe(1);
+    expect(await effects(database.client, `${key}:finished`)).toBe(1);
+    expect(provider.sends).toBe(1);
+  });
+
+  test('of two admins at once one is heard', async () => {
+    const on = shop();
+    const { key, seen } = await unknownKey(on);
+    const said = await Promise.all([
+      on.admin.resolve(seen, { kind: 'succeeded', reference: 'ch_seen' }, 'eve'),
+      on.admin.resolve(seen, { kind: 'failed' }, 'mallory'),
+    ]);
+    expect(said.sort()).toEqual(['changed', 'recorded']);
+    expect(await eventsOf(key, 'verdict')).toBe(1);
+    const undone = await effects(database.client, `${key}:undone:marked_failed`);
+    expect(undone + (await effects(database.client, `${key}:finished`))).toBe(1);
+  });
+
+  test('it did not happen and shall not: a stored refusal, with what undoes it', async () => {
+    const on = shop();
+    const { key, seen } = await unknownKey(on);
+    expect(await on.admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('recorded');
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({
+      state: 'failed',
+      answer: { kind: 'refusal', reason: 'marked_failed' },
+    });
+    expect(await effects(database.client, `${key}:undone:marked_failed`)).toBe(1);
+    expect(await effects(database.client, `${key}:finished`)).toBe(0);
+    expect(provider.sends).toBe(1);
+  });
+
+  test('send it again: once more, and once', async () => {
+    const on = shop();
+    const { key, seen } = await unknownKey(on);
+    expect(await on.admin.resolve(seen, { kind: 'retry' }, 'eve')).toBe('recorded');
+    expect(await on.admin.resolve(seen, { kind: 'retry' }, 'eve')).toBe('changed');
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded' });
+    expect(provider.sends).toBe(2);
+    expect(await eventsOf(key, 'verdict')).toBe(1);
+  });
+
+  test('what was unknown, sent again and is unknown again is another key to have seen', async () => {
+    const on = shop();
+    const { key, seen } = await unknownKey(on);
+    provider.faults = ['after'];
+    await on.admin.resolve(seen, { kind: 'retry' }, 'eve');
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'unknown' });
+    expect(await on.admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('changed');
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'unknown' });
+    expect(provider.sends).toBe(2);
+  });
+
+  test('an error behind the verdict does not hide that it is recorded, and the completer goes on', async () => {
+    const on = shop();
+    const { key, seen } = await unknownKey(on);
+    const broken = createAdmin({ prisma: database.client, complete: () => Promise.reject(new Error('no luck')) });
+    expect(await broken.resolve(seen, { kind: 'succeeded', reference: 'ch_seen' }, 'eve')).toBe('recorded');
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({
+      state: 'unknown',
+      phases: [{}, {}, { verdict: 'succeeded', reference: 'ch_seen' }],
+    });
+    expect(await broken.resolve(seen, { kind: 'failed' }, 'eve')).toBe('changed');
+    await on.idempotency.completeDue({ limit: 100 });
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded' });
+    const [event] = await database.client.idempotencyEvent.findMany({ where: { key, type: 'verdict' } });
+    expect(event).toMatchObject({
+      actor: 'eve',
+      detail: { step: 'charge_created', verdict: 'succeeded', reference: 'ch_seen' },
+    });
+  });
+
+  test('a key of another principal, or under another token, is not touched', async () => {
+    const on = shop();
+    const { key, seen } = await unknownKey(on);
+    expect(await on.admin.resolve({ ...seen, principal: 'bob' }, { kind: 'failed' }, 'eve')).toBe('changed');
+    expect(await on.admin.resolve({ ...seen, fencingToken: 7 }, { kind: 'failed' }, 'eve')).toBe('changed');
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'unknown' });
+    expect(await eventsOf(key, 'verdict')).toBe(0);
+  });
+});
+
+describe('retryNow', () => {
+  test('drives on a key whose executor is gone, and never one with a live lease', async () => {
+    const on = shop({ indeterminate: 'retry', providerKeyTtlMs: 86_400_000, maxTries: 1 });
+    provider.honoursKeys = true;
+    provider.faults = ['before'];
+    const key = freshKey();
+    await on.pay.execute({ key, payload: {} });
+    const seen: SeenKey = { ...idOf(key), fencingToken: 1 };
+    await database.client
+      .$executeRaw`UPDATE idempotency_keys SET lease_until = now() + interval '1 h' WHERE key = ${key}`;
+    expect(await on.admin.retryNow(seen, 'eve')).toBe('changed');
+    expect(await eventsOf(key, 'retry')).toBe(0);
+
+    await database.client.$executeRaw`UPDATE idempotency_keys SET lease_until = now(), next_attempt_at = NULL,
+      needs_attention = true WHERE key = ${key}`;
+    expect(await on.admin.retryNow(seen, 'eve')).toBe('recorded');
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded', needsAttention: false });
+    expect(await on.admin.retryNow(seen, 'eve')).toBe('changed');
+    expect(await eventsOf(key, 'retry')).toBe(1);
+    expect(provider.count(`secret-order-${key}`)).toBe(1);
+  });
+});

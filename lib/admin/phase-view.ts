@@ -1,0 +1,35 @@
+import type { Step } from '../store/leases.ts';
+import { redactAnswer, type Shape } from './redact.ts';
+
+/** One step of an operation in phases, as an admin may see it (X3). */
+export interface PhaseView
+  extends Pick<Step, 'name' | 'position' | 'kind' | 'state' | 'sends' | 'derivedKey' | 'firstSentAt' | 'finishedAt'> {
+  /** What a person has found out of it; null again once a run has gone on with that. */
+  verdict: Step['verdict'];
+  /** The reference that an admin gave with that verdict. */
+  reference: string | null;
+  /** What the stored result looks like; null while there is none, and once the key has settled. */
+  result: Shape | null;
+}
+
+/**
+ * A step without what was sent and what was answered. Names each field that leaves, so that a column that is added to
+ * steps is not shown because nobody thought of it.
+ */
+export function phaseView(step: Step): PhaseView {
+  const { name, position, kind, state, sends, derivedKey, firstSentAt, finishedAt, verdict, reference } = step;
+  const result = step.result === null ? null : redactAnswer(step.result);
+  return {
+    name,
+    position,
+    kind,
+    state,
+    sends,
+    derivedKey,
+    firstSentAt,
+    finishedAt,
+    verdict,
+    reference,
+    result: result && ('shape' in result ? result.shape : result.kind),
+  };
+}
