@@ -40,7 +40,9 @@ for (const kind of ['checkout', 'refund'] as const) {
     for (const retries of [false, true]) {
       for (let round = 1; round <= ROUNDS; round++) {
         const client = retries ? 'a client that retries' : 'no client';
-        test(`kill -9 at every point of a ${kind}, ${client}, ${workers} workers, round ${round}`, async ({ stage }) => {
+        test(`kill -9 at every point of a ${kind}, ${client}, ${workers} workers, round ${round}`, async ({
+          stage,
+        }) => {
           test.setTimeout(180_000);
           await stage.workers(workers);
           const rows: string[] = [];
@@ -76,7 +78,12 @@ async function crash(
   const task: Task =
     kind === 'checkout'
       ? sale
-      : { operation: 'refund', key: randomUUID(), principal: sale.principal, payload: { order_id: orderId, amount: '5.00' } };
+      : {
+          operation: 'refund',
+          key: randomUUID(),
+          principal: sale.principal,
+          payload: { order_id: orderId, amount: '5.00' },
+        };
   const executor = await stage.executor(point === 'charged' ? undefined : point);
   const answer = executor.execute(task);
   if (point === 'charged') await killWhenDone(stage, executor, task, orderId);

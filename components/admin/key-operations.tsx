@@ -20,5 +20,5 @@ export function KeyOperations({ detail, now, resolve, retryNow }: Props) {
   }
   // By this server's clock, to show it or not. Whether the lease is over is judged by the database.
   const isLeft = state === 'in_progress' && (needsAttention || (leaseUntil !== null && leaseUntil.getTime() <= now));
-  return isLeft || state === 'unknown' ? <RetryPanel detail={detail} action={retryNow} /> : null;
+  return isLeft || state === 'unknown' ? <RetryPanel detail={detail} call={call} action={retryNow} /> : null;
 }

@@ -63,7 +63,7 @@ function AlreadyPlaced({ orderId, notice }: { orderId: string; notice: string | 
 function BeingPaid({ orderId }: { orderId: string }) {
   return (
     <Notice tone="info">
-      This cart is being paid for just now. Your card is charged once at most.
+      This cart is being paid for just now. Your card is charged at most once.
       <OrderLink id={orderId} />
     </Notice>
   );
@@ -73,8 +73,7 @@ function Placed({ id }: { id: string }) {
   return (
     <>
       {' '}
-      Order <code className="font-mono text-sm break-all">{id}</code>, charged once.
-      <OrderLink id={id} />
+      Order <code className="font-mono text-sm break-all">{id}</code>, charged once. <OrderLink id={id} />
     </>
   );
 }

@@ -7,7 +7,7 @@ const titles: Record<string, Title> = {
   pending: { title: 'Thank you for your order', lead: 'We have it, once. You can close this page.' },
   paying: {
     title: 'Your payment is being finished',
-    lead: 'Your card is charged once at most. This goes on without you: you can close this page.',
+    lead: 'Your card is charged at most once. This goes on without you: you can close this page.',
   },
   paid: {
     title: 'Thank you for your order',

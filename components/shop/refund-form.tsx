@@ -33,11 +33,11 @@ export function RefundForm({ action, initialKey, orderId, refundableCents }: Pro
         <IdempotencyKeyField {...submit.fieldProps} />
         <input type="hidden" name="order_id" value={orderId} />
         {refundableCents > 0 && !isDone ? (
-          <div className="grid items-start gap-4 sm:grid-cols-[12rem_max-content]">
+          <div className="grid items-start gap-4 sm:grid-cols-[17rem_max-content]">
             <Field
               // Another amount is left than before: what was entered is no longer meant.
               key={refundableCents}
-              label={`Amount in dollars, up to ${formatCents(refundableCents)}`}
+              label={`Amount in dollars (up to ${formatCents(refundableCents)})`}
               name="amount"
               inputMode="decimal"
               autoComplete="off"
@@ -45,7 +45,7 @@ export function RefundForm({ action, initialKey, orderId, refundableCents }: Pro
               errors={refused?.fieldErrors?.amount}
               defaultValue={String(refused?.values?.amount ?? (refundableCents / 100).toFixed(2))}
             />
-            <Button variant="quiet" className="sm:mt-12">
+            <Button variant="quiet" className="sm:mt-6">
               Get refund
             </Button>
           </div>

@@ -9,7 +9,9 @@ test('P2 is SHA-256 over the length-prefixed parts, so that it never changes', (
   const text = ['shop', 'acme', 'ann', 'checkout', 'k-1', 'charge'].map(part).join('');
   expect(derivedKey('shop', id, 'charge')).toBe(createHash('sha256').update(text, 'latin1').digest('hex'));
   // A literal, too: a change of the formula would charge twice whoever is between two sends.
-  expect(derivedKey('shop', id, 'charge')).toMatchInlineSnapshot(`"30ac00d74da6c224f0c7f07ec126c24dec7a58e285b4d1d04a6d71e94b91376d"`);
+  expect(derivedKey('shop', id, 'charge')).toMatchInlineSnapshot(
+    `"30ac00d74da6c224f0c7f07ec126c24dec7a58e285b4d1d04a6d71e94b91376d"`,
+  );
 });
 
 test('differs with every part, and no part reaches into another', () => {

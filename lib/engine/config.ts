@@ -70,7 +70,8 @@ export interface Options {
 }
 
 /** The options, checked and filled in. */
-export interface Config extends Required<Omit<Options, 'secret' | 'window' | 'retention' | 'phasesRetention' | 'scope'>> {
+export interface Config
+  extends Required<Omit<Options, 'secret' | 'window' | 'retention' | 'phasesRetention' | 'scope'>> {
   readonly secrets: Secrets;
   readonly scope: NonNullable<Options['scope']>;
   readonly windowMs: number;

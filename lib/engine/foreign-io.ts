@@ -67,9 +67,7 @@ export async function ask<Tx, A, R>(
         throw new DependencyFailure(error);
       }),
     );
-    return typeof looked === 'string'
-      ? { kind: 'answered', answer: looked }
-      : { kind: 'result', result: looked.found };
+    return typeof looked === 'string' ? { kind: 'answered', answer: looked } : { kind: 'result', result: looked.found };
   } catch (error) {
     const cause = error instanceof DependencyFailure ? error.cause : error;
     return { kind: 'failed', verdict: 'indeterminate', error: cause };

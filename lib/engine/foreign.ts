@@ -76,7 +76,11 @@ async function settleCall<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Pro
   }
 }
 
-async function make<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>, move: Move): Promise<Heard<R> | { kind: 'over' }> {
+async function make<Tx, A, R>(
+  running: Running<Tx>,
+  talk: Talk<A, R>,
+  move: Move,
+): Promise<Heard<R> | { kind: 'over' }> {
   switch (move) {
     case 'send':
       return learn(talk, await send(running, talk.call, () => start(running, talk)));

@@ -65,7 +65,10 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
         });
       }
       const define = (work: object) =>
-        defineOperation<Tx, never, never>(engine, { options: operation, ...work } as unknown as Definition<Tx>) as never;
+        defineOperation<Tx, never, never>(engine, {
+          options: operation,
+          ...work,
+        } as unknown as Definition<Tx>) as never;
       return { handler: (handler) => define({ handler }), phases: (phases) => define({ phases }) };
     },
   };

@@ -144,12 +144,15 @@ describe('an operation in phases', () => {
     const idempotency = kit(database.client, { onError: (error) => void thrown.push(error) });
     const attempt = async (run: Parameters<ReturnType<typeof idempotency.operation>['phases']>[0]) => {
       thrown.length = 0;
-      await idempotency.operation({ name: 'pay', schema: anything }).phases(run).execute({ key: freshKey(), payload: {} });
+      await idempotency
+        .operation({ name: 'pay', schema: anything })
+        .phases(run)
+        .execute({ key: freshKey(), payload: {} });
       return (thrown[0] as Error)?.message;
     };
-    expect(await attempt(({ atomic }) => Promise.all([atomic('a', async () => 1), atomic('b', async () => 2)]))).toMatch(
-      'One at a time',
-    );
+    expect(
+      await attempt(({ atomic }) => Promise.all([atomic('a', async () => 1), atomic('b', async () => 2)])),
+    ).toMatch('One at a time');
     expect(await attempt(({ atomic, capture }) => atomic('a', () => capture('b', () => 1)))).toMatch('inside a');
     expect(
       await attempt(async ({ atomic }) => {
@@ -260,7 +263,10 @@ describe('a foreign call', () => {
     );
     const key = freshKey();
     provider.faults = ['after'];
-    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown', executed: 'unknown' });
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject({
+      code: 'outcome_unknown',
+      executed: 'unknown',
+    });
     expect(await rowOf(key)).toMatchObject({ state: 'unknown', needsAttention: true, nextAttemptAt: null });
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 0 });
     expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });

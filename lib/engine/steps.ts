@@ -83,9 +83,13 @@ export async function transactPatiently<Tx>(
     const isConflict = transacted.kind === 'rolled_back' && transacted.why === 'conflict';
     if (isConflict && (await mayTryAgain(attempt, running.deadline))) continue;
     if (transacted.kind === 'rolled_back' && transacted.why === 'error') throw error;
-    throw new CodedError('unavailable', 'The database did not answer, or others were in the way; a later run goes on.', {
-      cause: error,
-    });
+    throw new CodedError(
+      'unavailable',
+      'The database did not answer, or others were in the way; a later run goes on.',
+      {
+        cause: error,
+      },
+    );
   }
 }
 

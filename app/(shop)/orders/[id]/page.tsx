@@ -27,7 +27,7 @@ export default async function OrderPage({ params }: { params: Promise<{ id: stri
   return (
     <>
       <PageTitle lead={lead}>{title}</PageTitle>
-      <div className="grid gap-6">
+      <div className="grid grid-cols-1 gap-6">
         <OrderView order={order} />
         <RefundList refunds={order.refunds} />
         {own?.paymentIntent ? (

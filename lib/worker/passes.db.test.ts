@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { anything, effect, effects, freshKey, kit, rowsOf } from '../engine/engine.testsuite.ts';
+import { cronRoute } from '../next/cron-route.ts';
+import { complete, type Driven, reap } from './passes.ts';
+import { start, within } from './worker.testsuite.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+
+const cron = (idempotency: Driven, task: string) => {
+  const request = new Request(`https://shop.example/api/cron/${task}`, { headers: { authorization: 'Bearer s' } });
+  return cronRoute(idempotency, { secret: 's' })
+    .GET(request)
+    .then((response) => response.json());
+};
+
+/** An operation in phases whose executor goes silent after its first phase, and whose lease is over. */
+async function abandoned(idempotency: ReturnType<typeof kit>) {
+  const key = freshKey();
+  let isAlive = false;
+  const pay = idempotency.operation({ name: 'pay', schema: anything }).phases(async ({ atomic }) => {
+    await atomic('order_created', (tx) => effect(tx, key));
+    if (!isAlive) throw new Error('gone');
+    return 'paid';
+  });
+  await pay.execute({ key, payload: {} });
+  isAlive = true;
+  await database.client.$executeRaw`UPDATE idempotency_keys
+    SET lease_until = now() - interval '1 s', next_attempt_at = now() - interval '1 s' WHERE key = ${key}`;
+  return key;
+}
+
+/** A settled key whose retention is over, and one whose is not. */
+async function settled(idempotency: ReturnType<typeof kit>) {
+  const [old, young] = [freshKey(), freshKey()];
+  const order = idempotency.operation({ name: 'order', schema: anything }).handler(async () => 'done');
+  for (const key of [old, young]) await order.execute({ key, payload: {} });
+  await database.client.$executeRaw`UPDATE idempotency_keys
+    SET created_at = now() - interval '9 days', expires_at = now() - interval '1 s' WHERE key = ${old}`;
+  return { old, young };
+}
+
+const ways: [string, (idempotency: Driven) => Promise<unknown>, (idempotency: Driven) => Promise<unknown>][] = [
+  ['as a function', (idempotency) => complete(idempotency), (idempotency) => reap(idempotency)],
+  ['by the cron route', (idempotency) => cron(idempotency, 'complete'), (idempotency) => cron(idempotency, 'reap')],
+];
+
+test.each(ways)('P6 the completer, once, %s: finishes what was abandoned', async (_, run) => {
+  const idempotency = kit(database.client);
+  const key = await abandoned(idempotency);
+  expect(await run(idempotency)).toMatchObject({ taken: 1, settled: 1 });
+  expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded' }]);
+  expect(await effects(database.client, key)).toBe(1);
+  expect(await run(idempotency)).toMatchObject({ taken: 0 });
+});
+
+test.each(ways)('P6 the reaper, once, %s: deletes what is past its retention', async (_, _run, run) => {
+  const idempotency = kit(database.client);
+  const { old, young } = await settled(idempotency);
+  expect(await run(idempotency)).toMatchObject({ deleted: 1 });
+  expect(await rowsOf(database.client, old)).toEqual([]);
+  expect(await rowsOf(database.client, young)).toHaveLength(1);
+});
+
+test('P4 P5 a worker does both by itself', async () => {
+  const idempotency = kit(database.client);
+  const [key, { old, young }] = [await abandoned(idempotency), await settled(idempotency)];
+  const worker = start(database, undefined, { idempotency });
+  await vi.waitFor(async () => {
+    expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded' }]);
+    expect(await rowsOf(database.client, old)).toEqual([]);
+  }, within);
+  expect(await rowsOf(database.client, young)).toHaveLength(1);
+  await worker.stop();
+  expect(worker.lines.toSorted()).toEqual(['complete: 1 taken, 1 settled, 0 unknown, 0 unfinished', 'reap: 1 deleted']);
+});
