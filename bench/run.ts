@@ -2,9 +2,10 @@
 import { writeFile } from 'node:fs/promises';
 import setup from '../scripts/vitest-global-setup.ts';
 import { otherKeys } from './other-keys.ts';
+import { reaper } from './reaper.ts';
 import { markdown, type Report } from './report.ts';
 
-const benchmarks = [otherKeys];
+const benchmarks = [otherKeys, reaper];
 
 const release = await setup();
 const reports: Report[] = [];

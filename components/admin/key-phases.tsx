@@ -10,7 +10,7 @@ export function KeyPhases({ phases, now }: { phases: readonly PhaseView[]; now: 
   if (phases.length === 0) return null;
   const time = (at: Date | null) => (at ? <RelativeTime at={at} now={now} /> : '–');
   return (
-    <div>
+    <div className="min-w-0">
       <h2 className="mb-3 text-lg font-semibold">Phases</h2>
       <Table label="Phases">
         <thead>
@@ -31,7 +31,9 @@ export function KeyPhases({ phases, now }: { phases: readonly PhaseView[]; now: 
               <Cell className="text-right tabular-nums">{phase.kind === 'foreign' ? phase.sends : '–'}</Cell>
               <Cell>{time(phase.firstSentAt)}</Cell>
               <Cell>{time(phase.finishedAt)}</Cell>
-              <Shown text={phase.result && JSON.stringify(phase.result)} />
+              <Shown
+                text={typeof phase.result === 'object' ? phase.result && JSON.stringify(phase.result) : phase.result}
+              />
               <Shown text={phase.derivedKey} />
             </tr>
           ))}

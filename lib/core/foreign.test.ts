@@ -29,6 +29,12 @@ test.each<[string, Partial<Situation>, ReturnType<typeof nextMove>]>([
   ['forgotten, nobody to ask', { sinceFirstSentMs: 2 * DAY, canLookUp: false }, 'give up'],
   ['ask first', { indeterminate: 'lookup' }, 'look up'],
   ['neither', { indeterminate: 'unknown' }, 'give up'],
+  ['neither, but a person says that it can be found', { indeterminate: 'unknown', mustLookUp: true }, 'look up'],
+  [
+    'neither, and it was not found',
+    { indeterminate: 'unknown', mustLookUp: true, answered: 'absent', ...settled },
+    'give up',
+  ],
   ['pending', { indeterminate: 'lookup', answered: 'pending' }, 'ask later'],
   ['absent, too early to count', { indeterminate: 'lookup', answered: 'absent' }, 'ask later'],
   ['absent', { ...settled, answered: 'absent' }, 'send'],

@@ -38,7 +38,7 @@ export type Move = 'send' | 'look up' | 'ask later' | 'give up';
 export function nextMove(now: Situation): Move {
   const { sinceFirstSentMs, sinceLastSentMs, providerKeyTtlMs, indeterminate } = now;
   if (sinceFirstSentMs === null || sinceLastSentMs === null) return 'send';
-  if (indeterminate === 'unknown') return 'give up';
+  if (indeterminate === 'unknown' && !(now.mustLookUp && now.answered === undefined)) return 'give up';
   if (now.answered === 'pending') return 'ask later';
   if (now.answered === 'absent') {
     if (sinceLastSentMs < now.settleMs) return 'ask later';

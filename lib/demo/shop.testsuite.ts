@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runMigrations } from 'graphile-worker';
 import type { Outcome } from 'oncekit';
 import pg from 'pg';
 import { startGateway } from '../../scripts/gateway.ts';
@@ -24,7 +23,6 @@ export async function openShop({ keyTtlMs }: { keyTtlMs?: number } = {}) {
   const database = await testDatabase({ max: 5 });
   const folder = await mkdtemp(path.join(tmpdir(), 'oncekit-gateway-'));
   const gateway = await startGateway({ port: 0, dataFile: path.join(folder, 'ledger.jsonl'), keyTtlMs });
-  await runMigrations({ connectionString: database.url });
   Object.assign(process.env, {
     DATABASE_URL: database.url,
     STRIPE_API_BASE: gateway.url,

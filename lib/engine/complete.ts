@@ -4,6 +4,7 @@ import type { Held } from '../store/leases.ts';
 import type { Engine } from './call.ts';
 import { newInstance } from './config.ts';
 import type { Completed } from './idempotency.ts';
+import { giveUp, isHopeless } from './pause.ts';
 import { runHeld } from './phases.ts';
 
 const DEFAULT_LIMIT = 10;
@@ -17,7 +18,7 @@ export async function completeDue<Tx>(
   if (signal?.aborted || engine.registry.size === 0) return completed;
   const taken = await engine.store.takeDue([...engine.registry.keys()], engine.config.leaseMs, limit);
   completed.taken = taken.length;
-  const states = await Promise.all(taken.map((held) => drive(engine, held)));
+  const states = await Promise.all(taken.map((held) => drive(engine, held, signal).catch(() => undefined)));
   for (const state of states) {
     if (state === 'unknown') completed.unknown++;
     else if (state !== undefined && isSettled(state)) completed.settled++;
@@ -34,10 +35,15 @@ export async function completeKey<Tx>(engine: Engine<Tx>, id: KeyId): Promise<Ke
 }
 
 /** Runs a key that nobody's client waits for, and says in which state it left it. */
-async function drive<Tx>(engine: Engine<Tx>, held: Held): Promise<KeyState | undefined> {
+async function drive<Tx>(engine: Engine<Tx>, held: Held, stop?: AbortSignal): Promise<KeyState | undefined> {
   const definition = engine.registry.get(held.id.operation);
   if (!definition) return undefined;
-  const ended = await runHeld(engine, definition, held, Number.POSITIVE_INFINITY);
+  const left = { engine, held, options: definition.options, canAskAgain: false };
+  if (isHopeless(left)) {
+    await giveUp(left);
+    return undefined;
+  }
+  const ended = await runHeld(engine, definition, held, { deadline: Number.POSITIVE_INFINITY, stop });
   if (ended.kind === 'committed' || ended.kind === 'existing') return ended.row.state;
   if (ended.kind === 'suspended') {
     const { operation, key } = held.id;

@@ -42,7 +42,7 @@ export interface OperationOptions<S extends StandardSchema, Tx> {
   inputUpcasts?: Readonly<Record<number, (input: never) => unknown>>;
   /** How long one run of phases may hold its lease, in milliseconds. Default 5 min. */
   maxRunMs?: number;
-  /** How often an unfinished key of phases is taken up in all before it waits for a person. Default 10. */
+  /** How often an unfinished key of phases is taken up in all before it waits for a person. Default 30. */
   maxAttempts?: number;
 }
 

@@ -9,7 +9,7 @@ import type { ForeignCall } from './foreign-call.ts';
 import { ask, type Heard, readReference, send } from './foreign-io.ts';
 import { refusalAnswer } from './handler.ts';
 import { becomeUnknown } from './pause.ts';
-import { assertGoesOn, endRun, type Running, reach } from './running.ts';
+import { assertGoesOn, endRun, enterStep, type Running, reach } from './running.ts';
 import { readStep, writeStep } from './steps.ts';
 
 const JITTER = { baseMs: 200, capMs: 2000 };
@@ -35,7 +35,7 @@ interface Talk<A, R> {
 
 /** `foreign`: see `PhasesContext`, and `core/foreign.ts` for what is done when. */
 export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call: ForeignCall<A, R>): Promise<R> {
-  const { position, stored } = running.journal.enter(name, 'foreign');
+  const { position, stored } = enterStep(running, name, 'foreign');
   try {
     if (stored?.state === 'done') return readStep<R>(stored.result);
     assertGoesOn(running);
@@ -52,6 +52,8 @@ export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call
       mustLookUp: false,
       answered: undefined,
     });
+  } catch (error) {
+    return endRun(running, { error });
   } finally {
     running.journal.leave();
   }

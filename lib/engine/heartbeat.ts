@@ -14,20 +14,24 @@ interface Pulse {
   renew(): Promise<boolean>;
   /** Whether a transaction of the executor's own holds the key: it renews by itself, and a renewal would wait for it. */
   isHeldAnyway(): boolean;
+  /** Ends it: a run that takes too long must lose its lease. */
+  until: AbortSignal;
 }
 
 /**
  * Renews the lease while its executor lives. A renewal that could not be asked for is tried again; when none has
  * succeeded for as long as a lease lasts, another executor may have the key, and this one stops.
  */
-export function startHeartbeat({ leaseMs, renew, isHeldAnyway }: Pulse): Heartbeat {
+export function startHeartbeat({ leaseMs, renew, isHeldAnyway, until }: Pulse): Heartbeat {
   const lost = new AbortController();
   const stopping = new AbortController();
   let renewedAt = performance.now();
 
   async function beat(): Promise<void> {
     const askedAt = performance.now();
-    const isRenewed = isHeldAnyway() || (await renew().catch(() => undefined));
+    // An answer that does not come must not keep the executor in its belief.
+    const patience = wait(renewalIntervalMs(leaseMs), undefined, { signal: stopping.signal }).catch(() => undefined);
+    const isRenewed = isHeldAnyway() || (await Promise.race([renew().catch(() => undefined), patience]));
     if (stopping.signal.aborted) return;
     if (isRenewed) renewedAt = askedAt;
     else if (isRenewed === false) lose('somebody else holds the key');
@@ -39,7 +43,7 @@ export function startHeartbeat({ leaseMs, renew, isHeldAnyway }: Pulse): Heartbe
   }
 
   void (async () => {
-    while (!lost.signal.aborted) {
+    while (!lost.signal.aborted && !until.aborted) {
       await wait(renewalIntervalMs(leaseMs), undefined, { signal: stopping.signal });
       await beat();
     }

@@ -11,30 +11,42 @@ function pauseMs(attempts: number): number {
   return LEAST_MS + fullJitter(attempts, JITTER, Math.random());
 }
 
+type Left<Tx> = Pick<Running<Tx>, 'engine' | 'held' | 'options' | 'canAskAgain'>;
+
 /** Lets go of a key whose run threw: it goes on after a pause, or waits for a person where that has happened too often. */
-export async function letGo<Tx>(running: Running<Tx>): Promise<void> {
-  const { engine, held, options } = running;
-  if (held.attempts < (options.maxAttempts ?? MAX_ATTEMPTS)) {
-    return await engine.store.suspend(held, pauseMs(held.attempts));
-  }
-  // A call that was begun may have happened: given up on, its outcome is unknown.
+export async function letGo<Tx>(left: Left<Tx>): Promise<void> {
+  const { engine, held } = left;
+  if (held.attempts >= maxAttempts(left)) await giveUp(left);
+  else await engine.store.suspend(held, pauseMs(held.attempts));
+}
+
+/** Whether a key was taken up too often without an end: also where each run has killed its process. */
+export function isHopeless<Tx>(left: Left<Tx>): boolean {
+  return left.held.attempts > maxAttempts(left);
+}
+
+/** Leaves a key to a person. */
+export async function giveUp<Tx>({ engine, held, canAskAgain }: Left<Tx>): Promise<void> {
   const steps = await engine.store.steps(held.id);
+  // A call that was begun may have happened: given up on, its outcome is unknown.
   if (held.state === 'in_progress' && steps.some(({ state }) => state === 'started')) {
-    const askAfterMs = running.canAskAgain ? JITTER.capMs : null;
-    await engine.store.markUnknown(held, { askAfterMs, needsAttention: true });
+    await engine.store.markUnknown(held, { askAfterMs: canAskAgain ? JITTER.capMs : null, needsAttention: true });
   } else {
     await engine.store.giveUp(held);
   }
   await engine.store.recordEvent(held.id, { type: 'gave_up', actor: 'executor', detail: null });
 }
 
+function maxAttempts<Tx>({ options }: Left<Tx>): number {
+  return options.maxAttempts ?? MAX_ATTEMPTS;
+}
+
 /** Ends the run: the outcome of a foreign call cannot be learned now (S4). It is asked about later, or by a person. */
 export async function becomeUnknown<Tx>(running: Running<Tx>, step: string): Promise<never> {
-  const { engine, held, options, canAskAgain } = running;
-  const isTooOften = held.attempts >= (options.maxAttempts ?? MAX_ATTEMPTS);
+  const { engine, held, canAskAgain } = running;
   const row = await engine.store.markUnknown(held, {
     askAfterMs: canAskAgain ? pauseMs(held.attempts) : null,
-    needsAttention: !canAskAgain || isTooOften,
+    needsAttention: !canAskAgain || held.attempts >= maxAttempts(running),
   });
   await engine.store.recordEvent(held.id, { type: 'unknown', actor: 'executor', detail: { step } });
   return endRun(running, { row });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import type { ForeignCall, Options } from '../index.ts';
+import { prismaStore } from '../store/prisma/store.ts';
 import { anything, effect, effects, freshKey, gate, kit, rowsOf, told } from './engine.testsuite.ts';
 import { Provider } from './phases.testsuite.ts';
 
@@ -401,4 +402,89 @@ test('S5 a fence loses to a key in phases, and drives it on', async () => {
   await expire(key);
   expect(await checkout.fence({ key })).toMatchObject({ fenced: false, state: 'succeeded' });
   await expectOnce(key);
+});
+
+test('a completer that is told to stop lets go of the key before its next step, and another goes on', async () => {
+  const key = freshKey();
+  const { checkout, idempotency } = shop({}, { maxTries: 1 });
+  provider.faults = ['before'];
+  await checkout.execute({ key, payload: {} });
+  await expire(key);
+  const stopping = new AbortController();
+  provider.onCharge = () => stopping.abort(new Error('the worker stops'));
+  expect(await idempotency.completeDue({ limit: 100, signal: stopping.signal })).toMatchObject({ unfinished: 1 });
+  expect(await effects(database.client, `${key}:finished`)).toBe(0);
+  provider.onCharge = () => {};
+  await expire(key);
+  expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
+  await expectOnce(key);
+});
+
+test('a step that threw ends the run, whatever the function makes of it', async () => {
+  const key = freshKey();
+  let runs = 0;
+  const pay = kit(database.client)
+    .operation({ name: 'pay', schema: anything })
+    .phases(async ({ atomic, fail }) => {
+      await atomic('a', async () => {
+        if (++runs === 1) throw new Error('no luck');
+      }).catch(() => undefined);
+      if (runs === 1) fail('gave_up');
+      return await atomic('b', async () => 'done');
+    });
+  expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'internal' });
+  expect(await pay.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, data: 'done' });
+});
+
+test('a function that waits for ever loses its time, and the key goes on without it', async () => {
+  const key = freshKey();
+  let runs = 0;
+  const pay = kit(database.client)
+    .operation({ name: 'pay', schema: anything, maxRunMs: 200 })
+    .phases(async ({ atomic }) => {
+      if (++runs === 1) await new Promise(() => {});
+      return await atomic('a', async () => 'done');
+    });
+  expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', executed: 'unknown' });
+  expect(await pay.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
+});
+
+test('a key whose every run kills its process waits for a person in the end', async () => {
+  const key = freshKey();
+  const { checkout, idempotency } = shop({}, { maxTries: 1 }, { maxAttempts: 3 });
+  provider.faults = ['before'];
+  await checkout.execute({ key, payload: {} });
+  await database.client.$executeRaw`UPDATE idempotency_keys SET attempts = 3 WHERE key = ${key}`;
+  await expire(key);
+  await idempotency.completeDue({ limit: 100 });
+  expect(provider.sends).toBe(1);
+  expect(await rowOf(key)).toMatchObject({ state: 'unknown', needsAttention: true });
+});
+
+test('a mistyped reference can be given again', async () => {
+  provider.honoursKeys = false;
+  const how: Partial<Call> = {
+    indeterminate: 'unknown',
+    providerKeyTtlMs: 0,
+    fromReference: async (id) => {
+      if (id !== 'ch_1') throw new Error('no such charge');
+      return { id };
+    },
+  };
+  const { checkout, idempotency } = shop({}, how);
+  const key = freshKey();
+  provider.faults = ['after'];
+  await checkout.execute({ key, payload: {} });
+  const row = await rowOf(key);
+  if (!row) throw new Error('There is no key.');
+  const store = prismaStore(database.client);
+  const judge = (reference: string) => store.recordVerdict(row, { kind: 'succeeded', reference }, 'ann');
+  expect(await judge('ch_x')).toBe(true);
+  expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, settled: 0 });
+  expect(await judge('ch_x')).toBe(false);
+  expect(await judge('ch_1')).toBe(true);
+  expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
+  expect(await judge('ch_1')).toBe(false);
+  await expectOnce(key);
+  expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: true, data: { charge: 'ch_1' } });
 });

@@ -14,7 +14,7 @@ import { comparePayload } from './interpret.ts';
 import { Journal } from './journal.ts';
 import { letGo } from './pause.ts';
 import type { PhasesContext } from './phases-context.ts';
-import { RunEnded, type Running, reach } from './running.ts';
+import { RunEnded, type Running, reach, reasonOf } from './running.ts';
 import { atomic, capture, refuseIn, transactPatiently } from './steps.ts';
 import { decodeInput, encodeInput } from './stored-input.ts';
 
@@ -51,12 +51,12 @@ export async function executeInPhases<Tx>(
   );
   if (begun.kind === 'held') {
     await config.onPoint('after-claim', point);
-    return await runHeld(engine, definition, begun.held, deadline);
+    return await runHeld(engine, definition, begun.held, { deadline });
   }
   if (begun.kind !== 'existing' || !isUnfinished(begun.row)) return begun;
   if (comparePayload(begun.row, call.canonical, config.secrets) !== 'same') return begun;
   const held = await store.takeOver(id, config.leaseMs, true);
-  if (held) return await runHeld(engine, definition, held, deadline);
+  if (held) return await runHeld(engine, definition, held, { deadline });
   // Its executor lives, or has just finished: what is there now decides.
   return { kind: 'existing', row: (await store.find(id)) ?? begun.row };
 }
@@ -70,30 +70,33 @@ export function isUnfinished({ state }: KeyRow): boolean {
  * Runs the function from the top for the executor that holds the key: finished steps give their stored result. It ends
  * in a settled row, an unknown one, or an error after which another run goes on. Never throws.
  *
- * @param deadline when the caller's time is up, in milliseconds of `performance.now()`
+ * `deadline`: when the caller's time is up, in milliseconds of `performance.now()`; `stop`: ends the run
+ *   before its next step and lets go of the key
  */
 export async function runHeld<Tx>(
   engine: Engine<Tx>,
   definition: PhasedDefinition<Tx>,
   held: Held,
-  deadline: number,
+  { deadline, stop }: { deadline: number; stop?: AbortSignal | undefined },
 ): Promise<Ended> {
   const { options } = definition;
   const maxRunMs = options.maxRunMs ?? MAX_RUN_MS;
   const endsAt = Math.min(deadline, performance.now() + maxRunMs);
+  const overdue = AbortSignal.timeout(Math.max(0, Math.ceil(endsAt - performance.now())));
+  const over = stop ? AbortSignal.any([overdue, stop]) : overdue;
   const heartbeat = startHeartbeat({
     leaseMs: engine.config.leaseMs,
     renew: () => engine.store.renew(running.held, engine.config.leaseMs),
     isHeldAnyway: () => running.inTransaction,
+    until: over,
   });
-  const overdue = AbortSignal.timeout(Math.max(0, Math.ceil(endsAt - performance.now())));
   const running: Running<Tx> = {
     engine,
     options,
     held,
     journal: new Journal(held.steps),
     input: undefined,
-    signal: AbortSignal.any([heartbeat.signal, overdue]),
+    signal: AbortSignal.any([heartbeat.signal, over]),
     deadline: endsAt,
     inTransaction: false,
     canAskAgain: true,
@@ -113,7 +116,7 @@ async function runToTheEnd<Tx>(running: Running<Tx>, { phases, options }: Phased
   const text = unseal(sealed ?? new Uint8Array(), 'input', id, running.engine.config.secrets);
   const { input, context } = decodeInput(text, options);
   running.input = input;
-  const answer = await answerOf(() => phases(contextOf(running, input, context))).catch((error) => {
+  const answer = await answerOf(() => inTime(running, phases(contextOf(running, input, context)))).catch((error) => {
     // A refusal that ended the run is stored like one that the function threw.
     if (running.ending && 'refusal' in running.ending) return running.ending.refusal;
     throw error;
@@ -133,6 +136,22 @@ async function runToTheEnd<Tx>(running: Running<Tx>, { phases, options }: Phased
   );
   await reach(running, 'after-finish');
   return row ? ended(row) : { kind: 'suspended', error: new Error('The key was settled without a row.') };
+}
+
+/** Ends with the run's time or lease, also when the function waits for something that takes no notice of them. */
+async function inTime<Tx, R>(running: Running<Tx>, work: Promise<R>): Promise<R> {
+  const { signal } = running;
+  let onAbort = () => {};
+  const over = new Promise<never>((_, reject) => {
+    onAbort = () => reject(reasonOf(signal));
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 function ended(row: KeyRow): Ended {

@@ -1,11 +1,12 @@
+import { CodedError, LeaseLostError } from '../core/errors.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
-import type { Held } from '../store/leases.ts';
+import type { Held, StepKind } from '../store/leases.ts';
 import type { ExecuteOptions, KeyRow } from '../store/store.ts';
 import type { Engine } from './call.ts';
 import type { CrashPoint } from './config.ts';
 import type { OperationOptions } from './definition.ts';
 import type { RefusalAnswer } from './handler.ts';
-import type { Journal } from './journal.ts';
+import type { Entry, Journal } from './journal.ts';
 
 /** What has ended a run before its function did: the settled or unknown row, a refusal to store, or an error. */
 export type Ending = { row: KeyRow } | { refusal: RefusalAnswer } | { error: unknown };
@@ -40,6 +41,15 @@ export function endRun<Tx>(running: Running<Tx>, ending: Ending): never {
   throw new RunEnded('This run has ended; its outcome is stored, or a later run goes on.');
 }
 
+/** Opens a step. What is wrong with it ends the run: the function must not decide anything on the strength of that. */
+export function enterStep<Tx>(running: Running<Tx>, name: string, kind: StepKind): Entry {
+  try {
+    return running.journal.enter(name, kind);
+  } catch (error) {
+    return endRun(running, { error });
+  }
+}
+
 /**
  * Called before each step that is not stored yet.
  *
@@ -47,7 +57,13 @@ export function endRun<Tx>(running: Running<Tx>, ending: Ending): never {
  */
 export function assertGoesOn<Tx>(running: Running<Tx>): void {
   if (running.ending) endRun(running, running.ending);
-  if (running.signal.aborted) endRun(running, { error: running.signal.reason });
+  if (running.signal.aborted) endRun(running, { error: reasonOf(running.signal) });
+}
+
+/** Why a run may not go on: its lease is lost, or its time is up. */
+export function reasonOf({ reason }: AbortSignal): unknown {
+  if (reason instanceof LeaseLostError) return reason;
+  return new CodedError('unavailable', 'The time of this run is up; a later run goes on.', { cause: reason });
 }
 
 /** Calls the moment of a step at which a test may kill the process. */

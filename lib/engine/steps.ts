@@ -2,12 +2,12 @@ import { CodedError, ConfigurationError } from '../core/errors.ts';
 import type { Transacted, Write } from '../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer } from './answer.ts';
 import { answerOf } from './handler.ts';
-import { assertGoesOn, endRun, type Running, reach, transactionOptions } from './running.ts';
+import { assertGoesOn, endRun, enterStep, type Running, reach, transactionOptions } from './running.ts';
 import { mayTryAgain } from './transaction.ts';
 
 /** `atomic`: see `PhasesContext`. */
 export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx: Tx) => Promise<R>): Promise<R> {
-  const { position, stored } = running.journal.enter(name, 'atomic');
+  const { position, stored } = enterStep(running, name, 'atomic');
   try {
     if (stored) return readStep<R>(stored.result);
     assertGoesOn(running);
@@ -22,6 +22,8 @@ export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx
     await reach(running, 'after-commit', name);
     // What was stored, not what the function holds: a later run gets the same, to the letter.
     return readStep<R>('step' in write ? write.step.result : null);
+  } catch (error) {
+    return endRun(running, { error });
   } finally {
     running.journal.leave();
   }
@@ -29,7 +31,7 @@ export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx
 
 /** `capture`: see `PhasesContext`. */
 export async function capture<Tx, T>(running: Running<Tx>, name: string, make: () => T | Promise<T>): Promise<T> {
-  const { position, stored } = running.journal.enter(name, 'capture');
+  const { position, stored } = enterStep(running, name, 'capture');
   try {
     if (stored) return readStep<T>(stored.result);
     assertGoesOn(running);
@@ -37,6 +39,8 @@ export async function capture<Tx, T>(running: Running<Tx>, name: string, make: (
     const { store, config } = running.engine;
     await store.recordCapture(running.held, config.leaseMs, { name, position, result });
     return readStep<T>(result);
+  } catch (error) {
+    return endRun(running, { error });
   } finally {
     running.journal.leave();
   }

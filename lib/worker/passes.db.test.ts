@@ -40,7 +40,7 @@ async function settled(idempotency: ReturnType<typeof kit>) {
   const order = idempotency.operation({ name: 'order', schema: anything }).handler(async () => 'done');
   for (const key of [old, young]) await order.execute({ key, payload: {} });
   await database.client.$executeRaw`UPDATE idempotency_keys
-    SET created_at = now() - interval '9 days', expires_at = now() - interval '1 s' WHERE key = ${old}`;
+    SET claimed_at = claimed_at - interval '9 days', expires_at = expires_at - interval '9 days' WHERE key = ${old}`;
   return { old, young };
 }
 

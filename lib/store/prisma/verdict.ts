@@ -5,15 +5,16 @@ import type { RawQueries } from './client.ts';
 const EVENT = 'INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)';
 
 // Compare-and-set on what the person saw, with the event in the same statement: a second click, or a second person,
-// changes nothing and is told so. A verdict that was given already is not overwritten.
+// changes nothing and is told so. Another verdict takes the place of one that nobody could act upon: a mistyped
+// reference.
 const VERDICT = `
 WITH judged AS (
-  UPDATE idempotency_phases p SET verdict = $6, reference = $7
+  UPDATE idempotency_phases p SET verdict = $6::varchar, reference = $7::varchar
     FROM idempotency_keys k
    WHERE k.tenant = $1 AND k.principal = $2 AND k.operation = $3 AND k.key = $4 AND k.state = 'unknown'
      AND k.fencing_token = $5::int
      AND (p.tenant, p.principal, p.operation, p.key) = (k.tenant, k.principal, k.operation, k.key)
-     AND p.state = 'started' AND p.verdict IS NULL
+     AND p.state = 'started' AND (p.verdict, p.reference) IS DISTINCT FROM ($6::varchar, $7::varchar)
   RETURNING p.name),
 woken AS (
   UPDATE idempotency_keys SET next_attempt_at = clock_timestamp()

@@ -1,0 +1,275 @@
+import { randomUUID } from 'node:crypto';
+import type { Task } from './fixtures/executor.ts';
+import type { Executor, Told } from './fixtures/executor-process.ts';
+import type { GatewayFault, GatewayRequest } from './fixtures/gateway-process.ts';
+import { expect, type Stage, test } from './fixtures/stage.ts';
+
+/** A payment provider that misbehaves, for a checkout and for a refund: money moves once. */
+
+const KINDS = {
+  checkout: { call: 'charge_created', path: '/v1/payment_intents', done: 'paid' },
+  refund: { call: 'refund_created', path: '/v1/refunds', done: 'succeeded' },
+} as const;
+type Kind = keyof typeof KINDS;
+const kinds = Object.keys(KINDS) as Kind[];
+
+const once = (kind: Kind) => ({
+  key: 'succeeded',
+  made: [KINDS[kind].done],
+  moved: 1,
+  entries: 2,
+  balance: 0,
+  mails: 1,
+});
+const nothing = { moved: 0, entries: 0, balance: 0, mails: 0 };
+
+test.afterEach(async ({ stage }) => {
+  await stage.gateway.heal();
+});
+
+/** A checkout, or the refund of an order that is sold first. */
+async function prepare(stage: Stage, kind: Kind): Promise<Task> {
+  const sale = await stage.checkout();
+  if (kind === 'checkout') return sale;
+  const seller = await stage.executor();
+  const sold = await seller.execute(sale);
+  await seller.end();
+  await expect.poll(() => stage.tally(sale), { message: 'it is sold' }).toEqual(once('checkout'));
+  const payload = { order_id: sold?.data?.id, amount: '5.00' };
+  return { operation: 'refund', key: randomUUID(), principal: sale.principal, payload };
+}
+
+/** As a client does: the same key, until there is an answer that counts. */
+async function untilAnswered(executor: Executor, task: Task): Promise<Told | undefined> {
+  let told: Told | undefined;
+  let attempt = 0;
+  const again = async () => {
+    told = await executor.execute({ ...task, attempt: ++attempt });
+    return told?.code ?? 'answered';
+  };
+  const later = /in_flight|outcome_unknown|unavailable/;
+  await expect.poll(again, { message: 'an answer that counts', timeout: 20_000, intervals: [250] }).not.toMatch(later);
+  return told;
+}
+
+/** What the provider was sent under the key of the call. */
+async function sendsOf({ db, gateway }: Stage, kind: Kind, { key }: Task): Promise<GatewayRequest[]> {
+  const step = await db.idempotencyPhase.findFirst({ where: { key, name: KINDS[kind].call } });
+  return step?.derivedKey ? await gateway.sends(step.derivedKey) : [];
+}
+
+const asRecorded = ({ status, fault, replayed }: GatewayRequest) => ({ status, fault, replayed });
+const sent = { status: 200, fault: null, replayed: false };
+
+/** Each fault, and what the provider is sent because of it. */
+const FAULTS: Record<string, { fault: GatewayFault; sends: Partial<GatewayRequest>[] }> = {
+  'an answer that is lost after the effect': {
+    fault: { kind: 'lose-answer', times: 2 },
+    sends: [
+      { status: null, fault: 'lose-answer', replayed: false },
+      { status: null, fault: 'lose-answer', replayed: true },
+      { status: 200, fault: null, replayed: true },
+    ],
+  },
+  // The stored 500 is all that the key will ever answer: the second send shows it, and a look-up finds the effect.
+  'a 500 after the effect, which is replayed': {
+    fault: { kind: 'error-after' },
+    sends: [
+      { status: 500, fault: 'error-after', replayed: false },
+      { status: 500, fault: null, replayed: true },
+    ],
+  },
+  'a 500 before the effect': {
+    fault: { kind: 'error-before' },
+    sends: [{ status: 500, fault: 'error-before', replayed: false }, sent],
+  },
+  'too many requests': {
+    fault: { kind: 'rate-limit', times: 2 },
+    sends: [
+      { status: 429, fault: 'rate-limit', replayed: false },
+      { status: 429, fault: 'rate-limit', replayed: false },
+      sent,
+    ],
+  },
+};
+
+for (const kind of kinds) {
+  const { call, path, done } = KINDS[kind];
+
+  for (const [name, { fault, sends }] of Object.entries(FAULTS)) {
+    test(`a ${kind} survives ${name}`, async ({ stage }) => {
+      await stage.workers(1);
+      const task = await prepare(stage, kind);
+      const executor = await stage.executor();
+      await stage.gateway.break({ ...fault, method: 'POST', path });
+      expect(await executor.execute(task)).toMatchObject({ ok: true, replayed: false, data: { status: done } });
+      await expect.poll(() => stage.tally(task)).toEqual(once(kind));
+      expect((await sendsOf(stage, kind, task)).map(asRecorded)).toEqual(sends);
+      await executor.end();
+    });
+  }
+
+  test(`a ${kind} survives a provider that is slower than the shop waits`, async ({ stage }) => {
+    await stage.workers(1);
+    const task = await prepare(stage, kind);
+    const executor = await stage.executor(undefined, { STRIPE_TIMEOUT_MS: '300' });
+    await stage.gateway.break({ kind: 'latency', method: 'POST', path, ms: 2000 });
+    expect(await untilAnswered(executor, task)).toMatchObject({ ok: true, data: { status: done } });
+    await expect.poll(() => stage.tally(task)).toEqual(once(kind));
+    const [first, ...more] = await sendsOf(stage, kind, task);
+    expect(first?.fault).toBe('latency');
+    expect(more.length, 'it was not waited for').toBeGreaterThan(0);
+    await executor.end();
+  });
+
+  test(`a ${kind} whose provider has forgotten the key is looked up, not sent again`, async ({ stage }) => {
+    await stage.workers(1);
+    const task = await prepare(stage, kind);
+    await stage.workers(0);
+    const forgetful = { STRIPE_KEY_TTL_MS: '2000' };
+    const executor = await stage.executor(`after-answer ${kind} ${call}`, forgetful);
+    expect(await executor.execute(task), 'it dies with the answer in its hand').toBeUndefined();
+    await executor.end();
+    await stage.gateway.forgetKeys();
+
+    const next = await stage.executor(undefined, forgetful);
+    expect(await untilAnswered(next, task)).toMatchObject({ ok: true, data: { status: done } });
+    await next.end();
+    await stage.workers(1); // for the receipt
+    await expect.poll(() => stage.tally(task)).toEqual(once(kind));
+    expect((await sendsOf(stage, kind, task)).map(asRecorded)).toEqual([sent]);
+  });
+
+  test(`a ${kind} survives other parameters under its key: the effect is there, and is found`, async ({ stage }) => {
+    await stage.workers(1);
+    const task = await prepare(stage, kind);
+    const executor = await stage.executor();
+    const { answer, derivedKey } = await beforeSend(stage, kind, executor, task);
+    await stage.gateway.post(path, derivedKey, await sameWithOther(stage, kind, task));
+    await executor.letGo();
+    await answer;
+    expect(await untilAnswered(executor, task)).toMatchObject({ ok: true, data: { status: done } });
+    await expect.poll(() => stage.tally(task)).toEqual(once(kind));
+    expect((await sendsOf(stage, kind, task)).map(({ status }) => status)).toEqual([200, 400]);
+    await executor.end();
+  });
+}
+
+/** Holds the task right before its first send, which is written down already. */
+async function beforeSend({ db }: Stage, kind: Kind, executor: Executor, task: Task) {
+  const { call } = KINDS[kind];
+  await executor.holdAt(`after-started ${kind} ${call}`);
+  const answer = executor.execute(task);
+  const derivedKeyOf = async () =>
+    (await db.idempotencyPhase.findFirst({ where: { key: task.key, name: call } }))?.derivedKey ?? '';
+  await expect.poll(derivedKeyOf, { message: 'it is about to be sent', intervals: [20] }).not.toBe('');
+  return { answer, derivedKey: await derivedKeyOf() };
+}
+
+/** The same effect as a version of the shop would ask for it that sends one parameter more. */
+async function sameWithOther({ db }: Stage, kind: Kind, { key }: Task): Promise<Record<string, string>> {
+  if (kind === 'checkout') {
+    const { id, amountCents } = await db.order.findFirstOrThrow({ where: { idempotencyKey: key } });
+    return {
+      amount: String(amountCents),
+      currency: 'usd',
+      payment_method: 'pm_card_visa',
+      confirm: 'true',
+      description: 'One parameter more',
+      'metadata[order_id]': id,
+    };
+  }
+  const refund = await db.refund.findFirstOrThrow({ where: { idempotencyKey: key }, include: { order: true } });
+  return {
+    payment_intent: String(refund.order.paymentIntent),
+    amount: String(refund.amountCents),
+    reason: 'requested_by_customer',
+    'metadata[refund_id]': refund.id,
+  };
+}
+
+test('other parameters under the key of a checkout, and no charge: never "failed", and paid once the key is free', async ({
+  stage,
+}) => {
+  await stage.workers(1);
+  const task = await prepare(stage, 'checkout');
+  const executor = await stage.executor();
+  const { answer, derivedKey } = await beforeSend(stage, 'checkout', executor, task);
+  await stage.gateway.post('/v1/payment_intents', derivedKey, { amount: '1', currency: 'usd' });
+  await executor.letGo();
+  const told = await answer;
+  expect(told).toMatchObject({ ok: false, executed: 'unknown' });
+  expect(['outcome_unknown', 'unavailable']).toContain(told?.code);
+  expect(await stage.tally(task)).toMatchObject({ ...nothing, made: ['paying'] });
+  expect((await stage.tally(task)).key).toMatch(/in_progress|unknown/);
+
+  await stage.gateway.forgetKeys();
+  await expect.poll(() => stage.tally(task), { timeout: 30_000 }).toEqual(once('checkout'));
+  await executor.end();
+});
+
+test('a declined card is a stored refusal: it replays, and another key can try another card', async ({ stage }) => {
+  await stage.workers(1);
+  const stock = async () => (await stage.db.product.findUniqueOrThrow({ where: { sku: 'mug' } })).stock;
+  const before = await stock();
+  const sale = await stage.checkout();
+  const declined = { ...sale, payload: { ...sale.payload, payment_method: 'pm_card_chargeDeclined' } };
+  const executor = await stage.executor();
+  for (const replayed of [false, true]) {
+    expect(await executor.execute(declined)).toMatchObject({ ok: false, code: 'failed', reason: 'card_declined', replayed });
+    expect(await stage.tally(declined)).toEqual({ ...nothing, key: 'failed', made: ['payment_failed'] });
+    expect(await stock(), 'the goods are back').toBe(before);
+  }
+  expect(await sendsOf(stage, 'checkout', declined), 'the card is tried once').toHaveLength(1);
+
+  const paid = { ...sale, key: randomUUID() };
+  expect(await executor.execute(paid)).toMatchObject({ ok: true, data: { status: 'paid' } });
+  await expect.poll(() => stage.tally(paid)).toEqual(once('checkout'));
+  expect(await stage.db.order.count({ where: { cartId: sale.payload.cart_id } })).toBe(1);
+  expect(await stock()).toBe(before - 1);
+  await executor.end();
+});
+
+test('a refund that the provider refuses is a stored refusal, and the order stays paid', async ({ stage }) => {
+  await stage.workers(1);
+  const task = await prepare(stage, 'refund');
+  const id = String(task.payload.order_id);
+  const { paymentIntent } = await stage.db.order.findUniqueOrThrow({ where: { id } });
+  await stage.gateway.dispute(String(paymentIntent));
+  const executor = await stage.executor();
+  for (const replayed of [false, true]) {
+    expect(await executor.execute(task)).toMatchObject({ ok: false, code: 'failed', reason: 'refund_refused', replayed });
+    expect(await stage.tally(task)).toEqual({ ...nothing, key: 'failed', made: ['failed'] });
+  }
+  expect(await sendsOf(stage, 'refund', task)).toHaveLength(1);
+  expect(await stage.db.order.findUniqueOrThrow({ where: { id } })).toMatchObject({ status: 'paid' });
+  await executor.end();
+});
+
+for (const kind of kinds) {
+  test(`a provider that is down for a while opens the circuit, and each ${kind} is finished when it is up`, async ({
+    stage,
+  }) => {
+    await stage.workers(1);
+    const tasks = [await prepare(stage, kind), await prepare(stage, kind), await prepare(stage, kind)];
+    await stage.workers(0);
+    const executor = await stage.executor();
+    await stage.gateway.break({ kind: 'down' });
+    for (const task of tasks) {
+      expect(await executor.execute(task)).toMatchObject({ ok: false, code: 'unavailable', executed: 'unknown' });
+    }
+    const sends = await Promise.all(tasks.map((task) => sendsOf(stage, kind, task)));
+    expect(sends.map(({ length }) => length), 'the circuit opens at the fifth send').toEqual([4, 1, 0]);
+
+    await stage.gateway.heal();
+    await stage.workers(1);
+    for (const task of tasks) {
+      await expect.poll(() => stage.tally(task), { message: 'a worker finishes it' }).toEqual(once(kind));
+    }
+    // The executor's own circuit closes with the first send that is let through.
+    const another = await prepare(stage, kind);
+    expect(await untilAnswered(executor, another)).toMatchObject({ ok: true, data: { status: KINDS[kind].done } });
+    await expect.poll(() => stage.tally(another)).toEqual(once(kind));
+    await executor.end();
+  });
+}
