@@ -216,7 +216,12 @@ test('a declined card is a stored refusal: it replays, and another key can try a
   const declined = { ...sale, payload: { ...sale.payload, payment_method: 'pm_card_chargeDeclined' } };
   const executor = await stage.executor();
   for (const replayed of [false, true]) {
-    expect(await executor.execute(declined)).toMatchObject({ ok: false, code: 'failed', reason: 'card_declined', replayed });
+    expect(await executor.execute(declined)).toMatchObject({
+      ok: false,
+      code: 'failed',
+      reason: 'card_declined',
+      replayed,
+    });
     expect(await stage.tally(declined)).toEqual({ ...nothing, key: 'failed', made: ['payment_failed'] });
     expect(await stock(), 'the goods are back').toBe(before);
   }
@@ -238,7 +243,12 @@ test('a refund that the provider refuses is a stored refusal, and the order stay
   await stage.gateway.dispute(String(paymentIntent));
   const executor = await stage.executor();
   for (const replayed of [false, true]) {
-    expect(await executor.execute(task)).toMatchObject({ ok: false, code: 'failed', reason: 'refund_refused', replayed });
+    expect(await executor.execute(task)).toMatchObject({
+      ok: false,
+      code: 'failed',
+      reason: 'refund_refused',
+      replayed,
+    });
     expect(await stage.tally(task)).toEqual({ ...nothing, key: 'failed', made: ['failed'] });
   }
   expect(await sendsOf(stage, 'refund', task)).toHaveLength(1);
@@ -259,7 +269,10 @@ for (const kind of kinds) {
       expect(await executor.execute(task)).toMatchObject({ ok: false, code: 'unavailable', executed: 'unknown' });
     }
     const sends = await Promise.all(tasks.map((task) => sendsOf(stage, kind, task)));
-    expect(sends.map(({ length }) => length), 'the circuit opens at the fifth send').toEqual([4, 1, 0]);
+    expect(
+      sends.map(({ length }) => length),
+      'the circuit opens at the fifth send',
+    ).toEqual([4, 1, 0]);
 
     await stage.gateway.heal();
     await stage.workers(1);

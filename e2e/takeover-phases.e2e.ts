@@ -68,7 +68,9 @@ for (const kind of ['checkout', 'refund'] as const) {
       const answer = executor.execute(task);
       await expect.poll(() => isThere(task), { message: 'it is there', intervals: [20] }).toBe(true);
       executor.signal('SIGSTOP');
-      await expect.poll(() => stage.tally(task), { message: 'a worker finishes it', timeout: 15_000 }).toEqual(once(kind));
+      await expect
+        .poll(() => stage.tally(task), { message: 'a worker finishes it', timeout: 15_000 })
+        .toEqual(once(kind));
 
       await executor.letGo();
       executor.signal('SIGCONT');

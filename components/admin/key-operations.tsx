@@ -14,9 +14,13 @@ interface Props {
 export function KeyOperations({ detail, now, resolve, retryNow }: Props) {
   const { state, leaseUntil, needsAttention, phases } = detail;
   const call = phases.find((phase) => phase.kind === 'foreign' && phase.state === 'started');
-  // A verdict that was given is not overwritten: all that is left is to have it acted upon.
-  if (state === 'unknown' && call?.verdict === null) {
-    return <VerdictPanel detail={detail} call={call} action={resolve} />;
+  if (state === 'unknown' && call) {
+    return (
+      <>
+        {call.verdict ? <RetryPanel detail={detail} call={call} action={retryNow} /> : null}
+        <VerdictPanel detail={detail} call={call} action={resolve} />
+      </>
+    );
   }
   // By this server's clock, to show it or not. Whether the lease is over is judged by the database.
   const isLeft = state === 'in_progress' && (needsAttention || (leaseUntil !== null && leaseUntil.getTime() <= now));

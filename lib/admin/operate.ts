@@ -14,9 +14,10 @@ export type Complete = (id: KeyId) => Promise<unknown>;
 /** The writes behind an admin view. Each is recorded with its actor, in the statement that does it. */
 export interface Operations {
   /**
-   * Records what a person has found out about the foreign call of an `unknown` key, once: a compare-and-set on the
-   * state, the token and the lack of a verdict (S4). Of two clicks or two persons one is `recorded`; the other has
-   * `changed` nothing. The next run acts upon it, or this call does where there is a `complete`.
+   * Records what a person has found out about the foreign call of an `unknown` key: a compare-and-set on the state and
+   * the token (S4). The same said twice is `recorded` once; a second click has `changed` nothing. Another verdict takes
+   * the place of one that no run could act upon, such as a mistyped reference. The next run acts upon it, or this call
+   * does where there is a `complete`.
    *
    * `succeeded`: with the provider's reference; the remaining steps run. `failed`: it did not happen and shall not; the
    * key ends in a refusal, through `onRefused`. `retry`: it is asked about or, where nobody can be asked, sent again.
