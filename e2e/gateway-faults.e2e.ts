@@ -260,6 +260,7 @@ for (const kind of kinds) {
   test(`a provider that is down for a while opens the circuit, and each ${kind} is finished when it is up`, async ({
     stage,
   }) => {
+    test.setTimeout(120_000);
     await stage.workers(1);
     const tasks = [await prepare(stage, kind), await prepare(stage, kind), await prepare(stage, kind)];
     await stage.workers(0);

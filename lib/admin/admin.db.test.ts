@@ -103,8 +103,13 @@ describe('resolve', () => {
     const on = shop({ fromReference });
     const { key, seen } = await unknownKey(on);
     expect(await on.admin.resolve(seen, { kind: 'succeeded', reference: 'typo' }, 'eve')).toBe('recorded');
-    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'unknown' });
-    expect(await on.admin.resolve(seen, { kind: 'succeeded', reference: 'ch_seen' }, 'eve')).toBe('recorded');
+    // Who has not looked again does not know of the first.
+    expect(await on.admin.resolve(seen, { kind: 'failed' }, 'bob')).toBe('changed');
+    const again = await on.admin.findKey(idOf(key));
+    expect(again).toMatchObject({ state: 'unknown' });
+    const { fencingToken = 0 } = again ?? {};
+    const corrected = { kind: 'succeeded', reference: 'ch_seen' } as const;
+    expect(await on.admin.resolve({ ...seen, fencingToken }, corrected, 'eve')).toBe('recorded');
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded' });
     expect(await eventsOf(key, 'verdict')).toBe(2);
     expect(provider.sends).toBe(1);

@@ -35,7 +35,7 @@ export async function send<Tx, A, R>(
       const step = await start();
       name = step.name;
       const stored = argumentsOf<Tx, A>(running, step);
-      return await judged(call, () => inTime(running, call, step, (request) => call.send(stored, request)));
+      return await judged(running, call, () => inTime(running, call, step, (request) => call.send(stored, request)));
     });
     await reach(running, 'after-answer', name);
     return { kind: 'result', result };
@@ -64,7 +64,7 @@ export async function ask<Tx, A, R>(
   try {
     const looked = await running.engine.breakers.run(call.dependency, () =>
       inTime(running, call, step, (request) => lookup.call(call, stored, request)).catch((error) => {
-        throw new DependencyFailure(error);
+        throw isOutOfTime(running) ? error : new DependencyFailure(error);
       }),
     );
     return typeof looked === 'string' ? { kind: 'answered', answer: looked } : { kind: 'result', result: looked.found };
@@ -98,15 +98,20 @@ class Judged extends Error {
   }
 }
 
-async function judged<A, R>(call: ForeignCall<A, R>, run: () => Promise<R>): Promise<R> {
+async function judged<Tx, A, R>(running: Running<Tx>, call: ForeignCall<A, R>, run: () => Promise<R>): Promise<R> {
   try {
     return await run();
   } catch (error) {
     const verdict = call.judge?.(error) ?? 'indeterminate';
     const judgement = new Judged(error, verdict);
-    // A declined card is an answer: it says nothing against the system that gave it.
-    throw verdict === 'indeterminate' ? new DependencyFailure(judgement) : judgement;
+    // A declined card is an answer: it says nothing against the system that gave it. Nor does a caller's short patience.
+    const isTheirs = verdict === 'indeterminate' && !isOutOfTime(running);
+    throw isTheirs ? new DependencyFailure(judgement) : judgement;
   }
+}
+
+function isOutOfTime<Tx>({ signal, deadline }: Running<Tx>): boolean {
+  return signal.aborted || deadline - performance.now() < 2 * MARGIN.mostMs;
 }
 
 /** Ends with the time it may take, also when what it calls ignores its signal. */
@@ -120,6 +125,7 @@ async function inTime<Tx, A, R, T>(
   const margin = Math.min(MARGIN.mostMs, left * MARGIN.share);
   const deadlineMs = Math.max(1, Math.floor(Math.min(call.timeoutMs ?? TIMEOUT_MS, left - margin)));
   const signal = AbortSignal.any([running.signal, AbortSignal.timeout(deadlineMs)]);
+  signal.throwIfAborted(); // an event that has been does not come again
   let onAbort = () => {};
   const late = new Promise<never>((_, reject) => {
     onAbort = () => reject(signal.reason);

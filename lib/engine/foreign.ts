@@ -67,9 +67,10 @@ async function settleCall<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Pro
   let lastError: unknown;
   for (let tries = 1; ; tries++) {
     const heard = await make(running, talk, nextMove(situationOf(talk)));
-    assertGoesOn(running);
+    // First of all: what is known now is written down, also when the time has just run out. The token guards it.
     if (heard.kind === 'result') return await record(running, talk, heard.result);
     if (heard.kind === 'refused') endRun(running, { refusal: heard.refusal });
+    assertGoesOn(running);
     if (heard.kind === 'failed') lastError = heard.error;
     const pauseMs = fullJitter(tries, JITTER, Math.random());
     const isOver = heard.kind === 'over' || tries >= maxTries || pauseMs > running.deadline - performance.now();
@@ -107,6 +108,7 @@ function learn<A, R>(talk: Talk<A, R>, heard: Heard<R>): Heard<R> {
 
 /** Writes down what is about to be sent (P2), under the token. Whoever finds the row knows that it may have happened. */
 async function start<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<Step> {
+  assertGoesOn(running); // the circuit breaker may have kept it waiting
   const { store, config } = running.engine;
   const { name, position, call } = talk;
   if (running.held.state === 'unknown') {
@@ -124,6 +126,8 @@ async function start<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<
   talk.readAt = performance.now();
   talk.answered = undefined;
   talk.mustLookUp = false;
+  // What a person vouched for was the time before this send.
+  talk.settleMs = call.settleMs ?? SETTLE_MS;
   await reach(running, 'after-started', name);
   return talk.stored;
 }

@@ -56,8 +56,17 @@ export class Journal {
     this.#open = undefined;
   }
 
-  /** @throws CodedError `phase_mismatch` where the function ended before it asked for every stored step */
+  /**
+   * @throws CodedError `phase_mismatch` where the function ended before it asked for every stored step
+   * @throws ConfigurationError where it did not await one: it would settle the key with a call under way
+   */
   assertComplete(): void {
+    if (this.#open !== undefined) {
+      throw new ConfigurationError(`The function ended while its step ${this.#open} was running. Await each step.`, {
+        existing: this.#open,
+        expected: 'no open step',
+      });
+    }
     const missed = this.#stored[this.#names.size];
     if (!missed) return;
     throw new CodedError('phase_mismatch', 'The steps of this operation have changed while the key was unfinished.', {

@@ -475,16 +475,65 @@ test('a mistyped reference can be given again', async () => {
   const key = freshKey();
   provider.faults = ['after'];
   await checkout.execute({ key, payload: {} });
-  const row = await rowOf(key);
-  if (!row) throw new Error('There is no key.');
+  const see = async () => {
+    const row = await rowOf(key);
+    if (!row) throw new Error('There is no key.');
+    return row;
+  };
+  type Seen = Awaited<ReturnType<typeof see>>;
   const store = prismaStore(database.client);
-  const judge = (reference: string) => store.recordVerdict(row, { kind: 'succeeded', reference }, 'ann');
-  expect(await judge('ch_x')).toBe(true);
+  const judge = (row: Seen, reference: string) => store.recordVerdict(row, { kind: 'succeeded', reference }, 'ann');
+  const first = await see();
+  // Two persons at once: one verdict counts, and the other is told that the key has changed.
+  const both = await Promise.all([judge(first, 'ch_x'), judge(first, 'ch_y')]);
+  expect(both.toSorted()).toEqual([false, true]);
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, settled: 0 });
-  expect(await judge('ch_x')).toBe(false);
-  expect(await judge('ch_1')).toBe(true);
+  expect(await judge(first, 'ch_1')).toBe(false);
+  expect(await judge(await see(), 'ch_1')).toBe(true);
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
-  expect(await judge('ch_1')).toBe(false);
+  expect(await judge(await see(), 'ch_1')).toBe(false);
   await expectOnce(key);
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: true, data: { charge: 'ch_1' } });
+});
+
+test('what a person vouched for covers one send: a look-up that lags behind it is no reason for a second', async () => {
+  provider.honoursKeys = false;
+  const how = { indeterminate: 'lookup' as const, providerKeyTtlMs: 0, settleMs: 60_000 };
+  const { checkout, idempotency } = shop({}, { ...how, lookup: async ({ order }) => provider.find(order) });
+  const key = freshKey();
+  provider.faults = ['before', 'after'];
+  provider.says = 'absent';
+  expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
+  const row = await rowOf(key);
+  if (!row) throw new Error('There is no key.');
+  expect(await prismaStore(database.client).recordVerdict(row, { kind: 'retry' }, 'ann')).toBe(true);
+  expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ unknown: 1 });
+  expect(provider.count(`order-of-${key}`)).toBe(1);
+});
+
+test('a step that is not awaited settles nothing', async () => {
+  const key = freshKey();
+  const go = gate();
+  provider.onCharge = () => go.opened;
+  const pay = kit(database.client)
+    .operation({ name: 'pay', schema: anything })
+    .phases(async ({ foreign }) => {
+      foreign('charge_created', provider.call(key)).catch(() => {});
+      return 'done';
+    });
+  expect(await pay.execute({ key, payload: {} })).toMatchObject({ ok: false, code: 'internal' });
+  expect(await rowOf(key)).toMatchObject({ state: 'in_progress' });
+  go.open();
+});
+
+test('R3 the version of a result is that of the executor that finished the key', async () => {
+  const key = freshKey();
+  const version = (schemaVersion: number, result: () => Promise<unknown>) =>
+    kit(database.client)
+      .operation({ name: 'pay', schema: anything, schemaVersion, upcasts: { 1: () => 'led up' } })
+      .phases(({ atomic }) => atomic('a', result));
+  await version(1, () => Promise.reject(new Error('not yet'))).execute({ key, payload: {} });
+  const newer = version(2, async () => 'of version 2');
+  expect(await newer.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, data: 'of version 2' });
+  expect(await newer.execute({ key, payload: {} })).toMatchObject({ data: 'of version 2', replayed: true });
 });

@@ -2,7 +2,7 @@ import { LeaseLostError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
 import { seal, unseal } from '../core/seal.ts';
 import type { Held } from '../store/leases.ts';
-import type { KeyRow } from '../store/store.ts';
+import { type KeyRow, StoreUnavailableError } from '../store/store.ts';
 import { encodeAnswer } from './answer.ts';
 import type { Call, Engine, PhasedDefinition } from './call.ts';
 import { newInstance } from './config.ts';
@@ -33,32 +33,53 @@ export async function executeInPhases<Tx>(
   const text = encodeInput({ input, context: request.context ?? [] }, definition.options);
   const point = { operation: id.operation, key: id.key };
   await config.onPoint('before-claim', point);
-  const begun = await slots.patiently(
-    waitMs,
-    (wait) =>
-      store.begin({
-        ...id,
-        mintedAt,
-        windowMs: config.windowMs,
-        retentionMs: config.phasesRetentionMs,
-        fingerprint,
-        schemaVersion,
-        waitMs: wait,
-        leaseMs: config.leaseMs,
-        input: seal(text, 'input', id, config.secrets),
-      }),
-    ({ kind }) => kind === 'locked',
+  const begun = await inDoubt(() =>
+    slots.patiently(
+      waitMs,
+      (wait) =>
+        store.begin({
+          ...id,
+          mintedAt,
+          windowMs: config.windowMs,
+          retentionMs: config.phasesRetentionMs,
+          fingerprint,
+          schemaVersion,
+          waitMs: wait,
+          leaseMs: config.leaseMs,
+          input: seal(text, 'input', id, config.secrets),
+        }),
+      ({ kind }) => kind === 'locked',
+    ),
   );
+  if (begun.kind === 'in_doubt') return begun;
   if (begun.kind === 'held') {
     await config.onPoint('after-claim', point);
     return await runHeld(engine, definition, begun.held, { deadline });
   }
   if (begun.kind !== 'existing' || !isUnfinished(begun.row)) return begun;
   if (comparePayload(begun.row, call.canonical, config.secrets) !== 'same') return begun;
-  const held = await store.takeOver(id, config.leaseMs, true);
-  if (held) return await runHeld(engine, definition, held, { deadline });
+  const { row } = begun;
+  const taken = await inDoubt(async () => ({
+    kind: 'taken' as const,
+    held: await store.takeOver(id, config.leaseMs, true),
+  }));
+  if (taken.kind === 'in_doubt') return taken;
+  if (taken.held) return await runHeld(engine, definition, taken.held, { deadline });
   // Its executor lives, or has just finished: what is there now decides.
-  return { kind: 'existing', row: (await store.find(id)) ?? begun.row };
+  return await inDoubt(async () => ({ kind: 'existing' as const, row: (await store.find(id)) ?? row }));
+}
+
+/**
+ * The database did not answer a claim, or a question about a row that is there: the claim may have been committed, and
+ * then a completer goes on with it. So nothing may be said to be unexecuted.
+ */
+async function inDoubt<T>(ask: () => Promise<T>): Promise<T | { kind: 'in_doubt'; error: unknown }> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return { kind: 'in_doubt', error: error.cause };
+  }
 }
 
 /** Whether a run may still change it. */
@@ -83,12 +104,15 @@ export async function runHeld<Tx>(
   const maxRunMs = options.maxRunMs ?? MAX_RUN_MS;
   const endsAt = Math.min(deadline, performance.now() + maxRunMs);
   const overdue = AbortSignal.timeout(Math.max(0, Math.ceil(endsAt - performance.now())));
-  const over = stop ? AbortSignal.any([overdue, stop]) : overdue;
   const heartbeat = startHeartbeat({
     leaseMs: engine.config.leaseMs,
-    renew: () => engine.store.renew(running.held, engine.config.leaseMs),
+    renew: async () => {
+      const { held: asked } = running;
+      // A key that came back from `unknown` meanwhile has another token, and is held all the same.
+      return (await engine.store.renew(asked, engine.config.leaseMs)) || running.held !== asked;
+    },
     isHeldAnyway: () => running.inTransaction,
-    until: over,
+    until: overdue,
   });
   const running: Running<Tx> = {
     engine,
@@ -96,7 +120,8 @@ export async function runHeld<Tx>(
     held,
     journal: new Journal(held.steps),
     input: undefined,
-    signal: AbortSignal.any([heartbeat.signal, over]),
+    signal: AbortSignal.any([heartbeat.signal, overdue]),
+    stop,
     deadline: endsAt,
     inTransaction: false,
     canAskAgain: true,
@@ -132,7 +157,7 @@ async function runToTheEnd<Tx>(running: Running<Tx>, { phases, options }: Phased
   const { row } = await transactPatiently(running, async (tx) =>
     result.kind === 'refusal'
       ? await refuseIn(running, tx, result)
-      : { settle: { state: 'succeeded', result: encodeAnswer(result) } },
+      : { settle: { state: 'succeeded', result: encodeAnswer(result), schemaVersion: options.schemaVersion ?? 1 } },
   );
   await reach(running, 'after-finish');
   return row ? ended(row) : { kind: 'suspended', error: new Error('The key was settled without a row.') };

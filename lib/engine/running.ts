@@ -21,6 +21,8 @@ export interface Running<Tx> {
   input: unknown;
   /** Aborted when the lease is lost, or the time is up. */
   readonly signal: AbortSignal;
+  /** Ends the run before its next step: a worker that stops does not break off a call that is under way. */
+  readonly stop: AbortSignal | undefined;
   /** When the time is up, in milliseconds of `performance.now()`. */
   readonly deadline: number;
   /** Whether a transaction of this run is open. */
@@ -57,7 +59,9 @@ export function enterStep<Tx>(running: Running<Tx>, name: string, kind: StepKind
  */
 export function assertGoesOn<Tx>(running: Running<Tx>): void {
   if (running.ending) endRun(running, running.ending);
-  if (running.signal.aborted) endRun(running, { error: reasonOf(running.signal) });
+  for (const signal of [running.signal, running.stop]) {
+    if (signal?.aborted) endRun(running, { error: reasonOf(signal) });
+  }
 }
 
 /** Why a run may not go on: its lease is lost, or its time is up. */

@@ -55,7 +55,7 @@ export async function refuseIn<Tx>(
   const { tenant, principal, operation, key } = held.id;
   const scope = { tenant, principal, operation };
   await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });
-  return { settle: { state: 'failed', result: encodeAnswer(answer) } };
+  return { settle: { state: 'failed', result: encodeAnswer(answer), schemaVersion: options.schemaVersion ?? 1 } };
 }
 
 /** One transaction of this run, again where it conflicts with others (C4). */

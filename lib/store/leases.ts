@@ -143,7 +143,10 @@ export interface ForeignStart {
 }
 
 /** What a transaction of the executor ends in. */
-export type Write = { step: FinishedStep } | { settle: Completion };
+export type Write = { step: FinishedStep } | { settle: LeasedCompletion };
+
+/** `schemaVersion`: of the executor that finishes the key, which need not be the one that claimed it. */
+export type LeasedCompletion = Completion & { schemaVersion: number };
 
 export type Transacted =
   /** `row` where it settled the key. */

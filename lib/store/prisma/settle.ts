@@ -1,15 +1,17 @@
-import type { Held } from '../leases.ts';
-import type { Completion, KeyRow } from '../store.ts';
+import type { Held, LeasedCompletion } from '../leases.ts';
+import type { KeyRow } from '../store.ts';
 import type { RawQueries } from './client.ts';
 import { holderOf, IS_HELD, stillHeld } from './hold.ts';
 import { KEY_COLUMNS, type RawRow, toKeyRow } from './row.ts';
 
-// Input, arguments and results of steps were kept so that the key could be finished. It is.
+// Input, arguments and results of steps were kept so that the key could be finished. It is. The version is that of the
+// executor that finishes it. A key that settles late is kept for another day: who asks for it then must find its answer.
 const SETTLE = `
 WITH settled AS (
   UPDATE idempotency_keys
      SET state = $7, result = $8, settled_at = clock_timestamp(), lease_until = NULL, next_attempt_at = NULL,
-         input = NULL, needs_attention = false
+         input = NULL, needs_attention = false, schema_version = $9::int,
+         expires_at = greatest(expires_at, clock_timestamp() + interval '24 h')
    WHERE ${IS_HELD}
   RETURNING ${KEY_COLUMNS}),
 erased AS (
@@ -18,6 +20,12 @@ erased AS (
 SELECT * FROM settled`;
 
 /** Stores the answer of a key in phases and settles it, under the token. */
-export async function settle(db: RawQueries, held: Held, { state, result }: Completion): Promise<KeyRow> {
-  return toKeyRow(stillHeld(await db.$queryRawUnsafe<RawRow[]>(SETTLE, ...holderOf(held), state, result), held));
+export async function settle(
+  db: RawQueries,
+  held: Held,
+  { state, result, schemaVersion }: LeasedCompletion,
+): Promise<KeyRow> {
+  return toKeyRow(
+    stillHeld(await db.$queryRawUnsafe<RawRow[]>(SETTLE, ...holderOf(held), state, result, schemaVersion), held),
+  );
 }

@@ -17,28 +17,35 @@ interface Taken extends KeyId {
 // FOR UPDATE SKIP LOCKED: of many completers and retries at once one takes a key, and none waits. It also skips a key
 // whose executor is inside a transaction, which holds the row: it is slow, not dead. The lock re-checks the condition
 // on the newest version of the row, so a lease that was renewed a moment ago is seen.
-const take = (which: string) => `
+const take = (which: string, counts: string) => `
 WITH due AS MATERIALIZED (
   SELECT tenant, principal, operation, key FROM idempotency_keys
    WHERE ${which}
      FOR UPDATE SKIP LOCKED)
 UPDATE idempotency_keys
    SET fencing_token = CASE state WHEN 'in_progress' THEN fencing_token + 1 ELSE fencing_token END,
-       attempts = attempts + 1,
+       attempts = attempts + CASE WHEN ${counts} THEN 1 ELSE 0 END,
        lease_until = CASE state WHEN 'in_progress' THEN clock_timestamp() + $1::float8 * interval '1 ms' END,
        next_attempt_at = clock_timestamp() + $1::float8 * interval '1 ms',
        needs_attention = needs_attention AND state = 'unknown'
  WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM due)
 RETURNING tenant, principal, operation, key, state, fencing_token, attempts, schema_version, input`;
 
-const TAKE_ONE = take(`tenant = $2 AND principal = $3 AND operation = $4 AND key = $5
+// A client that retries ahead of the pause does not use up what the completer is given.
+const TAKE_ONE = take(
+  `tenant = $2 AND principal = $3 AND operation = $4 AND key = $5
      AND ((state = 'in_progress' AND lease_until <= clock_timestamp()
            AND ($6::boolean OR next_attempt_at <= clock_timestamp()))
-          OR (state = 'unknown' AND next_attempt_at <= clock_timestamp()))`);
+          OR (state = 'unknown' AND next_attempt_at <= clock_timestamp()))`,
+  'NOT $6::boolean',
+);
 
-const TAKE_DUE = take(`next_attempt_at <= clock_timestamp() AND operation = ANY($2::text[])
+const TAKE_DUE = take(
+  `next_attempt_at <= clock_timestamp() AND operation = ANY($2::text[])
      AND (state = 'unknown' OR lease_until <= clock_timestamp())
-   ORDER BY next_attempt_at LIMIT $3::int`);
+   ORDER BY next_attempt_at LIMIT $3::int`,
+  'true',
+);
 
 /** `Leases.takeOver`. */
 export async function takeOver(db: RawQueries, id: KeyId, leaseMs: number, early: boolean): Promise<Held | undefined> {

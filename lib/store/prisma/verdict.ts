@@ -4,21 +4,19 @@ import type { RawQueries } from './client.ts';
 
 const EVENT = 'INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)';
 
-// Compare-and-set on what the person saw, with the event in the same statement: a second click, or a second person,
-// changes nothing and is told so. Another verdict takes the place of one that nobody could act upon: a mistyped
-// reference.
+// Compare-and-set on what the person saw, with the event in the same statement. The key's row first, and under a higher
+// token: a second click, a second person, or a run that asks at the same time changes nothing and is told so. Whoever
+// looks again may still correct what nobody could act upon: a mistyped reference.
 const VERDICT = `
-WITH judged AS (
-  UPDATE idempotency_phases p SET verdict = $6::varchar, reference = $7::varchar
-    FROM idempotency_keys k
-   WHERE k.tenant = $1 AND k.principal = $2 AND k.operation = $3 AND k.key = $4 AND k.state = 'unknown'
-     AND k.fencing_token = $5::int
-     AND (p.tenant, p.principal, p.operation, p.key) = (k.tenant, k.principal, k.operation, k.key)
-     AND p.state = 'started' AND (p.verdict, p.reference) IS DISTINCT FROM ($6::varchar, $7::varchar)
-  RETURNING p.name),
-woken AS (
-  UPDATE idempotency_keys SET next_attempt_at = clock_timestamp()
-   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND EXISTS (SELECT FROM judged))
+WITH seen AS (
+  UPDATE idempotency_keys SET next_attempt_at = clock_timestamp(), fencing_token = fencing_token + 1
+   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'unknown' AND fencing_token = $5::int
+  RETURNING 1),
+judged AS (
+  UPDATE idempotency_phases SET verdict = $6::varchar, reference = $7::varchar
+    FROM seen
+   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'started'
+  RETURNING name)
 ${EVENT}
 SELECT $1::text, $2::text, $3::text, $4::text, 'verdict', $8::text,
        jsonb_strip_nulls(jsonb_build_object('step', name, 'verdict', $6::text, 'reference', $7::text)) FROM judged
@@ -27,7 +25,8 @@ RETURNING 1`;
 // The count of attempts starts anew: a person has looked at it.
 const RETRY = `
 WITH woken AS (
-  UPDATE idempotency_keys SET next_attempt_at = clock_timestamp(), attempts = 0, needs_attention = false
+  UPDATE idempotency_keys SET next_attempt_at = clock_timestamp(), attempts = 0, needs_attention = false,
+         fencing_token = fencing_token + 1
    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND fencing_token = $5::int
      AND state IN ('in_progress', 'unknown') AND (lease_until IS NULL OR lease_until <= clock_timestamp())
   RETURNING 1)
