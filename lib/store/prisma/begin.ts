@@ -1,9 +1,9 @@
 import type { Begun, LeasedClaim } from '../leases.ts';
+import { claimValues } from './claim.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { isLockTimeout } from './errors.ts';
-import { find } from './find.ts';
-import { drawTicket, lockTimeout, ticketOf } from './ticket.ts';
-import { judgeWindow } from './window.ts';
+import { MAX_CLAIMS, rivalOf } from './rival.ts';
+import { drawTicket } from './ticket.ts';
 
 // The same insert, ticket and window as a claim in one transaction (`claim.ts`), but alone in its own: what follows
 // lies partly outside the database, so the claim is committed first, with a lease that says for how long it is believed.
@@ -24,9 +24,6 @@ SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::
 ON CONFLICT (tenant, principal, operation, key) DO NOTHING
 RETURNING fencing_token AS "fencingToken"`;
 
-/** How often a claim is tried again whose rival's row was gone before it could be read (C3). */
-const MAX_CLAIMS = 3;
-
 /** `Leases.begin`. */
 export async function begin(client: PrismaClientLike, primary: RawQueries, claim: LeasedClaim): Promise<Begun> {
   for (let attempt = 1; attempt <= MAX_CLAIMS; attempt++) {
@@ -40,38 +37,21 @@ export async function begin(client: PrismaClientLike, primary: RawQueries, claim
         held: { id, state: 'in_progress', fencingToken, attempts: 1, schemaVersion, input, steps: [] },
       };
     }
-    const row = await find(primary, claim);
-    if (row) return { kind: 'existing', row };
-    const verdict = await judgeWindow(primary, claim);
-    if (verdict !== 'open') return { kind: verdict };
-    if (claim.waitMs <= 0) break;
+    const rival = await rivalOf(primary, claim);
+    if (rival !== 'vanished') return rival;
   }
   return { kind: 'locked' };
 }
 
 /** The token of the claim; undefined when something is in the way, or the key is outside its window. */
 async function insert(client: PrismaClientLike, claim: LeasedClaim): Promise<number | 'locked' | undefined> {
-  const { hash, version, secretId } = claim.fingerprint;
   try {
     // Always a transaction, though of one statement: a replica must not get it, and `set_config` must end with it.
     const rows = await client.$transaction(
       (tx: RawQueries) =>
         tx.$queryRawUnsafe<{ fencingToken: number }[]>(
           BEGIN,
-          claim.tenant,
-          claim.principal,
-          claim.operation,
-          claim.key,
-          hash,
-          version,
-          secretId,
-          claim.schemaVersion,
-          claim.mintedAt,
-          claim.windowMs,
-          lockTimeout(claim.waitMs),
-          claim.retentionMs,
-          ticketOf(claim),
-          claim.waitMs > 0,
+          ...claimValues(claim),
           claim.leaseMs,
           claim.input,
         ) as Promise<{ fencingToken: number }[]>,

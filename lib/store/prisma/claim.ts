@@ -38,15 +38,10 @@ ON CONFLICT (tenant, principal, operation, key) DO NOTHING
 RETURNING fencing_token AS "fencingToken", expires_at AS "expiresAt",
           set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`;
 
-/**
- * The claim, or undefined when a row or another's claim is in the way, or the key is outside its window.
- *
- * @param holdMs how long the transaction may be idle before the server ends it
- */
-export async function claim(tx: RawQueries, claim: Claim, holdMs: number): Promise<Claimed | undefined> {
+/** What every claim says, as parameters 1 to 14; its own come behind them. */
+export function claimValues(claim: Claim) {
   const { hash, version, secretId } = claim.fingerprint;
-  const rows = await tx.$queryRawUnsafe<Claimed[]>(
-    CLAIM,
+  return [
     claim.tenant,
     claim.principal,
     claim.operation,
@@ -61,7 +56,16 @@ export async function claim(tx: RawQueries, claim: Claim, holdMs: number): Promi
     claim.retentionMs,
     ticketOf(claim),
     claim.waitMs > 0,
-    `${Math.ceil(holdMs) + 1000}ms`,
-  );
+  ] as const;
+}
+
+/**
+ * The claim, or undefined when a row or another's claim is in the way, or the key is outside its window.
+ *
+ * @param holdMs how long the transaction may be idle before the server ends it
+ */
+export async function claim(tx: RawQueries, claim: Claim, holdMs: number): Promise<Claimed | undefined> {
+  const idle = `${Math.ceil(holdMs) + 1000}ms`;
+  const rows = await tx.$queryRawUnsafe<Claimed[]>(CLAIM, ...claimValues(claim), idle);
   return rows[0];
 }

@@ -4,15 +4,11 @@ import { claim as claimKey } from './claim.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { complete } from './complete.ts';
 import { isLockTimeout, provesRollback, rollbackReason } from './errors.ts';
-import { find } from './find.ts';
+import { MAX_CLAIMS, rivalOf } from './rival.ts';
 import { verified } from './verified.ts';
-import { judgeWindow } from './window.ts';
 
 /** How much later than its timeouts an execution is given up whose connection says nothing any more. */
 const SILENCE_MS = 2000;
-
-/** How often a claim is tried again whose rival's row was gone before it could be read (C3). */
-const MAX_CLAIMS = 3;
 
 /**
  * Where an execution stands decides what an error means: before COMMIT is sent nothing can be committed, after it
@@ -78,15 +74,6 @@ async function executeOnce<Tx extends RawQueries>(
   } catch (error) {
     return meaningOf(error, stage);
   }
-}
-
-/** What was in the way, in a statement of its own, behind the one that waited for it. */
-async function rivalOf(tx: RawQueries, claim: Claim): Promise<Executed | 'vanished'> {
-  const row = await find(tx, claim);
-  if (row) return { kind: 'existing', row };
-  const verdict = await judgeWindow(tx, claim);
-  if (verdict !== 'open') return { kind: verdict };
-  return claim.waitMs > 0 ? 'vanished' : { kind: 'locked' };
 }
 
 function meaningOf(error: unknown, stage: Stage): Executed {
