@@ -8,6 +8,8 @@ import type { ForeignCall, ForeignRequest, ForeignVerdict } from './foreign-call
 import { type RefusalAnswer, refusalAnswer } from './handler.ts';
 import { type Running, reach } from './running.ts';
 import { readStep, redirectInside } from './steps.ts';
+import { timeLeft } from './transaction.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** What one send or one question came to. */
 export type Heard<R> =
@@ -111,7 +113,7 @@ async function judged<Tx, A, R>(running: Running<Tx>, call: ForeignCall<A, R>, r
 }
 
 function isOutOfTime<Tx>({ signal, deadline }: Running<Tx>): boolean {
-  return signal.aborted || deadline - performance.now() < 2 * MARGIN.mostMs;
+  return signal.aborted || timeLeft(deadline) < 2 * MARGIN.mostMs;
 }
 
 /** Ends with the time it may take, also when what it calls ignores its signal. */
@@ -121,21 +123,11 @@ async function inTime<Tx, A, R, T>(
   step: Step,
   run: (request: ForeignRequest) => Promise<T>,
 ): Promise<T> {
-  const left = running.deadline - performance.now();
+  const left = timeLeft(running.deadline);
   const margin = Math.min(MARGIN.mostMs, left * MARGIN.share);
   const deadlineMs = Math.max(1, Math.floor(Math.min(call.timeoutMs ?? TIMEOUT_MS, left - margin)));
   const signal = AbortSignal.any([running.signal, AbortSignal.timeout(deadlineMs)]);
-  signal.throwIfAborted(); // an event that has been does not come again
-  let onAbort = () => {};
-  const late = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([run({ idempotencyKey: step.derivedKey ?? '', signal, deadlineMs }), late]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+  return await untilAborted(signal, () => run({ idempotencyKey: step.derivedKey ?? '', signal, deadlineMs }));
 }
 
 function argumentsOf<Tx, A>({ engine, held }: Running<Tx>, step: Step): A {

@@ -11,6 +11,7 @@ import { refusalAnswer } from './handler.ts';
 import { becomeUnknown } from './pause.ts';
 import { assertGoesOn, endRun, enterStep, type Running, reach } from './running.ts';
 import { readStep, writeStep } from './steps.ts';
+import { timeLeft } from './transaction.ts';
 
 const JITTER = { baseMs: 200, capMs: 2000 };
 const MAX_TRIES = 4;
@@ -73,7 +74,7 @@ async function settleCall<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Pro
     assertGoesOn(running);
     if (heard.kind === 'failed') lastError = heard.error;
     const pauseMs = fullJitter(tries, JITTER, Math.random());
-    const isOver = heard.kind === 'over' || tries >= maxTries || pauseMs > running.deadline - performance.now();
+    const isOver = heard.kind === 'over' || tries >= maxTries || pauseMs > timeLeft(running.deadline);
     if (isOver) return await stop(running, talk, heard.kind === 'over', lastError);
     await wait(pauseMs, undefined, { signal: running.signal }).catch(() => assertGoesOn(running));
   }

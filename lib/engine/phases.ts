@@ -17,6 +17,8 @@ import type { PhasesContext } from './phases-context.ts';
 import { RunEnded, type Running, reach, reasonOf } from './running.ts';
 import { atomic, capture, refuseIn, transactPatiently } from './steps.ts';
 import { decodeInput, encodeInput } from './stored-input.ts';
+import { timeLeft } from './transaction.ts';
+import { untilAborted } from './until-aborted.ts';
 
 const MAX_RUN_MS = 300_000;
 
@@ -103,7 +105,7 @@ export async function runHeld<Tx>(
   const { options } = definition;
   const maxRunMs = options.maxRunMs ?? MAX_RUN_MS;
   const endsAt = Math.min(deadline, performance.now() + maxRunMs);
-  const overdue = AbortSignal.timeout(Math.max(0, Math.ceil(endsAt - performance.now())));
+  const overdue = AbortSignal.timeout(Math.max(0, Math.ceil(timeLeft(endsAt))));
   const heartbeat = startHeartbeat({
     leaseMs: engine.config.leaseMs,
     renew: async () => {
@@ -141,11 +143,13 @@ async function runToTheEnd<Tx>(running: Running<Tx>, { phases, options }: Phased
   const text = unseal(sealed ?? new Uint8Array(), 'input', id, running.engine.config.secrets);
   const { input, context } = decodeInput(text, options);
   running.input = input;
-  const answer = await answerOf(() => inTime(running, phases(contextOf(running, input, context)))).catch((error) => {
-    // A refusal that ended the run is stored like one that the function threw.
-    if (running.ending && 'refusal' in running.ending) return running.ending.refusal;
-    throw error;
-  });
+  const answer = await answerOf(() => inTime(running, () => phases(contextOf(running, input, context)))).catch(
+    (error) => {
+      // A refusal that ended the run is stored like one that the function threw.
+      if (running.ending && 'refusal' in running.ending) return running.ending.refusal;
+      throw error;
+    },
+  );
   const { ending } = running;
   if (ending && 'row' in ending) return ended(ending.row);
   if (ending && 'error' in ending) throw ending.error;
@@ -164,19 +168,10 @@ async function runToTheEnd<Tx>(running: Running<Tx>, { phases, options }: Phased
 }
 
 /** Ends with the run's time or lease, also when the function waits for something that takes no notice of them. */
-async function inTime<Tx, R>(running: Running<Tx>, work: Promise<R>): Promise<R> {
-  const { signal } = running;
-  let onAbort = () => {};
-  const over = new Promise<never>((_, reject) => {
-    onAbort = () => reject(reasonOf(signal));
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
+async function inTime<Tx, R>({ signal }: Running<Tx>, run: () => Promise<R>): Promise<R> {
+  return await untilAborted(signal, run).catch((error) => {
+    throw signal.aborted && error === signal.reason ? reasonOf(signal) : error;
   });
-  try {
-    return await Promise.race([work, over]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 function ended(row: KeyRow): Ended {
@@ -215,7 +210,7 @@ function contextOf<Tx>(running: Running<Tx>, input: unknown, context: readonly u
     fail,
     signal: running.signal,
     get deadlineMs() {
-      return Math.max(0, Math.round(running.deadline - performance.now()));
+      return Math.max(0, Math.round(timeLeft(running.deadline)));
     },
   };
 }

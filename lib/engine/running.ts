@@ -1,7 +1,7 @@
 import { CodedError, LeaseLostError } from '../core/errors.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Held, StepKind } from '../store/leases.ts';
-import type { ExecuteOptions, KeyRow } from '../store/store.ts';
+import type { KeyRow } from '../store/store.ts';
 import type { Engine } from './call.ts';
 import type { CrashPoint } from './config.ts';
 import type { OperationOptions } from './definition.ts';
@@ -74,16 +74,4 @@ export function reasonOf({ reason }: AbortSignal): unknown {
 export async function reach<Tx>({ engine, held }: Running<Tx>, point: CrashPoint, step?: string): Promise<void> {
   const { operation, key } = held.id;
   await engine.config.onPoint(point, { operation, key, ...(step === undefined ? {} : { step }) });
-}
-
-/** How a transaction of this run is executed: within what is left of its time (H4). */
-export function transactionOptions<Tx>(running: Running<Tx>, beforeCommit: () => Promise<void>): ExecuteOptions {
-  const { timeoutMs = 5000, maxWaitMs = 2000, isolationLevel } = running.options;
-  const left = Math.max(1, running.deadline - performance.now());
-  return {
-    timeoutMs: Math.min(timeoutMs, left),
-    maxWaitMs: Math.min(maxWaitMs, left),
-    isolationLevel,
-    beforeCommit,
-  };
 }

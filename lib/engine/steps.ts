@@ -2,8 +2,8 @@ import { CodedError, ConfigurationError } from '../core/errors.ts';
 import type { Transacted, Write } from '../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer } from './answer.ts';
 import { answerOf } from './handler.ts';
-import { assertGoesOn, endRun, enterStep, type Running, reach, transactionOptions } from './running.ts';
-import { mayTryAgain } from './transaction.ts';
+import { assertGoesOn, endRun, enterStep, type Running, reach } from './running.ts';
+import { mayTryAgain, withinTime } from './transaction.ts';
 
 /** `atomic`: see `PhasesContext`. */
 export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx: Tx) => Promise<R>): Promise<R> {
@@ -65,7 +65,10 @@ export async function transactPatiently<Tx>(
   step?: string,
 ): Promise<{ write: Write; row: Extract<Transacted, { kind: 'committed' }>['row'] }> {
   const { store, config } = running.engine;
-  const how = transactionOptions(running, () => reach(running, 'before-commit', step));
+  const how = {
+    ...withinTime(running.options, running.deadline),
+    beforeCommit: () => reach(running, 'before-commit', step),
+  };
   for (let attempt = 1; ; attempt++) {
     let write: Write | undefined;
     running.inTransaction = true;

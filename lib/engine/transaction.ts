@@ -82,13 +82,19 @@ export async function executeAgain<Tx>(plan: Plan<Tx>): Promise<Attempted> {
   return attempted;
 }
 
-/** No part may take longer than the caller still has (H4). */
-function howToExecute<Tx>({ claim, config, options, deadline }: Plan<Tx>, waitMs: number): ExecuteOptions {
+/** How a transaction is executed: no part of it may take longer than the caller still has (H4). */
+export function withinTime<Tx>(
+  { timeoutMs = 5000, maxWaitMs = 2000, isolationLevel }: OperationOptions<StandardSchema, Tx>,
+  deadline: number,
+  waitMs = 0,
+): Omit<ExecuteOptions, 'beforeCommit'> {
   const left = Math.max(1, timeLeft(deadline));
+  return { timeoutMs: Math.min(timeoutMs + waitMs, left), maxWaitMs: Math.min(maxWaitMs, left), isolationLevel };
+}
+
+function howToExecute<Tx>({ claim, config, options, deadline }: Plan<Tx>, waitMs: number): ExecuteOptions {
   return {
-    timeoutMs: Math.min((options.timeoutMs ?? 5000) + waitMs, left),
-    maxWaitMs: Math.min(options.maxWaitMs ?? 2000, left),
-    isolationLevel: options.isolationLevel,
+    ...withinTime(options, deadline, waitMs),
     beforeCommit: async () => {
       await config.onPoint('before-commit', { operation: claim.operation, key: claim.key });
       // The last moment at which it can still be taken back: the caller has stopped listening.
@@ -98,6 +104,7 @@ function howToExecute<Tx>({ claim, config, options, deadline }: Plan<Tx>, waitMs
   };
 }
 
+/** In milliseconds, for a deadline of `performance.now()`. */
 export function timeLeft(deadline: number): number {
   return deadline - performance.now();
 }

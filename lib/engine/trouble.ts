@@ -1,5 +1,5 @@
 import { CodedError, ConfigurationError } from '../core/errors.ts';
-import { refuse } from '../core/outcome.ts';
+import { type Executed, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { unclaimed } from './call.ts';
@@ -24,23 +24,27 @@ export function refusalOf<T>(error: unknown, { config, operation, request, keys 
   if (error instanceof StoreUnavailableError) return unavailable(error.cause, { config, operation, request, keys });
   // A redirect or a notFound is no trouble: the caller passes it on to the framework.
   if (isControlFlow(error)) return { outcome: refuse('internal', { executed, ...keys }), thrown: error };
-  const code = error instanceof CodedError ? error.code : 'internal';
-  const instance = newInstance();
-  config.onError(error, { operation, key: loggedKey(request.key), during: 'handler', instance });
-  const later = code === 'unavailable' ? { retryAfterMs: RETRY_AFTER_MS } : {};
-  return { outcome: refuse(code, { executed, ...later, ...keys }), thrown: error, instance };
+  return reported(error, { config, operation, request, keys }, { executed, during: 'handler' });
 }
 
 /**
  * The outcome of an error in phases, after the claim: what was finished stands. A retry with the same key goes on from
  * there, and so does the completer; so nothing is known of the effect yet.
  */
-export function suspended<T>(error: unknown, { config, operation, request, keys }: Where): Run<T> {
+export function suspended<T>(error: unknown, where: Where): Run<T> {
+  return reported(error, where, { executed: 'unknown', during: 'phases' });
+}
+
+function reported<T>(
+  error: unknown,
+  { config, operation, request, keys }: Where,
+  { executed, during }: { executed: Executed; during: 'handler' | 'phases' },
+): Run<T> {
   const code = error instanceof CodedError ? error.code : 'internal';
   const instance = newInstance();
-  config.onError(error, { operation, key: loggedKey(request.key), during: 'phases', instance });
+  config.onError(error, { operation, key: loggedKey(request.key), during, instance });
   const later = code === 'unavailable' ? { retryAfterMs: RETRY_AFTER_MS } : {};
-  return { outcome: refuse(code, { executed: 'unknown', ...later, ...keys }), thrown: error, instance };
+  return { outcome: refuse(code, { executed, ...later, ...keys }), thrown: error, instance };
 }
 
 /** The outcome of a database that could not be asked. `inDoubt`: it was told to commit and did not answer. */
