@@ -2,25 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Task } from './fixtures/executor.ts';
 import type { Executor, Told } from './fixtures/executor-process.ts';
 import type { GatewayFault, GatewayRequest } from './fixtures/gateway-process.ts';
+import { KINDS, type Kind, once } from './fixtures/kinds.ts';
 import { expect, type Stage, test } from './fixtures/stage.ts';
 
 /** A payment provider that misbehaves, for a checkout and for a refund: money moves once. */
 
-const KINDS = {
-  checkout: { call: 'charge_created', path: '/v1/payment_intents', done: 'paid' },
-  refund: { call: 'refund_created', path: '/v1/refunds', done: 'succeeded' },
-} as const;
-type Kind = keyof typeof KINDS;
 const kinds = Object.keys(KINDS) as Kind[];
 
-const once = (kind: Kind) => ({
-  key: 'succeeded',
-  made: [KINDS[kind].done],
-  moved: 1,
-  entries: 2,
-  balance: 0,
-  mails: 1,
-});
 const nothing = { moved: 0, entries: 0, balance: 0, mails: 0 };
 
 test.afterEach(async ({ stage }) => {

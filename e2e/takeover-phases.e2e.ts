@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Task } from './fixtures/executor.ts';
 import type { Executor } from './fixtures/executor-process.ts';
+import { KINDS, type Kind, once } from './fixtures/kinds.ts';
 import { expect, type Stage, test } from './fixtures/stage.ts';
 
 /**
@@ -8,21 +9,6 @@ import { expect, type Stage, test } from './fixtures/stage.ts';
  * ends. When it goes on (SIGCONT) it changes nothing any more: its write fails with `LeaseLostError`, and its caller is
  * answered with what the other executor has done.
  */
-
-const KINDS = {
-  checkout: { call: 'charge_created', path: '/v1/payment_intents', done: 'paid' },
-  refund: { call: 'refund_created', path: '/v1/refunds', done: 'succeeded' },
-} as const;
-type Kind = keyof typeof KINDS;
-
-const once = (kind: Kind) => ({
-  key: 'succeeded',
-  made: [KINDS[kind].done],
-  moved: 1,
-  entries: 2,
-  balance: 0,
-  mails: 1,
-});
 
 /** Sells what a refund gives back. The task that is to be paused, and what it will answer with. */
 async function prepare(stage: Stage, kind: Kind, executor: Executor): Promise<Task> {
