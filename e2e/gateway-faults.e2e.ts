@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Task } from './fixtures/executor.ts';
 import type { Executor, Told } from './fixtures/executor-process.ts';
 import type { GatewayFault, GatewayRequest } from './fixtures/gateway-process.ts';
@@ -8,6 +9,8 @@ import { expect, type Stage, test } from './fixtures/stage.ts';
 /** A payment provider that misbehaves, for a checkout and for a refund: money moves once. */
 
 const kinds = Object.keys(KINDS) as Kind[];
+
+const DOWN_MS = 20_000;
 
 const nothing = { moved: 0, entries: 0, balance: 0, mails: 0 };
 
@@ -245,28 +248,33 @@ test('a refund that the provider refuses is a stored refusal, and the order stay
 });
 
 for (const kind of kinds) {
-  test(`a provider that is down for a while opens the circuit, and each ${kind} is finished when it is up`, async ({
+  test(`a provider that is down for 20 s opens the circuit, and each ${kind} is finished when it is up`, async ({
     stage,
   }) => {
-    test.setTimeout(120_000);
+    test.setTimeout(150_000);
     await stage.workers(1);
     const tasks = [await prepare(stage, kind), await prepare(stage, kind), await prepare(stage, kind)];
     await stage.workers(0);
     const executor = await stage.executor();
-    await stage.gateway.break({ kind: 'down' });
+    await stage.gateway.break({ kind: 'down', ms: DOWN_MS });
+    const upAt = performance.now() + DOWN_MS;
     for (const task of tasks) {
       expect(await executor.execute(task)).toMatchObject({ ok: false, code: 'unavailable', executed: 'unknown' });
     }
-    const sends = await Promise.all(tasks.map((task) => sendsOf(stage, kind, task)));
-    expect(
-      sends.map(({ length }) => length),
-      'the circuit opens at the fifth send',
-    ).toEqual([4, 1, 0]);
+    const sends = async () =>
+      (await Promise.all(tasks.map((task) => sendsOf(stage, kind, task)))).map(({ length }) => length);
+    expect(await sends(), 'the circuit opens at the fifth send').toEqual([4, 1, 0]);
 
-    await stage.gateway.heal();
+    // A worker that comes while it is down learns the same, with a circuit of its own.
     await stage.workers(1);
+    await wait(upAt - performance.now());
+    const sum = (await sends()).reduce((total, each) => total + each, 0);
+    expect(sum, 'the executor five, the worker five and then one in 5 s').toBeLessThanOrEqual(5 + 5 + 4);
+
+    // Each with the pause that its failures have earned it.
     for (const task of tasks) {
-      await expect.poll(() => stage.tally(task), { message: 'a worker finishes it' }).toEqual(once(kind));
+      const finished = { message: 'a worker finishes it', timeout: 60_000 };
+      await expect.poll(() => stage.tally(task), finished).toEqual(once(kind));
     }
     // The executor's own circuit closes with the first send that is let through.
     const another = await prepare(stage, kind);

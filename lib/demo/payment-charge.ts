@@ -15,7 +15,7 @@ export type Charged = { paymentIntent: string } | { declined: Decline };
 /** Charges a card, once per order: Stripe honours the derived key for a day, and is asked by the order's id after it. */
 export function charge(wanted: Charge): ForeignCall<Charge, Charged> {
   const { stripe, settings } = payments();
-  return {
+  const call: ForeignCall<Charge, Charged> = {
     arguments: wanted,
     dependency: PAYMENTS,
     indeterminate: 'retry',
@@ -65,6 +65,7 @@ export function charge(wanted: Charge): ForeignCall<Charge, Charged> {
       );
     },
   };
+  return settings.canLookUp ? call : { ...call, lookup: undefined };
 }
 
 function outcomeOf(intent: Stripe.PaymentIntent): LookedUp<Charged> {

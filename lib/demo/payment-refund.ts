@@ -18,7 +18,7 @@ export type Returned = { providerRefund: string } | { refused: string };
 /** Gives money back, once per refund: Stripe honours the derived key for a day, and lists refunds after it. */
 export function giveBack(wanted: Return): ForeignCall<Return, Returned> {
   const { stripe, settings } = payments();
-  return {
+  const call: ForeignCall<Return, Returned> = {
     arguments: wanted,
     dependency: PAYMENTS,
     indeterminate: 'retry',
@@ -58,6 +58,7 @@ export function giveBack(wanted: Return): ForeignCall<Return, Returned> {
       throw new Error(`${reference} is not the refund ${wanted.refundId}, or it is not done: ${refund.status}.`);
     },
   };
+  return settings.canLookUp ? call : { ...call, lookup: undefined };
 }
 
 /** As for a charge, but for what the provider says about this very charge: it will never be given back. */

@@ -17,7 +17,12 @@ test('an address means another server, with any test key', () => {
 
 test('how patient it is can be said', () => {
   const env = { STRIPE_API_BASE: GATEWAY, STRIPE_TIMEOUT_MS: '500', STRIPE_KEY_TTL_MS: '3000' };
-  expect(paymentSettings(env)).toMatchObject({ timeoutMs: 500, keyTtlMs: 3000 });
+  expect(paymentSettings(env)).toMatchObject({ timeoutMs: 500, keyTtlMs: 3000, canLookUp: true });
+});
+
+test('a provider without keys and without a look-up can be said', () => {
+  const env = { STRIPE_API_BASE: GATEWAY, STRIPE_KEY_TTL_MS: '0', STRIPE_LOOKUP: 'off' };
+  expect(paymentSettings(env)).toMatchObject({ keyTtlMs: 0, canLookUp: false });
 });
 
 test.each([
@@ -26,7 +31,8 @@ test.each([
   [{ STRIPE_SECRET_KEY: 'sk_live_1', STRIPE_API_BASE: GATEWAY }, 'Unset one of them'],
   [{ STRIPE_API_BASE: 'localhost:12111' }, 'no address'],
   [{ STRIPE_API_BASE: GATEWAY, STRIPE_TIMEOUT_MS: 'soon' }, 'STRIPE_TIMEOUT_MS'],
-  [{ STRIPE_API_BASE: GATEWAY, STRIPE_KEY_TTL_MS: '0' }, 'STRIPE_KEY_TTL_MS'],
+  [{ STRIPE_API_BASE: GATEWAY, STRIPE_KEY_TTL_MS: '-1' }, 'STRIPE_KEY_TTL_MS'],
+  [{ STRIPE_API_BASE: GATEWAY, STRIPE_LOOKUP: 'no' }, 'STRIPE_LOOKUP'],
 ])('%j is refused in words', (env, words) => {
   expect(paymentComplaints(env).join('\n')).toContain(words);
   expect(() => paymentSettings(env)).toThrow(words);

@@ -4,7 +4,9 @@
  * - `STRIPE_SECRET_KEY`: a key of Stripe's dashboard, `sk_test_…` or `sk_live_…`. Alone, it means the real Stripe.
  * - `STRIPE_API_BASE`: another server that speaks Stripe's API: the local gateway, `http://127.0.0.1:12111`.
  * - `STRIPE_TIMEOUT_MS`: how long one request may take. Default 10,000.
- * - `STRIPE_KEY_TTL_MS`: for how long the provider remembers an idempotency key. Default 24 h, as Stripe says.
+ * - `STRIPE_KEY_TTL_MS`: for how long the provider remembers an idempotency key. Default 24 h, as Stripe says; 0: it
+ *   honours none.
+ * - `STRIPE_LOOKUP`: `off` for a provider that cannot be asked what became of a payment.
  */
 export interface PaymentSettings {
   secretKey: string;
@@ -12,6 +14,7 @@ export interface PaymentSettings {
   base: URL | undefined;
   timeoutMs: number;
   keyTtlMs: number;
+  canLookUp: boolean;
   /** How long after a send a search may not find it yet. */
   settleMs: number;
 }
@@ -19,6 +22,7 @@ export interface PaymentSettings {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const DEFAULTS = { STRIPE_TIMEOUT_MS: 10_000, STRIPE_KEY_TTL_MS: 24 * 3_600_000 } as const;
+const LEAST = { STRIPE_TIMEOUT_MS: 1, STRIPE_KEY_TTL_MS: 0 } as const;
 
 /** Throws a sentence when payments could go nowhere. */
 export function paymentSettings(env: Environment = process.env): PaymentSettings {
@@ -30,6 +34,7 @@ export function paymentSettings(env: Environment = process.env): PaymentSettings
     base,
     timeoutMs: milliseconds(env, 'STRIPE_TIMEOUT_MS'),
     keyTtlMs: milliseconds(env, 'STRIPE_KEY_TTL_MS'),
+    canLookUp: env.STRIPE_LOOKUP !== 'off',
     // Stripe's search lags, "under a minute" (https://docs.stripe.com/search#data-freshness); the local gateway's does
     // not, but a request may still be on its way to it.
     settleMs: base ? 1000 : 60_000,
@@ -57,8 +62,11 @@ export function paymentComplaints(env: Environment): string[] {
     found.push('STRIPE_API_BASE is no address. An example: http://127.0.0.1:12111');
   }
   for (const name of Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]) {
-    if (!(milliseconds(env, name) >= 1))
+    if (!(milliseconds(env, name) >= LEAST[name]))
       found.push(`${name} is no number of milliseconds. Unset, it is ${DEFAULTS[name]}.`);
+  }
+  if (env.STRIPE_LOOKUP && !/^(on|off)$/.test(env.STRIPE_LOOKUP)) {
+    found.push('STRIPE_LOOKUP is "on", which is the default, or "off".');
   }
   return found;
 }

@@ -1,10 +1,19 @@
-import { BrokenCircuitError, type CircuitBreakerPolicy, circuitBreaker, handleWhen, SamplingBreaker } from 'cockatiel';
+import {
+  BrokenCircuitError,
+  type CircuitBreakerPolicy,
+  ConsecutiveBreaker,
+  circuitBreaker,
+  handleAll,
+} from 'cockatiel';
 
 /** How long a broken dependency is left alone before one call tries it, in milliseconds. */
 const HALF_OPEN_AFTER_MS = 5000;
 
-/** Half of at least five calls in ten seconds failed without an answer. */
-const sampling = () => new SamplingBreaker({ threshold: 0.5, duration: 10_000, minimumRps: 0.5 });
+/**
+ * Failures in a row that open a circuit. Not a share of the calls within a time: a shop that charges once a minute would
+ * never have enough of them.
+ */
+const FAILURES = 5;
 
 /** A send or a look-up that failed in a way that says something about the dependency, not about the call. */
 export class DependencyFailure extends Error {
@@ -20,7 +29,8 @@ export class Breakers {
   readonly #byName = new Map<string, CircuitBreakerPolicy>();
 
   /**
-   * Runs the call, unless its dependency is known to be down. Only a `DependencyFailure` counts against it.
+   * Runs the call, unless its dependency is known to be down. Only a `DependencyFailure` counts against it; any other
+   * error is an answer, and speaks for it.
    *
    * @throws BrokenCircuitError without running it
    */
@@ -28,13 +38,22 @@ export class Breakers {
     if (dependency === undefined) return await call();
     let breaker = this.#byName.get(dependency);
     if (!breaker) {
-      breaker = circuitBreaker(
-        handleWhen((error) => error instanceof DependencyFailure),
-        { halfOpenAfter: HALF_OPEN_AFTER_MS, breaker: sampling() },
-      );
+      breaker = circuitBreaker(handleAll, {
+        halfOpenAfter: HALF_OPEN_AFTER_MS,
+        breaker: new ConsecutiveBreaker(FAILURES),
+      });
       this.#byName.set(dependency, breaker);
     }
-    return await breaker.execute(call);
+    const answer = await breaker.execute(async () => {
+      try {
+        return { result: await call() };
+      } catch (error) {
+        if (error instanceof DependencyFailure) throw error;
+        return { error };
+      }
+    });
+    if ('error' in answer) throw answer.error;
+    return answer.result;
   }
 }
 

@@ -34,7 +34,10 @@ export interface ForeignCall<Arguments, R> {
   send(stored: Arguments, request: ForeignRequest): Promise<R>;
   /** Asks whether it was done. */
   lookup?(stored: Arguments, request: ForeignRequest): Promise<LookedUp<R>>;
-  /** Makes the result of what a person has found: an id that the provider shows. Default: `lookup` must find it. */
+  /**
+   * Makes the result of what a person has found: an id that the provider shows. Default: `lookup` must find it. With
+   * neither, nobody can say of an unknown call that it went through.
+   */
   fromReference?(reference: string, request: ForeignRequest): Promise<R>;
   /** What to do when the outcome of a send is not known. */
   indeterminate: Indeterminate;

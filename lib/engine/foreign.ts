@@ -138,6 +138,7 @@ async function actOnVerdict<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): P
   const { stored, call } = talk;
   switch (stored?.verdict) {
     case 'succeeded': {
+      if (!call.fromReference && !call.lookup) throw needsReader(talk.name);
       const result = await readReference(running, call, stored);
       if (result) return result;
       talk.mustLookUp = true;
@@ -155,6 +156,11 @@ async function actOnVerdict<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): P
     default:
       return undefined;
   }
+}
+
+function needsReader(name: string): CodedError {
+  const what = 'a person says that it went through, and the call has neither `fromReference` nor `lookup`';
+  return new CodedError('internal', `${name}: ${what}. Give it one: its key is then finished by the next run.`);
 }
 
 async function record<Tx, A, R>(running: Running<Tx>, { name, position }: Talk<A, R>, found: R): Promise<R> {
