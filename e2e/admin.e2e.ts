@@ -1,13 +1,5 @@
-import type { Page } from '@playwright/test';
-import { SECRETS } from './fixtures/app-process.ts';
+import { signIn } from './fixtures/admin.ts';
 import { expect, test } from './fixtures/test.ts';
-
-async function signIn(page: Page, password = SECRETS.ADMIN_PASSWORD): Promise<void> {
-  await page.goto('/admin/sign-in');
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).last().click();
-  await page.waitForURL(/\/admin\/(keys|sign-in\?error)/);
-}
 
 test('nothing of the admin view is open', async ({ page, request }) => {
   for (const path of ['/admin', '/admin/keys', '/admin/keys/detail?key=x', '/admin/keys?state=failed']) {

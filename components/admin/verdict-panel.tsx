@@ -24,6 +24,7 @@ export function VerdictPanel({ detail, call, action }: Props) {
         {call.sends === 1 ? 'once' : `${call.sends} times`}, and what came of it is not known. Look for its derived key
         at the provider, then say what you found. It is recorded, and acted upon at once.
       </p>
+      <p className="mt-2 font-mono text-sm break-all">{call.derivedKey}</p>
       <div className="mt-4 grid gap-6 divide-y divide-line">
         <Answer title="It went through" words="Its reference becomes the result, and the remaining steps run.">
           <KeyForm action={action} detail={detail}>

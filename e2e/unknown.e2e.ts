@@ -1,0 +1,85 @@
+import type { Page } from '@playwright/test';
+import type { Client } from '../lib/demo/db.ts';
+import { signIn } from './fixtures/admin.ts';
+import { expect, test } from './fixtures/test.ts';
+
+/**
+ * A provider that honours no keys and cannot be asked: what became of a charge whose answer was lost, nobody can tell
+ * but a person. It is charged once, whatever the shop, the worker and the shopper do meanwhile.
+ */
+test.use({ appEnv: { STRIPE_KEY_TTL_MS: '0', STRIPE_LOOKUP: 'off' } });
+
+test.beforeEach(({ gateway }) => gateway.forgetEverything());
+
+const latestOrder = (db: Client) => db.order.findFirstOrThrow({ orderBy: { createdAt: 'desc' } });
+const latestKey = (db: Client, operation: string) =>
+  db.idempotencyKey.findFirst({ where: { operation }, orderBy: { claimedAt: 'desc' } });
+
+/** The key's page in the admin view, found by its state. */
+async function openUnknownKey(page: Page, db: Client, operation: string): Promise<void> {
+  await expect.poll(async () => (await latestKey(db, operation))?.state).toBe('unknown');
+  const key = (await latestKey(db, operation))?.key ?? '';
+  await signIn(page);
+  await page.goto('/admin/keys?state=unknown');
+  await page.getByRole('row', { name: key }).getByRole('link', { name: key }).click();
+  await expect(page.getByRole('heading', { name: 'What happened at the provider?' })).toBeVisible();
+}
+
+test('a lost charge waits for a person, who gives its reference: paid, charged once', async ({
+  page,
+  shop,
+  gateway,
+  db,
+}) => {
+  await shop.checkout();
+  await gateway.break({ path: '/v1/payment_intents', kind: 'lose-answer' });
+  await shop.placeOrder.click();
+  // The form says so, and does not offer to pay again.
+  await expect(shop.status).toHaveAttribute('data-state', 'checking');
+  const { id } = await latestOrder(db);
+  const [charge] = await gateway.charges(id);
+
+  const office = await page.context().newPage();
+  await openUnknownKey(office, db, 'checkout');
+  // A reference of something else is recorded, and not believed.
+  await office.getByLabel('Reference at the provider').fill('pi_of_somebody_else');
+  await office.getByRole('button', { name: 'It went through' }).click();
+  await expect(office.getByText(/it went through \(pi_of_somebody_else\)/)).toBeVisible();
+  expect(await latestOrder(db)).toMatchObject({ id, status: 'paying' });
+  await office.getByLabel('Reference at the provider').fill(charge?.payment_intent ?? '');
+  await office.getByRole('button', { name: 'It went through' }).click();
+  await expect(office.getByText('succeeded').first()).toBeVisible();
+
+  // The form, which has asked all the while, hears of it.
+  await page.waitForURL(`**/orders/${id}`, { timeout: 40_000 });
+  await expect(page.getByText(/^Charged once/)).toBeVisible();
+  expect(await gateway.charges(id)).toHaveLength(1);
+});
+
+test('a lost refund waits for a person, who says that it shall not happen: nothing is given back', async ({
+  page,
+  shop,
+  gateway,
+  db,
+}) => {
+  await shop.checkout();
+  await shop.placeOrder.click();
+  await page.waitForURL('**/orders/*');
+  const { id } = await latestOrder(db);
+  await gateway.break({ path: '/v1/refunds', kind: 'error-before' });
+  await page.getByRole('button', { name: /refund/i }).click();
+
+  const office = await page.context().newPage();
+  await openUnknownKey(office, db, 'refund');
+  await office.getByRole('button', { name: 'It shall not happen' }).click();
+  await expect(office.getByText('failed').first()).toBeVisible();
+
+  expect(await db.refund.findMany({ where: { orderId: id } })).toMatchObject([{ status: 'failed' }]);
+  expect(await latestOrder(db)).toMatchObject({ id, status: 'paid' });
+  expect(await gateway.refunds(id)).toEqual([]);
+  // What was set aside is free again.
+  await page.goto(`/orders/${id}`);
+  await page.getByRole('button', { name: /refund/i }).click();
+  await expect(page.locator('[data-order-status=refunded]')).toBeVisible();
+  expect(await gateway.refunds(id)).toHaveLength(1);
+});
