@@ -1,11 +1,14 @@
 /** Resolves after `ms` milliseconds, or at once when the signal aborts. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
+    // A form may wait a hundred times under one signal: each wait takes its listener with it.
+    const done = () => {
       clearTimeout(timer);
+      signal.removeEventListener('abort', done);
       resolve();
-    });
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
   });
 }
 
@@ -13,7 +16,12 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
 export function untilOnline(signal: AbortSignal): Promise<void> | undefined {
   if (navigator.onLine) return;
   return new Promise((resolve) => {
-    window.addEventListener('online', () => resolve(), { once: true, signal });
-    signal.addEventListener('abort', () => resolve());
+    const done = () => {
+      window.removeEventListener('online', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    window.addEventListener('online', done);
+    signal.addEventListener('abort', done);
   });
 }

@@ -1,0 +1,19 @@
+import { expect, test, vi } from 'vitest';
+import { sleep } from './wait.ts';
+
+test('a wait ends with its time, and leaves no listener behind', async () => {
+  const { signal } = new AbortController();
+  const added = vi.spyOn(signal, 'addEventListener');
+  const removed = vi.spyOn(signal, 'removeEventListener');
+  for (let i = 0; i < 3; i++) await sleep(1, signal);
+  const listenersOf = (spy: { mock: { calls: unknown[][] } }) => spy.mock.calls.map(([, listener]) => listener);
+  expect(listenersOf(added)).toHaveLength(3);
+  expect(listenersOf(removed)).toEqual(listenersOf(added));
+});
+
+test('a wait ends with its signal', async () => {
+  const aborting = new AbortController();
+  const wait = sleep(3_600_000, aborting.signal);
+  aborting.abort();
+  await wait;
+});
