@@ -235,10 +235,10 @@ describe('coming back', () => {
 });
 
 describe('against a world of keys', () => {
-  /** What the server knows of a key, and whether a request for it is still on its way. */
+  /** What the server knows of a key, and how many requests for it are still on their way. */
   interface Fate {
     state: 'none' | 'succeeded' | 'failed' | 'abandoned';
-    inTheAir: boolean;
+    inTheAir: number;
     /** The browser has been told the final state. */
     told: boolean;
   }
@@ -257,7 +257,7 @@ describe('against a world of keys', () => {
         let state = initialState<string>('k1', null);
         let stored: KeyRecord | null = null;
         const fateOf = (key: string): Fate => {
-          const fate = fates.get(key) ?? { state: 'none', inTheAir: false, told: false };
+          const fate = fates.get(key) ?? { state: 'none', inTheAir: 0, told: false };
           fates.set(key, fate);
           return fate;
         };
@@ -271,7 +271,7 @@ describe('against a world of keys', () => {
           if (['answered', 'lost', 'navigated', 'shown'].includes(event.type)) out = false;
           if (before.key === state.key) return;
           const { state: fate, inTheAir, told } = fateOf(before.key);
-          const safe = fate === 'abandoned' || told || (fate === 'none' && !inTheAir);
+          const safe = fate === 'abandoned' || told || (fate === 'none' && inTheAir === 0);
           expect(safe, `${event.type} left ${before.key}: ${fate}, in the air: ${inTheAir}`).toBe(true);
         };
         const final = (key: string): Outcome<string> | null => {
@@ -300,21 +300,21 @@ describe('against a world of keys', () => {
               if (out || !isPending(state) || state.status === 'checking') break;
               out = true;
               apply({ type: 'sent', again: flag });
-              fateOf(state.key).inTheAir = true;
+              fateOf(state.key).inTheAir++;
               break;
             }
             case 'arrive':
               for (const each of fates.values()) {
-                if (each.inTheAir && each.state === 'none') each.state = flag ? 'succeeded' : 'failed';
-                each.inTheAir = false;
+                if (each.inTheAir > 0 && each.state === 'none') each.state = flag ? 'succeeded' : 'failed';
+                each.inTheAir = 0;
               }
               break;
             case 'answer':
               if (sending) tell((outcome) => answered(outcome, flag));
               break;
-            case 'reject': // the answer to the only attempt; an earlier one may still be in the air
+            case 'reject': // the answer to this attempt; an earlier one may still be in the air
               if (!sending || fate.state !== 'none') break;
-              if (state.attempt === 1) fate.inTheAir = false;
+              fate.inTheAir--;
               apply(answered(refused(flag ? 'key_expired' : 'validation', { key: state.key, nextKey })));
               break;
             case 'transient':
@@ -355,7 +355,7 @@ describe('against a world of keys', () => {
               out = false;
               state = reduce(initialState<string>(nextKey, null), { type: 'shown', record: open });
               const { state: left, inTheAir, told } = fateOf(before);
-              const safe = state.key === before || left === 'abandoned' || told || (left === 'none' && !inTheAir);
+              const safe = state.key === before || left === 'abandoned' || told || (left === 'none' && inTheAir === 0);
               expect(safe, `reload left ${before}: ${left}`).toBe(true);
               break;
             }
