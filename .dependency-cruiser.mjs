@@ -42,6 +42,7 @@ export default {
     ...room('http', ['core', 'telemetry']),
     ...room('next', ['engine', 'http', 'core', 'telemetry', 'worker/passes'], { npm: ['next'] }),
     ...room('react', ['core'], { npm: ['react'] }),
+    ...room('testing', ['core']),
     {
       name: 'entry-imports-its-rooms',
       comment: 'lib/index.ts may import core, engine and store.',
@@ -58,9 +59,9 @@ export default {
     },
     {
       name: 'browser-stays-free-of-node',
-      comment: 'Nothing reachable from `oncekit/react` imports a module of Node.',
+      comment: 'Nothing reachable from `oncekit/react` or `oncekit/http` imports a module of Node.',
       severity: 'error',
-      from: { path: '^lib/react/index\\.ts$' },
+      from: { path: '^lib/(react|http)/index\\.ts$' },
       to: { path: '^(node:)?(crypto|fs|path|http|net|async_hooks|timers/promises)$', reachable: true },
     },
     {

@@ -23,6 +23,8 @@ function wordsOf(answer: RedactedAnswer | null): string {
       return 'There is none.';
     case 'data':
       return 'A success. Names and types are shown, values are not.';
+    case 'response':
+      return `An HTTP answer, status ${answer.status}. Its body is not shown.`;
     case 'refusal':
       return `A refusal: ${answer.reason}, status ${answer.status}. Names and types are shown, values are not.`;
     case 'redirect':

@@ -7,6 +7,7 @@ export type Shape = string | { [name: string]: Shape };
 export type RedactedAnswer =
   | { kind: 'data'; shape: Shape }
   | { kind: 'refusal'; reason: string; status: number; shape: Shape }
+  | { kind: 'response'; status: number }
   | { kind: 'redirect' }
   | { kind: 'erased' }
   | { kind: 'unreadable' };
@@ -26,6 +27,8 @@ export function redactAnswer(stored: string | null): RedactedAnswer {
     switch (answer.kind) {
       case 'data':
         return { kind: 'data', shape: shapeOf(answer.data) };
+      case 'response':
+        return { kind: 'response', status: answer.response.status };
       case 'refusal':
         return { kind: 'refusal', reason: answer.reason, status: answer.status, shape: shapeOf(answer.data) };
       case 'redirect':

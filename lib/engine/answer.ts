@@ -1,10 +1,14 @@
 import * as devalue from 'devalue';
 import { ConfigurationError, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
 import type { Redirect } from '../core/redirect.ts';
+import type { StoredResponse } from './response.ts';
 
 /** What an execution ends in, as it is stored with the key and replayed. */
 export type Answer =
-  | { kind: 'data'; data: unknown }
+  /** `response`: what a route made of it. A key that a worker has finished has none. */
+  | { kind: 'data'; data: unknown; response?: StoredResponse }
+  /** The handler itself returned a `Response`. */
+  | { kind: 'response'; response: StoredResponse }
   | { kind: 'redirect'; redirect: Redirect }
   | { kind: 'refusal'; reason: string; message: string; status: number; data: unknown };
 

@@ -70,14 +70,22 @@ export async function openCall<Tx>(
   });
   if (!identity) return refuse('key_invalid', { executed: 'unknown', nextKey });
 
-  const payload = narrow ? narrow(request.payload) : request.payload;
-  const canonical = await readable(() => canonicalOf(payload, request.context, new Set(volatile)));
-  if (canonical instanceof BadPayloadError) return refuse(canonical.code, { executed, key: identity.id.key, nextKey });
+  const read = await readable(async () => {
+    const whole = { ...request, ...(await request.read?.()) };
+    const payload = narrow ? narrow(whole.payload) : whole.payload;
+    return { whole, canonical: await canonicalOf(payload, request.context, new Set(volatile)) };
+  });
+  if (read instanceof BadPayloadError) {
+    // What a developer is told at an API is no sentence for a person's form.
+    const words = request.read ? { message: read.message } : {};
+    return refuse(read.code, { executed, ...words, key: identity.id.key, nextKey });
+  }
+  const { whole, canonical } = read;
   return {
     ...identity,
     engine,
     definition,
-    request,
+    request: whole,
     canonical,
     fingerprint: fingerprint(canonical, identity.id.tenant, config.secrets),
     nextKey,
@@ -104,7 +112,7 @@ async function canonicalOf(
   return context?.length ? `${own}\n${await canonicalText(context)}` : own;
 }
 
-async function readable(read: () => Promise<string>): Promise<string | BadPayloadError> {
+async function readable<T>(read: () => Promise<T>): Promise<T | BadPayloadError> {
   try {
     return await read();
   } catch (error) {

@@ -1,6 +1,7 @@
 import type { Principal, Scope } from '../core/scope.ts';
 import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import type { IsolationLevel } from '../store/store.ts';
+import type { ResponseOptions } from './response.ts';
 
 /** What an operation is, besides what it does. */
 export interface OperationOptions<S extends StandardSchema, Tx> {
@@ -74,6 +75,17 @@ export interface ExecuteRequest {
   waitMs?: number | undefined;
   /** How long the caller will wait in all, in milliseconds. Shortens the transaction and the waits. */
   deadlineMs?: number | undefined;
+  /** Ends phases before their next step when the caller has given up; a worker goes on with them. */
+  signal?: AbortSignal | undefined;
+  /** False: conflicts and foreign calls are not tried again here, because the caller does that (H4). Default true. */
+  innerRetries?: boolean | undefined;
+  /** For routes: makes the HTTP answer that is stored with the result. */
+  response?: ResponseOptions | undefined;
+  /**
+   * Reads the payload once the key and whose it is are known to be good; instead of `payload`. A BadPayloadError that
+   * it throws becomes its refusal.
+   */
+  read?: (() => Promise<Pick<ExecuteRequest, 'payload' | 'input'>>) | undefined;
   /** `minted` refuses keys that this app did not sign, once a secret is set. Default `any`. */
   acceptKeys?: 'minted' | 'any' | undefined;
 }

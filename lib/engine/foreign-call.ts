@@ -8,6 +8,11 @@ export interface ForeignRequest {
   signal: AbortSignal;
   /** How many milliseconds this call may take: less than the caller has left. */
   deadlineMs: number;
+  /**
+   * The same as headers, for systems that understand them (H4): `Idempotency-Key`, `X-Request-Timeout` in milliseconds,
+   * and `X-Retry-Layer: none`, because this call is sent again from here.
+   */
+  headers: Readonly<Record<string, string>>;
 }
 
 /** What a provider says of a call when it is asked: what came of it, that it knows nothing of it, or "ask later". */

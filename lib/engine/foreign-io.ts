@@ -127,7 +127,13 @@ async function inTime<Tx, A, R, T>(
   const margin = Math.min(MARGIN.mostMs, left * MARGIN.share);
   const deadlineMs = Math.max(1, Math.floor(Math.min(call.timeoutMs ?? TIMEOUT_MS, left - margin)));
   const signal = AbortSignal.any([running.signal, AbortSignal.timeout(deadlineMs)]);
-  return await untilAborted(signal, () => run({ idempotencyKey: step.derivedKey ?? '', signal, deadlineMs }));
+  const idempotencyKey = step.derivedKey ?? '';
+  const headers = {
+    'Idempotency-Key': idempotencyKey,
+    'X-Request-Timeout': String(deadlineMs),
+    'X-Retry-Layer': 'none',
+  };
+  return await untilAborted(signal, () => run({ idempotencyKey, signal, deadlineMs, headers }));
 }
 
 function argumentsOf<Tx, A>({ engine, held }: Running<Tx>, step: Step): A {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { anything, effects, freshKey, gate, kit } from './engine.testsuite.ts';
-import { database, expectOnce, expire, provider, rowOf, shop, usePhases } from './phases-shop.testsuite.ts';
+import { database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './phases-shop.testsuite.ts';
 
 usePhases();
 
@@ -119,6 +119,53 @@ describe('a foreign call', () => {
     provider.says = undefined;
     expect(await first).toMatchObject({ code: 'outcome_unknown' });
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, settled: 1 });
+    await expectOnce(key);
+  });
+});
+
+describe('H4 the patience of the caller', () => {
+  test('a call is told its key, its time, and that it need not be retried below', async () => {
+    let told: Record<string, string> = {};
+    const { checkout } = shop(
+      {},
+      {
+        send: async (_, { headers }) => {
+          told = headers;
+          return { id: 'ch_1' };
+        },
+      },
+    );
+    const key = freshKey();
+    await checkout.execute({ key, payload: {}, deadlineMs: 5000 });
+    const [step] = (await stepsOf(key)).filter(({ kind }) => kind === 'foreign');
+    expect(told).toEqual({
+      'Idempotency-Key': step?.derivedKey,
+      'X-Request-Timeout': expect.stringMatching(/^[1-4]\d{3}$/),
+      'X-Retry-Layer': 'none',
+    });
+  });
+
+  test('where the caller retries, a call is sent once', async () => {
+    const { checkout } = shop();
+    provider.faults = ['before', 'before'];
+    const request = { key: freshKey(), payload: {} };
+    expect(await checkout.execute({ ...request, innerRetries: false })).toMatchObject({ code: 'unavailable' });
+    expect(provider.sends).toBe(1);
+    expect(await checkout.execute({ ...request, attempt: 2 })).toMatchObject({ ok: true });
+    expect(provider.sends).toBe(3);
+  });
+
+  test('a caller that has given up ends the run before its next step, and a worker goes on', async () => {
+    const { checkout, idempotency } = shop();
+    const key = freshKey();
+    const given = new AbortController();
+    provider.onCharge = () => given.abort();
+    const request = { key, payload: {}, signal: given.signal };
+    expect(await checkout.execute(request)).toMatchObject({ code: 'unavailable', executed: 'unknown' });
+    expect(await effects(database.client, `${key}:finished`)).toBe(0);
+    expect(await checkout.execute(request)).toMatchObject({ code: 'unavailable' });
+    await expire(key);
+    expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
     await expectOnce(key);
   });
 });

@@ -62,7 +62,7 @@ export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call
 
 /** Sends or asks until the outcome is known, or nothing more can be done in this run. */
 async function settleCall<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<R> {
-  const { maxTries = MAX_TRIES } = talk.call;
+  const maxTries = running.innerRetries ? (talk.call.maxTries ?? MAX_TRIES) : 1;
   const found = await actOnVerdict(running, talk);
   if (found) return await record(running, talk, found.result);
   let lastError: unknown;

@@ -1,6 +1,7 @@
 import { type Redirect, redirectOf } from '../core/redirect.ts';
 import type { Scope } from '../core/scope.ts';
 import type { Answer } from './answer.ts';
+import { type ResponseOptions, storedResponse } from './response.ts';
 
 /** What a handler is given. Everything it does through `tx` is committed together with the key, or not at all. */
 export interface HandlerContext<Input, Tx> {
@@ -77,10 +78,18 @@ export function captures(): HandlerContext<never, never>['capture'] {
   };
 }
 
-/** What the handler ended in: its return value, its refusal or its redirect. Anything else it throws is thrown on. */
-export async function answerOf(handle: () => Promise<unknown>): Promise<Answer> {
+/**
+ * What the handler ended in: its return value, its refusal or its redirect. Anything else it throws is thrown on.
+ *
+ * `how`: what a route makes of it
+ */
+export async function answerOf(handle: () => Promise<unknown>, how?: ResponseOptions): Promise<Answer> {
   try {
-    return { kind: 'data', data: await handle() };
+    const data = await handle();
+    if (!how && !(data instanceof Response)) return { kind: 'data', data };
+    const made = how ? await how.render(data) : (data as Response);
+    const response = await storedResponse(made, how?.headers);
+    return data instanceof Response ? { kind: 'response', response } : { kind: 'data', data, response };
   } catch (thrown) {
     if (thrown instanceof RefusedByHandler) return thrown.answer;
     const redirect: Redirect | undefined = redirectOf(thrown);

@@ -5,6 +5,7 @@ import type { Redirect } from '../core/redirect.ts';
 import type { Secrets } from '../core/secrets.ts';
 import type { KeyRow } from '../store/store.ts';
 import { type Answer, decodeAnswer } from './answer.ts';
+import { responseOf, type StoredResponse } from './response.ts';
 
 /** What a call came to: the outcome, and what a web framework needs besides it. */
 export interface Run<T> {
@@ -13,6 +14,8 @@ export interface Run<T> {
   redirect?: Redirect | undefined;
   /** The status the handler stored with its refusal. */
   status?: number | undefined;
+  /** The stored HTTP answer, where a route or the handler made one. */
+  response?: StoredResponse | undefined;
   /** Until when the stored answer is kept. */
   expiresAt?: Date | undefined;
   /** What was thrown, where the outcome is `internal`. */
@@ -59,7 +62,9 @@ export function replay<T>(row: KeyRow, reader: Reader): Run<T> {
 export function present<T>(answer: Answer, shared: { replayed: boolean; key: string; nextKey: string }): Run<T> {
   switch (answer.kind) {
     case 'data':
-      return { outcome: { ok: true, data: answer.data as T, ...shared } };
+      return { outcome: { ok: true, data: answer.data as T, ...shared }, response: answer.response };
+    case 'response':
+      return { outcome: { ok: true, data: responseOf(answer.response) as T, ...shared }, response: answer.response };
     case 'redirect':
       return { outcome: { ok: true, data: undefined as T, ...shared }, redirect: answer.redirect };
     case 'refusal': {

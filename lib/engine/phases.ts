@@ -6,6 +6,7 @@ import { type KeyRow, StoreUnavailableError } from '../store/store.ts';
 import { encodeAnswer } from './answer.ts';
 import type { Call, Engine, PhasedDefinition } from './call.ts';
 import { newInstance } from './config.ts';
+import type { ExecuteRequest } from './definition.ts';
 import type { Ended } from './flights.ts';
 import { foreign } from './foreign.ts';
 import { answerOf, fail } from './handler.ts';
@@ -14,6 +15,7 @@ import { comparePayload } from './interpret.ts';
 import { Journal } from './journal.ts';
 import { letGo } from './pause.ts';
 import type { PhasesContext } from './phases-context.ts';
+import type { ResponseOptions } from './response.ts';
 import { RunEnded, type Running, reach, reasonOf } from './running.ts';
 import { atomic, capture, refuseIn, transactPatiently } from './steps.ts';
 import { decodeInput, encodeInput } from './stored-input.ts';
@@ -32,6 +34,8 @@ export async function executeInPhases<Tx>(
   const { engine, id, mintedAt, fingerprint, request, deadline } = call;
   const { config, store, slots } = engine;
   const { schemaVersion = 1 } = definition.options;
+  const { signal: stop, response, innerRetries } = request;
+  const how = { deadline, stop, response, innerRetries };
   const text = encodeInput({ input, context: request.context ?? [] }, definition.options);
   const point = { operation: id.operation, key: id.key };
   await config.onPoint('before-claim', point);
@@ -56,7 +60,7 @@ export async function executeInPhases<Tx>(
   if (begun.kind === 'in_doubt') return begun;
   if (begun.kind === 'held') {
     await config.onPoint('after-claim', point);
-    return await runHeld(engine, definition, begun.held, { deadline });
+    return await runHeld(engine, definition, begun.held, how);
   }
   if (begun.kind !== 'existing' || !isUnfinished(begun.row)) return begun;
   if (comparePayload(begun.row, call.canonical, config.secrets) !== 'same') return begun;
@@ -66,7 +70,7 @@ export async function executeInPhases<Tx>(
     held: await store.takeOver(id, config.leaseMs, true),
   }));
   if (taken.kind === 'in_doubt') return taken;
-  if (taken.held) return await runHeld(engine, definition, taken.held, { deadline });
+  if (taken.held) return await runHeld(engine, definition, taken.held, how);
   // Its executor lives, or has just finished: what is there now decides.
   return await inDoubt(async () => ({ kind: 'existing' as const, row: (await store.find(id)) ?? row }));
 }
@@ -89,18 +93,24 @@ export function isUnfinished({ state }: KeyRow): boolean {
   return state === 'in_progress' || state === 'unknown';
 }
 
+/** What whoever has a key run asks for besides. */
+interface How extends Pick<ExecuteRequest, 'response' | 'innerRetries'> {
+  deadline: number;
+  stop?: AbortSignal | undefined;
+}
+
 /**
  * Runs the function from the top for the executor that holds the key: finished steps give their stored result. It ends
  * in a settled row, an unknown one, or an error after which another run goes on. Never throws.
  *
  * `deadline`: when the caller's time is up, in milliseconds of `performance.now()`; `stop`: ends the run
- *   before its next step and lets go of the key
+ *   before its next step and lets go of the key; `response`: what a route makes of the result
  */
 export async function runHeld<Tx>(
   engine: Engine<Tx>,
   definition: PhasedDefinition<Tx>,
   held: Held,
-  { deadline, stop }: { deadline: number; stop?: AbortSignal | undefined },
+  { deadline, stop, response, innerRetries = true }: How,
 ): Promise<Ended> {
   const { options } = definition;
   const maxRunMs = options.maxRunMs ?? MAX_RUN_MS;
@@ -124,13 +134,14 @@ export async function runHeld<Tx>(
     input: undefined,
     signal: AbortSignal.any([heartbeat.signal, overdue]),
     stop,
+    innerRetries,
     deadline: endsAt,
     inTransaction: false,
     canAskAgain: true,
     ending: undefined,
   };
   try {
-    return await runToTheEnd(running, definition);
+    return await runToTheEnd(running, definition, response);
   } catch (error) {
     return await interrupted(running, error);
   } finally {
@@ -138,18 +149,21 @@ export async function runHeld<Tx>(
   }
 }
 
-async function runToTheEnd<Tx>(running: Running<Tx>, { phases, options }: PhasedDefinition<Tx>): Promise<Ended> {
+async function runToTheEnd<Tx>(
+  running: Running<Tx>,
+  { phases, options }: PhasedDefinition<Tx>,
+  how: ResponseOptions | undefined,
+): Promise<Ended> {
   const { id, input: sealed } = running.held;
   const text = unseal(sealed ?? new Uint8Array(), 'input', id, running.engine.config.secrets);
   const { input, context } = decodeInput(text, options);
   running.input = input;
-  const answer = await answerOf(() => inTime(running, () => phases(contextOf(running, input, context)))).catch(
-    (error) => {
-      // A refusal that ended the run is stored like one that the function threw.
-      if (running.ending && 'refusal' in running.ending) return running.ending.refusal;
-      throw error;
-    },
-  );
+  const work = () => inTime(running, () => phases(contextOf(running, input, context)));
+  const answer = await answerOf(work, how).catch((error) => {
+    // A refusal that ended the run is stored like one that the function threw.
+    if (running.ending && 'refusal' in running.ending) return running.ending.refusal;
+    throw error;
+  });
   const { ending } = running;
   if (ending && 'row' in ending) return ended(ending.row);
   if (ending && 'error' in ending) throw ending.error;

@@ -43,6 +43,9 @@ function withValues<Tx, T>(run: Run<T>, { options }: Definition<Tx>, { payload }
 
 async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   const { engine, definition, request } = call;
+  if (request.signal?.aborted) {
+    return { outcome: refuse('unavailable', { executed: unclaimed(request), ...keysOf(call) }) };
+  }
   const flight = engine.flights.find(call.id);
   if (flight && !isSamePayload(flight, call)) return mismatch(call, 'unknown');
 
@@ -142,7 +145,8 @@ function planOf<Tx>(
   const { windowMs, retentionMs } = engine.config;
   const { schemaVersion = 1 } = definition.options;
   const claim = { ...id, mintedAt, windowMs, retentionMs, fingerprint, schemaVersion, waitMs };
-  return { ...engine, ...definition, claim, context: request.context ?? [], deadline };
+  const { context = [], response, innerRetries = true } = request;
+  return { ...engine, ...definition, claim, context, response, innerRetries, deadline };
 }
 
 function isSamePayload(flight: Flight, { fingerprint }: { fingerprint: { hash: Uint8Array } }): boolean {

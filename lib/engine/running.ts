@@ -23,6 +23,8 @@ export interface Running<Tx> {
   readonly signal: AbortSignal;
   /** Ends the run before its next step: a worker that stops does not break off a call that is under way. */
   readonly stop: AbortSignal | undefined;
+  /** False: the caller retries, and nobody below shall multiply that (H4). */
+  readonly innerRetries: boolean;
   /** When the time is up, in milliseconds of `performance.now()`. */
   readonly deadline: number;
   /** Whether a transaction of this run is open. */

@@ -15,6 +15,12 @@ export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx
       const answer = await answerOf(() => run(tx));
       if (answer.kind === 'refusal') return await refuseIn(running, tx, answer);
       if (answer.kind === 'redirect') throw redirectInside(name);
+      if (answer.kind === 'response') {
+        throw new ConfigurationError(`${name} returned a Response. Return it from the function, not from a step.`, {
+          existing: 'a Response',
+          expected: 'plain data',
+        });
+      }
       return { step: { name, position, result: encodeAnswer(answer) } };
     };
     const { write, row } = await transactPatiently(running, phase, name);
@@ -88,7 +94,7 @@ export async function transactPatiently<Tx>(
     if (transacted.kind === 'committed' && write) return { write, row: transacted.row };
     const error = 'error' in transacted ? transacted.error : undefined;
     const isConflict = transacted.kind === 'rolled_back' && transacted.why === 'conflict';
-    if (isConflict && (await mayTryAgain(attempt, running.deadline))) continue;
+    if (isConflict && running.innerRetries && (await mayTryAgain(attempt, running.deadline))) continue;
     if (transacted.kind === 'rolled_back' && transacted.why === 'error') throw error;
     throw new CodedError(
       'unavailable',

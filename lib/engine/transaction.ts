@@ -9,6 +9,7 @@ import type { Config } from './config.ts';
 import type { OperationOptions } from './definition.ts';
 import type { Ended } from './flights.ts';
 import { answerOf, captures, fail, type HandlerContext } from './handler.ts';
+import type { ResponseOptions } from './response.ts';
 import type { WaitingSlots } from './slots.ts';
 
 /** How often a transaction is tried in all that conflicts with others (C4). */
@@ -26,6 +27,9 @@ export interface Plan<Tx> {
   input: unknown;
   /** Bound arguments: see `HandlerContext.context`. */
   context: readonly unknown[];
+  response?: ResponseOptions | undefined;
+  /** Whether a conflict is tried again here (C4), or left to the caller (H4). */
+  innerRetries: boolean;
   /** When the caller's time is up, in milliseconds of `performance.now()`. */
   deadline: number;
 }
@@ -55,7 +59,7 @@ export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Attempte
     const executed = await slots.patiently(waitMs, tryOnce, ({ kind }) => kind === 'locked');
     attempted.executed = executed;
     const conflicted = executed.kind === 'rolled_back' && executed.why === 'conflict';
-    if (!conflicted || !(await mayTryAgain(attempt, deadline))) return attempted;
+    if (!conflicted || !plan.innerRetries || !(await mayTryAgain(attempt, deadline))) return attempted;
   }
 }
 
@@ -110,7 +114,7 @@ export function timeLeft(deadline: number): number {
 }
 
 async function runHandler<Tx>(
-  { config, options, handler, claim, input, context }: Plan<Tx>,
+  { config, options, handler, claim, input, context, response }: Plan<Tx>,
   tx: Tx,
   capture: HandlerContext<never, Tx>['capture'],
   attempted: Attempted,
@@ -120,8 +124,9 @@ async function runHandler<Tx>(
   const { tenant, principal, operation, key } = claim;
   const afterCommit = (run: () => void | Promise<void>) => void attempted.afterCommit.push(run);
   const scope = { tenant, principal, operation };
-  const answer = await answerOf(() =>
-    handler({ input: input as never, tx, key, scope, context, capture, fail, afterCommit }),
+  const answer = await answerOf(
+    () => handler({ input: input as never, tx, key, scope, context, capture, fail, afterCommit }),
+    response,
   );
   if (answer.kind === 'refusal') {
     await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });

@@ -66,8 +66,15 @@ describe('H2 problem details', () => {
   });
 
   test('H2 the status a handler stored is that of the line and of the body', async () => {
-    const response = problemResponse(refuse('failed', { executed: true }), ORIGIN, 402);
+    const response = problemResponse(refuse('failed', { executed: true }), ORIGIN, { status: 402 });
     expect([response.status, (await response.json()).status]).toEqual([402, 402]);
+  });
+
+  test('R1 a stored refusal says what the handler said; a validation names the fields', async () => {
+    const stored = refuse('failed', { executed: true, reason: 'sold_out', data: { left: 2n } });
+    expect(await problemResponse(stored, ORIGIN).json()).toMatchObject({ reason: 'sold_out', data: { left: '2' } });
+    const invalid = refuse('validation', { executed: false, fieldErrors: { sku: ['Which?'] } });
+    expect(await problemResponse(invalid, ORIGIN).json()).toMatchObject({ errors: { sku: ['Which?'] } });
   });
 
   test('H2 each problem has a name of its own', async () => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { ADVICE, type Code, type Refusal } from '../core/outcome.ts';
 
 /** Codes for which trying again, with the same key, can help (H2). */
@@ -10,16 +9,16 @@ const RETRYABLE: ReadonlySet<Code> = new Set([
   'internal',
 ]);
 
-/**
- * A refusal as problem details (RFC 9457). `type` leads to the error's page at the app's own origin.
- *
- * @param status the status the handler stored, where it differs from the code's own
- */
-export function problemResponse(
-  refusal: Refusal,
-  origin: string,
-  status: number = ADVICE[refusal.code].status,
-): Response {
+export interface ProblemOptions {
+  /** The status the handler stored, where it differs from the code's own. */
+  status?: number | undefined;
+  /** The URN that names this one refusal, for the log and for support. Default: a new one. */
+  instance?: string | undefined;
+}
+
+/** A refusal as problem details (RFC 9457). `type` leads to the error's page at the app's own origin. */
+export function problemResponse(refusal: Refusal, origin: string, options: ProblemOptions = {}): Response {
+  const { status = ADVICE[refusal.code].status, instance = `urn:uuid:${crypto.randomUUID()}` } = options;
   const page = `${origin}/docs/errors/${refusal.code}`;
   const headers = new Headers({
     'Content-Type': 'application/problem+json',
@@ -32,16 +31,33 @@ export function problemResponse(
     title: refusal.code.replaceAll('_', ' '),
     status,
     detail: refusal.message,
-    instance: `urn:uuid:${randomUUID()}`,
+    instance,
     code: refusal.code,
     retryable: RETRYABLE.has(refusal.code),
     idempotency_key: refusal.key ?? null,
-    ...(refusal.nextKey === undefined ? {} : { nextKey: refusal.nextKey }),
+    ...detailsOf(refusal),
+    ...given({ nextKey: refusal.nextKey }),
   };
-  return new Response(JSON.stringify(body), { status, headers });
+  return new Response(JSON.stringify(body, plainJson), { status, headers });
 }
 
 /** `Retry-After` in whole seconds, at least 1. */
 export function retryAfter(ms: number): string {
   return String(Math.max(1, Math.ceil(ms / 1000)));
+}
+
+/** For `JSON.stringify`, which has no words for these. A date has one of its own (`toJSON`). */
+export function plainJson(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  return value instanceof Map || value instanceof Set ? [...value] : value;
+}
+
+/** Of the caller's own answer; of nobody else's (H3). */
+function detailsOf({ code, reason, data, fieldErrors }: Refusal): Record<string, unknown> {
+  if (code === 'failed') return given({ reason, data });
+  return code === 'validation' ? given({ errors: fieldErrors }) : {};
+}
+
+function given(members: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

@@ -2,5 +2,6 @@ export type { KeyedCall } from './action-call.ts';
 export { type CronRouteOptions, cronRoute } from './cron-route.ts';
 export { issueKey } from './issue-key.ts';
 export { rollbackAndRedirect } from './rollback-redirect.ts';
+export { type RouteHandler, type RouteHandlerOptions, routeHandler } from './route-handler.ts';
 export { type ServerAction, type ServerActionOptions, serverAction } from './server-action.ts';
 export { type StatusRouteOptions, statusRoute } from './status-route.ts';

@@ -1,6 +1,6 @@
 import { refuse } from '../core/outcome.ts';
 import type { Operation } from '../engine/operation.ts';
-import { problemResponse, retryAfter } from '../http/problem.ts';
+import { plainJson, problemResponse, retryAfter } from '../http/problem.ts';
 
 type AnyOperation = Pick<Operation<never, unknown>, 'name' | 'status' | 'fence'>;
 type Handler = (request: Request) => Promise<Response>;
@@ -59,13 +59,7 @@ const fence: Ask = async (operation, key, origin) => {
 function json(status: number, body: unknown, retryAfterMs?: number): Response {
   const headers = new Headers({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
   if (retryAfterMs !== undefined) headers.set('Retry-After', retryAfter(retryAfterMs));
-  return new Response(JSON.stringify(body, plain), { status, headers });
-}
-
-/** JSON has no words for these. A date has one of its own (`toJSON`). */
-function plain(_name: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return value.toString();
-  return value instanceof Map || value instanceof Set ? [...value] : value;
+  return new Response(JSON.stringify(body, plainJson), { status, headers });
 }
 
 function decode(segment: string): string | undefined {

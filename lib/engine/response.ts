@@ -1,0 +1,123 @@
+import { CodedError, ConfigurationError, ResultTooLargeError } from '../core/errors.ts';
+import { MAX_RESULT_BYTES } from './answer.ts';
+
+/** An HTTP answer as it is stored with the key. */
+export interface StoredResponse {
+  status: number;
+  headers: [name: string, value: string][];
+  body: string | Uint8Array | null;
+}
+
+/** How an execution's answer becomes an HTTP answer, which is then stored beside it. */
+export interface ResponseOptions {
+  /** Headers that a replay repeats, besides the usual ones. */
+  headers: readonly string[];
+  /** Makes the response of what was returned, also of a `Response`. Before the key settles: what it throws rolls back. */
+  render(data: unknown): Response | Promise<Response>;
+}
+
+/** What describes the answer itself. Others belong to one delivery of it: a cookie, a trace, a server's name. */
+const DESCRIBES_THE_ANSWER = [
+  'cache-control',
+  'content-disposition',
+  'content-language',
+  'content-type',
+  'etag',
+  'last-modified',
+  'link',
+  'location',
+  'vary',
+];
+
+/** A body that is made at once is read at once; what takes longer is still being made. */
+const COMPLETE_WITHIN_MS = 1000;
+
+/** The handler answered with 500 or above: nothing is stored, and everything rolls back. */
+export class ServerErrorResponse extends CodedError {
+  readonly response: Response;
+
+  constructor(response: Response) {
+    super('internal', `The handler answered with ${response.status}; everything is rolled back.`);
+    this.response = response;
+  }
+}
+
+/** The names of the headers that a replay repeats. */
+export function repeatedHeaders(declared: readonly string[]): ReadonlySet<string> {
+  const names = declared.map((name) => name.toLowerCase());
+  if (names.includes('set-cookie')) {
+    throw new ConfigurationError('A replay never sets a cookie: it may reach another device. Set it in `onSettled`.', {
+      existing: 'Set-Cookie among the declared headers',
+      expected: 'headers that describe the answer',
+    });
+  }
+  return new Set([...DESCRIBES_THE_ANSWER, ...names]);
+}
+
+/**
+ * Reads a response to its end, so that it can be stored (R1): its status, its body to the byte, the repeated headers.
+ *
+ * @throws ServerErrorResponse for 500 and above
+ * @throws ResultTooLargeError over 256 KiB
+ * @throws CodedError for a body that is streamed
+ */
+export async function storedResponse(response: Response, declared: readonly string[] = []): Promise<StoredResponse> {
+  if (response.status >= 500) throw new ServerErrorResponse(response);
+  const repeated = repeatedHeaders(declared);
+  const headers = [...response.headers].filter(([name]) => repeated.has(name));
+  if (response.headers.get('content-type')?.startsWith('text/event-stream')) throw streams();
+  const bytes = response.body && (await readToTheEnd(response.body));
+  return { status: response.status, headers, body: bytes && textOf(bytes) };
+}
+
+/** The stored response, to be sent. */
+export function responseOf({ status, headers, body }: StoredResponse): Response {
+  return new Response(body as BodyInit | null, { status, headers });
+}
+
+async function readToTheEnd(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+  const reader = body.getReader();
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(streams()), COMPLETE_WITHIN_MS);
+  });
+  try {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), tooLate]);
+      if (done) return Buffer.concat(chunks);
+      chunks.push(value);
+      length += value.byteLength;
+      if (length > MAX_RESULT_BYTES) throw tooLarge(length);
+    }
+  } catch (error) {
+    await reader.cancel(error).catch(() => {});
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** As text where it is text, which keeps the row readable; else as bytes. Either comes back to the byte. */
+function textOf(bytes: Uint8Array): string | Uint8Array {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return new Uint8Array(bytes);
+  }
+}
+
+function streams(): CodedError {
+  return new CodedError('internal', 'A streamed response cannot be stored and replayed. Answer with a whole body.', {
+    existing: `a body that is not complete within ${COMPLETE_WITHIN_MS} ms, or text/event-stream`,
+    expected: 'text, JSON, bytes or no body',
+  });
+}
+
+function tooLarge(bytes: number): ResultTooLargeError {
+  return new ResultTooLargeError('result_too_large', 'The response is too large to be stored. Return an id or a URL.', {
+    existing: `${bytes} bytes or more`,
+    expected: `at most ${MAX_RESULT_BYTES} bytes`,
+  });
+}

@@ -1,0 +1,11 @@
+const MOST_MS = 600_000;
+
+/**
+ * What a caller says of its own patience (H4): `X-Request-Timeout`, in milliseconds, and `X-Retry-Layer: none`, by
+ * which a layer that retries asks those below not to multiply that. What is no number is not understood, and ignored.
+ */
+export function callerLimits(headers: Headers): { deadlineMs?: number; innerRetries: boolean } {
+  const told = headers.get('x-request-timeout')?.trim() ?? '';
+  const innerRetries = headers.get('x-retry-layer')?.trim().toLowerCase() !== 'none';
+  return /^\d{1,12}$/.test(told) ? { deadlineMs: Math.min(Number(told), MOST_MS), innerRetries } : { innerRetries };
+}

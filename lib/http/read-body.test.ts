@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { MAX_BODY_BYTES, readBody } from './read-body.ts';
+
+type Body = BodyInit | Uint8Array | null;
+
+function requestOf(body: Body, headers: Record<string, string> = { 'Content-Type': 'application/json' }): Request {
+  const streamed = body instanceof ReadableStream ? { duplex: 'half' } : {};
+  return new Request('https://shop.test/', {
+    method: 'POST',
+    body: body as BodyInit,
+    headers,
+    ...streamed,
+  } as RequestInit);
+}
+
+const json = (charset: string) => ({ 'Content-Type': `application/json; charset=${charset}` });
+
+describe('X4 a body that can be read', () => {
+  test.each<[string, Body, Record<string, string> | undefined, unknown]>([
+    ['JSON', '{"a":"ü"}', undefined, { a: 'ü' }],
+    ['JSON with a byte order mark', '\ufeff{"a":1}', undefined, { a: 1 }],
+    ['JSON with its charset', '{"a":1}', json('UTF-8'), { a: 1 }],
+    ['JSON with its charset in quotes', '{"a":1}', json('"utf-8"'), { a: 1 }],
+    ['JSON of another name', '{"a":1}', { 'Content-Type': 'application/vnd.shop+json' }, { a: 1 }],
+    ['nothing', null, {}, null],
+    ['nothing, of some type', '', { 'Content-Type': 'text/plain' }, null],
+  ])('%s', async (_, body, headers, value) => {
+    expect(await readBody(requestOf(body, headers))).toEqual(value);
+  });
+
+  test.each([
+    [
+      'urlencoded',
+      () =>
+        new URLSearchParams([
+          ['a', '1'],
+          ['a', 'ü'],
+        ]),
+    ],
+    [
+      'multipart',
+      () => {
+        const form = new FormData();
+        for (const value of ['1', 'ü']) form.append('a', value);
+        return form;
+      },
+    ],
+  ])('a form: %s', async (_, make) => {
+    const form = await readBody(new Request('https://shop.test/', { method: 'POST', body: make() }));
+    expect((form as FormData).getAll('a')).toEqual(['1', 'ü']);
+  });
+});
+
+describe('X4 a body that cannot', () => {
+  const latin1 = new Uint8Array([0x22, 0xfc, 0x22]); // "ü"
+  const large = 'a'.repeat(MAX_BODY_BYTES + 1);
+  const fields = new URLSearchParams(Array.from({ length: 1001 }, (_, i) => [`a${i}`, '']));
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+
+  test.each<[string, Body, Record<string, string> | undefined, string]>([
+    ['broken JSON', '{', undefined, 'malformed_body'],
+    ['no JSON at all', '', undefined, 'malformed_body'],
+    ['other bytes than UTF-8', latin1, undefined, 'malformed_body'],
+    ['another charset', '{}', json('latin1'), 'unsupported_media_type'],
+    ['another type', '{}', { 'Content-Type': 'text/plain' }, 'unsupported_media_type'],
+    ['no type', new TextEncoder().encode('{}'), {}, 'unsupported_media_type'],
+    ['an encoding', '{}', { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, 'unsupported_media_type'],
+    ['a large body', large, undefined, 'payload_too_large'],
+    [
+      'a large body that claims to be small',
+      large,
+      { 'Content-Type': 'application/json', 'Content-Length': '1' },
+      'payload_too_large',
+    ],
+    ['many fields', fields, form, 'malformed_body'],
+    ['a form without its boundary', 'x', { 'Content-Type': 'multipart/form-data' }, 'malformed_body'],
+  ])('%s', async (_, body, headers, code) => {
+    await expect(readBody(requestOf(body, headers))).rejects.toMatchObject({ name: 'BadPayloadError', code });
+  });
+
+  test('a body that ends before its end', async () => {
+    const body = new ReadableStream({ pull: (controller) => controller.error(new Error('reset')) });
+    await expect(readBody(requestOf(body))).rejects.toMatchObject({ code: 'malformed_body' });
+  });
+
+  test('a body that never ends is read no further than the limit', async () => {
+    let read = 0;
+    const body = new ReadableStream({
+      pull: (controller) => {
+        read += 65_536;
+        controller.enqueue(new Uint8Array(65_536));
+      },
+    });
+    await expect(readBody(requestOf(body))).rejects.toMatchObject({ code: 'payload_too_large' });
+    expect(read).toBeLessThan(2 * MAX_BODY_BYTES);
+  });
+});

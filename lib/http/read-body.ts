@@ -1,0 +1,84 @@
+import { BadPayloadError } from '../core/errors.ts';
+import { MAX_FIELDS, parseStrictJson } from './strict-json.ts';
+
+/** 1 MiB (X4). */
+export const MAX_BODY_BYTES = 1_048_576;
+
+/**
+ * What a request carries: JSON, a form, or null for no body at all. UTF-8 alone: what is read must be what was sent.
+ *
+ * @throws BadPayloadError `unsupported_media_type`, `payload_too_large` or `malformed_body`
+ */
+export async function readBody(request: Request): Promise<unknown> {
+  const type = mediaTypeOf(request.headers);
+  const bytes = await readBytes(request);
+  if (bytes.length === 0 && type.essence !== 'application/json') return null;
+  if (type.essence === 'application/json' || type.essence.endsWith('+json')) return parseStrictJson(decode(bytes));
+  if (FORMS.has(type.essence)) return await readForm(bytes, type.raw);
+  throw unsupported(type.raw || 'no Content-Type', 'application/json, or a form');
+}
+
+const FORMS = new Set(['application/x-www-form-urlencoded', 'multipart/form-data']);
+
+function mediaTypeOf(headers: Headers): { essence: string; raw: string } {
+  const encoding = headers.get('content-encoding');
+  if (encoding && encoding.toLowerCase() !== 'identity')
+    throw unsupported(`Content-Encoding: ${encoding}`, 'no encoding');
+  const raw = headers.get('content-type') ?? '';
+  const [, charset] = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(raw) ?? [];
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupported(`charset=${charset}`, 'utf-8');
+  return { essence: (raw.split(';')[0] ?? '').trim().toLowerCase(), raw };
+}
+
+/** Stops at the limit: what Content-Length says may be wrong, or not be said. */
+async function readBytes(request: Request): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+      length += chunk.byteLength;
+      if (length > MAX_BODY_BYTES) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    if (cause instanceof BadPayloadError) throw cause;
+    throw new BadPayloadError('malformed_body', 'The body ended before it was complete.', { cause });
+  }
+  return Buffer.concat(chunks);
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new BadPayloadError('malformed_body', 'The body is not valid UTF-8.', { expected: 'UTF-8', cause });
+  }
+}
+
+/** Through the platform's own parser of forms. */
+async function readForm(bytes: Uint8Array, contentType: string): Promise<FormData> {
+  let form: FormData;
+  try {
+    form = await new Response(bytes as BodyInit, { headers: { 'Content-Type': contentType } }).formData();
+  } catch (cause) {
+    throw new BadPayloadError('malformed_body', 'The form cannot be read.', { existing: contentType, cause });
+  }
+  const count = [...form.keys()].length;
+  if (count <= MAX_FIELDS) return form;
+  throw new BadPayloadError('malformed_body', 'The form has too many fields.', {
+    existing: `${count} fields`,
+    expected: `at most ${MAX_FIELDS}`,
+  });
+}
+
+function unsupported(existing: string, expected: string): BadPayloadError {
+  const words = `This cannot be read: ${existing}. Send ${expected}.`;
+  return new BadPayloadError('unsupported_media_type', words, { existing, expected });
+}
+
+function tooLarge(): BadPayloadError {
+  return new BadPayloadError('payload_too_large', `The body is larger than ${MAX_BODY_BYTES} bytes.`, {
+    expected: `at most ${MAX_BODY_BYTES} bytes`,
+  });
+}

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { type Refusal, refuse } from '../core/outcome.ts';
+import type { Run } from '../engine/interpret.ts';
+import { responseOf, storedResponse } from '../engine/response.ts';
+import { problemResponse } from '../http/problem.ts';
+
+interface Answering {
+  operation: string;
+  origin: string;
+  key: string | null;
+  /** False: the key is one of ours, of which the caller knows nothing. */
+  isTheirs: boolean;
+  /** What a replay repeats besides the usual. */
+  headers: readonly string[];
+  /** The headers of the response that this very call has made. */
+  fresh: Headers | undefined;
+  render(result: unknown): Promise<Response>;
+  mismatchStatus: 422 | 409 | undefined;
+}
+
+/** A run as an HTTP answer: the stored one, a redirect, or a problem. */
+export async function answerRoute<Result>(run: Run<Result>, how: Answering): Promise<Response> {
+  const { outcome, redirect } = run;
+  if (how.key === null && !how.isTheirs) return problem(refuse('unauthorized', { executed: false }), run, how);
+  if (!outcome.ok) return problem(outcome, run, how);
+  // See Other, whatever the framework's redirect says: 307 would have the client send the POST there, too.
+  if (redirect) return marked(new Response(null, { status: 303, headers: { Location: redirect.url } }), run, how);
+  return marked(await responseTo(run, outcome.data, how), run, how);
+}
+
+/** What was stored. A key that a worker has finished has no response yet: it is made of the stored result. */
+async function responseTo<Result>({ response }: Run<Result>, data: Result, how: Answering): Promise<Response> {
+  if (!response) return responseOf(await storedResponse(await how.render(data), how.headers));
+  if (!how.fresh) return responseOf(response);
+  // The first answer has all its headers, such as cookies; its body is the stored one, to the byte (R1).
+  return new Response(response.body as BodyInit | null, { status: response.status, headers: how.fresh });
+}
+
+function problem<Result>(refusal: Refusal, run: Run<Result>, how: Answering): Response {
+  const { nextKey, ...told } = refusal;
+  const key = how.isTheirs ? told : { ...told, key: undefined };
+  const answer = problemResponse(key as Refusal, how.origin, {
+    status: refusal.code === 'payload_mismatch' ? how.mismatchStatus : run.status,
+    instance: refusal.code === 'failed' ? instanceOf(how, refusal) : run.instance,
+  });
+  if (nextKey !== undefined) answer.headers.set('Idempotency-Next-Key', `"${nextKey}"`);
+  return refusal.code === 'failed' ? marked(answer, run, how) : answer;
+}
+
+/** The same name in each replay of one stored refusal (R1): a UUID of version 8 (RFC 9562), made of what it is of. */
+function instanceOf({ operation, key }: Answering, { reason }: Refusal): string {
+  const bytes = createHash('sha256')
+    .update(JSON.stringify([operation, key, reason]))
+    .digest()
+    .subarray(0, 16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return `urn:uuid:${bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}`;
+}
+
+/** Says whether it was run or replayed, and how long the answer is kept (H3). */
+function marked<Result>(response: Response, { outcome, expiresAt }: Run<Result>, { isTheirs }: Answering): Response {
+  if (!isTheirs) return response;
+  response.headers.set('Idempotency-Status', outcome.replayed ? 'replayed' : 'stored');
+  if (expiresAt) response.headers.set('Idempotency-Key-Expires', expiresAt.toUTCString());
+  return response;
+}

@@ -1,0 +1,370 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import {
+  ANN,
+  anything,
+  BOB,
+  effect,
+  effects,
+  freshKey,
+  gate,
+  kit,
+  rowsOf,
+  type Tx,
+} from '../engine/engine.testsuite.ts';
+import type { HandlerContext, OperationOptions, Options } from '../index.ts';
+import { rollbackAndRedirect } from './rollback-redirect.ts';
+import { type RouteHandlerOptions, routeHandler } from './route-handler.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+
+const ORIGIN = 'https://shop.test';
+
+type Context = HandlerContext<Record<string, unknown>, Tx>;
+type How = RouteHandlerOptions<unknown> & {
+  work?: (context: Context) => unknown;
+  kit?: Partial<Options>;
+  operation?: Partial<OperationOptions<typeof anything, Tx>>;
+};
+
+/** A route whose operation writes one row for its key, and returns what `work` does. */
+function route({ work = () => ({ id: 'o1' }), kit: options, operation, ...how }: How = {}) {
+  const orders = kit(database.client, options)
+    .operation({ name: 'orders.create', schema: anything, ...operation })
+    .handler(async (context) => {
+      await effect(context.tx, context.key);
+      return await work(context as Context);
+    });
+  return routeHandler(orders, how);
+}
+
+type Sent = { key?: string | null; body?: unknown; method?: string; path?: string; headers?: Record<string, string> };
+
+function requestOf({ key, body = { sku: 'mug' }, method = 'POST', path = '/api/orders', headers }: Sent): Request {
+  const isBare = method === 'GET' || method === 'HEAD';
+  const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+  return new Request(`${ORIGIN}${path}`, {
+    method,
+    headers: {
+      ...(isBare ? {} : { 'Content-Type': 'application/json' }),
+      ...(typeof key === 'string' ? { 'Idempotency-Key': key } : {}),
+      ...headers,
+    },
+    ...(isBare ? {} : { body: text as BodyInit }),
+  });
+}
+
+/** Everything of an answer that a client can see. */
+async function seen(response: Response) {
+  const {
+    'idempotency-status': status,
+    'idempotency-key-expires': expires,
+    ...headers
+  } = Object.fromEntries(response.headers);
+  const body = Buffer.from(await response.arrayBuffer()).toString('latin1');
+  return { line: response.status, headers, body, status, expires };
+}
+
+async function twice(handler: ReturnType<typeof route>, sent: Sent = {}) {
+  const key = sent.key ?? freshKey();
+  const first = await seen(await handler(requestOf({ ...sent, key })));
+  const second = await seen(await handler(requestOf({ ...sent, key })));
+  return { key, first, second };
+}
+
+describe('R1 H3 the first answer and its replay', () => {
+  const bytes = new Uint8Array([0, 255, 128, 10]);
+  test.each<[string, () => Response, number, string]>([
+    [
+      'JSON',
+      () => Response.json({ id: 'o1' }, { status: 201, headers: { Location: '/api/orders/o1', ETag: '"1"' } }),
+      201,
+      '{"id":"o1"}',
+    ],
+    ['text', () => new Response('Grüße'), 200, Buffer.from('Grüße').toString('latin1')],
+    ['text with a byte order mark', () => new Response('\ufeffa'), 200, Buffer.from('\ufeffa').toString('latin1')],
+    [
+      'bytes',
+      () => new Response(bytes, { headers: { 'Content-Type': 'image/png' } }),
+      200,
+      Buffer.from(bytes).toString('latin1'),
+    ],
+    ['an empty text', () => new Response(''), 200, ''],
+    ['no content', () => new Response(null, { status: 204 }), 204, ''],
+    ['a redirect', () => Response.redirect(`${ORIGIN}/orders/o1`, 303), 303, ''],
+    ['a refusal of its own', () => Response.json({ no: 'stock' }, { status: 409 }), 409, '{"no":"stock"}'],
+  ])('are the same: %s', async (_, make, line, body) => {
+    for (const how of [{ respond: make }, { work: make }]) {
+      const { key, first, second } = await twice(route(how));
+      expect(first).toMatchObject({ line, body, status: 'stored' });
+      expect(second).toEqual({ ...first, status: 'replayed' });
+      expect(Date.parse(String(first.expires))).toBeGreaterThan(Date.now());
+      expect(first.expires).toMatch(/^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/);
+      expect(await effects(database.client, key)).toBe(1);
+    }
+  });
+
+  test('cookies and undeclared headers belong to the first delivery alone; declared ones are repeated', async () => {
+    const respond = () =>
+      new Response('a', { headers: { 'Set-Cookie': 'a=1', 'X-Order': 'o1', 'X-Trace': 't1', ETag: '"1"' } });
+    const { first, second } = await twice(route({ respond, headers: ['X-Order'] }));
+    expect(first.headers).toMatchObject({ 'set-cookie': 'a=1', 'x-order': 'o1', 'x-trace': 't1', etag: '"1"' });
+    expect(second.headers).toMatchObject({ 'x-order': 'o1', etag: '"1"' });
+    expect(Object.keys(second.headers)).not.toContain('set-cookie');
+    expect(Object.keys(second.headers)).not.toContain('x-trace');
+    expect(() => route({ headers: ['Set-Cookie'] })).toThrow('never sets a cookie');
+  });
+
+  test('a redirect that was thrown is a success, and leads with See Other', async () => {
+    const work = () => {
+      throw Object.assign(new Error('NEXT_REDIRECT'), { digest: 'NEXT_REDIRECT;push;/orders/o1;307;' });
+    };
+    const { key, first, second } = await twice(route({ work }));
+    expect(first).toMatchObject({ line: 303, headers: { location: '/orders/o1' }, status: 'stored' });
+    expect(second).toEqual({ ...first, status: 'replayed' });
+    expect(await effects(database.client, key)).toBe(1);
+  });
+
+  test('S2 a stored refusal is the same problem each time', async () => {
+    const work = ({ fail }: Context) =>
+      fail('card_declined', { code: 'generic' }, { status: 402, message: 'Declined.' });
+    const { first, second } = await twice(route({ work }));
+    expect(first).toMatchObject({
+      line: 402,
+      status: 'stored',
+      headers: { 'content-type': 'application/problem+json' },
+    });
+    expect({ ...second, headers: { ...second.headers, 'idempotency-next-key': '' } }).toEqual({
+      ...first,
+      headers: { ...first.headers, 'idempotency-next-key': '' },
+      status: 'replayed',
+    });
+    expect(JSON.parse(first.body)).toMatchObject({
+      code: 'failed',
+      reason: 'card_declined',
+      data: { code: 'generic' },
+    });
+  });
+
+  test('R3 an older stored response is played as it was; an older result without one is led here', async () => {
+    const old = route({ work: () => ({ id: 'o1' }), respond: () => new Response('as version 1 said it') });
+    const key = freshKey();
+    await old(requestOf({ key }));
+    const upcasts = { 1: ({ id }: { id: string }) => ({ number: id }) } as never;
+    const newer = route({ operation: { schemaVersion: 2, upcasts }, respond: (order) => Response.json(order) });
+    expect(await seen(await newer(requestOf({ key })))).toMatchObject({ body: 'as version 1 said it' });
+    // Finished by a worker, or by code: nothing has rendered it yet.
+    await database.client.$executeRaw`
+      UPDATE idempotency_keys SET result = '[{"kind":1,"data":2},"data",{"id":3},"o1"]' WHERE key = ${key}`;
+    expect(await seen(await newer(requestOf({ key })))).toMatchObject({ body: '{"number":"o1"}', status: 'replayed' });
+    // A rolling deploy: the older instance must neither guess nor run again.
+    await database.client.$executeRaw`UPDATE idempotency_keys SET schema_version = 3 WHERE key = ${key}`;
+    const refused = await seen(await newer(requestOf({ key })));
+    expect(refused).toMatchObject({ line: 503, headers: { 'retry-after': '1' } });
+    expect(await effects(database.client, key)).toBe(1);
+  });
+});
+
+describe('what cannot be stored rolls back', () => {
+  const endless = () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
+  test.each<[string, () => Response, number, string]>([
+    ['R1 a streamed response', endless, 500, 'internal'],
+    [
+      'R1 server-sent events',
+      () => new Response('data: 1\n\n', { headers: { 'Content-Type': 'text/event-stream' } }),
+      500,
+      'internal',
+    ],
+    ['R4 a response over 256 KiB', () => new Response('a'.repeat(262_145)), 500, 'result_too_large'],
+  ])('%s', async (_, respond, line, code) => {
+    const errors: unknown[] = [];
+    const handler = route({ respond, kit: { onError: (error) => void errors.push(error) } });
+    const key = freshKey();
+    const answer = await handler(requestOf({ key }));
+    expect([answer.status, (await answer.json()).code]).toEqual([line, code]);
+    expect(await effects(database.client, key)).toBe(0);
+    expect(await rowsOf(database.client, key)).toEqual([]);
+    expect(String(errors[0])).toMatch(/cannot be stored|too large to be stored/);
+  });
+
+  test('S2 a response of 500 or above is passed on, and the key stays usable', async () => {
+    let runs = 0;
+    const respond = () => (++runs === 1 ? new Response('come back', { status: 503 }) : new Response('done'));
+    const { key, first, second } = await twice(route({ respond }));
+    expect(first).toMatchObject({ line: 503, body: 'come back', status: undefined });
+    expect(second).toMatchObject({ line: 200, body: 'done', status: 'stored' });
+    expect(await effects(database.client, key)).toBe(1);
+  });
+
+  test('R2 rollbackAndRedirect sends elsewhere without an effect', async () => {
+    const { key, first } = await twice(route({ work: () => rollbackAndRedirect('/sign-in') }));
+    expect(first).toMatchObject({ line: 303, headers: { location: `${ORIGIN}/sign-in` } });
+    expect(await effects(database.client, key)).toBe(0);
+  });
+});
+
+describe('phases', () => {
+  test('R1 the response is stored with the key, and made for one that a worker has finished', async () => {
+    const idempotency = kit(database.client);
+    let goes = false;
+    const pay = idempotency.operation({ name: 'pay', schema: anything }).phases(async ({ atomic, key }) =>
+      atomic('paid', async (tx) => {
+        if (!goes) throw new Error('not yet');
+        await effect(tx, key);
+        return { key };
+      }),
+    );
+    let made = 0;
+    const handler = routeHandler(pay, { respond: (paid) => Response.json({ ...paid, made: ++made }, { status: 201 }) });
+    const key = freshKey();
+    expect((await handler(requestOf({ key }))).status).toBe(500);
+    goes = true;
+    await database.client
+      .$executeRaw`UPDATE idempotency_keys SET next_attempt_at = now() - interval '1 s' WHERE key = ${key}`;
+    expect(await idempotency.completeDue()).toMatchObject({ settled: 1 });
+    const late = await seen(await handler(requestOf({ key })));
+    expect(late).toMatchObject({ line: 201, status: 'replayed', body: `{"key":"${key}","made":1}` });
+
+    const { first, second } = await twice(handler);
+    expect(first).toMatchObject({ line: 201, status: 'stored' });
+    expect(second).toEqual({ ...first, status: 'replayed' });
+    expect(made).toBe(2);
+  });
+});
+
+describe('H1 methods', () => {
+  test.each(['POST', 'PATCH'])('%s needs a key', async (method) => {
+    const answer = await route()(requestOf({ method }));
+    expect([answer.status, (await answer.json()).code]).toEqual([400, 'key_missing']);
+  });
+
+  test.each(['GET', 'PUT', 'DELETE'])('%s runs each time, whatever key it brings', async (method) => {
+    const key = freshKey();
+    let runs = 0;
+    const handler = route({ work: () => ({ run: ++runs }), input: () => ({}) });
+    for (const run of [1, 2]) {
+      const answer = await handler(requestOf({ method, key }));
+      expect(await answer.json()).toEqual({ run });
+      expect(answer.headers.has('idempotency-status')).toBe(false);
+    }
+  });
+
+  test('DELETE is guarded where that is asked for', async () => {
+    const handler = route({ guardDelete: true });
+    expect((await handler(requestOf({ method: 'DELETE' }))).status).toBe(400);
+    const { key, second } = await twice(handler, { method: 'DELETE' });
+    expect(second.status).toBe('replayed');
+    expect(await effects(database.client, key)).toBe(1);
+  });
+
+  test('a key may be optional: each request without one is an intent of its own', async () => {
+    const keys: string[] = [];
+    const handler = route({ key: 'optional', work: ({ key }) => keys.push(key) });
+    for (const key of [undefined, undefined, 'mine', 'mine']) await handler(requestOf(key ? { key } : {}));
+    expect(new Set(keys).size).toBe(3);
+    const nobody = route({ key: 'optional', kit: { scope: () => null } });
+    expect((await nobody(requestOf({}))).status).toBe(401);
+  });
+});
+
+describe('the key', () => {
+  test('K1 as a string of structured fields and as a bare token it is one key', async () => {
+    const handler = route();
+    const key = freshKey();
+    const first = await handler(requestOf({ key: `"${key}"` }));
+    const second = await handler(requestOf({ key }));
+    expect([first, second].map(({ headers }) => headers.get('idempotency-status'))).toEqual(['stored', 'replayed']);
+  });
+
+  test('K1 the bare token is refused where the header is strict', async () => {
+    const handler = route({ strictHeader: true });
+    expect((await handler(requestOf({ key: freshKey() }))).status).toBe(400);
+    expect((await handler(requestOf({ key: `"${freshKey()}"` }))).status).toBe(200);
+  });
+
+  test('F1 the path and the query are part of the intent', async () => {
+    const handler = route();
+    const key = freshKey();
+    await handler(requestOf({ key, path: '/api/orders/1/refunds?dry=0' }));
+    for (const path of ['/api/orders/2/refunds?dry=0', '/api/orders/1/refunds?dry=1']) {
+      const answer = await handler(requestOf({ key, path }));
+      expect([answer.status, (await answer.json()).code]).toEqual([422, 'payload_mismatch']);
+    }
+    expect(await effects(database.client, key)).toBe(1);
+  });
+
+  test('a mismatch is 409 where clients expect that', async () => {
+    const handler = route({ mismatchStatus: 409 });
+    const key = freshKey();
+    await handler(requestOf({ key }));
+    const answer = await handler(requestOf({ key, body: { sku: 'lamp' } }));
+    expect([answer.status, (await answer.json()).status]).toEqual([409, 409]);
+  });
+
+  test('X1 of another principal it is another key', async () => {
+    const key = freshKey();
+    for (const who of [ANN, BOB]) {
+      const answer = await route({ kit: { scope: () => who } })(requestOf({ key }));
+      expect(answer.headers.get('idempotency-status')).toBe('stored');
+    }
+    expect(await effects(database.client, key)).toBe(2);
+  });
+});
+
+describe('O1 the order of the checks', () => {
+  const nobody = { kit: { scope: () => null } };
+  const invalid = { operation: { schema: z.looseObject({ sku: z.literal('lamp') }) as unknown as typeof anything } };
+  test.each<[string, How, Sent, string]>([
+    ['the key before who asks', nobody, { key: 'a,b', body: '{' }, 'key_malformed'],
+    ['who asks before the body', nobody, { body: '{' }, 'unauthorized'],
+    ['the body before the schema', invalid, { body: '{' }, 'malformed_body'],
+    ['the schema before the claim', invalid, {}, 'validation'],
+  ])('%s', async (_, how, sent, code) => {
+    const key = sent.key ?? freshKey();
+    const answer = await route(how)(requestOf({ ...sent, key }));
+    expect(await answer.json()).toMatchObject({ code });
+    expect(await rowsOf(database.client, key)).toEqual([]);
+  });
+});
+
+describe('H4 the patience of the caller', () => {
+  test('X-Request-Timeout ends what takes longer, and nothing of it stays', async () => {
+    const go = gate();
+    const handler = route({ work: () => go.opened });
+    const key = freshKey();
+    const answer = await handler(requestOf({ key, headers: { 'X-Request-Timeout': '200' } }));
+    expect(answer.status).toBe(503);
+    expect(await effects(database.client, key)).toBe(0);
+    go.open();
+  });
+
+  test.each([
+    ['none', 1],
+    ['all', 2],
+  ])('X-Retry-Layer: %s leaves %d tries of a transaction that conflicts', async (layer, tries) => {
+    let runs = 0;
+    const work = async ({ tx }: Context) => {
+      if (++runs === 1) await tx.$executeRaw`DO $$ BEGIN RAISE EXCEPTION 'a conflict' USING ERRCODE = '40001'; END $$`;
+      return 'done';
+    };
+    const answer = await route({ work })(requestOf({ key: freshKey(), headers: { 'X-Retry-Layer': layer } }));
+    expect(runs).toBe(tries);
+    expect(answer.status).toBe(tries === 1 ? 503 : 200);
+  });
+});
+
+test('the path and the body together make the input', async () => {
+  const inputs: unknown[] = [];
+  const handler = route({
+    work: ({ input }) => inputs.push(input),
+    input: (body, { params, url }) => ({ ...(body as object), order_id: params.id, dry: url.searchParams.get('dry') }),
+  });
+  const request = requestOf({ key: freshKey(), path: '/api/orders/7/refunds?dry=1', body: { amount: 5 } });
+  await handler(request, { params: Promise.resolve({ id: '7' }) });
+  expect(inputs).toEqual([{ amount: 5, order_id: '7', dry: '1' }]);
+});

@@ -1,0 +1,123 @@
+import { isControlFlow } from '../core/redirect.ts';
+import type { ExecuteRequest } from '../engine/definition.ts';
+import type { Operation } from '../engine/operation.ts';
+import { repeatedHeaders, ServerErrorResponse } from '../engine/response.ts';
+import { callerLimits } from '../http/caller-limits.ts';
+import { keyOfHeader } from '../http/key-header.ts';
+import { readBody } from '../http/read-body.ts';
+import { RollbackRedirect } from './rollback-redirect.ts';
+import { answerRoute } from './route-answer.ts';
+
+/** What Next gives a route handler beside the request. */
+interface RouteContext {
+  params: Promise<Record<string, string | string[] | undefined>>;
+}
+
+export interface RouteHandlerOptions<Result> {
+  /**
+   * Makes the response of what the operation returned. Made once, before the key settles, and stored: what it throws
+   * rolls back, and so does a status of 500 or above. Default: the result as JSON. Not asked where the operation
+   * itself returned a `Response`.
+   */
+  respond?: (result: Result) => Response | Promise<Response>;
+  /** What the schema is given. Default: the body. Path and query count in the fingerprint whatever it takes of them. */
+  input?: (body: unknown, route: { params: Record<string, string | string[] | undefined>; url: URL }) => unknown;
+  /** `optional`: without a key each request is an intent of its own. Default `required`. */
+  key?: 'required' | 'optional';
+  /** Whether the key must be a string of structured fields, in quotes. Default false: the bare token will do, too. */
+  strictHeader?: boolean;
+  /** DELETE needs a key, too: where it reverses something and is not merely the absence of a thing. Default false. */
+  guardDelete?: boolean;
+  /** Default 422. Some clients expect 409, which to others says "try again". */
+  mismatchStatus?: 422 | 409;
+  /** Headers of the response that a replay repeats, besides those that describe it (Content-Type, Location, ETag, …). */
+  headers?: readonly string[];
+  /** Default `any`: API clients make their own keys. */
+  acceptKeys?: 'minted' | 'any';
+}
+
+export type RouteHandler = (request: Request, context?: RouteContext) => Promise<Response>;
+
+/**
+ * Makes an operation a route handler: `Request` in, `Response` out, for Next and any server that speaks them. POST and
+ * PATCH need an `Idempotency-Key`, are executed once, and answered alike from then on: status, body, headers (R1). The
+ * other methods are idempotent by themselves and run each time (H1). Refusals are problem details (H2).
+ *
+ * ```ts
+ * export const POST = routeHandler(createOrder, {
+ *   respond: (order) => Response.json(order, { status: 201, headers: { Location: `/api/orders/${order.id}` } }),
+ * });
+ * ```
+ *
+ * Modelled on draft-ietf-httpapi-idempotency-key-header-07.
+ */
+export function routeHandler<Input, Result>(
+  operation: Operation<Input, Result>,
+  options: RouteHandlerOptions<Result> = {},
+): RouteHandler {
+  const { headers = [], respond = asJson } = options;
+  repeatedHeaders(headers); // told where the route is defined, not at its first request
+  return async (request, context) => {
+    const keyed = await keyOf(request, operation, options);
+    let fresh: Headers | undefined;
+    const render = async (result: unknown) => {
+      const response = result instanceof Response ? result : await respond(result as Result);
+      fresh = response.headers;
+      return response;
+    };
+    const run = await operation.run({
+      key: keyed.key,
+      payload: undefined,
+      read: () => read(request, context, options),
+      context: [pathOf(request)],
+      response: { headers, render },
+      ...callerLimits(request.headers),
+      ...(options.acceptKeys && keyed.isTheirs ? { acceptKeys: options.acceptKeys } : {}),
+    });
+    if (run.thrown instanceof ServerErrorResponse) return run.thrown.response;
+    if (run.thrown instanceof RollbackRedirect) return Response.redirect(new URL(run.thrown.url, request.url), 303);
+    if (isControlFlow(run.thrown)) throw run.thrown; // notFound() and its like: Next answers
+    const { origin } = new URL(request.url);
+    return await answerRoute(run, {
+      operation: operation.name,
+      origin,
+      headers,
+      render,
+      fresh,
+      ...keyed,
+      mismatchStatus: options.mismatchStatus,
+    });
+  };
+}
+
+/** The caller's key; or, where none is asked for, a new one of ours: each such request is an intent of its own. */
+async function keyOf<Result>(
+  { method, headers }: Request,
+  operation: Pick<Operation<never, Result>, 'mintKey'>,
+  { key = 'required', strictHeader, guardDelete = false }: RouteHandlerOptions<Result>,
+): Promise<{ key: string | null; isTheirs: boolean }> {
+  const isGuarded = method === 'POST' || method === 'PATCH' || (method === 'DELETE' && guardDelete);
+  const theirs = isGuarded ? keyOfHeader(headers.get('idempotency-key'), strictHeader) : null;
+  if (theirs !== null || (isGuarded && key === 'required')) return { key: theirs, isTheirs: true };
+  return { key: await operation.mintKey(), isTheirs: false };
+}
+
+async function read<Result>(
+  request: Request,
+  context: RouteContext | undefined,
+  { input }: RouteHandlerOptions<Result>,
+): Promise<Pick<ExecuteRequest, 'payload' | 'input'>> {
+  const payload = await readBody(request);
+  if (!input) return { payload };
+  return { payload, input: input(payload, { params: (await context?.params) ?? {}, url: new URL(request.url) }) };
+}
+
+/** Part of the intent: one key for the refunds of two orders is a mismatch, not a replay (F1). */
+function pathOf({ url }: Request): string {
+  const { pathname, search } = new URL(url);
+  return `${pathname}${search}`;
+}
+
+function asJson(result: unknown): Response {
+  return result === undefined ? new Response(null, { status: 204 }) : Response.json(result);
+}
