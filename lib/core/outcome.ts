@@ -51,11 +51,7 @@ export const ADVICE = {
   unavailable: { status: 503, retry: 'same-key', message: 'The service is not available right now.' },
   phase_mismatch: { status: 500, retry: 'never', message: 'This was begun by a version that differs from this one.' },
   result_unreadable: { status: 500, retry: 'never', message: 'It went through, but its stored answer cannot be read.' },
-  result_too_large: {
-    status: 500,
-    retry: 'never',
-    message: 'The answer is too large to be stored, so nothing was done.',
-  },
+  result_too_large: { status: 500, retry: 'never', message: 'The answer is too large to be stored.' },
   internal: { status: 500, retry: 'same-key', message: 'Something went wrong on our side. You can send it again.' },
 } as const satisfies Record<string, Advice>;
 
