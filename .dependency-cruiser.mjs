@@ -39,7 +39,7 @@ export default {
     ...room('engine', ['core', 'store/store', 'store/leases', 'telemetry'], { npm: ['devalue', 'cockatiel'] }),
     ...room('worker', ['engine', 'store', 'messaging', 'core', 'telemetry']),
     ...room('admin', ['core', 'store', 'engine', 'messaging', 'telemetry']),
-    ...room('http', ['core', 'telemetry']),
+    ...room('http', ['core', 'telemetry'], { npm: ['cockatiel'] }),
     ...room('next', ['engine', 'http', 'core', 'telemetry', 'worker/passes'], { npm: ['next'] }),
     ...room('react', ['core'], { npm: ['react'] }),
     ...room('testing', ['core']),
