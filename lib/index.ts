@@ -18,7 +18,7 @@ export function createIdempotency<Client extends PrismaClientLike>(
   return idempotencyOn(prismaStore(options.prisma), options);
 }
 
-export { ConfigurationError, IdempotencyError, LeaseLostError } from './core/errors.ts';
+export { BadPayloadError, ConfigurationError, IdempotencyError, LeaseLostError } from './core/errors.ts';
 export { KEY_STATES, type KeyState, type KeyStateOrAbsent } from './core/key-state.ts';
 export {
   ADVICE,
@@ -27,6 +27,7 @@ export {
   type Outcome,
   type Refusal,
   type Retry,
+  refuse,
   type Success,
 } from './core/outcome.ts';
 export type { Principal, Scope } from './core/scope.ts';

@@ -94,7 +94,7 @@ export interface Refusal {
 /** What every caller gets: a success, or a refusal that says whether and how to try again. */
 export type Outcome<T> = Success<T> | Refusal;
 
-/** A refusal with the status, advice and words of its code. */
+/** A refusal with the advice and words of its code. */
 export function refuse(code: Code, details: Partial<Omit<Refusal, 'ok' | 'code'>> & { executed: Executed }): Refusal {
   const { retry, message } = ADVICE[code];
   return { ok: false, code, message, retry, ...details };

@@ -95,10 +95,37 @@ export async function giveUp(
   return true;
 }
 
-/** The order that a key placed. */
-export function findOrderOfKey({ tenant, principal, key }: { tenant: string; principal: string; key: string }) {
+const tooLate: Record<string, string> = {
+  paying: 'This order is being paid just now. Once it is paid, you can have the money back.',
+  paid: 'This order is paid. You can have the money back instead.',
+  payment_failed: 'This order was never paid: there is nothing to cancel.',
+};
+
+/**
+ * Cancels an order that the caller has locked, if it is not too late; else says in words why it is. Goods go back
+ * once: of an order that is cancelled already, nothing is left to do.
+ */
+export async function callOff(
+  tx: Pick<Client, 'order' | 'product' | 'auditRecord'>,
+  order: LockedOrder,
+  { tenant, principal }: Pick<Scope, 'tenant' | 'principal'>,
+): Promise<string | undefined> {
+  const { id, status } = order;
+  if (status === 'cancelled') return undefined;
+  if (!(await giveUp(tx, order, 'pending', 'cancelled'))) return tooLate[status] ?? 'It is too late for that.';
+  await tx.auditRecord.create({ data: { action: 'order.cancelled', tenant, principal, orderId: id } });
+  return undefined;
+}
+
+/** Where the orders of an operation come from. */
+const SOURCES: Record<string, string> = { checkout: 'checkout', 'orders.create': 'api', 'lab.order': 'lab' };
+
+/** The order that a key placed. The same key under another operation is another intent, and may have another order. */
+export async function findOrderOfKey({ tenant, principal, operation, key }: Scope & { key: string }) {
+  const source = SOURCES[operation];
+  if (!source) return null;
   return db().order.findFirst({
-    where: { tenant, principal, idempotencyKey: key },
+    where: { tenant, principal, source, idempotencyKey: key },
     select: { id: true, status: true, amountCents: true },
   });
 }

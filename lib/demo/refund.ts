@@ -15,5 +15,7 @@ const schema = z.object({
 
 /** The refund form: gives back all or part of what was paid, once. */
 export const refund = idempotency
-  .operation({ name: 'refund', schema, onRefused: undoRefund })
-  .phases(({ input, ...steps }) => giveRefund(steps, { orderId: input.order_id, amountCents: input.amount }));
+  .operation({ name: 'refund', schema, onRefused: (tx, refused) => undoRefund(tx, 'form', refused) })
+  .phases(({ input, ...steps }) =>
+    giveRefund(steps, { source: 'form', orderId: input.order_id, amountCents: input.amount }),
+  );

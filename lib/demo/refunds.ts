@@ -10,6 +10,9 @@ import { stageReceipt } from './receipts.ts';
 type Tx = Pick<Client, 'order' | 'refund' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$executeRaw'>;
 type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'capture' | 'fail' | 'key' | 'scope'>;
 
+/** The way by which a refund was asked for: one key under both is two intents (K4). */
+export type RefundSource = 'form' | 'api';
+
 /** What a refund answers with. */
 export interface RefundMade {
   id: string;
@@ -27,7 +30,7 @@ const TOO_LATE = { status: 409, message: 'The payment provider no longer gives t
  */
 export async function giveRefund(
   { atomic, foreign, capture, fail, key, scope }: Steps,
-  { orderId, amountCents }: { orderId: string; amountCents: number },
+  { source, orderId, amountCents }: { source: RefundSource; orderId: string; amountCents: number },
 ): Promise<RefundMade> {
   const { tenant, principal } = scope;
   const id = await capture('refund_id', () => randomUUID());
@@ -48,7 +51,9 @@ export async function giveRefund(
       return fail('exceeds_payment', { refundable_cents: left }, { status: 422, message });
     }
     const whose = { tenant, principal };
-    await tx.refund.create({ data: { id, orderId, ...whose, amountCents, status: 'pending', idempotencyKey: key } });
+    await tx.refund.create({
+      data: { id, orderId, ...whose, amountCents, status: 'pending', source, idempotencyKey: key },
+    });
     await tx.auditRecord.create({
       data: { action: 'refund.reserved', ...whose, orderId, data: { refundId: id, amountCents } },
     });
@@ -81,9 +86,13 @@ export async function giveRefund(
 }
 
 /** For `onRefused`: the refund of this key, if there is one, becomes `failed`, which frees what it had reserved. */
-export async function undoRefund(tx: Tx, { key, scope, reason }: Refused<unknown>): Promise<void> {
+export async function undoRefund(
+  tx: Tx,
+  source: RefundSource,
+  { key, scope, reason }: Refused<unknown>,
+): Promise<void> {
   const { tenant, principal } = scope;
-  const mine = { tenant, principal, idempotencyKey: key };
+  const mine = { tenant, principal, source, idempotencyKey: key };
   const refund = await tx.refund.findFirst({ where: { ...mine, status: 'pending' } });
   if (!refund) return;
   const failed = { status: 'failed', settledAt: new Date() };

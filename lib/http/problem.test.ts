@@ -3,6 +3,7 @@ import { ADVICE, type Code, refuse } from '../core/outcome.ts';
 import { problemResponse, retryAfter } from './problem.ts';
 
 const ORIGIN = 'https://shop.test';
+const REQUEST = new Request(`${ORIGIN}/api/orders`);
 const CODES = Object.keys(ADVICE) as Code[];
 /** The contract's tables, by hand: a change of either must be seen here. */
 const STATUS: Record<Code, number> = {
@@ -34,13 +35,14 @@ const RETRYABLE = ['in_flight', 'outcome_unknown', 'rate_limited', 'unavailable'
 
 describe('H2 problem details', () => {
   test.each(CODES)('H2 %s', async (code) => {
-    const response = problemResponse(refuse(code, { executed: false, message: 'So it is.' }), ORIGIN);
+    const response = problemResponse(refuse(code, { executed: false, message: 'So it is.' }), REQUEST);
     const type = `${ORIGIN}/docs/errors/${code}`;
     expect(response.status).toBe(STATUS[code]);
     expect(Object.fromEntries(response.headers)).toEqual({
       'content-type': 'application/problem+json',
       'cache-control': 'no-store',
       link: `<${type}>; rel="describedby"`,
+      ...(code === 'unauthorized' ? { 'www-authenticate': 'Bearer' } : {}),
     });
     expect(await response.json()).toEqual({
       type,
@@ -56,30 +58,41 @@ describe('H2 problem details', () => {
 
   test('H2 the key and the next one are told where there are any', async () => {
     const refusal = refuse('payload_mismatch', { executed: true, key: 'k1', nextKey: 'k2' });
-    expect(await problemResponse(refusal, ORIGIN).json()).toMatchObject({ idempotency_key: 'k1', nextKey: 'k2' });
+    expect(await problemResponse(refusal, REQUEST).json()).toMatchObject({ idempotency_key: 'k1', nextKey: 'k2' });
   });
 
   test('H3 nothing of an answer, and nothing that was entered, is told', async () => {
     const hidden = { data: { first: 'leak' }, values: { card: 'leak' }, reason: 'leak' };
-    const text = await problemResponse(refuse('payload_mismatch', { executed: true, ...hidden }), ORIGIN).text();
+    const text = await problemResponse(refuse('payload_mismatch', { executed: true, ...hidden }), REQUEST).text();
     expect(text).not.toContain('leak');
   });
 
   test('H2 the status a handler stored is that of the line and of the body', async () => {
-    const response = problemResponse(refuse('failed', { executed: true }), ORIGIN, { status: 402 });
+    const response = problemResponse(refuse('failed', { executed: true }), REQUEST, { status: 402 });
     expect([response.status, (await response.json()).status]).toEqual([402, 402]);
+  });
+
+  test.each([
+    [{}, 'https://shop.test'],
+    [{ Host: 'shop.example:8080' }, 'https://shop.example:8080'],
+    [{ Host: '10.0.0.1', 'X-Forwarded-Host': 'shop.example', 'X-Forwarded-Proto': 'http' }, 'http://shop.example'],
+    [{ Host: 'no host>' }, 'https://shop.test'],
+  ])('H2 the page lies where the client has found us: %j', async (headers, origin) => {
+    const asked = new Request(`${ORIGIN}/api/orders`, { headers: headers as Record<string, string> });
+    const { type } = await problemResponse(refuse('not_found', { executed: false }), asked).json();
+    expect(type).toBe(`${origin}/docs/errors/not_found`);
   });
 
   test('R1 a stored refusal says what the handler said; a validation names the fields', async () => {
     const stored = refuse('failed', { executed: true, reason: 'sold_out', data: { left: 2n } });
-    expect(await problemResponse(stored, ORIGIN).json()).toMatchObject({ reason: 'sold_out', data: { left: '2' } });
+    expect(await problemResponse(stored, REQUEST).json()).toMatchObject({ reason: 'sold_out', data: { left: '2' } });
     const invalid = refuse('validation', { executed: false, fieldErrors: { sku: ['Which?'] } });
-    expect(await problemResponse(invalid, ORIGIN).json()).toMatchObject({ errors: { sku: ['Which?'] } });
+    expect(await problemResponse(invalid, REQUEST).json()).toMatchObject({ errors: { sku: ['Which?'] } });
   });
 
   test('H2 each problem has a name of its own', async () => {
     const refusal = refuse('internal', { executed: false });
-    const [one, two] = await Promise.all([1, 2].map(() => problemResponse(refusal, ORIGIN).json()));
+    const [one, two] = await Promise.all([1, 2].map(() => problemResponse(refusal, REQUEST).json()));
     expect(one.instance).not.toBe(two.instance);
   });
 
@@ -93,6 +106,6 @@ describe('H2 problem details', () => {
   ])('H2 %d ms are Retry-After: %s', (ms, seconds) => {
     expect(retryAfter(ms)).toBe(seconds);
     const refusal = refuse('in_flight', { executed: 'unknown', retryAfterMs: ms });
-    expect(problemResponse(refusal, ORIGIN).headers.get('Retry-After')).toBe(seconds);
+    expect(problemResponse(refusal, REQUEST).headers.get('Retry-After')).toBe(seconds);
   });
 });

@@ -1,4 +1,5 @@
 import { ADVICE, type Code, type Refusal } from '../core/outcome.ts';
+import { originOf } from './origin.ts';
 
 /** Codes for which trying again, with the same key, can help (H2). */
 const RETRYABLE: ReadonlySet<Code> = new Set([
@@ -16,15 +17,16 @@ export interface ProblemOptions {
   instance?: string | undefined;
 }
 
-/** A refusal as problem details (RFC 9457). `type` leads to the error's page at the app's own origin. */
-export function problemResponse(refusal: Refusal, origin: string, options: ProblemOptions = {}): Response {
+/** A refusal as problem details (RFC 9457). `type` leads to the error's page, where the client has found us. */
+export function problemResponse(refusal: Refusal, request: Request, options: ProblemOptions = {}): Response {
   const { status = ADVICE[refusal.code].status, instance = `urn:uuid:${crypto.randomUUID()}` } = options;
-  const page = `${origin}/docs/errors/${refusal.code}`;
+  const page = `${originOf(request)}/docs/errors/${refusal.code}`;
   const headers = new Headers({
     'Content-Type': 'application/problem+json',
     'Cache-Control': 'no-store',
     Link: `<${page}>; rel="describedby"`,
   });
+  if (refusal.code === 'unauthorized') headers.set('WWW-Authenticate', 'Bearer'); // RFC 9110, 15.5.2
   if (refusal.retryAfterMs !== undefined) headers.set('Retry-After', retryAfter(refusal.retryAfterMs));
   const body = {
     type: page,

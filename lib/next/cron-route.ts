@@ -53,7 +53,5 @@ const WORDS: Partial<Record<Code, string>> = {
 function problem(request: Request, code: 'unauthorized' | 'not_found' | 'unavailable'): Response {
   const message = WORDS[code];
   const details = { executed: 'unknown' as const, ...(message ? { message } : {}) };
-  const response = problemResponse(refuse(code, details), new URL(request.url).origin);
-  if (code === 'unauthorized') response.headers.set('WWW-Authenticate', 'Bearer');
-  return response;
+  return problemResponse(refuse(code, details), request);
 }

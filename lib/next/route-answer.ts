@@ -6,7 +6,7 @@ import { problemResponse } from '../http/problem.ts';
 
 interface Answering {
   operation: string;
-  origin: string;
+  request: Request;
   key: string | null;
   /** False: the key is one of ours, of which the caller knows nothing. */
   isTheirs: boolean;
@@ -23,8 +23,7 @@ export async function answerRoute<Result>(run: Run<Result>, how: Answering): Pro
   const { outcome, redirect } = run;
   if (how.key === null && !how.isTheirs) return problem(refuse('unauthorized', { executed: false }), run, how);
   if (!outcome.ok) return problem(outcome, run, how);
-  // See Other, whatever the framework's redirect says: 307 would have the client send the POST there, too.
-  if (redirect) return marked(new Response(null, { status: 303, headers: { Location: redirect.url } }), run, how);
+  if (redirect) return marked(seeOther(redirect.url), run, how);
   return marked(await responseTo(run, outcome.data, how), run, how);
 }
 
@@ -36,10 +35,15 @@ async function responseTo<Result>({ response }: Run<Result>, data: Result, how: 
   return new Response(response.body as BodyInit | null, { status: response.status, headers: how.fresh });
 }
 
+/** See Other, whatever a framework's redirect says: 307 would have the client send the POST there, too. */
+export function seeOther(url: string): Response {
+  return new Response(null, { status: 303, headers: { Location: url } });
+}
+
 function problem<Result>(refusal: Refusal, run: Run<Result>, how: Answering): Response {
   const { nextKey, ...told } = refusal;
   const key = how.isTheirs ? told : { ...told, key: undefined };
-  const answer = problemResponse(key as Refusal, how.origin, {
+  const answer = problemResponse(key as Refusal, how.request, {
     status: refusal.code === 'payload_mismatch' ? how.mismatchStatus : run.status,
     instance: refusal.code === 'failed' ? instanceOf(how, refusal) : run.instance,
   });

@@ -6,7 +6,7 @@ import { callerLimits } from '../http/caller-limits.ts';
 import { keyOfHeader } from '../http/key-header.ts';
 import { readBody } from '../http/read-body.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
-import { answerRoute } from './route-answer.ts';
+import { answerRoute, seeOther } from './route-answer.ts';
 
 /** What Next gives a route handler beside the request. */
 interface RouteContext {
@@ -75,12 +75,11 @@ export function routeHandler<Input, Result>(
       ...(options.acceptKeys && keyed.isTheirs ? { acceptKeys: options.acceptKeys } : {}),
     });
     if (run.thrown instanceof ServerErrorResponse) return run.thrown.response;
-    if (run.thrown instanceof RollbackRedirect) return Response.redirect(new URL(run.thrown.url, request.url), 303);
+    if (run.thrown instanceof RollbackRedirect) return seeOther(run.thrown.url);
     if (isControlFlow(run.thrown)) throw run.thrown; // notFound() and its like: Next answers
-    const { origin } = new URL(request.url);
     return await answerRoute(run, {
       operation: operation.name,
-      origin,
+      request,
       headers,
       render,
       fresh,

@@ -27,30 +27,30 @@ export function statusRoute(
     const admitted = await admit(request);
     if (admitted === true) return await answer(request, byName, ask);
     const refusal = refuse('rate_limited', { executed: 'unknown', retryAfterMs: admitted });
-    return problemResponse(refusal, new URL(request.url).origin);
+    return problemResponse(refusal, request);
   };
   return { GET: handler(getStatus), DELETE: handler(fence) };
 }
 
-type Ask = (operation: AnyOperation, key: string, origin: string) => Promise<Response>;
+type Ask = (operation: AnyOperation, key: string, request: Request) => Promise<Response>;
 
 async function answer(request: Request, byName: ReadonlyMap<string, AnyOperation>, ask: Ask): Promise<Response> {
-  const { pathname, origin } = new URL(request.url);
+  const { pathname } = new URL(request.url);
   const [name, key] = pathname.split('/').filter(Boolean).slice(-2).map(decode);
   const operation = name === undefined ? undefined : byName.get(name);
-  if (!operation || key === undefined) return problemResponse(refuse('not_found', { executed: false }), origin);
-  return await ask(operation, key, origin);
+  if (!operation || key === undefined) return problemResponse(refuse('not_found', { executed: false }), request);
+  return await ask(operation, key, request);
 }
 
-const getStatus: Ask = async (operation, key, origin) => {
+const getStatus: Ask = async (operation, key, request) => {
   const status = await operation.status({ key });
-  if ('ok' in status) return problemResponse(status, origin);
+  if ('ok' in status) return problemResponse(status, request);
   return json(200, status, status.retryAfterMs);
 };
 
-const fence: Ask = async (operation, key, origin) => {
+const fence: Ask = async (operation, key, request) => {
   const result = await operation.fence({ key });
-  if ('ok' in result) return problemResponse(result, origin);
+  if ('ok' in result) return problemResponse(result, request);
   const { fenced, ...rest } = result;
   if (result.fenced) return json(200, { state: 'abandoned', nextKey: result.nextKey });
   return json(409, rest, 'retryAfterMs' in rest ? rest.retryAfterMs : undefined);
