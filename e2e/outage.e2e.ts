@@ -1,37 +1,8 @@
-import { test as base, expect, type Page } from '@playwright/test';
-import { type Client, createClient } from '../lib/demo/db.ts';
-import { migrate } from '../scripts/migrate.ts';
-import { type Postgres, startPostgres } from '../scripts/postgres.ts';
-import { seed } from '../scripts/seed.ts';
-import { type AppProcess, freePort, startApp } from './fixtures/app-process.ts';
+import type { Page } from '@playwright/test';
+import { createRetryingFetch } from 'oncekit/http';
+import type { Client } from '../lib/demo/db.ts';
+import { expect, test } from './fixtures/outage.ts';
 
-/** An app on a server of its own: this one goes away and comes back where the app looks for it. */
-interface Outage {
-  app: AppProcess;
-  db: Client;
-  stop(): Promise<void>;
-  restart(): Promise<void>;
-}
-
-const test = base.extend<{ outage: Outage }>({
-  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the parameter's pattern
-  outage: async ({}, use) => {
-    const port = await freePort();
-    let server: Postgres = await startPostgres({ name: 'outage', port });
-    await migrate(server.url);
-    await seed(server.url);
-    const app = await startApp(server.url);
-    const db = createClient(server.url);
-    const restart = async () => {
-      server = await startPostgres({ name: 'outage', port });
-      await app.untilHealthy();
-    };
-    await use({ app, db, restart, stop: () => server.stop() });
-    await db.$disconnect();
-    await app.stop();
-    await server.stop();
-  },
-});
 test.setTimeout(120_000);
 
 const status = (page: Page) => page.locator('[role=status][data-state]');
@@ -77,6 +48,56 @@ test('the database goes away in the middle of an execution: it is as if it had n
   await untilOrdered(page);
   expect(await db.order.count()).toBe(before + 1);
   expect(app.lines.filter((line) => line.includes('was killed'))).toEqual([]);
+});
+
+test('the database goes away under load: 503 and never a wrong answer, and every client finishes when it is back', async ({
+  outage,
+}) => {
+  const { app, gateway, db } = outage;
+  const posts = 60;
+  const before = await db.order.count();
+  const seen: { status: number; retryAfter: string | null }[] = [];
+  const send = createRetryingFetch({
+    budget: false,
+    breaker: false,
+    policy: { attempts: 1000, deadlineMs: 90_000, attemptTimeoutMs: 5000 },
+    fetch: async (...request) => {
+      const answer = await fetch(...request);
+      seen.push({ status: answer.status, retryAfter: answer.headers.get('retry-after') });
+      return answer;
+    },
+  });
+  const order = async () => {
+    const answer = await send(`${app.url}/api/orders`, {
+      method: 'POST',
+      headers: { Authorization: 'Bearer demo-alice', 'Content-Type': 'application/json' },
+      body: JSON.stringify({ sku: 'mug', quantity: 1, payment_method: 'pm_card_visa' }),
+    });
+    return { status: answer.status, id: (await answer.json()).id as string };
+  };
+  const answers: Awaited<ReturnType<typeof order>>[] = [];
+  let left = posts;
+  const lane = async () => {
+    while (left-- > 0) answers.push(await order());
+  };
+  const lanes = Promise.all(Array.from({ length: 10 }, lane));
+  await expect.poll(() => answers.length, { message: 'some are through' }).toBeGreaterThanOrEqual(10);
+  await outage.stop();
+  await expect.poll(() => seen.filter(({ status }) => status === 503).length).toBeGreaterThanOrEqual(10);
+  await outage.restart();
+  await lanes;
+
+  expect(answers.map(({ status }) => status)).toEqual(Array(posts).fill(201));
+  const ids = new Set(answers.map(({ id }) => id));
+  expect(ids.size).toBe(posts);
+  expect(await db.order.count({ where: { id: { in: [...ids] }, status: 'paid' } })).toBe(posts);
+  expect((await db.order.count()) - before).toBe(posts);
+  expect((await gateway.ledger()).charges).toHaveLength(posts);
+  // What was refused was told so, with the time to come again; nothing else was ever said.
+  const statuses = new Set(seen.map(({ status }) => status));
+  expect([...statuses].filter((status) => ![201, 409, 503].includes(status))).toEqual([]);
+  const refused = seen.filter(({ status }) => status !== 201);
+  expect(refused.every(({ retryAfter }) => Number(retryAfter) >= 1)).toBe(true);
 });
 
 /** Transactions that have written and stand still. */

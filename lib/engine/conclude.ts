@@ -82,7 +82,7 @@ async function runAfterCommit<Tx>(after: () => void | Promise<void>, call: Call<
 }
 
 function whereOf<Tx>(call: Call<Tx>) {
-  return { config: call.engine.config, operation: call.id.operation, request: call.request, keys: keysOf(call) };
+  return { engine: call.engine, operation: call.id.operation, request: call.request, keys: keysOf(call) };
 }
 
 function pointOf<Tx>({ id }: Call<Tx>): { operation: string; key: string } {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createClient } from '../demo/db.ts';
 import { anything, effect, effects, freshKey, gate, kit, told } from './engine.testsuite.ts';
 import { database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './phases-shop.testsuite.ts';
 
@@ -193,6 +194,35 @@ test('a function that waits for ever loses its time, and the key goes on without
     });
   expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', executed: 'unknown' });
   expect(await pay.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
+});
+
+test('C6 a query of the function that finds no database is `unavailable`, and the key goes on later', async () => {
+  const key = freshKey();
+  const away = createClient('postgresql://nobody@127.0.0.1:1/nowhere');
+  let isAway = true;
+  const pay = kit(database.client)
+    .operation({ name: 'pay', schema: anything })
+    .phases(async ({ capture }) =>
+      capture('price', async () => (isAway ? await away.product.count() : await database.client.product.count())),
+    );
+  expect(await pay.execute({ key, payload: {} })).toMatchObject({
+    code: 'unavailable',
+    executed: 'unknown',
+    retryAfterMs: 1000,
+  });
+  isAway = false;
+  expect(await pay.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
+});
+
+test('C6 a scope that finds no database is `unavailable`, and nothing is claimed', async () => {
+  const key = freshKey();
+  const away = createClient('postgresql://nobody@127.0.0.1:1/nowhere');
+  const scope = async () => ({ tenant: 'acme', principal: String(await away.product.count()) });
+  const pay = kit(database.client, { scope })
+    .operation({ name: 'pay', schema: anything })
+    .phases(async () => 'done');
+  expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', executed: false });
+  expect(await rowOf(key)).toBeUndefined();
 });
 
 test('a step that is not awaited settles nothing', async () => {

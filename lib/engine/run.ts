@@ -30,7 +30,7 @@ export async function run<Tx, T>(
   } catch (error) {
     throwIfSetUpWrongly(error);
     const keys = call && !('ok' in call) ? keysOf(call) : undefined;
-    const where = { config: engine.config, operation: definition.options.name, request, keys };
+    const where = { engine, operation: definition.options.name, request, keys };
     return withValues(refusalOf<T>(error, where), definition, request);
   }
 }

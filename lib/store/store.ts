@@ -51,6 +51,9 @@ export interface Store<Tx> extends Leases<Tx> {
   /** How many rows there are in each state. */
   countByState(): Promise<Partial<Record<KeyState, number>>>;
 
+  /** Whether what a query of the user's own threw says that the database cannot be reached, or not in time. */
+  isUnavailable(error: unknown): boolean;
+
   /** Records what happened to a key outside its ordinary way; each kind of event once per key and actor. */
   recordEvent(id: KeyId, event: Omit<KeyEvent, 'at'>): Promise<void>;
 

@@ -35,6 +35,7 @@ export function prismaStore<Client extends PrismaClientLike>(client: Client): St
     fence: (wanted) => asked(() => fenceOrRival(client, wanted)),
     list: (filter) => asked(() => list(primary(), filter)),
     countByState: () => asked(() => countByState(primary())),
+    isUnavailable,
     recordEvent: (id, event) => asked(() => recordEvent(primary(), id, event)),
     events: (id) => asked(() => events(primary(), id)),
   };
