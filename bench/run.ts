@@ -1,5 +1,5 @@
 /** `npm run bench`: a database of its own, every benchmark in turn, markdown and JSON into bench/results/. */
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import setup from '../scripts/vitest-global-setup.ts';
 import { otherKeys } from './other-keys.ts';
 import { reaper } from './reaper.ts';
@@ -19,7 +19,8 @@ try {
 } finally {
   await release();
 }
-const results = new URL('./results/latest', import.meta.url);
-await writeFile(`${results.pathname}.md`, reports.map(markdown).join('\n'));
-await writeFile(`${results.pathname}.json`, `${JSON.stringify(reports, null, 2)}\n`);
+const results = new URL('./results/', import.meta.url);
+await mkdir(results, { recursive: true });
+await writeFile(new URL('latest.md', results), reports.map(markdown).join('\n'));
+await writeFile(new URL('latest.json', results), `${JSON.stringify(reports, null, 2)}\n`);
 if (reports.some(({ rows }) => rows.some(({ met }) => met === false))) process.exitCode = 1;
