@@ -3,8 +3,10 @@
  * Of use in what the client alone is told: what it claims here comes back to nobody else.
  */
 export function originOf({ url, headers }: Request): string {
-  const host = headers.get('x-forwarded-host') ?? headers.get('host');
-  const scheme = headers.get('x-forwarded-proto')?.split(',')[0]?.trim() ?? new URL(url).protocol.slice(0, -1);
+  const first = (name: string) => headers.get(name)?.split(',')[0]?.trim();
+  const host = first('x-forwarded-host') ?? headers.get('host');
+  const told = first('x-forwarded-proto')?.toLowerCase();
+  const scheme = told === 'http' || told === 'https' ? told : new URL(url).protocol.slice(0, -1);
   const asked = `${scheme}://${host}`;
   return new URL(host && URL.canParse(asked) ? asked : url).origin;
 }

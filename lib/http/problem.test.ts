@@ -76,6 +76,8 @@ describe('H2 problem details', () => {
     [{}, 'https://shop.test'],
     [{ Host: 'shop.example:8080' }, 'https://shop.example:8080'],
     [{ Host: '10.0.0.1', 'X-Forwarded-Host': 'shop.example', 'X-Forwarded-Proto': 'http' }, 'http://shop.example'],
+    [{ 'X-Forwarded-Host': 'shop.example, 10.0.0.1', 'X-Forwarded-Proto': 'https,http' }, 'https://shop.example'],
+    [{ Host: 'shop.example', 'X-Forwarded-Proto': 'javascript' }, 'https://shop.example'],
     [{ Host: 'no host>' }, 'https://shop.test'],
   ])('H2 the page lies where the client has found us: %j', async (headers, origin) => {
     const asked = new Request(`${ORIGIN}/api/orders`, { headers: headers as Record<string, string> });

@@ -47,8 +47,7 @@ function problem<Result>(refusal: Refusal, run: Run<Result>, how: Answering): Re
     status: refusal.code === 'payload_mismatch' ? how.mismatchStatus : run.status,
     instance: refusal.code === 'failed' ? instanceOf(how, refusal) : run.instance,
   });
-  if (nextKey !== undefined) answer.headers.set('Idempotency-Next-Key', `"${nextKey}"`);
-  return refusal.code === 'failed' ? marked(answer, run, how) : answer;
+  return refusal.code === 'failed' ? marked(answer, run, how) : withNextKey(answer, nextKey);
 }
 
 /** The same name in each replay of one stored refusal (R1): a UUID of version 8 (RFC 9562), made of what it is of. */
@@ -65,7 +64,14 @@ function instanceOf({ operation, key }: Answering, { reason }: Refusal): string 
 /** Says whether it was run or replayed, and how long the answer is kept (H3). */
 function marked<Result>(response: Response, { outcome, expiresAt }: Run<Result>, { isTheirs }: Answering): Response {
   if (!isTheirs) return response;
+  withNextKey(response, outcome.nextKey);
   response.headers.set('Idempotency-Status', outcome.replayed ? 'replayed' : 'stored');
   if (expiresAt) response.headers.set('Idempotency-Key-Expires', expiresAt.toUTCString());
+  return response;
+}
+
+/** For clients that do not make their own keys (K6). In a header, because a body is replayed as it was. */
+function withNextKey(response: Response, nextKey: string | undefined): Response {
+  if (nextKey !== undefined) response.headers.set('Idempotency-Next-Key', `"${nextKey}"`);
   return response;
 }

@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import type { Client } from '../lib/demo/db.ts';
+import { bytesOf, type HostileRequest, hostileRequests, isWhole } from './fixtures/api-hostile.ts';
+import { NO_LIMIT, postOrder } from './fixtures/api-orders.ts';
+import { sendBytes } from './fixtures/api-socket.ts';
+import { expect, test } from './fixtures/test.ts';
+
+/** What nobody's client should send, and somebody's will (X4). */
+
+const REQUESTS = 2000;
+/** `HOSTILE_SEED` makes the same requests again. */
+const SEED = Number(process.env.HOSTILE_SEED ?? Math.floor(Math.random() * 2 ** 31));
+
+test.use({ appEnv: NO_LIMIT });
+
+test(`${REQUESTS} hostile requests: none is answered with 500 or above, and the app lives on`, async ({ app, db }) => {
+  test.setTimeout(240_000);
+  console.log(`Seed ${SEED} (HOSTILE_SEED=${SEED} does it again)`);
+  const told = new Map<number, number>();
+  const property = fc.asyncProperty(hostileRequests, async (request) => {
+    const { statuses } = await sendBytes(app.url, bytesOf(request), isWhole(request));
+    for (const status of statuses) told.set(status, (told.get(status) ?? 0) + 1);
+    expect(statuses.filter((status) => status >= 500 && !mayBe(status, request))).toEqual([]);
+    if (mustAnswer(request)) expect(statuses.length, 'a whole request has an answer').toBeGreaterThan(0);
+  });
+  await fc.assert(property, { numRuns: REQUESTS, seed: SEED });
+  const figures = [...told].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
+  console.log(figures.join(', '));
+
+  expect(app.lines.filter((line) => /was killed|uncaught|unhandled/i.test(line))).toEqual([]);
+  expect((await postOrder(app.url, crypto.randomUUID())).status).toBe(201);
+  expect(await ordersPerKey(db), 'no key has placed two orders').toBeLessThanOrEqual(1);
+});
+
+/** Unavailable is an honest answer to a caller who has no time to spare (H4), and to nobody else. */
+function mayBe(status: number, { headers }: HostileRequest): boolean {
+  return status === 503 && headers.some(([name, value]) => name === 'X-Request-Timeout' && Number(value) < 1000);
+}
+
+/** A server that refuses a large body half-way hangs up on who still sends; the answer may be lost with the connection. */
+function mustAnswer(request: HostileRequest): boolean {
+  return isWhole(request) && request.body.length < 1_000_000;
+}
+
+/** The most that one key of one principal has placed. */
+async function ordersPerKey(db: Client): Promise<number> {
+  const counts = await db.order.groupBy({ by: ['principal', 'idempotencyKey'], _count: true });
+  return Math.max(...counts.map(({ _count }) => _count));
+}

@@ -1,0 +1,66 @@
+/** The endpoint that the conformance suite is run against. What is optional opens cases; without it they are left out. */
+export interface ConformanceTarget {
+  /** Where the app is: `http://127.0.0.1:3000`. */
+  origin: string;
+  /** The guarded method. Default `POST`. */
+  method?: 'POST' | 'PATCH';
+  /** The guarded path. */
+  path: string;
+  /** A body that is accepted, as JSON: an object with an integer somewhere in it. Each call of it may be sent once. */
+  body(): JsonObject;
+  /** Another body that is accepted. */
+  otherBody(): JsonObject;
+  /** Says who acts: `{ Authorization: 'Bearer …' }`. */
+  headers: Readonly<Record<string, string>>;
+  /** Says that somebody else acts. Without any such header nobody does, and that is 401. */
+  otherHeaders?: Readonly<Record<string, string>>;
+  /** Bodies for `otherHeaders`, where they differ. */
+  bodyOfOther?(): JsonObject;
+  /** A body that the schema refuses. */
+  invalidBody?(): JsonObject;
+  /** A body that the schema accepts and the operation refuses by `fail`, which stores the refusal. */
+  refusedBody?(): JsonObject;
+  /** Another path of the same operation, as the refunds of another order. `body()` is accepted there, too. */
+  otherPath?: string;
+  /** Another operation: keys are its own there. */
+  otherOperation?: { path: string; body(): JsonObject };
+  /** The path of the status route for a key. */
+  statusPath?(key: string): string;
+  /** A key that the app might have minted then, in milliseconds since the epoch, for `headers`: see `mintKeyAt`. */
+  mintKey?(at: number): string;
+  /** How many effects there are of this key, whoever sent it. */
+  effects?(key: string): Promise<number>;
+}
+
+export type JsonObject = Record<string, unknown>;
+
+/** What a case may ask of the target. */
+export type Optional =
+  | 'otherHeaders'
+  | 'invalidBody'
+  | 'refusedBody'
+  | 'otherPath'
+  | 'otherOperation'
+  | 'statusPath'
+  | 'mintKey';
+
+/** One rule of the contract, seen from outside. */
+export interface ConformanceCase {
+  /** The rule's number in the contract. */
+  readonly rule: string;
+  readonly name: string;
+  /** What the target must offer for it. */
+  readonly needs: readonly Optional[];
+  /** @throws ConformanceError when the endpoint does not keep the rule */
+  run(target: ConformanceTarget): Promise<void>;
+}
+
+/** A case about a part of the target that is there. */
+export function conformanceCase<const Needed extends Optional = never>(
+  rule: string,
+  name: string,
+  run: (target: ConformanceTarget & Required<Pick<ConformanceTarget, Needed>>) => Promise<void>,
+  ...needs: readonly Needed[]
+): ConformanceCase {
+  return { rule, name, needs, run: (target) => run(target as Parameters<typeof run>[0]) };
+}

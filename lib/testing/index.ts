@@ -1,0 +1,9 @@
+/**
+ * `oncekit/testing`: what shows that an endpoint keeps the contract. Never imported by the kit itself.
+ *
+ * @module
+ */
+export { casesFor, conformanceCases } from './conformance.ts';
+export { ConformanceError } from './conformance-check.ts';
+export type { ConformanceCase, ConformanceTarget, JsonObject } from './conformance-target.ts';
+export { mintKeyAt } from './mint-key-at.ts';
