@@ -9,7 +9,8 @@ const text = (max = 200) =>
     .trim()
     .min(1)
     .max(max)
-    .regex(/^[^\0]*$/);
+    .regex(/^[^\0]*$/)
+    .refine((value) => value.isWellFormed(), 'This is not well-formed Unicode.');
 
 const cents = (what: string) =>
   z

@@ -15,10 +15,11 @@ const decline = async () => {
 async function told(breakers: Breakers, dependency: string | undefined, call: () => Promise<string>): Promise<string> {
   let ran = false;
   try {
-    return await breakers.run(dependency, () => {
+    const run = () => {
       ran = true;
       return call();
-    });
+    };
+    return await breakers.run(dependency, run, (error) => (error as Error).message === 'card declined');
   } catch (error) {
     if (!isCircuitOpen(error)) return (error as Error).name;
     expect(ran, 'a call that was refused has not begun').toBe(false);
@@ -79,6 +80,18 @@ describe('circuit breakers', () => {
     await repeat(1, breakers, decline);
     await repeat(4, breakers, failure);
     expect(await repeat(1, breakers, succeed)).toEqual(['done']);
+  });
+
+  test('P2 what says nothing about it neither counts nor clears, and closes no circuit that is being tried', async () => {
+    const breakers = new Breakers();
+    const ours = async () => {
+      throw new Error('our database is away');
+    };
+    await repeat(4, breakers, failure);
+    expect(await repeat(3, breakers, ours)).toEqual(Array(3).fill('Error'));
+    expect(await repeat(2, breakers, failure)).toEqual(['DependencyFailure', 'open']);
+    await vi.advanceTimersByTimeAsync(OPEN_MS);
+    expect(await repeat(2, breakers, ours)).toEqual(['DependencyFailure', 'open']);
   });
 
   test('P2 calls that share a name share it; other names and calls without one go on', async () => {

@@ -1,9 +1,10 @@
 import {
   BrokenCircuitError,
   type CircuitBreakerPolicy,
+  CircuitState,
   ConsecutiveBreaker,
   circuitBreaker,
-  handleAll,
+  handleWhen,
 } from 'cockatiel';
 
 /** How long a broken dependency is left alone before one call tries it, in milliseconds. */
@@ -29,32 +30,42 @@ export class Breakers {
   readonly #byName = new Map<string, CircuitBreakerPolicy>();
 
   /**
-   * Runs the call, unless its dependency is known to be down. Only a `DependencyFailure` counts against it; any other
-   * error is an answer, and speaks for it.
+   * Runs the call, unless its dependency is known to be down. A `DependencyFailure` counts against it, an error that is
+   * an answer speaks for it, and any other (our own database, a caller's short patience) says nothing about it.
    *
    * @throws BrokenCircuitError without running it
    */
-  async run<R>(dependency: string | undefined, call: () => Promise<R>): Promise<R> {
+  async run<R>(
+    dependency: string | undefined,
+    call: () => Promise<R>,
+    isAnswer: (error: unknown) => boolean = () => false,
+  ): Promise<R> {
     if (dependency === undefined) return await call();
     let breaker = this.#byName.get(dependency);
     if (!breaker) {
-      breaker = circuitBreaker(handleAll, {
+      breaker = circuitBreaker(handleWhen(isFailure), {
         halfOpenAfter: HALF_OPEN_AFTER_MS,
         breaker: new ConsecutiveBreaker(FAILURES),
       });
       this.#byName.set(dependency, breaker);
     }
+    const isTrial = breaker.state !== CircuitState.Closed;
     const answer = await breaker.execute(async () => {
       try {
         return { result: await call() };
       } catch (error) {
-        if (error instanceof DependencyFailure) throw error;
-        return { error };
+        if (!isFailure(error) && isAnswer(error)) return { error };
+        // An error that is not handled counts for nothing, but it would close a circuit that is being tried.
+        throw isTrial && !isFailure(error) ? new DependencyFailure(error) : error;
       }
     });
     if ('error' in answer) throw answer.error;
     return answer.result;
   }
+}
+
+function isFailure(error: unknown): boolean {
+  return error instanceof DependencyFailure;
 }
 
 /** Whether the call was not even begun. */

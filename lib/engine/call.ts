@@ -1,6 +1,7 @@
 import { canonicalText } from '../core/canonical.ts';
 import { BadPayloadError } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
+import { parseKey } from '../core/key.ts';
 import { type Executed, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
@@ -59,28 +60,29 @@ export async function openCall<Tx>(
   const { config } = engine;
   const { name, volatile, fingerprint: narrow } = definition.options;
   const executed = unclaimed(request);
-  const key = readKey(request.key);
+  const given = request.keyless ? undefined : readKey(request.key);
   const who: Principal | null = await whoActs(config, request.scope);
-  if ('refusal' in key) return who ? { ...key.refusal, nextKey: mintFor(config, name, who) } : key.refusal;
+  if (given && 'refusal' in given) {
+    return who ? { ...given.refusal, nextKey: mintFor(config, name, who) } : given.refusal;
+  }
   if (!who) return refuse('unauthorized', { executed });
   const nextKey = mintFor(config, name, who);
-  const identity = identify(request.key as string, key.parsed, name, who, {
-    secrets: config.secrets,
-    acceptKeys: request.acceptKeys ?? 'any',
-  });
+  const key = given ? (request.key as string) : mintFor(config, name, who);
+  const accept = { secrets: config.secrets, acceptKeys: request.acceptKeys ?? 'any' } as const;
+  const identity = identify(key, given?.parsed ?? parseKey(key), name, who, accept);
   if (!identity) return refuse('key_invalid', { executed: 'unknown', nextKey });
 
-  const read = await readable(async () => {
+  const sent = await readable(async () => {
     const whole = { ...request, ...(await request.read?.()) };
     const payload = narrow ? narrow(whole.payload) : whole.payload;
     return { whole, canonical: await canonicalOf(payload, request.context, new Set(volatile)) };
   });
-  if (read instanceof BadPayloadError) {
+  if (sent instanceof BadPayloadError) {
     // What a developer is told at an API is no sentence for a person's form.
-    const words = request.read ? { message: read.message } : {};
-    return refuse(read.code, { executed, ...words, key: identity.id.key, nextKey });
+    const words = request.read ? { message: sent.message } : {};
+    return refuse(sent.code, { executed, ...words, key: identity.id.key, nextKey });
   }
-  const { whole, canonical } = read;
+  const { whole, canonical } = sent;
   return {
     ...identity,
     engine,

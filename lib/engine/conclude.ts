@@ -61,7 +61,8 @@ export async function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<R
   const verdict = comparePayload(row, call.canonical, config.secrets);
   if (verdict === 'unreadable') return { outcome: unreadableHere(keysOf(call)) };
   if (verdict === 'same') {
-    const run = replay<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey });
+    const asResponse = call.request.response !== undefined;
+    const run = replay<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey, asResponse });
     if (run.thrown) config.onError(run.thrown, { ...pointOf(call), during: 'replay', instance: newInstance() });
     return run;
   }

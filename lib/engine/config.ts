@@ -33,7 +33,7 @@ export interface ErrorContext {
    * `handler`: everything was rolled back. `phases`: what was finished stands, and the key can go on from there.
    * `database`: it could not be asked, or did not answer. The others: the effect stands.
    */
-  during: 'handler' | 'phases' | 'database' | 'replay' | 'afterCommit' | 'onSettled' | 'redirectTo';
+  during: 'handler' | 'phases' | 'database' | 'replay' | 'afterCommit' | 'onSettled' | 'redirectTo' | 'respond';
   /** Names this one refusal, for the log and for support. */
   instance: string;
 }
@@ -159,6 +159,7 @@ const FATES: Record<ErrorContext['during'], string> = {
   afterCommit: 'afterCommit threw; the effect stands',
   onSettled: 'onSettled threw; the effect stands',
   redirectTo: 'redirectTo threw; the effect stands',
+  respond: 'it is done, and its answer cannot be rendered',
 };
 
 /** A line on the console. Without the message in production: Prisma's hold the query's arguments, so the payload. */

@@ -61,6 +61,8 @@ export interface Refused<Input> {
 export interface ExecuteRequest {
   /** The idempotency key. */
   key: string | null | undefined;
+  /** There is no key: this call is an intent of its own, under a new one. */
+  keyless?: boolean | undefined;
   /** Who acts. Default: what the configured `scope` says. */
   scope?: Principal | undefined;
   /** What the client sent: a `FormData` or plain data. The fingerprint is taken from it. */

@@ -33,18 +33,20 @@ export async function send<Tx, A, R>(
   let name = '';
   try {
     // The row is written inside the breaker: while the circuit is open nothing is begun, and nothing can be in doubt.
-    const result = await breakers.run(call.dependency, async () => {
+    const sendIt = async () => {
       const step = await start();
       name = step.name;
       const stored = argumentsOf<Tx, A>(running, step);
       return await judged(running, call, () => inTime(running, call, step, (request) => call.send(stored, request)));
-    });
+    };
+    const isAnswer = (error: unknown) => error instanceof Judged && error.verdict !== 'indeterminate';
+    const result = await breakers.run(call.dependency, sendIt, isAnswer);
     await reach(running, 'after-answer', name);
     return { kind: 'result', result };
   } catch (error) {
     if (isCircuitOpen(error)) return { kind: 'failed', verdict: 'not_executed', error };
     const failure = error instanceof DependencyFailure ? error.cause : error;
-    if (!(failure instanceof Judged)) throw error; // ours: the row could not be written
+    if (!(failure instanceof Judged)) throw failure; // ours: the row could not be written
     if (isControlFlow(failure.error)) throw redirectInside(name);
     await reach(running, 'after-answer', name);
     const { verdict } = failure;

@@ -155,6 +155,15 @@ describe('H4 the patience of the caller', () => {
     expect(provider.sends).toBe(3);
   });
 
+  test('to ask is no retry: it is done also where the caller retries', async () => {
+    const { checkout } = shop({}, { lookup: async ({ order }) => provider.find(order) });
+    const key = freshKey();
+    provider.charges.set('of an earlier send', { id: 'ch_1', amount: 100, order: `order-of-${key}` });
+    provider.faults = ['replayed'];
+    expect(await checkout.execute({ key, payload: {}, innerRetries: false })).toMatchObject({ ok: true });
+    expect([provider.sends, provider.lookups]).toEqual([1, 1]);
+  });
+
   test('a caller that has given up ends the run before its next step, and a worker goes on', async () => {
     const { checkout, idempotency } = shop();
     const key = freshKey();

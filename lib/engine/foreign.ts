@@ -25,6 +25,8 @@ interface Talk<A, R> {
   stored: Step | undefined;
   /** When `stored` was read, in milliseconds of `performance.now()`: its ages count from there. */
   readAt: number;
+  /** Whether this run has sent it. */
+  hasSent: boolean;
   /** Whether some send may have arrived. */
   maybeDone: boolean;
   /** Whether an executor before this run may have sent it. */
@@ -47,6 +49,7 @@ export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call
       call,
       stored,
       readAt: performance.now(),
+      hasSent: false,
       maybeDone: begun,
       tookOver: begun,
       settleMs: call.settleMs ?? SETTLE_MS,
@@ -62,12 +65,15 @@ export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call
 
 /** Sends or asks until the outcome is known, or nothing more can be done in this run. */
 async function settleCall<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<R> {
-  const maxTries = running.innerRetries ? (talk.call.maxTries ?? MAX_TRIES) : 1;
+  const { maxTries = MAX_TRIES } = talk.call;
   const found = await actOnVerdict(running, talk);
   if (found) return await record(running, talk, found.result);
   let lastError: unknown;
   for (let tries = 1; ; tries++) {
-    const heard = await make(running, talk, nextMove(situationOf(talk)));
+    const move = nextMove(situationOf(talk));
+    // The caller sends again, not we (H4). To ask is no retry: it changes nothing.
+    if (move === 'send' && talk.hasSent && !running.innerRetries) return await stop(running, talk, false, lastError);
+    const heard = await make(running, talk, move);
     // First of all: what is known now is written down, also when the time has just run out. The token guards it.
     if (heard.kind === 'result') return await record(running, talk, heard.result);
     if (heard.kind === 'refused') endRun(running, { refusal: heard.refusal });
@@ -87,6 +93,7 @@ async function make<Tx, A, R>(
 ): Promise<Heard<R> | { kind: 'over' }> {
   switch (move) {
     case 'send':
+      talk.hasSent = true;
       return learn(talk, await send(running, talk.call, () => start(running, talk)));
     case 'look up':
       return learn(talk, await ask(running, talk.call, talk.stored));

@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../core/errors.ts';
 import { type Redirect, redirectOf } from '../core/redirect.ts';
 import type { Scope } from '../core/scope.ts';
 import type { Answer } from './answer.ts';
@@ -57,6 +58,12 @@ export function refusalAnswer(
   data?: unknown,
   { status = 422, message = 'This could not be done.' }: { status?: number; message?: string } = {},
 ): RefusalAnswer {
+  if (!Number.isInteger(status) || status < 400 || status > 599) {
+    throw new ConfigurationError(`The refusal ${reason} has a status that is none of a refusal.`, {
+      existing: status,
+      expected: '400 to 599',
+    });
+  }
   return { kind: 'refusal', reason, message, status, data };
 }
 

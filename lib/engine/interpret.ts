@@ -31,6 +31,8 @@ interface Reader {
   schemaVersion: number;
   upcasts: Readonly<Record<number, (data: never) => unknown>>;
   nextKey: string;
+  /** A route asks, which needs the response and not the result. */
+  asResponse: boolean;
 }
 
 /** A stored row decides, whatever its state (O2). Nothing runs. */
@@ -50,11 +52,13 @@ export function replay<T>(row: KeyRow, reader: Reader): Run<T> {
   if (row.schemaVersion > reader.schemaVersion) return { outcome: unreadableHere(shared) };
   try {
     const answer = decodeAnswer(row.result);
-    if (answer.kind === 'data') answer.data = upcast(answer.data, row.schemaVersion, reader);
+    // What a route has answered stays as it was; only who wants the result needs it led here.
+    const isWhole = reader.asResponse && 'response' in answer && answer.response;
+    if (answer.kind === 'data' && !isWhole) answer.data = upcast(answer.data, row.schemaVersion, reader);
     return { ...present<T>(answer, { replayed: true, ...shared }), expiresAt: row.expiresAt };
   } catch (error) {
-    if (!(error instanceof CodedError)) throw error;
-    return { outcome: refuse(error.code, { executed: true, ...shared }), thrown: error };
+    const code = error instanceof CodedError ? error.code : 'result_unreadable';
+    return { outcome: refuse(code, { executed: true, ...shared }), thrown: error };
   }
 }
 

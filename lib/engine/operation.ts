@@ -26,8 +26,8 @@ export interface Operation<Input, Result> {
   mintKey(who?: Principal): Promise<string | null>;
   /** What became of a key of one's own. Changes nothing. */
   status(request: KeyRequest): Promise<KeyStatus<Result> | Refusal>;
-  /** Passes an error that came after the effect on to `onError`. For adapters. */
-  report(error: unknown, context: Pick<ErrorContext, 'key' | 'during'>): void;
+  /** Passes an error that came after the effect on to `onError`, under the name that it returns. For adapters. */
+  report(error: unknown, context: Pick<ErrorContext, 'key' | 'during'>): string;
   /** Gives a key up for good, unless it runs or has run. */
   fence(request: KeyRequest): Promise<FenceResult<Result> | Refusal>;
   /** The same work under another name, whose keys are keys of their own: one for forms, one for the API. */
@@ -51,8 +51,11 @@ export function defineOperation<Tx, Input, Result>(
 ): Operation<Input, Result> {
   const { name } = definition.options;
   if (definition.phases) engine.registry.set(name, definition);
-  const report: Operation<Input, Result>['report'] = (error, context) =>
-    engine.config.onError(error, { operation: name, instance: newInstance(), ...context });
+  const report: Operation<Input, Result>['report'] = (error, context) => {
+    const instance = newInstance();
+    engine.config.onError(error, { operation: name, instance, ...context });
+    return instance;
+  };
   return {
     name,
     run: (request) => run<Tx, Result>(engine, definition, request),

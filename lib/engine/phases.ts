@@ -158,8 +158,8 @@ async function runToTheEnd<Tx>(
   const text = unseal(sealed ?? new Uint8Array(), 'input', id, running.engine.config.secrets);
   const { input, context } = decodeInput(text, options);
   running.input = input;
-  const work = () => inTime(running, () => phases(contextOf(running, input, context)));
-  const answer = await answerOf(work, how).catch((error) => {
+  const work = () => answerOf(() => phases(contextOf(running, input, context)), how);
+  const answer = await inTime(running, work).catch((error) => {
     // A refusal that ended the run is stored like one that the function threw.
     if (running.ending && 'refusal' in running.ending) return running.ending.refusal;
     throw error;

@@ -29,6 +29,20 @@ const DESCRIBES_THE_ANSWER = [
   'vary',
 ];
 
+/** What a response that came over a connection of its own says of that one, and of how its body was packed there. */
+const OF_THE_CONNECTION = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
+  'keep-alive',
+  'transfer-encoding',
+]);
+
+/** All headers of a response that belong to its answer, and not to a connection. */
+export function deliverable(headers: Headers): [string, string][] {
+  return [...headers].filter(([name]) => !OF_THE_CONNECTION.has(name));
+}
+
 /** A body that is made at once is read at once; what takes longer is still being made. */
 const COMPLETE_WITHIN_MS = 1000;
 
@@ -45,11 +59,15 @@ export class ServerErrorResponse extends CodedError {
 /** The names of the headers that a replay repeats. */
 export function repeatedHeaders(declared: readonly string[]): ReadonlySet<string> {
   const names = declared.map((name) => name.toLowerCase());
-  if (names.includes('set-cookie')) {
-    throw new ConfigurationError('A replay never sets a cookie: it may reach another device. Set it in `onSettled`.', {
-      existing: 'Set-Cookie among the declared headers',
-      expected: 'headers that describe the answer',
-    });
+  const unfit = names.find((name) => name === 'set-cookie' || OF_THE_CONNECTION.has(name));
+  if (unfit) {
+    throw new ConfigurationError(
+      'A replay never sets a cookie, for it may reach another device, nor speaks of a connection.',
+      {
+        existing: `${unfit} among the declared headers`,
+        expected: 'headers that describe the answer',
+      },
+    );
   }
   return new Set([...DESCRIBES_THE_ANSWER, ...names]);
 }
@@ -63,6 +81,7 @@ export function repeatedHeaders(declared: readonly string[]): ReadonlySet<string
  */
 export async function storedResponse(response: Response, declared: readonly string[] = []): Promise<StoredResponse> {
   if (response.status >= 500) throw new ServerErrorResponse(response);
+  if (response.status < 200) throw new CodedError('internal', 'Response.error() is no answer that could be sent.');
   const repeated = repeatedHeaders(declared);
   const headers = [...response.headers].filter(([name]) => repeated.has(name));
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) throw streams();
@@ -72,7 +91,9 @@ export async function storedResponse(response: Response, declared: readonly stri
 
 /** The stored response, to be sent. */
 export function responseOf({ status, headers, body }: StoredResponse): Response {
-  return new Response(body as BodyInit | null, { status, headers });
+  // As bytes: of a text, Response would make up a Content-Type that nobody gave.
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  return new Response(bytes as BodyInit | null, { status, headers });
 }
 
 async function readToTheEnd(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
@@ -92,7 +113,7 @@ async function readToTheEnd(body: ReadableStream<Uint8Array>): Promise<Uint8Arra
       if (length > MAX_RESULT_BYTES) throw tooLarge(length);
     }
   } catch (error) {
-    await reader.cancel(error).catch(() => {});
+    reader.cancel(error).catch(() => {}); // not awaited: what streams may never answer
     throw error;
   } finally {
     clearTimeout(timer);

@@ -144,7 +144,12 @@ function describeRow<T>(opened: Opened, row: KeyRow, { options }: Definition<nev
   const state: KeyState = row.state;
   if (!isSettled(state)) return describe(opened, state);
   const { schemaVersion = 1, upcasts = {} } = options;
-  const { outcome, redirect } = replay<T>(row, { schemaVersion, upcasts, nextKey: opened.nextKey });
+  const { outcome, redirect } = replay<T>(row, {
+    schemaVersion,
+    upcasts,
+    nextKey: opened.nextKey,
+    asResponse: false,
+  });
   const { operation, key } = opened.id;
   return { operation, key, state, outcome, nextKey: opened.nextKey, ...(redirect ? { redirect: redirect.url } : {}) };
 }

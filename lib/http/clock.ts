@@ -8,6 +8,9 @@ export interface Clock {
   random(): number;
 }
 
+/** What a timer can hold: a longer wait would end at once. */
+const MOST_MS = 2 ** 31 - 1;
+
 /** The real one. It looks its functions up at each call, so that fake timers reach it. */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -21,7 +24,7 @@ export const systemClock: Clock = {
         signal.removeEventListener('abort', done);
         resolve();
       };
-      const timer = setTimeout(done, ms);
+      const timer = setTimeout(done, Math.min(ms, MOST_MS));
       signal.addEventListener('abort', done);
     }),
 };

@@ -15,11 +15,17 @@ export interface ProblemOptions {
   status?: number | undefined;
   /** The URN that names this one refusal, for the log and for support. Default: a new one. */
   instance?: string | undefined;
+  /** False: the request has no key and may have been executed, so sending it again is no advice. Default true. */
+  mayRepeat?: boolean;
 }
 
 /** A refusal as problem details (RFC 9457). `type` leads to the error's page, where the client has found us. */
 export function problemResponse(refusal: Refusal, request: Request, options: ProblemOptions = {}): Response {
-  const { status = ADVICE[refusal.code].status, instance = `urn:uuid:${crypto.randomUUID()}` } = options;
+  const {
+    status = ADVICE[refusal.code].status,
+    instance = `urn:uuid:${crypto.randomUUID()}`,
+    mayRepeat = true,
+  } = options;
   const page = `${originOf(request)}/docs/errors/${refusal.code}`;
   const headers = new Headers({
     'Content-Type': 'application/problem+json',
@@ -27,7 +33,7 @@ export function problemResponse(refusal: Refusal, request: Request, options: Pro
     Link: `<${page}>; rel="describedby"`,
   });
   if (refusal.code === 'unauthorized') headers.set('WWW-Authenticate', 'Bearer'); // RFC 9110, 15.5.2
-  if (refusal.retryAfterMs !== undefined) headers.set('Retry-After', retryAfter(refusal.retryAfterMs));
+  if (refusal.retryAfterMs !== undefined && mayRepeat) headers.set('Retry-After', retryAfter(refusal.retryAfterMs));
   const body = {
     type: page,
     title: refusal.code.replaceAll('_', ' '),
@@ -35,7 +41,7 @@ export function problemResponse(refusal: Refusal, request: Request, options: Pro
     detail: refusal.message,
     instance,
     code: refusal.code,
-    retryable: RETRYABLE.has(refusal.code),
+    retryable: mayRepeat && RETRYABLE.has(refusal.code),
     idempotency_key: refusal.key ?? null,
     ...detailsOf(refusal),
     ...given({ nextKey: refusal.nextKey }),
@@ -56,8 +62,18 @@ export function plainJson(_name: string, value: unknown): unknown {
 
 /** Of the caller's own answer; of nobody else's (H3). */
 function detailsOf({ code, reason, data, fieldErrors }: Refusal): Record<string, unknown> {
-  if (code === 'failed') return given({ reason, data });
+  if (code === 'failed') return given({ reason, data: isJson(data) ? data : undefined });
   return code === 'validation' ? given({ errors: fieldErrors }) : {};
+}
+
+/** What is stored may refer to itself, and JSON has no words for that. */
+function isJson(data: unknown): boolean {
+  try {
+    JSON.stringify(data, plainJson);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function given(members: Record<string, unknown>): Record<string, unknown> {

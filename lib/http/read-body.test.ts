@@ -73,9 +73,15 @@ describe('X4 a body that cannot', () => {
       'payload_too_large',
     ],
     ['many fields', fields, form, 'malformed_body'],
+    ['a form of other bytes than UTF-8', 'a=%FF', form, 'malformed_body'],
     ['a form without its boundary', 'x', { 'Content-Type': 'multipart/form-data' }, 'malformed_body'],
   ])('%s', async (_, body, headers, code) => {
     await expect(readBody(requestOf(body, headers))).rejects.toMatchObject({ name: 'BadPayloadError', code });
+  });
+
+  test('a DELETE may name a type for the body that it does not send', async () => {
+    const headers = { 'Content-Type': 'application/json' };
+    expect(await readBody(new Request('https://shop.test/', { method: 'DELETE', headers }))).toBeNull();
   });
 
   test('a body that ends before its end', async () => {

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
-import { type Refusal, refuse } from '../core/outcome.ts';
+import type { Refusal } from '../core/outcome.ts';
 import type { Run } from '../engine/interpret.ts';
-import { responseOf, storedResponse } from '../engine/response.ts';
+import { deliverable, responseOf, storedResponse } from '../engine/response.ts';
 import { problemResponse } from '../http/problem.ts';
 
 interface Answering {
   operation: string;
   request: Request;
-  key: string | null;
+  key: string | undefined;
+  /** Whether the method may be repeated without a key (H1). */
+  isIdempotent: boolean;
   /** False: the key is one of ours, of which the caller knows nothing. */
   isTheirs: boolean;
   /** What a replay repeats besides the usual. */
@@ -21,23 +23,24 @@ interface Answering {
 /** A run as an HTTP answer: the stored one, a redirect, or a problem. */
 export async function answerRoute<Result>(run: Run<Result>, how: Answering): Promise<Response> {
   const { outcome, redirect } = run;
-  if (how.key === null && !how.isTheirs) return problem(refuse('unauthorized', { executed: false }), run, how);
   if (!outcome.ok) return problem(outcome, run, how);
   if (redirect) return marked(seeOther(redirect.url), run, how);
   return marked(await responseTo(run, outcome.data, how), run, how);
 }
 
 /** What was stored. A key that a worker has finished has no response yet: it is made of the stored result. */
-async function responseTo<Result>({ response }: Run<Result>, data: Result, how: Answering): Promise<Response> {
+async function responseTo<Result>({ outcome, response }: Run<Result>, data: Result, how: Answering): Promise<Response> {
   if (!response) return responseOf(await storedResponse(await how.render(data), how.headers));
-  if (!how.fresh) return responseOf(response);
+  // Of a replay, `fresh` would be what a run of this call has made that was rolled back.
+  if (!how.fresh || outcome.replayed) return responseOf(response);
   // The first answer has all its headers, such as cookies; its body is the stored one, to the byte (R1).
-  return new Response(response.body as BodyInit | null, { status: response.status, headers: how.fresh });
+  return responseOf({ ...response, headers: deliverable(how.fresh) });
 }
 
 /** See Other, whatever a framework's redirect says: 307 would have the client send the POST there, too. */
 export function seeOther(url: string): Response {
-  return new Response(null, { status: 303, headers: { Location: url } });
+  const Location = url.toWellFormed().replaceAll(/[^\x21-\x7e]+/g, encodeURIComponent); // a header is ASCII
+  return new Response(null, { status: 303, headers: { Location } });
 }
 
 function problem<Result>(refusal: Refusal, run: Run<Result>, how: Answering): Response {
@@ -46,6 +49,8 @@ function problem<Result>(refusal: Refusal, run: Run<Result>, how: Answering): Re
   const answer = problemResponse(key as Refusal, how.request, {
     status: refusal.code === 'payload_mismatch' ? how.mismatchStatus : run.status,
     instance: refusal.code === 'failed' ? instanceOf(how, refusal) : run.instance,
+    // Without a key, what may have been done would be done a second time.
+    mayRepeat: how.isTheirs || how.isIdempotent || refusal.executed === false,
   });
   return refusal.code === 'failed' ? marked(answer, run, how) : withNextKey(answer, nextKey);
 }

@@ -1,9 +1,11 @@
+import { refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';
 import { repeatedHeaders, ServerErrorResponse } from '../engine/response.ts';
 import { callerLimits } from '../http/caller-limits.ts';
 import { keyOfHeader } from '../http/key-header.ts';
+import { problemResponse } from '../http/problem.ts';
 import { readBody } from '../http/read-body.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
 import { answerRoute, seeOther } from './route-answer.ts';
@@ -15,14 +17,17 @@ interface RouteContext {
 
 export interface RouteHandlerOptions<Result> {
   /**
-   * Makes the response of what the operation returned. Made once, before the key settles, and stored: what it throws
-   * rolls back, and so does a status of 500 or above. Default: the result as JSON. Not asked where the operation
-   * itself returned a `Response`.
+   * Makes the response of what the operation returned, from nothing else. Made before the key settles, and stored: what
+   * it throws rolls back, and so does a status of 500 or above. For a key that a worker has finished it is made at each
+   * replay. Default: the result as JSON. Not asked where the operation itself returned a `Response`.
    */
   respond?: (result: Result) => Response | Promise<Response>;
   /** What the schema is given. Default: the body. Path and query count in the fingerprint whatever it takes of them. */
   input?: (body: unknown, route: { params: Record<string, string | string[] | undefined>; url: URL }) => unknown;
-  /** `optional`: without a key each request is an intent of its own. Default `required`. */
+  /**
+   * `optional`: without a key each request is an intent of its own, and one that is sent again is done again. Default
+   * `required`.
+   */
   key?: 'required' | 'optional';
   /** Whether the key must be a string of structured fields, in quotes. Default false: the bare token will do, too. */
   strictHeader?: boolean;
@@ -58,7 +63,7 @@ export function routeHandler<Input, Result>(
   const { headers = [], respond = asJson } = options;
   repeatedHeaders(headers); // told where the route is defined, not at its first request
   return async (request, context) => {
-    const keyed = await keyOf(request, operation, options);
+    const keyed = keyOf(request, options);
     let fresh: Headers | undefined;
     const render = async (result: unknown) => {
       const response = result instanceof Response ? result : await respond(result as Result);
@@ -67,6 +72,7 @@ export function routeHandler<Input, Result>(
     };
     const run = await operation.run({
       key: keyed.key,
+      keyless: !keyed.isTheirs,
       payload: undefined,
       read: () => read(request, context, options),
       context: [pathOf(request)],
@@ -74,31 +80,32 @@ export function routeHandler<Input, Result>(
       ...callerLimits(request.headers),
       ...(options.acceptKeys && keyed.isTheirs ? { acceptKeys: options.acceptKeys } : {}),
     });
-    if (run.thrown instanceof ServerErrorResponse) return run.thrown.response;
-    if (run.thrown instanceof RollbackRedirect) return seeOther(run.thrown.url);
-    if (isControlFlow(run.thrown)) throw run.thrown; // notFound() and its like: Next answers
-    return await answerRoute(run, {
-      operation: operation.name,
-      request,
-      headers,
-      render,
-      fresh,
-      ...keyed,
-      mismatchStatus: options.mismatchStatus,
-    });
+    // Of this call's own making alone: a follower shares the error, but a body can be read only once.
+    const { thrown } = run;
+    if (thrown instanceof ServerErrorResponse && thrown.response.headers === fresh) return thrown.response;
+    if (thrown instanceof RollbackRedirect) return seeOther(thrown.url);
+    if (isControlFlow(thrown)) throw thrown; // notFound() and its like: Next answers
+    const how = { operation: operation.name, request, headers, render, fresh, ...keyed };
+    try {
+      return await answerRoute(run, { ...how, mismatchStatus: options.mismatchStatus });
+    } catch (error) {
+      // The answer of a key that a worker has finished cannot be rendered. Its effect stands.
+      const key = run.outcome.key ?? '';
+      const instance = operation.report(error, { key, during: 'respond' });
+      return problemResponse(refuse('internal', { executed: run.outcome.ok || 'unknown', key }), request, { instance });
+    }
   };
 }
 
-/** The caller's key; or, where none is asked for, a new one of ours: each such request is an intent of its own. */
-async function keyOf<Result>(
+/** The caller's key; or none, where none is asked for: each such request is an intent of its own. */
+function keyOf<Result>(
   { method, headers }: Request,
-  operation: Pick<Operation<never, Result>, 'mintKey'>,
   { key = 'required', strictHeader, guardDelete = false }: RouteHandlerOptions<Result>,
-): Promise<{ key: string | null; isTheirs: boolean }> {
-  const isGuarded = method === 'POST' || method === 'PATCH' || (method === 'DELETE' && guardDelete);
-  const theirs = isGuarded ? keyOfHeader(headers.get('idempotency-key'), strictHeader) : null;
-  if (theirs !== null || (isGuarded && key === 'required')) return { key: theirs, isTheirs: true };
-  return { key: await operation.mintKey(), isTheirs: false };
+): { key: string | undefined; isTheirs: boolean; isIdempotent: boolean } {
+  const isIdempotent = method !== 'POST' && method !== 'PATCH';
+  const isGuarded = !isIdempotent || (method === 'DELETE' && guardDelete);
+  const theirs = isGuarded ? (keyOfHeader(headers.get('idempotency-key'), strictHeader) ?? undefined) : undefined;
+  return { key: theirs, isTheirs: theirs !== undefined || (isGuarded && key === 'required'), isIdempotent };
 }
 
 async function read<Result>(

@@ -33,6 +33,7 @@ function statusSays(...bodies: object[]) {
 
 beforeEach(() => {
   vi.useFakeTimers();
+  vi.spyOn(Math, 'random').mockReturnValue(0.5); // jitter may wait for nothing at all, once in a while
   wires = new EventTarget();
   online.onLine = true;
   vi.stubGlobal('window', wires);
@@ -45,6 +46,7 @@ afterEach(() => {
   records.write('checkout:1', null);
   status.mockReset();
   vi.unstubAllGlobals();
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
