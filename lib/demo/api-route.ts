@@ -1,4 +1,4 @@
-import type { Principal } from 'oncekit';
+import { isUnavailable, type Principal } from 'oncekit';
 import { problem } from './api-problem.ts';
 import { currentPrincipal } from './visitor.ts';
 
@@ -31,16 +31,7 @@ export async function answered(request: Request, answer: () => Promise<Response>
     const { name, code } = error instanceof Error ? (error as Error & { code?: unknown }) : { name: typeof error };
     // Without the message: Prisma's hold the arguments of the query, and so what somebody entered.
     console.error(`[demo] ${request.method} ${new URL(request.url).pathname} (${instance})`, name, code ?? '');
-    if (isAway(error)) return problem(request, 'unavailable', { instance, retryAfterMs: 1000 });
+    if (isUnavailable(error)) return problem(request, 'unavailable', { instance, retryAfterMs: 1000 });
     return problem(request, 'internal', { instance });
   }
-}
-
-/** What Prisma says of a database that cannot be reached, or has no connection or no time to give. */
-const AWAY = new Set(['P1001', 'P1002', 'P1008', 'P1011', 'P1017', 'P2024', 'P2028', 'P2037']);
-
-function isAway(error: unknown): boolean {
-  const { code, errorCode, name } = (error ?? {}) as { code?: string; errorCode?: string; name?: string };
-  if (name === 'PrismaClientInitializationError' || name === 'DriverAdapterError') return true;
-  return AWAY.has(code ?? errorCode ?? '') || /^(ECONN|ENOTFOUND|ETIMEDOUT|57P0)/.test(code ?? '');
 }

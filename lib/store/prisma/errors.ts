@@ -47,7 +47,7 @@ export function rollbackReason(error: unknown): RollbackReason {
   return isUnavailable(error) ? 'unavailable' : 'error';
 }
 
-/** Whether the error says that the database could not be reached or asked in time. */
+/** Whether an error of Prisma's says that the database could not be reached or asked in time: a 503, and not a bug. */
 export function isUnavailable(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const { code, message } = error as Shape;
