@@ -116,12 +116,16 @@ test('an address is changed by who has seen the order as it is', async ({ api })
   expect(await api.put(order.id, {})).toMatchObject({ status: 428, body: { code: 'precondition_required' } });
   const put = await api.put(order.id, { headers: seen });
   expect(put).toMatchObject({ status: 200, body: { address: LONDON } });
-  expect(await api.put(order.id, { headers: seen })).toMatchObject({
+  const elsewhere = { ...LONDON, city: 'Bath' };
+  expect(await api.put(order.id, { body: elsewhere, headers: seen })).toMatchObject({
     status: 412,
     body: { code: 'precondition_failed' },
   });
-  const again = await api.put(order.id, { headers: { 'If-Match': String(put.headers.etag) } });
-  expect(again).toMatchObject({ status: 200, body: put.body, headers: { etag: put.headers.etag } });
+  // The same again, by whoever has had the answer and by whoever has lost it.
+  for (const headers of [{ 'If-Match': String(put.headers.etag) }, seen]) {
+    const again = await api.put(order.id, { headers });
+    expect(again).toMatchObject({ status: 200, body: put.body, headers: { etag: put.headers.etag } });
+  }
 });
 
 test('of changes that begin with one ETag, one is made', async ({ api }) => {

@@ -1,0 +1,207 @@
+import type { Locator, Page } from '@playwright/test';
+import { expect, holdHydration, test } from './fixtures/test.ts';
+
+const ONE = { orders: 1, stockTaken: 1, keys: 1 };
+const NONE = { orders: 0, stockTaken: 0, keys: 0 };
+
+const examples = ['react-hook-form', 'tanstack-query', 'next-safe-action'].map((name) => ({
+  name,
+  path: `/examples/${name}`,
+}));
+
+function quantity(page: Page): Locator {
+  return page.getByLabel('Quantity');
+}
+
+/** Until React and the library have taken the form over. React marks its elements; effects run right behind. */
+async function hydrated(page: Page): Promise<void> {
+  await page.waitForFunction(() => {
+    const form = document.querySelector('main form');
+    return form !== null && Object.keys(form).some((key) => key.startsWith('__reactProps$'));
+  });
+  await page.waitForLoadState('networkidle');
+}
+
+/** What the page says the database holds. */
+function counted(page: Page): Locator {
+  return page.locator('[data-count=example]');
+}
+
+for (const { name, path } of examples) {
+  test.describe(`with ${name}`, () => {
+    const lostAnswers = { match: { method: 'POST', path }, kind: 'lose-answer' } as const;
+
+    test('a double click makes one order', async ({ page, shop, network }) => {
+      await page.goto(path);
+      await network.heal();
+      await shop.placeOrder.dblclick();
+      await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
+      await expect(page.locator('[data-order-id]')).toBeVisible();
+      await expect(counted(page)).toHaveText('1');
+      expect(await shop.posts()).toBe(1);
+      expect(await shop.gained()).toEqual(ONE);
+    });
+
+    test('a second order is another intent', async ({ page, shop }) => {
+      await page.goto(path);
+      await shop.placeOrder.click();
+      await page.getByRole('link', { name: 'Order another' }).click();
+      await expect(shop.status).toHaveAttribute('data-state', 'idle');
+      await shop.placeOrder.click();
+      await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
+      await expect(counted(page)).toHaveText('2');
+      expect(await shop.gained()).toEqual({ orders: 2, stockTaken: 2, keys: 2 });
+    });
+
+    test('two lost answers: the same key is sent again, one order', async ({ page, shop, network, db }) => {
+      await page.goto(path);
+      await network.heal();
+      await network.break({ ...lostAnswers, times: 2 });
+      await shop.placeOrder.click();
+      await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
+      await expect(shop.status).toContainText('Already placed; this is the same order');
+      await expect(counted(page)).toHaveText('1');
+      expect(await shop.posts()).toBe(3);
+      expect(await shop.gained()).toEqual(ONE);
+      const row = await db.idempotencyKey.findFirstOrThrow({ orderBy: { claimedAt: 'desc' } });
+      expect(row.operation).toBe(`example.${name}`);
+    });
+
+    test('the answer is lost and the page reloaded: it shows the order', async ({ page, shop, network }) => {
+      await page.goto(path);
+      await network.break({ ...lostAnswers, times: 50 });
+      await shop.placeOrder.click();
+      await expect(shop.status).toHaveAttribute('data-state', /unknown|retrying/);
+      await page.reload();
+      await expect(shop.status).toContainText('This was already placed');
+      await expect(counted(page)).toHaveText('1');
+      expect(await shop.gained()).toEqual(ONE);
+    });
+
+    test('offline: it says so, waits and is sent once', async ({ page, context, shop }) => {
+      await page.goto(path);
+      await hydrated(page);
+      await context.setOffline(true);
+      await shop.placeOrder.click();
+      await expect(shop.status).toHaveAttribute('data-state', 'offline');
+      await shop.placeOrder.click();
+      await context.setOffline(false);
+      await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
+      expect(await shop.gained()).toEqual(ONE);
+    });
+
+    test('what the server refuses keeps the entered values and the key', async ({ page, shop }) => {
+      await page.goto(path);
+      await page.getByLabel('Product').selectOption({ index: 1 });
+      const product = await page.getByLabel('Product').inputValue();
+      await quantity(page).fill('2.5');
+      await shop.placeOrder.click();
+      await expect(page.getByText('Enter a whole number.')).toBeVisible();
+      await expect(quantity(page)).toHaveAttribute('aria-invalid', 'true');
+      await expect(quantity(page)).toHaveValue('2.5');
+      await expect(page.getByLabel('Product')).toHaveValue(product);
+      await expect(shop.status).toContainText('Some fields need your attention.');
+      expect(await shop.gained()).toEqual(NONE);
+      await quantity(page).fill('1');
+      await shop.placeOrder.click();
+      await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
+      expect(await shop.gained()).toEqual(ONE);
+    });
+
+    test('typed before the page has loaded: it stays, and is what is ordered', async ({ page, shop }) => {
+      const hydrate = await holdHydration(page);
+      await page.goto(path, { waitUntil: 'commit' });
+      await quantity(page).fill('3');
+      await hydrate();
+      await hydrated(page);
+      await expect(quantity(page)).toHaveValue('3');
+      await shop.placeOrder.click();
+      await expect(page.locator('[data-order-id]')).toBeVisible();
+      expect(await shop.gained()).toEqual({ orders: 1, stockTaken: 3, keys: 1 });
+    });
+
+    test('sent before the page has loaded, and refused: the loaded page keeps what was entered', async ({
+      page,
+      shop,
+    }) => {
+      const hydrate = await holdHydration(page);
+      await page.goto(path, { waitUntil: 'commit' });
+      await quantity(page).fill('2.5');
+      await shop.placeOrder.click({ noWaitAfter: true });
+      await expect(page.getByText('Enter a whole number.')).toBeVisible();
+      await hydrate();
+      await hydrated(page);
+      await expect(quantity(page)).toHaveValue('2.5');
+      await expect(page.getByText('Enter a whole number.')).toBeVisible();
+      await quantity(page).fill('2');
+      await shop.placeOrder.click();
+      await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
+      expect(await shop.gained()).toEqual({ orders: 1, stockTaken: 2, keys: 1 });
+    });
+
+    test.describe('without JavaScript', () => {
+      test.use({ javaScriptEnabled: false });
+
+      test('it orders once, and a reload of the answer does not order again', async ({ page, shop }) => {
+        await page.goto(path);
+        await shop.placeOrder.click();
+        await expect(page.locator('[data-order-id]')).toBeVisible();
+        await expect(counted(page)).toHaveText('1');
+        await page.reload(); // sends the form again
+        await expect(shop.status).toContainText('Already placed; this is the same order');
+        expect(await shop.gained()).toEqual(ONE);
+      });
+
+      test('a refused value stays, with its error beside it', async ({ page, shop }) => {
+        await page.goto(path);
+        await page.getByLabel('Product').selectOption({ index: 1 });
+        const product = await page.getByLabel('Product').inputValue();
+        await quantity(page).fill('2.5');
+        await shop.placeOrder.click();
+        await expect(page.getByText('Enter a whole number.')).toBeVisible();
+        await expect(quantity(page)).toHaveValue('2.5');
+        await expect(page.getByLabel('Product')).toHaveValue(product);
+        expect(await shop.gained()).toEqual(NONE);
+        await quantity(page).fill('1');
+        await shop.placeOrder.click();
+        await expect(page.locator('[data-order-id]')).toBeVisible();
+        expect(await shop.gained()).toEqual(ONE);
+      });
+    });
+  });
+}
+
+test('react-hook-form refuses in the browser: nothing is sent, and the second try goes through', async ({
+  page,
+  shop,
+  network,
+}) => {
+  await page.goto('/examples/react-hook-form');
+  await network.heal();
+  await quantity(page).fill('0');
+  await shop.placeOrder.click();
+  await expect(page.getByText('At least one.')).toBeVisible();
+  await expect(shop.status).toHaveAttribute('data-state', 'idle');
+  expect(await shop.posts()).toBe(0);
+  await quantity(page).fill('1');
+  await shop.placeOrder.click();
+  await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
+  expect(await shop.gained()).toEqual(ONE);
+});
+
+test('next-safe-action stops whom its middleware does not know: no order, and the same key later', async ({
+  page,
+  context,
+  shop,
+}) => {
+  await page.goto('/examples/next-safe-action');
+  // A token that nobody has is nobody, whatever the cookie says.
+  await context.setExtraHTTPHeaders({ Authorization: 'Bearer nobody' });
+  await shop.placeOrder.click();
+  await expect(shop.status).toContainText('Please sign in');
+  expect(await shop.gained()).toEqual(NONE);
+  await context.setExtraHTTPHeaders({});
+  await shop.placeOrder.click();
+  await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
+  expect(await shop.gained()).toEqual(ONE);
+});
