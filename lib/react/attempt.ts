@@ -6,13 +6,17 @@ import { sleep } from './wait.ts';
 export type SubmitAction<R> = (previous: Outcome<R> | null, form: FormData) => Promise<Outcome<R>>;
 
 /** How one attempt ended, as the machine's event. */
-export type Reply<R> =
-  | { type: 'answered'; outcome: Outcome<R> }
-  /** `thrown` steers Next, such as `notFound()`. */
-  | { type: 'lost'; thrown?: unknown }
-  | { type: 'navigated' }
-  /** No answer in time. The attempt is still out, for it cannot be aborted; `late` is how it ends after all. */
-  | { type: 'asked'; by: 'run'; late: Promise<Reply<R>> };
+export type Reply<R> = Details<R> &
+  ({ type: 'answered'; outcome: Outcome<R> } | { type: 'lost' } | { type: 'navigated' } | { type: 'asked'; by: 'run' });
+
+interface Details<R> {
+  /** Of an answer. Only refusals ask for patience. */
+  outcome?: { retryAfterMs?: number };
+  /** Steers Next, such as `notFound()`. Of an attempt that is lost. */
+  thrown?: unknown;
+  /** No answer in time. The attempt is still out, for it cannot be aborted; this is how it ends after all. */
+  late?: Promise<Reply<R>>;
+}
 
 /**
  * Sends once, and never throws.

@@ -27,11 +27,11 @@ export function wordsFor(
   submit: Pick<IdempotentSubmit<unknown>, 'status' | 'result' | 'recovered' | 'isAbsent' | 'notice'>,
   messages: Messages,
 ): string {
-  const { status, result, recovered, isAbsent, notice } = submit;
-  if (notice) return `${messages[status]} ${notice}`;
-  if (isAbsent) return messages.absent;
-  if (status === 'hasSucceeded' && recovered) return messages.recovered;
+  const { status, result } = submit;
+  if (submit.notice) return `${messages[status]} ${submit.notice}`;
+  if (submit.isAbsent) return messages.absent;
+  if (status === 'hasSucceeded' && submit.recovered) return messages.recovered;
   // The answer that made us check, such as a mismatch, says why.
   const speaks = status === 'hasErrored' || status === 'checking';
-  return (speaks && result && !result.ok && result.message) || messages[status];
+  return (speaks && result?.ok === false && result.message) || messages[status];
 }

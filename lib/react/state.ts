@@ -48,7 +48,7 @@ export type State<R> = Facts<R> &
 
 export type Status = State<unknown>['status'];
 
-function isIn(state: State<unknown>, ...statuses: Status[]): boolean {
+export function isIn(state: State<unknown>, ...statuses: Status[]): boolean {
   return statuses.includes(state.status);
 }
 
@@ -76,24 +76,24 @@ export function canCheck(state: State<unknown>): boolean {
 
 /** A person can give the key up: in doubt, where an old answer stands in the way, or where the key leads nowhere. */
 export function canStartOver(state: State<unknown>): boolean {
-  const { status, result, recovered, nextKey } = state;
-  const stuck = status === 'hasErrored' && result?.ok === false && result.retry === 'never' && !nextKey;
-  return canCheck(state) || stuck || (status === 'hasSucceeded' && recovered);
+  const { status, result } = state;
+  const stuck = status === 'hasErrored' && result?.ok === false && result.retry === 'never' && !state.nextKey;
+  return canCheck(state) || stuck || (status === 'hasSucceeded' && state.recovered);
 }
 
 /**
  * What stands in the form. Without JavaScript the field is all there is: on the page that shows a final refusal it
  * already holds the key of the person's next gesture; after a success it does not, for a late second click.
  */
-export function fieldKey({ status, key, nextKey }: State<unknown>): string {
-  return status === 'hasErrored' && nextKey ? nextKey : key;
+export function fieldKey(state: State<unknown>): string {
+  return (state.status === 'hasErrored' && state.nextKey) || state.key;
 }
 
 /** What storage must say about the key in this state; null: nothing. */
 export function recordedAs(state: State<unknown>): KeyRecord['state'] | null {
   // Also after a redirect: to the sign-in page, perhaps, and that does not answer an earlier attempt.
   if (state.doubt) return 'unknown';
-  if (isIn(state, 'hasSucceeded') || state.nextKey) return 'settled';
+  if (state.status === 'hasSucceeded' || state.nextKey) return 'settled';
   // A redirect may have rolled back: "sign in first". Whoever comes back asks.
-  return (isPending(state) || isIn(state, 'hasNavigated')) && state.attempt > 0 ? 'executing' : null;
+  return state.attempt > 0 && (isPending(state) || state.status === 'hasNavigated') ? 'executing' : null;
 }

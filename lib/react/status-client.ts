@@ -23,11 +23,10 @@ export async function askAbout<R>(url: string, method: 'GET' | 'DELETE'): Promis
     const response = await fetch(url, { method, cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
     const body = await response.json();
     if (body.code === 'key_expired') body.state = 'expired';
-    if (!body.state) return null;
     if (!isOutcome(body.outcome)) body.outcome = undefined;
     // A `javascript:` address must not become a navigation, wherever it came from.
     if (!/^(https?:|\/)/.test(body.redirect)) body.redirect = undefined;
-    return body;
+    return body.state ? body : null;
   } catch {
     return null;
   }

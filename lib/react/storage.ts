@@ -23,7 +23,9 @@ export interface KeyRecord {
 }
 
 /** Longer than any default retention: after that the server could not answer for the key either. */
-const MAX_AGE_MS = 7 * 24 * 3600 * 1000;
+const MAX_AGE_MS = 7 * 24 * 3_600_000;
+
+const PREFIX = 'oncekit:';
 
 /** For storages that are blocked or full. Per page, and written by effects only, so never shared on a server. */
 const memory = new Map<string, string>();
@@ -36,11 +38,11 @@ export function openRecords(storage: 'session' | 'memory' | KeyStorage) {
   };
   return {
     read(intent: string): KeyRecord | null {
-      const name = nameOf(intent);
+      const name = PREFIX + intent;
       return parse(memory.get(name) ?? attempt(() => backend()?.getItem(name)), intent);
     },
     write(intent: string, record: KeyRecord | null): void {
-      const name = nameOf(intent);
+      const name = PREFIX + intent;
       const value = JSON.stringify(record);
       const kept = attempt(() => {
         if (!record) backend()?.removeItem(name);
@@ -55,18 +57,15 @@ export function openRecords(storage: 'session' | 'memory' | KeyStorage) {
 
 export type Records = ReturnType<typeof openRecords>;
 
-/** FNV-1a over names and values, files by name, type and size. Cheap, and not meant to keep a secret. */
+/** A 32-bit hash over names and values, files by name, type and size. Cheap, and not meant to keep a secret. */
 export function fingerprintOf(form: FormData): string {
-  const entries = [...form]
-    .filter(([name]) => !isInternalField(name))
-    .map(([name, value]) => (typeof value === 'string' ? [name, value] : [name, value.name, value.type, value.size]));
-  let hash = 0x811c9dc5;
-  for (const char of JSON.stringify(entries)) hash = Math.imul(hash ^ char.charCodeAt(0), 0x01000193);
-  return (hash >>> 0).toString(36);
-}
-
-function nameOf(intent: string): string {
-  return `oncekit:${intent}`;
+  let hash = 0;
+  for (const [name, value] of form) {
+    if (isInternalField(name)) continue;
+    const what = typeof value === 'string' ? value : [value.name, value.type, value.size];
+    for (const char of JSON.stringify([name, what])) hash = Math.imul(hash, 31) + char.charCodeAt(0);
+  }
+  return hash.toString(36);
 }
 
 function attempt<T>(use: () => T): T | undefined {

@@ -4,9 +4,9 @@ import type { Outcome } from '../core/outcome.ts';
 import { sendOnce } from './attempt.ts';
 import { type Event, reduce } from './machine.ts';
 import type { Settings } from './settings.ts';
-import { isFence, isLocked, isPending, recordedAs, type State } from './state.ts';
+import { isFence, isIn, isLocked, isPending, recordedAs, type State } from './state.ts';
 import { askAbout } from './status-client.ts';
-import { fingerprintOf } from './storage.ts';
+import { fingerprintOf, type KeyRecord } from './storage.ts';
 import { sleep, untilOnline } from './wait.ts';
 
 /** Events that change what is seen, not what is known: storage keeps what it has. */
@@ -23,31 +23,30 @@ const POLL_FAILURES = 3;
 export function createSubmission<R>(initial: State<R>, settings: () => Settings<R>) {
   let state = initial;
   let life = new AbortController();
-  let origin = { submittedAt: 0, fingerprint: '' };
-  let notify = () => {};
+  let origin: Pick<KeyRecord, 'submittedAt' | 'fingerprint'> = { submittedAt: 0, fingerprint: '' };
+  let notify: (() => void) | undefined;
 
   function dispatch(event: Event<R>): State<R> {
     const before = state;
     state = reduce(state, event);
     if (state === before) return state;
     if (!OF_THE_VIEW.includes(event.type)) save();
-    notify();
-    const { status, result, recovered, redirect } = state;
-    if (status !== before.status && result && isSettled(state)) {
+    notify?.();
+    const { status, result, recovered } = state;
+    if (status !== before.status && result && isIn(state, 'hasSucceeded', 'hasErrored')) {
       queueMicrotask(() => settings().onSettled?.(result, { recovered }));
     }
-    if (status === 'hasNavigated' && redirect) location.assign(redirect);
+    if (status === 'hasNavigated' && state.redirect) location.assign(state.redirect);
     // A submit that waits polls by itself; everybody else's check begins here.
-    const begins = before.status !== 'checking' || event.type === 'shown';
-    if (begins && state.status === 'checking' && state.by !== 'run') void poll(life.signal);
+    if (state.status !== 'checking' || state.by === 'run') return state;
+    if (before.status !== 'checking' || event.type === 'shown') void poll(life.signal);
     return state;
   }
 
   function save() {
     const { intent, records } = settings();
-    const { key, nextKey } = state;
     const as = recordedAs(state);
-    records.write(intent, as && { version: 1, key, intent, state: as, ...origin, nextKey });
+    records.write(intent, as && { ...origin, version: 1, key: state.key, intent, state: as, nextKey: state.nextKey });
   }
 
   function statusUrl(): string {
@@ -72,25 +71,19 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       const reply = await sendOnce(settings().action, form, policy.timeoutMs, signal);
       if (signal.aborted) return;
 
-      const told = reply.type === 'answered' && !reply.outcome.ok ? reply.outcome.retryAfterMs : undefined;
-      const waitMs = told ?? fullJitter(n, policy, Math.random());
-      let again = n < policy.attempts && Date.now() - startedAt + waitMs <= policy.totalMs;
-      if (reply.type === 'lost' && reply.thrown) {
-        settings().onSteered(reply.thrown);
-        again = false;
-      }
-      if (reply.type === 'asked') {
-        // Actions queue up behind the one that hangs, so only the status route can help; or its answer, if it comes.
-        again = false;
-        void reply.late.then((late) => {
-          if (!signal.aborted && state.key === key && late.type !== 'lost') dispatch({ ...late, again });
-        });
-      }
+      const waitMs = reply.outcome?.retryAfterMs ?? fullJitter(n, policy, Math.random());
+      const inTime = n < policy.attempts && Date.now() - startedAt + waitMs <= policy.totalMs;
+      if (reply.thrown) settings().onSteered(reply.thrown);
+      // Actions queue up behind the one that hangs, so only the status route can help; or its answer, if it comes.
+      void reply.late?.then((late) => {
+        if (!signal.aborted && state.key === key && late.type !== 'lost') dispatch({ ...late, again: false });
+      });
+      const again = inTime && !reply.thrown && !reply.late;
       dispatch({ ...reply, again });
-      if (!isPending(state)) return;
-      if (state.status !== 'checking') await sleep(waitMs, signal);
-      else if (state.by === 'run') await poll(signal, again);
-      else return;
+      if (state.status === 'checking' && state.by === 'run') await poll(signal, again);
+      else if (state.status === 'checking' || !isPending(state))
+        return; // a check by others goes on by itself
+      else await sleep(waitMs, signal);
     }
   }
 
@@ -114,8 +107,9 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
 
   function start() {
     life = new AbortController();
-    const record = settings().records.read(settings().intent);
-    if (record) origin = { submittedAt: record.submittedAt, fingerprint: record.fingerprint };
+    const { intent, records } = settings();
+    const record = records.read(intent);
+    if (record) origin = record;
     dispatch({ type: 'shown', record });
   }
 
@@ -125,7 +119,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     subscribe(listener: () => void): () => void {
       notify = listener;
       return () => {
-        notify = () => {};
+        notify = undefined;
       };
     },
     /** Call when mounted. Also minds the back/forward cache. Returns how to stop. */
@@ -151,11 +145,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       life = new AbortController();
       dispatch({ type: 'submitted' });
       await run(form, life.signal);
-      return isSettled(state) ? state.result : null;
+      return isIn(state, 'hasSucceeded', 'hasErrored') ? state.result : null;
     },
   };
-}
-
-function isSettled({ status }: State<unknown>): boolean {
-  return status === 'hasSucceeded' || status === 'hasErrored';
 }

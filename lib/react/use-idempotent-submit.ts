@@ -1,9 +1,10 @@
 'use client';
 
 import { type SubmitEvent, useActionState, useEffect, useId, useRef, useState, useSyncExternalStore } from 'react';
+import { KEY_FIELD } from '../core/fields.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
-import { type FieldProps, fieldPropsOf } from './key-field.tsx';
+import type { FieldProps } from './key-field.tsx';
 import { initialState } from './machine.ts';
 import { DEFAULT_POLICY, type RetryPolicy, type Settings } from './settings.ts';
 import { canCheck, canStartOver, fieldKey, isLocked, isPending, type Status } from './state.ts';
@@ -77,7 +78,7 @@ export function useIdempotentSubmit<R>(
   action: SubmitAction<R>,
   options: IdempotentSubmitOptions<R>,
 ): IdempotentSubmit<R> {
-  const { intent, initialKey, storage = 'session' } = options;
+  const { intent, initialKey } = options;
   const formId = useId();
   // The raw action: wrapped in a closure it would have no address that HTML can post to.
   const [native, formAction] = useActionState<Outcome<R> | null, FormData>(action, null);
@@ -85,13 +86,12 @@ export function useIdempotentSubmit<R>(
   if (thrown) throw thrown; // for Next's not-found and forbidden boundaries
 
   const settings: Settings<R> = {
-    intent,
+    ...options,
     action,
-    records: openRecords(storage),
-    operation: options.operation ?? intent.split(':', 1)[0] ?? intent,
+    records: openRecords(options.storage ?? 'session'),
+    operation: options.operation ?? intent.split(':')[0] ?? intent,
     statusUrl: options.statusUrl ?? '/api/idempotency',
     policy: { ...DEFAULT_POLICY, ...options.policy },
-    onSettled: options.onSettled,
     onSteered: setThrown,
   };
   const latest = useRef(settings);
@@ -101,14 +101,13 @@ export function useIdempotentSubmit<R>(
 
   const begin = (answer: Outcome<R> | null) => ({
     intent,
-    submission: createSubmission(initialState(initialKey, answer), () => latest.current),
+    ...createSubmission(initialState(initialKey, answer), () => latest.current),
   });
-  const [held, setHeld] = useState(() => begin(native));
-  let { submission } = held;
+  const [held, hold] = useState(() => begin(native));
+  let submission = held;
   if (held.intent !== intent) {
-    const next = begin(null); // the answer of a native post belongs to the intent that the page came with
-    submission = next.submission;
-    setHeld(next);
+    submission = begin(null); // the answer of a native post belongs to the intent that the page came with
+    hold(submission);
   }
   const state = useSyncExternalStore(submission.subscribe, submission.state, submission.state);
 
@@ -127,13 +126,13 @@ export function useIdempotentSubmit<R>(
     void submission.submit(new FormData(event.currentTarget, submitter));
   };
 
-  const unknown = state.status === 'unknown' ? state : undefined;
+  const isUnknown = state.status === 'unknown';
   return {
     ...state,
     isLocked: isLocked(state),
     isPending: isPending(state),
-    isAbsent: !!unknown?.absent,
-    notice: unknown?.notice,
+    isAbsent: isUnknown && state.absent,
+    notice: isUnknown ? state.notice : undefined,
     canCheck: canCheck(state),
     canStartOver: canStartOver(state),
     execute: submission.submit,
@@ -142,6 +141,6 @@ export function useIdempotentSubmit<R>(
     reset: () => submission.dispatch({ type: 'reset' }),
     startOver: () => submission.dispatch({ type: 'asked', by: 'fence' }),
     formProps: { id: formId, action: formAction, onSubmit, onInput: () => submission.dispatch({ type: 'edited' }) },
-    fieldProps: fieldPropsOf(fieldKey(state), formId),
+    fieldProps: { name: KEY_FIELD, value: fieldKey(state), form: formId },
   };
 }
