@@ -4,6 +4,7 @@ import { OrderCounts } from '../../components/lab/order-counts.tsx';
 import { PlainForm } from '../../components/lab/plain-form.tsx';
 import { PageTitle } from '../../components/ui/page-title.tsx';
 import { Panel } from '../../components/ui/panel.tsx';
+import { TextLink } from '../../components/ui/text-link.tsx';
 import { labOrder } from '../../lib/demo/lab.ts';
 import { countLabOrders } from '../../lib/demo/orders.ts';
 import { listProducts } from '../../lib/demo/products.ts';
@@ -36,6 +37,9 @@ export default async function LabPage() {
         </Panel>
       </div>
       <OrderCounts counts={counts} />
+      <p className="mt-8">
+        <TextLink href="/examples">The same with react-hook-form, TanStack Query and next-safe-action</TextLink>
+      </p>
     </>
   );
 }

@@ -120,9 +120,12 @@ export async function callOff(
 /** Where the orders of an operation come from. */
 const SOURCES: Record<string, string> = { checkout: 'checkout', 'orders.create': 'api', 'lab.order': 'lab' };
 
+/** The examples sell what the lab sells. */
+const sourceOf = (operation: string) => (operation.startsWith('example.') ? 'lab' : SOURCES[operation]);
+
 /** The order that a key placed. The same key under another operation is another intent, and may have another order. */
 export async function findOrderOfKey({ tenant, principal, operation, key }: Scope & { key: string }) {
-  const source = SOURCES[operation];
+  const source = sourceOf(operation);
   if (!source) return null;
   return db().order.findFirst({
     where: { tenant, principal, source, idempotencyKey: key },

@@ -1,0 +1,48 @@
+import { PageTitle } from '../../components/ui/page-title.tsx';
+import { Panel } from '../../components/ui/panel.tsx';
+import { TextLink } from '../../components/ui/text-link.tsx';
+
+export const metadata = { title: 'Examples' };
+
+const examples = [
+  {
+    href: '/examples/react-hook-form',
+    name: 'react-hook-form',
+    text: 'It validates in the browser, the kit sends. Works without JavaScript too.',
+  },
+  {
+    href: '/examples/tanstack-query',
+    name: 'TanStack Query',
+    text: 'The submit is a mutation, and its answer refreshes a query. The kit alone retries.',
+  },
+  {
+    href: '/examples/next-safe-action',
+    name: 'next-safe-action',
+    text: 'Its middleware decides who may; the operation inside happens once.',
+  },
+];
+
+export default function ExamplesPage() {
+  return (
+    <>
+      <PageTitle lead="The same small order form with the libraries people use. Click twice, reload, lose the answer: one order.">
+        Examples
+      </PageTitle>
+      <ul className="grid gap-6 md:grid-cols-3">
+        {examples.map(({ href, name, text }) => (
+          <li key={href} className="grid">
+            <Panel className="grid content-start gap-2">
+              <h2 className="text-lg font-semibold">
+                {/* Not prefetched: the page behind it issues a key. */}
+                <TextLink href={href} prefetch={false}>
+                  {name}
+                </TextLink>
+              </h2>
+              <p className="text-muted">{text}</p>
+            </Panel>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

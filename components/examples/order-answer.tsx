@@ -1,0 +1,36 @@
+'use client';
+
+import { type IdempotentSubmit, SubmitStatus } from 'oncekit/react';
+import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import { OrderLink } from '../lab/order-link.tsx';
+import { FirstAnswer, isMismatch } from '../shop/first-answer.tsx';
+import { buttonClass } from '../ui/button.tsx';
+
+const PLACED = { hasSucceeded: 'Order placed: ', recovered: 'This was already placed: ' };
+const REPLAYED = { ...PLACED, hasSucceeded: 'Already placed; this is the same order: ' };
+
+/** What became of the submit, and the way to another order. The same for every form library. */
+export function OrderAnswer({ submit, href }: { submit: IdempotentSubmit<PlacedOrder>; href: string }) {
+  const { result } = submit;
+  return (
+    <div className="grid min-h-20 content-start gap-3">
+      <SubmitStatus submit={submit} messages={result?.ok && result.replayed ? REPLAYED : PLACED}>
+        {(order) => <OrderLink id={order.id} />}
+      </SubmitStatus>
+      {result?.ok ? (
+        /* A link, for those without JavaScript: the page brings a new key. */
+        <a
+          href={href}
+          className={buttonClass('quiet')}
+          onClick={(event) => {
+            event.preventDefault();
+            submit.reset();
+          }}
+        >
+          Order another
+        </a>
+      ) : null}
+      {isMismatch(result) ? <FirstAnswer mismatch={result} freshHref={href} /> : null}
+    </div>
+  );
+}

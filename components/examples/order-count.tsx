@@ -1,0 +1,11 @@
+/** What the database holds, not what the form believes. */
+export function OrderCount({ count }: { count: number }) {
+  return (
+    <dl className="rounded-xl bg-sunken px-5 py-4">
+      <dt className="text-sm text-muted">Orders from this form in the database</dt>
+      <dd className="text-3xl font-semibold tabular-nums" data-count="example">
+        {count}
+      </dd>
+    </dl>
+  );
+}

@@ -1,0 +1,18 @@
+import type { Principal } from 'oncekit';
+import { db } from './db.ts';
+import { labOrder } from './lab.ts';
+import { namesOf } from './visitor.ts';
+
+/** The lab's order, under a name of its own for each example, so that the keys of one are unknown to the others. */
+export const hookFormOrder = labOrder.as('example.react-hook-form');
+export const queryOrder = labOrder.as('example.tanstack-query');
+export const safeActionOrder = labOrder.as('example.next-safe-action');
+
+/** How many orders this principal has placed with an example's form: what the database holds, by way of the keys. */
+export async function countExampleOrders(operation: string, who: Principal | null): Promise<number> {
+  if (!who) return 0;
+  const owner = { tenant: who.tenant, principal: { in: namesOf(who) } };
+  const keys = await db().idempotencyKey.findMany({ where: { ...owner, operation }, select: { key: true } });
+  // Owned orders only: a key says nothing about whose it is.
+  return db().order.count({ where: { ...owner, idempotencyKey: { in: keys.map(({ key }) => key) } } });
+}
