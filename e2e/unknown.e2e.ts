@@ -77,9 +77,9 @@ test('a lost refund waits for a person, who says that it shall not happen: nothi
   expect(await db.refund.findMany({ where: { orderId: id } })).toMatchObject([{ status: 'failed' }]);
   expect(await latestOrder(db)).toMatchObject({ id, status: 'paid' });
   expect(await gateway.refunds(id)).toEqual([]);
-  // What was set aside is free again, once the form has heard of it: until then it is locked.
+  // What was set aside is free again. The form, which has asked all the while, hears of it: until then it is locked.
+  await expect(shop.status).toHaveAttribute('data-state', 'hasErrored', { timeout: 40_000 });
   await page.goto(`/orders/${id}`);
-  await expect(shop.status).toHaveAttribute('data-state', 'hasErrored');
   await page.getByRole('button', { name: /refund/i }).click();
   await expect(page.locator('[data-order-status=refunded]')).toBeVisible();
   expect(await gateway.refunds(id)).toHaveLength(1);
