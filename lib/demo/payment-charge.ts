@@ -1,7 +1,7 @@
 import type { ForeignCall, LookedUp } from 'oncekit';
 import type Stripe from 'stripe';
 import { type Decline, declineOf, judgePayment, PaymentPending } from './payment-errors.ts';
-import { asking, PAYMENTS, payments, sending, untilAborted } from './payments.ts';
+import { asking, paymentCall, payments, sending } from './payments.ts';
 
 interface Charge {
   orderId: string;
@@ -14,29 +14,22 @@ export type Charged = { paymentIntent: string } | { declined: Decline };
 
 /** Charges a card, once per order: Stripe honours the derived key for a day, and is asked by the order's id after it. */
 export function charge(wanted: Charge): ForeignCall<Charge, Charged> {
-  const { stripe, settings } = payments();
-  const call: ForeignCall<Charge, Charged> = {
+  const { stripe } = payments();
+  return paymentCall({
     arguments: wanted,
-    dependency: PAYMENTS,
-    indeterminate: 'retry',
-    providerKeyTtlMs: settings.keyTtlMs,
-    settleMs: settings.settleMs,
-    timeoutMs: settings.timeoutMs,
     judge: judgePayment,
 
     async send({ orderId, amountCents, paymentMethod }, request) {
-      const intent = await untilAborted(request.signal, () =>
-        stripe.paymentIntents.create(
-          {
-            amount: amountCents,
-            currency: 'usd',
-            payment_method: paymentMethod,
-            confirm: true,
-            metadata: { order_id: orderId },
-            automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
-          },
-          sending(request),
-        ),
+      const intent = await stripe.paymentIntents.create(
+        {
+          amount: amountCents,
+          currency: 'usd',
+          payment_method: paymentMethod,
+          confirm: true,
+          metadata: { order_id: orderId },
+          automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+        },
+        sending(request),
       );
       const outcome = outcomeOf(intent);
       if (typeof outcome === 'object') return outcome.found;
@@ -45,9 +38,7 @@ export function charge(wanted: Charge): ForeignCall<Charge, Charged> {
 
     async lookup({ orderId }, request) {
       const query = `metadata['order_id']:'${orderId}'`;
-      const { data } = await untilAborted(request.signal, () =>
-        stripe.paymentIntents.search({ query, limit: 100 }, asking(request)),
-      );
+      const { data } = await stripe.paymentIntents.search({ query, limit: 100 }, asking(request));
       // Several when the provider had forgotten the key after a decline: money that moved counts, then what may still
       // move, then a decline.
       const outcomes = data.map(outcomeOf);
@@ -55,17 +46,14 @@ export function charge(wanted: Charge): ForeignCall<Charge, Charged> {
     },
 
     async fromReference(reference, request) {
-      const intent = await untilAborted(request.signal, () =>
-        stripe.paymentIntents.retrieve(reference, {}, asking(request)),
-      );
+      const intent = await stripe.paymentIntents.retrieve(reference, {}, asking(request));
       const outcome = outcomeOf(intent);
       if (intent.metadata.order_id === wanted.orderId && isPaid(outcome)) return outcome.found;
       throw new Error(
         `${reference} is no payment of the order ${wanted.orderId}, or it is not paid: ${intent.status}.`,
       );
     },
-  };
-  return settings.canLookUp ? call : { ...call, lookup: undefined };
+  });
 }
 
 function outcomeOf(intent: Stripe.PaymentIntent): LookedUp<Charged> {

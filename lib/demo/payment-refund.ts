@@ -1,7 +1,7 @@
 import type { ForeignCall, ForeignVerdict, LookedUp } from 'oncekit';
 import Stripe from 'stripe';
 import { judgePayment, PaymentPending } from './payment-errors.ts';
-import { asking, PAYMENTS, payments, sending, untilAborted } from './payments.ts';
+import { asking, paymentCall, payments, sending } from './payments.ts';
 
 interface Return {
   refundId: string;
@@ -17,20 +17,16 @@ export type Returned = { providerRefund: string } | { refused: string };
 
 /** Gives money back, once per refund: Stripe honours the derived key for a day, and lists refunds after it. */
 export function giveBack(wanted: Return): ForeignCall<Return, Returned> {
-  const { stripe, settings } = payments();
-  const call: ForeignCall<Return, Returned> = {
+  const { stripe } = payments();
+  return paymentCall({
     arguments: wanted,
-    dependency: PAYMENTS,
-    indeterminate: 'retry',
-    providerKeyTtlMs: settings.keyTtlMs,
-    settleMs: settings.settleMs,
-    timeoutMs: settings.timeoutMs,
     judge: judgeRefund,
 
     async send({ refundId, orderId, paymentIntent, amountCents }, request) {
       const metadata = { refund_id: refundId, order_id: orderId };
-      const refund = await untilAborted(request.signal, () =>
-        stripe.refunds.create({ payment_intent: paymentIntent, amount: amountCents, metadata }, sending(request)),
+      const refund = await stripe.refunds.create(
+        { payment_intent: paymentIntent, amount: amountCents, metadata },
+        sending(request),
       );
       const outcome = outcomeOf(refund);
       if (typeof outcome === 'object') return outcome.found;
@@ -38,11 +34,9 @@ export function giveBack(wanted: Return): ForeignCall<Return, Returned> {
     },
 
     async lookup({ refundId, paymentIntent, amountCents, paidCents }, request) {
-      const refunds = await untilAborted(request.signal, () =>
-        stripe.refunds
-          .list({ payment_intent: paymentIntent, limit: 100 }, asking(request))
-          .autoPagingToArray({ limit: 10_000 }),
-      );
+      const refunds = await stripe.refunds
+        .list({ payment_intent: paymentIntent, limit: 100 }, asking(request))
+        .autoPagingToArray({ limit: 10_000 });
       const own = refunds.filter(({ metadata }) => metadata?.refund_id === refundId).map(outcomeOf);
       const [outcome] = [...own.filter(isDone), ...own];
       if (outcome) return outcome;
@@ -52,13 +46,12 @@ export function giveBack(wanted: Return): ForeignCall<Return, Returned> {
     },
 
     async fromReference(reference, request) {
-      const refund = await untilAborted(request.signal, () => stripe.refunds.retrieve(reference, {}, asking(request)));
+      const refund = await stripe.refunds.retrieve(reference, {}, asking(request));
       const outcome = outcomeOf(refund);
       if (refund.metadata?.refund_id === wanted.refundId && isDone(outcome)) return outcome.found;
       throw new Error(`${reference} is not the refund ${wanted.refundId}, or it is not done: ${refund.status}.`);
     },
-  };
-  return settings.canLookUp ? call : { ...call, lookup: undefined };
+  });
 }
 
 /** As for a charge, but for what the provider says about this very charge: it will never be given back. */

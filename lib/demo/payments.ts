@@ -1,9 +1,9 @@
-import type { ForeignRequest } from 'oncekit';
+import type { ForeignCall, ForeignRequest } from 'oncekit';
 import Stripe from 'stripe';
 import { type PaymentSettings, paymentSettings } from './payment-settings.ts';
 
 /** The system that charges and refunds depend on: they share its circuit breaker. */
-export const PAYMENTS = 'stripe';
+const PAYMENTS = 'stripe';
 
 interface Payments {
   stripe: Stripe;
@@ -36,6 +36,15 @@ function openPayments(settings: PaymentSettings): Payments {
   return { stripe, settings };
 }
 
+type Own = 'dependency' | 'indeterminate' | 'providerKeyTtlMs' | 'settleMs' | 'timeoutMs';
+
+/** A call to the provider, with what is the same for all of them. Stripe's package knows no signals: the kit stops waiting. */
+export function paymentCall<Arguments, R>(call: Omit<ForeignCall<Arguments, R>, Own>): ForeignCall<Arguments, R> {
+  const { keyTtlMs: providerKeyTtlMs, settleMs, timeoutMs, canLookUp } = payments().settings;
+  const lookup = canLookUp ? call.lookup : undefined;
+  return { dependency: PAYMENTS, indeterminate: 'retry', providerKeyTtlMs, settleMs, timeoutMs, ...call, lookup };
+}
+
 /** The first argument of a request that changes something: its key, and how long it may take. */
 export function sending({ idempotencyKey, deadlineMs }: ForeignRequest): Stripe.RequestOptions {
   return { ...asking({ deadlineMs }), idempotencyKey };
@@ -44,24 +53,6 @@ export function sending({ idempotencyKey, deadlineMs }: ForeignRequest): Stripe.
 /** The same for a question, which needs no key. */
 export function asking({ deadlineMs }: Pick<ForeignRequest, 'deadlineMs'>): Stripe.RequestOptions {
   return { timeout: Math.max(1, Math.floor(deadlineMs)) };
-}
-
-/**
- * Waits for an answer, but not beyond `signal`: Stripe's package knows no signals. The request may still arrive, so an
- * abort proves nothing.
- */
-export async function untilAborted<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([request(), aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }
 
 /**
