@@ -6,9 +6,9 @@ import { useMemo } from 'react';
 import { useForm } from 'react-hook-form';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
 import type { Choice } from '../lab/goods-fields.tsx';
+import { OrderAnswer } from '../lab/order-answer.tsx';
 import { Button } from '../ui/button.tsx';
 import { Field, SelectField } from '../ui/field.tsx';
-import { OrderAnswer } from './order-answer.tsx';
 
 interface Props {
   action: SubmitAction<PlacedOrder>;

@@ -5,8 +5,8 @@ import { IdempotencyKeyField, type SubmitAction, useIdempotentSubmit } from 'onc
 import { useState } from 'react';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
 import { type Choice, GoodsFields } from '../lab/goods-fields.tsx';
+import { OrderAnswer } from '../lab/order-answer.tsx';
 import { Button } from '../ui/button.tsx';
-import { OrderAnswer } from './order-answer.tsx';
 import { OrderCount } from './order-count.tsx';
 
 interface Props {

@@ -3,8 +3,8 @@
 import { IdempotencyKeyField, type SubmitAction, useIdempotentSubmit } from 'oncekit/react';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
 import { type Choice, GoodsFields } from '../lab/goods-fields.tsx';
+import { OrderAnswer } from '../lab/order-answer.tsx';
 import { Button } from '../ui/button.tsx';
-import { OrderAnswer } from './order-answer.tsx';
 
 interface Props {
   action: SubmitAction<PlacedOrder>;

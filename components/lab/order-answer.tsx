@@ -2,14 +2,14 @@
 
 import { type IdempotentSubmit, SubmitStatus } from 'oncekit/react';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
-import { OrderLink } from '../lab/order-link.tsx';
 import { FirstAnswer, isMismatch } from '../shop/first-answer.tsx';
 import { buttonClass } from '../ui/button.tsx';
+import { OrderLink } from './order-link.tsx';
 
 const PLACED = { hasSucceeded: 'Order placed: ', recovered: 'This was already placed: ' };
 const REPLAYED = { ...PLACED, hasSucceeded: 'Already placed; this is the same order: ' };
 
-/** What became of the submit, and the way to another order. The same for every form library. */
+/** What became of the submit, and the way to another order. The same for the lab and for every form library. */
 export function OrderAnswer({ submit, href }: { submit: IdempotentSubmit<PlacedOrder>; href: string }) {
   const { result } = submit;
   return (
