@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 /** Contract B8: what a form may cost a page, without react itself. In bytes, min+gzip. Not reached yet. */
 const GOAL = 4096;
 /** What it must not grow beyond meanwhile. */
-const LIMIT = 4608;
+const LIMIT = 4928;
 const ENTRY = `export { IdempotencyKeyField, SubmitStatus, useIdempotentSubmit } from './lib/react/index.ts';`;
 
 const { outputFiles, metafile } = await build({

@@ -14,6 +14,8 @@ interface Details<R> {
   outcome?: { retryAfterMs?: number };
   /** Steers Next, such as `notFound()`. Of an attempt that is lost. */
   thrown?: unknown;
+  /** The server does not know the action: another deployment has taken over. Nothing was executed. */
+  isStale?: boolean;
   /** No answer in time. The attempt is still out, for it cannot be aborted; this is how it ends after all. */
   late?: Promise<Reply<R>>;
 }
@@ -42,6 +44,7 @@ async function settle<R>(action: SubmitAction<R>, form: FormData): Promise<Reply
     const digest = String((thrown as { digest?: unknown } | null)?.digest);
     if (digest.startsWith('NEXT_REDIRECT')) return { type: 'navigated' };
     // Everything else, from `Failed to fetch` to a masked server error, leaves open whether it was executed.
-    return { type: 'lost', thrown: digest.startsWith('NEXT_') ? thrown : undefined };
+    const isStale = (thrown as Error | null)?.name === 'UnrecognizedActionError';
+    return { type: 'lost', thrown: digest.startsWith('NEXT_') ? thrown : undefined, isStale };
   }
 }

@@ -19,9 +19,9 @@ export interface IdempotentFormProps<R>
 
 /** `useIdempotentSubmit` with its form, key field and status in one. Other props go to the `<form>`. */
 export function IdempotentForm<R>(props: IdempotentFormProps<R>) {
-  const { action, intent, initialKey, operation, statusUrl, storage, onSettled, policy, messages, children, ...rest } =
-    props;
-  const options = { intent, initialKey, operation, statusUrl, storage, onSettled, policy };
+  const { action, intent, initialKey, operation, statusUrl, storage, policy, ...others } = props;
+  const { onSettled, onTransition, messages, children, ...rest } = others;
+  const options = { intent, initialKey, operation, statusUrl, storage, policy, onSettled, onTransition };
   const submit = useIdempotentSubmit(action, options);
   return (
     <form {...rest} {...submit.formProps}>

@@ -3,7 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { type Code, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { type Event, initialState, reduce } from './machine.ts';
 import { defaultMessages, wordsFor } from './messages.ts';
-import { canCheck, canStartOver, fieldKey, isFence, isLocked, isPending, recordedAs, type State } from './state.ts';
+import {
+  canCheck,
+  canStartOver,
+  fieldKey,
+  isFence,
+  isLocked,
+  isPending,
+  isSettled,
+  mayForget,
+  recordedAs,
+  type State,
+} from './state.ts';
 import type { KeyRecord } from './storage.ts';
 
 type Ev = Event<string>;
@@ -17,10 +28,11 @@ const found = (state: 'absent' | 'in_progress' | 'succeeded' | 'failed', outcome
   answer: { state, outcome },
   again: false,
 });
-const submit: Ev[] = [{ type: 'submitted' }, { type: 'sent', again: false }];
+const sent = (again: boolean, record: KeyRecord | null = null): Ev => ({ type: 'sent', again, record });
+const submit: Ev[] = [{ type: 'submitted' }, sent(false)];
 const lost: Ev[] = [...submit, { type: 'lost', again: false }];
 const record = (state: KeyRecord['state'], nextKey?: string): KeyRecord => ({
-  ...({ version: 1, key: 'k0', intent: 'checkout:1', submittedAt: 0, fingerprint: '' } as const),
+  ...({ version: 1, key: 'k0', intent: 'checkout:1', submittedAt: 0 } as const),
   state,
   ...(nextKey ? { nextKey } : {}),
 });
@@ -90,7 +102,7 @@ describe('submitting', () => {
     expect(offline).toMatchObject({ status: 'offline' });
     expect(isLocked(offline)).toBe(true);
     expect(reduce(offline, { type: 'edited' })).toMatchObject({ status: 'idle', key: 'k1' });
-    expect(reduce(offline, { type: 'sent', again: false })).toMatchObject({ status: 'executing', attempt: 1 });
+    expect(reduce(offline, sent(false))).toMatchObject({ status: 'executing', attempt: 1 });
   });
 });
 
@@ -99,7 +111,7 @@ describe('without an answer', () => {
     const waiting = reach(...submit, { type: 'lost', again: true });
     expect(waiting).toMatchObject({ status: 'unknown', automatic: true, doubt: true });
     expect(isPending(waiting)).toBe(true);
-    const retrying = reduce(waiting, { type: 'sent', again: true });
+    const retrying = reduce(waiting, sent(true));
     expect(retrying).toMatchObject({ status: 'retrying', key: 'k1', attempt: 2 });
     const spent = reduce(retrying, { type: 'lost', again: false });
     expect(spent).toMatchObject({ status: 'unknown', automatic: false });
@@ -234,18 +246,55 @@ describe('coming back', () => {
   });
 });
 
+describe('beside other tabs', () => {
+  const told = (key: string): Ev => ({ type: 'told', key });
+
+  it('shows what another tab has done, and sends nothing', () => {
+    for (const events of [[], [...submit, answered(refused('validation'))]]) {
+      const state = reach(...events, told('k0'));
+      expect(state).toMatchObject({ status: 'checking', by: 'shown', key: 'k0' });
+      expect(isLocked(state)).toBe(true);
+      const shown = reduce(state, found('succeeded', { ...success, key: 'k0' }));
+      expect(shown).toMatchObject({ status: 'hasSucceeded', recovered: true, key: 'k0' });
+      expect(reduce(shown, { type: 'edited' })).toMatchObject({ status: 'idle', key: 'k2' });
+    }
+  });
+
+  it('asks anew about a key that it shares with another tab, and whose end it has not seen', () => {
+    expect(reach(...lost, told('k1'))).toMatchObject({ status: 'checking', by: 'shown', key: 'k1', doubt: true });
+    expect(reach(...submit, told('k1'))).toMatchObject({ status: 'executing' });
+    expect(reach(...submit, answered(success), told('k1'))).toMatchObject({ status: 'hasSucceeded' });
+  });
+
+  it('keeps a key of its own under which something may happen', () => {
+    for (const events of [submit, lost, [...submit, answered(success)]]) {
+      expect(reach(...events, told('k0'))).toMatchObject({ key: 'k1' });
+    }
+  });
+
+  it('sends under the key of a tab that was first, and never under that of a settled intent', () => {
+    const first = reach({ type: 'submitted' }, sent(false, record('executing')));
+    expect(first).toMatchObject({ status: 'executing', key: 'k0', attempt: 2, doubt: true });
+    expect(reach({ type: 'submitted' }, sent(false, record('settled', 'k7')))).toMatchObject({ key: 'k1', attempt: 1 });
+    // A key of its own that was sent is not given up for another.
+    expect(reach(...lost, { type: 'submitted' }, sent(false, record('executing')))).toMatchObject({ key: 'k1' });
+  });
+});
+
 describe('against a world of keys', () => {
   /** What the server knows of a key, and how many requests for it are still on their way. */
   interface Fate {
     state: 'none' | 'succeeded' | 'failed' | 'abandoned';
     inTheAir: number;
+    /** Whatever still arrives is refused. */
+    expired?: boolean;
     /** The browser has been told the final state. */
     told: boolean;
   }
 
   const step = fc.constantFrom(
     ...(['submit', 'send', 'arrive', 'answer', 'reject', 'transient', 'lose', 'ask', 'look', 'fence'] as const),
-    ...(['edit', 'reset', 'hide', 'reload', 'offline', 'issue', 'navigate'] as const),
+    ...(['edit', 'reset', 'hide', 'reload', 'offline', 'issue', 'navigate', 'otherTab'] as const),
   );
 
   it('never leaves a key under which an effect exists or may come, unless the person was told', () => {
@@ -255,7 +304,9 @@ describe('against a world of keys', () => {
         let minted = 1;
         let out = false; // the driver sends one attempt at a time
         let state = initialState<string>('k1', null);
-        let stored: KeyRecord | null = null;
+        let hidden = { out: false, state: initialState<string>('k0', null) }; // the tab that nobody looks at
+        let stored: KeyRecord | null = null; // shared by the tabs
+        let news: string[] = [];
         const fateOf = (key: string): Fate => {
           const fate = fates.get(key) ?? { state: 'none', inTheAir: 0, told: false };
           fates.set(key, fate);
@@ -264,14 +315,16 @@ describe('against a world of keys', () => {
         const apply = (event: Ev) => {
           const before = state;
           state = reduce(state, event);
-          if (!['shown', 'issued', 'edited', 'reset'].includes(event.type)) {
+          if (!['submitted', 'shown', 'told', 'issued', 'edited', 'reset'].includes(event.type)) {
             const as = recordedAs(state);
-            stored = as && { ...record(as, state.nextKey), key: state.key };
+            if (as) stored = { ...record(as, state.nextKey), key: state.key };
+            else if (mayForget(stored, before, state)) stored = null;
+            if (before.key !== state.key || (isSettled(state) && !isSettled(before))) news.push(before.key);
           }
           if (['answered', 'lost', 'navigated', 'shown'].includes(event.type)) out = false;
           if (before.key === state.key) return;
-          const { state: fate, inTheAir, told } = fateOf(before.key);
-          const safe = fate === 'abandoned' || told || (fate === 'none' && inTheAir === 0);
+          const { state: fate, inTheAir, told, expired } = fateOf(before.key);
+          const safe = fate === 'abandoned' || told || (fate === 'none' && (expired || inTheAir === 0));
           expect(safe, `${event.type} left ${before.key}: ${fate}, in the air: ${inTheAir}`).toBe(true);
         };
         const final = (key: string): Outcome<string> | null => {
@@ -299,13 +352,14 @@ describe('against a world of keys', () => {
             case 'send': {
               if (out || !isPending(state) || state.status === 'checking') break;
               out = true;
-              apply({ type: 'sent', again: flag });
+              apply({ type: 'sent', again: flag, record: stored });
               fateOf(state.key).inTheAir++;
               break;
             }
             case 'arrive':
               for (const each of fates.values()) {
-                if (each.inTheAir > 0 && each.state === 'none') each.state = flag ? 'succeeded' : 'failed';
+                if (each.inTheAir > 0 && each.state === 'none' && !each.expired)
+                  each.state = flag ? 'succeeded' : 'failed';
                 each.inTheAir = 0;
               }
               break;
@@ -315,6 +369,7 @@ describe('against a world of keys', () => {
             case 'reject': // the answer to this attempt; an earlier one may still be in the air
               if (!sending || fate.state !== 'none') break;
               fate.inTheAir--;
+              fate.expired ||= flag;
               apply(answered(refused(flag ? 'key_expired' : 'validation', { key: state.key, nextKey })));
               break;
             case 'transient':
@@ -354,11 +409,16 @@ describe('against a world of keys', () => {
               const before = state.key;
               out = false;
               state = reduce(initialState<string>(nextKey, null), { type: 'shown', record: open });
-              const { state: left, inTheAir, told } = fateOf(before);
-              const safe = state.key === before || left === 'abandoned' || told || (left === 'none' && inTheAir === 0);
-              expect(safe, `reload left ${before}: ${left}`).toBe(true);
+              const { state: left, inTheAir, told, expired } = fateOf(before);
+              const never = left === 'abandoned' || (left === 'none' && (expired || inTheAir === 0));
+              expect(state.key === before || told || never, `reload left ${before}: ${left}`).toBe(true);
               break;
             }
+            case 'otherTab':
+              [state, out, hidden] = [hidden.state, hidden.out, { state, out }];
+              if (flag) for (const key of news) apply({ type: 'told', key });
+              if (flag) news = [];
+              break;
             case 'offline':
               if (!out && isPending(state) && state.status !== 'checking') apply({ type: 'wentOffline' });
               break;

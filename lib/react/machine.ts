@@ -8,8 +8,8 @@ export type Event<R> =
   /** A person submits. */
   | { type: 'submitted' }
   | { type: 'wentOffline' }
-  /** An attempt goes out. Storage must hold the key by now (B3). */
-  | { type: 'sent'; again: boolean }
+  /** An attempt goes out, as soon as storage holds its key (B3). `record`: what storage held until now. */
+  | { type: 'sent'; again: boolean; record: KeyRecord | null }
   /** `again`: the retry budget allows another attempt. */
   | { type: 'answered'; outcome: Outcome<R>; again: boolean }
   /** No answer: the connection broke, or what came is none of ours. */
@@ -26,7 +26,9 @@ export type Event<R> =
   /** Mounted, or visible again: the memory of this page may be older than storage. */
   | { type: 'shown'; record: KeyRecord | null }
   /** The server rendered the form again, with another key. */
-  | { type: 'issued'; key: string };
+  | { type: 'issued'; key: string }
+  /** Another tab says that a key of this intent is settled, or given up. */
+  | { type: 'told'; key: string };
 
 /** The first state: no key is made here, it comes with the page. `native` is the answer to a POST without JavaScript. */
 export function initialState<R>(initialKey: string, native: Outcome<R> | null): State<R> {
@@ -35,7 +37,7 @@ export function initialState<R>(initialKey: string, native: Outcome<R> | null): 
   return judge({ ...fresh<R>(native.key ?? initialKey), status: 'executing', attempt: 2 }, native, false);
 }
 
-/** The whole behaviour of a form, without effects. The key changes in `unlock`, `shown` and `issued` only. */
+/** The whole behaviour of a form, without effects. A key that was sent changes in `unlock` only. */
 export function reduce<R>(state: State<R>, event: Event<R>): State<R> {
   return (HANDLERS[event.type] as Handler<R>)(state, event);
 }
@@ -50,8 +52,13 @@ const HANDLERS: Handlers<unknown> = {
 
   wentOffline: (state) => (isPending(state) ? { ...state, status: 'offline' } : state),
 
-  sent: (state, { again }) =>
-    isPending(state) ? { ...state, status: again ? 'retrying' : 'executing', attempt: state.attempt + 1 } : state,
+  sent(state, { again, record }) {
+    if (!isPending(state)) return state;
+    // Another tab has sent this intent: under one key, the two submits have one effect.
+    const other = state.attempt === 0 && openKey(record);
+    const joined = other ? resume<never>(other) : state;
+    return { ...joined, status: again ? 'retrying' : 'executing', attempt: joined.attempt + 1 };
+  },
 
   answered: (state, { outcome, again }) =>
     isOpen(state) ? judge({ ...state, recovered: false }, outcome, again) : state,
@@ -111,7 +118,8 @@ const HANDLERS: Handlers<unknown> = {
       return check({ ...state, doubt: true }, 'shown', status === 'checking' ? state.result : null);
     }
     if (status !== 'idle' || !record) return state;
-    if (record.state !== 'settled') return check({ ...state, key: record.key, attempt: 1, doubt: true }, 'shown');
+    const open = openKey(record);
+    if (open) return check(resume(open), 'shown');
     // A cached page brings a key that has had its answer.
     if (record.key !== state.key) return state;
     return record.nextKey ? { ...state, key: record.nextKey, attempt: 0 } : check({ ...state, attempt: 1 }, 'shown');
@@ -123,7 +131,23 @@ const HANDLERS: Handlers<unknown> = {
     // The redirect led back to this form: after a success, or to sign in first, which did nothing. Ask.
     return state.status === 'hasNavigated' ? check(state, 'shown') : state;
   },
+
+  told(state, { key }) {
+    if (key === state.key) return state.status === 'unknown' ? check(state, 'shown') : state;
+    // Nothing has come of our own key, and the intent is done: so show that, and do not do it again.
+    return isIn(state, 'idle', 'hasErrored') && !state.doubt ? check(resume(key), 'shown') : state;
+  },
 };
+
+/** The key of a submit whose end was not seen. */
+function openKey(record: KeyRecord | null): string | undefined {
+  return record?.state === 'settled' ? undefined : record?.key;
+}
+
+/** Under a key that was sent by an earlier page, or by another tab. */
+function resume<R>(key: string): State<R> {
+  return { ...fresh(key), attempt: 1, doubt: true };
+}
 
 /** Idle, under the successor where an acknowledged answer has named one, else under the same key. */
 function unlock<R>({ key, nextKey, attempt, doubt }: State<R>): State<R> {

@@ -1,5 +1,6 @@
 import type { Outcome } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
+import type { Status } from './state.ts';
 import type { Records } from './storage.ts';
 
 /** How patiently a lost attempt is repeated, always under the same key. All times in milliseconds. */
@@ -25,6 +26,18 @@ export const DEFAULT_POLICY: RetryPolicy = {
   pollMs: 60_000,
 };
 
+/** One step of a form, for a log: no values, no answers. */
+export interface Transition {
+  intent: string;
+  key: string;
+  /** How often this browser has sent the key. */
+  attempt: number;
+  from: Status;
+  to: Status;
+  /** What happened, such as `submitted`, `lost`, `found`. */
+  event: string;
+}
+
 /** What a submission works with; read anew at each use, since a component may render with other props. */
 export interface Settings<R> {
   intent: string;
@@ -34,6 +47,7 @@ export interface Settings<R> {
   records: Records;
   policy: RetryPolicy;
   onSettled?: ((outcome: Outcome<R>, info: { recovered: boolean }) => void) | undefined;
+  onTransition?: ((transition: Transition) => void) | undefined;
   /** Gets what steers the framework (`notFound()`), to be thrown while rendering. */
   onSteered: (thrown: unknown) => void;
 }

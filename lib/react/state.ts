@@ -81,12 +81,22 @@ export function canStartOver(state: State<unknown>): boolean {
   return canCheck(state) || stuck || (status === 'hasSucceeded' && state.recovered);
 }
 
+/** The intent has its final answer: done, or refused for good. */
+export function isSettled({ status, result }: State<unknown>): boolean {
+  return status === 'hasSucceeded' || (status === 'hasErrored' && result?.ok === false && result.code === 'failed');
+}
+
 /**
  * What stands in the form. Without JavaScript the field is all there is: on the page that shows a final refusal it
  * already holds the key of the person's next gesture; after a success it does not, for a late second click.
  */
 export function fieldKey(state: State<unknown>): string {
   return (state.status === 'hasErrored' && state.nextKey) || state.key;
+}
+
+/** Whether what storage says of an earlier state can go. Another tab may be sending under the same key. */
+export function mayForget(record: KeyRecord | null, { key }: State<unknown>, now: State<unknown>): boolean {
+  return record?.key === key && (now.key !== key || record.state === 'executing');
 }
 
 /** What storage must say about the key in this state; null: nothing. */

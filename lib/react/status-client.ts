@@ -4,7 +4,10 @@ import { isOutcome } from './verdict.ts';
 
 /** What the status route says about a key. */
 export interface KeyAnswer<R> {
-  /** `expired`: too old to be fenced. It will never run; whether it did, nobody can tell any more (K3). */
+  /**
+   * `expired`: it cannot be fenced, being too old (K3), or not this person's. It will not run for them; whether it ever
+   * did, nobody can tell any more.
+   */
   state: KeyStateOrAbsent | 'expired';
   outcome?: Outcome<R> | undefined;
   redirect?: string | undefined;
@@ -22,7 +25,7 @@ export async function askAbout<R>(url: string, method: 'GET' | 'DELETE'): Promis
   try {
     const response = await fetch(url, { method, cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
     const body = await response.json();
-    if (body.code === 'key_expired') body.state = 'expired';
+    if (/^key_(exp|inv|mal)/.test(body.code)) body.state = 'expired';
     if (!isOutcome(body.outcome)) body.outcome = undefined;
     // A `javascript:` address must not become a navigation, wherever it came from.
     if (!/^(https?:|\/)/.test(body.redirect)) body.redirect = undefined;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { fingerprintOf, type KeyRecord, type KeyStorage, openRecords } from './storage.ts';
+import { type KeyRecord, type KeyStorage, openRecords } from './storage.ts';
 
 const record: KeyRecord = {
   version: 1,
@@ -7,7 +7,6 @@ const record: KeyRecord = {
   intent: 'checkout:1',
   state: 'executing',
   submittedAt: Date.now(),
-  fingerprint: 'x1',
 };
 
 function storageOf(entries: Map<string, string>): KeyStorage {
@@ -81,26 +80,5 @@ describe('records', () => {
     ['an old time', JSON.stringify({ ...record, submittedAt: Date.now() - 8 * 24 * 3600 * 1000 })],
   ])('ignores %s', (_, text) => {
     expect(openRecords(storageOf(new Map([['oncekit:checkout:1', text]]))).read('checkout:1')).toBeNull();
-  });
-});
-
-describe('fingerprintOf', () => {
-  const form = (entries: Record<string, string>) => {
-    const data = new FormData();
-    for (const [name, value] of Object.entries(entries)) data.append(name, value);
-    return data;
-  };
-
-  it('changes with the values and not with the fields of the kit', () => {
-    const plain = fingerprintOf(form({ sku: 'a', quantity: '1' }));
-    expect(fingerprintOf(form({ idempotency_key: 'k', sku: 'a', quantity: '1', $ACTION_KEY: 'z' }))).toBe(plain);
-    expect(fingerprintOf(form({ sku: 'a', quantity: '2' }))).not.toBe(plain);
-  });
-
-  it('counts a file by name, type and size', () => {
-    const [one, two] = [form({}), form({})];
-    one.append('file', new File(['abc'], 'a.txt'));
-    two.append('file', new File(['abcd'], 'a.txt'));
-    expect(fingerprintOf(one)).not.toBe(fingerprintOf(two));
   });
 });

@@ -1,4 +1,3 @@
-import { isInternalField } from '../core/fields.ts';
 import { isKey } from '../core/key-syntax.ts';
 
 /** Where keys are remembered. `localStorage` and `sessionStorage` fit as they are. */
@@ -17,8 +16,8 @@ export interface KeyRecord {
   state: 'executing' | 'unknown' | 'settled';
   /** Milliseconds since the epoch, by this browser's clock. */
   submittedAt: number;
-  /** Of the values: tells whether they are the same, not what they are. */
-  fingerprint: string;
+  /** A new deployment did not know the page's action, so the page was loaded again. That happens once for a key. */
+  reloaded?: boolean | undefined;
   nextKey?: string | undefined;
 }
 
@@ -31,12 +30,16 @@ const PREFIX = 'oncekit:';
 const memory = new Map<string, string>();
 
 /** The records of one storage. Blocked, full or tampered storage degrades to memory and to "no record", never throws. */
-export function openRecords(storage: 'session' | 'memory' | KeyStorage) {
+export function openRecords(storage: 'session' | 'local' | 'memory' | KeyStorage) {
   const backend = (): KeyStorage | undefined => {
     if (storage === 'memory') return undefined;
-    return storage === 'session' ? window.sessionStorage : storage; // the getter itself throws where it is blocked
+    return typeof storage === 'string' ? window[`${storage}Storage`] : storage; // the getter throws where it is blocked
   };
   return {
+    /** No other tab that shares the storage does the same meanwhile. Short: a held lock keeps a page out of the cache. */
+    exclusively<T>(intent: string, work: () => T): T | Promise<T> {
+      return storage === 'local' && navigator.locks ? navigator.locks.request(PREFIX + intent, work) : work();
+    },
     read(intent: string): KeyRecord | null {
       const name = PREFIX + intent;
       return parse(memory.get(name) ?? attempt(() => backend()?.getItem(name)), intent);
@@ -56,17 +59,6 @@ export function openRecords(storage: 'session' | 'memory' | KeyStorage) {
 }
 
 export type Records = ReturnType<typeof openRecords>;
-
-/** A 32-bit hash over names and values, files by name, type and size. Cheap, and not meant to keep a secret. */
-export function fingerprintOf(form: FormData): string {
-  let hash = 0;
-  for (const [name, value] of form) {
-    if (isInternalField(name)) continue;
-    const what = typeof value === 'string' ? value : [value.name, value.type, value.size];
-    for (const char of JSON.stringify([name, what])) hash = Math.imul(hash, 31) + char.charCodeAt(0);
-  }
-  return hash.toString(36);
-}
 
 function attempt<T>(use: () => T): T | undefined {
   try {

@@ -38,7 +38,7 @@ beforeEach(() => {
   online.onLine = true;
   vi.stubGlobal('window', wires);
   vi.stubGlobal('navigator', online);
-  vi.stubGlobal('location', { href: 'http://localhost/', assign: vi.fn() });
+  vi.stubGlobal('location', { href: 'http://localhost/', assign: vi.fn(), reload: vi.fn() });
   vi.stubGlobal('fetch', status);
 });
 
@@ -174,6 +174,47 @@ describe('a submission', () => {
     const submission = begin(() => Promise.reject(redirect));
     expect(await submission.submit(new FormData())).toBeNull();
     expect(submission.state().status).toBe('hasNavigated');
+  });
+
+  it('reports each step, and the end of the intent once', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => success);
+    action.mockResolvedValueOnce(refuse('validation', { executed: false }));
+    const onTransition = vi.fn();
+    const onSettled = vi.fn();
+    const submission = begin(action, { onSettled, onTransition });
+    await submission.submit(new FormData());
+    expect(onSettled).not.toHaveBeenCalled();
+    await submission.submit(new FormData());
+    expect(submission.state().status).toBe('hasSucceeded');
+    expect(onSettled.mock.calls).toEqual([[success, { recovered: false }]]);
+    const step = { intent: 'checkout:1', key: 'k1' };
+    expect(onTransition.mock.calls.map(([one]) => one)).toEqual([
+      { ...step, event: 'submitted', from: 'idle', to: 'executing', attempt: 0 },
+      { ...step, event: 'sent', from: 'executing', to: 'executing', attempt: 1 },
+      { ...step, event: 'answered', from: 'executing', to: 'hasErrored', attempt: 1 },
+      { ...step, event: 'submitted', from: 'hasErrored', to: 'executing', attempt: 1 },
+      { ...step, event: 'sent', from: 'executing', to: 'executing', attempt: 2 },
+      { ...step, event: 'answered', from: 'executing', to: 'hasSucceeded', attempt: 2 },
+    ]);
+  });
+
+  it('loads the page again, once, when another deployment has taken over', async () => {
+    const stale = Object.assign(new Error('Server Action "x" was not found'), { name: 'UnrecognizedActionError' });
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(stale);
+    statusSays({ state: 'absent' });
+    const submission = begin(action);
+    expect(await submission.submit(new FormData())).toBeNull();
+    expect(location.reload).toHaveBeenCalledTimes(1);
+    expect(records.read('checkout:1')).toMatchObject({ key: 'k1', reloaded: true });
+    submission.stop();
+    const again = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 2 } });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(again.state()).toMatchObject({ status: 'unknown', key: 'k1', absent: true });
+    const done = again.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await done).toBeNull();
+    expect(location.reload).toHaveBeenCalledTimes(1);
+    expect(new Set(sent(action).map(([key]) => key))).toEqual(new Set(['k1']));
   });
 
   it('follows no address that runs code', async () => {

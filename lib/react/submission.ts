@@ -4,13 +4,14 @@ import type { Outcome } from '../core/outcome.ts';
 import { sendOnce } from './attempt.ts';
 import { type Event, reduce } from './machine.ts';
 import type { Settings } from './settings.ts';
-import { isFence, isIn, isLocked, isPending, recordedAs, type State } from './state.ts';
+import { isFence, isIn, isLocked, isPending, isSettled, mayForget, recordedAs, type State } from './state.ts';
 import { askAbout } from './status-client.ts';
-import { fingerprintOf, type KeyRecord } from './storage.ts';
+import type { KeyRecord } from './storage.ts';
+import { openTabs } from './tabs.ts';
 import { sleep, untilOnline } from './wait.ts';
 
 /** Events that change what is seen, not what is known: storage keeps what it has. */
-const OF_THE_VIEW: Event<unknown>['type'][] = ['shown', 'issued', 'edited', 'reset'];
+const OF_THE_VIEW: Event<unknown>['type'][] = ['submitted', 'shown', 'told', 'issued', 'edited', 'reset'];
 
 const POLL_MS = 1000;
 const POLL_FAILURES = 3;
@@ -23,19 +24,25 @@ const POLL_FAILURES = 3;
 export function createSubmission<R>(initial: State<R>, settings: () => Settings<R>) {
   let state = initial;
   let life = new AbortController();
-  let origin: Pick<KeyRecord, 'submittedAt' | 'fingerprint'> = { submittedAt: 0, fingerprint: '' };
+  let origin: Pick<KeyRecord, 'submittedAt' | 'reloaded'> | undefined;
+  let tabs: ReturnType<typeof openTabs>;
   let notify: (() => void) | undefined;
 
   function dispatch(event: Event<R>): State<R> {
     const before = state;
     state = reduce(state, event);
     if (state === before) return state;
-    if (!OF_THE_VIEW.includes(event.type)) save();
-    notify?.();
-    const { status, result, recovered } = state;
-    if (status !== before.status && result && isIn(state, 'hasSucceeded', 'hasErrored')) {
-      queueMicrotask(() => settings().onSettled?.(result, { recovered }));
+    const { status, key, attempt, result, recovered } = state;
+    const { intent, onSettled, onTransition } = settings();
+    const settled = isSettled(state) && !isSettled(before);
+    if (!OF_THE_VIEW.includes(event.type)) {
+      save(before);
+      if (settled || key !== before.key) tabs?.postMessage([intent, before.key]);
     }
+    notify?.();
+    // Behind what happens here, which an error of theirs must not stop.
+    queueMicrotask(() => onTransition?.({ intent, key, attempt, event: event.type, from: before.status, to: status }));
+    if (settled && result) queueMicrotask(() => onSettled?.(result, { recovered }));
     if (status === 'hasNavigated' && state.redirect) location.assign(state.redirect);
     // A submit that waits polls by itself; everybody else's check begins here.
     if (state.status !== 'checking' || state.by === 'run') return state;
@@ -43,9 +50,11 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     return state;
   }
 
-  function save() {
+  function save(before: State<R>) {
     const { intent, records } = settings();
     const as = recordedAs(state);
+    if (!as && !mayForget(records.read(intent), before, state)) return;
+    origin ??= { submittedAt: Date.now() };
     records.write(intent, as && { ...origin, version: 1, key: state.key, intent, state: as, nextKey: state.nextKey });
   }
 
@@ -56,7 +65,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
 
   /** Attempts until there is an answer, the budget is spent, or a person must decide. */
   async function run(form: FormData, signal: AbortSignal): Promise<void> {
-    const { policy } = settings();
+    const { policy, intent, records } = settings();
     const startedAt = Date.now();
     for (let n = 1; ; n++) {
       if (signal.aborted || !isPending(state)) return;
@@ -65,7 +74,10 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
         await untilOnline(signal);
         continue; // unless an edit has called it off
       }
-      const { key, attempt } = dispatch({ type: 'sent', again: n > 1 });
+      const { key, attempt } = await records.exclusively(intent, () =>
+        dispatch({ type: 'sent', again: n > 1, record: records.read(intent) }),
+      );
+      if (signal.aborted) return;
       form.set(KEY_FIELD, key);
       if (attempt > 1) form.set(ATTEMPT_FIELD, String(attempt));
       const reply = await sendOnce(settings().action, form, policy.timeoutMs, signal);
@@ -78,8 +90,12 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       void reply.late?.then((late) => {
         if (!signal.aborted && state.key === key && late.type !== 'lost') dispatch({ ...late, again: false });
       });
-      const again = inTime && !reply.thrown && !reply.late;
+      // A new deployment does not know this page's action. The new page does, and it asks about the same key. Once.
+      const reload = reply.isStale && !origin?.reloaded;
+      if (reload) origin = { submittedAt: startedAt, reloaded: true };
+      const again = inTime && !reply.thrown && !reply.late && !reload;
       dispatch({ ...reply, again });
+      if (reload) location.reload();
       if (state.status === 'checking' && state.by === 'run') await poll(signal, again);
       else if (state.status === 'checking' || !isPending(state))
         return; // a check by others goes on by itself
@@ -109,7 +125,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     life = new AbortController();
     const { intent, records } = settings();
     const record = records.read(intent);
-    if (record) origin = record;
+    if (record && record.state !== 'settled') origin = { submittedAt: record.submittedAt, reloaded: record.reloaded };
     dispatch({ type: 'shown', record });
   }
 
@@ -122,8 +138,11 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
         notify = undefined;
       };
     },
-    /** Call when mounted. Also minds the back/forward cache. Returns how to stop. */
+    /** Call when mounted. Also minds the back/forward cache and the other tabs. Returns how to stop. */
     start(): () => void {
+      tabs = openTabs((intent, key) => {
+        if (intent === settings().intent) dispatch({ type: 'told', key });
+      });
       start();
       const onPageShow = (event: PageTransitionEvent) => {
         if (!event.persisted) return;
@@ -133,13 +152,14 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       window.addEventListener('pageshow', onPageShow);
       return () => {
         window.removeEventListener('pageshow', onPageShow);
+        tabs?.close();
         life.abort();
       };
     },
     /** Null when swallowed by the lock, or when it ended without an outcome. */
     async submit(form: FormData): Promise<Outcome<R> | null> {
       if (isLocked(state)) return null;
-      origin = { submittedAt: Date.now(), fingerprint: fingerprintOf(form) };
+      origin = { submittedAt: Date.now(), reloaded: origin?.reloaded };
       // Ends an earlier run that an edit has called off but that still waits for the network.
       life.abort();
       life = new AbortController();

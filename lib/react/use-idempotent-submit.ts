@@ -6,7 +6,7 @@ import type { Outcome } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
 import type { FieldProps } from './key-field.tsx';
 import { initialState } from './machine.ts';
-import { DEFAULT_POLICY, type RetryPolicy, type Settings } from './settings.ts';
+import { DEFAULT_POLICY, type RetryPolicy, type Settings, type Transition } from './settings.ts';
 import { canCheck, canStartOver, fieldKey, isLocked, isPending, type Status } from './state.ts';
 import { type KeyStorage, openRecords } from './storage.ts';
 import { createSubmission } from './submission.ts';
@@ -20,10 +20,18 @@ export interface IdempotentSubmitOptions<R> {
   operation?: string | undefined;
   /** Where `statusRoute` is mounted. Default `/api/idempotency`. */
   statusUrl?: string | undefined;
-  /** Where keys are remembered. Default `session`. */
-  storage?: 'session' | 'memory' | KeyStorage | undefined;
-  /** Runs once for each success or refusal, also for recovered ones; not when the action redirects. */
+  /**
+   * Where keys are remembered. Default `session`: each tab for itself. `local`: tabs that submit the same intent share
+   * its key, and it survives the end of the browser.
+   */
+  storage?: 'session' | 'local' | 'memory' | KeyStorage | undefined;
+  /**
+   * Runs once when the intent is settled, by a success or a stored refusal: refresh, toast, count here. `recovered`:
+   * the answer was found by asking, here or in another tab as well. Not when the action redirects.
+   */
   onSettled?: ((outcome: Outcome<R>, info: { recovered: boolean }) => void) | undefined;
+  /** Runs at each step, for your log. */
+  onTransition?: ((transition: Transition) => void) | undefined;
   policy?: Partial<RetryPolicy> | undefined;
 }
 

@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Outcome, refuse } from '../core/outcome.ts';
+import type { SubmitAction } from './attempt.ts';
+import { initialState } from './machine.ts';
+import { DEFAULT_POLICY, type Settings } from './settings.ts';
+import { openRecords } from './storage.ts';
+import { createSubmission } from './submission.ts';
+
+const success: Outcome<string> = { ok: true, data: 'order 1', replayed: false, key: 'k1', nextKey: 'k2' };
+const status = vi.fn<(url: string, init: RequestInit) => Promise<Response>>();
+const tabs: { stop: () => void }[] = [];
+let shared: Map<string, string>;
+let lock: Promise<unknown>;
+
+/** Another tab: with a key of its own, and the storage that all tabs share. */
+function open(key: string, action: SubmitAction<string>, intent = 'checkout:1') {
+  const settings: Settings<string> = {
+    ...{ intent, operation: 'checkout', statusUrl: '/api/idempotency', records: openRecords('local') },
+    ...{ action, policy: { ...DEFAULT_POLICY, attempts: 1 }, onSteered: () => {} },
+  };
+  const submission = createSubmission(initialState<string>(key, null), () => settings);
+  const tab = { ...submission, stop: submission.start() };
+  tabs.push(tab);
+  return tab;
+}
+
+function keysOf(action: ReturnType<typeof vi.fn<SubmitAction<string>>>) {
+  return action.mock.calls.map(([, form]) => form.get('idempotency_key'));
+}
+
+beforeEach(() => {
+  shared = new Map();
+  lock = Promise.resolve();
+  const localStorage = {
+    getItem: (name: string) => shared.get(name) ?? null,
+    setItem: (name: string, value: string) => void shared.set(name, value),
+    removeItem: (name: string) => void shared.delete(name),
+  };
+  // Like the browser's: whoever asks waits for all who asked before.
+  const request = (_: string, work: () => unknown) => {
+    lock = lock.then(work);
+    return lock;
+  };
+  vi.stubGlobal('window', Object.assign(new EventTarget(), { localStorage, BroadcastChannel }));
+  vi.stubGlobal('navigator', { onLine: true, locks: { request } });
+  vi.stubGlobal('fetch', status);
+});
+
+afterEach(() => {
+  for (const { stop } of tabs.splice(0)) stop();
+  status.mockReset();
+  vi.unstubAllGlobals();
+});
+
+describe('tabs of one intent', () => {
+  it('send under one key when both submit at once', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => success);
+    const [one, other] = [open('k1', action), open('k9', action)];
+    await Promise.all([one.submit(new FormData()), other.submit(new FormData())]);
+    expect(keysOf(action)).toEqual(['k1', 'k1']);
+    expect(action.mock.calls[1]?.[1].get('idempotency_attempt')).toBe('2');
+  });
+
+  it('show what another one has done, and leave other intents alone', async () => {
+    status.mockImplementation(async () => Response.json({ state: 'succeeded', outcome: success }));
+    const action = vi.fn<SubmitAction<string>>(async () => success);
+    const [one, other, stranger] = [open('k1', action), open('k9', action), open('k8', action, 'checkout:2')];
+    await one.submit(new FormData());
+    await vi.waitFor(() => expect(other.state().status).toBe('hasSucceeded'));
+    expect(other.state()).toMatchObject({ key: 'k1', recovered: true, result: success });
+    expect(status.mock.calls.map(([url]) => url)).toEqual(['/api/idempotency/checkout/k1']);
+    expect(await other.submit(new FormData())).toBeNull();
+    expect(action).toHaveBeenCalledTimes(1);
+    expect(stranger.state()).toMatchObject({ status: 'idle', key: 'k8' });
+  });
+
+  it('hear of a key that another one has given up', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
+    const one = open('k1', action);
+    await one.submit(new FormData());
+    status.mockImplementation(async () => Response.json({ state: 'absent' }));
+    const other = open('k9', action); // adopts the open key
+    await vi.waitFor(() => expect(other.state()).toMatchObject({ status: 'unknown', key: 'k1' }));
+    const abandoned = refuse('key_abandoned', { executed: false, key: 'k1', nextKey: 'k7' });
+    status.mockImplementation(async (_, { method }) =>
+      Response.json(
+        method === 'DELETE' ? { state: 'abandoned', nextKey: 'k2' } : { state: 'abandoned', outcome: abandoned },
+      ),
+    );
+    one.dispatch({ type: 'asked', by: 'fence' });
+    await vi.waitFor(() => expect(one.state()).toMatchObject({ status: 'idle', key: 'k2' }));
+    await vi.waitFor(() => expect(other.state()).toMatchObject({ status: 'hasErrored', nextKey: 'k7' }));
+  });
+});

@@ -1,0 +1,10 @@
+/**
+ * Hears of keys that other tabs have seen settled, or have given up. A message is a hint: whoever hears it asks the
+ * server. Without a channel (old browsers, simulated ones) tabs learn it when they submit.
+ */
+export function openTabs(onEnd: (intent: string, key: string) => void): BroadcastChannel | undefined {
+  if (!window.BroadcastChannel) return;
+  const channel = new BroadcastChannel('oncekit');
+  channel.onmessage = ({ data: [intent, key] }) => onEnd(intent, key);
+  return channel;
+}
