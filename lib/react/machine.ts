@@ -1,5 +1,5 @@
 import type { Outcome } from '../core/outcome.ts';
-import { type Asker, isFence, isIn, isLocked, isOpen, isPending, type State } from './state.ts';
+import { type Asker, go, isFence, isLocked, isOpen, type State } from './state.ts';
 import type { KeyAnswer } from './status-client.ts';
 import type { KeyRecord } from './storage.ts';
 import { successorOf } from './verdict.ts';
@@ -34,7 +34,7 @@ export type Event<R> =
 export function initialState<R>(initialKey: string, native: Outcome<R> | null): State<R> {
   if (!native) return fresh(initialKey);
   // Without storage nobody knows whether that POST was the key's first, so it does not count as such.
-  return judge({ ...fresh<R>(native.key ?? initialKey), status: 'executing', attempt: 2 }, native, false);
+  return judge(go(fresh<R>(native.key ?? initialKey), 'executing', { attempt: 2 }), native, false);
 }
 
 /** The whole behaviour of a form, without effects. A key that was sent changes in `unlock` only. */
@@ -48,80 +48,76 @@ type Handlers<R> = { [T in Event<R>['type']]: (state: State<R>, event: Extract<E
 /** One for each event. Whatever does not concern a state leaves it as it is. */
 const HANDLERS: Handlers<unknown> = {
   // Keeps the result: fields may take their default values from it.
-  submitted: (state) => (isLocked(state) ? state : { ...unlock(state), result: state.result, status: 'executing' }),
+  submitted: (state) => (isLocked(state) ? state : go(unlock(state), 'executing', { result: state.result })),
 
-  wentOffline: (state) => (isPending(state) ? { ...state, status: 'offline' } : state),
+  wentOffline: (state) => (state.isPending ? go(state, 'offline') : state),
 
   sent(state, { again, record }) {
-    if (!isPending(state)) return state;
+    if (!state.isPending) return state;
     // Another tab has sent this intent: under one key, the two submits have one effect.
     const other = state.attempt === 0 && openKey(record);
-    const joined = other ? resume<never>(other) : state;
-    return { ...joined, status: again ? 'retrying' : 'executing', attempt: joined.attempt + 1 };
+    const joined = other ? resume(other) : state;
+    return go(joined, again ? 'retrying' : 'executing', { attempt: joined.attempt + 1 });
   },
 
-  answered: (state, { outcome, again }) =>
-    isOpen(state) ? judge({ ...state, recovered: false }, outcome, again) : state,
+  answered: (state, { outcome, again }) => (isOpen(state) ? judge(state, outcome, again) : state),
 
-  lost: (state, { again }) => (isOpen(state) ? wonder(state, { automatic: again }) : state),
+  lost: (state, { again }) => (isOpen(state) ? wonder(state, { isPending: again }) : state),
 
-  navigated: (state) => (isOpen(state) ? { ...state, status: 'hasNavigated', result: null } : state),
+  navigated: (state) => (isOpen(state) ? go(state, 'hasNavigated', { result: null }) : state),
 
   asked(state, { by }) {
     if (by === 'fence') {
-      if (isPending(state)) return state;
+      if (state.isPending) return state;
       if (state.nextKey || state.attempt === 0) return unlock(state);
     }
     return by === 'person' && state.status !== 'unknown' ? state : check(state, by, null);
   },
 
   found(state, { answer, again }) {
-    if (state.status !== 'checking') return state;
     const { by } = state;
-    const { outcome, redirect } = answer;
+    if (!by) return state;
+    const { outcome, redirect, nextKey } = answer;
     // Only a fence proves that an absent key never runs (S5): other values, another intent, so give the first one up.
     if (answer.state === 'absent')
-      return by === 'edit' ? check(state, 'replace') : wonder(state, { automatic: again, absent: true });
+      return by === 'edit' ? check(state, 'replace') : wonder(state, { isPending: again, isAbsent: true });
     // Past its age a key gives way to nothing but a person who was told so and starts over all the same (ADR 7).
-    const givesWay = answer.state === 'expired' ? by === 'fence' : answer.state === 'abandoned' && isFence(by);
-    if (givesWay) return unlock({ ...state, nextKey: answer.nextKey });
-    if (answer.state === 'expired') return wonder(state);
+    const isExpired = answer.state === 'expired';
+    if (isExpired ? by === 'fence' : answer.state === 'abandoned' && isFence(by)) return unlock({ ...state, nextKey });
+    if (isExpired) return wonder(state);
     if (!outcome) return state; // still running
     // The submit that waits is sent once more: its replay brings what the status route cannot, such as cookies.
-    if (again) return { ...state, status: 'retrying' };
+    if (again) return go(state, 'retrying');
     const next = judge({ ...state, recovered: true, redirect }, outcome, false);
     // Whoever waits for the answer follows its redirect; whoever has just come back is only told.
-    const follows = outcome.ok && redirect && (by === 'run' || by === 'person');
-    return follows ? { ...next, status: 'hasNavigated' } : next;
+    return outcome.ok && redirect && (by === 'run' || by === 'person') ? go(next, 'hasNavigated') : next;
   },
 
-  unanswered: (state) => (state.status === 'checking' ? wonder(state) : state),
+  unanswered: (state) => (state.by ? wonder(state) : state),
 
   edited(state) {
+    const { status, by, isPending } = state;
     // Nothing is out yet while offline, so nothing but what the person sees now may be sent.
-    if (state.status === 'hasSucceeded' || (state.status === 'offline' && state.attempt === 0)) return unlock(state);
+    if (status === 'hasSucceeded' || (status === 'offline' && state.attempt === 0)) return unlock(state);
     // Other values are another intent, once the fate of this one is known.
-    if (state.status === 'unknown' && !state.automatic) return check(state, 'edit', null);
-    return state.status === 'checking' && (state.by === 'shown' || state.by === 'person')
-      ? check(state, 'edit')
-      : state;
+    if (status === 'unknown' && !isPending) return check(state, 'edit', null);
+    return by === 'shown' || by === 'person' ? check(state, 'edit') : state;
   },
 
-  reset: (state) => (isPending(state) ? state : unlock(state)),
+  reset: (state) => (state.isPending ? state : unlock(state)),
 
   shown(state, { record }) {
-    const { status } = state;
+    const { status, key, attempt } = state;
     if (status === 'hasNavigated') return check(state, 'shown');
-    if (isPending(state) || status === 'unknown') {
-      // Whatever was under way has ended with the page's visibility.
-      if (state.attempt === 0) return unlock(state);
-      return check({ ...state, doubt: true }, 'shown', status === 'checking' ? state.result : null);
+    // Whatever was under way has ended with the page's visibility.
+    if (isOpen(state)) {
+      return attempt === 0 ? unlock(state) : check({ ...state, doubt: true }, 'shown', state.by ? state.result : null);
     }
     if (status !== 'idle' || !record) return state;
     const open = openKey(record);
     if (open) return check(resume(open), 'shown');
     // A cached page brings a key that has had its answer.
-    if (record.key !== state.key) return state;
+    if (record.key !== key) return state;
     return record.nextKey ? { ...state, key: record.nextKey, attempt: 0 } : check({ ...state, attempt: 1 }, 'shown');
   },
 
@@ -133,9 +129,11 @@ const HANDLERS: Handlers<unknown> = {
   },
 
   told(state, { key }) {
-    if (key === state.key) return state.status === 'unknown' ? check(state, 'shown') : state;
+    const { status } = state;
+    if (key === state.key) return status === 'unknown' ? check(state, 'shown') : state;
     // Nothing has come of our own key, and the intent is done: so show that, and do not do it again.
-    return isIn(state, 'idle', 'hasErrored') && !state.doubt ? check(resume(key), 'shown') : state;
+    const isFree = !state.doubt && (status === 'idle' || status === 'hasErrored');
+    return isFree ? check(resume(key), 'shown') : state;
   },
 };
 
@@ -145,8 +143,8 @@ function openKey(record: KeyRecord | null): string | undefined {
 }
 
 /** Under a key that was sent by an earlier page, or by another tab. */
-function resume<R>(key: string): State<R> {
-  return { ...fresh(key), attempt: 1, doubt: true };
+function resume(key: string): State<never> {
+  return { ...fresh<never>(key), attempt: 1, doubt: true };
 }
 
 /** Idle, under the successor where an acknowledged answer has named one, else under the same key. */
@@ -155,17 +153,15 @@ function unlock<R>({ key, nextKey, attempt, doubt }: State<R>): State<R> {
 }
 
 function fresh<R>(key: string): State<R> {
-  return { status: 'idle', key, attempt: 0, doubt: false, result: null, recovered: false };
+  return { status: 'idle', isPending: false, key, attempt: 0, doubt: false, result: null, recovered: false };
 }
 
-type Why = Partial<Pick<Extract<State<unknown>, { status: 'unknown' }>, 'automatic' | 'absent' | 'notice'>>;
-
-function wonder<R>(state: State<R>, why?: Why): State<R> {
-  return { ...state, status: 'unknown', doubt: true, automatic: false, absent: false, notice: undefined, ...why };
+function wonder<R>(state: State<R>, more?: Partial<State<R>>): State<R> {
+  return go(state, 'unknown', { doubt: true, ...more });
 }
 
 function check<R>(state: State<R>, by: Asker, result = state.result): State<R> {
-  return { ...state, status: 'checking', by, result };
+  return go(state, 'checking', { by, result });
 }
 
 /** What an answer means for the key it was given for. A code that is not named here turns away this attempt only. */
@@ -176,7 +172,7 @@ function judge<R>(state: State<R>, outcome: Outcome<R>, again: boolean): State<R
       // The first submission is not over: ask the status route. A late answer has no submit waiting for it.
       case 'in_flight':
       case 'outcome_unknown':
-        return check(known, isIn(state, 'executing', 'retrying') ? 'run' : 'shown');
+        return check(known, state.status === 'executing' || state.status === 'retrying' ? 'run' : 'shown');
       // The key was used for other values. The first result is news: it is shown, not followed.
       case 'payload_mismatch':
         return check(known, 'shown');
@@ -184,8 +180,8 @@ function judge<R>(state: State<R>, outcome: Outcome<R>, again: boolean): State<R
       case 'unavailable':
       case 'internal':
       case 'rate_limited':
-        if (state.doubt || outcome.executed === 'unknown') return wonder(known, { automatic: again });
-        return { ...known, status: again ? 'retrying' : 'hasErrored' };
+        if (state.doubt || outcome.executed === 'unknown') return wonder(known, { isPending: again });
+        return go(known, again ? 'retrying' : 'hasErrored');
       // A stored refusal, a tombstone, or a stored answer that cannot be read: nothing will change any more.
       case 'failed':
       case 'key_abandoned':
@@ -197,5 +193,5 @@ function judge<R>(state: State<R>, outcome: Outcome<R>, again: boolean): State<R
     }
   }
   const nextKey = successorOf(outcome, state.attempt <= 1);
-  return { ...known, status: outcome.ok ? 'hasSucceeded' : 'hasErrored', doubt: false, nextKey };
+  return go(known, outcome.ok ? 'hasSucceeded' : 'hasErrored', { doubt: false, nextKey });
 }

@@ -42,15 +42,15 @@ export function openRecords(storage: 'session' | 'local' | 'memory' | KeyStorage
     },
     read(intent: string): KeyRecord | null {
       const name = PREFIX + intent;
-      return parse(memory.get(name) ?? attempt(() => backend()?.getItem(name)), intent);
+      return parse(memory.get(name) ?? attempt(() => backend()?.getItem(name)));
     },
     write(intent: string, record: KeyRecord | null): void {
       const name = PREFIX + intent;
       const value = JSON.stringify(record);
       const kept = attempt(() => {
-        if (!record) backend()?.removeItem(name);
-        else backend()?.setItem(name, value);
-        return !record || backend()?.getItem(name) === value; // some embedded browsers accept and forget
+        if (record) backend()?.setItem(name, value);
+        else backend()?.removeItem(name);
+        return (backend()?.getItem(name) ?? 'null') === value; // some embedded browsers accept and forget
       });
       if (kept) memory.delete(name);
       else memory.set(name, value); // also a `null`, which hides what could not be removed
@@ -69,13 +69,11 @@ function attempt<T>(use: () => T): T | undefined {
 }
 
 /** Whatever is not sound is not there. */
-function parse(text: string | null | undefined, intent: string): KeyRecord | null {
+function parse(text: string | null | undefined): KeyRecord | null {
   const value: KeyRecord | null | undefined = attempt(() => JSON.parse(text ?? 'null'));
   const sound =
     value?.version === 1 &&
-    value.intent === intent &&
-    ['executing', 'unknown', 'settled'].includes(value.state) &&
     Date.now() - value.submittedAt < MAX_AGE_MS && // and a number: NaN is less than nothing
-    [value.key, value.nextKey ?? value.key].every(isKey);
+    isKey(value.key);
   return sound ? value : null;
 }

@@ -72,7 +72,7 @@ describe('a submission', () => {
     const submission = begin(action);
     const done = submission.submit(new FormData());
     await vi.advanceTimersByTimeAsync(1000);
-    expect(submission.state()).toMatchObject({ status: 'unknown', automatic: true });
+    expect(submission.state()).toMatchObject({ status: 'unknown', isPending: true });
     expect(action).toHaveBeenCalledTimes(2);
     await vi.advanceTimersByTimeAsync(2000);
     expect(await done).toEqual(success);
@@ -87,7 +87,7 @@ describe('a submission', () => {
     await vi.advanceTimersByTimeAsync(30_000);
     expect(await done).toBeNull();
     expect(action).toHaveBeenCalledTimes(DEFAULT_POLICY.attempts);
-    expect(submission.state()).toMatchObject({ status: 'unknown', automatic: false });
+    expect(submission.state()).toMatchObject({ status: 'unknown', isPending: false });
     expect(records.read('checkout:1')).toMatchObject({ state: 'unknown', key: 'k1' });
   });
 
@@ -112,7 +112,7 @@ describe('a submission', () => {
     const done = submission.submit(new FormData());
     await vi.advanceTimersByTimeAsync(DEFAULT_POLICY.timeoutMs);
     expect(await done).toBeNull();
-    expect(submission.state()).toMatchObject({ status: 'unknown', absent: true });
+    expect(submission.state()).toMatchObject({ status: 'unknown', isAbsent: true });
     answer(success);
     await vi.advanceTimersByTimeAsync(0);
     expect(submission.state()).toMatchObject({ status: 'hasSucceeded' });
@@ -129,7 +129,7 @@ describe('a submission', () => {
     const submission = begin(action);
     expect(submission.state()).toMatchObject({ status: 'checking', key: 'k1' });
     await vi.advanceTimersByTimeAsync(0);
-    expect(submission.state()).toMatchObject({ status: 'unknown', absent: true });
+    expect(submission.state()).toMatchObject({ status: 'unknown', isAbsent: true });
     submission.dispatch({ type: 'edited' });
     await vi.advanceTimersByTimeAsync(0);
     expect(status.mock.calls.map(([, { method }]) => method)).toEqual(['GET', 'GET', 'DELETE']);
@@ -209,7 +209,7 @@ describe('a submission', () => {
     submission.stop();
     const again = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 2 } });
     await vi.advanceTimersByTimeAsync(0);
-    expect(again.state()).toMatchObject({ status: 'unknown', key: 'k1', absent: true });
+    expect(again.state()).toMatchObject({ status: 'unknown', key: 'k1', isAbsent: true });
     const done = again.submit(new FormData());
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await done).toBeNull();

@@ -4,7 +4,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { sendOnce } from './attempt.ts';
 import { type Event, reduce } from './machine.ts';
 import type { Settings } from './settings.ts';
-import { isFence, isIn, isLocked, isPending, isSettled, mayForget, recordedAs, type State } from './state.ts';
+import { isFence, isLocked, isSettled, mayForget, recordedAs, type State } from './state.ts';
 import { askAbout } from './status-client.ts';
 import type { KeyRecord } from './storage.ts';
 import { openTabs } from './tabs.ts';
@@ -32,54 +32,44 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     const before = state;
     state = reduce(state, event);
     if (state === before) return state;
-    const { status, key, attempt, result, recovered } = state;
-    const { intent, onSettled, onTransition } = settings();
+    const { status, key, attempt, result, recovered, redirect, nextKey, by } = state;
+    const { intent, records, onSettled, onTransition } = settings();
     const settled = isSettled(state) && !isSettled(before);
     if (!OF_THE_VIEW.includes(event.type)) {
-      save(before);
+      const as = recordedAs(state);
+      origin ??= { submittedAt: Date.now() };
+      if (as || mayForget(records.read(intent), before, state)) {
+        records.write(intent, as && { ...origin, version: 1, key, intent, state: as, nextKey });
+      }
       if (settled || key !== before.key) tabs?.postMessage([intent, before.key]);
     }
     notify?.();
     // Behind what happens here, which an error of theirs must not stop.
     queueMicrotask(() => onTransition?.({ intent, key, attempt, event: event.type, from: before.status, to: status }));
     if (settled && result) queueMicrotask(() => onSettled?.(result, { recovered }));
-    if (status === 'hasNavigated' && state.redirect) location.assign(state.redirect);
+    if (status === 'hasNavigated' && redirect) location.assign(redirect);
     // A submit that waits polls by itself; everybody else's check begins here.
-    if (state.status !== 'checking' || state.by === 'run') return state;
-    if (before.status !== 'checking' || event.type === 'shown') void poll(life.signal);
+    if (by && by !== 'run' && (!before.by || event.type === 'shown')) void poll(life.signal);
     return state;
-  }
-
-  function save(before: State<R>) {
-    const { intent, records } = settings();
-    const as = recordedAs(state);
-    if (!as && !mayForget(records.read(intent), before, state)) return;
-    origin ??= { submittedAt: Date.now() };
-    records.write(intent, as && { ...origin, version: 1, key: state.key, intent, state: as, nextKey: state.nextKey });
-  }
-
-  function statusUrl(): string {
-    const { statusUrl, operation } = settings();
-    return `${statusUrl}/${encodeURIComponent(operation)}/${encodeURIComponent(state.key)}`;
   }
 
   /** Attempts until there is an answer, the budget is spent, or a person must decide. */
   async function run(form: FormData, signal: AbortSignal): Promise<void> {
     const { policy, intent, records } = settings();
     const startedAt = Date.now();
-    for (let n = 1; ; n++) {
-      if (signal.aborted || !isPending(state)) return;
+    for (let n = 1; state.isPending; n++) {
       if (!navigator.onLine) {
         dispatch({ type: 'wentOffline' });
         await untilOnline(signal);
+        if (signal.aborted) return;
         continue; // unless an edit has called it off
       }
       const { key, attempt } = await records.exclusively(intent, () =>
         dispatch({ type: 'sent', again: n > 1, record: records.read(intent) }),
       );
-      if (signal.aborted) return;
       form.set(KEY_FIELD, key);
       if (attempt > 1) form.set(ATTEMPT_FIELD, String(attempt));
+      if (signal.aborted) return;
       const reply = await sendOnce(settings().action, form, policy.timeoutMs, signal);
       if (signal.aborted) return;
 
@@ -96,27 +86,29 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       const again = inTime && !reply.thrown && !reply.late && !reload;
       dispatch({ ...reply, again });
       if (reload) location.reload();
-      if (state.status === 'checking' && state.by === 'run') await poll(signal, again);
-      else if (state.status === 'checking' || !isPending(state))
+      if (state.by === 'run') await poll(signal, again);
+      else if (state.by)
         return; // a check by others goes on by itself
-      else await sleep(waitMs, signal);
+      else if (state.isPending) await sleep(waitMs, signal);
+      if (signal.aborted) return;
     }
   }
 
   /** Asks about the key until it is settled. Many asks are cheaper than one place in the action queue. */
   async function poll(signal: AbortSignal, again = false): Promise<void> {
-    const until = Date.now() + settings().policy.pollMs;
-    for (let failures = 0; state.status === 'checking'; ) {
+    const { policy, statusUrl, operation } = settings();
+    const until = Date.now() + policy.pollMs;
+    for (let failures = 0; state.by; ) {
       await untilOnline(signal);
-      const { by } = state;
-      const answer = await askAbout<R>(statusUrl(), isFence(by) ? 'DELETE' : 'GET');
+      const { by, key } = state;
+      const url = [statusUrl, ...[operation, key].map(encodeURIComponent)].join('/');
+      const answer = await askAbout<R>(url, isFence(by) ? 'DELETE' : 'GET');
       if (signal.aborted) return;
-      const next = answer ? dispatch({ type: 'found', answer, again }) : state;
-      if (!answer) failures++;
+      if (answer) dispatch({ type: 'found', answer, again });
+      else failures++;
       if (failures >= POLL_FAILURES || Date.now() > until) dispatch({ type: 'unanswered' });
-      else if (next.status === 'checking' && (isFence(by) || !isFence(next.by))) {
-        await sleep(answer?.retryAfterMs ?? POLL_MS, signal);
-      }
+      // Another question is asked at once.
+      if (state.by === by) await sleep(answer?.retryAfterMs ?? POLL_MS, signal);
       if (signal.aborted) return;
     }
   }
@@ -134,9 +126,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     dispatch,
     subscribe(listener: () => void): () => void {
       notify = listener;
-      return () => {
-        notify = undefined;
-      };
+      return () => {};
     },
     /** Call when mounted. Also minds the back/forward cache and the other tabs. Returns how to stop. */
     start(): () => void {
@@ -165,7 +155,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       life = new AbortController();
       dispatch({ type: 'submitted' });
       await run(form, life.signal);
-      return isIn(state, 'hasSucceeded', 'hasErrored') ? state.result : null;
+      return state.status === 'hasSucceeded' || state.status === 'hasErrored' ? state.result : null;
     },
   };
 }

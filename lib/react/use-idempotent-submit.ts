@@ -7,7 +7,7 @@ import type { SubmitAction } from './attempt.ts';
 import type { FieldProps } from './key-field.tsx';
 import { initialState } from './machine.ts';
 import { DEFAULT_POLICY, type RetryPolicy, type Settings, type Transition } from './settings.ts';
-import { canCheck, canStartOver, fieldKey, isLocked, isPending, type Status } from './state.ts';
+import { canCheck, canStartOver, fieldKey, isLocked, type Status } from './state.ts';
 import { type KeyStorage, openRecords } from './storage.ts';
 import { createSubmission } from './submission.ts';
 
@@ -53,9 +53,9 @@ export interface IdempotentSubmit<R> {
   /** The answer was found by asking about an earlier submit. */
   recovered: boolean;
   /** `unknown`, and the server says it has not seen the key. Sending again uses the same key. */
-  isAbsent: boolean;
+  isAbsent?: boolean | undefined;
   /** `unknown`, and why the latest attempt was turned away, such as "please sign in". */
-  notice: string | undefined;
+  notice?: string | undefined;
   /** Where a recovered answer leads. */
   redirect?: string | undefined;
   /** `check` helps here. Stays true while it runs, so that its button can keep the focus. */
@@ -97,7 +97,7 @@ export function useIdempotentSubmit<R>(
     ...options,
     action,
     records: openRecords(options.storage ?? 'session'),
-    operation: options.operation ?? intent.split(':')[0] ?? intent,
+    operation: options.operation ?? intent.replace(/:.*/s, ''),
     statusUrl: options.statusUrl ?? '/api/idempotency',
     policy: { ...DEFAULT_POLICY, ...options.policy },
     onSteered: setThrown,
@@ -134,13 +134,9 @@ export function useIdempotentSubmit<R>(
     void submission.submit(new FormData(event.currentTarget, submitter));
   };
 
-  const isUnknown = state.status === 'unknown';
   return {
     ...state,
     isLocked: isLocked(state),
-    isPending: isPending(state),
-    isAbsent: isUnknown && state.absent,
-    notice: isUnknown ? state.notice : undefined,
     canCheck: canCheck(state),
     canStartOver: canStartOver(state),
     execute: submission.submit,
