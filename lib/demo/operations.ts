@@ -2,11 +2,12 @@ import { createOrder } from './api-order-create.ts';
 import { createRefund } from './api-refund-create.ts';
 import { cancelOrder } from './cancel.ts';
 import { checkout } from './checkout.ts';
+import { tabsOrder } from './example-tabs.ts';
 import { hookFormOrder, queryOrder, safeActionOrder } from './examples.ts';
 import { labOrder } from './lab.ts';
 import { refund } from './refund.ts';
 
-const examples = [hookFormOrder, queryOrder, safeActionOrder] as const;
+const examples = [hookFormOrder, queryOrder, safeActionOrder, tabsOrder] as const;
 
 /** Every operation of the demo: for the status route, the admin view and the worker, which finishes what was begun. */
 export const operations = [checkout, refund, createOrder, createRefund, cancelOrder, labOrder, ...examples] as const;

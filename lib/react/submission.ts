@@ -133,6 +133,8 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       tabs = openTabs((intent, key) => {
         if (intent === settings().intent) dispatch({ type: 'told', key });
       });
+      // The answer to a form that was sent before this page could run: the other tabs have not heard of it.
+      if (state === initial && isSettled(state)) tabs?.postMessage([settings().intent, state.key]);
       start();
       const onPageShow = (event: PageTransitionEvent) => {
         if (!event.persisted) return;

@@ -13,12 +13,12 @@ let shared: Map<string, string>;
 let lock: Promise<unknown>;
 
 /** Another tab: with a key of its own, and the storage that all tabs share. */
-function open(key: string, action: SubmitAction<string>, intent = 'checkout:1') {
+function open(key: string, action: SubmitAction<string>, intent = 'checkout:1', native: typeof success | null = null) {
   const settings: Settings<string> = {
     ...{ intent, operation: 'checkout', statusUrl: '/api/idempotency', records: openRecords('local') },
     ...{ action, policy: { ...DEFAULT_POLICY, attempts: 1 }, onSteered: () => {} },
   };
-  const submission = createSubmission(initialState<string>(key, null), () => settings);
+  const submission = createSubmission(initialState(key, native), () => settings);
   const tab = { ...submission, stop: submission.start() };
   tabs.push(tab);
   return tab;
@@ -72,6 +72,13 @@ describe('tabs of one intent', () => {
     expect(await other.submit(new FormData())).toBeNull();
     expect(action).toHaveBeenCalledTimes(1);
     expect(stranger.state()).toMatchObject({ status: 'idle', key: 'k8' });
+  });
+
+  it('hear of a form that was sent before its page could run', async () => {
+    status.mockImplementation(async () => Response.json({ state: 'succeeded', outcome: success }));
+    const other = open('k9', vi.fn());
+    open('k8', vi.fn(), 'checkout:1', success);
+    await vi.waitFor(() => expect(other.state()).toMatchObject({ status: 'hasSucceeded', key: 'k1' }));
   });
 
   it('hear of a key that another one has given up', async () => {

@@ -1,0 +1,7 @@
+'use server';
+
+import { revalidatePath } from 'next/cache';
+import { serverAction } from 'oncekit/next';
+import { tabsOrder } from '../../../lib/demo/example-tabs.ts';
+
+export const placeOrder = serverAction(tabsOrder, { onSettled: () => revalidatePath('/examples/tabs') });
