@@ -40,5 +40,6 @@ export type { Run } from './engine/interpret.ts';
 export type { Operation, OperationBuilder } from './engine/operation.ts';
 export type { PhasesContext } from './engine/phases-context.ts';
 export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';
+export { enteredValues } from './engine/values.ts';
 export { isUnavailable } from './store/prisma/errors.ts';
 export { serializeOn } from './store/prisma/serialize-on.ts';

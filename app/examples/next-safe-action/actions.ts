@@ -2,7 +2,7 @@
 
 import { revalidatePath } from 'next/cache';
 import { createSafeActionClient, returnServerError } from 'next-safe-action';
-import { type Outcome, type Refusal, refuse } from 'oncekit';
+import { enteredValues, type Outcome, type Refusal, refuse } from 'oncekit';
 import { serverAction } from 'oncekit/next';
 import { z } from 'zod';
 import { safeActionOrder } from '../../../lib/demo/examples.ts';
@@ -29,5 +29,7 @@ const safeOrder = client.inputSchema(z.instanceof(FormData)).action(({ parsedInp
 
 export async function placeOrder(_: Outcome<PlacedOrder> | null, form: FormData): Promise<Outcome<PlacedOrder>> {
   const { data, serverError } = await safeOrder(form);
-  return data ?? serverError ?? refuse('malformed_body', { executed: 'unknown' });
+  if (data) return data;
+  // What is refused out here knows nothing of the form; without JavaScript its fields are filled from this.
+  return { values: enteredValues(form), ...(serverError ?? refuse('malformed_body', { executed: 'unknown' })) };
 }

@@ -1,0 +1,46 @@
+import { expect, test } from './fixtures/test.ts';
+
+const NONE = { orders: 0, stockTaken: 0, keys: 0 };
+const ONE = { orders: 1, stockTaken: 1, keys: 1 };
+
+test('somebody else has signed in: a form that was never sent is refused once, and then is theirs', async ({
+  page,
+  context,
+  shop,
+}) => {
+  await page.goto('/lab');
+  await context.clearCookies();
+  await page.evaluate(() => fetch('/lab').then((answer) => answer.text())); // another visitor's session, as by another tab
+  await shop.orderInLab.click();
+  await expect(shop.status).toContainText('does not belong to your session');
+  expect(await shop.gained()).toEqual(NONE);
+  await shop.orderInLab.click();
+  await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
+  expect(await shop.gained()).toEqual(ONE);
+});
+
+test('somebody else has signed in: what was sent before stays unknown, until a person starts over', async ({
+  page,
+  context,
+  shop,
+  network,
+}) => {
+  await page.goto('/lab');
+  await network.break({ match: { method: 'POST', path: '/lab' }, kind: 'lose-request', times: 50 });
+  await shop.orderInLab.click();
+  await expect(shop.status).toHaveAttribute('data-state', /unknown|retrying/);
+  await context.clearCookies();
+  await network.heal();
+  await page.reload();
+  await expect(shop.status).toHaveAttribute('data-state', 'unknown');
+  // No gesture but this one leads away from a key under which something may have happened.
+  await shop.orderInLab.click();
+  await expect(shop.status).toContainText('does not belong to your session');
+  await expect(shop.status).toHaveAttribute('data-state', 'unknown');
+  expect(await shop.gained()).toEqual(NONE);
+  await page.getByRole('button', { name: 'Start over' }).click();
+  await expect(shop.status).toHaveAttribute('data-state', 'idle');
+  await shop.orderInLab.click();
+  await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
+  expect(await shop.gained()).toEqual(ONE);
+});
