@@ -266,7 +266,8 @@ describe('beside other tabs', () => {
   });
 
   it('keeps a key of its own under which something may happen', () => {
-    for (const events of [submit, lost, [...submit, answered(success)]]) {
+    const resetInDoubt: Ev[] = [...lost, { type: 'reset' }];
+    for (const events of [submit, lost, resetInDoubt, [...submit, answered(success)]]) {
       expect(reach(...events, told('k0'))).toMatchObject({ key: 'k1' });
     }
   });
@@ -277,6 +278,20 @@ describe('beside other tabs', () => {
     expect(reach({ type: 'submitted' }, sent(false, record('settled', 'k7')))).toMatchObject({ key: 'k1', attempt: 1 });
     // A key of its own that was sent is not given up for another.
     expect(reach(...lost, { type: 'submitted' }, sent(false, record('executing')))).toMatchObject({ key: 'k1' });
+  });
+});
+
+describe('what storage holds', () => {
+  it('goes with the key it belongs to, and never while another tab is in doubt about that key', () => {
+    const refusedNow = reach(...submit, answered(refused('validation')));
+    const mine = { ...record('executing'), key: 'k1' };
+    expect(recordedAs(refusedNow)).toBeNull();
+    expect(mayForget(mine, refusedNow, refusedNow)).toBe(true);
+    expect(mayForget({ ...mine, state: 'unknown' }, refusedNow, refusedNow)).toBe(false);
+    expect(mayForget(record('executing'), refusedNow, refusedNow)).toBe(false);
+    expect(mayForget(null, refusedNow, refusedNow)).toBe(false);
+    const fenced = { ...refusedNow, key: 'k2' };
+    expect(mayForget({ ...mine, state: 'unknown' }, refusedNow, fenced)).toBe(true);
   });
 });
 

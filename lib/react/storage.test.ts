@@ -55,6 +55,20 @@ describe('records', () => {
     expect(records.read(record.intent)).toBeNull();
   });
 
+  it.each(['local', 'session'] as const)(
+    'is read and written by one tab at a time where tabs share it: %s',
+    async (storage) => {
+      const names: string[] = [];
+      const request = async (name: string, work: () => unknown) => {
+        names.push(name);
+        return await work();
+      };
+      vi.stubGlobal('navigator', { locks: { request } });
+      expect(await openRecords(storage).exclusively('checkout:1', () => 'done')).toBe('done');
+      expect(names).toEqual(storage === 'local' ? ['oncekit:checkout:1'] : []);
+    },
+  );
+
   it('forgets the copy in memory once storage works again', () => {
     const entries = new Map<string, string>();
     openRecords('memory').write(record.intent, record);

@@ -138,6 +138,19 @@ describe('a submission', () => {
     expect(records.read('checkout:1')).toBeNull();
   });
 
+  it('leads a person, and nobody else, away from a key that is not theirs', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
+    const submission = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 1 } });
+    await submission.submit(new FormData());
+    statusSays({ code: 'key_invalid', status: 400, nextKey: 'k3' });
+    submission.dispatch({ type: 'edited' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(submission.state()).toMatchObject({ status: 'unknown', key: 'k1' });
+    submission.dispatch({ type: 'asked', by: 'fence' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3' });
+  });
+
   it('waits for the network, and sends what was submitted last', async () => {
     const action = vi.fn<SubmitAction<string>>(async () => success);
     const submission = begin(action);
