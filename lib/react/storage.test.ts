@@ -69,6 +69,12 @@ describe('records', () => {
     },
   );
 
+  it('does without the lock where the browser refuses it', async () => {
+    const request = () => Promise.reject(new DOMException('Access is denied.', 'SecurityError'));
+    vi.stubGlobal('navigator', { locks: { request } });
+    expect(await openRecords('local').exclusively('checkout:1', () => 'done')).toBe('done');
+  });
+
   it('forgets the copy in memory once storage works again', () => {
     const entries = new Map<string, string>();
     openRecords('memory').write(record.intent, record);

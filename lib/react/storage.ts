@@ -38,7 +38,8 @@ export function openRecords(storage: 'session' | 'local' | 'memory' | KeyStorage
   return {
     /** No other tab that shares the storage does the same meanwhile. Short: a held lock keeps a page out of the cache. */
     exclusively<T>(intent: string, work: () => T): T | Promise<T> {
-      return storage === 'local' && navigator.locks ? navigator.locks.request(PREFIX + intent, work) : work();
+      if (storage !== 'local' || !navigator.locks) return work();
+      return navigator.locks.request(PREFIX + intent, work).catch(work); // refused, where storage is blocked
     },
     read(intent: string): KeyRecord | null {
       const name = PREFIX + intent;
