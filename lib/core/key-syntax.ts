@@ -1,5 +1,5 @@
 /** 1–255 visible ASCII characters without comma and quotes (K1). Free of Node, so that the browser half may use it. */
-const SYNTAX = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]{1,255}$/;
+const SYNTAX = /^[!#-&(-+\--~]{1,255}$/;
 
 export function isKey(value: unknown): value is string {
   return typeof value === 'string' && SYNTAX.test(value);
