@@ -59,9 +59,10 @@ export default {
     },
     {
       name: 'browser-stays-free-of-node',
-      comment: 'Nothing reachable from `oncekit/react` or `oncekit/http` imports a module of Node.',
+      comment:
+        'Nothing reachable from `oncekit/react`, `oncekit/http` or the browser half of testing imports from Node.',
       severity: 'error',
-      from: { path: '^lib/(react|http)/index\\.ts$' },
+      from: { path: '^lib/(react/index|http/index|testing/browser)\\.ts$' },
       to: { path: '^(node:)?(crypto|fs|path|http|net|async_hooks|timers/promises)$', reachable: true },
     },
     {

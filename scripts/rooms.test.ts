@@ -12,6 +12,7 @@ const planted: [rule: string, from: string, code: string][] = [
   ['engine-imports-only-its-rooms', 'lib/engine/planted.ts', "import '../store/prisma/store.ts';"],
   ['react-imports-only-its-rooms', 'lib/react/planted.ts', "import '../engine/run.ts';"],
   ['browser-stays-free-of-node', 'lib/react/index.ts', "import 'node:crypto';"],
+  ['browser-stays-free-of-node', 'lib/testing/browser.ts', "import 'node:crypto';"],
   ['plain-node-stays-plain', 'lib/index.ts', "import 'next/navigation.js';"],
   ['next-in-its-room', 'lib/engine/planted.ts', "import 'next/navigation.js';"],
   ['generated-in-one-place', 'lib/store/planted.ts', "import '../generated/prisma/client.ts';"],

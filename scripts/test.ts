@@ -50,7 +50,7 @@ async function vitest(): Promise<Count> {
     '--reporter=json',
     `--outputFile.json=${file}`,
   ];
-  return await runner('Unit, type and database tests', args, {}, async () => {
+  return await runner('Unit, type, component and database tests', args, {}, async () => {
     const report = JSON.parse(await readFile(file, 'utf8'));
     const { numPassedTests: passed, numFailedTests: failed, numPendingTests: pending, numTodoTests: todo } = report;
     // A file that cannot even be loaded has no failed test.
@@ -76,8 +76,8 @@ async function main(): Promise<boolean> {
   await mkdir(RESULTS, { recursive: true });
   const { signal } = stopping;
   await generateClient({ log: say, signal });
-  const counts = e2eOnly ? [] : [await vitest()];
   await ensureChromium(say);
+  const counts = e2eOnly ? [] : [await vitest()];
   await buildApp({ log: say, signal });
   counts.push(await playwright());
   const total = (key: keyof Count) => counts.reduce((sum, count) => sum + count[key], 0);

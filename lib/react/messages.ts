@@ -24,10 +24,12 @@ export const defaultMessages: Messages = {
 
 /** What is said in the present state: never nothing, but when idle. */
 export function wordsFor(
-  submit: Pick<IdempotentSubmit<unknown>, 'status' | 'result' | 'recovered' | 'isAbsent' | 'notice'>,
+  submit: Pick<IdempotentSubmit<unknown>, 'status' | 'result' | 'recovered' | 'isPending' | 'isAbsent' | 'notice'>,
   messages: Messages,
 ): string {
-  const { status, result } = submit;
+  const { result, isPending } = submit;
+  // Between two attempts of ours nobody has to do anything, and nothing new is read out.
+  const status = submit.status === 'unknown' && isPending ? 'retrying' : submit.status;
   if (submit.notice) return `${messages[status]} ${submit.notice}`;
   if (submit.isAbsent) return messages.absent;
   if (status === 'hasSucceeded' && submit.recovered) return messages.recovered;

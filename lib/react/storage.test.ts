@@ -93,6 +93,7 @@ describe('records', () => {
     ['a key that is none', JSON.stringify({ ...record, key: 'a key' })],
     ['a key that is too long', JSON.stringify({ ...record, key: 'x'.repeat(256) })],
     ['a key with a quote', JSON.stringify({ ...record, key: 'a"b' })],
+    ['a next key that is none', JSON.stringify({ ...record, nextKey: 'a,b' })],
     ['no time', JSON.stringify({ ...record, submittedAt: 'today' })],
     ['an old time', JSON.stringify({ ...record, submittedAt: Date.now() - 8 * 24 * 3600 * 1000 })],
   ])('ignores %s', (_, text) => {

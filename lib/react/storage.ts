@@ -75,6 +75,6 @@ function parse(text: string | null | undefined): KeyRecord | null {
   const sound =
     value?.version === 1 &&
     Date.now() - value.submittedAt < MAX_AGE_MS && // and a number: NaN is less than nothing
-    isKey(value.key);
+    [value.key, value.nextKey ?? value.key].every(isKey);
   return sound ? value : null;
 }

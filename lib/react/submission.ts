@@ -117,7 +117,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     life = new AbortController();
     const { intent, records } = settings();
     const record = records.read(intent);
-    if (record && record.state !== 'settled') origin = { submittedAt: record.submittedAt, reloaded: record.reloaded };
+    if (record && record.state !== 'settled') origin = record;
     dispatch({ type: 'shown', record });
   }
 

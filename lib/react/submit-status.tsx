@@ -9,13 +9,26 @@ export interface SubmitStatusProps<R> {
   /** Replaces words, such as for another language. */
   messages?: Partial<Messages> | undefined;
   className?: string | undefined;
-  /** What to show after a success instead of the words alone. */
+  /** What to show behind the words after a success. Not where the answer was a redirect, which has no data. */
   children?: ((data: R, submit: IdempotentSubmit<R>) => ReactNode) | undefined;
 }
 
 /**
+ * A button that goes leaves the focus where it stood (B7), on nothing: on the words, they would be read out twice; on
+ * another button, a key that is still held down would press it.
+ */
+const leaveFocus = (button: HTMLButtonElement) => () => {
+  if (button !== document.activeElement) return;
+  const place = document.createElement('span');
+  place.tabIndex = -1;
+  place.onblur = place.remove;
+  button.before(place);
+  place.focus();
+};
+
+/**
  * Words for every state (B7), in a live region that is always there, so that screen readers announce what changes in
- * it; behind it the buttons that help. Takes no focus.
+ * it; behind it the buttons that help. Takes the focus from nothing.
  */
 export function SubmitStatus<R>({ submit, messages, className, children }: SubmitStatusProps<R>) {
   const words = { ...defaultMessages, ...messages };
@@ -23,7 +36,7 @@ export function SubmitStatus<R>({ submit, messages, className, children }: Submi
   const succeeded = status === 'hasSucceeded';
   // Not `disabled`: that would drop the focus of the person who has just pressed it.
   const button = (name: string, label: string, onClick: () => void) => (
-    <button type="button" data-action={name} aria-disabled={submit.isPending} onClick={onClick}>
+    <button type="button" ref={leaveFocus} data-action={name} aria-disabled={submit.isPending} onClick={onClick}>
       {label}
     </button>
   );
@@ -31,7 +44,7 @@ export function SubmitStatus<R>({ submit, messages, className, children }: Submi
     <>
       <div role="status" aria-live="polite" data-state={status} className={className}>
         {wordsFor(submit, words)}
-        {succeeded && result?.ok && children?.(result.data, submit)}
+        {succeeded && result?.ok && !redirect && children && <> {children(result.data, submit)}</>}
       </div>
       {succeeded && redirect && <a href={redirect}>{words.show}</a>}
       {submit.canCheck && button('check', words.checkAgain, submit.check)}

@@ -1,0 +1,239 @@
+import { Activity } from 'react';
+import { describe, expect, test } from 'vitest';
+import { userEvent } from 'vitest/browser';
+import { render } from 'vitest-browser-react';
+import { refuse } from '../testing/browser.ts';
+import { handsOn, keysOf, newIntent, ONCE, OrderForm, open, shop } from './browser-form.testsuite.tsx';
+
+/** What a form makes of a page that goes away and comes back, and of a key that was issued anew (contract B5). */
+
+describe('a reload', () => {
+  test('while executing: asks, waits, and says what became of it; nothing is sent again', async () => {
+    const orders = shop();
+    const running = orders.hold();
+    const before = await open(orders);
+    await before.place();
+    await running.reached;
+    await before.screen.unmount();
+    const { is, says, field } = await open(orders, { intent: before.intent });
+    await is('checking');
+    await says('We are checking whether it went through.');
+    expect(field()).toBe(before.initialKey);
+    running.release();
+    await is('hasSucceeded');
+    await says('This was already sent, and it went through. Order 1');
+    expect([orders.attempts.length, orders.effects.length]).toEqual([1, 1]);
+  });
+
+  test.each(['request', 'answer'] as const)('while unknown, the %s being lost', async (what) => {
+    const orders = shop();
+    if (what === 'request') orders.loseRequest();
+    else orders.loseAnswer();
+    const before = await open(orders, { policy: ONCE });
+    await before.place();
+    await before.is('unknown');
+    await before.screen.unmount();
+    const { is, says, place } = await open(orders, { intent: before.intent });
+    if (what === 'answer') {
+      await is('hasSucceeded');
+      await says('This was already sent, and it went through. Order 1');
+      expect(orders.attempts).toHaveLength(1);
+      return;
+    }
+    await says('We could not find it. Sending it again is safe.');
+    await is('unknown');
+    expect(orders.attempts).toHaveLength(1);
+    await place();
+    await is('hasSucceeded');
+    expect(orders.attempts.map(({ key, attempt }) => [key, attempt])).toEqual([
+      [before.initialKey, 1],
+      [before.initialKey, 2],
+    ]);
+  });
+
+  test('while retrying: the retries end with the page', async () => {
+    const orders = shop();
+    orders.loseRequest();
+    const second = orders.hold('request');
+    const before = await open(orders);
+    await before.place();
+    await second.reached;
+    await before.screen.unmount();
+    const { is } = await open(orders, { intent: before.intent });
+    await is('unknown');
+    second.lose();
+    expect(orders.attempts).toHaveLength(2);
+    expect(orders.effects).toHaveLength(0);
+  });
+
+  test('and an edit then: the old key is given up', async () => {
+    const orders = shop();
+    orders.loseRequest();
+    const before = await open(orders, { policy: ONCE });
+    await before.place();
+    await before.is('unknown');
+    await before.screen.unmount();
+    const { is, edit, place } = await open(orders, { intent: before.intent });
+    await is('unknown');
+    await edit('coffee');
+    await is('idle');
+    expect(orders.status(before.initialKey).state).toBe('abandoned');
+    await place();
+    await is('hasSucceeded');
+    expect(orders.effects.map(({ data }) => data.note)).toEqual(['coffee']);
+  });
+
+  test('a stored refusal is found as well', async () => {
+    const orders = shop({ run: () => refuse('failed', { executed: true, message: 'Declined.' }) });
+    orders.loseAnswer();
+    const before = await open(orders, { policy: ONCE });
+    await before.place();
+    await before.is('unknown');
+    await before.screen.unmount();
+    const { is, says } = await open(orders, { intent: before.intent });
+    await is('hasErrored');
+    await says('Declined.');
+  });
+
+  test('where nobody answers, it stays unknown and offers to ask again', async () => {
+    const orders = shop();
+    orders.loseAnswer();
+    const before = await open(orders, { policy: ONCE });
+    await before.place();
+    await before.is('unknown');
+    await before.screen.unmount();
+    orders.down();
+    const { is, checkAgain } = await open(orders, { intent: before.intent, policy: { pollMs: 0 } });
+    await expect.element(checkAgain).toBeVisible();
+    await is('unknown');
+    orders.up();
+    await userEvent.click(checkAgain);
+    await is('hasSucceeded');
+    expect(orders.effects).toHaveLength(1);
+  });
+
+  test('after success, from a cache that still has the answered key: goes on under the next one', async () => {
+    const orders = shop();
+    const before = await open(orders);
+    await before.place();
+    await before.is('hasSucceeded');
+    await before.screen.unmount();
+    const { is, place, field } = await open(orders, { intent: before.intent, initialKey: before.initialKey });
+    await is('idle');
+    await expect.poll(field).not.toBe(before.initialKey);
+    await place();
+    await is('hasSucceeded');
+    expect(orders.effects).toHaveLength(2);
+  });
+
+  test('after a redirect that led back here: asks, and shows where it leads', async () => {
+    const orders = shop({
+      run() {
+        throw Object.assign(new Error(), { digest: 'NEXT_REDIRECT;push;/orders/1;307;' });
+      },
+    });
+    const { place, is, says, rerender, screen } = await open(orders);
+    await place();
+    await is('hasNavigated');
+    await rerender({ initialKey: orders.issueKey() });
+    await is('hasSucceeded');
+    await says('This was already sent, and it went through.');
+    await expect.element(screen.getByRole('link', { name: 'Show it' })).toHaveAttribute('href', '/orders/1');
+    expect(orders.attempts).toHaveLength(1);
+  });
+});
+
+describe('a page that was out of sight', () => {
+  test('from the back/forward cache, while executing: what was under way is asked about', async () => {
+    const orders = shop();
+    const lost = orders.hold('answer');
+    const { place, is } = await open(orders);
+    await place();
+    await lost.reached;
+    window.dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }));
+    await is('hasSucceeded');
+    lost.lose();
+    expect(orders.questions.length).toBeGreaterThan(0);
+    expect(orders.attempts).toHaveLength(1);
+  });
+
+  test('a pageshow that restores nothing changes nothing', async () => {
+    const orders = shop();
+    const held = orders.hold('answer');
+    const { place, is } = await open(orders);
+    await place();
+    await held.reached;
+    window.dispatchEvent(new PageTransitionEvent('pageshow', { persisted: false }));
+    held.release();
+    await is('hasSucceeded');
+    expect(orders.questions).toEqual([]);
+  });
+
+  test("hidden by React's <Activity> while executing, and shown again", async () => {
+    const orders = shop();
+    const running = orders.hold();
+    const props = { orders, intent: newIntent(), initialKey: orders.issueKey() };
+    const page = (mode: 'visible' | 'hidden') => (
+      <Activity mode={mode}>
+        <OrderForm {...props} />
+      </Activity>
+    );
+    const screen = await render(page('visible'));
+    const { place, is, edit, note } = handsOn(screen);
+    await edit('milk');
+    await place();
+    await running.reached;
+    await screen.rerender(page('hidden'));
+    await screen.rerender(page('visible'));
+    await is('checking');
+    running.lose();
+    await is('hasSucceeded');
+    await expect.element(note).toHaveValue('milk');
+    expect([orders.attempts.length, orders.effects.length]).toEqual([1, 1]);
+  });
+
+  test('a modal that is closed while it sends, and opened again', async () => {
+    const orders = shop();
+    const running = orders.hold();
+    const props = { orders, intent: newIntent(), initialKey: orders.issueKey() };
+    const page = (isOpen: boolean) => <main>{isOpen && <OrderForm {...props} />}</main>;
+    const screen = await render(page(true));
+    const { place, is, says } = handsOn(screen);
+    await place();
+    await running.reached;
+    await screen.rerender(page(false));
+    running.release();
+    await expect.poll(() => orders.effects.length).toBe(1);
+    await screen.rerender(page(true));
+    await is('hasSucceeded');
+    await says('This was already sent, and it went through. Order 1');
+    expect(orders.attempts).toHaveLength(1);
+  });
+});
+
+describe('a new key from the server, such as after signing in', () => {
+  test('replaces one that was never sent', async () => {
+    const orders = shop();
+    const { place, is, rerender, initialKey } = await open(orders);
+    const issued = orders.issueKey();
+    await rerender({ initialKey: issued });
+    await place();
+    await is('hasSucceeded');
+    expect(initialKey).not.toBe(issued);
+    expect(keysOf(orders)).toEqual([issued]);
+  });
+
+  test('leaves one whose fate is unknown', async () => {
+    const orders = shop();
+    orders.loseAnswer();
+    const { place, is, field, rerender, initialKey } = await open(orders, { policy: ONCE });
+    await place();
+    await is('unknown');
+    await rerender({ initialKey: orders.issueKey() });
+    expect(field()).toBe(initialKey);
+    await is('unknown');
+    await place();
+    await is('hasSucceeded');
+    expect(orders.effects).toHaveLength(1);
+  });
+});

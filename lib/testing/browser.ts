@@ -1,0 +1,11 @@
+/**
+ * What `oncekit/testing` is in a browser (the `browser` condition of the package's exports): all of it that needs no
+ * Node. Tests of forms run here as well as under Node with jsdom.
+ *
+ * @module
+ */
+export { refuse } from '../core/outcome.ts';
+export { serveStatus } from './serve-status.ts';
+export type { Held, HoldingPoint } from './test-faults.ts';
+export type { Arrival, TestEffect, TestKeyStatus } from './test-keys.ts';
+export { type TestOperation, type TestOperationOptions, testOperation } from './test-operation.ts';

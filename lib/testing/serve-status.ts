@@ -1,0 +1,65 @@
+import { isKey } from '../core/key-syntax.ts';
+import { ADVICE, type Refusal } from '../core/outcome.ts';
+import { disconnected } from './test-faults.ts';
+import type { TestOperation } from './test-operation.ts';
+
+type Served = Pick<TestOperation<unknown>, 'name' | 'status' | 'fence' | 'isDown'>;
+
+/**
+ * Answers the status route's questions (GET and DELETE `<url>/<operation>/<key>`) for these operations by taking over
+ * `fetch`, in the page or in jsdom; every other request goes where it went before. Call what it returns to give `fetch`
+ * back.
+ *
+ * ```ts
+ * const stop = serveStatus([orders]);
+ * afterEach(stop);
+ * ```
+ *
+ * @param url as `statusUrl` of the form. Default `/api/idempotency`
+ */
+export function serveStatus(operations: readonly Served[], url = '/api/idempotency'): () => void {
+  const before = globalThis.fetch;
+  let isServing = true;
+  const serve: typeof fetch = async (input, init) => {
+    const request = input instanceof Request ? input : { url: String(input), method: init?.method ?? 'GET' };
+    const { pathname } = new URL(request.url, 'http://localhost');
+    if (!isServing || !pathname.startsWith(`${url}/`)) return await before(input, init);
+    init?.signal?.throwIfAborted();
+    const [name, key = ''] = pathname
+      .slice(url.length + 1)
+      .split('/')
+      .map(decodeURIComponent);
+    const operation = operations.find((one) => one.name === name);
+    if (operation?.isDown) throw disconnected();
+    return operation ? answer(operation, key, request.method) : problem({ code: 'not_found' });
+  };
+  globalThis.fetch = serve;
+  return () => {
+    isServing = false; // for whoever has taken over since and goes on to call this one
+    if (globalThis.fetch === serve) globalThis.fetch = before;
+  };
+}
+
+function answer(operation: Served, key: string, method: string): Response {
+  if (!isKey(key)) return problem({ code: 'key_malformed' });
+  if (method !== 'DELETE') return json(200, operation.status(key));
+  const fenced = operation.fence(key);
+  if ('ok' in fenced) return problem(fenced);
+  const { state, nextKey } = fenced;
+  return state === 'abandoned' ? json(200, { state, nextKey }) : json(409, fenced);
+}
+
+function problem({ code, nextKey }: Pick<Refusal, 'code' | 'nextKey'>): Response {
+  const { status, message } = ADVICE[code];
+  return json(status, { status, detail: message, code, nextKey }, 'application/problem+json');
+}
+
+function json(status: number, body: object, type = 'application/json'): Response {
+  return new Response(JSON.stringify(body, plainJson), { status, headers: { 'Content-Type': type } });
+}
+
+/** As the route writes what JSON has no words for (R1). */
+function plainJson(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  return value instanceof Map || value instanceof Set ? [...value] : value;
+}

@@ -1,0 +1,145 @@
+import type { KeyStateOrAbsent } from '../core/key-state.ts';
+import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
+import { isControlFlow, redirectOf } from '../core/redirect.ts';
+import { mintTestKey } from './mint-test-key.ts';
+import { testFingerprint } from './test-payload.ts';
+
+/** One attempt, as it has reached the server. */
+export interface Arrival {
+  key: string;
+  /** 1 for the first, also where the form does not say. */
+  attempt: number;
+  form: FormData;
+}
+
+/** Something that was done. */
+export interface TestEffect<R> {
+  key: string;
+  data: R;
+  form: FormData;
+}
+
+/** What the status route tells of a key. */
+export interface TestKeyStatus<R> {
+  operation: string;
+  key: string;
+  state: KeyStateOrAbsent;
+  outcome?: Outcome<R>;
+  redirect?: string;
+  retryAfterMs?: number;
+  nextKey: string;
+}
+
+interface Row<R> {
+  state: 'in_progress' | 'succeeded' | 'failed' | 'abandoned';
+  /** Undefined for a tombstone, which never saw a form. */
+  fingerprint?: string;
+  outcome?: Outcome<R>;
+  /** The redirect in which it ended. */
+  thrown?: unknown;
+}
+
+interface Settings<R> {
+  name: string;
+  run: (arrival: Arrival) => R | Refusal | Promise<R | Refusal>;
+  retryAfterMs: number;
+}
+
+/** The rows of one operation in memory, and the rules that decide by them: those of the engine (contract O, S). */
+export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
+  const rows = new Map<string, Row<R>>();
+  const expired = new Set<string>();
+  const effects: TestEffect<R>[] = [];
+
+  /** Runs or replays. `claimed` comes between the claim and the handler. Throws what steers Next. */
+  async function submit(arrival: Arrival, claimed: () => Promise<void>): Promise<Outcome<R>> {
+    const { key } = arrival;
+    const keys = { key, nextKey: mintTestKey() };
+    const fingerprint = await testFingerprint(arrival.form);
+    const row = rows.get(key);
+    if (row) return decide(row, fingerprint, keys);
+    if (expired.has(key)) return refuse('key_expired', { executed: 'unknown', ...keys });
+
+    const claim: Row<R> = { state: 'in_progress', fingerprint };
+    rows.set(key, claim);
+    await claimed();
+    const ended = await attempt(arrival);
+    if (!ended.stored) {
+      rows.delete(key);
+      if (ended.thrown) throw ended.thrown;
+      return { ...ended.outcome, executed: unclaimed(arrival), ...keys };
+    }
+    const outcome: Outcome<R> = { ...ended.outcome, ...keys };
+    Object.assign(claim, { state: outcome.ok ? 'succeeded' : 'failed', outcome, thrown: ended.thrown });
+    if (outcome.ok) effects.push({ key, data: outcome.data, form: arrival.form });
+    if (ended.thrown) throw ended.thrown;
+    return outcome;
+  }
+
+  /** What the handler came to, and whether that is kept under the key (S2, R2). */
+  async function attempt(arrival: Arrival) {
+    try {
+      const data = await run(arrival);
+      if (!isRefusal(data)) return { stored: true, outcome: success(structuredClone(data)) } as const;
+      if (data.code !== 'failed') return { stored: false, outcome: data } as const;
+      return { stored: true, outcome: { ...data, executed: true, replayed: false } } as const;
+    } catch (thrown) {
+      if (redirectOf(thrown)) return { stored: true, outcome: success(undefined as R), thrown } as const;
+      const steers = isControlFlow(thrown) ? thrown : undefined;
+      return { stored: false, outcome: refuse('internal', { executed: false }), thrown: steers } as const;
+    }
+  }
+
+  function decide(row: Row<R>, fingerprint: string, keys: { key: string; nextKey: string }): Outcome<R> {
+    const outcome = row.outcome && replayed(row.outcome, keys);
+    if (row.state === 'abandoned') return refuse('key_abandoned', { executed: false, ...keys });
+    if (row.fingerprint !== fingerprint) {
+      const first = outcome ? { data: { first: outcome } } : {};
+      return refuse('payload_mismatch', { executed: outcome ? true : 'unknown', ...first, ...keys });
+    }
+    if (row.thrown) throw row.thrown;
+    return outcome ?? refuse('in_flight', { executed: 'unknown', retryAfterMs, ...keys });
+  }
+
+  function status(key: string): TestKeyStatus<R> {
+    const keys = { key, nextKey: mintTestKey() };
+    const { state, outcome, thrown } = rows.get(key) ?? { state: 'absent' };
+    const told: TestKeyStatus<R> = { operation: name, state, ...keys };
+    if (state === 'in_progress') told.retryAfterMs = retryAfterMs;
+    if (state === 'abandoned') told.outcome = refuse('key_abandoned', { executed: false, ...keys });
+    if (outcome) told.outcome = replayed(outcome, keys);
+    const redirect = redirectOf(thrown)?.url;
+    return redirect ? { ...told, redirect } : told;
+  }
+
+  /** The tombstone, or the state of what was faster; a refusal where the key is too old for either (S5). */
+  function fence(key: string): TestKeyStatus<R> | Refusal {
+    if (!rows.has(key)) {
+      if (expired.has(key)) return refuse('key_expired', { executed: 'unknown', key, nextKey: mintTestKey() });
+      rows.set(key, { state: 'abandoned' });
+    }
+    return status(key);
+  }
+
+  return { effects, submit, status, fence, expire: (key: string): void => void expired.add(key) };
+}
+
+/** What may be said of a key that this attempt has left unclaimed: an earlier one may have done it. */
+export function unclaimed({ attempt }: Pick<Arrival, 'attempt'>): false | 'unknown' {
+  return attempt > 1 ? 'unknown' : false;
+}
+
+const UNKEYED = { replayed: false, key: '', nextKey: '' };
+
+function success<R>(data: R): Outcome<R> {
+  return { ok: true, data, ...UNKEYED };
+}
+
+function replayed<R>(outcome: Outcome<R>, keys: { key: string; nextKey: string }): Outcome<R> {
+  return { ...structuredClone(outcome), replayed: true, ...keys };
+}
+
+function isRefusal(value: unknown): value is Refusal {
+  const { ok, code } = (typeof value === 'object' && value !== null ? value : {}) as Partial<Refusal>;
+  return ok === false && typeof code === 'string';
+}

@@ -1,0 +1,133 @@
+import { ATTEMPT_FIELD, KEY_FIELD } from '../core/fields.ts';
+import { isKey } from '../core/key-syntax.ts';
+import { type Code, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
+import { mintTestKey } from './mint-test-key.ts';
+import {
+  disconnected,
+  type Fault,
+  type Held,
+  type HoldingPoint,
+  holding,
+  lostAnswer,
+  lostRequest,
+  refusal,
+  type Serve,
+} from './test-faults.ts';
+import { type Arrival, createTestKeys, type TestEffect, type TestKeyStatus } from './test-keys.ts';
+import { copyOf, withValues } from './test-payload.ts';
+
+export interface TestOperationOptions<R> {
+  /**
+   * What is done once. Return its result, or `refuse(…)`: a `failed` is stored and replayed, other refusals leave the
+   * key usable, and so does what is thrown. A `redirect()` of Next's is a success.
+   */
+  run: (form: FormData, call: { key: string; attempt: number }) => R | Refusal | Promise<R | Refusal>;
+  /** What a key that is still running asks to wait, in milliseconds. Default 20: tests are in a hurry. */
+  retryAfterMs?: number;
+}
+
+/** A server in memory that keeps the contract as a browser sees it. Faults befall the next attempts, in their order. */
+export interface TestOperation<R> {
+  readonly name: string;
+  /** For `useIdempotentSubmit` and `<IdempotentForm>`, as a server action is. */
+  readonly action: (previous: Outcome<R> | null, form: FormData) => Promise<Outcome<R>>;
+  /** For `initialKey`. */
+  issueKey(): string;
+  /** What was done, in order. `expect(orders.effects).toHaveLength(1)` is the test to write. */
+  readonly effects: readonly TestEffect<R>[];
+  /** What the browser has sent, also what was lost. */
+  readonly attempts: readonly Arrival[];
+  /** What was asked of the status route, or given up. */
+  readonly questions: readonly { method: 'GET' | 'DELETE'; key: string }[];
+  /** The next attempts never come to the server. */
+  loseRequest(times?: number): void;
+  /** The next attempts come to the server, but their answers are lost. */
+  loseAnswer(times?: number): void;
+  /** The next attempts are turned away before the key is looked at: `unauthorized`, `rate_limited`, `unavailable`, … */
+  refuseNext(code: Code, details?: Partial<Omit<Refusal, 'ok' | 'code'>>, times?: number): void;
+  /** The next attempt stops there until it is let go. Default `run`. */
+  hold(point?: HoldingPoint): Held;
+  /** Until `up`, nothing comes to the server, nor do questions to the status route. */
+  down(): void;
+  up(): void;
+  readonly isDown: boolean;
+  /** The key is past its window: where it was not used by now it never runs, and cannot be fenced either. */
+  expire(key: string): void;
+  /** What the status route says of a key. */
+  status(key: string): TestKeyStatus<R>;
+  /** Gives a key up, unless it was used. */
+  fence(key: string): TestKeyStatus<R> | Refusal;
+}
+
+/**
+ * An operation for tests of forms without a server: one effect per key, the same answer for its retries, a mismatch for
+ * other values, nothing after a fence; and the faults of a network, to see what the form says then. Together with
+ * `serveStatus` it answers all that the browser half asks. It holds nothing but memory: make one for each test.
+ *
+ * ```tsx
+ * const orders = testOperation('checkout', { run: (form) => ({ id: 7, note: form.get('note') }) });
+ * orders.loseAnswer();
+ * render(<CheckoutForm action={orders.action} initialKey={orders.issueKey()} />);
+ * // … click, wait for the words …
+ * expect(orders.effects).toHaveLength(1);
+ * ```
+ */
+export function testOperation<R>(name: string, { run, retryAfterMs = 20 }: TestOperationOptions<R>): TestOperation<R> {
+  const keys = createTestKeys<R>({ name, retryAfterMs, run: ({ form, ...call }) => run(form, call) });
+  const attempts: Arrival[] = [];
+  const questions: { method: 'GET' | 'DELETE'; key: string }[] = [];
+  const faults: Fault[] = [];
+  const next = (fault: Fault, times = 1) => void faults.push(...Array<Fault>(times).fill(fault));
+  let isDown = false;
+
+  async function action(_previous: Outcome<R> | null, given: FormData): Promise<Outcome<R>> {
+    const form = copyOf(given);
+    const key = String(form.get(KEY_FIELD) ?? '');
+    const arrival = { key, attempt: Number(form.get(ATTEMPT_FIELD) ?? 1), form };
+    attempts.push(arrival);
+    if (isDown) throw disconnected();
+    const fault = faults.shift();
+    return withValues(await (fault ? fault(arrival, serve) : serve(arrival)), form);
+  }
+
+  const serve: Serve<R> = async (arrival, whileRunning = async () => {}) => {
+    if (isKey(arrival.key)) return await keys.submit(arrival, whileRunning);
+    const code = arrival.key === '' ? 'key_missing' : 'key_malformed';
+    return refuse(code, { executed: false, nextKey: mintTestKey() });
+  };
+
+  return {
+    effects: keys.effects,
+    questions,
+    status(key) {
+      questions.push({ method: 'GET', key });
+      return keys.status(key);
+    },
+    fence(key) {
+      questions.push({ method: 'DELETE', key });
+      return keys.fence(key);
+    },
+    expire: keys.expire,
+    name,
+    action,
+    attempts,
+    issueKey: mintTestKey,
+    loseRequest: (times) => next(lostRequest, times),
+    loseAnswer: (times) => next(lostAnswer, times),
+    refuseNext: (code, details, times) => next(refusal(code, details), times),
+    hold(point = 'run') {
+      const { fault, held } = holding(point);
+      next(fault);
+      return held;
+    },
+    down() {
+      isDown = true;
+    },
+    up() {
+      isDown = false;
+    },
+    get isDown() {
+      return isDown;
+    },
+  };
+}
