@@ -7,7 +7,7 @@ import { PageTitle } from '../components/ui/page-title.tsx';
 export default function ErrorPage({ reset }: { error: Error; reset: () => void }) {
   return (
     <>
-      <PageTitle lead="If you have just sent a form, nothing is lost: go back and send it again. It will not be done twice.">
+      <PageTitle lead="If you have just sent a form, go back to it: it finds out what became of it. Only the lab's form without oncekit cannot.">
         The shop cannot be reached right now
       </PageTitle>
       <Button type="button" onClick={reset}>

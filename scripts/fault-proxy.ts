@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { CONTROL_PREFIX, type Controlled, control } from './proxy/control.ts';
 import { FaultList } from './proxy/faults.ts';
 import { tunnel } from './proxy/forward.ts';
+import { LateRequests } from './proxy/late.ts';
 import { play } from './proxy/play.ts';
 import { RequestLog } from './proxy/request-log.ts';
 
@@ -27,7 +28,8 @@ export interface FaultProxy {
 
 /**
  * Starts a proxy on 127.0.0.1 that loses, delays and refuses requests on demand (`/__proxy/faults`) and writes down what
- * it did (`/__proxy/log`). Without a matching rule it is transparent. Rejects when the port is taken.
+ * it did (`/__proxy/log`). What a `late-request` fault holds back arrives on `POST /__proxy/release`. Without a matching
+ * rule it is transparent. Rejects when the port is taken.
  */
 export async function startFaultProxy({ port, target, onKillApp }: FaultProxyOptions): Promise<FaultProxy> {
   const app = new URL(target);
@@ -37,6 +39,7 @@ export async function startFaultProxy({ port, target, onKillApp }: FaultProxyOpt
   const state: Controlled = {
     faults: new FaultList(),
     log: new RequestLog(),
+    late: new LateRequests(),
     keepAlive: true,
     canKillApp: onKillApp !== undefined,
   };
@@ -46,7 +49,8 @@ export async function startFaultProxy({ port, target, onKillApp }: FaultProxyOpt
     const rule = state.faults.take(req.method ?? 'GET', pathname(req));
     const entry = state.log.open(req, rule?.kind ?? null);
     const closeAfter = !state.keepAlive || rule?.keepAlive === false;
-    void play({ req, res, entry, target: app, closeAfter, closing: closing.signal, killApp }, rule);
+    const { late } = state;
+    void play({ req, res, entry, target: app, closeAfter, closing: closing.signal, killApp, late }, rule);
   });
   server.on('upgrade', (req, socket, head) => {
     state.log.open(req, null).outcome = 'tunnelled';
@@ -68,6 +72,7 @@ export async function startFaultProxy({ port, target, onKillApp }: FaultProxyOpt
       new Promise((resolve) => {
         server.close(() => resolve());
         closing.abort();
+        state.late.drop();
         for (const socket of tunnels) socket.destroy();
         server.closeAllConnections();
       }),

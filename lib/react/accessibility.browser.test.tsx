@@ -152,11 +152,7 @@ describe('a screen reader', () => {
     const heard = hearing(page);
     await page.place();
     await page.is('hasSucceeded');
-    expect(heard).toEqual([
-      'Sending…',
-      'We are trying again. It will be done only once.',
-      'It went through. Order 1',
-    ]);
+    expect(heard).toEqual(['Sending…', 'We are trying again. It will be done only once.', 'It went through. Order 1']);
   });
 
   test('hears each change once: doubt, a check, an edit', async () => {

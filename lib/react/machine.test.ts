@@ -187,6 +187,20 @@ describe('checking', () => {
     expect(reduce(edited, found('succeeded', success))).toMatchObject({ status: 'hasSucceeded', recovered: true });
   });
 
+  it('keeps the news of an earlier success while a person types on, until they start over', () => {
+    const news = reach(...lost, { type: 'edited' }, found('succeeded', success));
+    expect(reduce(news, { type: 'edited' })).toBe(news);
+    expect(canStartOver(news)).toBe(true);
+    expect(reduce(news, { type: 'asked', by: 'fence' })).toMatchObject({ status: 'idle', key: 'k2' });
+  });
+
+  it('stops its retries for a person who enters other values, and asks first', () => {
+    const waiting = reach(...submit, { type: 'lost', again: true });
+    expect(reduce(waiting, { type: 'edited' })).toMatchObject({ status: 'checking', by: 'edit', key: 'k1' });
+    const offline = reduce(waiting, { type: 'wentOffline' });
+    expect(reduce(offline, { type: 'edited' })).toMatchObject({ status: 'checking', by: 'edit', key: 'k1' });
+  });
+
   it('leaves a key that is too old to be fenced only to a person who starts over', () => {
     const expired = { type: 'found', answer: { state: 'expired', nextKey: 'k3' }, again: false } as const;
     const edited = reach(...lost, { type: 'edited' }, found('absent'));
@@ -255,7 +269,7 @@ describe('beside other tabs', () => {
       expect(isLocked(state)).toBe(true);
       const shown = reduce(state, found('succeeded', { ...success, key: 'k0' }));
       expect(shown).toMatchObject({ status: 'hasSucceeded', recovered: true, key: 'k0' });
-      expect(reduce(shown, { type: 'edited' })).toMatchObject({ status: 'idle', key: 'k2' });
+      expect(reduce(shown, { type: 'asked', by: 'fence' })).toMatchObject({ status: 'idle', key: 'k2' });
     }
   });
 

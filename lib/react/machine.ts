@@ -96,12 +96,13 @@ const HANDLERS: Handlers<unknown> = {
   unanswered: (state) => (state.by ? wonder(state) : state),
 
   edited(state) {
-    const { status, by, isPending } = state;
-    // Nothing is out yet while offline, so nothing but what the person sees now may be sent.
-    if (status === 'hasSucceeded' || (status === 'offline' && state.attempt === 0)) return unlock(state);
-    // Other values are another intent, once the fate of this one is known.
-    if (status === 'unknown' && !isPending) return check(state, 'edit', null);
-    return by === 'shown' || by === 'person' ? check(state, 'edit') : state;
+    const { status, by, attempt, recovered } = state;
+    // Not where the success is news: whoever types on would wipe the words away, and order again unawares.
+    // While offline, nothing is out yet, so nothing but what the person sees now may be sent.
+    if (status === 'hasSucceeded' ? !recovered : status === 'offline' && attempt === 0) return unlock(state);
+    // Other values are another intent, once the fate of this one is known. It is not sent again meanwhile.
+    const asksFirst = status === 'unknown' || status === 'offline' || by === 'shown' || by === 'person';
+    return asksFirst ? check(state, 'edit', null) : state;
   },
 
   reset: (state) => (state.isPending ? state : unlock(state)),

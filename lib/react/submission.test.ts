@@ -138,6 +138,20 @@ describe('a submission', () => {
     expect(records.read('checkout:1')).toBeNull();
   });
 
+  it('sends nothing more once other values are entered, and fences before the next submit', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
+    const submission = begin(action);
+    const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
+    expect(submission.state()).toMatchObject({ status: 'unknown', isPending: true });
+    statusSays({ state: 'absent' }, { state: 'abandoned', nextKey: 'k3' });
+    submission.dispatch({ type: 'edited' });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await done).toBeNull();
+    expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3' });
+    expect(action).toHaveBeenCalledTimes(1);
+  });
+
   it('leads a person, and nobody else, away from a key that is not theirs', async () => {
     const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
     const submission = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 1 } });

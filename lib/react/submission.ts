@@ -57,7 +57,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
   async function run(form: FormData, signal: AbortSignal): Promise<void> {
     const { policy, intent, records } = settings();
     const startedAt = Date.now();
-    for (let n = 1; state.isPending; n++) {
+    for (let n = 1; state.isPending && !state.by; n++) {
       if (!navigator.onLine) {
         dispatch({ type: 'wentOffline' });
         await untilOnline(signal);
@@ -86,10 +86,9 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       const again = inTime && !reply.thrown && !reply.late && !reload;
       dispatch({ ...reply, again });
       if (reload) location.reload();
+      // A check by others goes on by itself.
       if (state.by === 'run') await poll(signal, again);
-      else if (state.by)
-        return; // a check by others goes on by itself
-      else if (state.isPending) await sleep(waitMs, signal);
+      else if (!state.by && state.isPending) await sleep(waitMs, signal);
       if (signal.aborted) return;
     }
   }

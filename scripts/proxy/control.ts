@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { FaultInputError, type FaultList, parseKeepAlive, parseRule } from './faults.ts';
+import type { LateRequests } from './late.ts';
 import type { RequestLog } from './request-log.ts';
 
 export const CONTROL_PREFIX = '/__proxy/';
@@ -8,6 +9,7 @@ export const CONTROL_PREFIX = '/__proxy/';
 export interface Controlled {
   faults: FaultList;
   log: RequestLog;
+  late: LateRequests;
   /** Whether clients may reuse their connections. */
   keepAlive: boolean;
   canKillApp: boolean;
@@ -17,9 +19,11 @@ export interface Controlled {
 export async function control(req: IncomingMessage, res: ServerResponse, state: Controlled): Promise<void> {
   try {
     if (!isLocal(req)) return send(res, 403, { error: 'The control API answers only to localhost and 127.0.0.1.' });
-    const path = (req.url ?? '').split('?')[0];
-    const handlers = routes(req, state)[path ?? ''];
-    if (!handlers) return send(res, 404, { error: `There is no ${path}. Known: faults, keepalive, log.` });
+    const path = (req.url ?? '').split('?')[0] ?? '';
+    const handlers = routes(req, state)[path] ?? oneRule(path, state);
+    if (!handlers) {
+      return send(res, 404, { error: `There is no ${path}. Known: faults, faults/<id>, keepalive, log, release.` });
+    }
     const handler = handlers[req.method ?? ''];
     if (!handler) return send(res, 405, { error: `${path} knows ${Object.keys(handlers).join(', ')}.` });
     const [status, body] = await handler();
@@ -46,6 +50,7 @@ function routes(req: IncomingMessage, state: Controlled): Record<string, Record<
       DELETE: () => {
         state.faults.clear();
         state.log.clear();
+        state.late.drop();
         return [204];
       },
     },
@@ -56,7 +61,15 @@ function routes(req: IncomingMessage, state: Controlled): Record<string, Record<
       },
     },
     '/__proxy/log': { GET: () => [200, state.log.list()] },
+    '/__proxy/release': { POST: async () => [200, await state.late.release()] },
   };
+}
+
+/** Ending one rule leaves held back what it has held back: the client gets through again, its first request may follow. */
+function oneRule(path: string, { faults }: Controlled): Record<string, Handler> | undefined {
+  const [, id] = /^\/__proxy\/faults\/(\d+)$/.exec(path) ?? [];
+  if (id === undefined) return undefined;
+  return { DELETE: () => (faults.remove(Number(id)) ? [204] : [404, { error: `There is no rule ${id}.` }]) };
 }
 
 /**

@@ -107,6 +107,73 @@ describe('faults', () => {
     expect(await log()).toMatchObject([{ fault: 'lose-answer', outcome: 'lost', status: 201 }]);
   });
 
+  describe('late-request', () => {
+    const release = async () => JSON.parse((await ask('/__proxy/release', { method: 'POST' })).body);
+
+    test('the client is cut off at once; the app gets the request when it is released, once', async () => {
+      await plan({ kind: 'late-request', times: 2 });
+      await expect(post('/checkout', 'first')).rejects.toThrow(/hang up|ECONNRESET/);
+      await expect(post('/checkout', 'again')).rejects.toThrow(/hang up|ECONNRESET/);
+      await post('/checkout', 'another');
+      expect(bed.arrived.map(({ body }) => body)).toEqual(['another']);
+      expect(await release()).toEqual([
+        { id: 1, status: 201, body: 'placed' },
+        { id: 2, status: 201, body: 'placed' },
+      ]);
+      expect(bed.arrived.map(({ body }) => body).toSorted()).toEqual(['again', 'another', 'first']);
+      expect(await release()).toEqual([]);
+      expect(await log()).toMatchObject([
+        { fault: 'late-request', outcome: 'lost', status: 201 },
+        { fault: 'late-request', outcome: 'lost', status: 201 },
+        { fault: null, outcome: 'answered' },
+      ]);
+    });
+
+    test('its answer can be read: the app is not asked to compress it', async () => {
+      bed.answer = ({ headers }, res) => res.end(String(headers['accept-encoding']));
+      await plan({ kind: 'late-request' });
+      const sent = ask('/checkout', { method: 'POST', headers: { 'Accept-Encoding': 'gzip' } });
+      await expect(sent).rejects.toThrow(/hang up|ECONNRESET/);
+      expect(await release()).toMatchObject([{ body: 'undefined' }]);
+    });
+
+    test('with ms it arrives by itself', async () => {
+      await plan({ kind: 'late-request', ms: 50 });
+      const startedAt = Date.now();
+      await expect(post('/checkout', 'first')).rejects.toThrow(/hang up|ECONNRESET/);
+      expect(bed.arrived).toEqual([]);
+      await vi.waitFor(() => expect(bed.arrived).toMatchObject([{ body: 'first' }]));
+      expect((bed.arrived[0]?.at ?? 0) - startedAt).toBeGreaterThanOrEqual(45);
+      expect(await release()).toEqual([]);
+    });
+
+    test('its rule can end while it is held back: clients get through again, the first one still follows', async () => {
+      await plan({ kind: 'late-request', times: 9 });
+      await expect(post('/checkout', 'first')).rejects.toThrow(/hang up|ECONNRESET/);
+      expect((await ask('/__proxy/faults/1', { method: 'DELETE' })).status).toBe(204);
+      expect((await ask('/__proxy/faults/1', { method: 'DELETE' })).status).toBe(404);
+      await post('/checkout', 'second');
+      await release();
+      expect(bed.arrived.map(({ body }) => body)).toEqual(['second', 'first']);
+    });
+
+    test('an app that is down: there is no answer', async () => {
+      await plan({ kind: 'late-request' });
+      await expect(post('/checkout')).rejects.toThrow(/hang up|ECONNRESET/);
+      bed.app.close();
+      await once(bed.app, 'close');
+      expect(await release()).toEqual([{ id: 1, status: null, body: '' }]);
+    });
+
+    test('DELETE of all faults loses it for good', async () => {
+      await plan({ kind: 'late-request' });
+      await expect(post('/checkout')).rejects.toThrow(/hang up|ECONNRESET/);
+      await ask('/__proxy/faults', { method: 'DELETE' });
+      expect(await release()).toEqual([]);
+      expect(bed.arrived).toEqual([]);
+    });
+  });
+
   test('delay: a request reaches the app late, after its client has gone', async () => {
     await plan({ kind: 'delay', ms: 300 });
     const out = request(`${bed.proxy.url}/checkout`, { method: 'POST' }).end('sku=1');

@@ -1,6 +1,15 @@
 /** The faults the proxy can play, and which request gets which. Pure: no sockets, no clock. */
 
-export const FAULT_KINDS = ['lose-answer', 'lose-request', 'delay', 'delay-answer', 'status', 'kill-app'] as const;
+export const FAULT_KINDS = [
+  'lose-answer',
+  'lose-request',
+  /** Cuts the client off at once; the request reaches the app on `POST /__proxy/release`, or after `ms` if that is set. */
+  'late-request',
+  'delay',
+  'delay-answer',
+  'status',
+  'kill-app',
+] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export interface FaultRule {
@@ -64,6 +73,13 @@ export class FaultList {
 
   clear(): void {
     this.#rules = [];
+  }
+
+  /** Ends one rule. Says whether there was one. */
+  remove(id: number): boolean {
+    const before = this.#rules.length;
+    this.#rules = this.#rules.filter((rule) => rule.id !== id);
+    return this.#rules.length < before;
   }
 
   /** The oldest rule that fits and is not spent, counted down by one. */

@@ -13,13 +13,15 @@ export interface AskOptions {
   signal?: AbortSignal;
   /** Called once the whole request has been written to the app. */
   onSent?: () => void;
+  /** Asks the app not to compress its answer: it is read here, and not by the client. */
+  isForUs?: boolean;
 }
 
 /**
  * Sends the client's request to the app and resolves with the head of its answer. `Host` stays as the client sent it:
  * Next compares it with `Origin` before it runs a server action.
  */
-export function askApp(req: IncomingMessage, target: URL, { body, signal, onSent }: AskOptions = {}) {
+export function askApp(req: IncomingMessage, target: URL, { body, signal, onSent, isForUs }: AskOptions = {}) {
   return new Promise<IncomingMessage>((resolve, reject) => {
     // No agent: a pooled connection that the app has just closed would look like a fault that nobody asked for.
     const out: ClientRequest = request({
@@ -27,7 +29,7 @@ export function askApp(req: IncomingMessage, target: URL, { body, signal, onSent
       port: target.port,
       method: req.method,
       path: req.url,
-      headers: requestHeaders(req, body),
+      headers: without(requestHeaders(req, body), isForUs ? ['accept-encoding'] : []),
       agent: false,
       signal,
     });

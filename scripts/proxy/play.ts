@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FaultRule } from './faults.ts';
 import { askApp, deliver } from './forward.ts';
+import type { LateRequests } from './late.ts';
 import type { LogEntry } from './request-log.ts';
 
 /** One request on its way through the proxy. */
@@ -16,6 +17,7 @@ export interface Turn {
   /** Aborted when the proxy closes: cuts every wait short. */
   closing: AbortSignal;
   killApp: () => void | Promise<void>;
+  late: LateRequests;
 }
 
 class ClientGone extends Error {}
@@ -53,6 +55,16 @@ async function playFault(turn: Turn, rule: FaultRule): Promise<void> {
       turn.entry.status = answer.statusCode ?? null;
       await buffer(answer); // read to its end: the app has done its work and believes that it was heard
       await hold();
+      return lose(turn);
+    }
+    case 'late-request': {
+      const { entry } = turn;
+      const body = await wholeBody(req);
+      turn.late.hold(entry, rule.ms, async () => {
+        const answer = await askApp(req, target, { body, isForUs: true });
+        entry.status = answer.statusCode ?? null;
+        return (await buffer(answer)).toString();
+      });
       return lose(turn);
     }
     case 'delay': {
