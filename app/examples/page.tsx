@@ -20,15 +20,25 @@ const examples = [
     name: 'next-safe-action',
     text: 'Its middleware decides who may; the operation inside happens once.',
   },
+  {
+    href: '/examples/forms',
+    name: 'Forms of every kind',
+    text: 'A file, several buttons, a form in steps, a form in a dialog. No library.',
+  },
+  {
+    href: '/examples/tabs',
+    name: 'Several tabs',
+    text: 'One key for all tabs of a browser: what one has sent, the others show.',
+  },
 ];
 
 export default function ExamplesPage() {
   return (
     <>
-      <PageTitle lead="The same small order form with the libraries people use. Click twice, reload, lose the answer: one order.">
+      <PageTitle lead="An order form with the libraries people use, and in the shapes they build. Click twice, reload, lose the answer: one order.">
         Examples
       </PageTitle>
-      <ul className="grid gap-6 md:grid-cols-3">
+      <ul className="grid gap-6 md:grid-cols-2">
         {examples.map(({ href, name, text }) => (
           <li key={href} className="grid">
             <Panel className="grid content-start gap-2">

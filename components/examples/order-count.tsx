@@ -1,8 +1,8 @@
 /** What the database holds, not what the form believes. */
-export function OrderCount({ count }: { count: number }) {
+export function OrderCount({ count, from = 'this form' }: { count: number; from?: string }) {
   return (
     <dl className="rounded-xl bg-sunken px-5 py-4">
-      <dt className="text-sm text-muted">Orders from this form in the database</dt>
+      <dt className="text-sm text-muted">Orders from {from} in the database</dt>
       <dd className="text-3xl font-semibold tabular-nums" data-count="example">
         {count}
       </dd>

@@ -8,11 +8,14 @@ export const hookFormOrder = labOrder.as('example.react-hook-form');
 export const queryOrder = labOrder.as('example.tanstack-query');
 export const safeActionOrder = labOrder.as('example.next-safe-action');
 
-/** How many orders this principal has placed with an example's form: what the database holds, by way of the keys. */
-export async function countExampleOrders(operation: string, who: Principal | null): Promise<number> {
+/** How many orders this principal has placed with an example's forms: what the database holds, by way of the keys. */
+export async function countExampleOrders(operation: string | string[], who: Principal | null): Promise<number> {
   if (!who) return 0;
   const owner = { tenant: who.tenant, principal: { in: namesOf(who) } };
-  const keys = await db().idempotencyKey.findMany({ where: { ...owner, operation }, select: { key: true } });
+  const keys = await db().idempotencyKey.findMany({
+    where: { ...owner, operation: { in: [operation].flat() } },
+    select: { key: true },
+  });
   // Owned orders only: a key says nothing about whose it is.
   return db().order.count({ where: { ...owner, idempotencyKey: { in: keys.map(({ key }) => key) } } });
 }

@@ -1,0 +1,103 @@
+import { issueKey } from 'oncekit/next';
+import type { ReactNode } from 'react';
+import { DialogForm } from '../../../components/examples/dialog-form.tsx';
+import { GiftForm } from '../../../components/examples/gift-form.tsx';
+import { OrderCount } from '../../../components/examples/order-count.tsx';
+import { PictureForm } from '../../../components/examples/picture-form.tsx';
+import { StepsForm } from '../../../components/examples/steps-form.tsx';
+import { Notice } from '../../../components/ui/notice.tsx';
+import { PageTitle } from '../../../components/ui/page-title.tsx';
+import { Panel } from '../../../components/ui/panel.tsx';
+import { TextLink } from '../../../components/ui/text-link.tsx';
+import {
+  dialogOrder,
+  giftOrder,
+  MAX_PICTURE_BYTES,
+  printOrder,
+  sampleOrder,
+  stepsOrder,
+} from '../../../lib/demo/example-forms.ts';
+import { countExampleOrders } from '../../../lib/demo/examples.ts';
+import { currentPrincipal } from '../../../lib/demo/visitor.ts';
+import { orderGift, orderInDialog, orderInSteps, orderPrint, orderSample } from './actions.ts';
+
+export const metadata = { title: 'Forms of every kind' };
+
+const operations = [printOrder, giftOrder, sampleOrder, stepsOrder, dialogOrder].map(({ name }) => name);
+
+interface Props {
+  searchParams: Promise<{ sample?: string | string[] }>;
+}
+
+export default async function FormsPage({ searchParams }: Props) {
+  const [count, { sample }] = await Promise.all([
+    currentPrincipal().then((who) => countExampleOrders(operations, who)),
+    searchParams,
+  ]);
+  return (
+    <>
+      <PageTitle lead="Each form here holds a key of its own: what becomes of one says nothing about the others.">
+        Forms of every kind
+      </PageTitle>
+      {sample ? (
+        <div className="mb-6">
+          <Notice tone="bad">The sample could not be ordered. Nothing was taken from stock.</Notice>
+        </div>
+      ) : null}
+      <div className="grid items-start gap-6 md:grid-cols-2">
+        <div className="grid gap-6">
+          <Example
+            id="picture"
+            title="A file"
+            text="It is compared by its content: under one key, another picture of the same name is refused."
+          >
+            <PictureForm action={orderPrint} initialKey={await issueKey(printOrder)} maxBytes={MAX_PICTURE_BYTES} />
+          </Example>
+          <Example id="steps" title="Steps" text="One form and one key: the steps only hide what is not asked yet.">
+            <StepsForm action={orderInSteps} initialKey={await issueKey(stepsOrder)} />
+          </Example>
+        </div>
+        <div className="grid gap-6">
+          <Example
+            id="gift"
+            title="Several buttons"
+            text="The button’s value is part of what is sent. The sample goes to an action of its own, under its own key."
+          >
+            <GiftForm
+              action={orderGift}
+              initialKey={await issueKey(giftOrder)}
+              sampleAction={orderSample.bind(null, await issueKey(sampleOrder))}
+            />
+          </Example>
+          <Example
+            id="dialog"
+            title="A dialog"
+            text="Close it while it sends: opened again, it asks what became of the order, and shows it."
+          >
+            <DialogForm action={orderInDialog} initialKey={await issueKey(dialogOrder)} />
+          </Example>
+        </div>
+      </div>
+      <div className="mt-6">
+        <OrderCount count={count} from="these forms" />
+      </div>
+      <p className="mt-6">
+        <TextLink href="/examples">All examples</TextLink>
+      </p>
+    </>
+  );
+}
+
+function Example({ id, title, text, children }: { id: string; title: string; text: string; children: ReactNode }) {
+  return (
+    <Panel aria-labelledby={id} className="grid content-start gap-4">
+      <div className="grid gap-1">
+        <h2 id={id} className="text-lg font-semibold">
+          {title}
+        </h2>
+        <p className="text-muted">{text}</p>
+      </div>
+      {children}
+    </Panel>
+  );
+}

@@ -1,0 +1,85 @@
+import type { Locator, Page } from '@playwright/test';
+import {
+  doubleSubmit,
+  expectExactlyOne,
+  goOffline,
+  loseResponse,
+  NotExactlyOneError,
+  reloadMidFlight,
+} from 'oncekit/testing';
+import { expect, test } from './fixtures/test.ts';
+
+/** What a person does who has seen no answer: opens the page again and sends it once more. */
+async function again(page: Page, button: Locator): Promise<void> {
+  await page.goto('/lab');
+  await button.click();
+}
+
+const placed = (page: Page) => expect(page.locator('[data-order-id]')).toBeVisible();
+
+/** Each as a user would write it, for a form with the kit; `without` is what happens to a form that has nothing. */
+const gestures = [
+  {
+    name: 'doubleSubmit',
+    run: async (page: Page, button: Locator) => {
+      await doubleSubmit(button);
+      await placed(page);
+    },
+    without: 2,
+  },
+  {
+    name: 'loseResponse',
+    run: async (page: Page, button: Locator, hasKit: boolean) => {
+      const lost = await loseResponse(page, { url: '**/lab' });
+      await button.click();
+      await expect.poll(() => lost.count).toBe(1);
+      if (!hasKit) await again(page, button);
+      await placed(page);
+    },
+    without: 2,
+  },
+  {
+    name: 'reloadMidFlight',
+    run: async (page: Page, button: Locator, hasKit: boolean) => {
+      await reloadMidFlight(page, () => button.click());
+      if (!hasKit) await button.click();
+      await placed(page);
+    },
+    without: 2,
+  },
+  {
+    name: 'goOffline',
+    run: async (page: Page, button: Locator, hasKit: boolean) => {
+      await goOffline(page, () => button.click());
+      if (hasKit) await placed(page);
+      else await expect(page.getByRole('heading', { name: 'cannot be reached' })).toBeVisible();
+    },
+    without: 0,
+  },
+];
+
+for (const { name, run, without } of gestures) {
+  test(`${name}: one order with the kit`, async ({ page, shop, db }) => {
+    await page.goto('/lab');
+    await expectExactlyOne(
+      () => db.order.count(),
+      () => run(page, shop.orderInLab, true),
+    );
+    await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
+  });
+
+  test(`${name}: ${without} without it, which is reported`, async ({ page, shop, db }) => {
+    await page.goto('/lab');
+    const before = await db.order.count();
+    const failed = expectExactlyOne(
+      () => db.order.count(),
+      async () => {
+        await run(page, shop.orderInLabWithoutKit, false);
+        // The second is placed behind the first, and may still be under way.
+        await expect.poll(() => db.order.count()).toBe(before + without);
+      },
+    );
+    await expect(failed).rejects.toThrow(NotExactlyOneError);
+    await expect(failed).rejects.toMatchObject({ existing: without });
+  });
+}
