@@ -10,28 +10,36 @@ interface Facts {
 
 /** The base of every error the kit throws. `existing` and `expected` say what differed. */
 export class IdempotencyError extends Error {
+  // Said and not taken from the class, whose name a bundler may shorten.
+  override readonly name: string = 'IdempotencyError';
   readonly existing: unknown;
   readonly expected: unknown;
 
   constructor(message: string, { existing, expected, cause }: Facts = {}) {
     super(message, cause === undefined ? undefined : { cause });
-    this.name = new.target.name;
     this.existing = existing;
     this.expected = expected;
   }
 }
 
 /** The kit was set up wrongly. Thrown where it is set up, or at first use; never a value. */
-export class ConfigurationError extends IdempotencyError {}
+export class ConfigurationError extends IdempotencyError {
+  override readonly name = 'ConfigurationError';
+}
 
 /** Code asked for a state change that the table in `key-state.ts` does not know. A bug, never a user's fault. */
-export class IllegalTransitionError extends IdempotencyError {}
+export class IllegalTransitionError extends IdempotencyError {
+  override readonly name = 'IllegalTransitionError';
+}
 
 /** Another executor took the key over; this one's write changed nothing and its transaction rolls back (S3). */
-export class LeaseLostError extends IdempotencyError {}
+export class LeaseLostError extends IdempotencyError {
+  override readonly name = 'LeaseLostError';
+}
 
 /** An error that has a code of the outcome union, and so becomes that refusal. */
 export class CodedError extends IdempotencyError {
+  override readonly name: string = 'CodedError';
   readonly code: Code;
 
   constructor(code: Code, message: string, facts?: Facts) {
@@ -41,10 +49,16 @@ export class CodedError extends IdempotencyError {
 }
 
 /** What was sent cannot be read or compared (F1): not JSON, too large, integers beyond 2^53. */
-export class BadPayloadError extends CodedError {}
+export class BadPayloadError extends CodedError {
+  override readonly name = 'BadPayloadError';
+}
 
 /** A stored answer is larger than 256 KiB; the transaction rolls back (R4). */
-export class ResultTooLargeError extends CodedError {}
+export class ResultTooLargeError extends CodedError {
+  override readonly name = 'ResultTooLargeError';
+}
 
 /** A stored answer of an older version, and no upcast leads here (R3). Never a second execution. */
-export class ResultUnreadableError extends CodedError {}
+export class ResultUnreadableError extends CodedError {
+  override readonly name = 'ResultUnreadableError';
+}

@@ -48,6 +48,7 @@ const COMPLETE_WITHIN_MS = 1000;
 
 /** The handler answered with 500 or above: nothing is stored, and everything rolls back. */
 export class ServerErrorResponse extends CodedError {
+  override readonly name = 'ServerErrorResponse';
   readonly response: Response;
 
   constructor(response: Response) {

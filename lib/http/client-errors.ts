@@ -31,6 +31,7 @@ interface Call {
  * with the same content; never a new one.
  */
 export class NoAnswerError extends IdempotencyError {
+  override readonly name = 'NoAnswerError';
   /** The last attempt brought no answer, and none of the earlier ones is proof. */
   readonly executed = 'unknown';
   /** How many requests were sent; 0 where no time was left for any. */
@@ -50,6 +51,7 @@ export class NoAnswerError extends IdempotencyError {
 
 /** The origin has failed so often in a row that this call sent nothing. Try again, with the same `key`, later. */
 export class CircuitOpenError extends IdempotencyError {
+  override readonly name = 'CircuitOpenError';
   readonly origin: string;
   readonly key: string | undefined;
   /** Milliseconds until the next call is let through to see; 0 while one is on its way. */
@@ -65,6 +67,7 @@ export class CircuitOpenError extends IdempotencyError {
 
 /** One attempt took longer than it may. The `cause` of a `NoAnswerError`. */
 export class AttemptTimeoutError extends IdempotencyError {
+  override readonly name = 'AttemptTimeoutError';
   readonly timeoutMs: number;
 
   constructor(timeoutMs: number) {
