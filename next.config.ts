@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NextConfig } from 'next';
+import { distDirOf, tsconfigOf, variantOf } from './scripts/variants.ts';
 
 /** The migrations this build is made for: /api/health compares them with what the database has. */
 const migrations = readdirSync(join(import.meta.dirname, 'prisma/migrations'), { withFileTypes: true })
@@ -19,10 +20,25 @@ const securityHeaders = [
   },
 ];
 
+const variant = variantOf(process.env);
+
 const config: NextConfig = {
+  distDir: distDirOf(variant),
+  experimental: { useOffline: variant.useOffline },
+  ...(variant.cacheComponents
+    ? {
+        cacheComponents: true,
+        partialPrefetching: true,
+        // Every page is made for one visitor (app/instant.ts), so none has a static shell to send ahead. Next would send
+        // an empty one, and with it the status 200: no 404, no redirect. Those who must have all metadata in the first
+        // HTML are spared that, and here that is everybody.
+        htmlLimitedBots: /.*/,
+        cacheHandler: join(import.meta.dirname, 'scripts/no-page-cache.mjs'),
+      }
+    : {}),
   poweredByHeader: false,
   // `npm run check` type-checks everything; a demo that starts must not wait for the types of its tests.
-  typescript: { ignoreBuildErrors: true },
+  typescript: { ignoreBuildErrors: true, tsconfigPath: tsconfigOf(variant, import.meta.dirname) },
   env: { ONCEKIT_MIGRATIONS: migrations.join(',') },
   headers: async () => [{ source: '/:path*', headers: securityHeaders }],
 };

@@ -5,6 +5,8 @@ import { currentSession } from '../lib/demo/visitor.ts';
 import './globals.css';
 import { signOut } from './sign-in/actions.ts';
 
+export * from './instant.ts';
+
 export const metadata: Metadata = {
   title: { default: 'oncekit shop', template: '%s · oncekit shop' },
   description: 'A small shop in which every form submit happens once.',

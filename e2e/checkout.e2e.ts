@@ -1,5 +1,5 @@
 import { ADA } from './fixtures/shop.ts';
-import { expect, holdHydration, test } from './fixtures/test.ts';
+import { expect, test } from './fixtures/test.ts';
 
 const ONE = { orders: 1, stockTaken: 1, keys: 1 };
 
@@ -13,15 +13,6 @@ test.describe('one intent, one order', () => {
     expect(await shop.gained()).toEqual(ONE);
   });
 
-  test('a double click', async ({ page, shop, network }) => {
-    await network.heal();
-    await shop.placeOrder.dblclick();
-    await page.waitForURL('**/orders/*');
-    expect(await shop.gained()).toEqual(ONE);
-    // The second click never left the browser: the lock, not the server, swallowed it.
-    expect(await shop.posts()).toBe(1);
-  });
-
   test('Enter and a click at once', async ({ page, shop }) => {
     const click = await shop.aim();
     await page.getByLabel('City').focus();
@@ -29,45 +20,6 @@ test.describe('one intent, one order', () => {
     await page.waitForURL('**/orders/*');
     expect(await shop.gained()).toEqual(ONE);
   });
-});
-
-test('two clicks before hydration, both of which reach the server', async ({ page, shop }) => {
-  await shop.buy();
-  const release = await holdHydration(page);
-  await page.reload({ waitUntil: 'commit' });
-  await shop.fillAddress();
-  await shop.submitTwice();
-  await page.waitForURL('**/orders/*', { waitUntil: 'commit' });
-  await release();
-  expect(await shop.gained()).toEqual(ONE);
-});
-
-test('a double click before hydration', async ({ page, shop }) => {
-  await shop.buy();
-  const release = await holdHydration(page);
-  await page.reload({ waitUntil: 'commit' });
-  await shop.fillAddress();
-  await shop.placeOrder.dblclick({ noWaitAfter: true });
-  await page.waitForURL('**/orders/*', { waitUntil: 'commit' });
-  await release();
-  expect(await shop.gained()).toEqual(ONE);
-});
-
-test('two tabs with the same cart', async ({ page, context, shop }) => {
-  await shop.checkout();
-  const second = await context.newPage();
-  await second.goto(page.url());
-  for (const [label, value] of Object.entries(ADA)) await second.getByLabel(label, { exact: true }).fill(value);
-  await shop.placeOrder.click();
-  await page.waitForURL('**/orders/*');
-  await second.getByRole('button', { name: 'Place order' }).click();
-  // The other tab's form has a key of its own; what it is told is a stored refusal that leads to the one order.
-  await expect(second.locator('[role=status][data-state]')).toContainText('already');
-  await expect(second.getByRole('link', { name: 'View the order' })).toHaveAttribute(
-    'href',
-    new URL(page.url()).pathname,
-  );
-  expect(await shop.gained()).toEqual({ orders: 1, stockTaken: 1, keys: 2 });
 });
 
 test('a validation error keeps what was typed and consumes no key', async ({ page, shop }) => {

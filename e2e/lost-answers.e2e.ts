@@ -64,31 +64,6 @@ test('the answer is lost and the page reloaded: it finds out and shows the order
   expect(await shop.gained()).toEqual(ONE);
 });
 
-test('the same at the checkout: the reloaded page leads to the order', async ({ page, shop, network }) => {
-  await shop.checkout();
-  await network.break({ match: { method: 'POST', path: '/checkout' }, kind: 'lose-answer', times: 50 });
-  await shop.placeOrder.click();
-  await expect(shop.status).toHaveAttribute('data-state', /unknown|retrying/);
-  await page.reload();
-  await expect(shop.status).toContainText('already placed');
-  await page.getByRole('link', { name: 'View the order' }).click();
-  await expect(page.getByText('Ada Lovelace')).toBeVisible();
-  expect(await shop.gained()).toEqual(ONE);
-});
-
-test('the server is slow and the page reloaded: it waits and shows the order', async ({ page, shop, app }) => {
-  await page.goto('/lab');
-  const letGo = await app.holdAt('before-commit');
-  await shop.orderInLab.click();
-  await expect(shop.status).toHaveAttribute('data-state', 'executing');
-  await page.reload();
-  await expect(shop.status).toHaveAttribute('data-state', 'checking');
-  expect(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 0 });
-  await letGo();
-  await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
-  expect(await shop.gained()).toEqual(ONE);
-});
-
 test('a click 30 ms after success makes no second order', async ({ page, shop }) => {
   await page.goto('/lab');
   // In the page itself: 30 ms are less than a round trip to the test.

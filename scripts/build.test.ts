@@ -21,8 +21,9 @@ beforeEach(() => {
   const tool = (product: string) => `
     const fs = require('node:fs');
     if (fs.existsSync('broken')) { console.error('Type error: no such thing'); process.exit(1); }
-    fs.mkdirSync(require('node:path').dirname('${product}'), { recursive: true });
-    fs.writeFileSync('${product}', process.argv.slice(2) + ' ' + process.env.NODE_ENV);`;
+    const product = process.env.DEMO_USE_OFFLINE ? '.data/builds/use-offline/BUILD_ID' : '${product}';
+    fs.mkdirSync(require('node:path').dirname(product), { recursive: true });
+    fs.writeFileSync(product, process.argv.slice(2) + ' ' + process.env.NODE_ENV);`;
   write('package.json', '{}');
   write('node_modules/next/dist/bin/next', tool('.next/BUILD_ID'));
   write('node_modules/prisma/build/index.js', tool('lib/generated/prisma/client.ts'));
@@ -44,6 +45,18 @@ test('builds once, and again when a source changes', async () => {
   write('app/page.tsx', 'two');
   expect(await build()).toBe(true);
   expect(await build()).toBe(false);
+});
+
+test('a variant is built beside the others, in a folder of its own', async () => {
+  await build();
+  const variant = { cacheComponents: false, useOffline: true };
+  expect(await buildApp({ root, variant, log: () => {} })).toBe(true);
+  expect(existsSync(join(root, '.data/builds/use-offline/BUILD_ID'))).toBe(true);
+  expect(await buildApp({ root, variant, log: () => {} })).toBe(false);
+  expect(await build()).toBe(false);
+  write('app/page.tsx', 'two');
+  expect(await buildApp({ root, variant, log: () => {} })).toBe(true);
+  expect(await build()).toBe(true);
 });
 
 test.each(['next.config.ts', 'package-lock.json', 'public/r/new.json', 'lib/core/key.ts', 'docs/a.md', 'proxy.ts'])(

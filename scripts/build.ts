@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { spawnChild } from './process.ts';
+import { distDirOf, envOf, nameOf, type Variant, variantOf } from './variants.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -10,7 +11,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SCHEMA = ['prisma', 'prisma.config.ts', 'package-lock.json'];
 const SOURCES = [
   ...['app', 'components', 'lib', 'public', 'docs', ...SCHEMA],
-  ...['next.config.ts', 'postcss.config.mjs', 'tsconfig.json', 'package.json'],
+  ...['next.config.ts', 'scripts/variants.ts', 'postcss.config.mjs', 'tsconfig.json', 'package.json'],
   ...['proxy.ts', 'middleware.ts', 'instrumentation.ts', 'instrumentation-client.ts', '.env', '.env.production'],
 ];
 /** Neither the app's sources nor, for `generated`, written by us. */
@@ -19,18 +20,24 @@ const LEFT_OUT = /\.test(suite|-d)?\.tsx?$|\.(db|browser)\.test\.|^lib\/generate
 export interface BuildOptions {
   log?: (line: string) => void;
   root?: string;
+  /** Default: what the environment says. */
+  variant?: Variant;
   /** Ends the tool that runs, and rejects. */
   signal?: AbortSignal;
 }
 
 /**
- * The production build of the app, in `.next`: built when a source's content has changed since the last one, else kept.
- * Resolves with whether it had to build. Rejects with the compiler's output when the build fails.
+ * The production build of the app, in `.next` or in the variant's own folder: built when a source's content has changed
+ * since the last one, else kept. Resolves with whether it had to build. Rejects with the compiler's output when the
+ * build fails.
  */
 export async function buildApp(options: BuildOptions = {}): Promise<boolean> {
   await generateClient(options);
-  return unlessFresh(options, SOURCES, '.next/oncekit-sources', '.next/BUILD_ID', () =>
-    step('Building the app', options, ['node_modules/next/dist/bin/next', 'build']),
+  const variant = options.variant ?? variantOf(process.env);
+  const folder = distDirOf(variant);
+  const title = folder === '.next' ? 'Building the app' : `Building the app (${nameOf(variant)})`;
+  return unlessFresh(options, SOURCES, `${folder}/oncekit-sources`, `${folder}/BUILD_ID`, () =>
+    step(title, options, ['node_modules/next/dist/bin/next', 'build'], envOf(variant)),
   );
 }
 
@@ -84,13 +91,18 @@ function filesUnder(root: string, source: string): string[] {
 }
 
 /** Runs a tool with one line of progress; what it writes is shown only when it fails. */
-async function step(title: string, { log = console.error, root = ROOT, signal }: BuildOptions, args: string[]) {
+async function step(
+  title: string,
+  { log = console.error, root = ROOT, signal }: BuildOptions,
+  args: string[],
+  more: Record<string, string> = {},
+) {
   signal?.throwIfAborted();
   log(`${title} …`);
   const startedAt = performance.now();
   const output: string[] = [];
   // Next builds for production; NODE_ENV=test from a test runner would make something else of it.
-  const env = { NODE_ENV: undefined, NEXT_TELEMETRY_DISABLED: '1' };
+  const env = { NODE_ENV: undefined, NEXT_TELEMETRY_DISABLED: '1', ...more };
   const onLine = (line: string) => output.push(line);
   const child = spawnChild({ name: title, command: process.execPath, args, cwd: root, env, onLine, log: () => {} });
   signal?.addEventListener('abort', child.stop);

@@ -1,12 +1,14 @@
 /**
  * Every test once: sets up what it needs, runs Vitest and Playwright, and ends with one line, `N passed, N failed`.
- * `--e2e [filter]` runs the end-to-end tests alone.
+ * `--e2e [filter]` runs the end-to-end tests alone; `--matrix` those that each build of the demo must pass, on all four.
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { buildApp, generateClient } from './build.ts';
 import { ensureChromium } from './chromium.ts';
+import { matrixTable, type Run } from './matrix-table.ts';
 import { spawnChild } from './process.ts';
+import { envOf, nameOf, VARIANTS, type Variant, variantOf } from './variants.ts';
 
 interface Count {
   passed: number;
@@ -15,8 +17,13 @@ interface Count {
 }
 
 const RESULTS = fileURLToPath(new URL('../.data/test-results/', import.meta.url));
-const e2eOnly = process.argv.includes('--e2e');
-const filters = process.argv.slice(2).filter((arg) => arg !== '--e2e');
+const isMatrix = process.argv.includes('--matrix');
+const e2eOnly = isMatrix || process.argv.includes('--e2e');
+/** What may differ from build to build. */
+const OF_EACH_BUILD = ['matrix', 'client-chunks', 'no-javascript', 'use-offline', 'static-shell', 'shared-keys'].map(
+  (name) => `${name}.e2e`,
+);
+const filters = isMatrix ? OF_EACH_BUILD : process.argv.slice(2).filter((arg) => arg !== '--e2e');
 const say = (line: string) => console.log(line);
 
 // One word for all: the runners and the servers they start stop with this process.
@@ -61,11 +68,15 @@ async function vitest(): Promise<Count> {
   });
 }
 
-async function playwright(): Promise<Count> {
-  const file = `${RESULTS}playwright.json`;
+async function playwright(variant: Variant, runs: Run[]): Promise<Count> {
+  const build = nameOf(variant);
+  const file = `${RESULTS}playwright-${build}.json`;
   const args = ['node_modules/@playwright/test/cli.js', 'test', '--reporter=list,json', ...filters];
-  return await runner('End-to-end tests', args, { PLAYWRIGHT_JSON_OUTPUT_NAME: file }, async () => {
-    const { stats } = JSON.parse(await readFile(file, 'utf8'));
+  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, ...envOf(variant) };
+  return await runner(`End-to-end tests (${build})`, args, env, async () => {
+    const report = JSON.parse(await readFile(file, 'utf8'));
+    runs.push({ build, report });
+    const { stats } = report;
     // A test that passes only when tried again has failed once too often: nothing is tried again here.
     return { passed: stats.expected, failed: stats.unexpected + stats.flaky, skipped: stats.skipped };
   });
@@ -78,8 +89,13 @@ async function main(): Promise<boolean> {
   await generateClient({ log: say, signal });
   await ensureChromium(say);
   const counts = e2eOnly ? [] : [await vitest()];
-  await buildApp({ log: say, signal });
-  counts.push(await playwright());
+  const runs: Run[] = [];
+  for (const variant of isMatrix ? VARIANTS : [variantOf(process.env)]) {
+    await buildApp({ log: say, signal, variant });
+    counts.push(await playwright(variant, runs));
+  }
+  const table = matrixTable(runs);
+  if (table.length > 0) say(`\n${table.join('\n')}`);
   const total = (key: keyof Count) => counts.reduce((sum, count) => sum + count[key], 0);
   const [passed, failed, skipped] = [total('passed'), total('failed'), total('skipped')];
   say(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);

@@ -1,9 +1,11 @@
+import { connection } from 'next/server';
 import { ProductCard } from '../../components/shop/product-card.tsx';
 import { PageTitle } from '../../components/ui/page-title.tsx';
 import { listProducts } from '../../lib/demo/products.ts';
 import { buy } from './actions.ts';
 
 export default async function ShopPage() {
+  await connection(); // what is in stock now, not when the app was built
   const products = await listProducts();
   return (
     <>

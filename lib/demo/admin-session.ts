@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sealData, unsealData } from 'iron-session';
 import { cookies, headers } from 'next/headers.js';
+import { connection } from 'next/server.js';
 import { sameSecret } from './accounts.ts';
 import { isHttps, required } from './env.ts';
 
@@ -19,6 +20,7 @@ const failures: number[] = [];
 export async function isAdmin(): Promise<boolean> {
   const seal = (await cookies()).get(ADMIN_COOKIE)?.value;
   if (!seal) return false;
+  await connection(); // as for every seal: see visitor.ts
   const { admin } = await unsealData<{ admin?: boolean }>(seal, sealing()).catch(() => ({ admin: false }));
   return admin === true;
 }

@@ -1,4 +1,5 @@
 import { cookies, headers } from 'next/headers.js';
+import { connection } from 'next/server.js';
 import type { Principal } from 'oncekit';
 import { accountOf } from './accounts.ts';
 import { openSession, SESSION_COOKIE, type Session, sessionCookie } from './session.ts';
@@ -7,6 +8,7 @@ export const TENANT = 'demo';
 
 /** The session of the current request. The proxy has set one before any page renders. */
 export async function currentSession(): Promise<Session | null> {
+  await connection(); // opening a seal looks at the clock, which no prerendering may do
   return openSession((await cookies()).get(SESSION_COOKIE)?.value);
 }
 

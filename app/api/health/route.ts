@@ -1,8 +1,8 @@
+import { connection } from 'next/server';
 import { isHealthy } from '../../../lib/demo/health.ts';
 
-export const dynamic = 'force-dynamic';
-
 export async function GET(): Promise<Response> {
+  await connection(); // asked anew each time, also where Next would answer once for all
   const healthy = await isHealthy();
   return Response.json(
     { status: healthy ? 'ok' : 'unavailable' },

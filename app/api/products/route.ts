@@ -1,14 +1,14 @@
+import { connection } from 'next/server';
 import { answered } from '../../../lib/demo/api-route.ts';
 import { listProducts } from '../../../lib/demo/products.ts';
 
-export const dynamic = 'force-dynamic';
-
 export function GET(request: Request): Promise<Response> {
   return answered(request, async () => {
+    await connection(); // what is in stock now, not when the app was built
     const products = await listProducts();
     return Response.json(
       products.map(({ sku, name, priceCents, stock }) => ({ sku, name, price_cents: priceCents, stock })),
-      { headers: { 'Cache-Control': 'no-store' } }, // what is in stock now, not a minute ago
+      { headers: { 'Cache-Control': 'no-store' } },
     );
   });
 }

@@ -9,9 +9,6 @@ interface Props {
   params: Promise<{ code: string }>;
 }
 
-/** No other code has a page: a 404, before anything renders. */
-export const dynamicParams = false;
-
 export async function generateStaticParams(): Promise<{ code: string }[]> {
   return (await errorCodes()).map((code) => ({ code }));
 }
