@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 /** What a form may cost a page, without react itself. In bytes, min+gzip (contract B8, ADR 14). */
-const LIMIT = 5000;
+const LIMIT = 5200;
 const ENTRY = `export { IdempotencyKeyField, SubmitStatus, useIdempotentSubmit } from './lib/react/index.ts';`;
 
 const { outputFiles, metafile } = await build({

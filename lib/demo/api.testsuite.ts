@@ -10,6 +10,8 @@ vi.mock('next/headers.js', () => ({
   cookies: async () => ({ get: () => undefined }),
 }));
 
+vi.mock('next/server.js', () => ({ connection: async () => {} }));
+
 export interface Answer {
   status: number;
   headers: Headers;

@@ -9,8 +9,8 @@ import {
   fieldKey,
   isFence,
   isLocked,
+  isOurs,
   isSettled,
-  mayForget,
   recordedAs,
   type State,
 } from './state.ts';
@@ -174,7 +174,7 @@ describe('checking', () => {
   it('is unknown when nobody answers', () => {
     const asked = reach(...lost, { type: 'asked', by: 'person' });
     expect(canCheck(asked)).toBe(true);
-    expect(reduce(asked, { type: 'unanswered' })).toMatchObject({ status: 'unknown', isPending: false });
+    expect(reduce(asked, { type: 'lost', again: false })).toMatchObject({ status: 'unknown', isPending: false });
   });
 
   it('fences before it changes the key of an edited form', () => {
@@ -197,16 +197,26 @@ describe('checking', () => {
   it('stops its retries for a person who enters other values, and asks first', () => {
     const waiting = reach(...submit, { type: 'lost', again: true });
     expect(reduce(waiting, { type: 'edited' })).toMatchObject({ status: 'checking', by: 'edit', key: 'k1' });
+    const refusedNow = reach(...submit, answered(refused('rate_limited'), true));
+    expect(reduce(refusedNow, { type: 'edited' })).toMatchObject({ status: 'checking', by: 'edit', key: 'k1' });
     const offline = reduce(waiting, { type: 'wentOffline' });
     expect(reduce(offline, { type: 'edited' })).toMatchObject({ status: 'checking', by: 'edit', key: 'k1' });
   });
 
   it('leaves a key that is too old to be fenced only to a person who starts over', () => {
-    const expired = { type: 'found', answer: { state: 'expired', nextKey: 'k3' }, again: false } as const;
+    const expired = {
+      type: 'found',
+      answer: { state: 'expired', nextKey: 'k3', detail: 'Too old.' },
+      again: false,
+    } as const;
     const edited = reach(...lost, { type: 'edited' }, found('absent'));
     expect(reduce(edited, expired)).toMatchObject({ status: 'unknown', key: 'k1', isPending: false });
     const startedOver = reach(...lost, { type: 'asked', by: 'fence' });
-    expect(reduce(startedOver, expired)).toMatchObject({ status: 'idle', key: 'k3' });
+    // First they are told why, then it gives way.
+    const told = reduce(startedOver, expired);
+    expect(told).toMatchObject({ status: 'unknown', key: 'k1', notice: 'Too old.' });
+    const again = reduce(told, { type: 'asked', by: 'fence' });
+    expect(reduce(again, expired)).toMatchObject({ status: 'idle', key: 'k3' });
   });
 });
 
@@ -265,8 +275,13 @@ describe('beside other tabs', () => {
   it('shows what another tab has done, and sends nothing', () => {
     for (const events of [[], [...submit, answered(refused('validation'))]]) {
       const state = reach(...events, told('k0'));
-      expect(state).toMatchObject({ status: 'checking', by: 'shown', key: 'k0' });
+      expect(state).toMatchObject({ status: 'checking', by: 'told', key: 'k0' });
       expect(isLocked(state)).toBe(true);
+      // It was a rumour: nothing has happened, and the form has its own key again.
+      expect(reduce(state, found('absent'))).toMatchObject({ status: 'idle', key: 'k1', doubt: false });
+      // Nobody answers: the person must not be led to a second one.
+      const nobody = reduce(state, { type: 'lost', again: false });
+      expect(reduce(nobody, { type: 'submitted' })).toMatchObject({ key: 'k0' });
       const shown = reduce(state, found('succeeded', { ...success, key: 'k0' }));
       expect(shown).toMatchObject({ status: 'hasSucceeded', recovered: true, key: 'k0' });
       expect(reduce(shown, { type: 'asked', by: 'fence' })).toMatchObject({ status: 'idle', key: 'k2' });
@@ -290,22 +305,37 @@ describe('beside other tabs', () => {
     const first = reach({ type: 'submitted' }, sent(false, record('executing')));
     expect(first).toMatchObject({ status: 'executing', key: 'k0', attempt: 2, doubt: true });
     expect(reach({ type: 'submitted' }, sent(false, record('settled', 'k7')))).toMatchObject({ key: 'k1', attempt: 1 });
-    // A key of its own that was sent is not given up for another.
+    // A key that was refused has no effect behind it, so it joins as well.
+    const refusedOnce = reach(...submit, answered(refused('validation')), { type: 'submitted' });
+    expect(reduce(refusedOnce, sent(false, record('executing')))).toMatchObject({ key: 'k0', attempt: 2, doubt: true });
+    // A key of its own under which something may have happened is not given up for another.
     expect(reach(...lost, { type: 'submitted' }, sent(false, record('executing')))).toMatchObject({ key: 'k1' });
   });
 });
 
 describe('what storage holds', () => {
+  const inFlight = reach(...submit);
+  const refusedNow = reduce(inFlight, answered(refused('validation')));
+  const mine = { ...record('executing'), key: 'k1' };
+
   it('goes with the key it belongs to, and never while another tab is in doubt about that key', () => {
-    const refusedNow = reach(...submit, answered(refused('validation')));
-    const mine = { ...record('executing'), key: 'k1' };
     expect(recordedAs(refusedNow)).toBeNull();
-    expect(mayForget(mine, refusedNow, refusedNow)).toBe(true);
-    expect(mayForget({ ...mine, state: 'unknown' }, refusedNow, refusedNow)).toBe(false);
-    expect(mayForget(record('executing'), refusedNow, refusedNow)).toBe(false);
-    expect(mayForget(null, refusedNow, refusedNow)).toBe(false);
+    expect(isOurs(mine, inFlight, refusedNow)).toBe(true);
+    expect(isOurs({ ...mine, state: 'unknown' }, inFlight, refusedNow)).toBe(false);
+    expect(isOurs(record('executing'), inFlight, refusedNow)).toBe(false);
+    expect(isOurs(null, inFlight, refusedNow)).toBe(false);
     const fenced = { ...refusedNow, key: 'k2' };
-    expect(mayForget({ ...mine, state: 'unknown' }, refusedNow, fenced)).toBe(true);
+    expect(isOurs({ ...mine, state: 'unknown' }, inFlight, fenced)).toBe(true);
+  });
+
+  it('is not written over while another tab sends', () => {
+    expect(isOurs(null, inFlight, inFlight)).toBe(true);
+    expect(isOurs(mine, inFlight, inFlight)).toBe(true);
+    expect(isOurs(record('settled'), inFlight, inFlight)).toBe(true);
+    expect(isOurs(record('executing'), inFlight, inFlight)).toBe(false);
+    // What was only heard of another tab, and is not so, leaves that tab's record alone.
+    const heard = reach({ type: 'told', key: 'k0' });
+    expect(isOurs(record('executing'), heard, reduce(heard, found('absent')))).toBe(false);
   });
 });
 
@@ -345,9 +375,10 @@ describe('against a world of keys', () => {
           state = reduce(state, event);
           if (!['submitted', 'shown', 'told', 'issued', 'edited', 'reset'].includes(event.type)) {
             const as = recordedAs(state);
-            if (as) stored = { ...record(as, state.nextKey), key: state.key };
-            else if (mayForget(stored, before, state)) stored = null;
-            if (before.key !== state.key || (isSettled(state) && !isSettled(before))) news.push(before.key);
+            if (isOurs(stored, before, state)) stored = as && { ...record(as, state.nextKey), key: state.key };
+            const isGivenUp = event.type === 'found' && before.key !== state.key;
+            const hasEnded = isGivenUp || state.status === 'hasNavigated' || (isSettled(state) && !isSettled(before));
+            if (hasEnded && before.by !== 'told') news.push(before.key);
           }
           if (['answered', 'lost', 'navigated', 'shown'].includes(event.type)) out = false;
           if (before.key === state.key) return;

@@ -1,5 +1,5 @@
 import type { Outcome } from '../core/outcome.ts';
-import { type Asker, go, isFence, isLocked, isOpen, type State } from './state.ts';
+import { type Asker, go, isFence, isLocked, isOpen, openKey, type State } from './state.ts';
 import type { KeyAnswer } from './status-client.ts';
 import type { KeyRecord } from './storage.ts';
 import { successorOf } from './verdict.ts';
@@ -12,22 +12,20 @@ export type Event<R> =
   | { type: 'sent'; again: boolean; record: KeyRecord | null }
   /** `again`: the retry budget allows another attempt. */
   | { type: 'answered'; outcome: Outcome<R>; again: boolean }
-  /** No answer: the connection broke, or what came is none of ours. */
+  /** No answer: the connection broke, what came is none of ours, or a check has led nowhere for too long. */
   | { type: 'lost'; again: boolean }
   /** The router goes elsewhere. A success as a rule, though "sign in first" looks alike. */
   | { type: 'navigated'; again?: boolean }
   /** The submit ran out of patience (`run`), or a person asks (`person`) or starts over (`fence`). */
   | { type: 'asked'; by: 'run' | 'person' | 'fence'; again?: boolean }
   | { type: 'found'; answer: KeyAnswer<R>; again: boolean }
-  /** The status route gave no answer, or "still running" for too long. */
-  | { type: 'unanswered' }
   | { type: 'edited' }
   | { type: 'reset' }
   /** Mounted, or visible again: the memory of this page may be older than storage. */
   | { type: 'shown'; record: KeyRecord | null }
   /** The server rendered the form again, with another key. */
   | { type: 'issued'; key: string }
-  /** Another tab says that a key of this intent is settled, or given up. */
+  /** Another tab says that a key of this intent has ended. A hint. */
   | { type: 'told'; key: string };
 
 /** The first state: no key is made here, it comes with the page. `native` is the answer to a POST without JavaScript. */
@@ -54,9 +52,9 @@ const HANDLERS: Handlers<unknown> = {
 
   sent(state, { again, record }) {
     if (!state.isPending) return state;
-    // Another tab has sent this intent: under one key, the two submits have one effect.
-    const other = state.attempt === 0 && openKey(record);
-    const joined = other ? resume(other) : state;
+    // Another tab has sent this intent: under one key, the two submits have one effect. Nothing may be behind our own.
+    const other = openKey(record);
+    const joined = other && !state.doubt && (other !== state.key || !state.attempt) ? resume(other) : state;
     return go(joined, again ? 'retrying' : 'executing', { attempt: joined.attempt + 1 });
   },
 
@@ -69,7 +67,7 @@ const HANDLERS: Handlers<unknown> = {
   asked(state, { by }) {
     if (by === 'fence') {
       if (state.isPending) return state;
-      if (state.nextKey || state.attempt === 0) return unlock(state);
+      if (state.nextKey || !state.attempt) return unlock(state);
     }
     return by === 'person' && state.status !== 'unknown' ? state : check(state, by, null);
   },
@@ -79,12 +77,18 @@ const HANDLERS: Handlers<unknown> = {
     if (!by) return state;
     const { outcome, redirect, nextKey } = answer;
     // Only a fence proves that an absent key never runs (S5): other values, another intent, so give the first one up.
-    if (answer.state === 'absent')
+    if (answer.state === 'absent') {
+      if (by === 'told') return unlock(state);
       return by === 'edit' ? check(state, 'replace') : wonder(state, { isPending: again, isAbsent: true });
+    }
     // Past its age a key gives way to nothing but a person who was told so and starts over all the same (ADR 7).
+    const { detail: notice } = answer;
     const isExpired = answer.state === 'expired';
-    if (isExpired ? by === 'fence' : answer.state === 'abandoned' && isFence(by)) return unlock({ ...state, nextKey });
-    if (isExpired) return wonder(state);
+    const givesWay = isExpired
+      ? by === 'fence' && state.notice === notice
+      : answer.state === 'abandoned' && isFence(by);
+    if (givesWay) return unlock({ ...state, nextKey });
+    if (isExpired) return wonder(state, { notice });
     if (!outcome) return state; // still running
     // The submit that waits is sent once more: its replay brings what the status route cannot, such as cookies.
     if (again) return go(state, 'retrying');
@@ -93,15 +97,14 @@ const HANDLERS: Handlers<unknown> = {
     return outcome.ok && redirect && (by === 'run' || by === 'person') ? go(next, 'hasNavigated') : next;
   },
 
-  unanswered: (state) => (state.by ? wonder(state) : state),
-
   edited(state) {
     const { status, by, attempt, recovered } = state;
     // Not where the success is news: whoever types on would wipe the words away, and order again unawares.
     // While offline, nothing is out yet, so nothing but what the person sees now may be sent.
-    if (status === 'hasSucceeded' ? !recovered : status === 'offline' && attempt === 0) return unlock(state);
+    if (status === 'hasSucceeded' ? !recovered : status === 'offline' && !attempt) return unlock(state);
     // Other values are another intent, once the fate of this one is known. It is not sent again meanwhile.
-    const asksFirst = status === 'unknown' || status === 'offline' || by === 'shown' || by === 'person';
+    const isAfterAll = status === 'unknown' || status === 'retrying' || status === 'offline';
+    const asksFirst = isAfterAll || by === 'shown' || by === 'person';
     return asksFirst ? check(state, 'edit', null) : state;
   },
 
@@ -112,36 +115,32 @@ const HANDLERS: Handlers<unknown> = {
     if (status === 'hasNavigated') return check(state, 'shown');
     // Whatever was under way has ended with the page's visibility.
     if (isOpen(state)) {
-      return attempt === 0 ? unlock(state) : check({ ...state, doubt: true }, 'shown', state.by ? state.result : null);
+      return attempt ? check({ ...state, doubt: true }, 'shown', state.by ? state.result : null) : unlock(state);
     }
     if (status !== 'idle' || !record) return state;
     const open = openKey(record);
     if (open) return check(resume(open), 'shown');
     // A cached page brings a key that has had its answer.
     if (record.key !== key) return state;
-    return record.nextKey ? { ...state, key: record.nextKey, attempt: 0 } : check({ ...state, attempt: 1 }, 'shown');
+    return record.nextKey ? fresh(record.nextKey) : check({ ...state, attempt: 1 }, 'shown');
   },
 
   issued(state, { key }) {
     // A key that was never sent can be replaced freely, such as after signing in.
-    if (state.status === 'idle' && state.attempt === 0) return { ...state, key };
+    if (state.status === 'idle' && !state.attempt) return { ...state, key };
     // The redirect led back to this form: after a success, or to sign in first, which did nothing. Ask.
     return state.status === 'hasNavigated' ? check(state, 'shown') : state;
   },
 
   told(state, { key }) {
-    const { status } = state;
-    if (key === state.key) return status === 'unknown' ? check(state, 'shown') : state;
+    const { status, doubt } = state;
+    // Whatever it was, nothing is sent again by itself.
+    if (status === 'unknown' || status === 'retrying') return check(state, 'shown');
     // Nothing has come of our own key, and the intent is done: so show that, and do not do it again.
-    const isFree = !state.doubt && (status === 'idle' || status === 'hasErrored');
-    return isFree ? check(resume(key), 'shown') : state;
+    const isFree = key !== state.key && !doubt && (status === 'idle' || status === 'hasErrored');
+    return isFree ? check({ ...resume(key), nextKey: state.key }, 'told') : state;
   },
 };
-
-/** The key of a submit whose end was not seen. */
-function openKey(record: KeyRecord | null): string | undefined {
-  return record?.state === 'settled' ? undefined : record?.key;
-}
 
 /** Under a key that was sent by an earlier page, or by another tab. */
 function resume(key: string): State<never> {
@@ -158,11 +157,11 @@ function fresh<R>(key: string): State<R> {
 }
 
 function wonder<R>(state: State<R>, more?: Partial<State<R>>): State<R> {
-  return go(state, 'unknown', { doubt: true, ...more });
+  return go(state, 'unknown', { doubt: true, nextKey: undefined, ...more });
 }
 
 function check<R>(state: State<R>, by: Asker, result = state.result): State<R> {
-  return go(state, 'checking', { by, result });
+  return go(state, 'checking', { by, result, notice: state.notice });
 }
 
 /** What an answer means for the key it was given for. A code that is not named here turns away this attempt only. */

@@ -8,7 +8,7 @@ export interface RetryPolicy {
   attempts: number;
   baseMs: number;
   capMs: number;
-  /** No retry begins later than this after the submit. */
+  /** No retry begins later than this after the submit, or after the network came back. Polling has its own patience. */
   totalMs: number;
   /** An attempt without an answer for so long is asked about at the status route. */
   timeoutMs: number;

@@ -15,9 +15,9 @@ export type Status =
 
 /**
  * Who started a check decides how it ends: see `found`. `fence` and `replace` ask for the tombstone, for a person who
- * starts over and for one who has entered other values.
+ * starts over and for one who has entered other values. `told`: about another tab's key; `nextKey` is then our own.
  */
-export type Asker = 'run' | 'person' | 'edit' | 'replace' | 'fence' | 'shown';
+export type Asker = 'run' | 'person' | 'edit' | 'replace' | 'fence' | 'shown' | 'told';
 
 /** What we hold about an intent. */
 export interface State<R> {
@@ -46,7 +46,7 @@ export interface State<R> {
 
 /** The next state. What belongs to one status only does not outlive it. */
 export function go<R>(state: State<R>, status: Status, more?: Partial<State<R>>): State<R> {
-  const isPending = ['executing', 'retrying', 'offline', 'checking'].includes(status);
+  const isPending = /ing$|^off/.test(status);
   return { ...state, by: undefined, isAbsent: false, notice: undefined, status, isPending, ...more };
 }
 
@@ -90,9 +90,17 @@ export function fieldKey({ status, nextKey, key }: State<unknown>): string {
   return (status === 'hasErrored' && nextKey) || key;
 }
 
-/** Whether what storage says of an earlier state can go. Another tab may be sending under the same key. */
-export function mayForget(record: KeyRecord | null, { key }: State<unknown>, now: State<unknown>): boolean {
-  return record?.key === key && (now.key !== key || record.state === 'executing');
+/** The key of a submit whose end was not seen. */
+export function openKey(record: KeyRecord | null): string | undefined {
+  return record?.state === 'settled' ? undefined : record?.key;
+}
+
+/** Whether storage is ours to change. What another tab is sending stays on record until its end is known. */
+export function isOurs(record: KeyRecord | null, before: State<unknown>, now: State<unknown>): boolean {
+  const open = openKey(record);
+  if (before.by === 'told' && now.key !== before.key) return false; // a rumour, and nothing behind it
+  if (recordedAs(now)) return !open || open === now.key || open === before.key;
+  return open === before.key && (now.key !== before.key || record?.state === 'executing');
 }
 
 /** What storage must say about the key in this state; null: nothing. */

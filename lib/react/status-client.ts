@@ -13,6 +13,8 @@ export interface KeyAnswer<R> {
   redirect?: string | undefined;
   retryAfterMs?: number | undefined;
   nextKey?: string | undefined;
+  /** Why there is no answer about this key, in words. */
+  detail?: string | undefined;
 }
 
 const TIMEOUT_MS = 8000;
@@ -28,7 +30,7 @@ export async function askAbout<R>(url: string, method: 'GET' | 'DELETE'): Promis
     if (/^key_(exp|inv|mal)/.test(body.code)) body.state = 'expired';
     if (!isOutcome(body.outcome)) body.outcome = undefined;
     // A `javascript:` address must not become a navigation, wherever it came from.
-    if (!/^(https?:|\/)/.test(body.redirect)) body.redirect = undefined;
+    if (!/^(https?:|[/.])/.test(body.redirect)) body.redirect = undefined;
     return body.state ? body : null;
   } catch {
     return null;

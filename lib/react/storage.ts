@@ -38,9 +38,11 @@ export function openRecords(storage: 'session' | 'local' | 'memory' | KeyStorage
   return {
     /** No other tab that shares the storage does the same meanwhile. Short: a held lock keeps a page out of the cache. */
     exclusively<T>(intent: string, work: () => T): T | Promise<T> {
-      if (storage !== 'local' || !navigator.locks) return work();
-      return navigator.locks.request(PREFIX + intent, work).catch(work); // refused, where storage is blocked
+      // Refused, where storage is blocked.
+      return (storage === 'local' && navigator.locks?.request(PREFIX + intent, work).catch(work)) || work();
     },
+    /** Whether the record outlives the page. */
+    isKept: (intent: string) => !memory.has(PREFIX + intent),
     read(intent: string): KeyRecord | null {
       const name = PREFIX + intent;
       return parse(memory.get(name) ?? attempt(() => backend()?.getItem(name)));
@@ -75,6 +77,7 @@ function parse(text: string | null | undefined): KeyRecord | null {
   const sound =
     value?.version === 1 &&
     Date.now() - value.submittedAt < MAX_AGE_MS && // and a number: NaN is less than nothing
-    [value.key, value.nextKey ?? value.key].every(isKey);
+    isKey(value.key) &&
+    isKey(value.nextKey ?? value.key);
   return sound ? value : null;
 }

@@ -156,10 +156,10 @@ describe('a submission', () => {
     const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
     const submission = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 1 } });
     await submission.submit(new FormData());
-    statusSays({ code: 'key_invalid', status: 400, nextKey: 'k3' });
+    statusSays({ code: 'key_invalid', status: 400, nextKey: 'k3', detail: 'Not yours.' });
     submission.dispatch({ type: 'edited' });
     await vi.advanceTimersByTimeAsync(0);
-    expect(submission.state()).toMatchObject({ status: 'unknown', key: 'k1' });
+    expect(submission.state()).toMatchObject({ status: 'unknown', key: 'k1', notice: 'Not yours.' });
     submission.dispatch({ type: 'asked', by: 'fence' });
     await vi.advanceTimersByTimeAsync(0);
     expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3' });
@@ -229,12 +229,18 @@ describe('a submission', () => {
     const stale = Object.assign(new Error('Server Action "x" was not found'), { name: 'UnrecognizedActionError' });
     const action = vi.fn<SubmitAction<string>>().mockRejectedValue(stale);
     statusSays({ state: 'absent' });
-    const submission = begin(action);
+    const kept = new Map<string, string>();
+    const records = openRecords({
+      getItem: (name) => kept.get(name) ?? null,
+      setItem: (name, value) => void kept.set(name, value),
+      removeItem: (name) => void kept.delete(name),
+    });
+    const submission = begin(action, { records });
     expect(await submission.submit(new FormData())).toBeNull();
     expect(location.reload).toHaveBeenCalledTimes(1);
     expect(records.read('checkout:1')).toMatchObject({ key: 'k1', reloaded: true });
     submission.stop();
-    const again = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 2 } });
+    const again = begin(action, { records, policy: { ...DEFAULT_POLICY, attempts: 2 } });
     await vi.advanceTimersByTimeAsync(0);
     expect(again.state()).toMatchObject({ status: 'unknown', key: 'k1', isAbsent: true });
     const done = again.submit(new FormData());
@@ -242,6 +248,54 @@ describe('a submission', () => {
     expect(await done).toBeNull();
     expect(location.reload).toHaveBeenCalledTimes(1);
     expect(new Set(sent(action).map(([key]) => key))).toEqual(new Set(['k1']));
+  });
+
+  it('stays on the page where its key would be forgotten with it', async () => {
+    const stale = Object.assign(new Error('Server Action "x" was not found'), { name: 'UnrecognizedActionError' });
+    const submission = begin(vi.fn<SubmitAction<string>>().mockRejectedValue(stale), {
+      policy: { ...DEFAULT_POLICY, attempts: 1 },
+    });
+    expect(await submission.submit(new FormData())).toBeNull();
+    expect(location.reload).not.toHaveBeenCalled();
+    expect(submission.state()).toMatchObject({ status: 'unknown', key: 'k1' });
+  });
+
+  it('counts its patience from when the network is back', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValueOnce(new TypeError('Failed to fetch'));
+    action.mockResolvedValue(success);
+    const submission = begin(action);
+    online.onLine = false;
+    const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(60_000);
+    online.onLine = true;
+    wires.dispatchEvent(new Event('online'));
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await done).toEqual(success);
+  });
+
+  it('sends nothing, and remembers nothing, once it is stopped while it waits for its turn', async () => {
+    let granted = () => {};
+    const locks = { request: (_: string, work: () => unknown) => new Promise((go) => (granted = () => go(work()))) };
+    vi.stubGlobal('navigator', { onLine: true, locks });
+    const localStorage = { getItem: () => null, setItem: vi.fn(), removeItem: vi.fn() };
+    vi.stubGlobal('window', Object.assign(wires, { localStorage }));
+    const action = vi.fn<SubmitAction<string>>();
+    const submission = begin(action, { records: openRecords('local') });
+    const done = submission.submit(new FormData());
+    submission.stop();
+    granted();
+    expect(await done).toBeNull();
+    expect(action).not.toHaveBeenCalled();
+    expect(localStorage.setItem).not.toHaveBeenCalled();
+  });
+
+  it('says which attempt it is also of a form that was sent before', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => success);
+    const submission = begin(action);
+    const form = new FormData();
+    form.set('idempotency_attempt', '2');
+    await submission.submit(form);
+    expect(sent(action)).toEqual([['k1', null]]);
   });
 
   it('follows no address that runs code', async () => {

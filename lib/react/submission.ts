@@ -4,7 +4,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { sendOnce } from './attempt.ts';
 import { type Event, reduce } from './machine.ts';
 import type { Settings } from './settings.ts';
-import { isFence, isLocked, isSettled, mayForget, recordedAs, type State } from './state.ts';
+import { isFence, isLocked, isOurs, isSettled, recordedAs, type State } from './state.ts';
 import { askAbout } from './status-client.ts';
 import type { KeyRecord } from './storage.ts';
 import { openTabs } from './tabs.ts';
@@ -26,6 +26,10 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
   let life = new AbortController();
   let origin: Pick<KeyRecord, 'submittedAt' | 'reloaded'> | undefined;
   let tabs: ReturnType<typeof openTabs>;
+  /** The last key whose end this page has seen. What others say of it is no news. */
+  let done: string | undefined;
+  /** When this page began to look, by its own clock. */
+  let born = 0;
   let notify: (() => void) | undefined;
 
   function dispatch(event: Event<R>): State<R> {
@@ -38,10 +42,16 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     if (!OF_THE_VIEW.includes(event.type)) {
       const as = recordedAs(state);
       origin ??= { submittedAt: Date.now() };
-      if (as || mayForget(records.read(intent), before, state)) {
+      if (isOurs(records.read(intent), before, state)) {
         records.write(intent, as && { ...origin, version: 1, key, intent, state: as, nextKey });
       }
-      if (settled || key !== before.key) tabs?.postMessage([intent, before.key]);
+      const isRumour = before.by === 'told';
+      const isGivenUp = event.type === 'found' && key !== before.key && !isRumour;
+      // Also a redirect: a success, as a rule.
+      if (settled || isGivenUp || status === 'hasNavigated') {
+        done = before.key;
+        if (!isRumour) tabs?.postMessage([intent, done]);
+      }
     }
     notify?.();
     // Behind what happens here, which an error of theirs must not stop.
@@ -56,20 +66,22 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
   /** Attempts until there is an answer, the budget is spent, or a person must decide. */
   async function run(form: FormData, signal: AbortSignal): Promise<void> {
     const { policy, intent, records } = settings();
-    const startedAt = Date.now();
+    let startedAt = Date.now();
     for (let n = 1; state.isPending && !state.by; n++) {
       if (!navigator.onLine) {
         dispatch({ type: 'wentOffline' });
         await untilOnline(signal);
         if (signal.aborted) return;
+        [startedAt, n] = [Date.now(), 0]; // it was no attempt
         continue; // unless an edit has called it off
       }
       const { key, attempt } = await records.exclusively(intent, () =>
-        dispatch({ type: 'sent', again: n > 1, record: records.read(intent) }),
+        signal.aborted ? state : dispatch({ type: 'sent', again: n > 1, record: records.read(intent) }),
       );
-      form.set(KEY_FIELD, key);
-      if (attempt > 1) form.set(ATTEMPT_FIELD, String(attempt));
       if (signal.aborted) return;
+      form.set(KEY_FIELD, key);
+      form.delete(ATTEMPT_FIELD);
+      if (attempt > 1) form.set(ATTEMPT_FIELD, String(attempt));
       const reply = await sendOnce(settings().action, form, policy.timeoutMs, signal);
       if (signal.aborted) return;
 
@@ -80,8 +92,9 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       void reply.late?.then((late) => {
         if (!signal.aborted && state.key === key && late.type !== 'lost') dispatch({ ...late, again: false });
       });
-      // A new deployment does not know this page's action. The new page does, and it asks about the same key. Once.
-      const reload = reply.isStale && !origin?.reloaded;
+      // A new deployment does not know this page's action. The new page does, and it asks about the same key. Once, and
+      // not where the key would be forgotten with the page.
+      const reload = reply.isStale && !origin?.reloaded && records.isKept(intent);
       if (reload) origin = { submittedAt: startedAt, reloaded: true };
       const again = inTime && !reply.thrown && !reply.late && !reload;
       dispatch({ ...reply, again });
@@ -100,12 +113,12 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     for (let failures = 0; state.by; ) {
       await untilOnline(signal);
       const { by, key } = state;
-      const url = [statusUrl, ...[operation, key].map(encodeURIComponent)].join('/');
+      const url = `${statusUrl}/${encodeURIComponent(operation)}/${encodeURIComponent(key)}`;
       const answer = await askAbout<R>(url, isFence(by) ? 'DELETE' : 'GET');
       if (signal.aborted) return;
       if (answer) dispatch({ type: 'found', answer, again });
       else failures++;
-      if (failures >= POLL_FAILURES || Date.now() > until) dispatch({ type: 'unanswered' });
+      if (state.by && (failures >= POLL_FAILURES || Date.now() > until)) dispatch({ type: 'lost', again: false });
       // Another question is asked at once.
       if (state.by === by) await sleep(answer?.retryAfterMs ?? POLL_MS, signal);
       if (signal.aborted) return;
@@ -116,8 +129,11 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     life = new AbortController();
     const { intent, records } = settings();
     const record = records.read(intent);
-    if (record && record.state !== 'settled') origin = record;
     dispatch({ type: 'shown', record });
+    if (!record) return;
+    if (record.state !== 'settled') origin = record;
+    // Settled by another tab while this page did not listen.
+    else if (record.submittedAt > born && record.key !== done) dispatch({ type: 'told', key: record.key });
   }
 
   return {
@@ -129,8 +145,9 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     },
     /** Call when mounted. Also minds the back/forward cache and the other tabs. Returns how to stop. */
     start(): () => void {
+      born ||= Date.now();
       tabs = openTabs((intent, key) => {
-        if (intent === settings().intent) dispatch({ type: 'told', key });
+        if (intent === settings().intent && key !== done) dispatch({ type: 'told', key });
       });
       // The answer to a form that was sent before this page could run: the other tabs have not heard of it.
       if (state === initial && isSettled(state)) tabs?.postMessage([settings().intent, state.key]);
@@ -143,14 +160,14 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       window.addEventListener('pageshow', onPageShow);
       return () => {
         window.removeEventListener('pageshow', onPageShow);
-        tabs?.close();
+        tabs = void tabs?.close();
         life.abort();
       };
     },
     /** Null when swallowed by the lock, or when it ended without an outcome. */
     async submit(form: FormData): Promise<Outcome<R> | null> {
       if (isLocked(state)) return null;
-      origin = { submittedAt: Date.now(), reloaded: origin?.reloaded };
+      origin = { submittedAt: Date.now(), reloaded: state.attempt ? origin?.reloaded : undefined };
       // Ends an earlier run that an edit has called off but that still waits for the network.
       life.abort();
       life = new AbortController();

@@ -74,6 +74,58 @@ describe('tabs of one intent', () => {
     expect(stranger.state()).toMatchObject({ status: 'idle', key: 'k8' });
   });
 
+  it('hear nothing of a key that was only joined', async () => {
+    status.mockImplementation(async () => Response.json({ state: 'in_progress', retryAfterMs: 60_000 }));
+    const never = vi.fn<SubmitAction<string>>(() => new Promise(() => {}));
+    const [one, other, third] = [open('k1', never), open('k9', never), open('k8', never)];
+    void one.submit(new FormData());
+    await vi.waitFor(() => expect(never).toHaveBeenCalledTimes(1));
+    void other.submit(new FormData());
+    await vi.waitFor(() => expect(keysOf(never)).toEqual(['k1', 'k1']));
+    const heard = new BroadcastChannel('oncekit');
+    const end = new Promise((resolve) => {
+      heard.onmessage = ({ data }) => resolve(data);
+    });
+    new BroadcastChannel('oncekit').postMessage(['another intent', 'k0']); // messages come in order
+    expect(await end).toEqual(['another intent', 'k0']);
+    heard.close();
+    expect(third.state()).toMatchObject({ status: 'idle', key: 'k8' });
+  });
+
+  it('ask once, and a tab that has moved on is left alone', async () => {
+    status.mockImplementation(async () => Response.json({ state: 'succeeded', outcome: success }));
+    const [one, other] = [
+      open(
+        'k1',
+        vi.fn(async () => success),
+      ),
+      open('k9', vi.fn()),
+    ];
+    await one.submit(new FormData());
+    one.dispatch({ type: 'edited' });
+    await vi.waitFor(() => expect(other.state().status).toBe('hasSucceeded'));
+    other.dispatch({ type: 'asked', by: 'fence' });
+    await new Promise((resolve) => setTimeout(resolve)); // whatever was told has come by now
+    expect(one.state()).toMatchObject({ status: 'idle', key: 'k2' });
+  });
+
+  it('show what was done while they did not listen', async () => {
+    status.mockImplementation(async () => Response.json({ state: 'succeeded', outcome: success }));
+    const [one, hidden] = [
+      open(
+        'k1',
+        vi.fn(async () => success),
+      ),
+      open('k9', vi.fn()),
+    ];
+    hidden.stop();
+    await new Promise((resolve) => setTimeout(resolve, 2)); // the clock has gone on
+    await one.submit(new FormData());
+    expect(hidden.state()).toMatchObject({ status: 'idle' });
+    tabs.push({ stop: hidden.start() });
+    await vi.waitFor(() => expect(hidden.state()).toMatchObject({ status: 'hasSucceeded', key: 'k1' }));
+  });
+
   it('hear of a form that was sent before its page could run', async () => {
     status.mockImplementation(async () => Response.json({ state: 'succeeded', outcome: success }));
     const other = open('k9', vi.fn());

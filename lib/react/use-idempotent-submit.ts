@@ -14,7 +14,7 @@ import { createSubmission } from './submission.ts';
 export interface IdempotentSubmitOptions<R> {
   /** `<operation>:<what>`, such as `checkout:${cart.id}`: what a person means to do once. */
   intent: string;
-  /** From `issueKey(operation)` on the server, so that the key is in the first HTML. */
+  /** From `issueKey(operation)` on the server, so that the key is in the first HTML. One for each intent. */
   initialKey: string;
   /** Default: the part of `intent` before the first colon. */
   operation?: string | undefined;
@@ -27,7 +27,8 @@ export interface IdempotentSubmitOptions<R> {
   storage?: 'session' | 'local' | 'memory' | KeyStorage | undefined;
   /**
    * Runs once when the intent is settled, by a success or a stored refusal: refresh, toast, count here. `recovered`:
-   * the answer was found by asking, here or in another tab as well. Not when the action redirects.
+   * the answer was found by asking, here or in another tab as well, and its data is plain JSON. Not when the action
+   * redirects, nor for the answer to a form that was sent before this page could run.
    */
   onSettled?: ((outcome: Outcome<R>, info: { recovered: boolean }) => void) | undefined;
   /** Runs at each step, for your log. */
@@ -80,7 +81,7 @@ export interface IdempotentSubmit<R> {
  * key, and after a reload the fate of an open submit is asked for, never guessed. Without JavaScript, and before
  * hydration, the form posts natively and the answer page renders the same states.
  *
- * Not for parallel intents: one form holds one key. A changed `intent` starts afresh.
+ * Not for parallel intents: one form holds one key. A changed `intent`, with an `initialKey` of its own, starts afresh.
  */
 export function useIdempotentSubmit<R>(
   action: SubmitAction<R>,

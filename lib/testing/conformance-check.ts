@@ -4,7 +4,9 @@ import { type Answer, type Sent, send } from './conformance-send.ts';
 import type { ConformanceTarget } from './conformance-target.ts';
 
 /** The endpoint does not keep a rule. `existing` is what it did, `expected` what the contract says. */
-export class ConformanceError extends IdempotencyError {}
+export class ConformanceError extends IdempotencyError {
+  override readonly name = 'ConformanceError';
+}
 
 /** A key that was never used. */
 export const newKey = (): string => randomUUID();

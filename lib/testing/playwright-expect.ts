@@ -1,7 +1,9 @@
 import { IdempotencyError } from '../core/errors.ts';
 
 /** What should have been done once was not done, or was done more often. `existing` says how often. */
-export class NotExactlyOneError extends IdempotencyError {}
+export class NotExactlyOneError extends IdempotencyError {
+  override readonly name = 'NotExactlyOneError';
+}
 
 /**
  * Passes when `work` has added exactly one to what `count` counts, and resolves with what `work` returns. Count effects
