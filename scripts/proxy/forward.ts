@@ -38,6 +38,9 @@ export function askApp(req: IncomingMessage, target: URL, { body, signal, onSent
       answer.on('error', () => {}); // whoever reads the answer hears of it; nobody else must crash
       resolve(answer);
     });
+    // The app may answer, and hang up, before it has read all. The rest of the body must not stay in the client's
+    // connection: the next request on it would wait for ever.
+    out.on('close', () => req.resume());
     if (onSent) out.on('finish', onSent);
     if (body) out.end(body);
     else req.pipe(out);
