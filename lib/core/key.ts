@@ -53,7 +53,8 @@ function sign(uuid: string, scope: Scope, secret: Secret): string {
     .toString('base64url');
 }
 
-function uuidV7(now: number): string {
+/** A UUIDv7 (RFC 9562): carries its time and sorts by it. */
+export function uuidV7(now: number): string {
   const bytes = randomBytes(16);
   bytes.writeUIntBE(now, 0, 6);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;

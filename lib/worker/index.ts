@@ -1,2 +1,13 @@
-export { complete, type Driven, type Figures, line, PASSES, type PassOptions, reap } from './passes.ts';
+export {
+  complete,
+  type Driven,
+  type Figures,
+  inbox,
+  line,
+  type Messaging,
+  PASSES,
+  type PassOptions,
+  reap,
+  relay,
+} from './passes.ts';
 export { startWorker, type Worker, type WorkerOptions } from './worker.ts';

@@ -1,7 +1,20 @@
 import type { Completed, Idempotency } from '../engine/idempotency.ts';
+import type { Inbox, Retried } from '../messaging/inbox.ts';
+import type { Outbox } from '../messaging/outbox.ts';
+import type { Relayed } from '../messaging/relay.ts';
 
-/** What a worker drives: `createIdempotency`'s result. */
-export type Driven = Pick<Idempotency<never>, 'completeDue' | 'reap'>;
+/**
+ * What a worker drives: `createIdempotency`'s result, and where the app has them its outbox and inbox:
+ * `{ ...idempotency, outbox, inbox }`.
+ */
+export type Driven = Keys & Messaging;
+
+export type Keys = Pick<Idempotency<never>, 'completeDue' | 'reap'>;
+
+export interface Messaging {
+  outbox?: Pick<Outbox, 'destinations' | 'relayDue' | 'reap'> | undefined;
+  inbox?: Pick<Inbox<never>, 'retryDue' | 'reap'> | undefined;
+}
 
 export interface PassOptions {
   /** Take nothing more; what is running goes on. */
@@ -32,16 +45,43 @@ export async function complete(idempotency: Driven, options: PassOptions = {}): 
   return sum;
 }
 
-/** The reaper, once: deletes settled keys past their retention until none is left. Stops between two batches. */
-export async function reap(idempotency: Driven, { until, signal }: PassOptions = {}): Promise<{ deleted: number }> {
+/**
+ * The reaper, once: deletes settled keys, and events sent and received, past their retention until none is left. Stops
+ * between two batches.
+ */
+export async function reap(driven: Driven, { until, signal }: PassOptions = {}): Promise<{ deleted: number }> {
   const stop = [until, signal].filter((one) => one !== undefined);
-  return { deleted: await idempotency.reap(stop.length > 0 ? { signal: AbortSignal.any(stop) } : {}) };
+  const how = stop.length > 0 ? { signal: AbortSignal.any(stop) } : {};
+  let deleted = await driven.reap(how);
+  for (const box of [driven.outbox, driven.inbox]) deleted += (await box?.reap(how)) ?? 0;
+  return { deleted };
+}
+
+/** The relay, once: sends every event that is due, until none is or `until` says to stop. */
+export async function relay(driven: Driven, options: PassOptions = {}): Promise<Relayed & Figures> {
+  const nothing = { delivered: 0, failed: 0, dead: 0, unfinished: 0 };
+  return { ...nothing, ...(await driven.outbox?.relayDue(options)) };
+}
+
+/** Runs received events that failed and are due again, once, batch after batch. */
+export async function inbox(driven: Driven, options: PassOptions = {}): Promise<Retried & Figures> {
+  const { until, signal, limit = LIMIT } = options;
+  const sum = { taken: 0, processed: 0, failed: 0, dead: 0 };
+  while (!until?.aborted && !signal?.aborted) {
+    const batch = (await driven.inbox?.retryDue({ limit, ...(signal ? { signal } : {}) })) ?? sum;
+    if (batch === sum) break;
+    for (const figure of Object.keys(sum) as (keyof Retried)[]) sum[figure] += batch[figure];
+    if (batch.taken < limit) break;
+  }
+  return sum;
 }
 
 /** Everything that can be run once, by the name under which the command line and the cron route know it. */
 export const PASSES: Readonly<Record<string, (idempotency: Driven, options?: PassOptions) => Promise<Figures>>> = {
   complete,
   reap,
+  relay,
+  inbox,
 };
 
 /** One line: `complete: 3 taken, 2 settled, 1 unknown, 0 unfinished`. */

@@ -3,7 +3,18 @@ import type { TaskList } from 'graphile-worker';
 import pg from 'pg';
 import { runJobs } from './jobs.ts';
 import { loop } from './loop.ts';
-import { complete, type Driven, type Figures, line, type PassOptions, reap } from './passes.ts';
+import {
+  complete,
+  type Driven,
+  type Figures,
+  inbox,
+  type Keys,
+  line,
+  type Messaging,
+  type PassOptions,
+  reap,
+} from './passes.ts';
+import { relayLoops } from './relay.ts';
 
 /** A batch takes as long as its slowest foreign call; the other lanes meanwhile keep what is due in time. */
 const LANES = 3;
@@ -11,9 +22,9 @@ const LIMIT = 5;
 /** After everything was told to stop, and has not. */
 const AT_LAST_MS = 2000;
 
-export interface WorkerOptions {
+export interface WorkerOptions extends Messaging {
   /** `createIdempotency`'s result. Import the modules that define its operations too: only known ones are completed. */
-  idempotency: Driven;
+  idempotency: Keys;
   /** Straight to PostgreSQL or through a pooler in session mode: a worker needs its session for itself. */
   connectionString: string;
   /** Handlers of jobs by task, as graphile-worker knows them. Each runs at least once for a job, so it must bear a repetition. */
@@ -22,6 +33,8 @@ export interface WorkerOptions {
   concurrency?: number;
   completeEveryMs?: number;
   reapEveryMs?: number;
+  /** How often the relay looks by itself: for what is to be sent again, and what nobody has woken it for. */
+  relayEveryMs?: number;
   /** How long what is running may go on once the worker is stopped. */
   graceMs?: number;
   log?: (line: string) => void;
@@ -42,19 +55,22 @@ export interface Worker {
  * database. An operation in phases whose process dies is finished, without its client, within its lease and 5 s. A
  * database that is away, now or later, is waited for.
  *
- * Completer and reaper are loops of our own, not jobs of the runner: a killed worker would hold the job that is to
- * clean up after killed workers.
+ * Completer, reaper and relay are loops of our own, not jobs of the runner: a killed worker would hold the job that is to
+ * clean up after killed workers. A job only wakes the relay.
  */
 export function startWorker(options: WorkerOptions): Worker {
   const { idempotency, connectionString, tasks = {}, concurrency = 2, graceMs = 5000, log = console.error } = options;
-  const { completeEveryMs = 1000, reapEveryMs = 60_000 } = options;
+  const { completeEveryMs = 1000, reapEveryMs = 60_000, relayEveryMs = 1000 } = options;
+  const driven: Driven = { ...idempotency, outbox: options.outbox, inbox: options.inbox };
   const stopping = new AbortController();
   const breakingOff = new AbortController();
   const pool = openPool(connectionString, concurrency);
 
-  const passOf = (task: string, run: Pass) => async () => {
-    const figures = await run(idempotency, { until: stopping.signal, signal: breakingOff.signal, limit: LIMIT });
+  const tell = (task: string, figures: Figures) => {
     if (Object.values(figures).some((count) => count > 0)) log(line(task, figures));
+  };
+  const passOf = (task: string, run: Pass) => async () => {
+    tell(task, await run(driven, { until: stopping.signal, signal: breakingOff.signal, limit: LIMIT }));
   };
   const base = { stopping: stopping.signal, log };
   const loops = [
@@ -67,8 +83,14 @@ export function startWorker(options: WorkerOptions): Worker {
     }),
     loop({ ...base, name: 'The reaper', everyMs: reapEveryMs, pass: passOf('reap', reap) }),
   ];
-  if (Object.keys(tasks).length > 0) {
-    const jobs = { ...base, pool, tasks, concurrency, graceMs };
+  const relays = relayLoops(driven.outbox, { ...base, everyMs: relayEveryMs, breakingOff: breakingOff.signal, tell });
+  loops.push(...relays.loops);
+  if (driven.inbox) {
+    loops.push(loop({ ...base, name: 'The inbox', everyMs: completeEveryMs, pass: passOf('inbox', inbox) }));
+  }
+  const allTasks = { ...relays.tasks, ...tasks };
+  if (Object.keys(allTasks).length > 0) {
+    const jobs = { ...base, pool, tasks: allTasks, concurrency, graceMs };
     loops.push(loop({ ...base, name: 'Running jobs', everyMs: 1000, pass: (works) => runJobs(jobs, works) }));
   }
 
@@ -92,7 +114,7 @@ export function startWorker(options: WorkerOptions): Worker {
   };
 }
 
-type Pass = (idempotency: Driven, options: PassOptions) => Promise<Figures>;
+type Pass = (driven: Driven, options: PassOptions) => Promise<Figures>;
 
 /** One connection for each running job, and for listening, for the presence, for asking and for what is left. */
 function openPool(connectionString: string, concurrency: number): pg.Pool {

@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { derivedKey } from '../core/derived-key.ts';
+import { createClient } from '../demo/db.ts';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { anything, effect, effects, freshKey, kit } from '../engine/engine.testsuite.ts';
+import { EventError } from './event.ts';
+import { announce, deliveries, destination, gate, outboxOn, watchOf } from './messaging.testsuite.ts';
+
+let database: TestDatabase;
+let client: TestDatabase['client'];
+let second: TestDatabase['client'];
+let watch: Awaited<ReturnType<typeof watchOf>>;
+beforeAll(async () => {
+  database = await testDatabase();
+  client = database.client;
+  second = createClient(database.url);
+  watch = await watchOf(database.url);
+});
+afterAll(async () => {
+  await watch?.close();
+  await second?.$disconnect();
+  await database?.drop();
+});
+
+const paid = (aggregate: string, payload: unknown = { total: 1800 }) => ({ type: 'order.paid', aggregate, payload });
+const eventsOf = (aggregate: string) =>
+  client.outboxEvent.findMany({ where: { aggregate }, orderBy: { sequence: 'asc' } });
+
+describe('M1 enqueue', () => {
+  test('an event is there exactly if its transaction commits, with a delivery for each destination that wants it', async () => {
+    const [all, refunds] = [destination('all'), destination('refunds', { types: ['order.refunded'] })];
+    const outbox = outboxOn(client, [all.route, refunds.route]);
+    const failing = client.$transaction(async (tx) => {
+      await outbox.enqueue(tx, paid('order:1'));
+      throw new Error('told to roll back');
+    });
+    await expect(failing).rejects.toThrow('told to roll back');
+    expect(await eventsOf('order:1')).toEqual([]);
+    await outbox.relayDue();
+    expect(all.sent).toEqual([]);
+
+    const told = await client.$transaction((tx) => outbox.enqueue(tx, paid('order:1')));
+    expect(told.sequence).toBe(1);
+    expect(await eventsOf('order:1')).toMatchObject([
+      { id: told.eventId, type: 'order.paid', payload: '{"total":1800}' },
+    ]);
+    expect((await deliveries(client)).map((row) => row.destination)).toEqual(['all']);
+  });
+
+  test('in a handler it comes with the effect, under the derived key of the intent; a replay announces nothing', async () => {
+    const outbox = outboxOn(client, [destination().route], { namespace: 'shop' });
+    const key = freshKey();
+    let fails = true;
+    const checkout = kit(client)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async ({ tx, ...from }) => {
+        await effect(tx, key);
+        await outbox.enqueue(tx, paid(key), from);
+        if (fails) throw new Error('told to roll back');
+        return 'done';
+      });
+    await checkout.execute({ key, payload: {} });
+    expect(await eventsOf(key)).toEqual([]);
+    fails = false;
+    await checkout.execute({ key, payload: {}, attempt: 2 });
+    await checkout.execute({ key, payload: {}, attempt: 3 });
+    const scope = { tenant: 'acme', principal: 'ann', operation: 'checkout', key };
+    const expected = derivedKey('shop', scope, `event order.paid ${key}`);
+    expect(await eventsOf(key)).toMatchObject([{ sequence: 1n, derivedKey: expected }]);
+    expect(await effects(client, key)).toBe(1);
+  });
+
+  test('in an atomic phase it comes with the phase', async () => {
+    const outbox = outboxOn(client, [destination().route]);
+    const key = freshKey();
+    const checkout = kit(client)
+      .operation({ name: 'paying', schema: anything })
+      .phases(async ({ atomic, ...from }) => {
+        await atomic('paid', async (tx) => void (await outbox.enqueue(tx, paid(key), from)));
+        throw new Error('dies behind the phase');
+      });
+    await checkout.execute({ key, payload: {} });
+    await checkout.execute({ key, payload: {}, attempt: 2 });
+    expect(await eventsOf(key)).toHaveLength(1);
+  });
+
+  test('one intent announces one step once: a second time is an error, and the steps tell them apart', async () => {
+    const outbox = outboxOn(client, []);
+    const from = { scope: { tenant: 'acme', principal: 'ann', operation: 'twice' }, key: freshKey() };
+    const twice = client.$transaction(async (tx) => {
+      await outbox.enqueue(tx, paid('order:2'), from);
+      await outbox.enqueue(tx, paid('order:2'), from);
+    });
+    await expect(twice).rejects.toThrow(EventError);
+    expect(await eventsOf('order:2')).toEqual([]);
+    await client.$transaction(async (tx) => {
+      await outbox.enqueue(tx, paid('order:2'), { ...from, step: 'first' });
+      await outbox.enqueue(tx, paid('order:2'), { ...from, step: 'second' });
+    });
+    expect(await eventsOf('order:2')).toHaveLength(2);
+  });
+
+  test('the trace goes along', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const outbox = outboxOn(client, [], { traceContext: () => ({ traceparent }) });
+    const event = { ...paid('order:3'), headers: { 'x-shop': 'mugs' } };
+    await client.$transaction((tx) => outbox.enqueue(tx, event));
+    expect(await eventsOf('order:3')).toMatchObject([{ headers: { traceparent, 'x-shop': 'mugs' } }]);
+  });
+
+  const circle: { self?: unknown } = {};
+  circle.self = circle;
+  test.each([
+    ['a BigInt', paid('order:4', { total: 1n })],
+    ['a circle', paid('order:4', circle)],
+    ['nothing', { ...paid('order:4'), payload: undefined }],
+    ['more than 256 KiB', paid('order:4', 'x'.repeat(262_143))],
+    ['no type', { ...paid('order:4'), type: '' }],
+    ['no aggregate', paid('')],
+    ['a line break in a header', { ...paid('order:4'), headers: { 'x-a': 'b\r\nc: d' } }],
+    ["the signature's name as a header", { ...paid('order:4'), headers: { 'webhook-signature': 'v1,' } }],
+  ])('X4 %s is refused in words, and the transaction rolls back', async (_, event) => {
+    const outbox = outboxOn(client, [destination().route]);
+    const refused = client.$transaction(async (tx) => {
+      await effect(tx, 'order:4');
+      await outbox.enqueue(tx, event);
+    });
+    await expect(refused).rejects.toThrow(EventError);
+    expect([await eventsOf('order:4'), await effects(client, 'order:4')]).toEqual([[], 0]);
+  });
+
+  test('a payload of just 256 KiB, with every kind of character, arrives as it is', async () => {
+    const sink = destination();
+    const outbox = outboxOn(client, [sink.route]);
+    const text = '\0\ud800 "ä" 𝄞';
+    const room = 262_144 - Buffer.byteLength(JSON.stringify({ text, fill: '' }));
+    const payload = { text, fill: 'x'.repeat(room) };
+    await client.$transaction((tx) => outbox.enqueue(tx, paid('order:5', payload)));
+    await outbox.relayDue();
+    const sent = sink.sent.find(({ aggregate }) => aggregate === 'order:5');
+    expect(JSON.parse(sent?.payload ?? '')).toEqual(payload);
+  });
+
+  test('a whole client is refused: its rollback would not be ours', async () => {
+    await expect(outboxOn(client, []).enqueue(client, paid('order:6'))).rejects.toThrow('transaction');
+  });
+});
+
+describe('M2 numbers', () => {
+  test('who numbers second waits for the first, so numbers become visible in their order', async () => {
+    const outbox = outboxOn(client, []);
+    const [numbered, end] = [gate(), gate()];
+    const first = client.$transaction(
+      async (tx) => {
+        await outbox.enqueue(tx, paid('order:10'));
+        numbered.open();
+        await end.opened;
+      },
+      { timeout: 20_000 },
+    );
+    await numbered.opened;
+    const later = second.$transaction((tx) => outboxOn(second, []).enqueue(tx, paid('order:10')), { timeout: 20_000 });
+    await watch.untilWaiting(1);
+    // Another aggregate waits for nobody.
+    await second.$transaction((tx) => outbox.enqueue(tx, paid('order:11')));
+    end.open();
+    await first;
+    expect((await later).sequence).toBe(2);
+  });
+
+  test('40 transactions at once, a third of which roll back, leave no gap and no double', async () => {
+    const outbox = outboxOn(client, []);
+    const one = async (n: number) =>
+      (n % 2 ? client : second).$transaction(
+        async (tx) => {
+          await outbox.enqueue(tx, paid('order:12', n));
+          if (n % 3 === 0) throw new Error('told to roll back');
+        },
+        { maxWait: 20_000, timeout: 20_000 },
+      );
+    await Promise.allSettled(Array.from({ length: 40 }, (_, n) => one(n)));
+    const numbers = (await eventsOf('order:12')).map(({ sequence }) => Number(sequence));
+    expect(numbers).toEqual(Array.from({ length: 26 }, (_, n) => n + 1));
+  });
+});
+
+describe('waking the relay', () => {
+  const jobs = () =>
+    client.$queryRaw<{ key: string }[]>`SELECT key FROM graphile_worker.jobs WHERE task_identifier = 'oncekit_relay'`;
+
+  test('a thousand events of one aggregate are one job; a rollback leaves none', async () => {
+    await client.$executeRaw`DELETE FROM graphile_worker._private_jobs`;
+    const outbox = outboxOn(client, [destination().route]);
+    await announce(client, outbox, 'order:20', 20);
+    await announce(client, outboxOn(client, [destination().route], { wake: false }), 'order:24');
+    await client
+      .$transaction(async (tx) => {
+        await outbox.enqueue(tx, paid('order:21'));
+        throw new Error('told to roll back');
+      })
+      .catch(() => {});
+    expect(await jobs()).toEqual([{ key: 'oncekit_relay:order:20' }]);
+  });
+
+  test('announcing different things, nobody waits for another at the job', async () => {
+    const outbox = outboxOn(client, [destination().route]);
+    await client.$transaction(async (tx) => {
+      await outbox.enqueue(tx, paid('order:22'));
+      // Inside the first transaction: it would never end if the second waited for it.
+      await second.$transaction((other) => outbox.enqueue(other, paid('order:23')));
+    });
+    expect(await jobs()).toHaveLength(3);
+  });
+
+  test('where the job runner is not installed, events are written all the same', async () => {
+    const bare = await testDatabase();
+    await bare.client.$executeRaw`DROP SCHEMA graphile_worker CASCADE`;
+    const sink = destination();
+    const outbox = outboxOn(bare.client, [sink.route]);
+    await announce(bare.client, outbox, 'order:30');
+    await outbox.relayDue();
+    expect(sink.order('order:30')).toEqual([1]);
+    await bare.drop();
+  });
+});

@@ -1,0 +1,114 @@
+import { derivedKey } from '../core/derived-key.ts';
+import { IdempotencyError } from '../core/errors.ts';
+import { uuidV7 } from '../core/key.ts';
+import type { Scope } from '../core/scope.ts';
+import type { NewEvent } from '../store/messages.ts';
+
+/** What the app announces. */
+export interface EventToSend {
+  /** `order.paid`: letters, digits, `.`, `_` and `-`. */
+  type: string;
+  /** The thing whose events must keep their order, such as `order:<id>`. Events of others go out beside it. */
+  aggregate: string;
+  /** Anything that is JSON, at most 256 KiB of it. */
+  payload: unknown;
+  /** Sent along. Names in lower case. */
+  headers?: Record<string, string>;
+}
+
+/** The intent that the event comes from: a handler's or a phases function's context fits. */
+export interface Origin {
+  scope: Scope;
+  key: string;
+  /** Tells apart two events of one type and aggregate that one intent announces. */
+  step?: string;
+}
+
+/** An event that cannot be sent as it is. Thrown by `enqueue`, so that the transaction rolls back. */
+export class EventError extends IdempotencyError {
+  override readonly name = 'EventError';
+}
+
+const MAX_PAYLOAD_BYTES = 262_144;
+const MAX_HEADERS_BYTES = 8192;
+const TYPE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+/** Names of HTTP fields, in lower case. */
+const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
+/** Visible ASCII and spaces between. A line break would begin another header. */
+const HEADER_VALUE = /^[!-~]([ -~]*[!-~])?$/;
+/** Said by whoever sends the event; an app's word must not take their place. */
+const RESERVED = /^(webhook-.*|nats-.*|content-.*|host|connection|transfer-encoding|user-agent|idempotency-key)$/;
+
+/** The row of an event, with an id and a derived key of its own. */
+export function newEvent(
+  { type, aggregate, payload, headers = {} }: EventToSend,
+  from: Origin | undefined,
+  { namespace, now, ...how }: { namespace: string; now: number } & Pick<NewEvent, 'destinations' | 'wakes'>,
+): NewEvent {
+  if (!TYPE.test(type)) {
+    throw new EventError('An event needs a type.', { existing: type, expected: 'up to 100 of A-Z a-z 0-9 . _ -' });
+  }
+  if (typeof aggregate !== 'string' || !/^[^\0]{1,255}$/su.test(aggregate) || !aggregate.isWellFormed()) {
+    throw new EventError('An event needs an aggregate: the thing whose events keep their order.', {
+      existing: typeof aggregate === 'string' ? `a string of ${aggregate.length} characters` : typeof aggregate,
+      expected: '1 to 255 characters',
+    });
+  }
+  const id = uuidV7(now);
+  // Without an intent the event is its own: the key is as stable as its id.
+  const origin = from ?? { scope: { tenant: '', principal: '', operation: 'outbox' }, key: id };
+  const step = from?.step ?? `event ${type} ${aggregate}`;
+  return {
+    id,
+    type,
+    aggregate,
+    payload: jsonOf(payload),
+    headers: checkedHeaders(headers),
+    derivedKey: derivedKey(namespace, { ...origin.scope, key: origin.key }, step),
+    ...how,
+  };
+}
+
+function jsonOf(payload: unknown): string {
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(payload);
+  } catch (cause) {
+    throw new EventError('The payload of an event must be JSON.', {
+      existing: cause instanceof Error ? cause.message : cause,
+      expected: 'JSON without BigInt and circles',
+      cause,
+    });
+  }
+  if (json === undefined) {
+    throw new EventError('The payload of an event must be JSON.', { existing: typeof payload, expected: 'JSON' });
+  }
+  const bytes = Buffer.byteLength(json);
+  if (bytes > MAX_PAYLOAD_BYTES) {
+    throw new EventError('The payload of an event is too large. Send a reference to it.', {
+      existing: `${bytes} bytes`,
+      expected: `at most ${MAX_PAYLOAD_BYTES} bytes of JSON`,
+    });
+  }
+  return json;
+}
+
+function checkedHeaders(headers: Record<string, string>): Record<string, string> {
+  let bytes = 0;
+  for (const [name, value] of Object.entries(headers)) {
+    if (!HEADER_NAME.test(name) || RESERVED.test(name) || typeof value !== 'string' || !HEADER_VALUE.test(value)) {
+      throw new EventError(`The header ${JSON.stringify(name)} of an event cannot be sent.`, {
+        existing: RESERVED.test(name) ? 'a name that the sender uses itself' : 'other characters',
+        expected: 'a name in lower case, and a value of visible ASCII',
+      });
+    }
+    bytes += name.length + value.length;
+  }
+  if (bytes > MAX_HEADERS_BYTES) {
+    throw new EventError('The headers of an event are too large.', {
+      existing: `${bytes} bytes`,
+      expected: `at most ${MAX_HEADERS_BYTES} bytes`,
+    });
+  }
+  return { ...headers };
+}

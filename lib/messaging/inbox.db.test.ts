@@ -1,0 +1,325 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createClient } from '../demo/db.ts';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { effect, effects, freshKey, type Tx } from '../engine/engine.testsuite.ts';
+import { StoreUnavailableError } from '../store/store.ts';
+import { createInbox, type InboxOptions, type Received } from './inbox.ts';
+import { gate, watchOf } from './messaging.testsuite.ts';
+import type { Report } from './report.ts';
+
+let database: TestDatabase;
+let client: TestDatabase['client'];
+let second: TestDatabase['client'];
+let watch: Awaited<ReturnType<typeof watchOf>>;
+beforeAll(async () => {
+  database = await testDatabase();
+  client = database.client;
+  second = createClient(database.url);
+  watch = await watchOf(database.url);
+});
+beforeEach(() => client.$executeRaw`DELETE FROM inbox_events`);
+afterAll(async () => {
+  await watch?.close();
+  await second?.$disconnect();
+  await database?.drop();
+});
+
+type Client = TestDatabase['client'];
+
+/** An inbox as one process has it. */
+function inboxOn(on: Client, options: Partial<InboxOptions<Client>> = {}) {
+  const reports: Report[] = [];
+  return { ...createInbox({ prisma: on, onReport: (one) => reports.push(one), ...options }), reports };
+}
+
+const event = (eventId: string, payload: unknown = { amount: 5 }) => ({ source: 'stripe', eventId, payload });
+const rowOf = (eventId: string) =>
+  client.inboxEvent.findUnique({ where: { source_eventId: { source: 'stripe', eventId } } });
+const kinds = (received: Received<unknown>[]) => received.map(({ kind }) => kind).sort();
+
+/** An effect that fails so often, and then takes place. */
+function failing(id: string, times: number) {
+  let runs = 0;
+  return async (tx: Tx) => {
+    await effect(tx, id);
+    if (++runs <= times) throw new Error('told to fail');
+    return { runs };
+  };
+}
+
+describe('M3 an event takes effect once', () => {
+  test('however often it comes: each repetition is acknowledged with the result that is kept', async () => {
+    const inbox = inboxOn(client);
+    const id = freshKey();
+    const run = async (tx: Tx) => {
+      await effect(tx, id);
+      return { order: 7, at: new Date(0) };
+    };
+    expect(await inbox.receiveOnce(event(id), run)).toEqual({
+      kind: 'processed',
+      result: { order: 7, at: new Date(0) },
+    });
+    const again = { kind: 'replayed', result: { order: 7, at: '1970-01-01T00:00:00.000Z' }, differs: false };
+    expect(await inbox.receiveOnce(event(id), run)).toEqual(again);
+    expect(await effects(client, id)).toBe(1);
+    // Another sender's event of the same name is another event.
+    expect(await inbox.receiveOnce({ ...event(id), source: 'other' }, run)).toMatchObject({ kind: 'processed' });
+  });
+
+  test.each([
+    ['commits: the second replays', false, ['processed', 'replayed'], 1],
+    ['rolls back: the second processes', true, ['failed', 'processed'], 1],
+  ])('of two deliveries at once the second waits until the first %s', async (_, fails, outcome, count) => {
+    const id = freshKey();
+    const [claimed, end] = [gate(), gate()];
+    const first = inboxOn(client, { timeoutMs: 20_000 }).receiveOnce(event(id), async (tx) => {
+      await effect(tx, id);
+      claimed.open();
+      await end.opened;
+      if (fails) throw new Error('told to fail');
+    });
+    await claimed.opened;
+    let runs = 0;
+    const later = inboxOn(second, { timeoutMs: 20_000 }).receiveOnce(event(id), async (tx) => {
+      runs++;
+      await effect(tx, id);
+    });
+    await watch.untilWaiting(1);
+    expect(runs).toBe(0);
+    end.open();
+    const [one, two] = await Promise.all([first, later]);
+    expect(two.kind).toBe(outcome[1]);
+    // The first one's failure is counted after the fact: it may find that the second has processed the event.
+    expect(fails ? ['failed', 'replayed'] : ['processed']).toContain(one.kind);
+    expect(await effects(client, id)).toBe(count);
+    expect(await rowOf(id)).toMatchObject({ state: 'processed' });
+  });
+
+  test('of 30 at once in two processes one takes effect', async () => {
+    const id = freshKey();
+    const [one, two] = [inboxOn(client, { timeoutMs: 20_000 }), inboxOn(second, { timeoutMs: 20_000 })];
+    const all = Array.from({ length: 30 }, (_, n) =>
+      (n % 2 ? one : two).receiveOnce(event(id), (tx) => effect(tx, id)),
+    );
+    const received = await Promise.all(all);
+    expect(kinds(received).filter((kind) => kind === 'processed')).toHaveLength(1);
+    expect(kinds(received).filter((kind) => kind === 'replayed')).toHaveLength(29);
+    expect(await effects(client, id)).toBe(1);
+  });
+
+  test('20 deliveries of a slow event leave the pool to others', async () => {
+    const small = createClient(database.url, { max: 2 });
+    const inbox = inboxOn(small, { timeoutMs: 20_000 });
+    const [claimed, end] = [gate(), gate()];
+    const id = freshKey();
+    const slow = async (tx: Tx) => {
+      await effect(tx, id);
+      claimed.open();
+      await end.opened;
+    };
+    const all = Array.from({ length: 20 }, () => inbox.receiveOnce(event(id), slow));
+    await claimed.opened;
+    // The slow one is not finished, so an answer proves that there was a connection for it.
+    expect(await inbox.receiveOnce(event(freshKey()), async () => 'there')).toMatchObject({ result: 'there' });
+    end.open();
+    expect(kinds(await Promise.all(all)).filter((kind) => kind === 'processed')).toHaveLength(1);
+    expect(await effects(client, id)).toBe(1);
+    await small.$disconnect();
+  });
+
+  test('a process that is gone at any point leaves an event that the next delivery lets take effect once', async () => {
+    for (const point of ['claimed', 'handled', 'committed'] as const) {
+      const id = freshKey();
+      const dying = inboxOn(client, {
+        onPoint: (at) => {
+          if (at === point) throw new Error('gone');
+        },
+      });
+      await dying.receiveOnce(event(id), (tx) => effect(tx, id)).catch(() => {});
+      expect(await effects(client, id)).toBe(point === 'committed' ? 1 : 0);
+      await inboxOn(second).receiveOnce(event(id), (tx) => effect(tx, id));
+      expect(await effects(client, id)).toBe(1);
+    }
+  });
+
+  test('an effect whose query is not awaited and fails is not acknowledged', async () => {
+    const id = freshKey();
+    let stray: Promise<unknown> = Promise.resolve();
+    const inbox = inboxOn(client, {
+      onPoint: async (at) => {
+        if (at === 'handled') await stray;
+      },
+    });
+    const received = await inbox.receiveOnce(event(id), async (tx) => {
+      await effect(tx, id);
+      stray = Promise.resolve(tx.$queryRawUnsafe('SELECT 1/0')).catch(() => {});
+    });
+    expect(received).toMatchObject({ kind: 'failed' });
+    expect(await effects(client, id)).toBe(0);
+  });
+});
+
+describe('M3 payloads', () => {
+  test('another payload under a known id is acknowledged, recorded once and reported; the first one counts', async () => {
+    const inbox = inboxOn(client);
+    const id = freshKey();
+    await inbox.receiveOnce(event(id), async () => 'first');
+    const other = event(id, { amount: 500 });
+    for (let times = 0; times < 2; times++) {
+      expect(await inbox.receiveOnce(other, async () => 'second')).toEqual({
+        kind: 'replayed',
+        result: 'first',
+        differs: true,
+      });
+    }
+    expect(inbox.reports.map(({ kind }) => kind)).toEqual(['mismatch', 'mismatch']);
+    expect(await rowOf(id)).toMatchObject({ mismatches: 2, attempts: 1 });
+    expect(await inbox.find({ source: 'stripe', eventId: id })).toMatchObject({
+      result: '"first"',
+      records: [{ peer: 'stripe', type: 'payload_mismatch', actor: 'inbox' }],
+    });
+  });
+
+  test('what is declared is compared, in whatever order its fields come', async () => {
+    const compare = ({ id, data }: { id: string; data: unknown }) => ({ id, data });
+    const inbox = inboxOn(client, { sources: { stripe: { compare } } });
+    const id = freshKey();
+    await inbox.receiveOnce(event(id, { id, data: { a: 1, b: 2 }, pending_webhooks: 2 }), async () => {});
+    const again = await inbox.receiveOnce(event(id, { pending_webhooks: 1, data: { b: 2, a: 1 }, id }), async () => {});
+    expect(again).toMatchObject({ kind: 'replayed', differs: false });
+  });
+});
+
+describe('M3 failures', () => {
+  test('attempts are counted though their transactions roll back; after N it is a dead letter', async () => {
+    const inbox = inboxOn(client, { attempts: 3, backoff: { baseMs: 1000, capMs: 1500 }, random: () => 1 });
+    const id = freshKey();
+    const run = failing(id, 9);
+    const outcomes: Received<unknown>[] = [];
+    for (let times = 0; times < 4; times++) outcomes.push(await inbox.receiveOnce(event(id), run));
+    expect(outcomes).toMatchObject([
+      { kind: 'failed', attempts: 1, retryAfterMs: 1000 },
+      { kind: 'failed', attempts: 2, retryAfterMs: 1500 },
+      { kind: 'dead', attempts: 3, error: { message: 'told to fail' } },
+      { kind: 'dead', attempts: 3 },
+    ]);
+    expect(await effects(client, id)).toBe(0);
+    expect(await rowOf(id)).toMatchObject({ state: 'dead', attempts: 3, lastError: 'Error', nextAttemptAt: null });
+    expect(inbox.reports.map(({ kind }) => kind)).toEqual(['not-processed', 'not-processed', 'not-processed-dead']);
+
+    expect((await inbox.open()).filter(({ state }) => state === 'dead')).toMatchObject([{ peer: 'stripe', count: 1 }]);
+    expect(await inbox.list({ state: 'dead', limit: 9, offset: 0 })).toMatchObject([{ eventId: id, result: null }]);
+    const clicks = [1, 2].map(() => inbox.requeue({ source: 'stripe', eventId: id }, 'alice'));
+    expect((await Promise.all(clicks)).sort()).toEqual([false, true]);
+    expect(await inbox.receiveOnce(event(id), (tx) => effect(tx, id))).toMatchObject({ kind: 'processed' });
+    expect(await rowOf(id)).toMatchObject({ state: 'processed', payload: null, lastError: null, attempts: 1 });
+  });
+
+  test('what failed is run again when it is due, with the payload it came with, by one of many', async () => {
+    const id = freshKey();
+    const seen: unknown[] = [];
+    const fails = failing(id, 1);
+    const handle = async (tx: Tx, { payload }: { payload: unknown }) => {
+      seen.push(payload);
+      return await fails(tx);
+    };
+    const backoff = { baseMs: 60_000, capMs: 60_000 };
+    const [one, two] = [client, second].map((on) => inboxOn(on, { sources: { stripe: { handle } }, backoff }));
+    if (!one || !two) return;
+    expect(await one.receiveOnce(event(id))).toMatchObject({ kind: 'failed', attempts: 1 });
+    expect(await one.retryDue(), 'not before its time').toMatchObject({ taken: 0 });
+    await client.$executeRaw`UPDATE inbox_events SET next_attempt_at = clock_timestamp() WHERE event_id = ${id}`;
+    const sums = await Promise.all([one.retryDue(), two.retryDue(), one.retryDue()]);
+    expect(sums.reduce((sum, { processed }) => sum + processed, 0)).toBe(1);
+    expect(seen).toEqual([{ amount: 5 }, { amount: 5 }]);
+    expect(await effects(client, id)).toBe(1);
+    expect(await one.receiveOnce(event(id))).toMatchObject({ kind: 'replayed', result: { runs: 2 } });
+  });
+
+  test('an effect that takes too long is rolled back and counted', async () => {
+    const id = freshKey();
+    const inbox = inboxOn(client, { timeoutMs: 50 });
+    const received = await inbox.receiveOnce(event(id), async (tx) => {
+      await effect(tx, id);
+      await tx.$queryRaw`SELECT 1 FROM pg_sleep(0.2)`;
+      await effect(tx, id);
+    });
+    expect(received).toMatchObject({ kind: 'failed', attempts: 1 });
+    expect(await effects(client, id)).toBe(0);
+  });
+
+  test('a result that cannot be kept rolls the effect back', async () => {
+    const id = freshKey();
+    const inbox = inboxOn(client);
+    for (const result of ['x'.repeat(262_143), 1n]) {
+      const run = async (tx: Tx) => {
+        await effect(tx, id);
+        return result;
+      };
+      expect(await inbox.receiveOnce(event(id), run)).toMatchObject({ kind: 'failed' });
+    }
+    expect(await effects(client, id)).toBe(0);
+  });
+
+  test('C6 a database that is away is an error: nobody acknowledges', async () => {
+    const nowhere = createClient('postgresql://postgres@127.0.0.1:1/none');
+    await expect(inboxOn(nowhere).receiveOnce(event('e'), async () => {})).rejects.toThrow(StoreUnavailableError);
+    await nowhere.$disconnect();
+  });
+});
+
+describe('M3 order', () => {
+  /** Each moves the order on from the state before it, or is too late: a guarded update, whatever came first. */
+  const moves: Record<string, (tx: Tx, id: string) => Promise<unknown>> = {
+    paid: (tx, id) => tx.$executeRaw`
+      UPDATE orders SET status = 'paid', payment_intent = ${`pi_${id}`} WHERE id = ${id}::uuid AND status = 'paying'`,
+    partially_refunded: (tx, id) => tx.$executeRaw`
+      UPDATE orders SET status = 'partially_refunded', payment_intent = ${`pi_${id}`}
+       WHERE id = ${id}::uuid AND status IN ('paying', 'paid')`,
+    refunded: (tx, id) => tx.$executeRaw`
+      UPDATE orders SET status = 'refunded', payment_intent = ${`pi_${id}`}
+       WHERE id = ${id}::uuid AND status IN ('paying', 'paid', 'partially_refunded')`,
+  };
+  const orders = (list: string[]): string[][] =>
+    list.length < 2
+      ? [list]
+      : list.flatMap((one) => orders(list.filter((other) => other !== one)).map((rest) => [one, ...rest]));
+
+  test('events that come in any order, each of them twice, lead to one state', async () => {
+    const handle = (tx: Tx, { payload }: { payload: unknown }) => {
+      const { to, order } = payload as { to: string; order: string };
+      return moves[to]?.(tx, order) ?? Promise.reject(new Error('no such event'));
+    };
+    const inbox = inboxOn(client, { sources: { stripe: { handle } } });
+    for (const order of orders(Object.keys(moves))) {
+      const id = crypto.randomUUID();
+      const goods = { sku: 'mug', quantity: 1, amountCents: 1800, paymentMethod: 'pm_card_visa' };
+      const who = { tenant: 'acme', principal: 'ann', source: 'api' };
+      await client.order.create({ data: { ...who, ...goods, id, status: 'paying' } });
+      for (const to of [...order, ...order]) {
+        expect((await inbox.receiveOnce(event(`${id} ${to}`, { to, order: id }))).kind).toMatch(/processed|replayed/);
+      }
+      expect(await client.order.findUnique({ where: { id } })).toMatchObject({ status: 'refunded' });
+    }
+  });
+});
+
+describe('the reaper', () => {
+  test('deletes processed events past their retention in batches, and never a failed or a dead one', async () => {
+    const inbox = inboxOn(client, { attempts: 2, retention: '30d' });
+    for (const id of ['r1', 'r2', 'r3', 'r4', 'r5']) await inbox.receiveOnce(event(id), async () => {});
+    const fails = () => Promise.reject(new Error('no'));
+    for (const id of ['failed', 'dead', 'dead']) await inbox.receiveOnce(event(id), fails);
+    expect(await inbox.reap()).toBe(0);
+    await client.$executeRaw`
+      UPDATE inbox_events SET received_at = received_at - interval '31 days', expires_at = expires_at - interval '31 days'
+       WHERE event_id <> 'r5'`;
+    expect(await inbox.reap({ batch: 3 })).toBe(4);
+    const left = await client.inboxEvent.findMany({ orderBy: { eventId: 'asc' } });
+    expect(left.map(({ eventId, state }) => [eventId, state])).toEqual([
+      ['dead', 'dead'],
+      ['failed', 'failed'],
+      ['r5', 'processed'],
+    ]);
+  });
+});

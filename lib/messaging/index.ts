@@ -1,0 +1,33 @@
+export type {
+  DeliveryFilter,
+  DeliveryRow,
+  DeliveryState,
+  FoundEvent,
+  FoundReceived,
+  InboxFilter,
+  InboxRow,
+  InboxState,
+  MessageRecord,
+  Open,
+  Stop,
+} from '../store/messages.ts';
+export { RELAY_TASK } from '../store/prisma/messages/enqueue.ts';
+export type { Destination } from './destination.ts';
+export { EventError, type EventToSend, type Origin } from './event.ts';
+export {
+  createInbox,
+  type Effect,
+  type Inbox,
+  type InboxOptions,
+  type InboxPoint,
+  type Received,
+  type ReceivedEvent,
+  type Retried,
+  type SourceOptions,
+} from './inbox.ts';
+export { createOutbox, type Outbox, type OutboxOptions, type OutboxTransaction } from './outbox.ts';
+export { type Attempt, type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
+export type { Relayed, RelayOptions, RelayPoint } from './relay.ts';
+export type { EventName, OnReport, Report } from './report.ts';
+export { SignatureError, type SignedHeaders, signWebhook, verifyWebhook } from './signature.ts';
+export { type WebhookOptions, webhook } from './webhook.ts';

@@ -1,0 +1,146 @@
+import { type Duration, toMs } from '../core/duration.ts';
+import { ConfigurationError } from '../core/errors.ts';
+import type { DeliveryFilter, DeliveryRow, FoundEvent, Open, Stop } from '../store/messages.ts';
+import type { PrismaClientLike, RawQueries } from '../store/prisma/client.ts';
+import { prismaOutbox } from '../store/prisma/messages/stores.ts';
+import { type Destination, routesOf } from './destination.ts';
+import { EventError, type EventToSend, newEvent, type Origin } from './event.ts';
+import { type Relayed, type RelayOptions, type RelayPoint, relayTo } from './relay.ts';
+import { type EventName, logReport, type OnReport, quietly } from './report.ts';
+
+export interface OutboxOptions {
+  prisma: PrismaClientLike;
+  destinations: readonly Destination[];
+  /** The app's name in derived keys: what `createIdempotency` is given. Never change it. Default `oncekit`. */
+  namespace?: string;
+  /** How long a relay is believed to be alive that says nothing. Default 30,000 ms. */
+  leaseMs?: number;
+  /**
+   * Whether a job wakes the relay at commit, where graphile-worker's schema is installed. Switch it off where no worker
+   * takes jobs (cron alone): they would pile up. Default true.
+   */
+  wake?: boolean;
+  /** How long events are kept that were delivered everywhere. Default 7 days. */
+  retention?: Duration;
+  /** The trace that is under way, as headers: `{ traceparent }`. Goes with each event. */
+  traceContext?: () => Record<string, string>;
+  /** Default: a line on the console for what needs a person. */
+  onReport?: OnReport;
+  /** Called at each moment at which a crash matters. For tests. */
+  onPoint?: (point: RelayPoint, event: EventName) => void | Promise<void>;
+  clock?: () => number;
+  /** Between 0 and 1. */
+  random?: () => number;
+}
+
+/** A transaction of any Prisma client: a handler's, a phase's, or `$transaction`'s. */
+export type OutboxTransaction = RawQueries;
+
+export interface Outbox {
+  /** The destinations' names. */
+  readonly destinations: readonly string[];
+  /**
+   * Announces something exactly if the transaction commits: the event is a row of it. From here to COMMIT, other
+   * transactions that announce something of the same aggregate wait, so call it late.
+   *
+   * @param from the intent it comes from; a handler's context fits. Gives the event its derived key
+   * @throws EventError for what cannot be sent, and for an event that this intent has announced before
+   */
+  enqueue(tx: OutboxTransaction, event: EventToSend, from?: Origin): Promise<{ eventId: string; sequence: number }>;
+  /** The relay, once: sends what is due until nothing is, to all destinations or one. In any number of processes. */
+  relayDue(options?: RelayOptions & { destination?: string }): Promise<Relayed>;
+  /** Sends a dead letter again, and what waited behind it. Audited. False: it is none. */
+  requeue(delivery: { destination: string; eventId: string }, actor: string): Promise<boolean>;
+  /** The same for all dead letters of a destination. Returns how many. */
+  requeueAll(destination: string, actor: string): Promise<number>;
+  /** Lets an aggregate go on without its dead letter, which stays to be seen until its retention. Audited. */
+  skip(delivery: { destination: string; eventId: string }, actor: string): Promise<boolean>;
+  /** Lets a destination go on that was stopped by 410. Audited. */
+  resume(destination: string, actor: string): Promise<boolean>;
+  stops(): Promise<Stop[]>;
+  /** Deliveries without payloads, newest event first. */
+  list(filter: DeliveryFilter): Promise<DeliveryRow[]>;
+  /** One event with its deliveries, and its payload as it is: redact it before you show it. */
+  find(eventId: string): Promise<FoundEvent | undefined>;
+  /** How many deliveries are under way or dead, by destination, and since when: for gauges and alarms. */
+  open(): Promise<Open[]>;
+  /** The reaper, once: deletes events past the retention of which nothing is under way or dead. Returns how many. */
+  reap(options?: { batch?: number; signal?: AbortSignal }): Promise<number>;
+  /** Closes the publishers' connections. */
+  close(): Promise<void>;
+}
+
+const WEEK = '7d';
+
+/** Sets the outbox up: once per app, in a module that both the app and its worker import. */
+export function createOutbox(options: OutboxOptions): Outbox {
+  const { prisma, destinations, namespace = 'oncekit', leaseMs = 30_000, wake = true, clock = Date.now } = options;
+  const store = prismaOutbox(prisma);
+  const routes = routesOf(destinations);
+  if (!(leaseMs >= 300))
+    throw new ConfigurationError('leaseMs cannot be used.', { existing: leaseMs, expected: '300 or more' });
+  const retentionMs = toMs(options.retention ?? WEEK, 'retention');
+  const context = {
+    store: store as never,
+    leaseMs,
+    random: options.random ?? Math.random,
+    report: quietly(options.onReport ?? logReport),
+    onPoint: options.onPoint ?? (() => {}),
+  };
+  return {
+    destinations: routes.map(({ name }) => name),
+    enqueue: async (tx, event, from) => {
+      assertTransaction(tx);
+      const headers = { ...options.traceContext?.(), ...event.headers };
+      const to = destinations.filter(({ types }) => !types || types.includes(event.type)).map(({ name }) => name);
+      const row = newEvent({ ...event, headers }, from, { namespace, now: clock(), destinations: to, wakes: wake });
+      const sequence = await store.enqueue(tx, row);
+      if (sequence !== undefined) return { eventId: row.id, sequence };
+      throw new EventError('This intent has announced this event before. Give each a `step` of its own.', {
+        existing: `an event for the step ${from?.step ?? `event ${event.type} ${event.aggregate}`}`,
+        expected: 'none',
+      });
+    },
+    relayDue: async ({ destination, ...how } = {}) => {
+      const chosen = routes.filter(({ name }) => destination === undefined || name === destination);
+      const passes = await Promise.allSettled(chosen.map((route) => relayTo(context, route, how)));
+      const sum: Relayed = { delivered: 0, failed: 0, dead: 0, unfinished: 0 };
+      for (const pass of passes) {
+        if (pass.status === 'rejected') throw pass.reason;
+        for (const figure of Object.keys(sum) as (keyof Relayed)[]) sum[figure] += pass.value[figure];
+      }
+      return sum;
+    },
+    requeue: async ({ destination, eventId }, actor) =>
+      isEventId(eventId) && (await store.requeue(destination, eventId, actor)) > 0,
+    requeueAll: (destination, actor) => store.requeue(destination, null, actor),
+    skip: async ({ destination, eventId }, actor) =>
+      isEventId(eventId) && (await store.skip(destination, eventId, actor)),
+    resume: (destination, actor) => store.resume(destination, actor),
+    stops: () => store.stops(),
+    list: (filter) => store.list(filter),
+    find: async (eventId) => (isEventId(eventId) ? await store.find(eventId) : undefined),
+    open: () => store.open(),
+    reap: async ({ batch = 1000, signal } = {}) => {
+      let reaped = 0;
+      for (let last = batch; last === batch && !signal?.aborted; reaped += last)
+        last = await store.reap(retentionMs, batch);
+      return reaped;
+    },
+    close: async () => void (await Promise.all(routes.map(({ publisher }) => publisher.close?.()))),
+  };
+}
+
+/** What else an address or a form may hold names no event, and is no reason to ask the database. */
+function isEventId(eventId: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(eventId);
+}
+
+/** A whole client would write the event whether the transaction commits or not. */
+function assertTransaction(tx: OutboxTransaction): void {
+  if (typeof (tx as { $connect?: unknown }).$connect !== 'function') return;
+  throw new ConfigurationError('An event is written by the transaction of its effect. Give `enqueue` its `tx`.', {
+    existing: 'a Prisma client',
+    expected: 'the client of an interactive transaction',
+  });
+}

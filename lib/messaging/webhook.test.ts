@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { OutgoingEvent } from './publisher.ts';
+import { SignatureError, signWebhook, verifyWebhook } from './signature.ts';
+import { webhook } from './webhook.ts';
+
+const OLD = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+const NEW = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;
+
+const event: OutgoingEvent = {
+  id: '01a1ffa7-afa6-72d8-944f-50a37319bc8e',
+  type: 'order.paid',
+  aggregate: 'order:1',
+  sequence: 3,
+  payload: '{"total":1800,"note":"ä"}',
+  headers: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' },
+  derivedKey: 'd'.repeat(64),
+  createdAt: new Date('2026-11-21T19:00:00Z'),
+};
+
+type Received = { headers: IncomingMessage['headers']; body: string; url: string | undefined };
+let received: Received[] = [];
+let answer: (response: ServerResponse) => void;
+const server = createServer(async (request, response) => {
+  let body = '';
+  for await (const chunk of request.setEncoding('utf8')) body += chunk;
+  received.push({ headers: request.headers, body, url: request.url });
+  answer(response);
+});
+let url = '';
+beforeAll(async () => {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  received = [];
+  answer = (response) => response.writeHead(200).end('ok');
+});
+
+const attempt = (ms = 5000) => ({ signal: AbortSignal.timeout(ms), deadlineMs: ms, attempt: 1 });
+const publish = (ms?: number) => webhook({ url, secrets: [NEW, OLD] }).publish(event, attempt(ms));
+
+describe('the webhook publisher', () => {
+  test('sends the event signed, under its id, with its trace and its derived key', async () => {
+    await publish();
+    const [{ headers, body } = { headers: {}, body: '' }] = received;
+    expect(JSON.parse(body)).toEqual({
+      type: 'order.paid',
+      timestamp: '2026-11-21T19:00:00.000Z',
+      aggregate: 'order:1',
+      sequence: 3,
+      data: { total: 1800, note: 'ä' },
+    });
+    expect(headers).toMatchObject({
+      'webhook-id': event.id,
+      'idempotency-key': `"${event.derivedKey}"`,
+      'content-type': 'application/json',
+      traceparent: event.headers.traceparent,
+    });
+    for (const secret of [OLD, NEW]) {
+      expect(verifyWebhook(body, headers as Record<string, string>, [secret])).toEqual({ id: event.id });
+    }
+    await publish();
+    expect(received[1]?.body).toBe(body);
+  });
+
+  const close = (response: ServerResponse) => void response.destroy();
+  const status =
+    (code: number, headers: Record<string, string> = {}) =>
+    (response: ServerResponse) =>
+      void response.writeHead(code, headers).end('a secret of theirs');
+  test.each([
+    ['500', status(500), { next: 'retry', message: 'HTTP 500' }],
+    ['404', status(404), { next: 'retry' }],
+    ['a redirect, which is not followed', status(307, { location: '/elsewhere' }), { message: 'HTTP 307' }],
+    ['410, which stops the destination', status(410), { next: 'stop' }],
+    ['429 with Retry-After', status(429, { 'retry-after': '7' }), { retryAfterMs: 7000 }],
+    ['503 with a Retry-After that is garbage', status(503, { 'retry-after': 'soon' }), { retryAfterMs: undefined }],
+    ['a connection that breaks', close, { next: 'retry', message: 'No answer: UND_ERR_SOCKET.' }],
+    [
+      'garbage',
+      (response: ServerResponse) => void response.socket?.end('no HTTP at all\r\n\r\n'),
+      { next: 'retry', message: expect.stringMatching(/^No answer: HPE_/) },
+    ],
+  ])('takes %s for a failure, and keeps nothing of its body', async (_, how, expected) => {
+    answer = how;
+    const error = await publish().then(
+      () => expect.unreachable('delivered'),
+      (thrown) => thrown,
+    );
+    expect(error).toMatchObject(expected);
+    expect(error.message).not.toContain('secret');
+    expect(received.map((one) => one.url)).toEqual(['/hook']);
+  });
+
+  test('gives up on an answer that does not come', async () => {
+    answer = () => {};
+    await expect(publish(50)).rejects.toMatchObject({ message: 'No answer in time.' });
+  });
+
+  test('204 without a body, and 200 with one that never ends, are deliveries', async () => {
+    answer = (response) => response.writeHead(204).end();
+    await publish();
+    answer = (response) => {
+      const more = () => {
+        while (!response.destroyed && response.write('x'.repeat(10_000)));
+        response.once('drain', more);
+      };
+      response.writeHead(200);
+      more();
+    };
+    await publish();
+  });
+
+  test.each([[[]], [['short']], [['whsec_c2hvcnQ=']]])('is not made with the secrets %j', (secrets) => {
+    expect(() => webhook({ url, secrets })).toThrow('secret');
+  });
+});
+
+describe('signatures', () => {
+  const body = '{"test": 2432232314}';
+  const nowMs = 1_614_265_330_000;
+
+  test('are those of the reference vector of Standard Webhooks', () => {
+    const headers = signWebhook('msg_p5jXN8AQM9LWM0D4loKWxJek', body, nowMs, [
+      'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    ]);
+    expect(headers['webhook-signature']).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
+  });
+
+  const signed = signWebhook('msg_1', body, nowMs, [OLD]);
+  test.each([
+    [
+      'a forged signature',
+      body,
+      { ...signed, 'webhook-signature': signWebhook('msg_1', body, nowMs, [NEW])['webhook-signature'] },
+      0,
+    ],
+    ['a tampered body', `${body} `, signed, 0],
+    ['a tampered id', body, { ...signed, 'webhook-id': 'msg_2' }, 0],
+    ['a tampered time', body, { ...signed, 'webhook-timestamp': '1614265331' }, 0],
+    ['no signature', body, { ...signed, 'webhook-signature': '' }, 0],
+    ['a recorded one that is played again later', body, signed, 301_000],
+    ['one from the future', body, signed, -301_000],
+  ])('refuses %s', (_, sent, headers, laterMs) => {
+    expect(() => verifyWebhook(sent, headers, [OLD], { nowMs: nowMs + laterMs })).toThrow(SignatureError);
+  });
+
+  test('takes what any of several signatures and secrets fits', () => {
+    const both = `v1a,whatever v1,AAAA ${signed['webhook-signature']}`;
+    const headers = new Headers({ ...signed, 'webhook-signature': both });
+    expect(verifyWebhook(body, headers, [NEW, OLD], { nowMs: nowMs + 299_000 })).toEqual({ id: 'msg_1' });
+  });
+});

@@ -1,0 +1,91 @@
+import { parseHttpDate, parseRetryAfter } from '../core/backoff.ts';
+import { ConfigurationError } from '../core/errors.ts';
+import { type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
+import { readWebhookSecrets, signWebhook } from './signature.ts';
+
+export interface WebhookOptions {
+  url: string;
+  /** The first signs, and so do all others: receivers may know any of them. See `signWebhook`. */
+  secrets: readonly string[];
+  fetch?: typeof fetch;
+  clock?: () => number;
+}
+
+/** An answer is read to its end, so that its connection can be used again, but no further than this. */
+const MAX_ANSWER_BYTES = 65_536;
+
+/**
+ * Sends events as webhooks, signed as Standard Webhooks says, with the event's id as `webhook-id` and its derived key as
+ * `Idempotency-Key`. Only 2xx counts as delivered. 410 stops the destination; `Retry-After` is honoured; a redirect is a
+ * failure, for it could lead the signed event anywhere. What was answered is neither stored nor logged.
+ *
+ * Source: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+export function webhook({ url, secrets, fetch: send = fetch, clock = Date.now }: WebhookOptions): Publisher {
+  const target = new URL(url);
+  if (target.protocol !== 'https:' && target.protocol !== 'http:') {
+    throw new ConfigurationError('A webhook goes to a URL of https or http.', { existing: target.protocol });
+  }
+  readWebhookSecrets(secrets);
+  return {
+    async publish(event, { signal }) {
+      const body = webhookBody(event);
+      let response: Response;
+      try {
+        response = await send(target, {
+          method: 'POST',
+          headers: {
+            ...event.headers,
+            'content-type': 'application/json',
+            'idempotency-key': `"${event.derivedKey}"`,
+            'user-agent': 'oncekit',
+            ...signWebhook(event.id, body, clock(), secrets),
+          },
+          body,
+          redirect: 'manual',
+          signal,
+        });
+      } catch (cause) {
+        throw new PublishError(signal.aborted ? 'No answer in time.' : `No answer: ${codeOf(cause)}.`, { cause });
+      }
+      await drain(response);
+      if (response.ok) return;
+      throw refusalOf(response, clock());
+    },
+  };
+}
+
+/** The same bytes in every attempt, so that receivers may compare them. */
+function webhookBody({ type, createdAt, aggregate, sequence, payload }: OutgoingEvent): string {
+  const head = JSON.stringify({ type, timestamp: createdAt.toISOString(), aggregate, sequence });
+  return `${head.slice(0, -1)},"data":${payload}}`;
+}
+
+function refusalOf({ status, headers }: Response, nowMs: number): PublishError {
+  const told = `HTTP ${status}`;
+  if (status === 410) return new PublishError(`${told}: it wants no more events.`, { next: 'stop' });
+  const asked = parseRetryAfter(headers.get('retry-after'), parseHttpDate(headers.get('date')) ?? nowMs);
+  return new PublishError(told, { retryAfterMs: asked });
+}
+
+/** The status has been read, so a body that breaks off or never ends changes nothing. */
+async function drain({ body }: Response): Promise<void> {
+  if (!body) return;
+  const reader = body.getReader();
+  try {
+    for (let read = 0; read < MAX_ANSWER_BYTES; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      read += value.byteLength;
+    }
+  } catch {
+    return;
+  }
+  await reader.cancel().catch(() => {});
+}
+
+/** fetch hides what happened in the cause of its error. */
+function codeOf(error: unknown): string {
+  const { cause, name } = (error ?? {}) as { cause?: { code?: unknown; name?: unknown }; name?: unknown };
+  return String(cause?.code ?? cause?.name ?? name ?? 'unknown');
+}

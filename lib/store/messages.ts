@@ -1,0 +1,235 @@
+/**
+ * The port of the outbox and the inbox: what messaging needs of a database. Beside `Store`, because an app may have
+ * either without the other.
+ *
+ * Whether something is due, or a lease is over, is judged by the database's clock alone. A database that cannot be
+ * asked is a `StoreUnavailableError`.
+ */
+export interface OutboxStore<Tx> {
+  /**
+   * Writes the event and its deliveries in the caller's transaction, numbers it in its aggregate, and has the relay
+   * woken when that transaction commits. Waits for another transaction that has numbered in this aggregate.
+   *
+   * @returns its number; undefined: an event with this derived key is there already, and nothing was written
+   */
+  enqueue(tx: Tx, event: NewEvent): Promise<number | undefined>;
+
+  /**
+   * Takes the next event of each aggregate whose next event is due, of at most `limit` aggregates behind `after` in
+   * their order, under a higher token. Of several relays at once one gets it, and none waits.
+   */
+  takeHeads(destination: string, leaseMs: number, limit: number, after: string): Promise<Delivery[]>;
+
+  /** Marks it delivered. With `leaseMs`, also takes what is next in its aggregate. False: the lease was lost. */
+  delivered(taken: Taken, leaseMs: number | null): Promise<{ marked: boolean; next: Delivery | undefined }>;
+
+  /** Puts it off after a failed attempt. False: the lease was lost. */
+  postpone(taken: Taken, pauseMs: number, error: string): Promise<boolean>;
+
+  /** Gives it up: `dead` blocks its aggregate until a person looks, `skipped` does not. False: the lease was lost. */
+  giveUp(taken: Taken, as: 'dead' | 'skipped', error: string): Promise<boolean>;
+
+  /** Gives it back as if it had not been taken. With `stop`, nothing more is taken for this destination. */
+  giveBack(taken: Taken, stop: string | null): Promise<boolean>;
+
+  /** Sends what was given up again, from its first attempt on: one event's, or all of a destination. Audited. */
+  requeue(destination: string, eventId: string | null, actor: string): Promise<number>;
+
+  /** Lets the aggregate of a dead letter go on without it. Audited. False: it is no dead letter. */
+  skip(destination: string, eventId: string, actor: string): Promise<boolean>;
+
+  /** Lets a stopped destination go on. Audited. False: it was not stopped. */
+  resume(destination: string, actor: string): Promise<boolean>;
+
+  stops(): Promise<Stop[]>;
+
+  /** Deliveries, newest event first, without payloads. */
+  list(filter: DeliveryFilter): Promise<DeliveryRow[]>;
+
+  /** One event with its payload, its deliveries and what was done to it. */
+  find(eventId: string): Promise<FoundEvent | undefined>;
+
+  /** How many deliveries are under way or dead, and since when. */
+  open(): Promise<Open[]>;
+
+  /** Deletes events older than `retentionMs` of which nothing is under way or dead. At most `limit`; returns how many. */
+  reap(retentionMs: number, limit: number): Promise<number>;
+}
+
+export interface InboxStore<Tx> {
+  /**
+   * One transaction: the row that says "processed", then `run`, then its result. Waits for another transaction that
+   * processes the same event. `existing`: it is there already and `run` did not run.
+   */
+  receive(event: Receipt, run: (tx: Tx) => Promise<string | null>, how: ReceiveOptions): Promise<Receiving>;
+
+  /**
+   * Counts a failed attempt, after its transaction was rolled back. `pausesMs` has one pause for each attempt but the
+   * last: beyond them it is dead. Changes nothing of an event that is processed or dead; returns the row as it is.
+   */
+  failed(event: Receipt, payload: string | null, pausesMs: number[], error: string): Promise<InboxRow>;
+
+  /** Records that an event came with another payload than the one that counts. */
+  mismatched(event: Receipt): Promise<void>;
+
+  /** Failed events of these sources that are due, with their payloads; nobody else is given them for `leaseMs`. */
+  takeFailed(sources: readonly string[], leaseMs: number, limit: number): Promise<FailedEvent[]>;
+
+  /** Lets a dead letter be tried again, from its first attempt on. Audited. False: it is no dead letter. */
+  requeue(source: string, eventId: string, actor: string): Promise<boolean>;
+
+  /** Received events, newest first, without payloads and results. */
+  list(filter: InboxFilter): Promise<InboxRow[]>;
+
+  /** One received event with its result and what was done to it. */
+  find(source: string, eventId: string): Promise<FoundReceived | undefined>;
+
+  /** How many received events have failed or are dead, and since when. */
+  open(): Promise<Open[]>;
+
+  /** Deletes processed events past their retention; never one that failed or is dead. Returns how many. */
+  reap(limit: number): Promise<number>;
+}
+
+export interface NewEvent {
+  id: string;
+  aggregate: string;
+  type: string;
+  /** JSON. */
+  payload: string;
+  headers: Record<string, string>;
+  derivedKey: string;
+  destinations: readonly string[];
+  /** Whether a job is to wake the relay, where the job runner is installed. */
+  wakes: boolean;
+}
+
+/** Names a delivery as its relay holds it. */
+export interface Taken {
+  eventId: string;
+  destination: string;
+  fencingToken: number;
+}
+
+/** An event as a relay has taken it. */
+export interface Delivery extends Taken {
+  aggregate: string;
+  sequence: number;
+  /** This one included. */
+  attempts: number;
+  type: string;
+  payload: string;
+  headers: Record<string, string>;
+  derivedKey: string;
+  createdAt: Date;
+}
+
+export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'skipped';
+
+/** A delivery as the admin view lists it. */
+export interface DeliveryRow {
+  eventId: string;
+  destination: string;
+  aggregate: string;
+  sequence: number;
+  type: string;
+  state: DeliveryState;
+  attempts: number;
+  nextAttemptAt: Date | null;
+  lastError: string | null;
+  createdAt: Date;
+  settledAt: Date | null;
+}
+
+export interface DeliveryFilter {
+  state?: DeliveryState;
+  destination?: string;
+  limit: number;
+  offset: number;
+}
+
+/** What a person or the kit itself did to a message, besides its ordinary way. */
+export interface MessageRecord {
+  /** requeued | skipped | stopped | resumed | payload_mismatch */
+  type: string;
+  peer: string;
+  actor: string;
+  at: Date;
+}
+
+export interface FoundEvent extends Omit<NewEvent, 'id' | 'destinations' | 'wakes'> {
+  eventId: string;
+  sequence: number;
+  createdAt: Date;
+  deliveries: DeliveryRow[];
+  records: MessageRecord[];
+}
+
+/** What is not settled: `peer` is the destination or the source. */
+export interface Open {
+  peer: string;
+  state: 'pending' | 'failed' | 'dead';
+  count: number;
+  oldestAt: Date;
+}
+
+export interface Stop {
+  destination: string;
+  reason: string;
+  at: Date;
+}
+
+/** An event as it was received. */
+export interface Receipt {
+  source: string;
+  eventId: string;
+  /** SHA-256 of what counts of its payload. */
+  payloadHash: Uint8Array<ArrayBuffer>;
+}
+
+export interface ReceiveOptions {
+  timeoutMs: number;
+  retentionMs: number;
+  /** Called when the row is written, and before COMMIT. For tests. */
+  onPoint: (point: 'claimed' | 'handled') => Promise<void>;
+}
+
+export type Receiving =
+  | { kind: 'processed' }
+  | { kind: 'existing'; row: InboxRow & { state: 'processed' | 'dead' } }
+  /** Nothing is committed, as far as can be known: `failed` finds out. */
+  | { kind: 'failed'; error: unknown; isConflict: boolean };
+
+export type InboxState = 'processed' | 'failed' | 'dead';
+
+export interface InboxRow {
+  source: string;
+  eventId: string;
+  state: InboxState;
+  payloadHash: Uint8Array;
+  /** JSON; null where there is none, or in a list. */
+  result: string | null;
+  attempts: number;
+  mismatches: number;
+  lastError: string | null;
+  receivedAt: Date;
+  processedAt: Date | null;
+  nextAttemptAt: Date | null;
+}
+
+export interface FoundReceived extends InboxRow {
+  records: MessageRecord[];
+}
+
+export interface FailedEvent {
+  source: string;
+  eventId: string;
+  payload: string;
+}
+
+export interface InboxFilter {
+  state?: InboxState;
+  source?: string;
+  limit: number;
+  offset: number;
+}

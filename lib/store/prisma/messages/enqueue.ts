@@ -1,0 +1,65 @@
+import type { NewEvent } from '../../messages.ts';
+import type { RawQueries } from '../client.ts';
+
+// The number is drawn under a lock on the aggregate's row, which is kept until COMMIT. It prevents this: one transaction
+// draws 1 and another draws 2 and commits first; a relay sends 2, and then finds 1. With the lock the second one draws
+// only when the first has ended, so whoever sees a number sees all that are smaller, and a number that was rolled back
+// is drawn again: no gaps.
+//
+// What it costs: transactions that announce something of the same aggregate wait for each other from here on. They
+// mostly do so before, at the row that the aggregate is. Nothing is shared between aggregates.
+//
+// ON CONFLICT on the derived key: the same intent announcing the same step twice is a mistake, and the caller is told so
+// in words; a unique violation would abort the transaction first. The number that was drawn goes with the rollback.
+const ENQUEUE = `
+WITH numbered AS (
+  INSERT INTO outbox_aggregates AS a (aggregate, last_sequence) VALUES ($2::varchar, 1)
+  ON CONFLICT (aggregate) DO UPDATE SET last_sequence = a.last_sequence + 1
+  RETURNING last_sequence),
+event AS (
+  INSERT INTO outbox_events (id, aggregate, sequence, type, payload, headers, derived_key, created_at)
+  SELECT $1::uuid, $2::varchar, last_sequence, $3::varchar, $4::text, $5::jsonb, $6::varchar, clock_timestamp()
+    FROM numbered
+  ON CONFLICT (derived_key) DO NOTHING
+  RETURNING id, aggregate, sequence),
+deliveries AS (
+  INSERT INTO outbox_deliveries (event_id, destination, aggregate, sequence, next_attempt_at)
+  SELECT id, destination, aggregate, sequence, clock_timestamp() FROM event, unnest($7::text[]) AS destination)
+SELECT sequence,
+       EXISTS (SELECT FROM pg_namespace
+                WHERE nspname = 'graphile_worker' AND has_schema_privilege(oid, 'USAGE')) AS can_wake
+  FROM event`;
+
+/** `OutboxStore.enqueue`. */
+export async function enqueue(tx: RawQueries, event: NewEvent): Promise<number | undefined> {
+  const { id, aggregate, type, payload, headers, derivedKey, destinations, wakes } = event;
+  const rows = await tx.$queryRawUnsafe<{ sequence: bigint; can_wake: boolean }[]>(
+    ENQUEUE,
+    id,
+    aggregate,
+    type,
+    payload,
+    JSON.stringify(headers),
+    derivedKey,
+    destinations,
+  );
+  const [row] = rows;
+  if (row?.can_wake && wakes && destinations.length > 0) await wakeRelay(tx, aggregate);
+  return row && Number(row.sequence);
+}
+
+/** The name under which the job runner knows the job that wakes the relay. Stored in its queue, so never rename it. */
+export const RELAY_TASK = 'oncekit_relay';
+
+// A job that a commit makes visible and a rollback does not (a transactionally staged job,
+// https://brandur.org/job-drain). It only says "look": a lost one costs a second, until the relay's next round.
+//
+// The job key makes a thousand events of one aggregate one job. It names the aggregate, whose row this transaction has
+// locked already, so nobody waits at it who has not waited before. One key for all would make every transaction that
+// announces anything wait for every other, from here until COMMIT, and deadlock with what they lock afterwards.
+const WAKE = `
+SELECT graphile_worker.add_job($1::text, '{}'::json, job_key := $2::text, max_attempts := 1) IS NULL AS nothing`;
+
+async function wakeRelay(tx: RawQueries, aggregate: string): Promise<void> {
+  await tx.$queryRawUnsafe(WAKE, RELAY_TASK, `${RELAY_TASK}:${aggregate}`);
+}

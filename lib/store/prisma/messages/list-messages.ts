@@ -1,0 +1,61 @@
+import type { DeliveryFilter, DeliveryRow, InboxFilter, InboxRow, Stop } from '../../messages.ts';
+import type { RawQueries } from '../client.ts';
+import { INBOX_COLUMNS, type RawInboxRow, toInboxRow } from './receive.ts';
+
+export const DELIVERY_COLUMNS = `d.event_id, d.destination, d.aggregate, d.sequence, e.type, d.state, d.attempts,
+  d.next_attempt_at, d.last_error, e.created_at, d.settled_at`;
+
+// Plain reads, no locks. Event ids are UUIDv7: their order is that of their time, and the primary key has it.
+const DELIVERIES = `
+SELECT ${DELIVERY_COLUMNS}
+  FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id
+ WHERE ($1::text IS NULL OR d.state = $1) AND ($2::text IS NULL OR d.destination = $2)
+ ORDER BY d.event_id DESC, d.destination LIMIT $3::int OFFSET $4::int`;
+
+const RECEIVED = `
+SELECT ${INBOX_COLUMNS}, NULL AS result FROM inbox_events
+ WHERE ($1::text IS NULL OR state = $1) AND ($2::text IS NULL OR source = $2)
+ ORDER BY received_at DESC, source, event_id LIMIT $3::int OFFSET $4::int`;
+
+const STOPS = 'SELECT destination, reason, at FROM outbox_stops ORDER BY destination';
+
+export interface RawDelivery extends Pick<DeliveryRow, 'destination' | 'aggregate' | 'type' | 'state' | 'attempts'> {
+  event_id: string;
+  sequence: bigint;
+  next_attempt_at: Date | null;
+  last_error: string | null;
+  created_at: Date;
+  settled_at: Date | null;
+}
+
+/** `OutboxStore.list`. */
+export async function listDeliveries(db: RawQueries, filter: DeliveryFilter): Promise<DeliveryRow[]> {
+  const { state = null, destination = null, limit, offset } = filter;
+  const rows = await db.$queryRawUnsafe<RawDelivery[]>(DELIVERIES, state, destination, limit, offset);
+  return rows.map(toDeliveryRow);
+}
+
+export function toDeliveryRow(raw: RawDelivery): DeliveryRow {
+  const { event_id, next_attempt_at, last_error, created_at, settled_at, sequence, ...row } = raw;
+  return {
+    ...row,
+    eventId: event_id,
+    sequence: Number(sequence),
+    nextAttemptAt: next_attempt_at,
+    lastError: last_error,
+    createdAt: created_at,
+    settledAt: settled_at,
+  };
+}
+
+/** `InboxStore.list`. */
+export async function listReceived(db: RawQueries, filter: InboxFilter): Promise<InboxRow[]> {
+  const { state = null, source = null, limit, offset } = filter;
+  const rows = await db.$queryRawUnsafe<RawInboxRow[]>(RECEIVED, state, source, limit, offset);
+  return rows.map(toInboxRow);
+}
+
+/** `OutboxStore.stops`. */
+export async function stops(db: RawQueries): Promise<Stop[]> {
+  return await db.$queryRawUnsafe<Stop[]>(STOPS);
+}

@@ -1,0 +1,130 @@
+import type { InboxRow, Receipt, ReceiveOptions, Receiving } from '../../messages.ts';
+import { StoreUnavailableError } from '../../store.ts';
+import { bounded } from '../bounded.ts';
+import { type PrismaClientLike, primaryOf, type RawQueries } from '../client.ts';
+import { isUnavailable, rollbackReason } from '../errors.ts';
+
+/** How long a transaction may wait for a connection, and how much later than its time a silent one is given up. */
+const MAX_WAIT_MS = 5000;
+const SILENCE_MS = 2000;
+
+// The unique index decides, and nothing before it: of two deliveries of one event at once the second waits here until
+// the first has ended. If that was a commit, DO UPDATE finds "processed" and changes nothing, and its effect is not
+// repeated; if it was a rollback, this one inserts. An event that has failed before is taken over from `failed`, by one.
+//
+// The session setting ends with the transaction: the server ends it where its process goes silent, so that a paused
+// machine does not keep all later deliveries waiting.
+const CLAIM = `
+INSERT INTO inbox_events AS i (source, event_id, state, payload_hash, processed_at, expires_at)
+VALUES ($1::varchar, $2::varchar, 'processed', $3::bytea, clock_timestamp(),
+        clock_timestamp() + $4::float8 * interval '1 ms')
+ON CONFLICT (source, event_id) DO UPDATE
+   SET state = 'processed', attempts = i.attempts + 1, payload_hash = EXCLUDED.payload_hash, payload = NULL,
+       next_attempt_at = NULL, last_error = NULL, processed_at = EXCLUDED.processed_at, expires_at = EXCLUDED.expires_at
+ WHERE i.state = 'failed'
+RETURNING set_config('idle_in_transaction_session_timeout', $5, true) AS bounded`;
+
+const RESULT = 'UPDATE inbox_events SET result = $3::text WHERE source = $1::text AND event_id = $2::text RETURNING 1';
+
+export const INBOX_COLUMNS = `source, event_id, state, payload_hash, attempts, mismatches, last_error, received_at,
+  processed_at, next_attempt_at`;
+
+const FIND = `SELECT ${INBOX_COLUMNS}, result FROM inbox_events WHERE source = $1::text AND event_id = $2::text`;
+
+export interface RawInboxRow extends Pick<InboxRow, 'source' | 'state' | 'attempts' | 'mismatches' | 'result'> {
+  event_id: string;
+  payload_hash: Uint8Array;
+  last_error: string | null;
+  received_at: Date;
+  processed_at: Date | null;
+  next_attempt_at: Date | null;
+}
+
+/** `InboxStore.receive` in one interactive transaction of the user's client. */
+export async function receive<Tx extends RawQueries>(
+  client: PrismaClientLike,
+  event: Receipt,
+  run: (tx: Tx) => Promise<string | null>,
+  how: ReceiveOptions,
+): Promise<Receiving> {
+  const progress = { isClaimed: false };
+  try {
+    const begin = () => receiveInTransaction(client, event, run, how, progress);
+    const received = await bounded(begin, how.timeoutMs + MAX_WAIT_MS + SILENCE_MS);
+    return received ?? (await confirmed(client, event));
+  } catch (error) {
+    // Prisma says "out of time" with a code that also means "no connection". Once claimed, it is the handler's time.
+    const isTooSlow = progress.isClaimed && (error as { code?: unknown }).code === 'P2028';
+    if (isUnavailable(error) && !isTooSlow) {
+      throw new StoreUnavailableError('The database could not be reached.', { cause: error });
+    }
+    return { kind: 'failed', error, isConflict: rollbackReason(error) === 'conflict' };
+  }
+}
+
+/** Undefined: processed, as far as the transaction's end can be believed. */
+async function receiveInTransaction<Tx extends RawQueries>(
+  client: PrismaClientLike,
+  event: Receipt,
+  run: (tx: Tx) => Promise<string | null>,
+  { timeoutMs, retentionMs, onPoint }: ReceiveOptions,
+  progress: { isClaimed: boolean },
+): Promise<Receiving | undefined> {
+  return await client.$transaction(
+    async (tx: Tx) => {
+      const { source, eventId, payloadHash } = event;
+      const idle = `${Math.ceil(timeoutMs) + 1000}ms`;
+      const claimed = await tx.$queryRawUnsafe<unknown[]>(CLAIM, source, eventId, payloadHash, retentionMs, idle);
+      if (claimed.length === 0) return await existing(tx, event);
+      progress.isClaimed = true;
+      await onPoint('claimed');
+      const result = await run(tx);
+      if (result !== null) await tx.$queryRawUnsafe(RESULT, source, eventId, result);
+      await onPoint('handled');
+      return undefined;
+    },
+    // READ COMMITTED: what another transaction has committed while this one waited for it must be seen.
+    { timeout: timeoutMs, maxWait: MAX_WAIT_MS, isolationLevel: 'ReadCommitted' },
+  );
+}
+
+async function existing(db: RawQueries, event: Receipt): Promise<Receiving> {
+  const row = await findReceived(db, event);
+  if (row && row.state !== 'failed') return { kind: 'existing', row: { ...row, state: row.state } };
+  // Reaped, or requeued, between two statements. The next try sees it as it is.
+  return { kind: 'failed', error: new Error('The event changed while it was looked at.'), isConflict: true };
+}
+
+/**
+ * Looks whether what was said to be committed is: see `verified.ts` for a COMMIT that looks like one and is none. An
+ * event that is acknowledged without its effect would never come again.
+ */
+async function confirmed(client: PrismaClientLike, event: Receipt): Promise<Receiving> {
+  const row = await findReceived(primaryOf(client), event);
+  if (row?.state === 'processed') return { kind: 'processed' };
+  const error = new Error(
+    'A statement failed after the handler had returned, and everything was rolled back. Await every query of the handler.',
+  );
+  return { kind: 'failed', error, isConflict: false };
+}
+
+export async function findReceived(
+  db: RawQueries,
+  { source, eventId }: Pick<Receipt, 'source' | 'eventId'>,
+): Promise<InboxRow | undefined> {
+  const [row] = await db.$queryRawUnsafe<RawInboxRow[]>(FIND, source, eventId);
+  return row && toInboxRow(row);
+}
+
+export function toInboxRow(raw: RawInboxRow): InboxRow {
+  const { event_id, payload_hash, last_error, received_at, processed_at, next_attempt_at, ...row } = raw;
+  return {
+    ...row,
+    eventId: event_id,
+    payloadHash: payload_hash,
+    lastError: last_error,
+    receivedAt: received_at,
+    processedAt: processed_at,
+    nextAttemptAt: next_attempt_at,
+  };
+}

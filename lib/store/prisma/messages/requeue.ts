@@ -1,0 +1,76 @@
+import type { RawQueries } from '../client.ts';
+
+const AUDIT = 'INSERT INTO message_events (box, event_id, peer, type, actor)';
+
+// Compare-and-set on the state, with the record in the same statement: a second click finds nothing to do and records
+// nothing. The token is raised, so that nobody who gave it up still writes to it. Attempts begin anew: a person has
+// looked at it.
+const REQUEUE = `
+WITH requeued AS (
+  UPDATE outbox_deliveries
+     SET state = 'pending', attempts = 0, next_attempt_at = clock_timestamp(), settled_at = NULL,
+         fencing_token = fencing_token + 1
+   WHERE destination = $1::text AND ($2::uuid IS NULL OR event_id = $2::uuid)
+     AND (state = 'dead' OR (state = 'skipped' AND $2::uuid IS NOT NULL))
+  RETURNING event_id, destination)
+${AUDIT}
+SELECT 'outbox', event_id, destination, 'requeued', $3::varchar FROM requeued
+RETURNING 1`;
+
+const SKIP = `
+WITH skipped AS (
+  UPDATE outbox_deliveries SET state = 'skipped'
+   WHERE destination = $1::text AND event_id = $2::uuid AND state = 'dead'
+  RETURNING event_id, destination)
+${AUDIT}
+SELECT 'outbox', event_id, destination, 'skipped', $3::varchar FROM skipped
+RETURNING 1`;
+
+const RESUME = `
+WITH resumed AS (DELETE FROM outbox_stops WHERE destination = $1::text RETURNING destination)
+${AUDIT}
+SELECT 'outbox', NULL, destination, 'resumed', $2::varchar FROM resumed
+RETURNING 1`;
+
+// As above, for the inbox. Due at once: whoever runs failed events again takes it up, or the sender's next delivery does.
+const REQUEUE_RECEIVED = `
+WITH requeued AS (
+  UPDATE inbox_events SET state = 'failed', attempts = 0, next_attempt_at = clock_timestamp()
+   WHERE source = $1::text AND event_id = $2::text AND state = 'dead'
+  RETURNING source, event_id)
+${AUDIT}
+SELECT 'inbox', event_id, source, 'requeued', $3::varchar FROM requeued
+RETURNING 1`;
+
+const changes = async (db: RawQueries, statement: string, ...values: unknown[]): Promise<number> =>
+  (await db.$queryRawUnsafe<unknown[]>(statement, ...values)).length;
+
+/** `OutboxStore.requeue`. */
+export async function requeue(
+  db: RawQueries,
+  destination: string,
+  eventId: string | null,
+  actor: string,
+): Promise<number> {
+  return await changes(db, REQUEUE, destination, eventId, actor);
+}
+
+/** `OutboxStore.skip`. */
+export async function skip(db: RawQueries, destination: string, eventId: string, actor: string): Promise<boolean> {
+  return (await changes(db, SKIP, destination, eventId, actor)) > 0;
+}
+
+/** `OutboxStore.resume`. */
+export async function resume(db: RawQueries, destination: string, actor: string): Promise<boolean> {
+  return (await changes(db, RESUME, destination, actor)) > 0;
+}
+
+/** `InboxStore.requeue`. */
+export async function requeueReceived(
+  db: RawQueries,
+  source: string,
+  eventId: string,
+  actor: string,
+): Promise<boolean> {
+  return (await changes(db, REQUEUE_RECEIVED, source, eventId, actor)) > 0;
+}

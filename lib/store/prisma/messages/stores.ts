@@ -1,0 +1,62 @@
+import type { InboxStore, OutboxStore } from '../../messages.ts';
+import { StoreUnavailableError } from '../../store.ts';
+import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from '../client.ts';
+import { isUnavailable } from '../errors.ts';
+import { delivered } from './delivered.ts';
+import { enqueue } from './enqueue.ts';
+import { findEvent, findReceivedEvent, openReceived, openSent } from './find-message.ts';
+import { listDeliveries, listReceived, stops } from './list-messages.ts';
+import { reapReceived, reapSent } from './reap-messages.ts';
+import { receive } from './receive.ts';
+import { mismatched, receivedFailed, takeFailed } from './received-failed.ts';
+import { requeue, requeueReceived, resume, skip } from './requeue.ts';
+import { takeHeads } from './take-heads.ts';
+import { giveBack, giveUp, postpone } from './undelivered.ts';
+
+/** The outbox's part of the port, on the user's own Prisma client. */
+export function prismaOutbox(client: PrismaClientLike): OutboxStore<RawQueries> {
+  const db = () => primaryOf(client);
+  return {
+    // The caller's transaction, and so the caller's error.
+    enqueue,
+    takeHeads: (destination, leaseMs, limit, after) => asked(() => takeHeads(db(), destination, leaseMs, limit, after)),
+    delivered: (taken, leaseMs) => asked(() => delivered(db(), taken, leaseMs)),
+    postpone: (taken, pauseMs, error) => asked(() => postpone(db(), taken, pauseMs, error)),
+    giveUp: (taken, as, error) => asked(() => giveUp(db(), taken, as, error)),
+    giveBack: (taken, stop) => asked(() => giveBack(db(), taken, stop)),
+    requeue: (destination, eventId, actor) => asked(() => requeue(db(), destination, eventId, actor)),
+    skip: (destination, eventId, actor) => asked(() => skip(db(), destination, eventId, actor)),
+    resume: (destination, actor) => asked(() => resume(db(), destination, actor)),
+    stops: () => asked(() => stops(db())),
+    list: (filter) => asked(() => listDeliveries(db(), filter)),
+    find: (eventId) => asked(() => findEvent(db(), eventId)),
+    open: () => asked(() => openSent(db())),
+    reap: (retentionMs, limit) => asked(() => reapSent(db(), retentionMs, limit)),
+  };
+}
+
+/** The inbox's part of the port, on the user's own Prisma client. */
+export function prismaInbox<Client extends PrismaClientLike>(client: Client): InboxStore<TransactionOf<Client>> {
+  const db = () => primaryOf(client);
+  return {
+    receive: (event, run, how) => receive(client, event, run as (tx: RawQueries) => ReturnType<typeof run>, how),
+    failed: (event, payload, pausesMs, error) => asked(() => receivedFailed(db(), event, payload, pausesMs, error)),
+    mismatched: (event) => asked(() => mismatched(db(), event)),
+    takeFailed: (sources, leaseMs, limit) => asked(() => takeFailed(db(), sources, leaseMs, limit)),
+    requeue: (source, eventId, actor) => asked(() => requeueReceived(db(), source, eventId, actor)),
+    list: (filter) => asked(() => listReceived(db(), filter)),
+    find: (source, eventId) => asked(() => findReceivedEvent(db(), source, eventId)),
+    open: () => asked(() => openReceived(db())),
+    reap: (limit) => asked(() => reapReceived(db(), limit)),
+  };
+}
+
+/** Fail closed (C6): whoever asks learns that the database could not be asked, not what its driver said. */
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    throw new StoreUnavailableError('The database could not be reached.', { cause: error });
+  }
+}
