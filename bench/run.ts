@@ -1,11 +1,12 @@
 /** `npm run bench`: a database of its own, every benchmark in turn, markdown and JSON into bench/results/. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import setup from '../scripts/vitest-global-setup.ts';
+import { messages } from './messages.ts';
 import { otherKeys } from './other-keys.ts';
 import { reaper } from './reaper.ts';
 import { markdown, type Report } from './report.ts';
 
-const benchmarks = [otherKeys, reaper];
+const benchmarks = [otherKeys, reaper, messages];
 
 const release = await setup();
 const reports: Report[] = [];
