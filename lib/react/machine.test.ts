@@ -235,6 +235,10 @@ describe('coming back', () => {
     const settled = { type: 'shown', record: record('settled', 'k7') } as const;
     expect(reach(settled)).toMatchObject({ status: 'idle', key: 'k1' });
     expect(reduce(initialState<string>('k0', null), settled)).toMatchObject({ status: 'idle', key: 'k7' });
+    const doubted = reduce(initialState<string>('k0', null), { type: 'shown', record: record('unknown') });
+    const idle = reduce(reduce(doubted, { type: 'lost', again: false }), { type: 'reset' });
+    expect(idle).toMatchObject({ status: 'idle', key: 'k0', doubt: true });
+    expect(reduce(idle, settled)).toMatchObject({ status: 'idle', key: 'k7', attempt: 0, doubt: false });
     const redirected = reduce(initialState<string>('k0', null), { type: 'shown', record: record('settled') });
     expect(redirected).toMatchObject({ status: 'checking', key: 'k0' });
   });
@@ -292,6 +296,14 @@ describe('beside other tabs', () => {
     expect(reach(...lost, told('k1'))).toMatchObject({ status: 'checking', by: 'shown', key: 'k1', doubt: true });
     expect(reach(...submit, told('k1'))).toMatchObject({ status: 'executing' });
     expect(reach(...submit, answered(success), told('k1'))).toMatchObject({ status: 'hasSucceeded' });
+  });
+
+  it('sends nothing again by itself once another tab has ended the intent', () => {
+    const waits = reach(...submit, answered(refused('rate_limited'), true));
+    expect(waits).toMatchObject({ status: 'retrying', isPending: true });
+    for (const events of [waits, reach(...submit, { type: 'lost', again: true })]) {
+      expect(reduce(events, told('k0'))).toMatchObject({ status: 'checking', by: 'shown', key: 'k1' });
+    }
   });
 
   it('keeps a key of its own under which something may happen', () => {

@@ -152,6 +152,18 @@ describe('a submission', () => {
     expect(action).toHaveBeenCalledTimes(1);
   });
 
+  it('sends nothing while it still asks about other values', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
+    const submission = begin(action);
+    void submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
+    statusSays({ state: 'in_progress', retryAfterMs: 1000 });
+    submission.dispatch({ type: 'edited' });
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(submission.state()).toMatchObject({ status: 'checking', by: 'edit' });
+    expect(action).toHaveBeenCalledTimes(1);
+  });
+
   it('leads a person, and nobody else, away from a key that is not theirs', async () => {
     const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
     const submission = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 1 } });
@@ -194,6 +206,13 @@ describe('a submission', () => {
     expect(submission.state().status).toBe('executing');
     expect(records.read('checkout:1')).toMatchObject({ state: 'executing', key: 'k1' });
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('ends without an error when it is used after it was stopped', async () => {
+    vi.stubGlobal('window', Object.assign(wires, { BroadcastChannel }));
+    const submission = begin(async () => success);
+    submission.stop();
+    expect(await submission.submit(new FormData())).toEqual(success);
   });
 
   it('takes a redirect for an answer', async () => {
@@ -248,6 +267,12 @@ describe('a submission', () => {
     expect(await done).toBeNull();
     expect(location.reload).toHaveBeenCalledTimes(1);
     expect(new Set(sent(action).map(([key]) => key))).toEqual(new Set(['k1']));
+    // The next intent may meet the next deployment.
+    statusSays({ state: 'abandoned', nextKey: 'k3' });
+    again.dispatch({ type: 'asked', by: 'fence' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await again.submit(new FormData())).toBeNull();
+    expect(location.reload).toHaveBeenCalledTimes(2);
   });
 
   it('stays on the page where its key would be forgotten with it', async () => {

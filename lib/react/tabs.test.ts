@@ -109,6 +109,45 @@ describe('tabs of one intent', () => {
     expect(one.state()).toMatchObject({ status: 'idle', key: 'k2' });
   });
 
+  it('say it once, and hear nothing new in what they know', async () => {
+    status.mockImplementation(async () => Response.json({ state: 'succeeded', outcome: success }));
+    const answers: ((outcome: Outcome<string>) => void)[] = [];
+    const action = vi.fn<SubmitAction<string>>(() => new Promise((resolve) => answers.push(resolve)));
+    const [one, other, third] = [open('k1', action), open('k9', action), open('k8', vi.fn())];
+    const sent = [one.submit(new FormData())];
+    await vi.waitFor(() => expect(answers).toHaveLength(1));
+    sent.push(other.submit(new FormData())); // under the same key
+    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    const heard = new BroadcastChannel('oncekit');
+    const messages: unknown[] = [];
+    heard.onmessage = ({ data }) => messages.push(data);
+    answers[0]?.(success);
+    await sent[0];
+    one.dispatch({ type: 'edited' });
+    await vi.waitFor(() => expect(third.state().status).toBe('hasSucceeded'));
+    answers[1]?.(success);
+    await sent[1];
+    // Both that have sent it say so; the one that was told does not.
+    await vi.waitFor(() => expect(messages).toHaveLength(2));
+    await new Promise((resolve) => setTimeout(resolve));
+    heard.close();
+    expect(messages).toEqual(Array(2).fill(['checkout:1', 'k1']));
+    expect(one.state()).toMatchObject({ status: 'idle', key: 'k2' });
+  });
+
+  it('hear of a submit that was answered by a redirect', async () => {
+    const digest = 'NEXT_REDIRECT;push;/orders/1;303;';
+    const redirect = vi
+      .fn<SubmitAction<string>>()
+      .mockRejectedValue(Object.assign(new Error('NEXT_REDIRECT'), { digest }));
+    status.mockImplementation(async () =>
+      Response.json({ state: 'succeeded', outcome: success, redirect: '/orders/1' }),
+    );
+    const [one, other] = [open('k1', redirect), open('k9', vi.fn())];
+    await one.submit(new FormData());
+    await vi.waitFor(() => expect(other.state()).toMatchObject({ status: 'hasSucceeded', redirect: '/orders/1' }));
+  });
+
   it('show what was done while they did not listen', async () => {
     status.mockImplementation(async () => Response.json({ state: 'succeeded', outcome: success }));
     const [one, hidden] = [
