@@ -1,6 +1,6 @@
 import type { Locator, Page } from '@playwright/test';
 import type { Client } from '../lib/demo/db.ts';
-import type { LateAnswer } from './fixtures/proxy-control.ts';
+import type { LateAnswer, Network } from './fixtures/proxy-control.ts';
 import { ADA, type Shop } from './fixtures/shop.ts';
 import { expect, test } from './fixtures/test.ts';
 
@@ -27,6 +27,17 @@ async function untilItGivesUp(page: Page, shop: Shop): Promise<void> {
   await page.clock.fastForward('00:31');
   await expect(page.getByRole('button', { name: 'Check again' })).toBeVisible();
   await page.clock.resume();
+}
+
+/** Ordered in the lab, and held back on its way. The form has given up, and the page gets through again. */
+async function orderHeldBack(page: Page, shop: Shop, network: Network) {
+  await page.goto('/lab');
+  const firstKey = await keyIn(page, shop);
+  const first = await network.holdBack(TO_LAB);
+  await shop.orderInLab.click();
+  await untilItGivesUp(page, shop);
+  await first.reconnect();
+  return { first, firstKey };
 }
 
 test.describe('the first was ordered, and its answer lost', () => {
@@ -103,12 +114,7 @@ test.describe('the first is still on its way, and arrives after the changed one'
   });
 
   test('the lab: its key is fenced, and it is refused', async ({ page, shop, network, db }) => {
-    await page.goto('/lab');
-    const firstKey = await keyIn(page, shop);
-    const first = await network.holdBack(TO_LAB);
-    await shop.orderInLab.click();
-    await untilItGivesUp(page, shop);
-    await first.reconnect();
+    const { first, firstKey } = await orderHeldBack(page, shop, network);
 
     await quantity(page, shop).fill('2');
     await expect(shop.status).toHaveAttribute('data-state', 'idle');
@@ -160,12 +166,7 @@ test.describe('the first arrives while the page finds out', () => {
     network,
     app,
   }) => {
-    await page.goto('/lab');
-    const firstKey = await keyIn(page, shop);
-    const first = await network.holdBack(TO_LAB);
-    await shop.orderInLab.click();
-    await untilItGivesUp(page, shop);
-    await first.reconnect();
+    const { first, firstKey } = await orderHeldBack(page, shop, network);
     // The page asks, hears "never seen", and is about to fence: this is when the first one arrives.
     const commit = await app.holdAt('before-commit');
     let arrived: Promise<unknown> | undefined;
@@ -190,12 +191,7 @@ test.describe('the first arrives while the page finds out', () => {
     ['fences it', 'DELETE'],
   ]) {
     test(`it arrives as the page ${moment}: the words and the database agree`, async ({ page, shop, network, db }) => {
-      await page.goto('/lab');
-      const firstKey = await keyIn(page, shop);
-      const first = await network.holdBack(TO_LAB);
-      await shop.orderInLab.click();
-      await untilItGivesUp(page, shop);
-      await first.reconnect();
+      const { first, firstKey } = await orderHeldBack(page, shop, network);
       const moved = page.waitForRequest((sent) => sent.url().includes(firstKey) && sent.method() === method);
       await quantity(page, shop).fill('2');
       await moved;

@@ -1,6 +1,6 @@
 import type { Locator, Page } from '@playwright/test';
 import { doubleSubmit, expectExactlyOne, goOffline, loseResponse, reloadMidFlight } from 'oncekit/testing';
-import { expect, holdHydration, test } from './fixtures/test.ts';
+import { expect, holdHydration, hydrated, test } from './fixtures/test.ts';
 
 const ONE = { orders: 1, stockTaken: 1, keys: 1 };
 const NONE = { orders: 0, stockTaken: 0, keys: 0 };
@@ -14,15 +14,6 @@ const examples = [
 
 function quantity(page: Page): Locator {
   return page.getByLabel('Quantity');
-}
-
-/** Until React and the library have taken the form over. React marks its elements; effects run right behind. */
-async function hydrated(page: Page): Promise<void> {
-  await page.waitForFunction(() => {
-    const form = document.querySelector('main form');
-    return form !== null && Object.keys(form).some((key) => key.startsWith('__reactProps$'));
-  });
-  await page.waitForLoadState('networkidle');
 }
 
 /** What the page says the database holds. */

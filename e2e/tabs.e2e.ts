@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test';
-import { expect, test } from './fixtures/test.ts';
+import { expect, hydrated, test } from './fixtures/test.ts';
 
 const ONE = { orders: 1, stockTaken: 1, keys: 1 };
 const PATH = '/examples/tabs';
@@ -7,12 +7,6 @@ const PATH = '/examples/tabs';
 const status = (page: Page) => page.locator('[role=status][data-state]');
 const order = (page: Page) => page.locator('[data-order-id]');
 const submit = (page: Page) => page.getByRole('button', { name: 'Place order', exact: true }).click();
-
-/** A tab hears of others from here on. React marks its elements; effects run right behind. */
-async function listens(page: Page): Promise<void> {
-  await page.waitForFunction(() => Object.keys(document.forms[0] ?? {}).some((key) => key.startsWith('__reactProps$')));
-  await page.waitForLoadState('networkidle');
-}
 
 test('two tabs submit at once: they share a key, one order', async ({ page, context, shop, app, network, db }) => {
   await page.goto(PATH); // one after the other: the first visit makes the session that the keys belong to
@@ -35,7 +29,7 @@ test('a tab that has sent nothing shows what another one has done', async ({ pag
   await page.goto(PATH); // one after the other: the first visit makes the session that the keys belong to
   const second = await context.newPage();
   await second.goto(PATH);
-  await listens(second);
+  await hydrated(second); // it hears of others from here on
   await network.heal();
   await submit(page);
   await expect(status(second)).toContainText('This was already placed');

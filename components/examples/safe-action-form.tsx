@@ -1,10 +1,9 @@
 'use client';
 
-import { IdempotencyKeyField, type SubmitAction, useIdempotentSubmit } from 'oncekit/react';
+import { type SubmitAction, useIdempotentSubmit } from 'oncekit/react';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
-import { type Choice, GoodsFields } from '../lab/goods-fields.tsx';
-import { OrderAnswer } from '../lab/order-answer.tsx';
-import { Button } from '../ui/button.tsx';
+import type { Choice } from '../lab/goods-fields.tsx';
+import { OrderForm } from '../lab/order-form.tsx';
 
 interface Props {
   action: SubmitAction<PlacedOrder>;
@@ -15,13 +14,5 @@ interface Props {
 /** The kit's form as it is everywhere: that next-safe-action stands behind the action is not seen from here. */
 export function SafeActionForm({ action, initialKey, products }: Props) {
   const submit = useIdempotentSubmit(action, { intent: 'example.next-safe-action:demo', initialKey });
-  const refused = submit.result?.ok === false ? submit.result : null;
-  return (
-    <form {...submit.formProps} noValidate className="grid gap-4">
-      <IdempotencyKeyField {...submit.fieldProps} />
-      <GoodsFields products={products} errors={refused?.fieldErrors} values={refused?.values} />
-      <Button>Place order</Button>
-      <OrderAnswer submit={submit} href="/examples/next-safe-action" />
-    </form>
-  );
+  return <OrderForm submit={submit} products={products} href="/examples/next-safe-action" label="Place order" />;
 }

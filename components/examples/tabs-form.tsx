@@ -1,11 +1,10 @@
 'use client';
 
-import { IdempotencyKeyField, type SubmitAction, type Transition, useIdempotentSubmit } from 'oncekit/react';
+import { type SubmitAction, type Transition, useIdempotentSubmit } from 'oncekit/react';
 import { useState } from 'react';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
-import { type Choice, GoodsFields } from '../lab/goods-fields.tsx';
-import { OrderAnswer } from '../lab/order-answer.tsx';
-import { Button } from '../ui/button.tsx';
+import type { Choice } from '../lab/goods-fields.tsx';
+import { OrderForm } from '../lab/order-form.tsx';
 
 interface Props {
   action: SubmitAction<PlacedOrder>;
@@ -22,15 +21,9 @@ export function TabsForm({ action, initialKey, products }: Props) {
     storage: 'local',
     onTransition: (step) => setSteps((before) => [...before, step]),
   });
-  const refused = submit.result?.ok === false ? submit.result : null;
   return (
     <>
-      <form {...submit.formProps} noValidate className="grid gap-4">
-        <IdempotencyKeyField {...submit.fieldProps} />
-        <GoodsFields products={products} errors={refused?.fieldErrors} values={refused?.values} />
-        <Button>Place order</Button>
-        <OrderAnswer submit={submit} href="/examples/tabs" />
-      </form>
+      <OrderForm submit={submit} products={products} href="/examples/tabs" label="Place order" />
       <section aria-labelledby="steps-title" className="grid gap-2">
         <h2 id="steps-title" className="text-sm text-muted">
           Steps of this tab

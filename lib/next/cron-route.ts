@@ -15,7 +15,7 @@ export interface CronRouteOptions {
 
 /**
  * Runs a task of the worker once, for hosts that have a clock and no processes (`vercel.json`, `pg_cron`, crontab with
- * curl). For `app/api/cron/[task]/route.ts`; the tasks are `complete` and `reap`. Nobody gets in without
+ * curl). For `app/api/cron/[task]/route.ts`; the tasks are those of `PASSES`. Nobody gets in without
  * `Authorization: Bearer <secret>`, and without a secret nobody at all (X2). Safe beside workers and beside itself.
  */
 export function cronRoute(

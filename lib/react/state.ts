@@ -46,7 +46,7 @@ export interface State<R> {
 
 /** The next state. What belongs to one status only does not outlive it. */
 export function go<R>(state: State<R>, status: Status, more?: Partial<State<R>>): State<R> {
-  const isPending = /ing$|^off/.test(status);
+  const isPending = ['executing', 'retrying', 'offline', 'checking'].includes(status);
   return { ...state, by: undefined, isAbsent: false, notice: undefined, status, isPending, ...more };
 }
 

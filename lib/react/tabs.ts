@@ -1,6 +1,6 @@
 /**
  * Hears of keys that other tabs have seen settled, or have given up. A message is a hint: whoever hears it asks the
- * server. Without a channel (old browsers, simulated ones) tabs learn it when they submit.
+ * server. Without a channel (old browsers, simulated ones) a tab knows of others what their shared storage says.
  */
 export function openTabs(onEnd: (intent: string, key: string) => void): BroadcastChannel | undefined {
   if (!window.BroadcastChannel) return;

@@ -1,5 +1,6 @@
 import type { Leases } from '../leases.ts';
-import { type Fence, type Fenced, type Store, StoreUnavailableError } from '../store.ts';
+import type { Fence, Fenced, Store } from '../store.ts';
+import { asked } from './asked.ts';
 import { begin } from './begin.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from './client.ts';
 import { countByState } from './count-by-state.ts';
@@ -85,15 +86,5 @@ async function fenceOrRival(client: PrismaClientLike, wanted: Fence): Promise<Fe
   } catch (error) {
     if (isLockTimeout(error)) return { kind: 'locked' };
     throw error;
-  }
-}
-
-/** Fail closed (C6): whoever asks learns that the database could not be asked, not what its driver said. */
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!isUnavailable(error)) throw error;
-    throw new StoreUnavailableError('The database could not be reached.', { cause: error });
   }
 }

@@ -1,7 +1,6 @@
 import type { InboxStore, OutboxStore } from '../../messages.ts';
-import { StoreUnavailableError } from '../../store.ts';
+import { asked } from '../asked.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from '../client.ts';
-import { isUnavailable } from '../errors.ts';
 import { delivered } from './delivered.ts';
 import { enqueue } from './enqueue.ts';
 import { findEvent, findReceivedEvent, openReceived, openSent } from './find-message.ts';
@@ -49,14 +48,4 @@ export function prismaInbox<Client extends PrismaClientLike>(client: Client): In
     open: () => asked(() => openReceived(db())),
     reap: (limit) => asked(() => reapReceived(db(), limit)),
   };
-}
-
-/** Fail closed (C6): whoever asks learns that the database could not be asked, not what its driver said. */
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!isUnavailable(error)) throw error;
-    throw new StoreUnavailableError('The database could not be reached.', { cause: error });
-  }
 }

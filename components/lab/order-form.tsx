@@ -1,0 +1,27 @@
+import { IdempotencyKeyField, type IdempotentSubmit } from 'oncekit/react';
+import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import { Button } from '../ui/button.tsx';
+import { type Choice, GoodsFields } from './goods-fields.tsx';
+import { OrderAnswer } from './order-answer.tsx';
+
+interface Props {
+  submit: IdempotentSubmit<PlacedOrder>;
+  products: readonly Choice[];
+  /** The page that it stands on, which brings a new key. */
+  href: string;
+  /** What the button says. */
+  label: string;
+}
+
+/** The small order form of the lab and of the examples, around what its page has made of `useIdempotentSubmit`. */
+export function OrderForm({ submit, products, href, label }: Props) {
+  const refused = submit.result?.ok === false ? submit.result : null;
+  return (
+    <form {...submit.formProps} noValidate className="grid gap-4">
+      <IdempotencyKeyField {...submit.fieldProps} />
+      <GoodsFields products={products} errors={refused?.fieldErrors} values={refused?.values} />
+      <Button>{label}</Button>
+      <OrderAnswer submit={submit} href={href} />
+    </form>
+  );
+}
