@@ -23,15 +23,23 @@ export interface DemoProcesses {
  * stop them: nobody loses what it still needs for what it has begun. `.data/<name>.pid` names each while it lives.
  */
 export function startProcesses(demo: DemoProcesses): SupervisedChild[] {
-  const { dev, host, port, proxyPort, gatewayPort, env } = demo;
+  const { dev, host, port, proxyPort, gatewayPort } = demo;
   const script = (file: string) => ['--import', 'tsx', `scripts/${file}`];
-  const gatewayEnv = { GATEWAY_PORT: String(gatewayPort), GATEWAY_DATA: join(ROOT, '.data', 'gateway') };
+  const shop = `http://${reachable(host)}:${port}`;
+  const gatewayEnv = {
+    GATEWAY_PORT: String(gatewayPort),
+    GATEWAY_DATA: join(ROOT, '.data', 'gateway'),
+    GATEWAY_WEBHOOK_URL: `${shop}/api/webhooks/payments`,
+    STRIPE_WEBHOOK_SECRET: demo.env.STRIPE_WEBHOOK_SECRET ?? '',
+  };
   const proxyEnv = {
     APP_HOST: reachable(host),
     PORT: String(port),
     PROXY_PORT: String(proxyPort),
     APP_PID_FILE: pidFile('app'),
   };
+  // Unless it is told whom else to tell, the shop tells its own receiver.
+  const env = { EVENTS_WEBHOOK_URL: process.env.EVENTS_WEBHOOK_URL || `${shop}/api/receiver`, ...demo.env };
   mkdirSync(join(ROOT, '.data'), { recursive: true });
   // Started from the back: who is needed comes before who needs it.
   const gateway = gatewayPort === undefined ? [] : [start(demo, 'gateway', script('gateway.ts'), gatewayEnv)];

@@ -18,7 +18,7 @@ test('generates what is missing, for its owner alone, and keeps it', () => {
   expect(first.ADMIN_PASSWORD).toMatch(/^[a-z2-9]{4}-[a-z2-9]{4}-[a-z2-9]{4}$/);
   expect(first.IDEMPOTENCY_SECRET).toMatch(/^[\w-]{43}$/);
   expect(first.STRIPE_WEBHOOK_SECRET).toMatch(/^whsec_[\w-]{43}$/);
-  expect(new Set(Object.values(first)).size).toBe(6);
+  expect(new Set(Object.values(first)).size).toBe(7);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(loadSecrets({ file, env: {} })).toEqual(first);
 });

@@ -15,6 +15,8 @@ const GENERATORS = {
   METRICS_TOKEN: token,
   // The form of Stripe's: the local gateway signs webhooks with it, the shop checks them.
   STRIPE_WEBHOOK_SECRET: () => `whsec_${token()}`,
+  // Standard Webhooks: plain base64. Signs what the shop tells others.
+  EVENTS_WEBHOOK_SECRET: () => `whsec_${randomBytes(32).toString('base64')}`,
 };
 
 export type Secrets = Record<keyof typeof GENERATORS, string>;

@@ -1,8 +1,10 @@
 import { onDatabase } from './on-database.ts';
 
-const HELP = `npm run worker                 finishes abandoned operations, reaps old keys and runs jobs, until it is stopped
-npm run worker -- complete     finishes what is due now, and ends
-npm run worker -- reap         deletes settled keys past their retention, and ends
+const HELP = `npm run worker                 all of what follows, and runs jobs, until it is stopped
+npm run worker -- complete     finishes abandoned operations that are due now, and ends
+npm run worker -- relay        sends the events that are due, and ends
+npm run worker -- inbox        runs received events again that failed and are due, and ends
+npm run worker -- reap         deletes settled keys and events past their retention, and ends
 npm run worker -- --help       this
 
 Any number of workers may run on one database. DATABASE_URL says which; it must not lead through a pooler in
@@ -21,17 +23,26 @@ async function main(url: string): Promise<void> {
   paymentSettings();
   // Late, because they read what has just been checked. The completer knows the operations that were imported.
   const { PASSES, line, startWorker } = await import('oncekit/worker');
-  const [{ idempotency }, { jobHandlers }] = await Promise.all([
+  const [{ idempotency }, { outbox }, { inbox }, { jobHandlers }] = await Promise.all([
     import('../lib/demo/idempotency.ts'),
+    import('../lib/demo/outbox.ts'),
+    import('../lib/demo/inbox.ts'),
     import('../lib/demo/jobs.ts'),
     import('../lib/demo/operations.ts'),
   ]);
   if (command !== undefined) {
     const run = PASSES[command] as (typeof PASSES)[string];
-    console.log(line(command, await run(idempotency)));
+    console.log(line(command, await run({ ...idempotency, outbox, inbox })));
     process.exit();
   }
-  const worker = startWorker({ idempotency, connectionString: url, tasks: jobHandlers, log: console.log });
+  const worker = startWorker({
+    idempotency,
+    outbox,
+    inbox,
+    connectionString: url,
+    tasks: jobHandlers,
+    log: console.log,
+  });
   console.log(`The worker runs. Jobs: ${Object.keys(jobHandlers).join(', ')}`);
   let askedAt: number | undefined;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -45,13 +56,14 @@ async function main(url: string): Promise<void> {
     });
   }
   await worker.ended;
+  await outbox.close().catch(() => {}); // a destination that is away has nothing to be told
   // What has not ended by now is given up: its lease, or its lock, runs out.
   process.exit();
 }
 
 if (command === '--help') {
   console.log(HELP);
-} else if (rest.length > 0 || (command !== undefined && !['complete', 'reap'].includes(command))) {
+} else if (rest.length > 0 || (command !== undefined && !['complete', 'relay', 'inbox', 'reap'].includes(command))) {
   console.error(`There is no "${process.argv.slice(2).join(' ')}".\n\n${HELP}`);
   process.exitCode = 1;
 } else {

@@ -17,3 +17,12 @@ export function db(): Client {
   held.oncekitDemoPrisma ??= createClient(url);
   return held.oncekitDemoPrisma;
 }
+
+/**
+ * The same for modules that set something up when they are evaluated. `next build` evaluates them too, on machines
+ * without a database; a client connects at its first query, and a build makes none.
+ */
+export function clientOrNone(): Client {
+  const isBuild = process.env.NEXT_PHASE === 'phase-production-build';
+  return isBuild ? createClient('postgresql://no-database-during-the-build') : db();
+}

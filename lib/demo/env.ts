@@ -6,6 +6,7 @@ const REQUIRED = {
   IDEMPOTENCY_SECRET: 'Signs idempotency keys. Make one with: openssl rand -base64 32',
   SESSION_SECRET: 'Encrypts the session cookie. Make one with: openssl rand -base64 32',
   ADMIN_PASSWORD: 'Opens /admin. Make one with: openssl rand -base64 18',
+  STRIPE_WEBHOOK_SECRET: 'Proves that a webhook comes from the payment provider, who shows it: whsec_…',
   CRON_SECRET: "Opens the worker's cron routes. Make one with: openssl rand -base64 32",
 } as const;
 
@@ -25,7 +26,27 @@ export function complaints(env: Environment): string[] {
       ? []
       : `${name} is shorter than ${least} characters. ${REQUIRED[name]}`;
   });
-  return [...found, ...paymentComplaints(env)];
+  return [...found, ...paymentComplaints(env), ...messagingComplaints(env)];
+}
+
+/** Webhooks are signed, both ways: nobody sends or believes one without its secret. */
+function messagingComplaints(env: Environment): string[] {
+  const { EVENTS_WEBHOOK_URL: url, EVENTS_WEBHOOK_SECRET: secret, NATS_URL: nats } = env;
+  const found: string[] = [];
+  if (url && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) {
+    found.push('EVENTS_WEBHOOK_URL is no address. An example: https://partner.example.com/events');
+  }
+  if (url && !secret) {
+    found.push('EVENTS_WEBHOOK_SECRET is not set. Signs the events. Make one: whsec_$(openssl rand -base64 32)');
+  }
+  if (nats && !/^(nats|tls|wss?):\/\/./.test(nats))
+    found.push('NATS_URL is no address. An example: nats://127.0.0.1:4222');
+  return found;
+}
+
+/** The secrets that sign the shop's events: each signs, and its receiver knows any. Comma-separated while they rotate. */
+export function eventSecrets(): string[] {
+  return (process.env.EVENTS_WEBHOOK_SECRET ?? '').split(',').flatMap((each) => each.trim() || []);
 }
 
 /** A variable that must be there. Throws the sentence that says how to make it. */

@@ -1,19 +1,13 @@
 import { createIdempotency } from 'oncekit';
-import { createClient, db } from './db.ts';
+import { clientOrNone } from './db.ts';
 import { idempotencySecrets } from './env.ts';
 import { faultPoints } from './faults.ts';
 import { currentPrincipal } from './visitor.ts';
 
-/**
- * `next build` evaluates this module too, on machines without a database. A client connects at its first query, and a
- * build makes none.
- */
-const isBuild = process.env.NEXT_PHASE === 'phase-production-build';
-
 function setUp() {
   const { DEMO_FAULTS_DIR: faults, DEMO_LEASE_MS: leaseMs } = process.env;
   return createIdempotency({
-    prisma: isBuild ? createClient('postgresql://no-database-during-the-build') : db(),
+    prisma: clientOrNone(),
     secret: idempotencySecrets(),
     scope: currentPrincipal,
     // The tests' is short: they wait for the leases of the executors they kill.

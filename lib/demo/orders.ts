@@ -1,6 +1,7 @@
 import type { Principal, Scope } from 'oncekit';
 import { z } from 'zod';
 import { type Client, db } from './db.ts';
+import { announce } from './outbox.ts';
 import { returnStock } from './products.ts';
 import { namesOf } from './visitor.ts';
 
@@ -106,7 +107,7 @@ const tooLate: Record<string, string> = {
  * once: of an order that is cancelled already, nothing is left to do.
  */
 export async function callOff(
-  tx: Pick<Client, 'order' | 'product' | 'auditRecord'>,
+  tx: Pick<Client, 'order' | 'product' | 'auditRecord' | '$queryRawUnsafe'>,
   order: LockedOrder,
   { tenant, principal }: Pick<Scope, 'tenant' | 'principal'>,
 ): Promise<string | undefined> {
@@ -114,6 +115,7 @@ export async function callOff(
   if (status === 'cancelled') return undefined;
   if (!(await giveUp(tx, order, 'pending', 'cancelled'))) return tooLate[status] ?? 'It is too late for that.';
   await tx.auditRecord.create({ data: { action: 'order.cancelled', tenant, principal, orderId: id } });
+  await announce(tx, { type: 'order.cancelled', orderId: id });
   return undefined;
 }
 

@@ -4,10 +4,14 @@ import type { Client } from './db.ts';
 import { post } from './ledger.ts';
 import { dollars } from './money.ts';
 import { lockOrder, refundable } from './orders.ts';
+import { announce } from './outbox.ts';
 import { giveBack } from './payment-refund.ts';
 import { stageReceipt } from './receipts.ts';
 
-type Tx = Pick<Client, 'order' | 'refund' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$executeRaw'>;
+type Tx = Pick<
+  Client,
+  'order' | 'refund' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe' | '$executeRaw'
+>;
 type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'capture' | 'fail' | 'key' | 'scope'>;
 
 /** The way by which a refund was asked for: one key under both is two intents (K4). */
@@ -81,6 +85,7 @@ export async function giveRefund(
     const data = { refundId: id, amountCents, providerRefund };
     await tx.auditRecord.create({ data: { action: 'order.refunded', tenant, principal, orderId, data } });
     await stageReceipt(tx, 'refund_receipt', id);
+    await announce(tx, { type: 'order.refunded', orderId, refundId: id, amountCents, orderStatus }, { scope, key });
     return { id, orderId, amountCents, status: 'succeeded', orderStatus };
   });
 }

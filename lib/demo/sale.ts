@@ -3,12 +3,16 @@ import type { PhasesContext, Refused } from 'oncekit';
 import type { Client } from './db.ts';
 import { post } from './ledger.ts';
 import { giveUp, type PlacedOrder } from './orders.ts';
+import { announce } from './outbox.ts';
 import { charge } from './payment-charge.ts';
 import { refused } from './payment-errors.ts';
 import { takeStock } from './products.ts';
 import { stageReceipt } from './receipts.ts';
 
-type Tx = Pick<Client, 'order' | 'product' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$executeRaw'>;
+type Tx = Pick<
+  Client,
+  'order' | 'product' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe' | '$executeRaw'
+>;
 type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'capture' | 'fail' | 'key' | 'scope'>;
 
 /** What differs between the ways to buy. */
@@ -94,6 +98,7 @@ export async function sell({ atomic, foreign, capture, fail, key, scope }: Steps
     const data = { amountCents, paymentIntent };
     await tx.auditRecord.create({ data: { action: 'order.paid', tenant, principal, orderId: id, data } });
     await stageReceipt(tx, 'receipt', id);
+    await announce(tx, { type: 'order.paid', orderId: id, ...order }, { scope, key });
     return { id, ...order, status: 'paid' };
   });
 }

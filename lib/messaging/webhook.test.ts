@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { OutgoingEvent } from './publisher.ts';
 import { SignatureError, signWebhook, verifyWebhook } from './signature.ts';
 import { webhook } from './webhook.ts';
@@ -126,6 +126,8 @@ describe('the webhook publisher', () => {
 describe('signatures', () => {
   const body = '{"test": 2432232314}';
   const nowMs = 1_614_265_330_000;
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: nowMs }));
+  afterEach(() => void vi.useRealTimers());
 
   test('are those of the reference vector of Standard Webhooks', () => {
     const headers = signWebhook('msg_p5jXN8AQM9LWM0D4loKWxJek', body, nowMs, [
@@ -149,12 +151,14 @@ describe('signatures', () => {
     ['a recorded one that is played again later', body, signed, 301_000],
     ['one from the future', body, signed, -301_000],
   ])('refuses %s', (_, sent, headers, laterMs) => {
-    expect(() => verifyWebhook(sent, headers, [OLD], { nowMs: nowMs + laterMs })).toThrow(SignatureError);
+    vi.setSystemTime(nowMs + laterMs);
+    expect(() => verifyWebhook(sent, headers, [OLD])).toThrow(SignatureError);
   });
 
   test('takes what any of several signatures and secrets fits', () => {
     const both = `v1a,whatever v1,AAAA ${signed['webhook-signature']}`;
     const headers = new Headers({ ...signed, 'webhook-signature': both });
-    expect(verifyWebhook(body, headers, [NEW, OLD], { nowMs: nowMs + 299_000 })).toEqual({ id: 'msg_1' });
+    vi.setSystemTime(nowMs + 299_000);
+    expect(verifyWebhook(body, headers, [NEW, OLD])).toEqual({ id: 'msg_1' });
   });
 });

@@ -1,7 +1,7 @@
 import { parseHttpDate, parseRetryAfter } from '../core/backoff.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
-import { readWebhookSecrets, signWebhook } from './signature.ts';
+import { signers, signWebhook } from './signature.ts';
 
 export interface WebhookOptions {
   url: string;
@@ -26,7 +26,7 @@ export function webhook({ url, secrets, fetch: send = fetch, clock = Date.now }:
   if (target.protocol !== 'https:' && target.protocol !== 'http:') {
     throw new ConfigurationError('A webhook goes to a URL of https or http.', { existing: target.protocol });
   }
-  readWebhookSecrets(secrets);
+  signers(secrets);
   return {
     async publish(event, { signal }) {
       const body = webhookBody(event);

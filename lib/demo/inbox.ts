@@ -1,0 +1,21 @@
+import { createInbox } from 'oncekit/messaging';
+import { clientOrNone } from './db.ts';
+import { applyPaymentEvent, comparePaymentEvent } from './payment-events.ts';
+import { applyShopEvent } from './received-events.ts';
+
+const setUp = () =>
+  createInbox({
+    prisma: clientOrNone(),
+    sources: {
+      /** The payment provider's webhooks. */
+      stripe: { compare: comparePaymentEvent, handle: applyPaymentEvent },
+      /** The shop's own events, as the demo's receiver gets them. */
+      shop: { handle: applyShopEvent },
+    },
+  });
+
+const held = globalThis as { oncekitDemoInbox?: ReturnType<typeof setUp> };
+
+/** What the shop is told. Once per process, as in idempotency.ts: deliveries of one event wait for each other in it. */
+held.oncekitDemoInbox ??= setUp();
+export const inbox = held.oncekitDemoInbox;

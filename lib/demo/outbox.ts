@@ -1,0 +1,34 @@
+import { createOutbox, type Destination, type Origin, type OutboxTransaction, webhook } from 'oncekit/messaging';
+import { clientOrNone } from './db.ts';
+import { eventSecrets } from './env.ts';
+
+/** Who is told what the shop has done. */
+function destinations(): Destination[] {
+  const { EVENTS_WEBHOOK_URL: url } = process.env;
+  return url ? [{ name: 'partner', publisher: webhook({ url, secrets: eventSecrets() }) }] : [];
+}
+
+const setUp = () => createOutbox({ prisma: clientOrNone(), destinations: destinations() });
+
+const held = globalThis as { oncekitDemoOutbox?: ReturnType<typeof setUp> };
+
+/** What the shop announces. Once per process, as in idempotency.ts: publishers keep connections. */
+held.oncekitDemoOutbox ??= setUp();
+export const outbox = held.oncekitDemoOutbox;
+
+/** What the shop tells others about an order. Ids and amounts: who bought is nobody else's business. */
+export type Announcement =
+  | { type: 'order.paid'; orderId: string; sku: string; quantity: number; amountCents: number }
+  | { type: 'order.refunded'; orderId: string; refundId: string; amountCents: number; orderStatus: string }
+  | { type: 'order.cancelled'; orderId: string };
+
+/**
+ * Announces it exactly if the transaction commits. The last thing a transaction does: others that announce something of
+ * the same order wait from here on.
+ *
+ * @param from the intent it comes from, where there is one
+ */
+export async function announce(tx: OutboxTransaction, what: Announcement, from?: Origin): Promise<void> {
+  const { type, ...payload } = what;
+  await outbox.enqueue(tx, { type, aggregate: `order:${what.orderId}`, payload }, from);
+}
