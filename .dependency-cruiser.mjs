@@ -34,7 +34,7 @@ export default {
   forbidden: [
     ...room('core', [], { npm: ['canonicalize', 'devalue'] }),
     ...room('store', ['core'], { npm: ['none'] }),
-    ...room('telemetry', ['core']),
+    ...room('telemetry', ['core'], { npm: ['@opentelemetry/api'] }),
     ...room('messaging', ['core', 'store', 'telemetry']),
     ...room('engine', ['core', 'store/store', 'store/leases', 'telemetry'], { npm: ['devalue', 'cockatiel'] }),
     ...room('worker', ['engine', 'store', 'messaging', 'core', 'telemetry']),

@@ -4,6 +4,8 @@ import { ConfigurationError } from '../core/errors.ts';
 import type { FoundReceived, InboxFilter, InboxRow, Open, Receipt } from '../store/messages.ts';
 import type { PrismaClientLike, TransactionOf } from '../store/prisma/client.ts';
 import { prismaInbox } from '../store/prisma/messages/stores.ts';
+import { countReception, gaugeOpen } from '../telemetry/messages.ts';
+import { failed, inSpan } from '../telemetry/span.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { describe } from './publisher.ts';
 import { assertName, hashOf, jsonResult, keepable } from './received.ts';
@@ -75,8 +77,10 @@ export interface Inbox<Tx> {
   list(filter: InboxFilter): Promise<InboxRow[]>;
   /** One event with its result as it is: redact it before you show it. */
   find(event: { source: string; eventId: string }): Promise<FoundReceived | undefined>;
-  /** How many events have failed or are dead, by source, and since when: for gauges and alarms. */
+  /** How many events have failed or are dead, by source, and since when: for alarms. */
   open(): Promise<Open[]>;
+  /** The same as OpenTelemetry gauges, `inbox.open` and `inbox.oldest_open_seconds`. As the outbox's. */
+  gauge(): () => void;
   /** The reaper, once: deletes processed events past the retention; never a failed or dead one. Returns how many. */
   reap(options?: { batch?: number; signal?: AbortSignal }): Promise<number>;
 }
@@ -110,7 +114,23 @@ export function createInbox<Client extends PrismaClientLike>(
   const deliveries = new OneAtATime();
   const report = quietly(options.onReport ?? logReport);
 
-  const receiveOnce = async <R>(event: ReceivedEvent, given?: Effect<Tx, R>): Promise<Received<R>> => {
+  const receiveOnce = <R>(event: ReceivedEvent, given?: Effect<Tx, R>): Promise<Received<R>> => {
+    const { source, eventId } = event;
+    const attributes = {
+      'messaging.operation.name': 'process',
+      'messaging.message.id': eventId,
+      'oncekit.source': source,
+    };
+    return inSpan(`process ${source}`, { kind: 'consumer', attributes }, async (span) => {
+      const received = await receive(event, given);
+      span.setAttribute('oncekit.outcome', received.kind);
+      if ('error' in received) failed(span, received.error);
+      countReception(source, received.kind);
+      return received;
+    });
+  };
+
+  const receive = async <R>(event: ReceivedEvent, given?: Effect<Tx, R>): Promise<Received<R>> => {
     const { source, eventId, payload } = event;
     const settings = Object.hasOwn(sources, source) ? sources[source] : undefined;
     const run = given ?? (settings?.handle as Effect<Tx, R> | undefined);
@@ -157,6 +177,7 @@ export function createInbox<Client extends PrismaClientLike>(
     const differs = !Buffer.from(row.payloadHash).equals(receipt.payloadHash);
     if (differs) {
       await store.mismatched(receipt);
+      countReception(receipt.source, 'mismatch');
       report({ kind: 'mismatch', event: { eventId: receipt.eventId, peer: receipt.source } });
     }
     if (row.state === 'dead') return { kind: 'dead', attempts: row.attempts };
@@ -183,6 +204,7 @@ export function createInbox<Client extends PrismaClientLike>(
     list: (filter) => store.list(filter),
     find: ({ source, eventId }) => store.find(source, eventId),
     open: () => store.open(),
+    gauge: () => gaugeOpen('inbox', () => store.open()),
     reap: async ({ batch = 1000, signal } = {}) => {
       let reaped = 0;
       for (let last = batch; last === batch && !signal?.aborted; reaped += last) last = await store.reap(batch);

@@ -3,6 +3,8 @@ import { ConfigurationError } from '../core/errors.ts';
 import type { DeliveryFilter, DeliveryRow, FoundEvent, Open, Stop } from '../store/messages.ts';
 import type { PrismaClientLike, RawQueries } from '../store/prisma/client.ts';
 import { prismaOutbox } from '../store/prisma/messages/stores.ts';
+import { countDelivery, gaugeOpen } from '../telemetry/messages.ts';
+import { traceHeaders } from '../telemetry/span.ts';
 import { type Destination, routesOf } from './destination.ts';
 import { EventError, type EventToSend, newEvent, type Origin } from './event.ts';
 import { type Relayed, type RelayOptions, type RelayPoint, relayTo } from './relay.ts';
@@ -22,7 +24,7 @@ export interface OutboxOptions {
   wake?: boolean;
   /** How long events are kept that were delivered everywhere. Default 7 days. */
   retention?: Duration;
-  /** The trace that is under way, as headers: `{ traceparent }`. Goes with each event. */
+  /** The trace that is under way, as headers, which go with each event. Default: OpenTelemetry's, where the app has it. */
   traceContext?: () => Record<string, string>;
   /** Default: a line on the console for what needs a person. */
   onReport?: OnReport;
@@ -62,8 +64,13 @@ export interface Outbox {
   list(filter: DeliveryFilter): Promise<DeliveryRow[]>;
   /** One event with its deliveries, and its payload as it is: redact it before you show it. */
   find(eventId: string): Promise<FoundEvent | undefined>;
-  /** How many deliveries are under way or dead, by destination, and since when: for gauges and alarms. */
+  /** How many deliveries are under way or dead, by destination, and since when: for alarms. */
   open(): Promise<Open[]>;
+  /**
+   * The same as OpenTelemetry gauges, `outbox.open` and `outbox.oldest_open_seconds`, by `peer` and `state`. In one
+   * process of many, behind the SDK's set-up. Returns what ends it.
+   */
+  gauge(): () => void;
   /** The reaper, once: deletes events past the retention of which nothing is under way or dead. Returns how many. */
   reap(options?: { batch?: number; signal?: AbortSignal }): Promise<number>;
   /** Closes the publishers' connections. */
@@ -75,6 +82,7 @@ const WEEK = '7d';
 /** Sets the outbox up: once per app, in a module that both the app and its worker import. */
 export function createOutbox(options: OutboxOptions): Outbox {
   const { prisma, destinations, namespace = 'oncekit', leaseMs = 30_000, wake = true, clock = Date.now } = options;
+  const { traceContext = traceHeaders } = options;
   const store = prismaOutbox(prisma);
   const routes = routesOf(destinations);
   if (!(leaseMs >= 300))
@@ -84,14 +92,14 @@ export function createOutbox(options: OutboxOptions): Outbox {
     store: store as never,
     leaseMs,
     random: options.random ?? Math.random,
-    report: quietly(options.onReport ?? logReport),
+    report: counted(quietly(options.onReport ?? logReport)),
     onPoint: options.onPoint ?? (() => {}),
   };
   return {
     destinations: routes.map(({ name }) => name),
     enqueue: async (tx, event, from) => {
       assertTransaction(tx);
-      const headers = { ...options.traceContext?.(), ...event.headers };
+      const headers = { ...traceContext(), ...event.headers };
       const to = destinations.filter(({ types }) => !types || types.includes(event.type)).map(({ name }) => name);
       const row = newEvent({ ...event, headers }, from, { namespace, now: clock(), destinations: to, wakes: wake });
       const sequence = await store.enqueue(tx, row);
@@ -121,6 +129,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     list: (filter) => store.list(filter),
     find: async (eventId) => (isEventId(eventId) ? await store.find(eventId) : undefined),
     open: () => store.open(),
+    gauge: () => gaugeOpen('outbox', () => store.open()),
     reap: async ({ batch = 1000, signal } = {}) => {
       let reaped = 0;
       for (let last = batch; last === batch && !signal?.aborted; reaped += last)
@@ -128,6 +137,13 @@ export function createOutbox(options: OutboxOptions): Outbox {
       return reaped;
     },
     close: async () => void (await Promise.all(routes.map(({ publisher }) => publisher.close?.()))),
+  };
+}
+
+function counted(report: OnReport): OnReport {
+  return (what) => {
+    countDelivery(what.event.peer, what.kind);
+    report(what);
   };
 }
 

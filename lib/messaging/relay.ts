@@ -1,5 +1,7 @@
 import { type Backoff, equalJitter } from '../core/backoff.ts';
 import type { Delivery, OutboxStore } from '../store/messages.ts';
+import { countDelivery, recordLag } from '../telemetry/messages.ts';
+import { inSpan, type SpanOptions } from '../telemetry/span.ts';
 import { describe, type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
 import type { EventName, OnReport } from './report.ts';
 
@@ -101,6 +103,8 @@ async function sendInOrder(
       return report({ kind: 'lost', event: name });
     }
     sum.delivered++;
+    countDelivery(route.name, 'delivered');
+    recordLag(route.name, Date.now() - held.createdAt.getTime());
     await onPoint('marked', name);
     held = next;
   }
@@ -124,7 +128,7 @@ async function attempt(
   const patience = patienceOf(deadlineMs, stop);
   try {
     const how = { signal: patience.signal, deadlineMs, attempt: held.attempts };
-    const sending = Promise.resolve(eventOf(held)).then((event) => publisher.publish(event, how));
+    const sending = inSpan(`send ${held.destination}`, spanOf(held), async () => publisher.publish(eventOf(held), how));
     sending.catch(() => {}); // heard below, or too late to matter
     await onPoint('sent', nameOf(held));
     await Promise.race([sending, patience.over]);
@@ -199,6 +203,18 @@ function patienceOf(ms: number, stop: AbortSignal | undefined) {
 function eventOf(held: Delivery): OutgoingEvent {
   const { eventId: id, type, aggregate, sequence, payload, headers, derivedKey, createdAt } = held;
   return { id, type, aggregate, sequence, payload, headers, derivedKey, createdAt };
+}
+
+/** In the trace that has announced it. */
+function spanOf({ eventId, destination, type, attempts, headers }: Delivery): SpanOptions {
+  const attributes = {
+    'messaging.operation.name': 'send',
+    'messaging.message.id': eventId,
+    'messaging.destination.name': destination,
+    'oncekit.event.type': type,
+    'oncekit.attempt': attempts,
+  };
+  return { kind: 'producer', attributes, from: headers };
 }
 
 function nameOf({ eventId, destination: peer, aggregate, type }: Delivery): EventName {

@@ -1,0 +1,46 @@
+import { type Attributes, context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+
+/** The trace that is under way, as headers: `traceparent`, and what else the app's propagator sends. None without one. */
+export function traceHeaders(): Record<string, string> {
+  const headers: Record<string, string> = {};
+  propagation.inject(context.active(), headers);
+  return headers;
+}
+
+export interface SpanOptions {
+  kind: 'producer' | 'consumer';
+  attributes: Attributes;
+  /** Headers as `traceHeaders` gave them, maybe in another process: the span belongs to that trace. */
+  from?: Record<string, string>;
+}
+
+const KINDS = { producer: SpanKind.PRODUCER, consumer: SpanKind.CONSUMER };
+
+/**
+ * Runs `work` in a span of its own. What it throws is thrown on, and shows in the span by its name alone: its message may
+ * hold what was sent. Costs next to nothing where the app has set up no SDK.
+ */
+export async function inSpan<T>(
+  name: string,
+  { kind, attributes, from }: SpanOptions,
+  work: (span: Span) => Promise<T>,
+): Promise<T> {
+  const parent = from ? propagation.extract(context.active(), from) : context.active();
+  const run = async (span: Span) => {
+    try {
+      return await work(span);
+    } catch (error) {
+      failed(span, error);
+      throw error;
+    } finally {
+      span.end();
+    }
+  };
+  return await trace.getTracer('oncekit').startActiveSpan(name, { kind: KINDS[kind], attributes }, parent, run);
+}
+
+/** Marks a span as one of something that failed. */
+export function failed(span: Span, error: unknown): void {
+  const message = error instanceof Error ? error.name : typeof error;
+  span.setStatus({ code: SpanStatusCode.ERROR, message });
+}
