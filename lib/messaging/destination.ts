@@ -12,7 +12,7 @@ export interface Destination {
   types?: readonly string[];
   /** How long one attempt may take, at most two thirds of the lease. Default 10,000 ms. */
   timeoutMs?: number;
-  /** How often an event is tried before it is a dead letter. Default 20, which takes about 9 hours. */
+  /** How often an event is tried before it is a dead letter. Default 20, which takes 4 to 8 hours. */
   attempts?: number;
   /** Default: from 1 s, doubled up to 1 h, half of it at random. */
   backoff?: Backoff;
@@ -46,6 +46,12 @@ function routeOf({
     throw new ConfigurationError(`The destination ${name} cannot be used.`, {
       existing: { attempts, timeoutMs },
       expected: 'at least one attempt, and time for it',
+    });
+  }
+  if (backoff && !(backoff.baseMs >= 1 && backoff.capMs >= backoff.baseMs)) {
+    throw new ConfigurationError(`The backoff of ${name} would use up all attempts at once.`, {
+      existing: backoff,
+      expected: 'a baseMs from 1 on, and a capMs that is no less',
     });
   }
   const judge = typeof onDead === 'function' ? onDead : () => onDead;

@@ -108,6 +108,40 @@ describe('M1 enqueue', () => {
     expect(await eventsOf('order:3')).toMatchObject([{ headers: { traceparent, 'x-shop': 'mugs' } }]);
   });
 
+  test.each([
+    ['an empty header', { tracestate: '' }],
+    ['other characters', { tracestate: 'ü=1' }],
+    ['an upper case name', { Tracestate: 'a=1' }],
+    ['the name of a header of ours', { 'webhook-signature': 'v1,' }],
+    ['too much', { tracestate: 'x'.repeat(2048) }],
+  ])('a trace with %s, which a client may send, keeps no order from being announced', async (_, odd) => {
+    const outbox = outboxOn(client, [], { traceContext: () => ({ ...odd }) as never });
+    const aggregate = `order:${freshKey()}`;
+    await client.$transaction((tx) => outbox.enqueue(tx, paid(aggregate)));
+    expect(await eventsOf(aggregate)).toMatchObject([{ headers: {} }]);
+  });
+
+  test('a tracer that fails keeps no order from being announced', async () => {
+    const traceContext = () => {
+      throw new Error('no tracer');
+    };
+    const aggregate = `order:${freshKey()}`;
+    await client.$transaction((tx) => outboxOn(client, [], { traceContext }).enqueue(tx, paid(aggregate)));
+    expect(await eventsOf(aggregate)).toHaveLength(1);
+  });
+
+  test('an event that is refused as announced before draws no number, even if its error is caught', async () => {
+    const outbox = outboxOn(client, []);
+    const aggregate = `order:${freshKey()}`;
+    const from = { scope: { tenant: 'acme', principal: 'ann', operation: 'twice' }, key: freshKey() };
+    await client.$transaction(async (tx) => {
+      await outbox.enqueue(tx, paid(aggregate), from);
+      await outbox.enqueue(tx, paid(aggregate), from).catch(() => {});
+      await outbox.enqueue(tx, paid(aggregate), { ...from, step: 'next' });
+    });
+    expect((await eventsOf(aggregate)).map(({ sequence }) => sequence)).toEqual([1n, 2n]);
+  });
+
   const circle: { self?: unknown } = {};
   circle.self = circle;
   test.each([
@@ -118,6 +152,7 @@ describe('M1 enqueue', () => {
     ['no type', { ...paid('order:4'), type: '' }],
     ['no aggregate', paid('')],
     ['a line break in a header', { ...paid('order:4'), headers: { 'x-a': 'b\r\nc: d' } }],
+    ['a header that fetch refuses', { ...paid('order:4'), headers: { expect: '100-continue' } }],
     ["the signature's name as a header", { ...paid('order:4'), headers: { 'webhook-signature': 'v1,' } }],
   ])('X4 %s is refused in words, and the transaction rolls back', async (_, event) => {
     const outbox = outboxOn(client, [destination().route]);

@@ -10,7 +10,7 @@ export interface EventToSend {
   type: string;
   /** The thing whose events must keep their order, such as `order:<id>`. Events of others go out beside it. */
   aggregate: string;
-  /** Anything that is JSON, at most 256 KiB of it. */
+  /** Sent as `JSON.stringify` makes it, at most 256 KiB. */
   payload: unknown;
   /** Sent along. Names in lower case. */
   headers?: Record<string, string>;
@@ -31,13 +31,16 @@ export class EventError extends IdempotencyError {
 
 const MAX_PAYLOAD_BYTES = 262_144;
 const MAX_HEADERS_BYTES = 8192;
+/** `traceparent` has 55 bytes, `tracestate` at most 512 that anybody must pass on. */
+const MAX_TRACE_BYTES = 2048;
 const TYPE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 /** Names of HTTP fields, in lower case. */
 const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 /** Visible ASCII and spaces between. A line break would begin another header. */
 const HEADER_VALUE = /^[!-~]([ -~]*[!-~])?$/;
 /** Said by whoever sends the event; an app's word must not take their place. */
-const RESERVED = /^(webhook-.*|nats-.*|content-.*|host|connection|transfer-encoding|user-agent|idempotency-key)$/;
+const RESERVED =
+  /^(webhook-.*|nats-.*|content-.*|host|connection|keep-alive|upgrade|expect|te|trailer|transfer-encoding|proxy-.*|user-agent|idempotency-key)$/;
 
 /** The row of an event, with an id and a derived key of its own. */
 export function newEvent(
@@ -93,10 +96,24 @@ function jsonOf(payload: unknown): string {
   return json;
 }
 
+/**
+ * What of the trace may go along: what is no header, or too much, is left out. It comes from a client, whose odd header
+ * must not keep an order from being announced.
+ */
+export function sendableTrace(trace: Record<string, string>): Record<string, string> {
+  const kept = Object.entries(trace).filter(([name, value]) => canBeSent(name, value));
+  const bytes = kept.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  return bytes > MAX_TRACE_BYTES ? {} : Object.fromEntries(kept);
+}
+
+function canBeSent(name: string, value: unknown): boolean {
+  return HEADER_NAME.test(name) && !RESERVED.test(name) && typeof value === 'string' && HEADER_VALUE.test(value);
+}
+
 function checkedHeaders(headers: Record<string, string>): Record<string, string> {
   let bytes = 0;
   for (const [name, value] of Object.entries(headers)) {
-    if (!HEADER_NAME.test(name) || RESERVED.test(name) || typeof value !== 'string' || !HEADER_VALUE.test(value)) {
+    if (!canBeSent(name, value)) {
       throw new EventError(`The header ${JSON.stringify(name)} of an event cannot be sent.`, {
         existing: RESERVED.test(name) ? 'a name that the sender uses itself' : 'other characters',
         expected: 'a name in lower case, and a value of visible ASCII',

@@ -37,6 +37,10 @@ const rowOf = (eventId: string) =>
   client.inboxEvent.findUnique({ where: { source_eventId: { source: 'stripe', eventId } } });
 const kinds = (received: Received<unknown>[]) => received.map(({ kind }) => kind).sort();
 
+/** Lets the pause of what has failed end now. */
+const timePasses = () =>
+  client.$executeRaw`UPDATE inbox_events SET next_attempt_at = clock_timestamp() WHERE state = 'failed'`;
+
 /** An effect that fails so often, and then takes place. */
 function failing(id: string, times: number) {
   let runs = 0;
@@ -196,7 +200,10 @@ describe('M3 failures', () => {
     const id = freshKey();
     const run = failing(id, 9);
     const outcomes: Received<unknown>[] = [];
-    for (let times = 0; times < 4; times++) outcomes.push(await inbox.receiveOnce(event(id), run));
+    for (let times = 0; times < 4; times++) {
+      outcomes.push(await inbox.receiveOnce(event(id), run));
+      await timePasses();
+    }
     expect(outcomes).toMatchObject([
       { kind: 'failed', attempts: 1, retryAfterMs: 1000 },
       { kind: 'failed', attempts: 2, retryAfterMs: 1500 },
@@ -228,12 +235,65 @@ describe('M3 failures', () => {
     if (!one || !two) return;
     expect(await one.receiveOnce(event(id))).toMatchObject({ kind: 'failed', attempts: 1 });
     expect(await one.retryDue(), 'not before its time').toMatchObject({ taken: 0 });
-    await client.$executeRaw`UPDATE inbox_events SET next_attempt_at = clock_timestamp() WHERE event_id = ${id}`;
+    await timePasses();
     const sums = await Promise.all([one.retryDue(), two.retryDue(), one.retryDue()]);
     expect(sums.reduce((sum, { processed }) => sum + processed, 0)).toBe(1);
     expect(seen).toEqual([{ amount: 5 }, { amount: 5 }]);
     expect(await effects(client, id)).toBe(1);
     expect(await one.receiveOnce(event(id))).toMatchObject({ kind: 'replayed', result: { runs: 2 } });
+  });
+
+  test('what fails again before it is due is tried, and not counted: ten deliveries at once make no dead letter', async () => {
+    const inboxes = [client, second].map((on) =>
+      inboxOn(on, { attempts: 3, backoff: { baseMs: 60_000, capMs: 60_000 } }),
+    );
+    const id = freshKey();
+    const run = failing(id, 99);
+    const ten = Array.from({ length: 10 }, (_, n) => inboxes[n % 2]?.receiveOnce(event(id), run));
+    expect(new Set((await Promise.all(ten)).map((received) => received?.kind))).toEqual(new Set(['failed']));
+    expect(await rowOf(id)).toMatchObject({ state: 'failed', attempts: 1 });
+    expect(await inboxes[0]?.receiveOnce(event(id), (tx) => effect(tx, id))).toMatchObject({ kind: 'processed' });
+  });
+
+  test('an effect whose statement runs out of time is counted, and others have their turn', async () => {
+    const ran: string[] = [];
+    const handle = async (tx: Tx, { eventId }: { eventId: string }) => {
+      ran.push(eventId);
+      if (eventId !== 'slow') return;
+      await tx.$queryRaw`SELECT set_config('statement_timeout', '10ms', true)`;
+      await tx.$queryRaw`SELECT pg_sleep(10)::text`;
+    };
+    const inbox = inboxOn(client, { sources: { stripe: { handle } } });
+    expect(await inbox.receiveOnce(event('slow'))).toMatchObject({ kind: 'failed', attempts: 1 });
+    const fails = () => Promise.reject(new Error('no'));
+    for (const id of ['s1', 's2']) await inbox.receiveOnce(event(id), fails);
+    await timePasses();
+    expect(await inbox.retryDue()).toEqual({ taken: 3, processed: 2, failed: 1, dead: 0 });
+    expect(await rowOf('slow')).toMatchObject({ state: 'failed', attempts: 2 });
+  });
+
+  test('a statement that outlasts the time of the effect is ended by the server', async () => {
+    const inbox = inboxOn(client, { timeoutMs: 50 });
+    const sleeps = (tx: Tx) => tx.$queryRaw`SELECT pg_sleep(60)::text`;
+    expect(await inbox.receiveOnce(event('asleep'), sleeps)).toMatchObject({ kind: 'failed', attempts: 1 });
+  });
+
+  test('a payload that JSON would change is not kept: it is never run again as something else', async () => {
+    const handle = () => Promise.reject(new Error('no'));
+    const inbox = inboxOn(client, { sources: { stripe: { handle } } });
+    const form = new FormData();
+    form.set('From', '+15550100');
+    await inbox.receiveOnce(event('form', form));
+    await inbox.receiveOnce(event('map', { lines: new Map([['a', 1]]) }));
+    await inbox.receiveOnce(event('json', { lines: [['a', 1]] }));
+    const kept = await client.inboxEvent.findMany({ orderBy: { eventId: 'asc' } });
+    expect(kept.map(({ eventId, payload }) => [eventId, payload])).toEqual([
+      ['form', null],
+      ['json', '{"lines":[["a",1]]}'],
+      ['map', null],
+    ]);
+    await timePasses();
+    expect(await inbox.retryDue()).toMatchObject({ taken: 1 });
   });
 
   test('an effect that takes too long is rolled back and counted', async () => {
@@ -309,7 +369,9 @@ describe('the reaper', () => {
     const inbox = inboxOn(client, { attempts: 2, retention: '30d' });
     for (const id of ['r1', 'r2', 'r3', 'r4', 'r5']) await inbox.receiveOnce(event(id), async () => {});
     const fails = () => Promise.reject(new Error('no'));
-    for (const id of ['failed', 'dead', 'dead']) await inbox.receiveOnce(event(id), fails);
+    await inbox.receiveOnce(event('dead'), fails);
+    await timePasses();
+    for (const id of ['failed', 'dead']) await inbox.receiveOnce(event(id), fails);
     expect(await inbox.reap()).toBe(0);
     await client.$executeRaw`
       UPDATE inbox_events SET received_at = received_at - interval '31 days', expires_at = expires_at - interval '31 days'

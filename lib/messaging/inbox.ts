@@ -114,15 +114,15 @@ export function createInbox<Client extends PrismaClientLike>(
   const deliveries = new OneAtATime();
   const report = quietly(options.onReport ?? logReport);
 
-  const receiveOnce = <R>(event: ReceivedEvent, given?: Effect<Tx, R>): Promise<Received<R>> => {
+  const receiveIn = <R>(event: ReceivedEvent, given: Effect<Tx, R> | undefined, wasDue: boolean) => {
     const { source, eventId } = event;
     const attributes = {
       'messaging.operation.name': 'process',
       'messaging.message.id': eventId,
       'oncekit.source': source,
     };
-    return inSpan(`process ${source}`, { kind: 'consumer', attributes }, async (span) => {
-      const received = await receive(event, given);
+    return inSpan(`process ${source}`, { kind: 'consumer', attributes }, async (span): Promise<Received<R>> => {
+      const received = await receive(event, given, wasDue);
       span.setAttribute('oncekit.outcome', received.kind);
       if ('error' in received) failed(span, received.error);
       countReception(source, received.kind);
@@ -130,7 +130,11 @@ export function createInbox<Client extends PrismaClientLike>(
     });
   };
 
-  const receive = async <R>(event: ReceivedEvent, given?: Effect<Tx, R>): Promise<Received<R>> => {
+  const receive = async <R>(
+    event: ReceivedEvent,
+    given: Effect<Tx, R> | undefined,
+    wasDue: boolean,
+  ): Promise<Received<R>> => {
     const { source, eventId, payload } = event;
     const settings = Object.hasOwn(sources, source) ? sources[source] : undefined;
     const run = given ?? (settings?.handle as Effect<Tx, R> | undefined);
@@ -164,13 +168,14 @@ export function createInbox<Client extends PrismaClientLike>(
 
     // The error says nothing about the commit: the row does.
     const { error } = received;
-    const pauses = Array.from({ length: attempts - 1 }, (_, n) => equalJitter(n + 1, backoff, random()));
-    const row = await store.failed(receipt, keepable(payload), pauses, describe(error));
+    const pausesMs = Array.from({ length: attempts - 1 }, (_, n) => equalJitter(n + 1, backoff, random()));
+    const kept = await keepable(payload);
+    const row = await store.failed(receipt, { payload: kept, pausesMs, error: describe(error), wasDue });
     if (row.state === 'processed') return await known(receipt, row);
     const isDead = row.state === 'dead';
     report({ kind: isDead ? 'not-processed-dead' : 'not-processed', error, attempt: row.attempts, event: name });
     if (isDead) return { kind: 'dead', error, attempts: row.attempts };
-    return { kind: 'failed', error, attempts: row.attempts, retryAfterMs: pauses[row.attempts - 1] ?? 0 };
+    return { kind: 'failed', error, attempts: row.attempts, retryAfterMs: pausesMs[row.attempts - 1] ?? 0 };
   };
 
   const known = async <R>(receipt: Receipt, row: InboxRow): Promise<Received<R>> => {
@@ -185,19 +190,25 @@ export function createInbox<Client extends PrismaClientLike>(
   };
 
   return {
-    receiveOnce,
+    receiveOnce: (event, run) => receiveIn(event, run, false),
     retryDue: async ({ limit = 20, signal } = {}) => {
       const sum: Retried = { taken: 0, processed: 0, failed: 0, dead: 0 };
       const handled = Object.keys(sources).filter((source) => sources[source]?.handle);
       if (handled.length === 0 || signal?.aborted) return sum;
       const due = await store.takeFailed(handled, Math.max(LEASE_MS, 2 * timeoutMs), limit);
       sum.taken = due.length;
+      const problems: unknown[] = [];
       for (const { source, eventId, payload } of due) {
         if (signal?.aborted) break; // due again when its turn is over
-        const { kind } = await receiveOnce({ source, eventId, payload: JSON.parse(payload) });
-        if (kind === 'failed' || kind === 'dead') sum[kind]++;
-        else sum.processed++;
+        try {
+          const { kind } = await receiveIn({ source, eventId, payload: JSON.parse(payload) }, undefined, true);
+          if (kind === 'failed' || kind === 'dead') sum[kind]++;
+          else sum.processed++;
+        } catch (error) {
+          problems.push(error); // the others have their turn all the same
+        }
       }
+      if (problems.length > 0) throw problems[0];
       return sum;
     },
     requeue: ({ source, eventId }, actor) => store.requeue(source, eventId, actor),

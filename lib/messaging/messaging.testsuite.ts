@@ -55,5 +55,11 @@ export async function timePasses(client: Client): Promise<void> {
     UPDATE outbox_deliveries SET next_attempt_at = clock_timestamp() - interval '1 ms' WHERE state = 'pending'`;
 }
 
+/** Lets whole days go by, for what is kept. */
+export async function daysPass(client: Client, days: number): Promise<void> {
+  await client.$executeRaw`UPDATE outbox_events SET created_at = created_at - ${days} * interval '1 day'`;
+  await client.$executeRaw`UPDATE outbox_deliveries SET settled_at = settled_at - ${days} * interval '1 day'`;
+}
+
 export const deliveries = (client: Client) =>
   client.outboxDelivery.findMany({ orderBy: [{ aggregate: 'asc' }, { sequence: 'asc' }, { destination: 'asc' }] });

@@ -6,7 +6,7 @@ import { prismaOutbox } from '../store/prisma/messages/stores.ts';
 import { countDelivery, gaugeOpen } from '../telemetry/messages.ts';
 import { traceHeaders } from '../telemetry/span.ts';
 import { type Destination, routesOf } from './destination.ts';
-import { EventError, type EventToSend, newEvent, type Origin } from './event.ts';
+import { EventError, type EventToSend, newEvent, type Origin, sendableTrace } from './event.ts';
 import { type Relayed, type RelayOptions, type RelayPoint, relayTo } from './relay.ts';
 import { type EventName, logReport, type OnReport, quietly } from './report.ts';
 
@@ -57,6 +57,11 @@ export interface Outbox {
   requeueAll(destination: string, actor: string): Promise<number>;
   /** Lets an aggregate go on without its dead letter, which stays to be seen until its retention. Audited. */
   skip(delivery: { destination: string; eventId: string }, actor: string): Promise<boolean>;
+  /**
+   * Skips all that waits for a destination, and its dead letters: for one that is gone for good, also from the
+   * configuration, which otherwise keeps its events for ever. Audited. Returns how many.
+   */
+  abandon(destination: string, actor: string): Promise<number>;
   /** Lets a destination go on that was stopped by 410. Audited. */
   resume(destination: string, actor: string): Promise<boolean>;
   stops(): Promise<Stop[]>;
@@ -99,7 +104,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     destinations: routes.map(({ name }) => name),
     enqueue: async (tx, event, from) => {
       assertTransaction(tx);
-      const headers = { ...traceContext(), ...event.headers };
+      const headers = { ...sendableTrace(traced(traceContext)), ...event.headers };
       const to = destinations.filter(({ types }) => !types || types.includes(event.type)).map(({ name }) => name);
       const row = newEvent({ ...event, headers }, from, { namespace, now: clock(), destinations: to, wakes: wake });
       const sequence = await store.enqueue(tx, row);
@@ -124,6 +129,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     requeueAll: (destination, actor) => store.requeue(destination, null, actor),
     skip: async ({ destination, eventId }, actor) =>
       isEventId(eventId) && (await store.skip(destination, eventId, actor)),
+    abandon: (destination, actor) => store.abandon(destination, actor),
     resume: (destination, actor) => store.resume(destination, actor),
     stops: () => store.stops(),
     list: (filter) => store.list(filter),
@@ -138,6 +144,15 @@ export function createOutbox(options: OutboxOptions): Outbox {
     },
     close: async () => void (await Promise.all(routes.map(({ publisher }) => publisher.close?.()))),
   };
+}
+
+/** A tracer that fails is no reason to roll an order back. */
+function traced(traceContext: () => Record<string, string>): Record<string, string> {
+  try {
+    return traceContext() ?? {};
+  } catch {
+    return {};
+  }
 }
 
 function counted(report: OnReport): OnReport {

@@ -64,5 +64,5 @@ export function describe(error: unknown): string {
   if (error instanceof IdempotencyError) return error.message;
   if (!(error instanceof Error)) return typeof error;
   const { name, code } = error as Error & { code?: unknown };
-  return typeof code === 'string' ? `${name} ${code}` : name;
+  return typeof code === 'string' && /^[\w.-]{1,60}$/.test(code) ? `${name} ${code}` : name;
 }

@@ -25,11 +25,15 @@ export function jsonResult(result: unknown): string | null {
   });
 }
 
-/** What a failed event is run again with; null where it is no JSON or too large, and only its sender can repeat it. */
-export function keepable(payload: unknown): string | null {
+/**
+ * What a failed event is run again with; null where it is too large or JSON would make something else of it (a FormData,
+ * a Map), and only its sender can repeat it.
+ */
+export async function keepable(payload: unknown): Promise<string | null> {
   try {
     const json = JSON.stringify(payload) as string | undefined;
-    return json !== undefined && Buffer.byteLength(json) <= MAX_BYTES ? json : null;
+    if (json === undefined || Buffer.byteLength(json) > MAX_BYTES) return null;
+    return (await canonicalText(JSON.parse(json))) === (await canonicalText(payload)) ? json : null;
   } catch {
     return null;
   }

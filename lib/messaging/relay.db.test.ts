@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createClient } from '../demo/db.ts';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
-import { announce, deliveries, destination, gate, outboxOn, timePasses } from './messaging.testsuite.ts';
+import { announce, daysPass, deliveries, destination, gate, outboxOn, timePasses } from './messaging.testsuite.ts';
 import { PublishError } from './publisher.ts';
 
 let database: TestDatabase;
@@ -366,7 +366,7 @@ describe('the reaper', () => {
     await announce(client, outbox, 'waiting');
     await announce(client, outboxOn(client, []), 'nowhere');
     expect(await outbox.reap()).toBe(0);
-    await client.$executeRaw`UPDATE outbox_events SET created_at = created_at - interval '8 days'`;
+    await daysPass(client, 8);
     await announce(client, outbox, 'done');
     expect(await outbox.reap({ batch: 2 })).toBe(4);
     const left = await client.outboxEvent.findMany({ orderBy: { aggregate: 'asc' } });

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Backoff, equalJitter } from '../core/backoff.ts';
 import type { Delivery, OutboxStore } from '../store/messages.ts';
 import { countDelivery, recordLag } from '../telemetry/messages.ts';
@@ -55,8 +56,11 @@ export interface Relayed {
 }
 
 const LIMIT = 20;
-/** One aggregate that never runs dry must not keep a pass from the others. */
+/** One aggregate that never runs dry, or whose events take long, must not keep a lane from the others. */
 const AT_A_STRETCH = 100;
+const STRETCH_MS = 1000;
+/** A pass that is told to stop gives back what it has just begun; what has taken longer was an attempt. */
+const JUST_BEGUN_MS = 1000;
 /** How long a destination may ask to be left alone. Longer waits are a person's business. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
@@ -67,17 +71,30 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 export async function relayTo(context: RelayContext, route: Route, options: RelayOptions): Promise<Relayed> {
   const { store, leaseMs } = context;
   const { limit = LIMIT, until, signal } = options;
+  if (signal) setMaxListeners(0, signal); // one for each lane
   const sum: Relayed = { delivered: 0, failed: 0, dead: 0, unfinished: 0 };
-  // Round and round: who comes late in the order of names has its turn, too.
+  const lanes = new Set<Promise<void>>();
+  const problems: unknown[] = [];
+  const start = (head: Delivery) => {
+    const lane = sendInOrder(context, route, head, options, sum)
+      .catch((problem) => void problems.push(problem))
+      .finally(() => lanes.delete(lane));
+    lanes.add(lane);
+  };
+  // Round and round: who comes late in the order of names has its turn, too. A lane that has ended is filled again at
+  // once: whoever has a slow one beside it does not wait for that.
   let after = '';
-  while (!until?.aborted && !signal?.aborted) {
-    const heads = await store.takeHeads(route.name, leaseMs, limit, after);
-    if (heads.length === 0 && after === '') break;
-    after = heads.length < limit ? '' : heads.map(({ aggregate }) => aggregate).reduce((a, b) => (a > b ? a : b));
-    const lanes = heads.map((head) => sendInOrder(context, route, head, options, sum));
-    const broken = (await Promise.allSettled(lanes)).find((lane) => lane.status === 'rejected');
-    if (broken) throw broken.reason;
+  while (!until?.aborted && !signal?.aborted && problems.length === 0) {
+    const free = limit - lanes.size;
+    const heads = await store.takeHeads(route.name, leaseMs, free, after);
+    if (heads.length === 0 && after === '' && lanes.size === 0) break;
+    for (const head of heads) start(head);
+    const isOneRound = heads.length < free;
+    if (lanes.size === limit || (isOneRound && after === '')) await Promise.race(lanes);
+    after = isOneRound ? '' : heads.map(({ aggregate }) => aggregate).reduce((a, b) => (a > b ? a : b));
   }
+  await Promise.all(lanes);
+  if (problems.length > 0) throw problems[0];
   return sum;
 }
 
@@ -90,13 +107,15 @@ async function sendInOrder(
 ): Promise<void> {
   const { store, leaseMs, onPoint, report } = context;
   let held: Delivery | undefined = head;
+  const began = performance.now();
   for (let count = 1; held; count++) {
     const name = nameOf(held);
     await onPoint('claimed', name);
     const error = await attempt(context, route, held, signal);
     if (error !== undefined) return await undelivered(context, route, held, error, signal, sum);
     await onPoint('acknowledged', name);
-    const goesOn = count < AT_A_STRETCH && !until?.aborted && !signal?.aborted;
+    const isOver = count >= AT_A_STRETCH || performance.now() - began >= STRETCH_MS;
+    const goesOn = !isOver && !until?.aborted && !signal?.aborted;
     const { marked, next } = await store.delivered(held, goesOn ? leaseMs : null);
     if (!marked) {
       sum.unfinished++;
@@ -110,22 +129,29 @@ async function sendInOrder(
   }
 }
 
+interface Failure {
+  thrown: unknown;
+  tookMs: number;
+}
+
 /** Undefined: the destination has it. Else why not, as far as is known: it may have it all the same. */
 async function attempt(
   { leaseMs, onPoint }: RelayContext,
   { publisher, timeoutMs, attempts }: Route,
   held: Delivery,
   stop: AbortSignal | undefined,
-): Promise<{ thrown: unknown } | undefined> {
+): Promise<Failure | undefined> {
   // Taken more often than it is tried: its relays did not live to write down what came of it.
   if (held.attempts > attempts) {
     return {
       thrown: new PublishError(`Taken ${held.attempts - 1} times, and no relay came back.`, { next: 'give-up' }),
+      tookMs: 0,
     };
   }
   // Ends before the lease: what the destination is told later could overtake what another relay tells it.
   const deadlineMs = Math.floor(Math.min(timeoutMs, (leaseMs * 2) / 3));
   const patience = patienceOf(deadlineMs, stop);
+  const began = performance.now();
   try {
     const how = { signal: patience.signal, deadlineMs, attempt: held.attempts };
     const sending = inSpan(`send ${held.destination}`, spanOf(held), async () => publisher.publish(eventOf(held), how));
@@ -134,7 +160,7 @@ async function attempt(
     await Promise.race([sending, patience.over]);
     return undefined;
   } catch (thrown) {
-    return { thrown };
+    return { thrown, tookMs: performance.now() - began };
   } finally {
     patience.end();
   }
@@ -144,7 +170,7 @@ async function undelivered(
   { store, random, report }: RelayContext,
   route: Route,
   held: Delivery,
-  { thrown: error }: { thrown: unknown },
+  { thrown: error, tookMs }: Failure,
   stop: AbortSignal | undefined,
   sum: Relayed,
 ): Promise<void> {
@@ -159,14 +185,14 @@ async function undelivered(
     sum.unfinished++;
     return report({ kind: 'stopped', error, event });
   }
-  if (stop?.aborted) {
+  if (stop?.aborted && tookMs < JUST_BEGUN_MS) {
     await store.giveBack(held, null);
     sum.unfinished++;
     return;
   }
   const attempt = held.attempts;
   if (told?.next === 'give-up' || attempt >= route.attempts) {
-    const blocks = route.onDead(eventOf(held)) === 'block';
+    const blocks = isBlocking(route, held);
     if (!(await store.giveUp(held, blocks ? 'dead' : 'skipped', describe(error)))) return lost();
     sum.dead++;
     return report({ kind: 'dead', error, attempt, blocks, event });
@@ -203,6 +229,15 @@ function patienceOf(ms: number, stop: AbortSignal | undefined) {
 function eventOf(held: Delivery): OutgoingEvent {
   const { eventId: id, type, aggregate, sequence, payload, headers, derivedKey, createdAt } = held;
   return { id, type, aggregate, sequence, payload, headers, derivedKey, createdAt };
+}
+
+/** A judge that fails has not said that the event may be left out. */
+function isBlocking({ onDead }: Route, held: Delivery): boolean {
+  try {
+    return onDead(eventOf(held)) !== 'skip';
+  } catch {
+    return true;
+  }
 }
 
 /** In the trace that has announced it. */

@@ -37,11 +37,9 @@ export function logReport(report: Report): void {
   console.error(`[oncekit] The event ${eventId}${type ? ` (${type})` : ''} of ${peer} ${words}${name}`);
 }
 
-/** A log that fails must not change the fate of what it reports. */
+/** A log that fails, now or later, must not change the fate of what it reports. */
 export function quietly(report: OnReport): OnReport {
   return (what) => {
-    try {
-      report(what);
-    } catch {}
+    new Promise((resolve) => resolve(report(what))).catch(() => {});
   };
 }

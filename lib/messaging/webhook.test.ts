@@ -104,6 +104,21 @@ describe('the webhook publisher', () => {
     await expect(publish(50)).rejects.toMatchObject({ message: 'No answer in time.' });
   });
 
+  test('200 with a body that drips and never ends is a delivery, long before the deadline', async () => {
+    let drip: NodeJS.Timeout | undefined;
+    answer = (response) => {
+      response.writeHead(200).write('.');
+      drip = setInterval(() => response.write('.'), 10);
+    };
+    await publish(60_000).finally(() => clearInterval(drip));
+  });
+
+  test('is not made with a password in its URL, and does not repeat it', () => {
+    const made = () => webhook({ url: 'https://user:geheim@partner.example', secrets: [NEW] });
+    expect(made).toThrow('holds no password');
+    expect(made).not.toThrow('geheim');
+  });
+
   test('204 without a body, and 200 with one that never ends, are deliveries', async () => {
     answer = (response) => response.writeHead(204).end();
     await publish();

@@ -13,6 +13,7 @@ export interface WebhookOptions {
 
 /** An answer is read to its end, so that its connection can be used again, but no further than this. */
 const MAX_ANSWER_BYTES = 65_536;
+const DRAIN_MS = 100;
 
 /**
  * Sends events as webhooks, signed as Standard Webhooks says, with the event's id as `webhook-id` and its derived key as
@@ -25,6 +26,12 @@ export function webhook({ url, secrets, fetch: send = fetch, clock = Date.now }:
   const target = new URL(url);
   if (target.protocol !== 'https:' && target.protocol !== 'http:') {
     throw new ConfigurationError('A webhook goes to a URL of https or http.', { existing: target.protocol });
+  }
+  if (target.username || target.password) {
+    throw new ConfigurationError('The URL of a webhook holds no password: receivers verify its signature.', {
+      existing: `${target.protocol}//…@${target.host}`,
+      expected: `${target.protocol}//${target.host}`,
+    });
   }
   signers(secrets);
   return {
@@ -68,20 +75,23 @@ function refusalOf({ status, headers }: Response, nowMs: number): PublishError {
   return new PublishError(told, { retryAfterMs: asked });
 }
 
-/** The status has been read, so a body that breaks off or never ends changes nothing. */
+/** The status has been read, so a body that breaks off, or never ends, or drips, changes nothing. */
 async function drain({ body }: Response): Promise<void> {
   if (!body) return;
   const reader = body.getReader();
+  const enough = setTimeout(() => void reader.cancel().catch(() => {}), DRAIN_MS);
   try {
     for (let read = 0; read < MAX_ANSWER_BYTES; ) {
       const { done, value } = await reader.read();
       if (done) return;
       read += value.byteLength;
     }
+    await reader.cancel();
   } catch {
-    return;
+    // It broke off.
+  } finally {
+    clearTimeout(enough);
   }
-  await reader.cancel().catch(() => {});
 }
 
 /** fetch hides what happened in the cause of its error. */

@@ -38,6 +38,9 @@ export interface OutboxStore<Tx> {
   /** Lets the aggregate of a dead letter go on without it. Audited. False: it is no dead letter. */
   skip(destination: string, eventId: string, actor: string): Promise<boolean>;
 
+  /** Skips all that is under way or dead for a destination that is no more. Audited. Returns how many. */
+  abandon(destination: string, actor: string): Promise<number>;
+
   /** Lets a stopped destination go on. Audited. False: it was not stopped. */
   resume(destination: string, actor: string): Promise<boolean>;
 
@@ -64,10 +67,10 @@ export interface InboxStore<Tx> {
   receive(event: Receipt, run: (tx: Tx) => Promise<string | null>, how: ReceiveOptions): Promise<Receiving>;
 
   /**
-   * Counts a failed attempt, after its transaction was rolled back. `pausesMs` has one pause for each attempt but the
-   * last: beyond them it is dead. Changes nothing of an event that is processed or dead; returns the row as it is.
+   * Counts a failed attempt, after its transaction was rolled back. Changes nothing of an event that is processed or
+   * dead, nor of one that has failed and is not due yet, unless the attempt `wasDue`; returns the row as it is.
    */
-  failed(event: Receipt, payload: string | null, pausesMs: number[], error: string): Promise<InboxRow>;
+  failed(event: Receipt, failure: FailedAttempt): Promise<InboxRow>;
 
   /** Records that an event came with another payload than the one that counts. */
   mismatched(event: Receipt): Promise<void>;
@@ -81,7 +84,7 @@ export interface InboxStore<Tx> {
   /** Received events, newest first, without payloads and results. */
   list(filter: InboxFilter): Promise<InboxRow[]>;
 
-  /** One received event with its result and what was done to it. */
+  /** One received event with its payload, its result and what was done to it. */
   find(source: string, eventId: string): Promise<FoundReceived | undefined>;
 
   /** How many received events have failed or are dead, and since when. */
@@ -139,6 +142,14 @@ export interface DeliveryRow {
   lastError: string | null;
   createdAt: Date;
   settledAt: Date | null;
+  /** What must go out before it: the first open event of its aggregate. A dead letter there blocks it. */
+  waitsFor: { eventId: string; sequence: number; state: 'pending' | 'dead' } | null;
+}
+
+/** A delivery as the page of its event shows it. */
+export interface FoundDelivery extends DeliveryRow {
+  /** How many events of its aggregate wait behind it. Counted up to 1,000; 1,001 says "more". */
+  behind: number;
 }
 
 export interface DeliveryFilter {
@@ -150,7 +161,7 @@ export interface DeliveryFilter {
 
 /** What a person or the kit itself did to a message, besides its ordinary way. */
 export interface MessageRecord {
-  /** requeued | skipped | stopped | resumed | payload_mismatch */
+  /** requeued | skipped | abandoned | stopped | resumed | payload_mismatch */
   type: string;
   peer: string;
   actor: string;
@@ -161,7 +172,7 @@ export interface FoundEvent extends Omit<NewEvent, 'id' | 'destinations' | 'wake
   eventId: string;
   sequence: number;
   createdAt: Date;
-  deliveries: DeliveryRow[];
+  deliveries: FoundDelivery[];
   records: MessageRecord[];
 }
 
@@ -218,7 +229,19 @@ export interface InboxRow {
 }
 
 export interface FoundReceived extends InboxRow {
+  /** JSON; null once it is processed, and where it could not be kept. */
+  payload: string | null;
   records: MessageRecord[];
+}
+
+export interface FailedAttempt {
+  /** What it is tried again with; null where only its sender can. */
+  payload: string | null;
+  /** One pause for each attempt but the last: beyond them it is dead. */
+  pausesMs: number[];
+  error: string;
+  /** It was taken because it was due. */
+  wasDue: boolean;
 }
 
 export interface FailedEvent {

@@ -1,10 +1,13 @@
 import { type Attributes, context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 
-/** The trace that is under way, as headers: `traceparent`, and what else the app's propagator sends. None without one. */
+/**
+ * The trace that is under way, as headers: `traceparent` and `tracestate`. Nothing where there is none. No baggage: it may
+ * hold whatever the app knows of its user, and these headers go to others.
+ */
 export function traceHeaders(): Record<string, string> {
-  const headers: Record<string, string> = {};
-  propagation.inject(context.active(), headers);
-  return headers;
+  const all: Record<string, string> = {};
+  propagation.inject(context.active(), all);
+  return Object.fromEntries(['traceparent', 'tracestate'].flatMap((name) => (all[name] ? [[name, all[name]]] : [])));
 }
 
 export interface SpanOptions {

@@ -51,7 +51,8 @@ export async function loop(options: LoopOptions): Promise<void> {
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-async function untilElapsed(ms: number, signal: AbortSignal): Promise<void> {
+/** Resolves after `ms`, or when the signal is aborted. */
+export async function untilElapsed(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => {});
 }
 

@@ -12,7 +12,7 @@ export type Driven = Keys & Messaging;
 export type Keys = Pick<Idempotency<never>, 'completeDue' | 'reap'>;
 
 export interface Messaging {
-  outbox?: Pick<Outbox, 'destinations' | 'relayDue' | 'reap'> | undefined;
+  outbox?: (Pick<Outbox, 'destinations' | 'relayDue' | 'reap'> & Partial<Pick<Outbox, 'open'>>) | undefined;
   inbox?: Pick<Inbox<never>, 'retryDue' | 'reap'> | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
-import { announce, destination, outboxOn, timePasses } from '../messaging/messaging.testsuite.ts';
+import { announce, daysPass, destination, outboxOn, timePasses } from '../messaging/messaging.testsuite.ts';
 import { PASSES } from './passes.ts';
 import { door, idle, jobs, start, within } from './worker.testsuite.ts';
 
@@ -66,6 +66,16 @@ test('a worker that is stopped gives back what it was sending', async () => {
   expect(await database.client.outboxDelivery.findMany()).toMatchObject([{ state: 'pending', attempts: 0 }]);
 });
 
+test('what waits for a destination that has left the configuration is told when a worker starts', async () => {
+  await announce(database.client, outboxOn(database.client, [destination('left').route]), 'stranger');
+  const outbox = outboxOn(database.client, [destination('stayed').route]);
+  const worker = start(database, undefined, { outbox });
+  await vi.waitFor(
+    () => expect(worker.lines.join()).toContain('Events wait for left, which is no destination here'),
+    within,
+  );
+});
+
 test('P6 relay, inbox and reaper run once', async () => {
   const sink = destination();
   const outbox = outboxOn(database.client, [sink.route]);
@@ -83,7 +93,7 @@ test('P6 relay, inbox and reaper run once', async () => {
   await timePasses(database.client);
   expect(await PASSES.relay?.(driven)).toMatchObject({ delivered: 1 });
   expect(await PASSES.inbox?.(driven)).toEqual({ taken: 2, processed: 1, failed: 1, dead: 0 });
-  await database.client.$executeRaw`UPDATE outbox_events SET created_at = created_at - interval '8 days'`;
+  await daysPass(database.client, 8);
   expect(await PASSES.reap?.(driven)).toEqual({ deleted: 6 });
   expect(await PASSES.relay?.(idle())).toMatchObject({ delivered: 0 });
 });

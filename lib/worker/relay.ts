@@ -1,11 +1,12 @@
 import type { TaskList } from 'graphile-worker';
 import { RELAY_TASK } from '../store/prisma/messages/enqueue.ts';
 import { Bell } from './bell.ts';
-import { loop } from './loop.ts';
+import { loop, untilElapsed } from './loop.ts';
 import type { Figures, Messaging } from './passes.ts';
 
 /** A pass takes as long as its slowest answer; the other lane meanwhile sends what has come since. */
 const LANES = 2;
+const SHORT_LOOK_MS = 50;
 
 interface RelayLoops {
   everyMs: number;
@@ -25,23 +26,46 @@ export function relayLoops(
   { everyMs, stopping, breakingOff, log, tell }: RelayLoops,
 ): { loops: Promise<void>[]; tasks: TaskList } {
   if (!outbox) return { loops: [], tasks: {} };
+  const restMs: number[] = [];
   const bells = outbox.destinations.map(() => new Bell());
   const loops = outbox.destinations.map((destination, n) =>
     loop({
       name: `The relay to ${destination}`,
       everyMs,
       lanes: LANES,
-      pass: async () =>
-        tell(`relay to ${destination}`, {
-          ...(await outbox.relayDue({ destination, until: stopping, signal: breakingOff })),
-        }),
-      wait: (ms, stop) => (bells[n] as Bell).wait(ms, stop),
+      pass: async () => {
+        const began = performance.now();
+        const relayed = await outbox.relayDue({ destination, until: stopping, signal: breakingOff });
+        const found = Object.values(relayed).some((count) => count > 0);
+        restMs[n] = found ? 0 : performance.now() - began;
+        tell(`relay to ${destination}`, { ...relayed });
+      },
+      // A look that finds nothing has passed over all that is blocked or put off. Where that is very much, it rests as
+      // long as it looked, however often it is woken: one half of the time at most.
+      wait: async (ms, stop) => {
+        const rest = restMs[n] ?? 0;
+        if (rest > SHORT_LOOK_MS) await untilElapsed(rest, stop);
+        await (bells[n] as Bell).wait(ms, stop);
+      },
       stopping,
       log,
     }),
   );
+  void tellOfStrangers(outbox, log);
   const ring = async () => {
     for (const bell of bells) bell.ring();
   };
   return { loops, tasks: { [RELAY_TASK]: ring } };
+}
+
+/** Nobody sends what waits for a destination that has left the configuration, and nothing else would say so. */
+async function tellOfStrangers(
+  { destinations, open }: NonNullable<Messaging['outbox']>,
+  log: (line: string) => void,
+): Promise<void> {
+  const waiting = (await open?.().catch(() => undefined)) ?? [];
+  const strangers = new Set(waiting.map(({ peer }) => peer).filter((peer) => !destinations.includes(peer)));
+  for (const peer of strangers) {
+    log(`Events wait for ${peer}, which is no destination here. Configure it again, or give them up: outbox.abandon.`);
+  }
 }

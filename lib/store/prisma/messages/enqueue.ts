@@ -10,10 +10,12 @@ import type { RawQueries } from '../client.ts';
 // mostly do so before, at the row that the aggregate is. Nothing is shared between aggregates.
 //
 // ON CONFLICT on the derived key: the same intent announcing the same step twice is a mistake, and the caller is told so
-// in words; a unique violation would abort the transaction first. The number that was drawn goes with the rollback.
+// in words; a unique violation would abort the transaction first. No number is drawn for it, in case the caller catches
+// the error and commits.
 const ENQUEUE = `
 WITH numbered AS (
-  INSERT INTO outbox_aggregates AS a (aggregate, last_sequence) VALUES ($2::varchar, 1)
+  INSERT INTO outbox_aggregates AS a (aggregate, last_sequence)
+  SELECT $2::varchar, 1 WHERE NOT EXISTS (SELECT FROM outbox_events WHERE derived_key = $6::varchar)
   ON CONFLICT (aggregate) DO UPDATE SET last_sequence = a.last_sequence + 1
   RETURNING last_sequence),
 event AS (

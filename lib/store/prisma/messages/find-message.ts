@@ -1,16 +1,26 @@
 import type { FoundEvent, FoundReceived, MessageRecord, Open } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
-import { DELIVERY_COLUMNS, type RawDelivery, toDeliveryRow } from './list-messages.ts';
+import { DELIVERY_COLUMNS, type RawDelivery, toDeliveryRow, WAITS_FOR } from './list-messages.ts';
 import { findReceived } from './receive.ts';
+import { IS_OPEN } from './take-heads.ts';
 
 // Plain reads, no locks: for people, and for gauges.
 const EVENT = `
 SELECT id, aggregate, sequence, type, payload, headers, derived_key, created_at
   FROM outbox_events WHERE id = $1::uuid`;
 
+// Behind one dead letter a million events may wait: nobody needs to know more than that they are many.
 const DELIVERIES_OF = `
-SELECT ${DELIVERY_COLUMNS} FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id
+SELECT ${DELIVERY_COLUMNS}, first.*, behind.count AS behind
+  FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id ${WAITS_FOR}
+ CROSS JOIN LATERAL (SELECT count(*)::int AS count FROM (
+    SELECT FROM outbox_deliveries o
+     WHERE d.${IS_OPEN} AND o.destination = d.destination AND o.aggregate = d.aggregate
+       AND o.sequence > d.sequence AND o.${IS_OPEN}
+     LIMIT 1001) few) behind
  WHERE d.event_id = $1::uuid ORDER BY d.destination`;
+
+const PAYLOAD = 'SELECT payload FROM inbox_events WHERE source = $1::text AND event_id = $2::text';
 
 const RECORDS = `
 SELECT type, peer, actor, at FROM message_events
@@ -45,7 +55,7 @@ interface RawEvent {
 export async function findEvent(db: RawQueries, eventId: string): Promise<FoundEvent | undefined> {
   const [[raw], deliveries, records] = await Promise.all([
     db.$queryRawUnsafe<RawEvent[]>(EVENT, eventId),
-    db.$queryRawUnsafe<RawDelivery[]>(DELIVERIES_OF, eventId),
+    db.$queryRawUnsafe<(RawDelivery & { behind: number })[]>(DELIVERIES_OF, eventId),
     recordsOf(db, 'outbox', eventId, null),
   ]);
   if (!raw) return undefined;
@@ -56,7 +66,7 @@ export async function findEvent(db: RawQueries, eventId: string): Promise<FoundE
     sequence: Number(sequence),
     derivedKey: derived_key,
     createdAt: created_at,
-    deliveries: deliveries.map(toDeliveryRow),
+    deliveries: deliveries.map(({ behind, ...delivery }) => ({ ...toDeliveryRow(delivery), behind })),
     records,
   };
 }
@@ -67,11 +77,12 @@ export async function findReceivedEvent(
   source: string,
   eventId: string,
 ): Promise<FoundReceived | undefined> {
-  const [row, records] = await Promise.all([
+  const [row, [kept], records] = await Promise.all([
     findReceived(db, { source, eventId }),
+    db.$queryRawUnsafe<{ payload: string | null }[]>(PAYLOAD, source, eventId),
     recordsOf(db, 'inbox', eventId, source),
   ]);
-  return row && { ...row, records };
+  return row && { ...row, payload: kept?.payload ?? null, records };
 }
 
 /** `OutboxStore.open`. */

@@ -1,16 +1,28 @@
 import type { DeliveryFilter, DeliveryRow, InboxFilter, InboxRow, Stop } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
 import { INBOX_COLUMNS, type RawInboxRow, toInboxRow } from './receive.ts';
+import { IS_OPEN } from './take-heads.ts';
 
 export const DELIVERY_COLUMNS = `d.event_id, d.destination, d.aggregate, d.sequence, e.type, d.state, d.attempts,
   d.next_attempt_at, d.last_error, e.created_at, d.settled_at`;
 
-// Plain reads, no locks. Event ids are UUIDv7: their order is that of their time, and the primary key has it.
+/** What the open row `d` waits for: one probe of the relay's index, which begins with the first of its aggregate. */
+export const WAITS_FOR = `
+  LEFT JOIN LATERAL (
+    SELECT o.event_id AS first_id, o.sequence AS first_sequence, o.state AS first_state FROM outbox_deliveries o
+     WHERE d.${IS_OPEN} AND o.destination = d.destination AND o.aggregate = d.aggregate
+       AND o.sequence < d.sequence AND o.${IS_OPEN}
+     ORDER BY o.sequence LIMIT 1) first ON true`;
+
+// Plain reads, no locks. Event ids are UUIDv7: their order is that of their time, and the primary key has it. What a row
+// waits for is looked up for the rows of the page alone.
 const DELIVERIES = `
-SELECT ${DELIVERY_COLUMNS}
-  FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id
- WHERE ($1::text IS NULL OR d.state = $1) AND ($2::text IS NULL OR d.destination = $2)
- ORDER BY d.event_id DESC, d.destination LIMIT $3::int OFFSET $4::int`;
+SELECT * FROM (
+  SELECT ${DELIVERY_COLUMNS}
+    FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id
+   WHERE ($1::text IS NULL OR d.state = $1) AND ($2::text IS NULL OR d.destination = $2)
+   ORDER BY d.event_id DESC, d.destination LIMIT $3::int OFFSET $4::int) d ${WAITS_FOR}
+ ORDER BY d.event_id DESC, d.destination`;
 
 const RECEIVED = `
 SELECT ${INBOX_COLUMNS}, NULL AS result FROM inbox_events
@@ -26,6 +38,9 @@ export interface RawDelivery extends Pick<DeliveryRow, 'destination' | 'aggregat
   last_error: string | null;
   created_at: Date;
   settled_at: Date | null;
+  first_id: string | null;
+  first_sequence: bigint | null;
+  first_state: 'pending' | 'dead' | null;
 }
 
 /** `OutboxStore.list`. */
@@ -36,7 +51,8 @@ export async function listDeliveries(db: RawQueries, filter: DeliveryFilter): Pr
 }
 
 export function toDeliveryRow(raw: RawDelivery): DeliveryRow {
-  const { event_id, next_attempt_at, last_error, created_at, settled_at, sequence, ...row } = raw;
+  const { event_id, next_attempt_at, last_error, created_at, settled_at, sequence, ...more } = raw;
+  const { first_id, first_sequence, first_state, ...row } = more;
   return {
     ...row,
     eventId: event_id,
@@ -45,6 +61,8 @@ export function toDeliveryRow(raw: RawDelivery): DeliveryRow {
     lastError: last_error,
     createdAt: created_at,
     settledAt: settled_at,
+    waitsFor:
+      first_id && first_state ? { eventId: first_id, sequence: Number(first_sequence), state: first_state } : null,
   };
 }
 

@@ -12,8 +12,8 @@ const SILENCE_MS = 2000;
 // the first has ended. If that was a commit, DO UPDATE finds "processed" and changes nothing, and its effect is not
 // repeated; if it was a rollback, this one inserts. An event that has failed before is taken over from `failed`, by one.
 //
-// The session setting ends with the transaction: the server ends it where its process goes silent, so that a paused
-// machine does not keep all later deliveries waiting.
+// The session settings end with the transaction: the server ends it where its process goes silent, or where one of its
+// statements takes longer than all of it may, so that a paused machine does not keep all later deliveries waiting.
 const CLAIM = `
 INSERT INTO inbox_events AS i (source, event_id, state, payload_hash, processed_at, expires_at)
 VALUES ($1::varchar, $2::varchar, 'processed', $3::bytea, clock_timestamp(),
@@ -22,7 +22,8 @@ ON CONFLICT (source, event_id) DO UPDATE
    SET state = 'processed', attempts = i.attempts + 1, payload_hash = EXCLUDED.payload_hash, payload = NULL,
        next_attempt_at = NULL, last_error = NULL, processed_at = EXCLUDED.processed_at, expires_at = EXCLUDED.expires_at
  WHERE i.state = 'failed'
-RETURNING set_config('idle_in_transaction_session_timeout', $5, true) AS bounded`;
+RETURNING set_config('idle_in_transaction_session_timeout', $5, true),
+          set_config('statement_timeout', $5, true)`;
 
 const RESULT = 'UPDATE inbox_events SET result = $3::text WHERE source = $1::text AND event_id = $2::text RETURNING 1';
 
@@ -53,9 +54,9 @@ export async function receive<Tx extends RawQueries>(
     const received = await bounded(begin, how.timeoutMs + MAX_WAIT_MS + SILENCE_MS);
     return received ?? (await confirmed(client, event));
   } catch (error) {
-    // Prisma says "out of time" with a code that also means "no connection". Once claimed, it is the handler's time.
-    const isTooSlow = progress.isClaimed && (error as { code?: unknown }).code === 'P2028';
-    if (isUnavailable(error) && !isTooSlow) {
+    // Once claimed, it may be the handler's: a statement out of its time, another system's database. Whether ours is
+    // away shows when the failure is counted.
+    if (isUnavailable(error) && !progress.isClaimed) {
       throw new StoreUnavailableError('The database could not be reached.', { cause: error });
     }
     return { kind: 'failed', error, isConflict: rollbackReason(error) === 'conflict' };

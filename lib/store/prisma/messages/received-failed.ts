@@ -1,4 +1,4 @@
-import type { FailedEvent, InboxRow, Receipt } from '../../messages.ts';
+import type { FailedAttempt, FailedEvent, InboxRow, Receipt } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
 import { findReceived } from './receive.ts';
 import { short } from './undelivered.ts';
@@ -8,6 +8,9 @@ import { short } from './undelivered.ts';
 // It waits, like the claim, for whoever is processing the event at the same moment, and then looks at what that came to:
 // a processed event is not counted down to a dead letter by a delivery that failed beside it. The pauses come as a list,
 // because how many attempts there were is only known under the row's lock.
+//
+// What fails again before it is due is not counted: ten deliveries of one moment, or a stream that delivers again at
+// once, would make a dead letter of what a minute would have mended.
 const FAILED = `
 INSERT INTO inbox_events AS i
   (source, event_id, state, payload_hash, payload, attempts, last_error, next_attempt_at)
@@ -18,7 +21,7 @@ ON CONFLICT (source, event_id) DO UPDATE
        last_error = EXCLUDED.last_error,
        state = CASE WHEN cardinality($5::float8[]) < i.attempts + 1 THEN 'dead' ELSE 'failed' END,
        next_attempt_at = clock_timestamp() + ($5::float8[])[i.attempts + 1] * interval '1 ms'
- WHERE i.state = 'failed'
+ WHERE i.state = 'failed' AND ($7::boolean OR i.next_attempt_at <= clock_timestamp())
 RETURNING 1`;
 
 // Counted on the row and written down once per event: a sender that repeats itself must not fill the table.
@@ -47,12 +50,10 @@ RETURNING source, event_id, payload`;
 export async function receivedFailed(
   db: RawQueries,
   event: Receipt,
-  payload: string | null,
-  pausesMs: number[],
-  error: string,
+  { payload, pausesMs, error, wasDue }: FailedAttempt,
 ): Promise<InboxRow> {
   const { source, eventId, payloadHash } = event;
-  await db.$queryRawUnsafe(FAILED, source, eventId, payloadHash, payload, pausesMs, short(error));
+  await db.$queryRawUnsafe(FAILED, source, eventId, payloadHash, payload, pausesMs, short(error), wasDue);
   const row = await findReceived(db, event);
   if (!row) throw new Error('The event was deleted while its failure was written down.');
   return row;

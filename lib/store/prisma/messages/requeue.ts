@@ -17,14 +17,29 @@ ${AUDIT}
 SELECT 'outbox', event_id, destination, 'requeued', $3::varchar FROM requeued
 RETURNING 1`;
 
+// Settled from now on: its retention begins when a person has decided about it.
 const SKIP = `
 WITH skipped AS (
-  UPDATE outbox_deliveries SET state = 'skipped'
+  UPDATE outbox_deliveries SET state = 'skipped', settled_at = clock_timestamp()
    WHERE destination = $1::text AND event_id = $2::uuid AND state = 'dead'
   RETURNING event_id, destination)
 ${AUDIT}
 SELECT 'outbox', event_id, destination, 'skipped', $3::varchar FROM skipped
 RETURNING 1`;
+
+// All that waits for a destination that is no more. The token is raised against a relay of an older configuration, which
+// may hold one of them just now.
+const ABANDON = `
+WITH skipped AS (
+  UPDATE outbox_deliveries
+     SET state = 'skipped', settled_at = clock_timestamp(), next_attempt_at = NULL, fencing_token = fencing_token + 1
+   WHERE destination = $1::text AND state IN ('pending', 'dead')
+  RETURNING 1),
+counted AS (SELECT count(*)::int AS count FROM skipped),
+recorded AS (
+  ${AUDIT}
+  SELECT 'outbox', NULL, $1::varchar, 'abandoned', $2::varchar FROM counted WHERE count > 0)
+SELECT count FROM counted`;
 
 const RESUME = `
 WITH resumed AS (DELETE FROM outbox_stops WHERE destination = $1::text RETURNING destination)
@@ -58,6 +73,12 @@ export async function requeue(
 /** `OutboxStore.skip`. */
 export async function skip(db: RawQueries, destination: string, eventId: string, actor: string): Promise<boolean> {
   return (await changes(db, SKIP, destination, eventId, actor)) > 0;
+}
+
+/** `OutboxStore.abandon`. */
+export async function abandon(db: RawQueries, destination: string, actor: string): Promise<number> {
+  const [row] = await db.$queryRawUnsafe<{ count: number }[]>(ABANDON, destination, actor);
+  return row?.count ?? 0;
 }
 
 /** `OutboxStore.resume`. */

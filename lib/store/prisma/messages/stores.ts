@@ -8,7 +8,7 @@ import { listDeliveries, listReceived, stops } from './list-messages.ts';
 import { reapReceived, reapSent } from './reap-messages.ts';
 import { receive } from './receive.ts';
 import { mismatched, receivedFailed, takeFailed } from './received-failed.ts';
-import { requeue, requeueReceived, resume, skip } from './requeue.ts';
+import { abandon, requeue, requeueReceived, resume, skip } from './requeue.ts';
 import { takeHeads } from './take-heads.ts';
 import { giveBack, giveUp, postpone } from './undelivered.ts';
 
@@ -25,6 +25,7 @@ export function prismaOutbox(client: PrismaClientLike): OutboxStore<RawQueries> 
     giveBack: (taken, stop) => asked(() => giveBack(db(), taken, stop)),
     requeue: (destination, eventId, actor) => asked(() => requeue(db(), destination, eventId, actor)),
     skip: (destination, eventId, actor) => asked(() => skip(db(), destination, eventId, actor)),
+    abandon: (destination, actor) => asked(() => abandon(db(), destination, actor)),
     resume: (destination, actor) => asked(() => resume(db(), destination, actor)),
     stops: () => asked(() => stops(db())),
     list: (filter) => asked(() => listDeliveries(db(), filter)),
@@ -39,7 +40,7 @@ export function prismaInbox<Client extends PrismaClientLike>(client: Client): In
   const db = () => primaryOf(client);
   return {
     receive: (event, run, how) => receive(client, event, run as (tx: RawQueries) => ReturnType<typeof run>, how),
-    failed: (event, payload, pausesMs, error) => asked(() => receivedFailed(db(), event, payload, pausesMs, error)),
+    failed: (event, failure) => asked(() => receivedFailed(db(), event, failure)),
     mismatched: (event) => asked(() => mismatched(db(), event)),
     takeFailed: (sources, leaseMs, limit) => asked(() => takeFailed(db(), sources, leaseMs, limit)),
     requeue: (source, eventId, actor) => asked(() => requeueReceived(db(), source, eventId, actor)),
