@@ -4,12 +4,16 @@ import type { KeyNoticeName } from './key-notice.tsx';
 
 /** The list with some of its query changed; back to the first page unless another is asked for. */
 export function listHref(query: KeysQuery, change: Partial<KeysQuery>): string {
-  const entries = Object.entries({ ...query, page: 1, ...change });
-  const kept = entries.filter(
+  return withQuery('/admin/keys', { ...query, page: 1, ...change });
+}
+
+/** An address whose query holds what is set; the first page is not said. */
+export function withQuery(path: string, query: Record<string, string | number | undefined>): string {
+  const kept = Object.entries(query).filter(
     ([name, value]) => value !== undefined && value !== '' && !(name === 'page' && value === 1),
   );
   const params = new URLSearchParams(kept.map(([name, value]) => [name, String(value)]));
-  return params.size > 0 ? `/admin/keys?${params}` : '/admin/keys';
+  return params.size > 0 ? `${path}?${params}` : path;
 }
 
 type KeyId = Pick<KeySummary, 'tenant' | 'principal' | 'operation' | 'key'>;

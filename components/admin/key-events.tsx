@@ -8,6 +8,7 @@ const words: Record<KeyEvent['type'], string> = {
   resolved: 'The outcome of a foreign call was found',
   gave_up: 'Tried too often, waits for a person',
   late_answer: 'An answer came after the lease was lost',
+  evidence: 'Something was heard from elsewhere',
   verdict: 'A person said what happened',
   retry: 'Taken up again at a person’s request',
 };

@@ -4,7 +4,7 @@ import { Detail, Details } from '../ui/details.tsx';
 import { formatCents } from '../ui/money.ts';
 import { Panel } from '../ui/panel.tsx';
 import { TextLink } from '../ui/text-link.tsx';
-import { RelativeTime } from './relative-time.tsx';
+import { Moment } from './moment.tsx';
 import { StateBadge } from './state-badge.tsx';
 
 interface Props {
@@ -14,7 +14,7 @@ interface Props {
 }
 
 export function KeyFacts({ detail, order, now }: Props) {
-  const time = (at: Date | null) => (at ? <Moment at={at} now={now} /> : '–');
+  const time = (at: Date | null) => <Moment at={at} now={now} />;
   const isWaiting = detail.needsAttention && detail.nextAttemptAt === null;
   return (
     <Panel aria-label="Key">
@@ -59,16 +59,5 @@ export function KeyFacts({ detail, order, now }: Props) {
         <Detail name="Expires">{time(detail.expiresAt)}</Detail>
       </Details>
     </Panel>
-  );
-}
-
-function Moment({ at, now }: { at: Date; now: number }) {
-  return (
-    <>
-      <span className="tabular-nums">{at.toISOString().replace('T', ' ')}</span>{' '}
-      <span className="text-muted">
-        (<RelativeTime at={at} now={now} />)
-      </span>
-    </>
   );
 }

@@ -36,6 +36,13 @@ export function OrderView({ order }: { order: Order }) {
             Charged once <code className="ml-1 font-mono text-sm break-all text-muted">{order.paymentIntent}</code>
           </Detail>
         )}
+        {order.disputedAt && (
+          <Detail name="Dispute">
+            The payment is disputed since{' '}
+            <time dateTime={order.disputedAt.toISOString()}>{when.format(order.disputedAt)} UTC</time>: the bank decides
+            about the money.
+          </Detail>
+        )}
         {lines.length > 0 && (
           <Detail name="Ships to">
             <address className="whitespace-pre-line not-italic">{lines.join('\n')}</address>

@@ -38,7 +38,7 @@ export function RefundList({ refunds }: { refunds: readonly Refund[] }) {
   );
 }
 
-function RefundRow({ refund: { amountCents, status, createdAt, providerRefund } }: { refund: Refund }) {
+function RefundRow({ refund: { amountCents, status, source, createdAt, providerRefund } }: { refund: Refund }) {
   const { tone, text } = words[status] ?? { tone: 'muted', text: status };
   return (
     <tr data-refund-status={status}>
@@ -48,6 +48,7 @@ function RefundRow({ refund: { amountCents, status, createdAt, providerRefund } 
       </Cell>
       <Cell>
         <time dateTime={createdAt.toISOString()}>{when.format(createdAt)} UTC</time>
+        {source === 'provider' && <span className="block text-muted">at the payment provider</span>}
       </Cell>
       <Cell>{providerRefund ? <code className="font-mono">{providerRefund}</code> : '–'}</Cell>
     </tr>

@@ -36,14 +36,17 @@ async function findOrderFor(id: string, owner: { tenant?: string; principal?: { 
   return { ...order, productName: product?.name ?? order.sku, refundableCents: refundable(order, order.refunds) };
 }
 
-/** What is left to give back. Whatever has not failed counts, also a refund whose outcome nobody knows yet. */
+/**
+ * What is left to give back. Whatever has not failed counts, wherever it was asked for, also a refund whose outcome
+ * nobody knows yet. That one and one on the provider's own pages may exceed the payment together; the provider refuses one.
+ */
 export function refundable(
   { amountCents, paymentIntent }: { amountCents: number; paymentIntent: string | null },
   refunds: readonly { amountCents: number; status: string }[],
 ): number {
   if (!paymentIntent) return 0;
   const reserved = refunds.filter(({ status }) => status !== 'failed');
-  return amountCents - reserved.reduce((sum, refund) => sum + refund.amountCents, 0);
+  return Math.max(0, amountCents - reserved.reduce((sum, refund) => sum + refund.amountCents, 0));
 }
 
 export interface LockedOrder {

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { PhasesContext, Refused } from 'oncekit';
 import type { Client } from './db.ts';
-import { post } from './ledger.ts';
 import { dollars } from './money.ts';
 import { lockOrder, refundable } from './orders.ts';
-import { announce } from './outbox.ts';
 import { giveBack } from './payment-refund.ts';
-import { stageReceipt } from './receipts.ts';
+import { bookRefund } from './refund-booking.ts';
 
 type Tx = Pick<
   Client,
@@ -68,24 +66,14 @@ export async function giveRefund(
   if ('refused' in returned) return fail('refund_refused', { code: returned.refused }, TOO_LATE);
 
   return atomic('refunded', async (tx) => {
-    // Two partial refunds that finish at once must not both see the other as still pending: nobody would then say
-    // "refunded", though nothing is left.
     await lockOrder(tx, orderId, scope);
     const { providerRefund } = returned;
     const settled = { status: 'succeeded', providerRefund, settledAt: new Date() };
     const done = await tx.refund.updateMany({ where: { id, status: 'pending' }, data: settled });
     if (done.count !== 1) throw new Error(`Refund ${id} is done (${providerRefund}) but no longer pending.`);
-    await post(tx, { orderId, refundId: id, amountCents });
-    const { _sum } = await tx.refund.aggregate({
-      _sum: { amountCents: true },
-      where: { orderId, status: 'succeeded' },
-    });
-    const orderStatus = _sum.amountCents === payment.paidCents ? 'refunded' : 'partially_refunded';
-    await tx.order.update({ where: { id: orderId }, data: { status: orderStatus } });
-    const data = { refundId: id, amountCents, providerRefund };
-    await tx.auditRecord.create({ data: { action: 'order.refunded', tenant, principal, orderId, data } });
-    await stageReceipt(tx, 'refund_receipt', id);
-    await announce(tx, { type: 'order.refunded', orderId, refundId: id, amountCents, orderStatus }, { scope, key });
+    const { paidCents } = payment;
+    const given = { refundId: id, orderId, tenant, principal, amountCents, paidCents, providerRefund };
+    const orderStatus = await bookRefund(tx, given, { scope, key });
     return { id, orderId, amountCents, status: 'succeeded', orderStatus };
   });
 }

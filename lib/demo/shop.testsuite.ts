@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,15 +18,24 @@ export async function untilFinal<T>(send: () => Promise<Outcome<T>>): Promise<Ou
   }
 }
 
+interface ShopOptions {
+  keyTtlMs?: number;
+  /** Where the gateway sends its webhooks. */
+  webhook?: { url: string; secret: string };
+}
+
 /** What the tests of the shop share: a database and a payment gateway of their own, and the operations on them. */
-export async function openShop({ keyTtlMs }: { keyTtlMs?: number } = {}) {
+export async function openShop({ keyTtlMs, webhook }: ShopOptions = {}) {
   const database = await testDatabase({ max: 5 });
   const folder = await mkdtemp(path.join(tmpdir(), 'oncekit-gateway-'));
-  const gateway = await startGateway({ port: 0, dataFile: path.join(folder, 'ledger.jsonl'), keyTtlMs });
+  const dataFile = path.join(folder, 'ledger.jsonl');
+  const gateway = await startGateway({ port: 0, dataFile, keyTtlMs, ...(webhook ? { webhook } : {}) });
   Object.assign(process.env, {
     DATABASE_URL: database.url,
     STRIPE_API_BASE: gateway.url,
+    DEMO_FAULTS_DIR: folder,
     IDEMPOTENCY_SECRET: 'a-secret-of-the-tests-of-the-shop-alone',
+    ...(webhook ? { STRIPE_WEBHOOK_SECRET: webhook.secret } : {}),
     ...(keyTtlMs ? { STRIPE_KEY_TTL_MS: String(keyTtlMs) } : {}),
   });
   // Only now: these modules read where the database is when they are evaluated.
@@ -125,10 +134,17 @@ export async function openShop({ keyTtlMs }: { keyTtlMs?: number } = {}) {
     /** What really happened to money, by the gateway's own ledger. */
     moved: async (orderId: string) =>
       (await call('GET', `/_ledger?order_id=${orderId}`)) as {
-        charges: { amount: number }[];
-        refunds: { amount: number }[];
+        charges: { amount: number; payment_intent: string }[];
+        refunds: { id: string; amount: number }[];
       },
-    break: (fault: { kind: string; path?: string; times?: number; ms?: number }) => call('POST', '/_faults', fault),
+    /** Has executions wait at a point, such as `after-answer checkout`, until the returned function is called. */
+    hold: async (at: string) => {
+      await writeFile(path.join(folder, 'hold-at'), at);
+      return () => rm(path.join(folder, 'hold-at'));
+    },
+    heal: () => call('DELETE', '/_faults'),
+    break: (fault: { kind: string; path?: string; method?: 'GET' | 'POST'; times?: number; ms?: number }) =>
+      call('POST', '/_faults', fault),
     /** Faults that have not happened: a test of one is none if it is still there at its end. */
     unspent: async () => {
       const faults = (await call('GET', '/_faults')) as { kind: string; remaining: number }[];
@@ -142,13 +158,16 @@ export async function openShop({ keyTtlMs }: { keyTtlMs?: number } = {}) {
       return fresh.map(({ method, path }) => `${method} ${path.split('?')[0]}`);
     },
     dispute: (paymentIntent: string) => call('POST', '/_dispute', { payment_intent: paymentIntent }),
-    /** As somebody does it on the provider's own pages: all of it, and the shop is not told. */
-    refundElsewhere: (paymentIntent: string) =>
-      fetch(`${gateway.url}/v1/refunds`, {
-        method: 'POST',
-        headers: { Authorization: 'Bearer sk_test_elsewhere' },
-        body: new URLSearchParams({ payment_intent: paymentIntent }),
-      }),
+    /** As somebody does it on the provider's own pages; without an amount all that is left. */
+    refundElsewhere: async (paymentIntent: string, amount?: number, metadata: Record<string, string> = {}) => {
+      const params = new URLSearchParams({ payment_intent: paymentIntent });
+      if (amount !== undefined) params.set('amount', String(amount));
+      for (const [name, value] of Object.entries(metadata)) params.set(`metadata[${name}]`, value);
+      const headers = { Authorization: 'Bearer sk_test_elsewhere' };
+      const answer = await fetch(`${gateway.url}/v1/refunds`, { method: 'POST', headers, body: params });
+      if (!answer.ok) throw new Error(await answer.text());
+      return (await answer.json()) as { id: string };
+    },
     forget: () => call('POST', '/_keys/forget'),
     async close() {
       await call('DELETE', '/_faults');

@@ -25,6 +25,19 @@ export interface Idempotency<Tx> {
   /** Drives one key on, if it is to be had now; what a person's "retry now" calls. */
   completeKey(id: KeyId): Promise<KeyState | undefined>;
   /**
+   * Records, in your transaction, what was heard from elsewhere about a key that is not settled: a webhook of the
+   * provider, an answer that came late (S4). It decides nothing and settles nothing. It makes the key due, so that the
+   * completer looks at once, also where it had given up; an executor at work is not disturbed. Said twice, it is
+   * recorded once.
+   *
+   * Call it before you lock anything that the operation's phases lock: they hold their key's row first.
+   *
+   * @param said a line for whoever looks at the key, such as an event's type and the provider's id; no secrets
+   * @param actor who was heard, such as `stripe`
+   * @returns false, with nothing written, where the key is settled or there is none
+   */
+  recordEvidence(tx: Tx, id: KeyId, said: string, actor: string): Promise<boolean>;
+  /**
    * The reaper, once: deletes settled rows past their retention, in batches of `batch` (default 1000), until none is
    * left or `signal` says to stop. Never a row in progress or unknown. Returns how many.
    */
@@ -56,6 +69,7 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
   return {
     completeDue: (how) => completeDue(engine, how),
     completeKey: (id) => completeKey(engine, id),
+    recordEvidence: (tx, id, said, actor) => store.recordEvidence(tx, id, said, actor),
     reap: (how) => reap(store, how),
     operation: (operation) => {
       if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(operation.name)) {

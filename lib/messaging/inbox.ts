@@ -62,6 +62,8 @@ export interface InboxOptions<Client extends PrismaClientLike> {
 }
 
 export interface Inbox<Tx> {
+  /** The names of its configured sources. */
+  readonly sources: readonly string[];
   /**
    * Lets an event take effect once, however often it arrives, in whatever order, in any number of processes: the effect
    * and the row that remembers it are committed together. The result is kept as JSON and answered to repetitions.
@@ -75,7 +77,7 @@ export interface Inbox<Tx> {
   requeue(event: { source: string; eventId: string }, actor: string): Promise<boolean>;
   /** Received events without payloads and results, newest first. */
   list(filter: InboxFilter): Promise<InboxRow[]>;
-  /** One event with its result as it is: redact it before you show it. */
+  /** One event with its payload and its result as they are: redact them before you show them. */
   find(event: { source: string; eventId: string }): Promise<FoundReceived | undefined>;
   /** How many events have failed or are dead, by source, and since when: for alarms. */
   open(): Promise<Open[]>;
@@ -190,6 +192,7 @@ export function createInbox<Client extends PrismaClientLike>(
   };
 
   return {
+    sources: Object.keys(sources),
     receiveOnce: (event, run) => receiveIn(event, run, false),
     retryDue: async ({ limit = 20, signal } = {}) => {
       const sum: Retried = { taken: 0, processed: 0, failed: 0, dead: 0 };

@@ -2,6 +2,7 @@ export type {
   DeliveryFilter,
   DeliveryRow,
   DeliveryState,
+  FoundDelivery,
   FoundEvent,
   FoundReceived,
   InboxFilter,
@@ -25,7 +26,7 @@ export {
   type Retried,
   type SourceOptions,
 } from './inbox.ts';
-export { createOutbox, type Outbox, type OutboxOptions, type OutboxTransaction } from './outbox.ts';
+export { createOutbox, type GivenUp, type Outbox, type OutboxOptions, type OutboxTransaction } from './outbox.ts';
 export { type Attempt, type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
 export type { Relayed, RelayOptions, RelayPoint } from './relay.ts';
 export type { EventName, OnReport, Report } from './report.ts';

@@ -38,6 +38,14 @@ export interface OutboxOptions {
 /** A transaction of any Prisma client: a handler's, a phase's, or `$transaction`'s. */
 export type OutboxTransaction = RawQueries;
 
+/** Names a delivery that was given up on. */
+export interface GivenUp {
+  destination: string;
+  eventId: string;
+  /** As a person has seen it: what somebody else has decided since is left alone. Left out: as it is. */
+  settledAt?: Date | undefined;
+}
+
 export interface Outbox {
   /** The destinations' names. */
   readonly destinations: readonly string[];
@@ -52,11 +60,11 @@ export interface Outbox {
   /** The relay, once: sends what is due until nothing is, to all destinations or one. In any number of processes. */
   relayDue(options?: RelayOptions & { destination?: string }): Promise<Relayed>;
   /** Sends a dead letter again, and what waited behind it. Audited. False: it is none. */
-  requeue(delivery: { destination: string; eventId: string }, actor: string): Promise<boolean>;
+  requeue(delivery: GivenUp, actor: string): Promise<boolean>;
   /** The same for all dead letters of a destination. Returns how many. */
   requeueAll(destination: string, actor: string): Promise<number>;
   /** Lets an aggregate go on without its dead letter, which stays to be seen until its retention. Audited. */
-  skip(delivery: { destination: string; eventId: string }, actor: string): Promise<boolean>;
+  skip(delivery: GivenUp, actor: string): Promise<boolean>;
   /**
    * Skips all that waits for a destination, and its dead letters: for one that is gone for good, also from the
    * configuration, which otherwise keeps its events for ever. Audited. Returns how many.
@@ -124,11 +132,11 @@ export function createOutbox(options: OutboxOptions): Outbox {
       }
       return sum;
     },
-    requeue: async ({ destination, eventId }, actor) =>
-      isEventId(eventId) && (await store.requeue(destination, eventId, actor)) > 0,
+    requeue: async ({ destination, eventId, settledAt }, actor) =>
+      isEventId(eventId) && (await store.requeue(destination, eventId, actor, settledAt)) > 0,
     requeueAll: (destination, actor) => store.requeue(destination, null, actor),
-    skip: async ({ destination, eventId }, actor) =>
-      isEventId(eventId) && (await store.skip(destination, eventId, actor)),
+    skip: async ({ destination, eventId, settledAt }, actor) =>
+      isEventId(eventId) && (await store.skip(destination, eventId, actor, settledAt)),
     abandon: (destination, actor) => store.abandon(destination, actor),
     resume: (destination, actor) => store.resume(destination, actor),
     stops: () => store.stops(),

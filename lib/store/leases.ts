@@ -75,6 +75,13 @@ export interface Leases<Tx> {
   /** Lets the completer look at a key at once, also one that it has given up on. Recorded as an event with it. */
   retryNow(id: KeyId & { fencingToken: number }, actor: string): Promise<boolean>;
 
+  /**
+   * In a transaction of the caller: something was heard from elsewhere about a key that is not settled. Recorded as an
+   * event, and the key is due at once, also one that was given up on; under a live lease the event alone. It settles
+   * nothing. False, and nothing is written: the key is settled, or there is none.
+   */
+  recordEvidence(tx: Tx, id: KeyId, said: string, actor: string): Promise<boolean>;
+
   /** Deletes settled rows past their retention, at most `limit`; never one that is not settled. Returns how many. */
   reap(limit: number): Promise<number>;
 }

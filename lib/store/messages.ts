@@ -32,11 +32,14 @@ export interface OutboxStore<Tx> {
   /** Gives it back as if it had not been taken. With `stop`, nothing more is taken for this destination. */
   giveBack(taken: Taken, stop: string | null): Promise<boolean>;
 
-  /** Sends what was given up again, from its first attempt on: one event's, or all of a destination. Audited. */
-  requeue(destination: string, eventId: string | null, actor: string): Promise<number>;
+  /**
+   * Sends what was given up again, from its first attempt on: one event's, or all dead letters of a destination. With
+   * `settledAt`, only what was given up on at that time. Audited.
+   */
+  requeue(destination: string, eventId: string | null, actor: string, settledAt?: Date): Promise<number>;
 
-  /** Lets the aggregate of a dead letter go on without it. Audited. False: it is no dead letter. */
-  skip(destination: string, eventId: string, actor: string): Promise<boolean>;
+  /** Lets the aggregate of a dead letter go on without it. `settledAt` as above. Audited. False: it is no dead letter. */
+  skip(destination: string, eventId: string, actor: string, settledAt?: Date): Promise<boolean>;
 
   /** Skips all that is under way or dead for a destination that is no more. Audited. Returns how many. */
   abandon(destination: string, actor: string): Promise<number>;

@@ -154,8 +154,17 @@ export interface KeyRow extends KeyId {
 }
 
 export interface KeyEvent {
-  type: 'fenced' | 'payload_mismatch' | 'unknown' | 'resolved' | 'gave_up' | 'late_answer' | 'verdict' | 'retry';
-  /** `client`, `executor`, `completer`, or the name of an admin. */
+  type:
+    | 'fenced'
+    | 'payload_mismatch'
+    | 'unknown'
+    | 'resolved'
+    | 'gave_up'
+    | 'late_answer'
+    | 'evidence'
+    | 'verdict'
+    | 'retry';
+  /** `client`, `executor`, `completer`, the name of an admin, or of a system that was heard. */
   actor: string;
   detail: Record<string, string> | null;
   at: Date;

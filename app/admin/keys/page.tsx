@@ -1,8 +1,9 @@
+import { listHref } from '../../../components/admin/addresses.ts';
+import { AdminHeader } from '../../../components/admin/admin-header.tsx';
 import { KeyFilters } from '../../../components/admin/key-filters.tsx';
 import { KeyTable } from '../../../components/admin/key-table.tsx';
 import { Pager } from '../../../components/admin/pager.tsx';
 import { StateTiles } from '../../../components/admin/state-tiles.tsx';
-import { Button } from '../../../components/ui/button.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { admin, filterOf, readKeysQuery } from '../../../lib/demo/admin.ts';
 import { operations } from '../../../lib/demo/operations.ts';
@@ -19,16 +20,12 @@ export default async function KeysPage({ searchParams }: { searchParams: Params 
   const [counts, page] = await Promise.all([admin().countByState(), admin().listKeys(filterOf(query))]);
   return (
     <>
-      <div className="flex items-start justify-between gap-4">
-        <PageTitle>Idempotency keys</PageTitle>
-        <form action={signOut}>
-          <Button variant="quiet">Sign out</Button>
-        </form>
-      </div>
+      <AdminHeader current="keys" signOut={signOut} />
+      <PageTitle>Idempotency keys</PageTitle>
       <StateTiles counts={counts} query={query} />
       <KeyFilters query={query} operations={operations.map(({ name }) => name)} />
       <KeyTable rows={page.rows} now={Date.now()} />
-      <Pager query={query} hasMore={page.hasMore} />
+      <Pager page={query.page} hasMore={page.hasMore} href={(page) => listHref(query, { page })} />
     </>
   );
 }

@@ -6,6 +6,7 @@ import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf }
 import { countByState } from './count-by-state.ts';
 import { isLockTimeout, isUnavailable } from './errors.ts';
 import { events, recordEvent } from './events.ts';
+import { recordEvidence } from './evidence.ts';
 import { execute } from './execute.ts';
 import { fence } from './fence.ts';
 import { find } from './find.ts';
@@ -63,6 +64,7 @@ function leasesOn<Client extends PrismaClientLike>(client: Client): Leases<Trans
     steps: (id) => asked(() => stepsOf(db(), id)),
     recordVerdict: (id, verdict, actor) => asked(() => recordVerdict(db(), id, verdict, actor)),
     retryNow: (id, actor) => asked(() => retryNow(db(), id, actor)),
+    recordEvidence: (tx, id, said, actor) => recordEvidence(tx as RawQueries, id, said, actor),
     reap: (limit) => asked(() => reap(db(), limit)),
   };
 }

@@ -1,17 +1,19 @@
 import type { RawQueries } from '../client.ts';
 
+const AS_SEEN = '($4::timestamptz IS NULL OR settled_at = $4::timestamptz)';
 const AUDIT = 'INSERT INTO message_events (box, event_id, peer, type, actor)';
 
 // Compare-and-set on the state, with the record in the same statement: a second click finds nothing to do and records
-// nothing. The token is raised, so that nobody who gave it up still writes to it. Attempts begin anew: a person has
-// looked at it.
+// nothing. Where the time is given at which a person has seen it given up on, what somebody else has decided since is
+// left alone, too. The token is raised, so that nobody who gave it up still writes to it. Attempts begin anew: a person
+// has looked at it.
 const REQUEUE = `
 WITH requeued AS (
   UPDATE outbox_deliveries
      SET state = 'pending', attempts = 0, next_attempt_at = clock_timestamp(), settled_at = NULL,
          fencing_token = fencing_token + 1
    WHERE destination = $1::text AND ($2::uuid IS NULL OR event_id = $2::uuid)
-     AND (state = 'dead' OR (state = 'skipped' AND $2::uuid IS NOT NULL))
+     AND (state = 'dead' OR (state = 'skipped' AND $2::uuid IS NOT NULL)) AND ${AS_SEEN}
   RETURNING event_id, destination)
 ${AUDIT}
 SELECT 'outbox', event_id, destination, 'requeued', $3::varchar FROM requeued
@@ -21,7 +23,7 @@ RETURNING 1`;
 const SKIP = `
 WITH skipped AS (
   UPDATE outbox_deliveries SET state = 'skipped', settled_at = clock_timestamp()
-   WHERE destination = $1::text AND event_id = $2::uuid AND state = 'dead'
+   WHERE destination = $1::text AND event_id = $2::uuid AND state = 'dead' AND ${AS_SEEN}
   RETURNING event_id, destination)
 ${AUDIT}
 SELECT 'outbox', event_id, destination, 'skipped', $3::varchar FROM skipped
@@ -66,13 +68,20 @@ export async function requeue(
   destination: string,
   eventId: string | null,
   actor: string,
+  settledAt: Date | undefined,
 ): Promise<number> {
-  return await changes(db, REQUEUE, destination, eventId, actor);
+  return await changes(db, REQUEUE, destination, eventId, actor, settledAt?.toISOString() ?? null);
 }
 
 /** `OutboxStore.skip`. */
-export async function skip(db: RawQueries, destination: string, eventId: string, actor: string): Promise<boolean> {
-  return (await changes(db, SKIP, destination, eventId, actor)) > 0;
+export async function skip(
+  db: RawQueries,
+  destination: string,
+  eventId: string,
+  actor: string,
+  settledAt: Date | undefined,
+): Promise<boolean> {
+  return (await changes(db, SKIP, destination, eventId, actor, settledAt?.toISOString() ?? null)) > 0;
 }
 
 /** `OutboxStore.abandon`. */

@@ -1,0 +1,67 @@
+'use server';
+
+import { redirect } from 'next/navigation';
+import { z } from 'zod';
+import { destinationHref, receivedHref, sentHref } from '../../../components/admin/message-addresses.ts';
+import { messageName, messagesAdmin } from '../../../lib/demo/admin-messages.ts';
+import { requireAdmin } from '../require-admin.ts';
+
+const ACTOR = 'admin';
+
+const toDestination = z.object({ destination: messageName(100) });
+/** As the page has shown it: the time tells whether anybody has decided since. */
+const delivery = toDestination
+  .extend({ event: messageName(255), settled_at: z.iso.datetime() })
+  .transform(({ destination, event, settled_at }) => ({
+    destination,
+    eventId: event,
+    settledAt: new Date(settled_at),
+  }));
+const received = z.object({ source: messageName(100), event: messageName(255) });
+
+/** Sends one event to one destination again. Asked twice it is done once. */
+export async function requeueSent(form: FormData): Promise<void> {
+  await requireAdmin();
+  const seen = read(delivery, form);
+  const operated = await messagesAdmin().outbox.requeue(seen, ACTOR);
+  redirect(sentHref(seen.eventId, operated === 'recorded' ? 'requeued' : operated));
+}
+
+/** Lets a destination go without one event. */
+export async function skipSent(form: FormData): Promise<void> {
+  await requireAdmin();
+  const seen = read(delivery, form);
+  const operated = await messagesAdmin().outbox.skip(seen, ACTOR);
+  redirect(sentHref(seen.eventId, operated === 'recorded' ? 'skipped' : operated));
+}
+
+/** Sends all dead letters of a destination again. */
+export async function requeueAllSent(form: FormData): Promise<void> {
+  await requireAdmin();
+  const { destination } = read(toDestination, form);
+  const count = await messagesAdmin().outbox.requeueAll(destination, ACTOR);
+  redirect(destinationHref(destination, count > 0 ? 'requeued_all' : 'none_dead'));
+}
+
+/** Lets a stopped destination go on. */
+export async function resumeDestination(form: FormData): Promise<void> {
+  await requireAdmin();
+  const { destination } = read(toDestination, form);
+  const operated = await messagesAdmin().outbox.resume(destination, ACTOR);
+  redirect(destinationHref(destination, operated === 'recorded' ? 'resumed' : 'not_stopped'));
+}
+
+/** Lets a received event be tried again. */
+export async function requeueReceived(form: FormData): Promise<void> {
+  await requireAdmin();
+  const { source, event: eventId } = read(received, form);
+  const operated = await messagesAdmin().inbox.requeue({ source, eventId }, ACTOR);
+  redirect(receivedHref({ source, eventId }, operated === 'recorded' ? 'requeued' : operated));
+}
+
+/** No form of ours lacks a name; whoever sends another sees the list. */
+function read<Schema extends z.ZodType>(schema: Schema, form: FormData): z.output<Schema> {
+  const found = schema.safeParse(Object.fromEntries(form));
+  if (!found.success) redirect('/admin/messages');
+  return found.data;
+}

@@ -1,0 +1,67 @@
+import { notFound } from 'next/navigation';
+import type { ReactNode } from 'react';
+import { ReceivedFacts, ReceivedOperations } from '../../../../components/admin/message-received.tsx';
+import { MessageRecords } from '../../../../components/admin/message-records.tsx';
+import { SentDeliveries, SentFacts } from '../../../../components/admin/message-sent-facts.tsx';
+import { SentOperations } from '../../../../components/admin/message-sent-operations.tsx';
+import { MessageShape } from '../../../../components/admin/message-shape.tsx';
+import { MessageStops } from '../../../../components/admin/message-stops.tsx';
+import { PageTitle } from '../../../../components/ui/page-title.tsx';
+import { messagesAdmin } from '../../../../lib/demo/admin-messages.ts';
+import { requeueReceived, requeueSent, resumeDestination, skipSent } from '../actions.ts';
+
+/** Only for a page that has asked `requireAdmin`. */
+export async function Sent({ eventId, notice }: { eventId: string; notice: ReactNode }) {
+  const { outbox } = messagesAdmin();
+  const [detail, { open, stops }] = await Promise.all([outbox.find(eventId), outbox.overview()]);
+  if (!detail) notFound();
+  const now = Date.now();
+  const isInTheWay = (destination: string) =>
+    detail.deliveries.some((each) => each.destination === destination && each.state === 'pending');
+  const pending = (destination: string) =>
+    open.find(({ peer, state }) => peer === destination && state === 'pending')?.count ?? 0;
+  return (
+    <>
+      <PageTitle>{detail.type}</PageTitle>
+      {notice}
+      <MessageStops
+        stops={stops.filter(({ destination }) => isInTheWay(destination))}
+        waiting={pending}
+        now={now}
+        resume={resumeDestination}
+      />
+      <div className="grid gap-6">
+        <SentOperations detail={detail} requeue={requeueSent} skip={skipSent} />
+        <SentFacts detail={detail} now={now} />
+        <SentDeliveries detail={detail} stops={stops} now={now} />
+        <MessageShape title="Payload" shape={detail.payload} none="There is none." />
+        <MessageRecords records={detail.records} />
+      </div>
+    </>
+  );
+}
+
+/** Only for a page that has asked `requireAdmin`. */
+export async function Received({ notice, ...event }: { source: string; eventId: string; notice: ReactNode }) {
+  const detail = await messagesAdmin().inbox.find(event);
+  if (!detail) notFound();
+  const now = Date.now();
+  const isProcessed = detail.state === 'processed';
+  return (
+    <>
+      <PageTitle>Event of {detail.source}</PageTitle>
+      {notice}
+      <div className="grid gap-6">
+        <ReceivedOperations detail={detail} requeue={requeueReceived} />
+        <ReceivedFacts detail={detail} now={now} />
+        <MessageShape
+          title="Payload"
+          shape={detail.payload}
+          none={isProcessed ? 'It was erased when the event was processed.' : 'It is no JSON, or too large to be kept.'}
+        />
+        {isProcessed ? <MessageShape title="Result" shape={detail.result} none="There is none." /> : null}
+        <MessageRecords records={detail.records} />
+      </div>
+    </>
+  );
+}

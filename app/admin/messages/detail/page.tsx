@@ -1,0 +1,40 @@
+import { notFound } from 'next/navigation';
+import { z } from 'zod';
+import { AdminHeader } from '../../../../components/admin/admin-header.tsx';
+import { MessageNotice } from '../../../../components/admin/message-notice.tsx';
+import { TextLink } from '../../../../components/ui/text-link.tsx';
+import { messageName } from '../../../../lib/demo/admin-messages.ts';
+import { signOut } from '../../actions.ts';
+import { requireAdmin } from '../../require-admin.ts';
+import { Received, Sent } from './event.tsx';
+
+export const metadata = { title: 'Event' };
+
+const address = z.union([
+  z.object({ box: z.literal('outbox'), event: messageName(255) }),
+  z.object({ box: z.literal('inbox'), source: messageName(100), event: messageName(255) }),
+]);
+
+type Params = Promise<Record<string, string | string[] | undefined>>;
+
+/** In the query and not in the path, as for keys: a sender's ids may hold anything. */
+export default async function MessagePage({ searchParams }: { searchParams: Params }) {
+  await requireAdmin();
+  const params = await searchParams;
+  const found = address.safeParse(params);
+  if (!found.success) notFound();
+  const { data: at } = found;
+  return (
+    <>
+      <AdminHeader current="messages" signOut={signOut} />
+      <p className="mb-2 text-sm">
+        <TextLink href={`/admin/messages?box=${at.box}`}>All of the {at.box}</TextLink>
+      </p>
+      {at.box === 'outbox' ? (
+        <Sent eventId={at.event} notice={<MessageNotice name={params.notice} />} />
+      ) : (
+        <Received source={at.source} eventId={at.event} notice={<MessageNotice name={params.notice} />} />
+      )}
+    </>
+  );
+}

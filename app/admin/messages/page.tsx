@@ -1,0 +1,50 @@
+import { AdminHeader } from '../../../components/admin/admin-header.tsx';
+import { MessageBoxes } from '../../../components/admin/message-boxes.tsx';
+import { MessageDeadLetters } from '../../../components/admin/message-dead-letters.tsx';
+import { MessageFilters } from '../../../components/admin/message-filters.tsx';
+import { MessageNotice } from '../../../components/admin/message-notice.tsx';
+import { MessageStops } from '../../../components/admin/message-stops.tsx';
+import { MessageTiles } from '../../../components/admin/message-tiles.tsx';
+import { PageTitle } from '../../../components/ui/page-title.tsx';
+import { messagesAdmin, peersOf, readMessagesQuery } from '../../../lib/demo/admin-messages.ts';
+import { signOut } from '../actions.ts';
+import { requireAdmin } from '../require-admin.ts';
+import { requeueAllSent, resumeDestination } from './actions.ts';
+import { ReceivedList, SentList } from './lists.tsx';
+
+export const metadata = { title: 'Messages' };
+
+type Params = Promise<Record<string, string | string[] | undefined>>;
+
+export default async function MessagesPage({ searchParams }: { searchParams: Params }) {
+  await requireAdmin();
+  const params = await searchParams;
+  const query = readMessagesQuery(params);
+  const messages = messagesAdmin();
+  const [sent, received] = await Promise.all([messages.outbox.overview(), messages.inbox.overview()]);
+  const open = { outbox: sent.open, inbox: received.open };
+  const pending = (destination: string) =>
+    sent.open.find(({ peer, state }) => peer === destination && state === 'pending')?.count ?? 0;
+  const now = Date.now();
+  return (
+    <>
+      <AdminHeader current="messages" signOut={signOut} />
+      <PageTitle>Messages</PageTitle>
+      <MessageNotice name={params.notice} />
+      <MessageBoxes current={query.box} open={open} stops={sent.stops} />
+      <MessageTiles query={query} open={open[query.box]} now={now} />
+      {query.box === 'outbox' ? (
+        <>
+          <MessageStops stops={sent.stops} waiting={pending} now={now} resume={resumeDestination} />
+          <MessageDeadLetters open={sent.open} requeueAll={requeueAllSent} />
+        </>
+      ) : null}
+      <MessageFilters query={query} peers={peersOf(query, open[query.box])} />
+      {query.box === 'outbox' ? (
+        <SentList query={query} stops={sent.stops} now={now} />
+      ) : (
+        <ReceivedList query={query} now={now} />
+      )}
+    </>
+  );
+}

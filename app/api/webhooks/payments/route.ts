@@ -1,0 +1,3 @@
+import { receivePaymentWebhook } from '../../../../lib/demo/payment-webhook.ts';
+
+export const POST = receivePaymentWebhook;

@@ -1,0 +1,28 @@
+import type { MessagesQuery } from '../../lib/demo/admin-messages.ts';
+import { withQuery } from './addresses.ts';
+import type { MessageNoticeName } from './message-notice.tsx';
+
+const LIST = '/admin/messages';
+const DETAIL = '/admin/messages/detail';
+
+type Change = { [Name in keyof MessagesQuery]?: string | number | undefined };
+
+/** A list with some of its query changed; back to the first page unless another is asked for. */
+export function messagesHref(query: MessagesQuery, change: Change): string {
+  return withQuery(LIST, { ...query, page: 1, ...change });
+}
+
+/** The list of what goes to a destination. `notice`: what it says at its top. */
+export function destinationHref(peer: string | undefined, notice: MessageNoticeName): string {
+  return withQuery(LIST, { box: 'outbox', peer, notice });
+}
+
+/** The page of an event that goes out. */
+export function sentHref(event: string, notice?: MessageNoticeName): string {
+  return withQuery(DETAIL, { box: 'outbox', event, notice });
+}
+
+/** The page of a received event. */
+export function receivedHref({ source, eventId }: { source: string; eventId: string }, notice?: MessageNoticeName) {
+  return withQuery(DETAIL, { box: 'inbox', source, event: eventId, notice });
+}

@@ -1,0 +1,24 @@
+import { Notice } from '../ui/notice.tsx';
+
+const notices = {
+  requeued: { tone: 'good', words: 'Requeued. Below is what came of it so far.' },
+  requeued_all: { tone: 'good', words: 'All its dead letters are requeued, and go out in their order.' },
+  none_dead: { tone: 'warn', words: 'It has no dead letters any more. Nothing was done.' },
+  skipped: { tone: 'good', words: 'Skipped. What waited behind it goes out.' },
+  resumed: { tone: 'good', words: 'Resumed. What waited goes out in its order.' },
+  not_stopped: { tone: 'warn', words: 'It is not stopped any more. Nothing was done.' },
+  changed: { tone: 'warn', words: 'This event has changed since you looked at it. Nothing was done; look again.' },
+} as const;
+
+export type MessageNoticeName = keyof typeof notices;
+
+/** What came of the form that was sent. An address may name anything: what is not known shows nothing. */
+export function MessageNotice({ name }: { name: unknown }) {
+  if (typeof name !== 'string' || !Object.hasOwn(notices, name)) return null;
+  const { tone, words } = notices[name as MessageNoticeName];
+  return (
+    <div role={tone === 'good' ? 'status' : 'alert'} className="mb-6">
+      <Notice tone={tone}>{words}</Notice>
+    </div>
+  );
+}
