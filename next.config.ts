@@ -36,6 +36,8 @@ const config: NextConfig = {
         cacheHandler: join(import.meta.dirname, 'scripts/no-page-cache.mjs'),
       }
     : {}),
+  // One copy for pages and routes: what one of them has thrown, the other tells by its class.
+  serverExternalPackages: ['stripe'],
   poweredByHeader: false,
   // `npm run check` type-checks everything; a demo that starts must not wait for the types of its tests.
   typescript: { ignoreBuildErrors: true, tsconfigPath: tsconfigOf(variant, import.meta.dirname) },

@@ -64,6 +64,7 @@ function tell({ port, proxyPort, gatewayPort }: DemoProcesses, adminPassword: st
 
   shop              http://localhost:${port}
   mailbox           http://localhost:${port}/mailbox
+  receiver          http://localhost:${port}/receiver   (what a partner's system is told)
   fault lab         http://localhost:${port}/lab
   admin             http://localhost:${port}/admin/keys
   admin password    ${adminPassword}

@@ -1,12 +1,14 @@
 /**
  * Every test once: sets up what it needs, runs Vitest and Playwright, and ends with one line, `N passed, N failed`.
- * `--e2e [filter]` runs the end-to-end tests alone; `--matrix` those that each build of the demo must pass, on all four.
+ * `--e2e [filter]` runs the end-to-end tests alone, and with `--vitest filter` behind it those of Vitest's files as well;
+ * `--matrix` those that each build of the demo must pass, on all four.
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { buildApp, generateClient } from './build.ts';
 import { ensureChromium } from './chromium.ts';
 import { matrixTable, type Run } from './matrix-table.ts';
+import { ensureNats } from './nats-install.ts';
 import { spawnChild } from './process.ts';
 import { envOf, nameOf, VARIANTS, type Variant, variantOf } from './variants.ts';
 
@@ -23,12 +25,19 @@ const e2eOnly = isMatrix || process.argv.includes('--e2e');
 const OF_EACH_BUILD = ['matrix', 'client-chunks', 'no-javascript', 'use-offline', 'static-shell', 'shared-keys'].map(
   (name) => `${name}.e2e`,
 );
-const filters = isMatrix ? OF_EACH_BUILD : process.argv.slice(2).filter((arg) => arg !== '--e2e');
+const [forPlaywright, forVitest] = splitAt('--vitest', process.argv.slice(2));
+const filters = isMatrix ? OF_EACH_BUILD : forPlaywright.filter((arg) => arg !== '--e2e');
 const say = (line: string) => console.log(line);
 
 // One word for all: the runners and the servers they start stop with this process.
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
+
+/** What stands before the word, and what behind it. */
+function splitAt(word: string, args: string[]): [before: string[], behind: string[]] {
+  const at = args.indexOf(word);
+  return at === -1 ? [args, []] : [args.slice(0, at), args.slice(at + 1)];
+}
 
 /** Runs a tool and shows what it prints. A tool that fails without a failed test counts as one failure. */
 async function runner(
@@ -56,6 +65,7 @@ async function vitest(): Promise<Count> {
     '--reporter=dot',
     '--reporter=json',
     `--outputFile.json=${file}`,
+    ...forVitest,
   ];
   return await runner('Unit, type, component and database tests', args, {}, async () => {
     const report = JSON.parse(await readFile(file, 'utf8'));
@@ -88,7 +98,8 @@ async function main(): Promise<boolean> {
   const { signal } = stopping;
   await generateClient({ log: say, signal });
   await ensureChromium(say);
-  const counts = e2eOnly ? [] : [await vitest()];
+  await ensureNats(say);
+  const counts = e2eOnly && forVitest.length === 0 ? [] : [await vitest()];
   const runs: Run[] = [];
   for (const variant of isMatrix ? VARIANTS : [variantOf(process.env)]) {
     await buildApp({ log: say, signal, variant });

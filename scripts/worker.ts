@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { onDatabase } from './on-database.ts';
 
 const HELP = `npm run worker                 all of what follows, and runs jobs, until it is stopped
@@ -11,6 +12,8 @@ Any number of workers may run on one database. DATABASE_URL says which; it must 
 transaction mode. Ctrl-C or SIGTERM finishes what is running, a second one ends at once.`;
 
 const SAME_GESTURE_MS = 500;
+/** For what is under way of the event stream when all else has ended. */
+const LAST_MESSAGE_MS = 2000;
 const [command, ...rest] = process.argv.slice(2);
 
 async function main(url: string): Promise<void> {
@@ -44,6 +47,12 @@ async function main(url: string): Promise<void> {
     log: console.log,
   });
   console.log(`The worker runs. Jobs: ${Object.keys(jobHandlers).join(', ')}`);
+  const stopping = new AbortController();
+  const following = process.env.NATS_URL
+    ? (await import('../lib/demo/event-stream.ts')).followEventStream(process.env.NATS_URL, {
+        stopping: stopping.signal,
+      })
+    : undefined;
   let askedAt: number | undefined;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -52,10 +61,12 @@ async function main(url: string): Promise<void> {
       if (askedAt !== undefined) return;
       askedAt = performance.now();
       console.log('The worker finishes what is running …');
+      stopping.abort();
       void worker.stop();
     });
   }
   await worker.ended;
+  await Promise.race([following, sleep(LAST_MESSAGE_MS)]);
   await outbox.close().catch(() => {}); // a destination that is away has nothing to be told
   // What has not ended by now is given up: its lease, or its lock, runs out.
   process.exit();

@@ -41,6 +41,11 @@ export default async function LabPage() {
       <p className="mt-8">
         <TextLink href="/examples">The same with react-hook-form, TanStack Query and next-safe-action</TextLink>
       </p>
+      <p className="mt-3">
+        <TextLink href="/receiver" prefetch={false}>
+          What other systems are told, and how often
+        </TextLink>
+      </p>
     </>
   );
 }

@@ -39,8 +39,7 @@ function messagingComplaints(env: Environment): string[] {
   if (url && !secret) {
     found.push('EVENTS_WEBHOOK_SECRET is not set. Signs the events. Make one: whsec_$(openssl rand -base64 32)');
   }
-  if (nats && !/^(nats|tls|wss?):\/\/./.test(nats))
-    found.push('NATS_URL is no address. An example: nats://127.0.0.1:4222');
+  if (nats && !/^(nats|tls):\/\/./.test(nats)) found.push('NATS_URL is no address. An example: nats://127.0.0.1:4222');
   return found;
 }
 

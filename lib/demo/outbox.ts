@@ -1,11 +1,32 @@
-import { createOutbox, type Destination, type Origin, type OutboxTransaction, webhook } from 'oncekit/messaging';
+import { jetstream } from '@nats-io/jetstream';
+import { connect, headers } from '@nats-io/transport-node';
+import {
+  createOutbox,
+  type Destination,
+  natsStream,
+  type Origin,
+  type OutboxTransaction,
+  webhook,
+} from 'oncekit/messaging';
 import { clientOrNone } from './db.ts';
 import { eventSecrets } from './env.ts';
+import { EVENT_STREAM, natsAddress } from './event-stream-address.ts';
 
 /** Who is told what the shop has done. */
 function destinations(): Destination[] {
-  const { EVENTS_WEBHOOK_URL: url } = process.env;
-  return url ? [{ name: 'partner', publisher: webhook({ url, secrets: eventSecrets() }) }] : [];
+  const { EVENTS_WEBHOOK_URL: url, NATS_URL: nats } = process.env;
+  const found: Destination[] = [];
+  if (url) found.push({ name: 'partner', publisher: webhook({ url, secrets: eventSecrets() }) });
+  if (nats) {
+    const publisher = natsStream({
+      connect: (how) => connect({ ...natsAddress(nats), ...how }),
+      headers,
+      jetstream,
+      subject: EVENT_STREAM.subject,
+    });
+    found.push({ name: 'stream', publisher });
+  }
+  return found;
 }
 
 const setUp = () => createOutbox({ prisma: clientOrNone(), destinations: destinations() });

@@ -18,7 +18,7 @@ export type ShopEvent = z.output<typeof shopEvent>;
  * `failed`. The count is outside the effect's transaction on purpose: what arrived stays counted when nothing is done.
  */
 export async function receiveShopEvent(by: 'webhooks' | 'streams', event: ShopEvent): Promise<Received<unknown>> {
-  const { id, type, aggregate, sequence, data } = event;
+  const { id, type, aggregate, sequence, data = null } = event;
   await db().receivedEvent.createMany({
     data: [{ id, type, aggregate, sequence, payload: JSON.stringify(data) }],
     skipDuplicates: true,
@@ -30,10 +30,35 @@ export async function receiveShopEvent(by: 'webhooks' | 'streams', event: ShopEv
   return await inbox.receiveOnce({ source: 'shop', eventId: id, payload: { type, aggregate, sequence, data } });
 }
 
-/** What the receiver got, newest first. */
-export async function listReceived(limit: number) {
-  return await db().receivedEvent.findMany({ orderBy: { firstAt: 'desc' }, take: limit });
+/** An event as the receiver's page shows it. */
+export interface ReceivedRow {
+  id: string;
+  type: string;
+  /** Null: it is about no order. */
+  orderId: string | null;
+  aggregate: string;
+  sequence: number;
+  /** Null: it is about no money. */
+  amountCents: number | null;
+  webhooks: number;
+  streams: number;
+  effects: number;
+  firstAt: Date;
 }
+
+/** What the receiver got, newest first. */
+export async function listReceived(limit: number): Promise<ReceivedRow[]> {
+  const rows = await db().receivedEvent.findMany({ orderBy: [{ firstAt: 'desc' }, { id: 'desc' }], take: limit });
+  return rows.map(({ payload, lastAt, ...row }) => {
+    const { orderId, amountCents } = about.parse(JSON.parse(payload));
+    return { ...row, orderId, amountCents };
+  });
+}
+
+/** What the page shows of a payload. Events of other kinds have neither. */
+const about = z
+  .object({ orderId: z.uuid().nullable().catch(null), amountCents: z.int().nullable().catch(null) })
+  .catch({ orderId: null, amountCents: null });
 
 /** How many events came, how many deliveries that took, and how many effects there were. */
 export async function countReceived(): Promise<{ events: number; deliveries: number; effects: number }> {

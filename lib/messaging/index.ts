@@ -26,6 +26,15 @@ export {
   type Retried,
   type SourceOptions,
 } from './inbox.ts';
+export {
+  type JetStreamLike,
+  type NatsConnectionLike,
+  type NatsConnectionSettings,
+  type NatsHeadersLike,
+  type NatsStreamOptions,
+  natsStream,
+} from './nats.ts';
+export { type StreamedEvent, streamedEvent } from './nats-message.ts';
 export { createOutbox, type GivenUp, type Outbox, type OutboxOptions, type OutboxTransaction } from './outbox.ts';
 export { type Attempt, type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
 export type { Relayed, RelayOptions, RelayPoint } from './relay.ts';

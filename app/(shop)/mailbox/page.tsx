@@ -25,6 +25,11 @@ export default async function MailboxPage() {
           <TextLink href="/">something in the shop</TextLink>.
         </p>
       )}
+      <p className="mt-8">
+        <TextLink href="/receiver" prefetch={false}>
+          What other systems are told
+        </TextLink>
+      </p>
     </>
   );
 }

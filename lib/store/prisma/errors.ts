@@ -1,4 +1,4 @@
-import { type RollbackReason, StoreUnavailableError } from '../store.ts';
+import type { RollbackReason } from '../store.ts';
 
 /** Prisma's codes for: cannot connect, timed out, closed the connection, pool exhausted, transaction expired. */
 const UNAVAILABLE_PRISMA = new Set(['P1001', 'P1002', 'P1008', 'P1011', 'P1017', 'P2024', 'P2028', 'P2037']);
@@ -50,8 +50,9 @@ export function rollbackReason(error: unknown): RollbackReason {
 /** Whether an error of Prisma's, or of the kit about one, says that the database could not be reached or asked in time: a 503, and not a bug. */
 export function isUnavailable(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
-  if (error instanceof StoreUnavailableError) return true;
-  const { code, message } = error as Shape;
+  const { code, message, name } = error as Shape;
+  // By its name: a bundler may give a page and a route a copy of the class each.
+  if (name === 'StoreUnavailableError') return true;
   const state = sqlState(error);
   // 08: connection exceptions; 53: out of connections, memory or disk; 57: shutting down, starting up, or out of time.
   if (state !== undefined) return /^(08|53|57)/.test(state);

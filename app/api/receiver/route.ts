@@ -1,0 +1,3 @@
+import { receiveWebhook } from '../../../lib/demo/receiver-webhook.ts';
+
+export const POST = receiveWebhook;

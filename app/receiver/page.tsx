@@ -1,0 +1,37 @@
+import { connection } from 'next/server';
+import { KeepFresh } from '../../components/shop/keep-fresh.tsx';
+import { ReceivedCounts } from '../../components/shop/received-counts.tsx';
+import { ReceivedTable } from '../../components/shop/received-table.tsx';
+import { PageTitle } from '../../components/ui/page-title.tsx';
+import { Panel } from '../../components/ui/panel.tsx';
+import { TextLink } from '../../components/ui/text-link.tsx';
+import { countReceived, listReceived } from '../../lib/demo/receiver.ts';
+
+export const metadata = { title: 'Receiver' };
+
+const LIMIT = 100;
+
+export default async function ReceiverPage() {
+  await connection();
+  const [counts, rows] = await Promise.all([countReceived(), listReceived(LIMIT)]);
+  return (
+    <>
+      <PageTitle lead="What a partner’s system has been told of the shop’s orders. Deliveries may repeat; each event takes effect once.">
+        Receiver
+      </PageTitle>
+      <ReceivedCounts counts={counts} />
+      {rows.length > 0 ? (
+        <ReceivedTable rows={rows} now={Date.now()} />
+      ) : (
+        <Panel>
+          <p>
+            Nothing has come yet. <TextLink href="/">Place an order in the shop</TextLink>: a moment after it is paid,
+            it shows here.
+          </p>
+        </Panel>
+      )}
+      {counts.events > LIMIT ? <p className="mt-4 text-sm text-muted">The newest {LIMIT} are shown.</p> : null}
+      <KeepFresh />
+    </>
+  );
+}

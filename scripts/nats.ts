@@ -1,0 +1,83 @@
+/** A real NATS server with JetStream for the tests, without Docker, that can be killed and comes back with its streams. */
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { ensureNats } from './nats-install.ts';
+
+export interface Nats {
+  /** The same through all its lives. */
+  readonly url: string;
+  /** kill -9. Resolves when it is dead. */
+  kill(): Promise<void>;
+  /** Starts it again, on the same port, with the streams it had. Resolves when it takes connections. */
+  start(): Promise<void>;
+  /** SIGSTOP: it keeps its connections, and says nothing until it is thawed. */
+  freeze(): void;
+  thaw(): void;
+  /** Stops it and deletes its streams. */
+  close(): Promise<void>;
+}
+
+/** Starts a server on a free port of 127.0.0.1, with a folder of its own. It ends with this process, unless that is killed. */
+export async function startNats({ args = [] }: { args?: string[] } = {}): Promise<Nats> {
+  const program = await ensureNats();
+  const folder = await mkdtemp(join(tmpdir(), 'oncekit-nats-'));
+  const port = await freePort();
+  let server: ChildProcess | undefined;
+  const kill = async () => {
+    const ending = server;
+    server = undefined;
+    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+    const gone = once(ending, 'exit');
+    ending.kill('SIGKILL');
+    await gone;
+  };
+  const nats: Nats = {
+    url: `nats://127.0.0.1:${port}`,
+    kill,
+    start: async () => {
+      const all = ['-js', '-sd', folder, '-a', '127.0.0.1', '-p', String(port), ...args];
+      // Known before it is ready, so that `close` finds it at any moment.
+      const started = spawn(program, all, { stdio: ['ignore', 'ignore', 'pipe'] });
+      server = started;
+      await untilReady(started);
+    },
+    freeze: () => void server?.kill('SIGSTOP'),
+    thaw: () => void server?.kill('SIGCONT'),
+    close: async () => {
+      await kill(); // its data is thrown away
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  await nats.start();
+  return nats;
+}
+
+async function untilReady(server: ChildProcessByStdio<null, null, Readable>): Promise<void> {
+  const orphaned = () => server.kill('SIGKILL');
+  process.once('exit', orphaned);
+  server.once('exit', () => process.off('exit', orphaned));
+  const lines: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.once('exit', () => reject(new Error(`nats-server does not start:\n${lines.join('\n')}`)));
+    createInterface(server.stderr).on('line', (line) => {
+      lines.push(line);
+      if (lines.length > 50) lines.shift();
+      if (/Server is ready/.test(line)) resolve();
+    });
+  });
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
