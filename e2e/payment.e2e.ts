@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { MUG } from './fixtures/api-client.ts';
+import { postOrder } from './fixtures/api-orders.ts';
 import { expect, test } from './fixtures/test.ts';
 
 test('the server dies in the middle of the charge: the page ends with one order, charged once', async ({
@@ -58,4 +61,17 @@ test('a refund gives back once, also when its answer is lost', async ({ page, sh
   await expect.poll(() => db.refund.count({ where: { orderId, status: 'succeeded' } })).toBe(1);
   await expect(page.locator('[data-order-status=refunded]')).toBeVisible();
   expect(await gateway.refunds(orderId)).toHaveLength(1);
+});
+
+test('a card that is declined at the API is refused as such, also after a page has charged one', async ({
+  page,
+  shop,
+  app,
+}) => {
+  // The process has one client of the provider, and the page made it.
+  await shop.checkout();
+  await shop.placeOrder.click();
+  await page.waitForURL('**/orders/*');
+  const answer = await postOrder(app.url, randomUUID(), { ...MUG, payment_method: 'pm_card_chargeDeclined' });
+  expect([answer.status, await answer.json()]).toMatchObject([402, { reason: 'card_declined' }]);
 });

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const FOLDER = fileURLToPath(new URL('../.data/nats/', import.meta.url));
 /** Where neither apt-get nor the system has one. */
 const RELEASE = 'v2.12.4';
-/** Debian puts it where only root's PATH leads; the others are what the installers below make. */
+/** Debian's package puts it where only root's PATH leads; the others are what the installers below make. */
 const PLACES = ['/usr/sbin/nats-server', join(FOLDER, 'usr/sbin/nats-server'), join(FOLDER, 'nats-server')];
 
 /** A way to install the server. */
@@ -61,21 +61,17 @@ export async function ensureNats(log: (line: string) => void = console.error): P
 
 /** Ways to install a server, best first. */
 export function installers({ hasApt, isRoot, platform, arch }: Machine): Installer[] {
-  // Another apt-get may be running: wait for its lock instead of failing.
-  const apt = ['apt-get', '-o', 'DPkg::Lock::Timeout=300'];
-  const system = inTurn([
-    [...apt, 'update'],
-    [...apt, 'install', '-y', '--no-install-recommends', 'nats-server'],
-  ]);
-  // Into our own folder, which needs no rights.
+  // Into our own folder: it needs no rights, and leaves no service running as an installed package would.
   const unpacked = inTurn([
+    // Another apt-get may be running: wait for its lock instead of failing.
+    ...(isRoot ? [['apt-get', '-o', 'DPkg::Lock::Timeout=300', 'update']] : []),
     ['apt-get', 'download', 'nats-server'],
     ['sh', '-c', 'dpkg -x nats-server_*.deb . && rm nats-server_*.deb'],
   ]);
   const cpu = { x64: 'amd64', arm64: 'arm64' }[arch];
   const hasRelease = cpu && (platform === 'linux' || platform === 'darwin');
   return [
-    ...(hasApt ? [isRoot ? system : unpacked] : []),
+    ...(hasApt ? [unpacked] : []),
     ...(hasRelease ? [release(`nats-server-${RELEASE}-${platform}-${cpu}.tar.gz`)] : []),
   ];
 }

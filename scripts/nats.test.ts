@@ -39,7 +39,7 @@ test.each([
   [
     'root on Debian',
     { hasApt: true, isRoot: true, platform: 'linux', arch: 'x64' },
-    ['apt-get install', '-linux-amd64.'],
+    ['update && apt-get download', '-linux-amd64.'],
   ],
   ['anybody on Debian', { hasApt: true, isRoot: false, platform: 'linux', arch: 'x64' }, ['download', '-linux-amd64.']],
   ['macOS', { hasApt: false, isRoot: false, platform: 'darwin', arch: 'arm64' }, ['-darwin-arm64.']],
