@@ -46,7 +46,8 @@ export function startProcesses(demo: DemoProcesses): SupervisedChild[] {
   const worker = start(demo, 'worker', script('worker.ts'), env);
   const app = start(demo, 'app', [NEXT, dev ? 'dev' : 'start', '-H', host, '-p', String(port)], env);
   const proxy = start(demo, 'proxy', script('fault-proxy.ts'), proxyEnv);
-  return [proxy, app, worker, ...gateway];
+  // The worker first: it tells the app's receiver.
+  return [proxy, worker, app, ...gateway];
 }
 
 /** Where a server that listens on `host` is found from here. */

@@ -19,12 +19,14 @@ export interface Asked {
   boxes: Box[];
   states: { [B in Box]: State<B>[] };
   limit: number;
+  isSure: boolean;
 }
 
 /** What the arguments ask for; undefined: for help. Throws the sentence that says what does not exist. */
 export function asked(args: string[]): Asked | undefined {
   const text = { type: 'string' } as const;
-  const options = { as: text, box: text, state: text, limit: text, help: { type: 'boolean' } } as const;
+  const flag = { type: 'boolean' } as const;
+  const options = { as: text, box: text, state: text, limit: text, yes: flag, help: flag } as const;
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   if (values.help) return undefined;
   const [command = '', ...names] = positionals;
@@ -45,5 +47,14 @@ export function asked(args: string[]): Asked | undefined {
     throw new Error(`--limit takes a number from 1 to 1000, not "${limit}".`);
   }
   const [peer = '', eventId = ''] = names;
-  return { command: command as Asked['command'], peer, eventId, actor, boxes, states, limit: Number(limit) };
+  return {
+    command: command as Asked['command'],
+    peer,
+    eventId,
+    actor,
+    boxes,
+    states,
+    limit: Number(limit),
+    isSure: values.yes ?? false,
+  };
 }

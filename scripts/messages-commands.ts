@@ -62,7 +62,15 @@ const COMMANDS: Record<Asked['command'], (messages: Messages, asked: Asked) => P
     return notDone(await sentState(outbox, peer, eventId), peer, eventId);
   },
 
-  abandon: async ({ outbox }, { peer, actor }) => {
+  abandon: async ({ outbox }, { peer, actor, isSure }) => {
+    const { open } = await outbox.overview();
+    const waiting = open.filter((each) => each.peer === peer).reduce((sum, each) => sum + each.count, 0);
+    if (waiting > 0 && !isSure) {
+      return {
+        isDone: false,
+        words: `This would give up ${waiting} events for ${peer}, for good. Add --yes to do it.`,
+      };
+    }
     const count = await outbox.abandon(peer, actor);
     if (count > 0) return done(`Given up, by ${actor}: ${count} of ${peer}.`);
     return { isDone: false, words: `Nothing was done: nothing waits for ${peer}.` };

@@ -66,9 +66,13 @@ test('M4 skips, requeues and resumes once, recorded with who did it', async () =
   expect(await recordsOf('bank')).toEqual([`requeued ${userInfo().username}`]);
   expect(await messages('resume', 'gone', '--as', 'ann')).toMatchObject({ isDone: true });
   expect(await messages('resume', 'gone', '--as', 'ann')).toMatchObject({ isDone: false });
-  expect(await messages('abandon', 'gone', '--as', 'ann')).toMatchObject({ isDone: true });
+  expect(await messages('abandon', 'gone', '--as', 'ann')).toMatchObject({
+    isDone: false,
+    words: expect.stringContaining('Add --yes'),
+  });
+  expect(await messages('abandon', 'gone', '--as', 'ann', '--yes')).toMatchObject({ isDone: true });
   expect(await messages('abandon', 'gone', '--as', 'ann')).toMatchObject({ isDone: false });
-  expect(await recordsOf('gone')).toEqual(['stopped relay', 'resumed ann', 'abandoned ann']);
+  expect(await recordsOf('gone')).toEqual(['stopped relay', 'resumed ann', 'abandoned ann', 'abandoned ann']);
 });
 
 test('M4 as a process: done, nothing done, and asked wrongly are told apart', async () => {

@@ -9,6 +9,7 @@ npm run messages -- abandon <destination>                     gives up all that 
 npm run messages -- resume <destination>                      lets a destination go on that was stopped
 npm run messages -- --help                                    this
 
+  --yes            for abandon: yes, all of it
   --as <name>      who does it, for the record. Left out: the user of this machine
   --box <box>      outbox or inbox. Left out: both; requeue looks into the outbox first
   --state <state>  for list: dead, pending, delivered, skipped (outbox), dead, failed, processed (inbox)

@@ -1,4 +1,3 @@
-import { connection } from 'next/server';
 import { KeepFresh } from '../../components/shop/keep-fresh.tsx';
 import { ReceivedCounts } from '../../components/shop/received-counts.tsx';
 import { ReceivedTable } from '../../components/shop/received-table.tsx';
@@ -6,14 +5,15 @@ import { PageTitle } from '../../components/ui/page-title.tsx';
 import { Panel } from '../../components/ui/panel.tsx';
 import { TextLink } from '../../components/ui/text-link.tsx';
 import { countReceived, listReceived } from '../../lib/demo/receiver.ts';
+import { currentPrincipal } from '../../lib/demo/visitor.ts';
 
 export const metadata = { title: 'Receiver' };
 
 const LIMIT = 100;
 
 export default async function ReceiverPage() {
-  await connection();
-  const [counts, rows] = await Promise.all([countReceived(), listReceived(LIMIT)]);
+  const who = await currentPrincipal();
+  const [counts, rows] = await Promise.all([countReceived(), listReceived(who, LIMIT)]);
   return (
     <>
       <PageTitle lead="What a partner’s system has been told of the shop’s orders. Deliveries may repeat; each event takes effect once.">
@@ -25,12 +25,14 @@ export default async function ReceiverPage() {
       ) : (
         <Panel>
           <p>
-            Nothing has come yet. <TextLink href="/">Place an order in the shop</TextLink>: a moment after it is paid,
-            it shows here.
+            Nothing has come yet of your own orders. <TextLink href="/">Place an order in the shop</TextLink>: a moment
+            after it is paid, it shows here.
           </p>
         </Panel>
       )}
-      {counts.events > LIMIT ? <p className="mt-4 text-sm text-muted">The newest {LIMIT} are shown.</p> : null}
+      <p className="mt-4 text-sm text-muted">
+        Listed are your own orders’ events, the newest {LIMIT}; counted are all.
+      </p>
       <KeepFresh />
     </>
   );

@@ -6,7 +6,6 @@ const words: Record<string, string> = {
   skipped: 'Skipped',
   abandoned: 'Skipped with all that waited for the destination',
   stopped: 'Stopped the destination',
-  resumed: 'Resumed the destination',
   payload_mismatch: 'Came again with another payload; the first one counts',
 };
 

@@ -5,7 +5,7 @@ import { useEffect } from 'react';
 
 const EVERY_MS = 2000;
 
-/** Fetches the page anew while something on it is still being finished. Without JavaScript, a reload does. */
+/** Fetches the page anew while it is looked at, for what is still to come. Without JavaScript, a reload does. */
 export function KeepFresh() {
   const { refresh } = useRouter();
   useEffect(() => {

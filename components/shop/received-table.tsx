@@ -22,20 +22,15 @@ export function ReceivedTable({ rows, now }: { rows: readonly ReceivedRow[]; now
         </tr>
       </thead>
       <tbody>
-        {rows.map(({ id, type, orderId, aggregate, sequence, webhooks, streams, effects, amountCents, firstAt }) => (
+        {rows.map(({ id, type, orderId, sequence, webhooks, streams, effects, amountCents, firstAt }) => (
           <tr key={id} data-event={id}>
             <Cell className="font-mono" title={id}>
               {type}
             </Cell>
-            <Cell className="max-w-40 truncate font-mono" title={aggregate}>
-              {orderId ? (
-                // Not prefetched: most of these orders are somebody else's.
-                <TextLink href={`/orders/${orderId}`} prefetch={false}>
-                  {orderId.slice(0, 8)}
-                </TextLink>
-              ) : (
-                aggregate
-              )}
+            <Cell className="font-mono" title={orderId}>
+              <TextLink href={`/orders/${orderId}`} prefetch={false}>
+                {orderId.slice(0, 8)}
+              </TextLink>
             </Cell>
             <Cell className="text-right tabular-nums">{sequence}</Cell>
             <Cell className="text-right tabular-nums">{webhooks}</Cell>

@@ -26,26 +26,12 @@ export function complaints(env: Environment): string[] {
       ? []
       : `${name} is shorter than ${least} characters. ${REQUIRED[name]}`;
   });
-  return [...found, ...paymentComplaints(env), ...messagingComplaints(env)];
-}
-
-/** Webhooks are signed, both ways: nobody sends or believes one without its secret. */
-function messagingComplaints(env: Environment): string[] {
-  const { EVENTS_WEBHOOK_URL: url, EVENTS_WEBHOOK_SECRET: secret, NATS_URL: nats } = env;
-  const found: string[] = [];
-  if (url && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) {
-    found.push('EVENTS_WEBHOOK_URL is no address. An example: https://partner.example.com/events');
-  }
-  if (url && !secret) {
-    found.push('EVENTS_WEBHOOK_SECRET is not set. Signs the events. Make one: whsec_$(openssl rand -base64 32)');
-  }
-  if (nats && !/^(nats|tls):\/\/./.test(nats)) found.push('NATS_URL is no address. An example: nats://127.0.0.1:4222');
-  return found;
+  return [...found, ...paymentComplaints(env)];
 }
 
 /** The secrets that sign the shop's events: each signs, and its receiver knows any. Comma-separated while they rotate. */
-export function eventSecrets(): string[] {
-  return (process.env.EVENTS_WEBHOOK_SECRET ?? '').split(',').flatMap((each) => each.trim() || []);
+export function eventSecrets(env: Environment = process.env): string[] {
+  return (env.EVENTS_WEBHOOK_SECRET ?? '').split(',').flatMap((each) => each.trim() || []);
 }
 
 /** A variable that must be there. Throws the sentence that says how to make it. */

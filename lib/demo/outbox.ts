@@ -16,6 +16,8 @@ import { EVENT_STREAM, natsAddress } from './event-stream-address.ts';
 function destinations(): Destination[] {
   const { EVENTS_WEBHOOK_URL: url, NATS_URL: nats } = process.env;
   const found: Destination[] = [];
+  // A build has no secrets, and sends nothing.
+  if (process.env.NEXT_PHASE === 'phase-production-build') return found;
   if (url) found.push({ name: 'partner', publisher: webhook({ url, secrets: eventSecrets() }) });
   if (nats) {
     const publisher = natsStream({

@@ -24,6 +24,7 @@ afterAll(async () => {
 });
 
 const ORDER = '01a1ffa7-afa6-42d8-944f-50a37319bc8e';
+const ann = { tenant: 'demo', principal: 'ann' };
 const paid = {
   type: 'order.paid',
   aggregate: `order:${ORDER}`,
@@ -40,14 +41,15 @@ function post(id: string, what: unknown = paid, secrets = [SECRET]): Promise<Res
 const found = (id: string) => database.client.receivedEvent.findUnique({ where: { id } });
 
 test('each delivery is counted, by either way, and takes effect once', async () => {
+  const goods = { sku: 'mug', quantity: 1, amountCents: 1800, status: 'pending', paymentMethod: 'x', source: 'api' };
+  await database.client.order.create({ data: { ...ann, ...goods, id: ORDER } });
   for (let times = 1; times <= 2; times++) expect((await post('twice')).status).toBe(204);
   await receiver.receiveShopEvent('streams', { id: 'twice', ...paid });
-  expect(await receiver.listReceived(9)).toEqual([
+  expect(await receiver.listReceived(ann, 9)).toEqual([
     {
       id: 'twice',
       type: 'order.paid',
       orderId: ORDER,
-      aggregate: `order:${ORDER}`,
       sequence: 1,
       amountCents: 1800,
       webhooks: 2,
@@ -59,9 +61,13 @@ test('each delivery is counted, by either way, and takes effect once', async () 
   expect(await receiver.countReceived()).toEqual({ events: 1, deliveries: 3, effects: 1 });
 });
 
-test('an event that is about no order is shown without one', async () => {
-  await post('other', { ...paid, data: 'nothing of ours' });
-  expect((await receiver.listReceived(1))[0]).toMatchObject({ id: 'other', orderId: null, amountCents: null });
+test('what it got about an order is shown to whom it belongs, and to nobody else', async () => {
+  await post('whose');
+  await post('nobody', { ...paid, aggregate: 'order:of nobody', data: 'nothing of ours' });
+  expect((await receiver.listReceived(ann, 9)).map(({ id }) => id)).toContain('whose');
+  expect((await receiver.listReceived(ann, 9)).map(({ id }) => id)).not.toContain('nobody');
+  expect(await receiver.listReceived({ ...ann, principal: 'eve' }, 9)).toEqual([]);
+  expect(await receiver.listReceived(null, 9)).toEqual([]);
 });
 
 test.each([
@@ -87,19 +93,19 @@ test('what cannot be processed is asked for again, until a person must look', as
   await database.client
     .$executeRaw`ALTER TABLE received_events ADD CONSTRAINT broken CHECK (id <> 'bad' OR effects = 0)`;
   const statuses: number[] = [];
-  for (let times = 1; times <= 11; times++) {
+  for (let times = 1; times <= 21; times++) {
     statuses.push((await post('bad')).status);
     // An attempt counts when it is due.
     await database.client
       .$executeRaw`UPDATE inbox_events SET next_attempt_at = clock_timestamp() WHERE state = 'failed'`;
   }
-  expect(statuses).toEqual([...Array(9).fill(500), 204, 204]);
-  expect(await found('bad')).toMatchObject({ webhooks: 11, effects: 0 });
+  expect(statuses).toEqual([...Array(19).fill(500), 204, 204]);
+  expect(await found('bad')).toMatchObject({ webhooks: 21, effects: 0 });
   await database.client.$executeRaw`ALTER TABLE received_events DROP CONSTRAINT broken`;
   const { inbox } = await import('./inbox.ts');
   await inbox.requeue({ source: 'shop', eventId: 'bad' }, 'alice');
   expect((await post('bad')).status).toBe(204);
-  expect(await found('bad')).toMatchObject({ webhooks: 12, effects: 1 });
+  expect(await found('bad')).toMatchObject({ webhooks: 22, effects: 1 });
 });
 
 test('a database that goes away between two statements is 503, to be tried again', async () => {

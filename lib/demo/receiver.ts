@@ -1,7 +1,9 @@
+import type { Principal } from 'oncekit';
 import type { Received } from 'oncekit/messaging';
 import { z } from 'zod';
 import { db } from './db.ts';
 import { inbox } from './inbox.ts';
+import { namesOf } from './visitor.ts';
 
 /** An event of the shop's as it arrives. The payload is kept as text: a repetition must be the same bytes. */
 export const shopEvent = z.object({
@@ -34,9 +36,7 @@ export async function receiveShopEvent(by: 'webhooks' | 'streams', event: ShopEv
 export interface ReceivedRow {
   id: string;
   type: string;
-  /** Null: it is about no order. */
-  orderId: string | null;
-  aggregate: string;
+  orderId: string;
   sequence: number;
   /** Null: it is about no money. */
   amountCents: number | null;
@@ -46,19 +46,29 @@ export interface ReceivedRow {
   firstAt: Date;
 }
 
-/** What the receiver got, newest first. */
-export async function listReceived(limit: number): Promise<ReceivedRow[]> {
-  const rows = await db().receivedEvent.findMany({ orderBy: [{ firstAt: 'desc' }, { id: 'desc' }], take: limit });
-  return rows.map(({ payload, lastAt, ...row }) => {
-    const { orderId, amountCents } = about.parse(JSON.parse(payload));
-    return { ...row, orderId, amountCents };
+/** What the receiver got about a visitor's own orders, newest first. Others' orders are none of their business. */
+export async function listReceived(who: Principal | null, limit: number): Promise<ReceivedRow[]> {
+  if (!who) return [];
+  const orders = await db().order.findMany({
+    where: { tenant: who.tenant, principal: { in: namesOf(who) } },
+    select: { id: true },
+    orderBy: { createdAt: 'desc' },
+    take: limit,
+  });
+  const orderIds = new Map(orders.map(({ id }) => [`order:${id}`, id]));
+  const rows = await db().receivedEvent.findMany({
+    where: { aggregate: { in: [...orderIds.keys()] } },
+    orderBy: [{ firstAt: 'desc' }, { id: 'desc' }],
+    take: limit,
+  });
+  return rows.map(({ payload, lastAt, aggregate, ...row }) => {
+    const { amountCents } = about.parse(JSON.parse(payload));
+    return { ...row, orderId: orderIds.get(aggregate) as string, amountCents };
   });
 }
 
-/** What the page shows of a payload. Events of other kinds have neither. */
-const about = z
-  .object({ orderId: z.uuid().nullable().catch(null), amountCents: z.int().nullable().catch(null) })
-  .catch({ orderId: null, amountCents: null });
+/** What the page shows of a payload: a cancelled order has none. */
+const about = z.object({ amountCents: z.int().nullable().catch(null) }).catch({ amountCents: null });
 
 /** How many events came, how many deliveries that took, and how many effects there were. */
 export async function countReceived(): Promise<{ events: number; deliveries: number; effects: number }> {

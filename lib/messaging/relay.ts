@@ -59,6 +59,7 @@ const LIMIT = 20;
 /** One aggregate that never runs dry, or whose events take long, must not keep a lane from the others. */
 const AT_A_STRETCH = 100;
 const STRETCH_MS = 1000;
+const LOOK_AGAIN_MS = 1000;
 /** A pass that is told to stop gives back what it has just begun; what has taken longer was an attempt. */
 const JUST_BEGUN_MS = 1000;
 /** How long a destination may ask to be left alone. Longer waits are a person's business. */
@@ -90,12 +91,23 @@ export async function relayTo(context: RelayContext, route: Route, options: Rela
     if (heads.length === 0 && after === '' && lanes.size === 0) break;
     for (const head of heads) start(head);
     const isOneRound = heads.length < free;
-    if (lanes.size === limit || (isOneRound && after === '')) await Promise.race(lanes);
+    if (lanes.size === limit) await Promise.race(lanes);
+    // There is a free lane for what is announced meanwhile, or becomes due: whoever is slow must not keep it from being seen.
+    else if (isOneRound && after === '') await firstOf(lanes, LOOK_AGAIN_MS);
     after = isOneRound ? '' : heads.map(({ aggregate }) => aggregate).reduce((a, b) => (a > b ? a : b));
   }
   await Promise.all(lanes);
   if (problems.length > 0) throw problems[0];
   return sum;
+}
+
+async function firstOf(lanes: Iterable<Promise<void>>, withinMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, withinMs);
+  });
+  await Promise.race([...lanes, over]);
+  clearTimeout(timer);
 }
 
 async function sendInOrder(

@@ -36,12 +36,10 @@ WITH skipped AS (
   UPDATE outbox_deliveries
      SET state = 'skipped', settled_at = clock_timestamp(), next_attempt_at = NULL, fencing_token = fencing_token + 1
    WHERE destination = $1::text AND state IN ('pending', 'dead')
-  RETURNING 1),
-counted AS (SELECT count(*)::int AS count FROM skipped),
-recorded AS (
-  ${AUDIT}
-  SELECT 'outbox', NULL, $1::varchar, 'abandoned', $2::varchar FROM counted WHERE count > 0)
-SELECT count FROM counted`;
+  RETURNING event_id, destination)
+${AUDIT}
+SELECT 'outbox', event_id, destination, 'abandoned', $2::varchar FROM skipped
+RETURNING 1`;
 
 const RESUME = `
 WITH resumed AS (DELETE FROM outbox_stops WHERE destination = $1::text RETURNING destination)
@@ -86,8 +84,7 @@ export async function skip(
 
 /** `OutboxStore.abandon`. */
 export async function abandon(db: RawQueries, destination: string, actor: string): Promise<number> {
-  const [row] = await db.$queryRawUnsafe<{ count: number }[]>(ABANDON, destination, actor);
-  return row?.count ?? 0;
+  return await changes(db, ABANDON, destination, actor);
 }
 
 /** `OutboxStore.resume`. */
