@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { ensureNats } from './nats-install.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { theNats } from './nats-install.ts';
 
 export interface Nats {
   /** The same through all its lives. */
@@ -25,9 +26,10 @@ export interface Nats {
 
 /** Starts a server on a free port of 127.0.0.1, with a folder of its own. It ends with this process, unless that is killed. */
 export async function startNats({ args = [] }: { args?: string[] } = {}): Promise<Nats> {
-  const program = await ensureNats();
+  const program = await theNats();
   const folder = await mkdtemp(join(tmpdir(), 'oncekit-nats-'));
-  const port = await freePort();
+  let port = await freePort();
+  let hasRun = false;
   let server: ChildProcess | undefined;
   const kill = async () => {
     const ending = server;
@@ -38,14 +40,28 @@ export async function startNats({ args = [] }: { args?: string[] } = {}): Promis
     await gone;
   };
   const nats: Nats = {
-    url: `nats://127.0.0.1:${port}`,
+    get url() {
+      return `nats://127.0.0.1:${port}`;
+    },
     kill,
     start: async () => {
-      const all = ['-js', '-sd', folder, '-a', '127.0.0.1', '-p', String(port), ...args];
-      // Known before it is ready, so that `close` finds it at any moment.
-      const started = spawn(program, all, { stdio: ['ignore', 'ignore', 'pipe'] });
-      server = started;
-      await untilReady(started);
+      for (let attempt = 1; ; attempt++) {
+        const all = ['-js', '-sd', folder, '-a', '127.0.0.1', '-p', String(port), ...args];
+        // Known before it is ready, so that `close` finds it at any moment.
+        const started = spawn(program, all, { stdio: ['ignore', 'ignore', 'pipe'] });
+        server = started;
+        try {
+          await untilReady(started);
+          hasRun = true;
+          return;
+        } catch (error) {
+          // Somebody took the port since we looked, or since it was killed: mostly a connection, which soon ends.
+          const isTaken = /address already in use/.test(String(error)) && server === started;
+          if (!isTaken || attempt === 10) throw error;
+          if (hasRun) await sleep(300);
+          else port = await freePort();
+        }
+      }
     },
     freeze: () => void server?.kill('SIGSTOP'),
     thaw: () => void server?.kill('SIGCONT'),
@@ -54,8 +70,13 @@ export async function startNats({ args = [] }: { args?: string[] } = {}): Promis
       await rm(folder, { recursive: true, force: true });
     },
   };
-  await nats.start();
-  return nats;
+  try {
+    await nats.start();
+    return nats;
+  } catch (error) {
+    await nats.close();
+    throw error;
+  }
 }
 
 async function untilReady(server: ChildProcessByStdio<null, null, Readable>): Promise<void> {
@@ -65,7 +86,7 @@ async function untilReady(server: ChildProcessByStdio<null, null, Readable>): Pr
   const lines: string[] = [];
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.once('exit', () => reject(new Error(`nats-server does not start:\n${lines.join('\n')}`)));
+    server.once('close', () => reject(new Error(`nats-server does not start:\n${lines.join('\n')}`)));
     createInterface(server.stderr).on('line', (line) => {
       lines.push(line);
       if (lines.length > 50) lines.shift();

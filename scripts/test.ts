@@ -98,8 +98,10 @@ async function main(): Promise<boolean> {
   const { signal } = stopping;
   await generateClient({ log: say, signal });
   await ensureChromium(say);
-  await ensureNats(say);
-  const counts = e2eOnly && forVitest.length === 0 ? [] : [await vitest()];
+  const runsVitest = !e2eOnly || forVitest.length > 0;
+  // Of the end-to-end tests only one needs it, nats-soak, and that only then.
+  if (runsVitest || process.env.SOAK) await ensureNats({ log: say, signal });
+  const counts = runsVitest ? [await vitest()] : [];
   const runs: Run[] = [];
   for (const variant of isMatrix ? VARIANTS : [variantOf(process.env)]) {
     await buildApp({ log: say, signal, variant });

@@ -1,14 +1,16 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { startWorkerProcess, type WorkerProcess } from '../../e2e/fixtures/worker-process.ts';
+import { SECRETS } from '../../e2e/fixtures/app-process.ts';
 import { type Nats, startNats } from '../../scripts/nats.ts';
+import { type SupervisedChild, spawnChild } from '../../scripts/process.ts';
 import { EVENT_STREAM, natsAddress } from './event-stream-address.ts';
 import { openShop } from './shop.testsuite.ts';
 
 let nats: Nats;
 let shop: Awaited<ReturnType<typeof openShop>>;
-let worker: WorkerProcess;
+let worker: SupervisedChild;
+const lines: string[] = [];
 
 beforeAll(async () => {
   nats = await startNats();
@@ -16,7 +18,15 @@ beforeAll(async () => {
   shop = await openShop();
   await nats.kill();
   const { IDEMPOTENCY_SECRET, STRIPE_API_BASE = '', NATS_URL } = process.env;
-  worker = await startWorkerProcess(shop.url, STRIPE_API_BASE, { IDEMPOTENCY_SECRET, NATS_URL });
+  worker = spawnChild({
+    name: 'worker',
+    command: process.execPath,
+    args: ['--import', 'tsx', 'scripts/worker.ts'],
+    env: { ...SECRETS, DATABASE_URL: shop.url, STRIPE_API_BASE, IDEMPOTENCY_SECRET, NATS_URL },
+    onLine: (line) => lines.push(line),
+    log: (line) => lines.push(line),
+  });
+  await vi.waitUntil(() => lines.some((line) => line.startsWith('The worker runs')), 25_000);
 });
 afterAll(async () => {
   await worker?.stop();
@@ -58,33 +68,59 @@ const openMessages = () =>
 
 test('an order reaches the receiver over the stream as soon as the server is there', async () => {
   const first = await order();
-  await shop.until(async () => worker.lines.find((line) => line.startsWith('The event stream is away')) ?? null);
+  await shop.until(async () => lines.find((line) => line.startsWith('The event stream is away')) ?? null);
   await nats.start();
   expect(await received(first, tookEffect)).toMatchObject(paid);
-  expect(worker.lines).toContain('The event stream is back.');
+  expect(lines).toContain('The event stream is back.');
   await shop.until(async () => ((await openMessages()) === 0 ? true : null));
 });
 
-test('an effect that fails is not acknowledged: the event comes again, and what is no event does not', async () => {
-  const { $executeRawUnsafe: run } = shop.client;
-  await run.call(
-    shop.client,
-    `
-    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$`,
-  );
-  await run.call(
-    shop.client,
-    `
-    CREATE TRIGGER refuse BEFORE UPDATE OF effects ON received_events FOR EACH ROW EXECUTE FUNCTION refuse()`,
-  );
-  await withServer((connection) => jetstream(connection).publish(`${EVENT_STREAM.subject}.order.paid`, 'not json'));
+const run = (sql: string) => shop.client.$executeRawUnsafe(sql);
+
+test('an effect that fails is not acknowledged: the event comes again', async () => {
+  await run(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$`);
+  await run('CREATE TRIGGER refuse BEFORE UPDATE OF effects ON received_events FOR EACH ROW EXECUTE FUNCTION refuse()');
   const id = await order();
   await shop.until(() => shop.client.inboxEvent.findFirst({ where: { state: 'failed' } }));
   expect(await received(id, () => true)).toMatchObject({ effects: 0 });
-  await run.call(shop.client, 'DROP TRIGGER refuse ON received_events');
-  expect(await received(id, ({ streams }) => streams > 1)).toMatchObject({ streams: 2 });
+  await run('DROP TRIGGER refuse ON received_events');
+  await received(id, ({ streams, effects }) => streams > 1 && effects > 0);
   await shop.until(async () => ((await openMessages()) === 0 ? true : null));
-  expect(await received(id, () => true)).toMatchObject({ streams: 2, effects: 1 });
+  expect(await received(id, () => true)).toMatchObject({ effects: 1 });
+});
+
+test('what is no event, or none that the database holds, does not come again', async () => {
+  const event = { 'event-id': 'x', 'event-type': 'order.paid', 'event-aggregate': 'a', 'event-sequence': '1' };
+  const time = { 'event-time': new Date().toISOString() };
+  await withServer(async (connection) => {
+    const stream = jetstream(connection);
+    const publish = async (payload: string, from: Record<string, string>) => {
+      const said = headers();
+      for (const [name, value] of Object.entries(from)) said.set(name, value);
+      await stream.publish(`${EVENT_STREAM.subject}.order.paid`, payload, { headers: said });
+    };
+    await publish('not json', {});
+    await publish('not json', { ...event, ...time });
+    await publish('{}', { ...event, ...time, 'event-sequence': '3000000000' });
+    await publish('{}', { ...event, ...time, 'event-aggregate': 'a%00' });
+    await publish('"\\ud800"', { ...event, ...time, 'event-id': 'y' });
+  });
+  await shop.until(async () => ((await openMessages()) === 0 ? true : null));
+  expect(await shop.client.receivedEvent.count({ where: { id: 'x' } })).toBe(0);
+  expect(await shop.client.receivedEvent.count({ where: { effects: 0 } })).toBe(1); // y, which came
+});
+
+test('what cannot be received is said once, and tried again', async () => {
+  await run('CREATE SEQUENCE tries'); // rolls nothing back
+  await run(`CREATE FUNCTION count_and_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN PERFORM nextval('tries'); RAISE 'never'; END $$`);
+  await run('CREATE TRIGGER refuse BEFORE INSERT ON received_events FOR EACH ROW EXECUTE FUNCTION count_and_refuse()');
+  const id = await order();
+  const tries = () => shop.client.$queryRaw<{ tries: number }[]>`SELECT last_value::int AS tries FROM tries`;
+  await shop.until(async () => ((await tries())[0]?.tries === 2 ? true : null));
+  await run('DROP TRIGGER refuse ON received_events');
+  expect(await received(id, tookEffect)).toMatchObject(paid);
+  expect(lines.filter((line) => line.includes('cannot be received'))).toHaveLength(1);
 });
 
 test('a server that was killed gets the next order when it is back', async () => {
@@ -94,9 +130,10 @@ test('a server that was killed gets the next order when it is back', async () =>
   expect(await received(id, tookEffect)).toMatchObject(paid);
 });
 
-test('the worker stops with the stream open, and leaves nothing', async () => {
+test('the worker ends by itself with the stream open', async () => {
   await worker.stop();
-  expect(worker.lines.at(-1)).toContain('finishes what is running');
+  expect(await worker.ended, lines.join('\n')).toBe(0);
+  expect(lines.at(-1)).toContain('finishes what is running');
 });
 
 test.each([

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AckPolicy, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { BadPayloadError, isUnavailable } from 'oncekit';
 import { streamedEvent } from 'oncekit/messaging';
 import { EVENT_STREAM, natsAddress } from './event-stream-address.ts';
 import { receiveShopEvent, type ShopEvent, shopEvent } from './receiver.ts';
@@ -8,6 +9,8 @@ import { receiveShopEvent, type ShopEvent, shopEvent } from './receiver.ts';
 /** No reconnecting: what is new is one way for both, a server that was away and one that is. */
 const HOW = { name: 'demo receiver', reconnect: false, timeout: 5000, pingInterval: 5000 };
 const AGAIN_MS = 1000;
+/** The longest pause before an event that cannot be received is tried again: somebody has to mend something first. */
+const LAST_PAUSE_MS = 600_000;
 /** Handed out ahead. Little, because each is to be acknowledged within 30 s. */
 const AHEAD = 5;
 
@@ -21,11 +24,12 @@ export async function followEventStream(
   { stopping, log = console.log }: { stopping: AbortSignal; log?: (line: string) => void },
 ): Promise<void> {
   let isAway = false;
+  const failures = new Failures(log);
   while (!stopping.aborted) {
     try {
       const connection = await connect({ ...natsAddress(url), ...HOW });
       try {
-        await follow(connection, stopping, () => {
+        await follow(connection, failures, stopping, () => {
           if (isAway) log('The event stream is back.');
           isAway = false;
         });
@@ -43,7 +47,12 @@ export async function followEventStream(
 }
 
 /** Ends when it is to stop; throws when the connection has broken. */
-async function follow(connection: NatsConnection, stopping: AbortSignal, works: () => void): Promise<void> {
+async function follow(
+  connection: NatsConnection,
+  failures: Failures,
+  stopping: AbortSignal,
+  works: () => void,
+): Promise<void> {
   const { streams, consumers } = await jetstreamManager(connection);
   const stream = await streams
     .find(`${EVENT_STREAM.subject}.order.paid`) // maybe under a name of its owner's choice
@@ -61,7 +70,7 @@ async function follow(connection: NatsConnection, stopping: AbortSignal, works: 
   works();
   try {
     for await (const message of messages) {
-      await settle(message);
+      await settle(message, failures);
       if (stopping.aborted) break;
     }
   } finally {
@@ -70,15 +79,42 @@ async function follow(connection: NatsConnection, stopping: AbortSignal, works: 
   if (!stopping.aborted) throw new Error('the connection has broken, or the stream is gone');
 }
 
-async function settle(message: JsMsg): Promise<void> {
+async function settle(message: JsMsg, failures: Failures): Promise<void> {
   const event = eventOf(message);
   if (!event) return message.term(); // none of the shop's, and so it would be at every repetition
   try {
     const received = await receiveShopEvent('streams', event);
+    failures.over(message);
     if (received.kind === 'failed') message.nak(received.retryAfterMs);
     else message.ack();
-  } catch {
-    message.nak(AGAIN_MS); // the database is away
+  } catch (error) {
+    if (error instanceof BadPayloadError) return message.term(); // nested too deeply, and the like
+    message.nak(isUnavailable(error) ? AGAIN_MS : failures.pauseMs(message, error));
+  }
+}
+
+/** What can be received neither now nor at once: each message is said once, and tried ever more seldom. */
+class Failures {
+  readonly #times = new Map<number, number>();
+  readonly #log: (line: string) => void;
+
+  constructor(log: (line: string) => void) {
+    this.#log = log;
+  }
+
+  pauseMs({ seq, info }: JsMsg, error: unknown): number {
+    const times = (this.#times.get(seq) ?? 0) + 1;
+    this.#times.set(seq, times);
+    if (times === 1) {
+      // Not the error's message, which may hold the payload.
+      const { name = 'no error', code = '' } = (error ?? {}) as { name?: string; code?: string };
+      this.#log(`Event ${seq} of the stream ${info.stream} cannot be received, and is tried again: ${name} ${code}`);
+    }
+    return Math.min(AGAIN_MS * 2 ** (times - 1), LAST_PAUSE_MS);
+  }
+
+  over({ seq }: JsMsg): void {
+    this.#times.delete(seq);
   }
 }
 

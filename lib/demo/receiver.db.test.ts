@@ -108,6 +108,23 @@ test('what cannot be processed is asked for again, until a person must look', as
   expect(await found('bad')).toMatchObject({ webhooks: 22, effects: 1 });
 });
 
+test('what is too large to be kept is asked for also when it is a dead letter', async () => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  await database.client
+    .$executeRaw`ALTER TABLE received_events ADD CONSTRAINT broken CHECK (id <> 'large' OR effects = 0)`;
+  const send = () => post('large', { ...paid, data: 'x'.repeat(262_140) });
+  expect((await send()).status).toBe(500);
+  await database.client
+    .$executeRaw`UPDATE inbox_events SET attempts = 19, next_attempt_at = clock_timestamp() WHERE event_id = 'large'`;
+  for (let times = 1; times <= 2; times++) expect((await send()).status).toBe(500);
+  const { inbox } = await import('./inbox.ts');
+  const name = { source: 'shop', eventId: 'large' };
+  expect(await inbox.find(name)).toMatchObject({ state: 'dead', payload: null });
+  await database.client.$executeRaw`ALTER TABLE received_events DROP CONSTRAINT broken`;
+  await inbox.requeue(name, 'alice');
+  expect((await send()).status).toBe(204);
+});
+
 test('a database that goes away between two statements is 503, to be tried again', async () => {
   const { inbox } = await import('./inbox.ts');
   vi.spyOn(inbox, 'receiveOnce').mockRejectedValueOnce(new StoreUnavailableError('away'));

@@ -5,12 +5,23 @@ import { db } from './db.ts';
 import { inbox } from './inbox.ts';
 import { namesOf } from './visitor.ts';
 
-/** An event of the shop's as it arrives. The payload is kept as text: a repetition must be the same bytes. */
+/** What a column of text holds. */
+const text = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .refine((given) => !given.includes('\0') && given.isWellFormed());
+
+/**
+ * An event of the shop's as it arrives; none that the database would refuse. The payload is kept as text: a repetition
+ * must be the same bytes.
+ */
 export const shopEvent = z.object({
-  id: z.string().min(1).max(255),
-  type: z.string().min(1).max(100),
-  aggregate: z.string().min(1).max(255),
-  sequence: z.int().min(1),
+  id: text(255),
+  type: text(100),
+  aggregate: text(255),
+  sequence: z.int().min(1).max(2_147_483_647),
   data: z.unknown(),
 });
 export type ShopEvent = z.output<typeof shopEvent>;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { random } from '../../e2e/fixtures/random.ts';
 import { createClient } from '../demo/db.ts';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { effects } from '../engine/engine.testsuite.ts';
@@ -211,12 +212,3 @@ test('a destination that flaps, in another way each time, under two relays: noth
   expect(partner.calls.length, 'every way was met').toBeGreaterThan(ways.length);
   await expectOnce(all);
 });
-
-/** Numbers from 0 to 1 that the seed alone decides. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
-    return (state >> 16) / 2 ** 15;
-  };
-}

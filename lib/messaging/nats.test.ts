@@ -129,12 +129,33 @@ describe('given up on at once', () => {
   });
 });
 
-test('what is not stored is not delivered: somebody else answers at the subject', async () => {
-  const { publisher, name } = subject();
-  const other = admin.subscribe(`${name}.>`, { callback: (_, message) => void message.respond('{"ok":true}') });
-  await admin.flush();
-  expect((await failure(publisher.publish(event(), attempt()))).message).toContain('is no stream');
-  other.unsubscribe();
+test.each(['{"ok":true}', '{"stream":""}', 'null', 'pong'])(
+  'what is not stored is not delivered: somebody else answers at the subject, %s',
+  async (answer) => {
+    const { publisher, name } = subject();
+    const other = admin.subscribe(`${name}.>`, { callback: (_, message) => void message.respond(answer) });
+    await admin.flush();
+    expect((await failure(publisher.publish(event(), attempt()))).message).toContain('is no stream');
+    other.unsubscribe();
+  },
+);
+
+test('a connection without a stream on it is closed again', async () => {
+  const opened: NatsConnection[] = [];
+  const publisher = natsStream({
+    connect: async (how) => {
+      const connection = await connect({ servers: nats.url, ...how });
+      opened.push(connection);
+      return connection;
+    },
+    headers,
+    jetstream: () => {
+      throw new Error('no jetstream');
+    },
+    subject: 'shop',
+  });
+  for (let times = 1; times <= 2; times++) await failure(publisher.publish(event(), attempt()));
+  expect(opened.map((connection) => connection.isClosed())).toEqual([true, true]);
 });
 
 test('no subject for the prefix is refused at once', () => {

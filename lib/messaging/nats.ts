@@ -90,7 +90,12 @@ export function natsStream<Connection extends NatsConnectionLike, Headers extend
     if (open) return open;
     const opening = (async () => {
       const connection = await connect(HOW);
-      return { connection, stream: jetstream(connection) };
+      try {
+        return { connection, stream: jetstream(connection) };
+      } catch (error) {
+        await connection.close().catch(() => {}); // the next attempt opens another
+        throw error;
+      }
     })();
     const forget = () => {
       if (open === opening) open = undefined;
@@ -111,7 +116,7 @@ export function natsStream<Connection extends NatsConnectionLike, Headers extend
     const answer = await stream.publish(to, event.payload, how).catch((error) => {
       throw failureOf(error, to);
     });
-    if (!answer.stream) throw new PublishError(`What answers at the subject ${to} is no stream.`);
+    if (!answer.stream) throw noStream(to);
   };
 
   return {
@@ -140,6 +145,7 @@ export function natsStream<Connection extends NatsConnectionLike, Headers extend
   };
 }
 
+const noStream = (subject: string) => new PublishError(`What answers at the subject ${subject} is no stream.`);
 const late = () => new PublishError('No acknowledgement in time.');
 
 /** An attempt that is over must not wait for an answer. Whatever comes of `sending` then, the stream knows its id. */
@@ -170,6 +176,8 @@ function failureOf(error: unknown, subject: string): PublishError {
   }
   if (name === 'JetStreamApiError') return new PublishError(`The stream has refused it: ${message} (${code}).`);
   if (name === 'TimeoutError') return late();
+  // What came is no JSON, or none that a stream answers.
+  if (name === 'SyntaxError' || name === 'TypeError' || name === 'JetStreamError') return noStream(subject);
   return new PublishError(`The connection to NATS broke before the stream acknowledged: ${codeOf(error)}.`);
 }
 
