@@ -86,6 +86,7 @@ async function settle(message: JsMsg, failures: Failures): Promise<void> {
     const received = await receiveShopEvent('streams', event);
     failures.over(message);
     if (received.kind === 'failed') message.nak(received.retryAfterMs);
+    else if (received.kind === 'dead' && !received.isKept) message.nak(LAST_PAUSE_MS);
     else message.ack();
   } catch (error) {
     if (error instanceof BadPayloadError) return message.term(); // nested too deeply, and the like

@@ -6,6 +6,8 @@ import { applyShopEvent } from './received-events.ts';
 const setUp = () =>
   createInbox({
     prisma: clientOrNone(),
+    // Over 4 to 8 h, as the outbox sends: an event that waits for a checkout to end waits for a worker that was away.
+    attempts: 20,
     sources: {
       /** The payment provider's webhooks. */
       stripe: { compare: comparePaymentEvent, handle: applyPaymentEvent },

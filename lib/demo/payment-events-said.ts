@@ -1,3 +1,7 @@
+import type { Scope } from 'oncekit';
+import type Stripe from 'stripe';
+import { z } from 'zod';
+import type { Client } from './db.ts';
 import { idempotency } from './idempotency.ts';
 
 /** A transaction of the inbox. */
@@ -47,6 +51,21 @@ export async function tell(
   return isUnfinished ? { did: 'evidence', operation, key } : undefined;
 }
 
+/**
+ * What this key has been told of, by the provider's ids: each once, of what began with these words. For who ends it
+ * without having asked.
+ */
+export async function heardOf(
+  tx: Pick<Client, 'idempotencyEvent'>,
+  { key, scope: { tenant, principal, operation } }: { key: string; scope: Scope },
+  words: string,
+): Promise<string[]> {
+  const detail = { path: ['said'], string_starts_with: words };
+  const where = { tenant, principal, operation, key, type: 'evidence', detail };
+  const events = await tx.idempotencyEvent.findMany({ where, orderBy: { id: 'asc' } });
+  return [...new Set(events.map((one) => String((one.detail as { said: string }).said).split(' ')[1] ?? ''))];
+}
+
 /** The event has overtaken the operation that it is about. It is tried again, and nothing of it is done until then. */
 export class NotYetBooked extends Error {
   override readonly name = 'NotYetBooked';
@@ -77,6 +96,12 @@ export async function orderOfPayment(
       FROM (SELECT 1) one LEFT JOIN orders o ON o.payment_intent = ${paymentIntent}`;
   if (found?.isEarly) throw new NotYetBooked(`No order is paid by ${paymentIntent}, but some are being paid.`);
   return found?.id ? { ...found, id: found.id } : undefined;
+}
+
+/** The refund of this shop's that the provider was asked for. It keeps our name for it, and says it again. */
+export async function ownRefund(tx: Tx, { metadata }: Stripe.Refund, paymentIntent: string) {
+  const { success: isId, data: id } = z.uuid().safeParse(metadata?.refund_id);
+  return isId ? await tx.refund.findFirst({ where: { id, order: { paymentIntent } } }) : null;
 }
 
 /** The provider gives an object, or its id alone. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { createAdmin } from 'oncekit/admin';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { type Sent, signed, startWebhooks } from './payment-webhook.testsuite.ts';
 import { openShop, untilFinal } from './shop.testsuite.ts';
 
@@ -145,6 +146,133 @@ test('money that went back under the name of a refund that had failed is booked 
     'provider succeeded',
   ]);
   expect(await books(id)).toMatchObject({ postings: 2, held: 3100 });
+});
+
+/** The same thing as the provider says it later. */
+const later = ({ event }: Sent, type: string, said: object) =>
+  signed({ ...event, id: `evt_${randomUUID()}`, type, data: { object: { ...event.data.object, ...said } } });
+const createdOf = async (refund: string) => {
+  const [created] = (await webhooks.about([refund], 1)).filter(({ event }) => event.type === 'refund.created');
+  return created ?? expect.unreachable('There is no webhook.');
+};
+const notesOf = (orderId: string, action: string) =>
+  shop.client.auditRecord.findMany({ where: { orderId, action }, orderBy: { id: 'asc' } });
+
+test('a refund that is booked and fails later is written down for a person, once, and stays booked', async () => {
+  const { id, payment } = await paidOrder();
+  const elsewhere = await createdOf((await shop.refundElsewhere(payment, 1600)).id);
+  await webhooks.deliver(elsewhere);
+  expect(await shop.giveBack(id, '5.00')).toMatchObject({ ok: true });
+  const own = (await shop.order(id)).refunds.find(({ source }) => source === 'form')?.providerRefund ?? '';
+  const failed = { status: 'failed', failure_reason: 'lost_or_stolen_card' };
+  await deliverAll([
+    later(elsewhere, 'refund.updated', failed),
+    later(elsewhere, 'refund.failed', failed),
+    later(await createdOf(own), 'refund.updated', { status: 'canceled' }),
+  ]);
+  const [one, other, ...more] = (await notesOf(id, 'refund.reversed')).map(({ data }) => data);
+  expect(more).toEqual([]);
+  expect([one, other]).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ amountCents: 1600, status: 'failed', reason: 'lost_or_stolen_card' }),
+      expect.objectContaining({ amountCents: 500, status: 'canceled', providerRefund: own }),
+    ]),
+  );
+  expect((await shop.order(id)).refunds.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
+  expect(await books(id)).toMatchObject({ postings: 3, held: 1500 });
+});
+
+test('a refund that is known to have failed is not booked by what was said of it before', async () => {
+  const { id, payment } = await paidOrder();
+  const elsewhere = await createdOf((await shop.refundElsewhere(payment, 700)).id);
+  const asked = { id: randomUUID(), orderId: id, ...shop.ada, amountCents: 500, idempotencyKey: randomUUID() };
+  await shop.client.refund.create({ data: { ...asked, status: 'failed', settledAt: new Date() } });
+  const own = await createdOf((await shop.refundElsewhere(payment, 500, { refund_id: asked.id })).id);
+  for (const one of [elsewhere, own]) {
+    await deliverAll([later(one, 'refund.failed', { status: 'failed' })]);
+    await deliverAll([later(one, 'refund.created', { status: 'pending' })]);
+  }
+  const { status, refunds } = await shop.order(id);
+  expect(status).toBe('paid');
+  expect(refunds.map((one) => `${one.source} ${one.status} ${one.amountCents}`).sort()).toEqual([
+    'form failed 500',
+    'provider failed 700',
+  ]);
+  expect(await books(id)).toMatchObject({ postings: 1, held: 3600 });
+  expect(await notesOf(id, 'refund.reversed')).toEqual([]);
+});
+
+/** A refund or a checkout whose answer was lost, and of which the provider cannot be asked. */
+async function unknown(path: string, lookup: { path: string; method?: 'GET' }, ask: (key: string) => Promise<unknown>) {
+  const key = randomUUID();
+  await shop.break({ kind: 'lose-answer', path });
+  await shop.break({ kind: 'down', ...lookup });
+  expect(await ask(key)).toMatchObject({ ok: false, code: 'outcome_unknown' });
+  return key;
+}
+const unknownRefund = (order: string) =>
+  unknown('/v1/refunds', { path: '/v1/refunds', method: 'GET' }, (key) => shop.giveBack(order, '5.00', { key }));
+
+/** A person says that it did not happen. */
+async function markFailed(key: string) {
+  const row = await shop.client.idempotencyKey.findFirstOrThrow({ where: { key } });
+  const { tenant, principal, operation, fencingToken } = row;
+  const admin = createAdmin({ prisma: shop.client, complete: shop.idempotency.completeKey });
+  const seen = { tenant, principal, operation, key, fencingToken: Number(fencingToken) };
+  expect(await admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('recorded');
+  await shop.heal();
+}
+
+test('a refund that fails before its operation has booked it is written down behind that', async () => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  const { id } = await paidOrder();
+  await unknownRefund(id);
+  const [refund] = (await shop.moved(id)).refunds;
+  const created = await createdOf(refund?.id ?? '');
+  expect(await webhooks.deliver(later(created, 'refund.failed', { status: 'failed' }))).toMatchObject({ status: 202 });
+  await shop.heal();
+  await shop.client.$executeRaw`UPDATE idempotency_keys SET next_attempt_at = now() WHERE state = 'unknown'`;
+  expect(await shop.idempotency.completeDue()).toMatchObject({ settled: 1 });
+  await shop.client.$executeRaw`UPDATE inbox_events SET next_attempt_at = now() WHERE state = 'failed'`;
+  expect(await inbox.retryDue()).toMatchObject({ processed: 1 });
+  expect(await notesOf(id, 'refund.reversed')).toMatchObject([{ data: { providerRefund: refund?.id } }]);
+});
+
+test('a checkout that is marked as failed though its payment was heard of is written down, once', async () => {
+  const cart = await shop.cart();
+  const search = { path: '/v1/payment_intents/search' };
+  const key = await unknown('/v1/payment_intents', search, (key) => shop.place(cart, { key }));
+  const { id } = await shop.client.order.findFirstOrThrow({ where: { idempotencyKey: key } });
+  const [paid] = await webhooks.about([id], 1);
+  if (!paid) throw new Error('There is no webhook.');
+  await webhooks.deliver(paid);
+  await markFailed(key);
+  expect(await shop.order(id)).toMatchObject({ status: 'payment_failed' });
+  const paymentIntent = (await shop.moved(id)).charges[0]?.payment_intent;
+  const noted = [{ data: { paymentIntent, amountCents: 3600, orderStatus: 'payment_failed' } }];
+  expect(await notesOf(id, 'payment.unexpected')).toMatchObject(noted);
+  await webhooks.deliver(later(paid, 'payment_intent.succeeded', {}));
+  expect(await notesOf(id, 'payment.unexpected')).toHaveLength(1);
+});
+
+test('a refund that is marked as failed though it was heard of is written down, once', async () => {
+  const { id } = await paidOrder();
+  const key = await unknownRefund(id);
+  const [refund] = (await shop.moved(id)).refunds;
+  const created = await createdOf(refund?.id ?? '');
+  await deliverAll([created, later(created, 'refund.updated', {})]);
+  await markFailed(key);
+  expect((await shop.order(id)).refunds).toMatchObject([{ status: 'failed' }]);
+  const noted = [{ data: { providerRefund: refund?.id, amountCents: 500 } }];
+  expect(await notesOf(id, 'refund.unexpected')).toMatchObject(noted);
+
+  // One that the provider has refused since is no surprise.
+  const { undoRefund } = await import('./refunds.ts');
+  await shop.client.refund.updateMany({ where: { idempotencyKey: key }, data: { status: 'pending', settledAt: null } });
+  const refused = { key, scope: { ...shop.ada, operation: 'refund' }, input: {}, data: {}, reason: 'refund_refused' };
+  await shop.client.$transaction((tx) => undoRefund(tx, 'form', refused));
+  expect((await shop.order(id)).refunds).toMatchObject([{ status: 'failed' }]);
+  expect(await notesOf(id, 'refund.unexpected')).toHaveLength(1);
 });
 
 test('a dispute that is said twice counts once, since its first time', async () => {

@@ -26,9 +26,10 @@ export async function applyPaymentEvent(tx: Tx, { payload }: ReceivedEvent): Pro
     case 'payment_intent.payment_failed':
     case 'payment_intent.canceled':
       return await applyPayment(tx, event.type, event.data.object);
-    // The second for what a bank took its time to accept. `charge.refunded` says the same once more, but not which refund.
+    // The later ones for what a bank took its time about. `charge.refunded` says the same once more, but not which refund.
     case 'refund.created':
     case 'refund.updated':
+    case 'refund.failed':
       return await applyRefund(tx, event.type, event.data.object);
     case 'charge.dispute.created':
       return await applyDispute(tx, event.data.object);

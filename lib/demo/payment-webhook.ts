@@ -6,8 +6,6 @@ import { payments } from './payments.ts';
 import { rawBody } from './raw-body.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
-/** What the inbox keeps of a failed event, so that it can be run again without its sender. */
-const MAX_KEPT_BYTES = 262_144;
 /** Stripe's own. */
 const TOLERANCE_S = 300;
 /** What Stripe's package means by it. */
@@ -17,10 +15,11 @@ const ANY_AGE = 0;
  * The payment provider's webhook. An event that is proven to come from it takes effect once, however often and in
  * whatever order events arrive. Before that nothing of it is believed, and nothing is written.
  *
- * - 204: done, or done before; also a dead letter, which only a person can run again.
+ * - 204: done, or done before; also a dead letter that is kept, which only a person can have run again.
  * - 202: not done yet, but kept: the worker runs it again, with backoff. Not 5xx: that would have the provider repeat it
  *   as well, and give up on an endpoint that fails too often.
- * - 400: no signature, a wrong one, or an old one. 413: too large. 500 and 503: to be sent again.
+ * - 400: no signature, a wrong one, or an old one. 413: too large.
+ * - 500 and 503: to be sent again. Whatever is neither done nor kept, so that nothing is acknowledged that would be lost.
  */
 export async function receivePaymentWebhook(request: Request): Promise<Response> {
   return await answered(request, async () => {
@@ -28,10 +27,9 @@ export async function receivePaymentWebhook(request: Request): Promise<Response>
     if (body === undefined) return refusal(413, `The body is larger than ${MAX_BODY_BYTES} bytes.`);
     const proven = provenEvent(body, request.headers.get('stripe-signature'));
     if (typeof proven === 'string') return refusal(400, proven);
-    const { kind } = await inbox.receiveOnce({ source: 'stripe', eventId: proven.id, payload: proven });
-    if (kind !== 'failed') return new Response(null, { status: 204 });
-    if (body.byteLength > MAX_KEPT_BYTES) return refusal(500, 'It could not be processed. Send it again.');
-    return new Response(null, { status: 202 });
+    const received = await inbox.receiveOnce({ source: 'stripe', eventId: proven.id, payload: proven });
+    if ('isKept' in received && !received.isKept) return refusal(500, 'It could not be processed. Send it again.');
+    return new Response(null, { status: received.kind === 'failed' ? 202 : 204 });
   });
 }
 

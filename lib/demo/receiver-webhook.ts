@@ -9,8 +9,9 @@ const MAX_BODY_BYTES = 300_000;
 
 /**
  * The receiver's webhook: an event that is proven to come from the shop takes effect once, however often it arrives, and
- * is acknowledged with 204. Whatever else is answered, the sender repeats it, so nothing is lost: 401 what cannot be
- * believed, 400 and 413 what is no event, 500 what could not be processed, 503 with Retry-After while the database is away.
+ * is acknowledged with 204; so is a dead letter that is kept. Whatever else is answered, the sender repeats it, so nothing
+ * is lost: 401 what cannot be believed, 400 and 413 what is no event, 500 what could not be processed, 503 with
+ * Retry-After while the database is away.
  */
 export async function receiveWebhook(request: Request): Promise<Response> {
   const secrets = eventSecrets();
@@ -29,8 +30,9 @@ export async function receiveWebhook(request: Request): Promise<Response> {
     }
     const event = shopEvent.safeParse({ ...parsed(body), id });
     if (!event.success) return refusal(400, 'This is none of the shop’s events.');
-    const { kind } = await receiveShopEvent('webhooks', event.data);
-    return kind === 'failed' ? refusal(500, 'It could not be processed. Send it again.') : noContent();
+    const received = await receiveShopEvent('webhooks', event.data);
+    const mustComeAgain = received.kind === 'failed' || (received.kind === 'dead' && !received.isKept);
+    return mustComeAgain ? refusal(500, 'It could not be processed. Send it again.') : noContent();
   });
 }
 

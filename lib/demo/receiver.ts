@@ -28,7 +28,7 @@ export type ShopEvent = z.output<typeof shopEvent>;
 
 /**
  * The demo's receiver: counts each delivery, and lets the event take effect once. Acknowledge whatever it answers but
- * `failed`. The count is outside the effect's transaction on purpose: what arrived stays counted when nothing is done.
+ * `failed`, and `dead` that is not kept. The count is outside the effect's transaction on purpose: what arrived stays counted when nothing is done.
  */
 export async function receiveShopEvent(by: 'webhooks' | 'streams', event: ShopEvent): Promise<Received<unknown>> {
   const { id, type, aggregate, sequence, data = null } = event;

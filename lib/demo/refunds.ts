@@ -3,6 +3,7 @@ import type { PhasesContext, Refused } from 'oncekit';
 import type { Client } from './db.ts';
 import { dollars } from './money.ts';
 import { lockOrder, refundable } from './orders.ts';
+import { heardOf } from './payment-events-said.ts';
 import { giveBack } from './payment-refund.ts';
 import { bookRefund } from './refund-booking.ts';
 
@@ -78,9 +79,12 @@ export async function giveRefund(
   });
 }
 
-/** For `onRefused`: the refund of this key, if there is one, becomes `failed`, which frees what it had reserved. */
+/**
+ * For `onRefused`: the refund of this key, if there is one, becomes `failed`, which frees what it had reserved. Where the
+ * provider has told of it, and it was not the provider who refused it since, that is written down for a person.
+ */
 export async function undoRefund(
-  tx: Tx,
+  tx: Tx & Pick<Client, 'idempotencyEvent'>,
   source: RefundSource,
   { key, scope, reason }: Refused<unknown>,
 ): Promise<void> {
@@ -90,6 +94,12 @@ export async function undoRefund(
   if (!refund) return;
   const failed = { status: 'failed', settledAt: new Date() };
   await tx.refund.updateMany({ where: { id: refund.id, status: 'pending' }, data: failed });
-  const about = { action: 'refund.failed', tenant, principal, orderId: refund.orderId };
-  await tx.auditRecord.create({ data: { ...about, data: { refundId: refund.id, reason } } });
+  const { id: refundId, orderId, amountCents } = refund;
+  const about = { tenant, principal, orderId };
+  await tx.auditRecord.create({ data: { action: 'refund.failed', ...about, data: { refundId, reason } } });
+  if (reason === 'refund_refused') return;
+  for (const providerRefund of await heardOf(tx, { key, scope }, 'refund.')) {
+    const data = { refundId, providerRefund, amountCents };
+    await tx.auditRecord.create({ data: { action: 'refund.unexpected', ...about, data } });
+  }
 }

@@ -6,6 +6,7 @@ import { giveUp, type PlacedOrder } from './orders.ts';
 import { announce } from './outbox.ts';
 import { charge } from './payment-charge.ts';
 import { refused } from './payment-errors.ts';
+import { heardOf } from './payment-events-said.ts';
 import { takeStock } from './products.ts';
 import { stageReceipt } from './receipts.ts';
 
@@ -105,13 +106,22 @@ export async function sell({ atomic, foreign, capture, fail, key, scope }: Steps
 
 /**
  * For `onRefused`, in the transaction that stores the refusal: the order of this key, if there is one, becomes
- * `payment_failed`, its goods go back, and its cart is free for another card under another key.
+ * `payment_failed`, its goods go back, and its cart is free for another card under another key. A payment that the
+ * provider has told of all the same (somebody has said "failed" who could not see it) is written down for a person.
  */
-export async function undoSale(tx: Tx, source: Source, { key, scope, reason }: Refused<unknown>): Promise<void> {
+export async function undoSale(
+  tx: Tx & Pick<Client, 'idempotencyEvent'>,
+  source: Source,
+  { key, scope, reason }: Refused<unknown>,
+): Promise<void> {
   const { tenant, principal } = scope;
   const mine = { tenant, principal, source, idempotencyKey: key };
   const order = await tx.order.findFirst({ where: { ...mine, status: 'paying' } });
   if (!order || !(await giveUp(tx, order, 'paying', 'payment_failed'))) return;
-  const about = { action: 'order.payment_failed', tenant, principal, orderId: order.id };
-  await tx.auditRecord.create({ data: { ...about, data: { reason } } });
+  const about = { tenant, principal, orderId: order.id };
+  await tx.auditRecord.create({ data: { action: 'order.payment_failed', ...about, data: { reason } } });
+  for (const paymentIntent of await heardOf(tx, { key, scope }, 'payment_intent.succeeded ')) {
+    const data = { paymentIntent, amountCents: order.amountCents, orderStatus: 'payment_failed' };
+    await tx.auditRecord.create({ data: { action: 'payment.unexpected', ...about, data } });
+  }
 }

@@ -207,8 +207,8 @@ describe('M3 failures', () => {
     expect(outcomes).toMatchObject([
       { kind: 'failed', attempts: 1, retryAfterMs: 1000 },
       { kind: 'failed', attempts: 2, retryAfterMs: 1500 },
-      { kind: 'dead', attempts: 3, error: { message: 'told to fail' } },
-      { kind: 'dead', attempts: 3 },
+      { kind: 'dead', attempts: 3, error: { message: 'told to fail' }, isKept: true },
+      { kind: 'dead', attempts: 3, isKept: true },
     ]);
     expect(await effects(client, id)).toBe(0);
     expect(await rowOf(id)).toMatchObject({ state: 'dead', attempts: 3, lastError: 'Error', nextAttemptAt: null });
@@ -280,12 +280,12 @@ describe('M3 failures', () => {
 
   test('a payload that JSON would change is not kept: it is never run again as something else', async () => {
     const handle = () => Promise.reject(new Error('no'));
-    const inbox = inboxOn(client, { sources: { stripe: { handle } } });
+    const inbox = inboxOn(client, { attempts: 2, sources: { stripe: { handle } } });
     const form = new FormData();
     form.set('From', '+15550100');
-    await inbox.receiveOnce(event('form', form));
-    await inbox.receiveOnce(event('map', { lines: new Map([['a', 1]]) }));
-    await inbox.receiveOnce(event('json', { lines: [['a', 1]] }));
+    expect(await inbox.receiveOnce(event('form', form))).toMatchObject({ kind: 'failed', isKept: false });
+    expect(await inbox.receiveOnce(event('map', { lines: new Map([['a', 1]]) }))).toMatchObject({ isKept: false });
+    expect(await inbox.receiveOnce(event('json', { lines: [['a', 1]] }))).toMatchObject({ isKept: true });
     const kept = await client.inboxEvent.findMany({ orderBy: { eventId: 'asc' } });
     expect(kept.map(({ eventId, payload }) => [eventId, payload])).toEqual([
       ['form', null],
@@ -294,6 +294,10 @@ describe('M3 failures', () => {
     ]);
     await timePasses();
     expect(await inbox.retryDue()).toMatchObject({ taken: 1 });
+    // The last attempt, and what comes behind it.
+    for (let times = 1; times <= 2; times++) {
+      expect(await inbox.receiveOnce(event('form', form))).toMatchObject({ kind: 'dead', isKept: false });
+    }
   });
 
   test('an effect that takes too long is rolled back and counted', async () => {

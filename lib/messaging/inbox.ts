@@ -1,7 +1,7 @@
 import { type Backoff, equalJitter } from '../core/backoff.ts';
 import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
-import type { FoundReceived, InboxFilter, InboxRow, Open, Receipt } from '../store/messages.ts';
+import type { FoundReceived, InboxFilter, InboxRow, KnownRow, Open, Receipt } from '../store/messages.ts';
 import type { PrismaClientLike, TransactionOf } from '../store/prisma/client.ts';
 import { prismaInbox } from '../store/prisma/messages/stores.ts';
 import { countReception, gaugeOpen } from '../telemetry/messages.ts';
@@ -26,15 +26,18 @@ export interface ReceivedEvent {
 /** What an event does, in one transaction with the row that says that it was done. */
 export type Effect<Tx, R> = (tx: Tx, event: ReceivedEvent) => Promise<R>;
 
-/** What became of an event. All but `failed` are to be acknowledged: the sender need not send it again. */
+/**
+ * What became of an event. `processed` and `replayed` are to be acknowledged. Of what is not done, `isKept` says whether
+ * its payload is kept: without it only the sender can repeat it, and an acknowledgement would lose it.
+ */
 export type Received<R> =
   | { kind: 'processed'; result: R }
   /** It was processed before: its result. `differs`: under another payload than this one. */
   | { kind: 'replayed'; result: R; differs: boolean }
   /** Nothing was done, and it is tried again: by the sender's next delivery, or by `retryDue`. */
-  | { kind: 'failed'; error: unknown; attempts: number; retryAfterMs: number }
+  | { kind: 'failed'; error: unknown; attempts: number; retryAfterMs: number; isKept: boolean }
   /** Nothing was done, and only a person can have it tried again. */
-  | { kind: 'dead'; error?: unknown; attempts: number };
+  | { kind: 'dead'; error?: unknown; attempts: number; isKept: boolean };
 
 export interface SourceOptions<Tx> {
   /** The part of the payload that must be the same in every delivery. Left out: all of it. */
@@ -176,18 +179,20 @@ export function createInbox<Client extends PrismaClientLike>(
     if (row.state === 'processed') return await known(receipt, row);
     const isDead = row.state === 'dead';
     report({ kind: isDead ? 'not-processed-dead' : 'not-processed', error, attempt: row.attempts, event: name });
-    if (isDead) return { kind: 'dead', error, attempts: row.attempts };
-    return { kind: 'failed', error, attempts: row.attempts, retryAfterMs: pausesMs[row.attempts - 1] ?? 0 };
+    const open = { error, attempts: row.attempts, isKept: row.isKept };
+    return isDead
+      ? { kind: 'dead', ...open }
+      : { kind: 'failed', ...open, retryAfterMs: pausesMs[row.attempts - 1] ?? 0 };
   };
 
-  const known = async <R>(receipt: Receipt, row: InboxRow): Promise<Received<R>> => {
+  const known = async <R>(receipt: Receipt, row: KnownRow): Promise<Received<R>> => {
     const differs = !Buffer.from(row.payloadHash).equals(receipt.payloadHash);
     if (differs) {
       await store.mismatched(receipt);
       countReception(receipt.source, 'mismatch');
       report({ kind: 'mismatch', event: { eventId: receipt.eventId, peer: receipt.source } });
     }
-    if (row.state === 'dead') return { kind: 'dead', attempts: row.attempts };
+    if (row.state === 'dead') return { kind: 'dead', attempts: row.attempts, isKept: row.isKept };
     return { kind: 'replayed', result: (row.result === null ? undefined : JSON.parse(row.result)) as R, differs };
   };
 

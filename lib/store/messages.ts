@@ -73,7 +73,7 @@ export interface InboxStore<Tx> {
    * Counts a failed attempt, after its transaction was rolled back. Changes nothing of an event that is processed or
    * dead, nor of one that has failed and is not due yet, unless the attempt `wasDue`; returns the row as it is.
    */
-  failed(event: Receipt, failure: FailedAttempt): Promise<InboxRow>;
+  failed(event: Receipt, failure: FailedAttempt): Promise<KnownRow>;
 
   /** Records that an event came with another payload than the one that counts. */
   mismatched(event: Receipt): Promise<void>;
@@ -210,7 +210,7 @@ export interface ReceiveOptions {
 
 export type Receiving =
   | { kind: 'processed' }
-  | { kind: 'existing'; row: InboxRow & { state: 'processed' | 'dead' } }
+  | { kind: 'existing'; row: KnownRow & { state: 'processed' | 'dead' } }
   /** Nothing is committed, as far as can be known: `failed` finds out. */
   | { kind: 'failed'; error: unknown; isConflict: boolean };
 
@@ -229,6 +229,12 @@ export interface InboxRow {
   receivedAt: Date;
   processedAt: Date | null;
   nextAttemptAt: Date | null;
+}
+
+/** The row of an event that has just been delivered. */
+export interface KnownRow extends InboxRow {
+  /** Its payload is there, so that it can be run again without its sender. */
+  isKept: boolean;
 }
 
 export interface FoundReceived extends InboxRow {

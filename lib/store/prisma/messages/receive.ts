@@ -1,4 +1,4 @@
-import type { InboxRow, Receipt, ReceiveOptions, Receiving } from '../../messages.ts';
+import type { InboxRow, KnownRow, Receipt, ReceiveOptions, Receiving } from '../../messages.ts';
 import { StoreUnavailableError } from '../../store.ts';
 import { bounded } from '../bounded.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries } from '../client.ts';
@@ -30,7 +30,9 @@ const RESULT = 'UPDATE inbox_events SET result = $3::text WHERE source = $1::tex
 export const INBOX_COLUMNS = `source, event_id, state, payload_hash, attempts, mismatches, last_error, received_at,
   processed_at, next_attempt_at`;
 
-const FIND = `SELECT ${INBOX_COLUMNS}, result FROM inbox_events WHERE source = $1::text AND event_id = $2::text`;
+const FIND = `
+SELECT ${INBOX_COLUMNS}, result, payload IS NOT NULL AS is_kept FROM inbox_events
+ WHERE source = $1::text AND event_id = $2::text`;
 
 export interface RawInboxRow extends Pick<InboxRow, 'source' | 'state' | 'attempts' | 'mismatches' | 'result'> {
   event_id: string;
@@ -112,9 +114,11 @@ async function confirmed(client: PrismaClientLike, event: Receipt): Promise<Rece
 export async function findReceived(
   db: RawQueries,
   { source, eventId }: Pick<Receipt, 'source' | 'eventId'>,
-): Promise<InboxRow | undefined> {
-  const [row] = await db.$queryRawUnsafe<RawInboxRow[]>(FIND, source, eventId);
-  return row && toInboxRow(row);
+): Promise<KnownRow | undefined> {
+  const [raw] = await db.$queryRawUnsafe<(RawInboxRow & { is_kept: boolean })[]>(FIND, source, eventId);
+  if (!raw) return undefined;
+  const { is_kept: isKept, ...row } = raw;
+  return { ...toInboxRow(row), isKept };
 }
 
 export function toInboxRow(raw: RawInboxRow): InboxRow {

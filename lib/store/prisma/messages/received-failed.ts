@@ -1,4 +1,4 @@
-import type { FailedAttempt, FailedEvent, InboxRow, Receipt } from '../../messages.ts';
+import type { FailedAttempt, FailedEvent, KnownRow, Receipt } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
 import { findReceived } from './receive.ts';
 import { short } from './undelivered.ts';
@@ -51,7 +51,7 @@ export async function receivedFailed(
   db: RawQueries,
   event: Receipt,
   { payload, pausesMs, error, wasDue }: FailedAttempt,
-): Promise<InboxRow> {
+): Promise<KnownRow> {
   const { source, eventId, payloadHash } = event;
   await db.$queryRawUnsafe(FAILED, source, eventId, payloadHash, payload, pausesMs, short(error), wasDue);
   const row = await findReceived(db, event);
