@@ -21,7 +21,7 @@ afterAll(async () => {
   await webhooks.close();
 });
 
-const STORIES = 20;
+const STORIES = 12;
 const AT_ONCE = 8;
 const PAID = 1800;
 /** Paid; given back elsewhere, here, and elsewhere again; disputed. Two events for a refund, and one for the rest. */
