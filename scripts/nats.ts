@@ -1,14 +1,17 @@
 /** A real NATS server with JetStream for the tests, without Docker, that can be killed and comes back with its streams. */
-import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { theNats } from './nats-install.ts';
+
+const run = promisify(execFile);
 
 export interface Nats {
   /** The same through all its lives. */
@@ -17,8 +20,8 @@ export interface Nats {
   kill(): Promise<void>;
   /** Starts it again, on the same port, with the streams it had. Resolves when it takes connections. */
   start(): Promise<void>;
-  /** SIGSTOP: it keeps its connections, and says nothing until it is thawed. */
-  freeze(): void;
+  /** SIGSTOP: it keeps its connections, and says nothing until it is thawed. Resolves when it has stopped. */
+  freeze(): Promise<void>;
   thaw(): void;
   /** Stops it and deletes its streams. */
   close(): Promise<void>;
@@ -63,7 +66,12 @@ export async function startNats({ args = [] }: { args?: string[] } = {}): Promis
         }
       }
     },
-    freeze: () => void server?.kill('SIGSTOP'),
+    freeze: async () => {
+      const { pid } = server ?? {};
+      if (pid === undefined) return;
+      server?.kill('SIGSTOP');
+      while (!(await isStopped(pid))) await sleep(5);
+    },
     thaw: () => void server?.kill('SIGCONT'),
     close: async () => {
       await kill(); // its data is thrown away
@@ -101,4 +109,15 @@ async function freePort(): Promise<number> {
   const { port } = probe.address() as { port: number };
   await new Promise((resolve) => probe.close(resolve));
   return port;
+}
+
+/** A signal is on its way for a moment, and the last of its threads may still answer. */
+async function isStopped(pid: number): Promise<boolean> {
+  if (process.platform !== 'linux') {
+    const { stdout } = await run('ps', ['-o', 'state=', '-p', String(pid)]);
+    return stdout.trim().startsWith('T');
+  }
+  const threads = await readdir(`/proc/${pid}/task`);
+  const stats = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8')));
+  return stats.every((stat) => stat.slice(stat.lastIndexOf(')') + 2).startsWith('T'));
 }

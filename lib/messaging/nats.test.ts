@@ -62,6 +62,12 @@ function event(more: Partial<OutgoingEvent> = {}): OutgoingEvent {
 
 const attempt = (ms = 5000): Attempt => ({ signal: AbortSignal.timeout(ms), deadlineMs: ms, attempt: 1 });
 
+/** From here on the server says nothing, until it is thawed or the test ends. */
+async function frozen(): Promise<void> {
+  onTestFinished(() => nats.thaw());
+  await nats.freeze();
+}
+
 /** What the attempt has failed with. */
 async function failure(sending: Promise<void>): Promise<PublishError> {
   const error = await sending.then(
@@ -168,7 +174,7 @@ test('a frozen server: each attempt ends in time, what comes late is the same ev
   await create();
   const [one, two] = [event(), event()];
   await publisher.publish(event(), attempt());
-  nats.freeze();
+  await frozen();
   const { message } = await failure(publisher.publish(one, { ...attempt(200), deadlineMs: 60_000 }));
   nats.thaw();
   expect(message).toBe('No acknowledgement in time.');
@@ -181,7 +187,7 @@ test('a killed server fails what is under way at once, and gets the next event w
   await create();
   const [before, under] = [event(), event()];
   await publisher.publish(before, attempt());
-  nats.freeze();
+  await frozen();
   const sending = failure(publisher.publish(under, attempt(60_000)));
   await admin.close();
   await nats.kill();
@@ -228,7 +234,7 @@ test('close does not wait for a server that says nothing any more', async () => 
   const { publisher, create, opened } = subject();
   await create();
   await publisher.publish(event(), attempt());
-  nats.freeze();
+  await frozen();
   await publisher.close?.();
   nats.thaw();
   expect(opened[0]?.isClosed()).toBe(true);
