@@ -1,8 +1,9 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { runVisibly } from './run-visibly.ts';
 
 const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
@@ -89,16 +90,6 @@ function installers(): string[][][] {
 
 function isDebian(): boolean {
   return existsSync('/etc/os-release') && /^ID=debian$/m.test(readFileSync('/etc/os-release', 'utf8'));
-}
-
-/** Its output goes to standard error: whoever reads our standard output wants the path alone. */
-function runVisibly([command = '', ...args]: string[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    const child = spawn(command, args, { stdio: ['ignore', 2, 2], env });
-    child.on('error', reject);
-    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`${command} ended with code ${code}.`))));
-  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(await ensureChromium());

@@ -1,10 +1,11 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { runVisibly } from './run-visibly.ts';
 
 const run = promisify(execFile);
 const FOLDER = fileURLToPath(new URL('../.data/nats/', import.meta.url));
@@ -122,7 +123,7 @@ function inTurn(commands: string[][]): Installer {
     words,
     run: async (signal) => {
       await empty();
-      for (const command of commands) await runVisibly(command, FOLDER, signal);
+      for (const command of commands) await runVisibly(command, { cwd: FOLDER, signal });
     },
   };
 }
@@ -138,7 +139,7 @@ function release(archive: string, sha256: string): Installer {
       assertSum(archive, bytes, sha256);
       await empty();
       await writeFile(join(FOLDER, archive), bytes);
-      await runVisibly(['tar', '-xzf', archive, '--strip-components=1'], FOLDER, signal);
+      await runVisibly(['tar', '-xzf', archive, '--strip-components=1'], { cwd: FOLDER, signal });
     },
   };
 }
@@ -171,16 +172,6 @@ async function isServer(path: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** Rejects when it fails, or is ended. Its output goes to standard error: whoever reads our standard output wants the path alone. */
-export async function runVisibly([command = '', ...args]: string[], cwd: string, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    const child = spawn(command, args, { cwd, stdio: ['ignore', 2, 2], env, signal });
-    child.on('error', reject);
-    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`${command} ended with code ${code}.`))));
-  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(await ensureNats());

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { startNats } from './nats.ts';
-import { assertSum, findNats, type Installer, install, installers, runVisibly } from './nats-install.ts';
+import { assertSum, findNats, type Installer, install, installers } from './nats-install.ts';
+import { runVisibly } from './run-visibly.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -70,7 +71,10 @@ test('a way that fails, or leaves no server, is followed by the next', async () 
 
 test('Ctrl-C ends an installation, and no other way is tried', async () => {
   const stopping = new AbortController();
-  const [first, second] = [way((signal) => runVisibly(['sleep', '60'], tmpdir(), signal)), way(async () => {})];
+  const [first, second] = [
+    way((signal) => runVisibly(['sleep', '60'], { cwd: tmpdir(), signal })),
+    way(async () => {}),
+  ];
   const installing = install([first, second], async () => undefined, { log: () => {}, signal: stopping.signal });
   stopping.abort();
   await expect(installing).rejects.toThrow(/abort/);

@@ -23,6 +23,15 @@ export async function refuseTakenPort(port: number, host: string, variable: stri
   });
 }
 
+/** A port of 127.0.0.1 that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
 /** Resolves when the server answers HTTP with anything at all. Rejects when `signal` aborts or time is up. */
 export async function untilAnswering(
   url: string,

@@ -1,5 +1,5 @@
 import type { KeyEvent } from 'oncekit/admin';
-import { Panel } from '../ui/panel.tsx';
+import { RecordList } from './record-list.tsx';
 
 const words: Record<KeyEvent['type'], string> = {
   fenced: 'Given up for good',
@@ -21,29 +21,14 @@ function particulars({ detail }: KeyEvent): string {
 }
 
 export function KeyEvents({ events }: { events: readonly KeyEvent[] }) {
-  return (
-    <Panel aria-labelledby="events-title">
-      <h2 id="events-title" className="text-lg font-semibold">
-        Events
-      </h2>
-      {events.length === 0 ? (
-        <p className="mt-2 text-muted">Nothing besides the ordinary way from claim to result.</p>
-      ) : (
-        <ol className="mt-3 grid gap-2">
-          {events.map((event, n) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the list is only ever appended to
-            <li key={n} className="flex flex-wrap gap-x-4">
-              <time dateTime={event.at.toISOString()} className="text-muted tabular-nums">
-                {event.at.toISOString().replace('T', ' ')}
-              </time>
-              <span className="min-w-0 break-words">
-                {words[event.type]}, by {event.actor}
-                {event.detail ? <span className="text-muted"> ({particulars(event)})</span> : null}
-              </span>
-            </li>
-          ))}
-        </ol>
-      )}
-    </Panel>
-  );
+  const shown = events.map((event) => ({
+    at: event.at,
+    words: (
+      <>
+        {words[event.type]}, by {event.actor}
+        {event.detail ? <span className="text-muted"> ({particulars(event)})</span> : null}
+      </>
+    ),
+  }));
+  return <RecordList title="Events" none="Nothing besides the ordinary way from claim to result." records={shown} />;
 }

@@ -1,6 +1,6 @@
 import type { PhaseView } from 'oncekit/admin';
 import { Badge } from '../ui/badge.tsx';
-import { Cell, HeaderCell, Table } from '../ui/table.tsx';
+import { Cell, Table } from '../ui/table.tsx';
 import { RelativeTime } from './relative-time.tsx';
 
 const columns = ['Step', 'Kind', 'State', 'Sends', 'First sent', 'Finished', 'Result', 'Derived key'];
@@ -12,32 +12,23 @@ export function KeyPhases({ phases, now }: { phases: readonly PhaseView[]; now: 
   return (
     <div className="min-w-0">
       <h2 className="mb-3 text-lg font-semibold">Phases</h2>
-      <Table label="Phases">
-        <thead>
-          <tr>
-            {columns.map((name) => (
-              <HeaderCell key={name}>{name}</HeaderCell>
-            ))}
+      <Table label="Phases" columns={columns}>
+        {phases.map((phase) => (
+          <tr key={phase.name}>
+            <Cell className="font-mono">{phase.name}</Cell>
+            <Cell>{phase.kind}</Cell>
+            <Cell>
+              <Badge tone={phase.state === 'done' ? 'good' : 'info'}>{phase.state}</Badge>
+            </Cell>
+            <Cell className="text-right tabular-nums">{phase.kind === 'foreign' ? phase.sends : '–'}</Cell>
+            <Cell>{time(phase.firstSentAt)}</Cell>
+            <Cell>{time(phase.finishedAt)}</Cell>
+            <Shown
+              text={typeof phase.result === 'object' ? phase.result && JSON.stringify(phase.result) : phase.result}
+            />
+            <Shown text={phase.derivedKey} />
           </tr>
-        </thead>
-        <tbody>
-          {phases.map((phase) => (
-            <tr key={phase.name}>
-              <Cell className="font-mono">{phase.name}</Cell>
-              <Cell>{phase.kind}</Cell>
-              <Cell>
-                <Badge tone={phase.state === 'done' ? 'good' : 'info'}>{phase.state}</Badge>
-              </Cell>
-              <Cell className="text-right tabular-nums">{phase.kind === 'foreign' ? phase.sends : '–'}</Cell>
-              <Cell>{time(phase.firstSentAt)}</Cell>
-              <Cell>{time(phase.finishedAt)}</Cell>
-              <Shown
-                text={typeof phase.result === 'object' ? phase.result && JSON.stringify(phase.result) : phase.result}
-              />
-              <Shown text={phase.derivedKey} />
-            </tr>
-          ))}
-        </tbody>
+        ))}
       </Table>
       {phases.some(({ derivedKey }) => derivedKey) ? (
         <p className="mt-2 max-w-prose text-sm text-muted">

@@ -1,4 +1,4 @@
-import { Notice } from '../ui/notice.tsx';
+import { FormNotice } from './form-notice.tsx';
 
 const notices = {
   requeued: { tone: 'good', words: 'Requeued. Below is what came of it so far.' },
@@ -12,13 +12,6 @@ const notices = {
 
 export type MessageNoticeName = keyof typeof notices;
 
-/** What came of the form that was sent. An address may name anything: what is not known shows nothing. */
 export function MessageNotice({ name }: { name: unknown }) {
-  if (typeof name !== 'string' || !Object.hasOwn(notices, name)) return null;
-  const { tone, words } = notices[name as MessageNoticeName];
-  return (
-    <div role={tone === 'good' ? 'status' : 'alert'} className="mb-6">
-      <Notice tone={tone}>{words}</Notice>
-    </div>
-  );
+  return <FormNotice notices={notices} name={name} />;
 }

@@ -1,6 +1,6 @@
 import type { ReceivedSummary } from 'oncekit/admin';
 import { Badge } from '../ui/badge.tsx';
-import { Cell, HeaderCell, Table } from '../ui/table.tsx';
+import { Cell, Table } from '../ui/table.tsx';
 import { TextLink } from '../ui/text-link.tsx';
 import { receivedHref } from './message-addresses.ts';
 import { MessageStateBadge } from './message-state.tsx';
@@ -11,40 +11,31 @@ const columns = ['State', 'Event', 'Source', 'Attempts', 'Received', 'Next try',
 /** Received events, newest first. */
 export function ReceivedTable({ rows, now }: { rows: readonly ReceivedSummary[]; now: number }) {
   return (
-    <Table label="Inbox">
-      <thead>
-        <tr>
-          {columns.map((name) => (
-            <HeaderCell key={name}>{name}</HeaderCell>
-          ))}
+    <Table label="Inbox" columns={columns}>
+      {rows.map((row) => (
+        <tr key={`${row.source} ${row.eventId}`}>
+          <Cell>
+            <MessageStateBadge state={row.state} />{' '}
+            {row.mismatches > 0 ? <Badge tone="warn">payload differed</Badge> : null}
+          </Cell>
+          <Cell className="max-w-60 truncate font-mono" title={row.eventId}>
+            <TextLink href={receivedHref(row)} prefetch={false}>
+              {row.eventId}
+            </TextLink>
+          </Cell>
+          <Cell>{row.source}</Cell>
+          <Cell className="text-right tabular-nums">{row.attempts}</Cell>
+          <Cell>
+            <RelativeTime at={row.receivedAt} now={now} />
+          </Cell>
+          <Cell>
+            <NextRun row={row} now={now} />
+          </Cell>
+          <Cell className="max-w-40 truncate" title={row.lastError ?? undefined}>
+            {row.lastError ?? '–'}
+          </Cell>
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={`${row.source} ${row.eventId}`}>
-            <Cell>
-              <MessageStateBadge state={row.state} />{' '}
-              {row.mismatches > 0 ? <Badge tone="warn">payload differed</Badge> : null}
-            </Cell>
-            <Cell className="max-w-60 truncate font-mono" title={row.eventId}>
-              <TextLink href={receivedHref(row)} prefetch={false}>
-                {row.eventId}
-              </TextLink>
-            </Cell>
-            <Cell>{row.source}</Cell>
-            <Cell className="text-right tabular-nums">{row.attempts}</Cell>
-            <Cell>
-              <RelativeTime at={row.receivedAt} now={now} />
-            </Cell>
-            <Cell>
-              <NextRun row={row} now={now} />
-            </Cell>
-            <Cell className="max-w-40 truncate" title={row.lastError ?? undefined}>
-              {row.lastError ?? '–'}
-            </Cell>
-          </tr>
-        ))}
-      </tbody>
+      ))}
     </Table>
   );
 }

@@ -1,7 +1,7 @@
 import type { SentDetail, Stop } from 'oncekit/admin';
 import { Detail, Details } from '../ui/details.tsx';
 import { Panel } from '../ui/panel.tsx';
-import { Cell, HeaderCell, Table } from '../ui/table.tsx';
+import { Cell, Table } from '../ui/table.tsx';
 import { NextTry } from './message-next-try.tsx';
 import { MessageStateBadge } from './message-state.tsx';
 import { Moment } from './moment.tsx';
@@ -53,32 +53,23 @@ export function SentDeliveries({ detail, stops, now }: Props) {
           <p className="text-muted">None: no destination wanted this type when it was announced.</p>
         </Panel>
       ) : (
-        <Table label="Deliveries">
-          <thead>
-            <tr>
-              {columns.map((name) => (
-                <HeaderCell key={name}>{name}</HeaderCell>
-              ))}
+        <Table label="Deliveries" columns={columns}>
+          {detail.deliveries.map((row) => (
+            <tr key={row.destination}>
+              <Cell>{row.destination}</Cell>
+              <Cell>
+                <MessageStateBadge state={row.state} />
+              </Cell>
+              <Cell className="text-right tabular-nums">{row.attempts}</Cell>
+              <Cell>
+                <NextTry row={row} stops={stops} now={now} />
+              </Cell>
+              <Cell>{row.settledAt ? <RelativeTime at={row.settledAt} now={now} /> : '–'}</Cell>
+              <Cell className="max-w-64 truncate" title={row.lastError ?? undefined}>
+                {row.lastError ?? '–'}
+              </Cell>
             </tr>
-          </thead>
-          <tbody>
-            {detail.deliveries.map((row) => (
-              <tr key={row.destination}>
-                <Cell>{row.destination}</Cell>
-                <Cell>
-                  <MessageStateBadge state={row.state} />
-                </Cell>
-                <Cell className="text-right tabular-nums">{row.attempts}</Cell>
-                <Cell>
-                  <NextTry row={row} stops={stops} now={now} />
-                </Cell>
-                <Cell>{row.settledAt ? <RelativeTime at={row.settledAt} now={now} /> : '–'}</Cell>
-                <Cell className="max-w-64 truncate" title={row.lastError ?? undefined}>
-                  {row.lastError ?? '–'}
-                </Cell>
-              </tr>
-            ))}
-          </tbody>
+          ))}
         </Table>
       )}
     </div>

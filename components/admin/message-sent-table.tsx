@@ -1,5 +1,5 @@
 import type { DeliveryRow, Stop } from 'oncekit/admin';
-import { Cell, HeaderCell, Table } from '../ui/table.tsx';
+import { Cell, Table } from '../ui/table.tsx';
 import { TextLink } from '../ui/text-link.tsx';
 import { sentHref } from './message-addresses.ts';
 import { NextTry } from './message-next-try.tsx';
@@ -17,43 +17,34 @@ interface Props {
 /** Events on their way, a row for each destination, newest event first. */
 export function SentTable({ rows, stops, now }: Props) {
   return (
-    <Table label="Outbox">
-      <thead>
-        <tr>
-          {columns.map((name) => (
-            <HeaderCell key={name}>{name}</HeaderCell>
-          ))}
+    <Table label="Outbox" columns={columns}>
+      {rows.map((row) => (
+        <tr key={`${row.eventId} ${row.destination}`}>
+          <Cell>
+            <MessageStateBadge state={row.state} />
+          </Cell>
+          <Cell>
+            <TextLink href={sentHref(row.eventId)} prefetch={false} title={row.eventId}>
+              {row.type}
+            </TextLink>
+            <span className="flex max-w-60 gap-1 text-xs text-muted" title={row.aggregate}>
+              <span className="tabular-nums">#{row.sequence}</span>
+              <span className="truncate">{row.aggregate}</span>
+            </span>
+          </Cell>
+          <Cell>{row.destination}</Cell>
+          <Cell className="text-right tabular-nums">{row.attempts}</Cell>
+          <Cell>
+            <RelativeTime at={row.createdAt} now={now} />
+          </Cell>
+          <Cell>
+            <NextTry row={row} stops={stops} now={now} />
+          </Cell>
+          <Cell className="max-w-44 truncate" title={row.lastError ?? undefined}>
+            {row.lastError ?? '–'}
+          </Cell>
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={`${row.eventId} ${row.destination}`}>
-            <Cell>
-              <MessageStateBadge state={row.state} />
-            </Cell>
-            <Cell>
-              <TextLink href={sentHref(row.eventId)} prefetch={false} title={row.eventId}>
-                {row.type}
-              </TextLink>
-              <span className="flex max-w-60 gap-1 text-xs text-muted" title={row.aggregate}>
-                <span className="tabular-nums">#{row.sequence}</span>
-                <span className="truncate">{row.aggregate}</span>
-              </span>
-            </Cell>
-            <Cell>{row.destination}</Cell>
-            <Cell className="text-right tabular-nums">{row.attempts}</Cell>
-            <Cell>
-              <RelativeTime at={row.createdAt} now={now} />
-            </Cell>
-            <Cell>
-              <NextTry row={row} stops={stops} now={now} />
-            </Cell>
-            <Cell className="max-w-44 truncate" title={row.lastError ?? undefined}>
-              {row.lastError ?? '–'}
-            </Cell>
-          </tr>
-        ))}
-      </tbody>
+      ))}
     </Table>
   );
 }

@@ -1,6 +1,7 @@
 import type { Shape } from 'oncekit/admin';
 import { useId } from 'react';
 import { Panel } from '../ui/panel.tsx';
+import { ShapeText } from './shape-text.tsx';
 
 interface Props {
   title: string;
@@ -18,11 +19,7 @@ export function MessageShape({ title, shape, none }: Props) {
         {title}
       </h2>
       <p className="mt-2 text-muted">{shape === null ? none : 'Names and types are shown, values are not.'}</p>
-      {shape === null ? null : (
-        <pre className="mt-3 overflow-x-auto rounded-lg bg-sunken p-4 font-mono text-sm">
-          {JSON.stringify(shape, null, 2)}
-        </pre>
-      )}
+      {shape === null ? null : <ShapeText shape={shape} />}
     </Panel>
   );
 }

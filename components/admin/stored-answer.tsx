@@ -1,5 +1,6 @@
 import type { RedactedAnswer } from 'oncekit/admin';
 import { Panel } from '../ui/panel.tsx';
+import { ShapeText } from './shape-text.tsx';
 
 export function StoredAnswer({ answer }: { answer: RedactedAnswer | null }) {
   return (
@@ -8,11 +9,7 @@ export function StoredAnswer({ answer }: { answer: RedactedAnswer | null }) {
         Stored answer
       </h2>
       <p className="mt-2 text-muted">{wordsOf(answer)}</p>
-      {answer && 'shape' in answer ? (
-        <pre className="mt-3 overflow-x-auto rounded-lg bg-sunken p-4 font-mono text-sm">
-          {JSON.stringify(answer.shape, null, 2)}
-        </pre>
-      ) : null}
+      {answer && 'shape' in answer ? <ShapeText shape={answer.shape} /> : null}
     </Panel>
   );
 }

@@ -1,7 +1,7 @@
 import type { findAnyOrder } from '../../lib/demo/orders.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { formatCents } from '../ui/money.ts';
-import { Cell, HeaderCell, Table } from '../ui/table.tsx';
+import { Cell, Table } from '../ui/table.tsx';
 
 type Refund = NonNullable<Awaited<ReturnType<typeof findAnyOrder>>>['refunds'][number];
 
@@ -19,20 +19,10 @@ export function RefundList({ refunds }: { refunds: readonly Refund[] }) {
       <h2 id="refunds-title" className="mb-3 text-lg font-semibold">
         Refunds
       </h2>
-      <Table label="Refunds">
-        <thead>
-          <tr>
-            <HeaderCell>Amount</HeaderCell>
-            <HeaderCell>State</HeaderCell>
-            <HeaderCell>Asked for</HeaderCell>
-            <HeaderCell>Reference</HeaderCell>
-          </tr>
-        </thead>
-        <tbody>
-          {refunds.map((refund) => (
-            <RefundRow key={refund.id} refund={refund} />
-          ))}
-        </tbody>
+      <Table label="Refunds" columns={['Amount', 'State', 'Asked for', 'Reference']}>
+        {refunds.map((refund) => (
+          <RefundRow key={refund.id} refund={refund} />
+        ))}
       </Table>
     </section>
   );

@@ -1,7 +1,16 @@
-import type { ComponentProps } from 'react';
+import type { ComponentProps, ReactNode } from 'react';
+
+interface Props {
+  label: string;
+  columns: readonly string[];
+  /** Those of the columns that hold numbers, and stand on the right. */
+  numbers?: readonly string[];
+  /** Rows. */
+  children: ReactNode;
+}
 
 /** A table that scrolls by itself where the page is too narrow. Focusable, so that the keyboard can scroll it too. */
-export function Table({ label, children, ...props }: ComponentProps<'table'> & { label: string }) {
+export function Table({ label, columns, numbers = [], children }: Props) {
   return (
     <section
       aria-label={label}
@@ -9,16 +18,24 @@ export function Table({ label, children, ...props }: ComponentProps<'table'> & {
       tabIndex={0}
       className="overflow-x-auto rounded-xl border border-line bg-surface"
     >
-      <table className="w-full border-collapse text-left text-sm" {...props}>
-        {children}
+      <table className="w-full border-collapse text-left text-sm">
+        <thead>
+          <tr>
+            {columns.map((name) => (
+              <th
+                key={name}
+                scope="col"
+                className="border-b border-line px-4 py-3 font-medium whitespace-nowrap text-muted"
+                style={numbers.includes(name) ? { textAlign: 'right' } : undefined}
+              >
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
       </table>
     </section>
-  );
-}
-
-export function HeaderCell(props: ComponentProps<'th'>) {
-  return (
-    <th scope="col" className="border-b border-line px-4 py-3 font-medium whitespace-nowrap text-muted" {...props} />
   );
 }
 

@@ -31,7 +31,12 @@ export function complaints(env: Environment): string[] {
 
 /** The secrets that sign the shop's events: each signs, and its receiver knows any. Comma-separated while they rotate. */
 export function eventSecrets(env: Environment = process.env): string[] {
-  return (env.EVENTS_WEBHOOK_SECRET ?? '').split(',').flatMap((each) => each.trim() || []);
+  return listed(env.EVENTS_WEBHOOK_SECRET);
+}
+
+/** The secrets of which any may sign the payment provider's webhooks: two, comma-separated, while they are exchanged. */
+export function paymentWebhookSecrets(): string[] {
+  return listed(required('STRIPE_WEBHOOK_SECRET'));
 }
 
 /** A variable that must be there. Throws the sentence that says how to make it. */
@@ -52,7 +57,10 @@ export function isHttps(headers: Headers): boolean {
 }
 
 function valuesOf(name: Name, env: Environment): string[] {
-  const value = env[name] ?? '';
-  if (name !== 'IDEMPOTENCY_SECRET') return [value];
+  return name === 'IDEMPOTENCY_SECRET' ? listed(env[name]) : [env[name] ?? ''];
+}
+
+/** Comma-separated while one takes the place of another. */
+function listed(value = ''): string[] {
   return value.split(',').flatMap((each) => each.trim() || []);
 }

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { z } from 'zod';
 import { lockOrder } from './orders.ts';
-import { type Applied, NOT_OURS, type Tx, tell } from './payment-events-said.ts';
+import { type Applied, NOT_OURS, noteOnce, type Tx, tell } from './payment-events-said.ts';
 
 /**
  * A payment has succeeded, failed or been cancelled: its order's operation is told, and asks. Nothing is booked here. A
@@ -20,10 +20,6 @@ export async function applyPayment(tx: Tx, type: string, intent: Stripe.PaymentI
   if (!now || now.paymentIntent === intent.id) return { did: 'nothing', why: 'it is booked' };
   const { tenant, principal } = order;
   const about = { action: 'payment.unexpected', tenant, principal, orderId: order.id };
-  const noted = { did: 'noted', orderId: order.id } as const;
-  const paymentIntent = { path: ['paymentIntent'], equals: intent.id };
-  if (await tx.auditRecord.findFirst({ where: { ...about, data: paymentIntent } })) return noted;
   const data = { paymentIntent: intent.id, amountCents: intent.amount, orderStatus: now.status };
-  await tx.auditRecord.create({ data: { ...about, data } });
-  return noted;
+  return await noteOnce(tx, about, 'paymentIntent', data);
 }

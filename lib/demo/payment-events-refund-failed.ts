@@ -6,6 +6,7 @@ import {
   idOf,
   NOT_OURS,
   NotYetBooked,
+  noteOnce,
   orderOfPayment,
   ownRefund,
   type Tx,
@@ -27,13 +28,9 @@ export async function applyFailedRefund(tx: Tx, refund: Stripe.Refund): Promise<
   const known = await tx.refund.findUnique({ where: { providerRefund } });
   if (known?.status === 'succeeded') {
     const about = { action: 'refund.reversed', tenant, principal, orderId };
-    const isNoted = { ...about, data: { path: ['providerRefund'], equals: providerRefund } };
-    if (!(await tx.auditRecord.findFirst({ where: isNoted }))) {
-      const { status, failure_reason: reason = null } = refund;
-      const data = { refundId: known.id, providerRefund, amountCents, status, reason };
-      await tx.auditRecord.create({ data: { ...about, data } });
-    }
-    return { did: 'noted', orderId };
+    const { status, failure_reason: reason = null } = refund;
+    const data = { refundId: known.id, providerRefund, amountCents, status, reason };
+    return await noteOnce(tx, about, 'providerRefund', data);
   }
   const nothing = { did: 'nothing', why: 'it is not booked' } as const;
   if (known) return nothing;

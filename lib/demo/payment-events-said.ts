@@ -66,6 +66,30 @@ export async function heardOf(
   return [...new Set(events.map((one) => String((one.detail as { said: string }).said).split(' ')[1] ?? ''))];
 }
 
+interface Note {
+  action: string;
+  tenant: string;
+  principal: string;
+  orderId: string;
+}
+
+/**
+ * Writes down for a person, once, what the provider says of one of its objects. The caller holds the order's lock, so
+ * nobody else does at the same time.
+ *
+ * @param by which of the data is the provider's name for it
+ */
+export async function noteOnce<Data extends Record<string, string | number | null>>(
+  tx: Tx,
+  about: Note,
+  by: keyof Data & string,
+  data: Data,
+): Promise<Applied> {
+  const isNoted = { ...about, data: { path: [by as string], equals: String(data[by]) } };
+  if (!(await tx.auditRecord.findFirst({ where: isNoted }))) await tx.auditRecord.create({ data: { ...about, data } });
+  return { did: 'noted', orderId: about.orderId };
+}
+
 /** The event has overtaken the operation that it is about. It is tried again, and nothing of it is done until then. */
 export class NotYetBooked extends Error {
   override readonly name = 'NotYetBooked';

@@ -1,9 +1,9 @@
 import type Stripe from 'stripe';
 import { answered } from './api-route.ts';
-import { required } from './env.ts';
+import { paymentWebhookSecrets } from './env.ts';
 import { inbox } from './inbox.ts';
 import { payments } from './payments.ts';
-import { rawBody } from './raw-body.ts';
+import { rawBody, refusal } from './webhook-request.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
 /** Stripe's own. */
@@ -37,7 +37,7 @@ export async function receivePaymentWebhook(request: Request): Promise<Response>
 function provenEvent(body: Buffer, signature: string | null): Stripe.Event | string {
   if (!signature) return 'There is no Stripe-Signature.';
   const { webhooks } = payments().stripe;
-  for (const secret of secrets()) {
+  for (const secret of paymentWebhookSecrets()) {
     try {
       const event: Partial<Stripe.Event> | null = webhooks.constructEvent(body, signature, secret, TOLERANCE_S);
       if (event?.object === 'event' && event.id && event.data?.object) return event as Stripe.Event;
@@ -55,22 +55,11 @@ function provenEvent(body: Buffer, signature: string | null): Stripe.Event | str
 /** Whether any of our secrets has signed these bytes, whatever they are. */
 function isSigned(body: Buffer, signature: string, toleranceS: number): boolean {
   const { webhooks } = payments().stripe;
-  return secrets().some((secret) => {
+  return paymentWebhookSecrets().some((secret) => {
     try {
       return webhooks.signature?.verifyHeader(body, signature, secret, toleranceS) ?? false;
     } catch {
       return false;
     }
   });
-}
-
-/** Any of them signs: two, comma-separated, while they are exchanged. */
-function secrets(): string[] {
-  return required('STRIPE_WEBHOOK_SECRET')
-    .split(',')
-    .flatMap((each) => each.trim() || []);
-}
-
-function refusal(status: number, why: string): Response {
-  return new Response(`${why}\n`, { status, headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
 }

@@ -1,8 +1,8 @@
 import { SignatureError, verifyWebhook } from 'oncekit/messaging';
 import { answered } from './api-route.ts';
 import { eventSecrets } from './env.ts';
-import { rawBody } from './raw-body.ts';
 import { receiveShopEvent, shopEvent } from './receiver.ts';
+import { rawBody, refusal } from './webhook-request.ts';
 
 /** The kit sends 256 KiB of payload at most, and what is around it. */
 const MAX_BODY_BYTES = 300_000;
@@ -37,10 +37,6 @@ export async function receiveWebhook(request: Request): Promise<Response> {
 }
 
 const noContent = () => new Response(null, { status: 204 });
-
-function refusal(status: number, why: string): Response {
-  return new Response(`${why}\n`, { status, headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
-}
 
 function parsed(body: string): object {
   try {

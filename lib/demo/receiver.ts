@@ -28,17 +28,15 @@ export type ShopEvent = z.output<typeof shopEvent>;
 
 /**
  * The demo's receiver: counts each delivery, and lets the event take effect once. Acknowledge whatever it answers but
- * `failed`, and `dead` that is not kept. The count is outside the effect's transaction on purpose: what arrived stays counted when nothing is done.
+ * `failed`, and `dead` that is not kept. The count is outside the effect's transaction on purpose: what arrived stays
+ * counted when nothing is done.
  */
 export async function receiveShopEvent(by: 'webhooks' | 'streams', event: ShopEvent): Promise<Received<unknown>> {
   const { id, type, aggregate, sequence, data = null } = event;
-  await db().receivedEvent.createMany({
-    data: [{ id, type, aggregate, sequence, payload: JSON.stringify(data) }],
-    skipDuplicates: true,
-  });
-  await db().receivedEvent.update({
+  await db().receivedEvent.upsert({
     where: { id },
-    data: { [by]: { increment: 1 }, lastAt: new Date() },
+    create: { id, type, aggregate, sequence, payload: JSON.stringify(data), [by]: 1 },
+    update: { [by]: { increment: 1 }, lastAt: new Date() },
   });
   return await inbox.receiveOnce({ source: 'shop', eventId: id, payload: { type, aggregate, sequence, data } });
 }

@@ -13,3 +13,8 @@ export async function rawBody(request: Request, maxBytes: number): Promise<Buffe
   }
   return Buffer.concat(chunks);
 }
+
+/** A refusal in words, for whoever reads the sender's log. */
+export function refusal(status: number, why: string): Response {
+  return new Response(`${why}\n`, { status, headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
+}
