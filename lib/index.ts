@@ -42,4 +42,5 @@ export type { PhasesContext } from './engine/phases-context.ts';
 export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';
 export { enteredValues } from './engine/values.ts';
 export { isUnavailable } from './store/prisma/errors.ts';
+export { oncekitPool } from './store/prisma/pool.ts';
 export { serializeOn } from './store/prisma/serialize-on.ts';

@@ -1,9 +1,14 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import { oncekitPool } from 'oncekit';
+import pg from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
 
 /** A Prisma client for one database. `max` is the size of its connection pool. */
 export function createClient(url: string, { max = 10 }: { max?: number } = {}) {
-  return new PrismaClient({ adapter: new PrismaPg({ connectionString: url, max }) });
+  const pool = new pg.Pool({ connectionString: url, max });
+  // Tests of the other path: what an app has that does not wrap its pool.
+  if (process.env.POOL !== 'plain') oncekitPool(pool);
+  return new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: true }) });
 }
 
 export type Client = ReturnType<typeof createClient>;

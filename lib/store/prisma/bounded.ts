@@ -1,19 +1,21 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { IdempotencyError } from '../../core/errors.ts';
 
 /** Rejects when there is no answer in time. What was begun goes on, and whatever it comes to is not heard any more. */
-export async function bounded<T>(begin: () => Promise<T>, withinMs: number): Promise<T> {
-  const stop = new AbortController();
-  const late = wait(Math.max(1, withinMs), undefined, { signal: stop.signal }).then(() => {
-    throw new IdempotencyError('The database did not answer in time.', {
-      existing: 'no answer',
-      expected: `an answer within ${Math.round(withinMs)} ms`,
-    });
+export function bounded<T>(begin: () => Promise<T>, withinMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    // A bare timer: one of `timers/promises` that a signal ends costs each call an AbortError.
+    const late = setTimeout(
+      () =>
+        reject(
+          new IdempotencyError('The database did not answer in time.', {
+            existing: 'no answer',
+            expected: `an answer within ${Math.round(withinMs)} ms`,
+          }),
+        ),
+      Math.max(1, withinMs),
+    );
+    begin()
+      .then(resolve, reject)
+      .finally(() => clearTimeout(late));
   });
-  try {
-    return await Promise.race([begin(), late]);
-  } finally {
-    stop.abort();
-    late.catch(() => {}); // the abort's own rejection
-  }
 }

@@ -1,5 +1,6 @@
-import type { Claim, Claimed } from '../store.ts';
-import type { RawQueries } from './client.ts';
+import type { Claim } from '../store.ts';
+import type { Statement } from './flight.ts';
+import { epochMs } from './row.ts';
 import { drawTicket, lockTimeout, ticketOf } from './ticket.ts';
 
 /**
@@ -35,7 +36,7 @@ SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::
         OR ($9::timestamptz > clock_timestamp() - $10::float8 * interval '1 ms'
             AND $9::timestamptz <= clock_timestamp() + interval '5 min'))
 ON CONFLICT (tenant, principal, operation, key) DO NOTHING
-RETURNING fencing_token AS "fencingToken", expires_at AS "expiresAt",
+RETURNING ${epochMs('claimed_at')} AS "claimedAtMs", ${epochMs('expires_at')} AS "expiresAtMs",
           set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`;
 
 /** What every claim says, as parameters 1 to 14; its own come behind them. */
@@ -59,13 +60,17 @@ export function claimValues(claim: Claim) {
   ] as const;
 }
 
+/** What a claim returns: one such row, or none where a row or another's claim is in the way, or the key outside its window. */
+export interface ClaimedRow {
+  claimedAtMs: number;
+  expiresAtMs: number;
+}
+
 /**
- * The claim, or undefined when a row or another's claim is in the way, or the key is outside its window.
+ * The claim of an execution in one transaction.
  *
  * @param holdMs how long the transaction may be idle before the server ends it
  */
-export async function claim(tx: RawQueries, claim: Claim, holdMs: number): Promise<Claimed | undefined> {
-  const idle = `${Math.ceil(holdMs) + 1000}ms`;
-  const rows = await tx.$queryRawUnsafe<Claimed[]>(CLAIM, ...claimValues(claim), idle);
-  return rows[0];
+export function claimStatement(claim: Claim, holdMs: number): Statement {
+  return { text: CLAIM, values: [...claimValues(claim), `${Math.ceil(holdMs) + 1000}ms`] };
 }

@@ -40,6 +40,11 @@ export function isAbortedTransaction(error: unknown): boolean {
   return sqlState(error) === '25P02';
 }
 
+/** Whether a statement that must change a row, and says so by a division by their number, found none. */
+export function isNothingChanged(error: unknown): boolean {
+  return sqlState(error) === '22012';
+}
+
 /** Why a transaction that committed nothing did not. */
 export function rollbackReason(error: unknown): RollbackReason {
   const state = sqlState(error);

@@ -53,3 +53,8 @@ export function toKeyRow(raw: RawRow): KeyRow {
     needsAttention: raw.needs_attention,
   };
 }
+
+/** A column's time as a number of milliseconds: read faster than a time's text. */
+export function epochMs(column: string): string {
+  return `extract(epoch FROM ${column})::float8 * 1000`;
+}

@@ -5,12 +5,17 @@ import { createClient } from '../../demo/db.ts';
 import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
 import { storeContract } from '../contract.testsuite.ts';
 import { claimOf, DONE, gate, type Harness, HOW } from '../contract-harness.testsuite.ts';
-import { StoreUnavailableError } from '../store.ts';
-import { claim as claimKey } from './claim.ts';
+import { type Claim, StoreUnavailableError } from '../store.ts';
+import { claimStatement } from './claim.ts';
 import type { RawQueries, TransactionOf } from './client.ts';
 import { prismaStore } from './store.ts';
 
 type Tx = TransactionOf<TestDatabase['client']>;
+
+const claimKey = async (tx: RawQueries, claim: Claim, holdMs: number) => {
+  const { text, values } = claimStatement(claim, holdMs);
+  return await tx.$queryRawUnsafe<unknown[]>(text, ...values);
+};
 
 storeContract<Tx>('Prisma', async (): Promise<Harness<Tx>> => {
   const database = await testDatabase();
@@ -74,7 +79,7 @@ describe('the Prisma store', () => {
       $queryRawUnsafe: async <T>(query: string, ...values: unknown[]) => (await silent.query(query, values)).rows as T,
     };
     await silent.query('BEGIN');
-    expect(await claimKey(tx, claim, 200)).toBeDefined();
+    expect(await claimKey(tx, claim, 200)).toHaveLength(1);
     const executed = await prismaStore(database.client).execute(claim, async () => DONE, HOW);
     expect(executed).toMatchObject({ kind: 'committed' });
     await silent.end().catch(() => {});
@@ -95,7 +100,7 @@ describe('the Prisma store', () => {
     );
     await claimed.opened;
     // Without the ticket this insert would wait for the rival's, and end in an error of lock_timeout.
-    expect(await database.client.$transaction((tx) => claimKey(tx, claim, 1000))).toBeUndefined();
+    expect(await database.client.$transaction((tx) => claimKey(tx, claim, 1000))).toEqual([]);
     end.open();
     expect(await holding).toMatchObject({ kind: 'committed' });
   });

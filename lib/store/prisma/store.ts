@@ -15,6 +15,7 @@ import { hold } from './hold.ts';
 import { giveUp, markUnknown, suspend, wake } from './let-go.ts';
 import { list } from './list.ts';
 import { probe } from './probe.ts';
+import { readerOf } from './read.ts';
 import { reap } from './reap.ts';
 import { rerun } from './rerun.ts';
 import { resolve } from './resolve.ts';
@@ -32,7 +33,7 @@ export function prismaStore<Client extends PrismaClientLike>(client: Client): St
     ...leasesOn(client),
     execute: (claim, run, how) => execute(client, claim, run as (tx: RawQueries) => ReturnType<typeof run>, how),
     rerun: (id, run, how) => rerun(client, id, run as (tx: RawQueries) => ReturnType<typeof run>, how),
-    find: (id) => asked(() => find(primary(), id)),
+    find: (id) => asked(() => find(readerOf(client) ?? primary(), id)),
     probe: (id) => asked(() => probe(client, primary(), id)),
     fence: (wanted) => asked(() => fenceOrRival(client, wanted)),
     list: (filter) => asked(() => list(primary(), filter)),
