@@ -1,6 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Secrets } from './secrets.ts';
-import { deriveKey } from './secrets.ts';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { deriveKey, type Secrets } from './secrets.ts';
 
 /** The version of the canonical form and of the way it is hashed. Rows remember theirs. */
 export const FINGERPRINT_VERSION = 1;
@@ -27,22 +26,42 @@ export function fingerprint(canonical: string, tenant: string, secrets: Secrets)
 /**
  * Compares a payload with a stored fingerprint. `'unreadable'`: the row was written under a version or a secret that
  * this process does not know, by a newer deploy, say; another instance will (R3).
+ *
+ * @param own the payload's fingerprint, where it is known already: most rows were written under the first secret, too
  */
 export function matchFingerprint(
   stored: Fingerprint,
   canonical: string,
   tenant: string,
   secrets: Secrets,
+  own?: Fingerprint,
 ): 'same' | 'different' | 'unreadable' {
   if (stored.version !== FINGERPRINT_VERSION) return 'unreadable';
   const value = stored.secretId === NO_SECRET ? '' : secrets.all.find(({ id }) => id === stored.secretId)?.value;
   if (value === undefined) return 'unreadable';
-  const own = hash(canonical, tenant, value);
-  return own.length === stored.hash.length && timingSafeEqual(own, stored.hash) ? 'same' : 'different';
+  const ours = own?.secretId === stored.secretId ? own.hash : hash(canonical, tenant, value);
+  return isSameHash(ours, stored.hash) ? 'same' : 'different';
+}
+
+/** In constant time: what the difference is must not be told by how long it takes to see it. */
+export function isSameHash(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function hash(canonical: string, tenant: string, secret: string): Buffer {
-  return createHmac('sha256', deriveKey(secret, 'fingerprint', tenant))
-    .update(canonical)
-    .digest();
+  return createHmac('sha256', tenantKey(secret, tenant)).update(canonical).digest();
+}
+
+/** Deriving a tenant's key costs more than using it, so those of the tenants last seen are kept, by secret. */
+const tenantKeys = new Map<string, Map<string, KeyObject>>();
+const MAX_TENANTS = 1000;
+
+function tenantKey(secret: string, tenant: string): KeyObject {
+  const keys = tenantKeys.get(secret) ?? new Map<string, KeyObject>();
+  const known = keys.get(tenant);
+  if (known) return known;
+  const key = createSecretKey(deriveKey(secret, 'fingerprint', tenant));
+  if (keys.size >= MAX_TENANTS) keys.clear();
+  tenantKeys.set(secret, keys.set(tenant, key));
+  return key;
 }

@@ -25,16 +25,25 @@ export interface KeyId extends Scope {
   readonly key: string;
 }
 
-const LIMITS = { tenant: 255, principal: 255, operation: 100 } as const;
+/** One text for a key in its scope, that no other one has. */
+export function nameOf({ tenant, principal, operation, key }: KeyId): string {
+  return JSON.stringify([tenant, principal, operation, key]);
+}
+
+const LIMITS = [
+  ['tenant', 255],
+  ['principal', 255],
+  ['operation', 100],
+] as const;
 
 /** Throws `ConfigurationError` for a part that is empty, too long or could collide with another in the database. */
 export function assertScope(scope: Scope): void {
-  for (const [name, limit] of Object.entries(LIMITS)) {
-    const value: unknown = scope[name as keyof Scope];
+  for (const [name, limit] of LIMITS) {
+    const value: unknown = scope[name];
     if (
       typeof value === 'string' &&
       value !== '' &&
-      [...value].length <= limit &&
+      (value.length <= limit || [...value].length <= limit) &&
       value.isWellFormed() &&
       !value.includes('\0')
     ) {

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { ConfigurationError } from './errors.ts';
 import { lengthPrefixed } from './length-prefix.ts';
 
@@ -6,6 +6,8 @@ import { lengthPrefixed } from './length-prefix.ts';
 export interface Secret {
   readonly id: string;
   readonly value: string;
+  /** The value, as `createHmac` takes it without reading it anew each time. */
+  readonly signingKey: KeyObject;
 }
 
 /** The configured secrets: the first signs, all verify. Empty only outside production. */
@@ -27,7 +29,7 @@ export function readSecrets(values: readonly (string | undefined)[]): Secrets {
         expected: `at least ${MIN_LENGTH} characters`,
       });
     }
-    return { id: secretId(value), value };
+    return { id: secretId(value), value, signingKey: createSecretKey(value, 'utf8') };
   });
   return { first: all[0], all };
 }

@@ -13,6 +13,7 @@ import type { Flights } from './flights.ts';
 import type { HandlerContext } from './handler.ts';
 import { type Identity, identify, mintFor, readKey, whoActs } from './identify.ts';
 import type { PhasesContext } from './phases-context.ts';
+import type { Recent } from './recent.ts';
 import type { WaitingSlots } from './slots.ts';
 
 /** What every operation of one app shares. */
@@ -20,6 +21,7 @@ export interface Engine<Tx> {
   readonly store: Store<Tx>;
   readonly config: Config;
   readonly flights: Flights;
+  readonly recent: Recent;
   readonly slots: WaitingSlots;
   readonly breakers: Breakers;
   /** The operations in phases by name, for the completer. */
@@ -33,6 +35,9 @@ export type Definition<Tx> = { readonly options: OperationOptions<StandardSchema
 );
 
 export type PhasesFunction<Tx> = (context: PhasesContext<never, Tx>) => Promise<unknown>;
+
+/** An operation in one transaction. */
+export type AtomicDefinition<Tx> = Extract<Definition<Tx>, { phases?: undefined }>;
 
 /** An operation in phases. */
 export type PhasedDefinition<Tx> = Extract<Definition<Tx>, { phases: PhasesFunction<Tx> }>;
@@ -72,19 +77,23 @@ export async function openCall<Tx>(
   const identity = identify(key, given?.parsed ?? parseKey(key), name, who, accept);
   if (!identity) return refuse('key_invalid', { executed: 'unknown', nextKey });
 
-  const sent = await readable(async () => {
-    const whole = { ...request, ...(await request.read?.()) };
+  let whole = request;
+  let canonical: string;
+  try {
+    if (request.read) whole = { ...request, ...(await request.read()) };
     const payload = narrow ? narrow(whole.payload) : whole.payload;
-    return { whole, canonical: await canonicalOf(payload, request.context, new Set(volatile)) };
-  });
-  if (sent instanceof BadPayloadError) {
+    canonical = await canonicalText(payload, new Set(volatile));
+    // Neither text holds a line break of its own: JSON writes it as \n.
+    if (request.context?.length) canonical += `\n${await canonicalText(request.context)}`;
+  } catch (error) {
+    if (!(error instanceof BadPayloadError)) throw error;
     // What a developer is told at an API is no sentence for a person's form.
-    const words = request.read ? { message: sent.message } : {};
-    return refuse(sent.code, { executed, ...words, key: identity.id.key, nextKey });
+    const words = request.read ? { message: error.message } : {};
+    return refuse(error.code, { executed, ...words, key: identity.id.key, nextKey });
   }
-  const { whole, canonical } = sent;
   return {
-    ...identity,
+    id: identity.id,
+    mintedAt: identity.mintedAt,
     engine,
     definition,
     request: whole,
@@ -104,21 +113,7 @@ export function unclaimed({ attempt = 1 }: Pick<ExecuteRequest, 'attempt'>): Exe
   return attempt > 1 ? 'unknown' : false;
 }
 
-async function canonicalOf(
-  payload: unknown,
-  context: ExecuteRequest['context'],
-  volatile: ReadonlySet<string>,
-): Promise<string> {
-  const own = await canonicalText(payload, volatile);
-  // Neither text holds a line break of its own: JSON writes it as \n.
-  return context?.length ? `${own}\n${await canonicalText(context)}` : own;
-}
-
-async function readable<T>(read: () => Promise<T>): Promise<T | BadPayloadError> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof BadPayloadError) return error;
-    throw error;
-  }
+/** What a log, a hook or a crash point is told of a call. */
+export function pointOf<Tx>({ id }: Call<Tx>): { operation: string; key: string } {
+  return { operation: id.operation, key: id.key };
 }

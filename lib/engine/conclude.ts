@@ -1,7 +1,7 @@
 import { refuse } from '../core/outcome.ts';
 import type { KeyRow } from '../store/store.ts';
 import { decodeAnswer } from './answer.ts';
-import { type Call, unclaimed } from './call.ts';
+import { type Call, pointOf, unclaimed } from './call.ts';
 import { newInstance } from './config.ts';
 import type { Ended } from './flights.ts';
 import { comparePayload, executedOf, present, RETRY_AFTER_MS, type Run, replay, unreadableHere } from './interpret.ts';
@@ -18,7 +18,7 @@ export async function concludeOwn<Tx, T>(call: Call<Tx>, { executed, afterCommit
 }
 
 /** The outcome of an execution that gave this call no answer of its own. */
-export async function conclude<Tx, T>(call: Call<Tx>, ended: Ended): Promise<Run<T>> {
+export function conclude<Tx, T>(call: Call<Tx>, ended: Ended): Run<T> | Promise<Run<T>> {
   switch (ended.kind) {
     case 'committed':
     case 'existing':
@@ -28,7 +28,7 @@ export async function conclude<Tx, T>(call: Call<Tx>, ended: Ended): Promise<Run
     case 'early':
       return { outcome: refuse('key_invalid', { executed: 'unknown', ...keysOf(call) }) };
     case 'expired':
-      return await concludeExpired(call);
+      return concludeExpired(call);
     case 'not_admitted':
       return {
         outcome: refuse('rate_limited', {
@@ -55,17 +55,20 @@ async function concludeExpired<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
 }
 
 /** A committed row decides: the same payload is replayed, another one is refused. */
-export async function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
-  const { config, store } = call.engine;
+export function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> | Promise<Run<T>> {
+  const { config } = call.engine;
   const { schemaVersion = 1, upcasts = {} } = call.definition.options;
-  const verdict = comparePayload(row, call.canonical, config.secrets);
+  const verdict = comparePayload(row, call, config.secrets);
+  if (verdict === 'different') return recordMismatch(row, call);
   if (verdict === 'unreadable') return { outcome: unreadableHere(keysOf(call)) };
-  if (verdict === 'same') {
-    const asResponse = call.request.response !== undefined;
-    const run = replay<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey, asResponse });
-    if (run.thrown) config.onError(run.thrown, { ...pointOf(call), during: 'replay', instance: newInstance() });
-    return run;
-  }
+  const asResponse = call.request.response !== undefined;
+  const run = replay<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey, asResponse });
+  if (run.thrown) config.onError(run.thrown, { ...pointOf(call), during: 'replay', instance: newInstance() });
+  return run;
+}
+
+async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
+  const { config, store } = call.engine;
   await store
     .recordEvent(call.id, { type: 'payload_mismatch', actor: 'client', detail: null })
     // It is for the admin's eyes; the answer is known without it.
@@ -84,10 +87,6 @@ async function runAfterCommit<Tx>(after: () => void | Promise<void>, call: Call<
 
 function whereOf<Tx>(call: Call<Tx>) {
   return { engine: call.engine, operation: call.id.operation, request: call.request, keys: keysOf(call) };
-}
-
-function pointOf<Tx>({ id }: Call<Tx>): { operation: string; key: string } {
-  return { operation: id.operation, key: id.key };
 }
 
 export function mismatch<Tx, T>(call: Call<Tx>, executed: boolean | 'unknown'): Run<T> {

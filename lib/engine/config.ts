@@ -71,12 +71,14 @@ export interface Options {
 
 /** The options, checked and filled in. */
 export interface Config
-  extends Required<Omit<Options, 'secret' | 'window' | 'retention' | 'phasesRetention' | 'scope'>> {
+  extends Required<Omit<Options, 'secret' | 'window' | 'retention' | 'phasesRetention' | 'scope' | 'onPoint'>> {
   readonly secrets: Secrets;
   readonly scope: NonNullable<Options['scope']>;
   readonly windowMs: number;
   readonly retentionMs: number;
   readonly phasesRetentionMs: number;
+  /** Not called where there is none: an await costs even if there is nothing to wait for. */
+  readonly onPoint: Options['onPoint'];
 }
 
 const MARGIN_MS = 15 * 60_000;
@@ -107,7 +109,7 @@ export function readConfig(options: Options): Config {
     poolSize: atLeast(1, options.poolSize ?? 10, 'poolSize'),
     clock: options.clock ?? Date.now,
     onError: quietly(options.onError ?? logError),
-    onPoint: options.onPoint ?? (() => {}),
+    onPoint: options.onPoint,
   };
 }
 

@@ -1,5 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import type { KeyId } from '../core/scope.ts';
+import { type KeyId, nameOf } from '../core/scope.ts';
 import type { Executed } from '../store/store.ts';
 
 /** How an execution ended, or that it was not admitted, with the milliseconds to wait. */
@@ -40,14 +39,8 @@ export class Flights {
 /** How a flight ended, or undefined when it outlasted `waitMs`. */
 export async function follow(flight: Flight, waitMs: number): Promise<Ended | undefined> {
   if (waitMs <= 0) return undefined;
-  const stop = new AbortController();
-  try {
-    return await Promise.race([flight.ended, wait(waitMs, undefined, { signal: stop.signal })]);
-  } finally {
-    stop.abort();
-  }
-}
-
-function nameOf({ tenant, principal, operation, key }: KeyId): string {
-  return JSON.stringify([tenant, principal, operation, key]);
+  return await new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, waitMs, undefined);
+    flight.ended.then(resolve, reject).then(() => clearTimeout(timer));
+  });
 }

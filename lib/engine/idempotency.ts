@@ -10,6 +10,7 @@ import { type Options, readConfig } from './config.ts';
 import type { OperationOptions } from './definition.ts';
 import { Flights } from './flights.ts';
 import { defineOperation, type OperationBuilder } from './operation.ts';
+import { Recent } from './recent.ts';
 import { WaitingSlots } from './slots.ts';
 
 /** The kit, set up for one app and one database. */
@@ -62,6 +63,7 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
     store,
     config,
     flights: new Flights(),
+    recent: new Recent(),
     slots: new WaitingSlots(config.poolSize),
     breakers: new Breakers(),
     registry: new Map(),

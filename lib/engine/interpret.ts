@@ -1,5 +1,5 @@
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
-import { matchFingerprint } from '../core/fingerprint.ts';
+import { type Fingerprint, matchFingerprint } from '../core/fingerprint.ts';
 import { type Outcome, refuse } from '../core/outcome.ts';
 import type { Redirect } from '../core/redirect.ts';
 import type { Secrets } from '../core/secrets.ts';
@@ -79,8 +79,13 @@ export function present<T>(answer: Answer, shared: { replayed: boolean; key: str
 }
 
 /** Same payload, another one, or a row that only another deploy can compare with. A tombstone never saw one. */
-export function comparePayload(row: KeyRow, canonical: string, secrets: Secrets): 'same' | 'different' | 'unreadable' {
-  return row.fingerprint ? matchFingerprint(row.fingerprint, canonical, row.tenant, secrets) : 'same';
+export function comparePayload(
+  row: KeyRow,
+  { canonical, fingerprint }: { canonical: string; fingerprint: Fingerprint },
+  secrets: Secrets,
+): 'same' | 'different' | 'unreadable' {
+  if (!row.fingerprint) return 'same';
+  return matchFingerprint(row.fingerprint, canonical, row.tenant, secrets, fingerprint);
 }
 
 /** The refusal for a row that this deploy cannot read. */

@@ -38,7 +38,7 @@ export async function executeInPhases<Tx>(
   const how = { deadline, stop, response, innerRetries };
   const text = encodeInput({ input, context: request.context ?? [] }, definition.options);
   const point = { operation: id.operation, key: id.key };
-  await config.onPoint('before-claim', point);
+  await config.onPoint?.('before-claim', point);
   const begun = await inDoubt(() =>
     slots.patiently(
       waitMs,
@@ -59,11 +59,11 @@ export async function executeInPhases<Tx>(
   );
   if (begun.kind === 'in_doubt') return begun;
   if (begun.kind === 'held') {
-    await config.onPoint('after-claim', point);
+    await config.onPoint?.('after-claim', point);
     return await runHeld(engine, definition, begun.held, how);
   }
   if (begun.kind !== 'existing' || !isUnfinished(begun.row)) return begun;
-  if (comparePayload(begun.row, call.canonical, config.secrets) !== 'same') return begun;
+  if (comparePayload(begun.row, call, config.secrets) !== 'same') return begun;
   const { row } = begun;
   const taken = await inDoubt(async () => ({
     kind: 'taken' as const,

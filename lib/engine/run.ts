@@ -1,7 +1,8 @@
+import { isSameHash } from '../core/fingerprint.ts';
 import { formInput } from '../core/form-input.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { validate } from '../core/standard-schema.ts';
-import { type Call, type Definition, type Engine, openCall, unclaimed } from './call.ts';
+import { type AtomicDefinition, type Call, type Definition, type Engine, openCall, unclaimed } from './call.ts';
 import { conclude, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from './conclude.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { type Ended, type Flight, follow } from './flights.ts';
@@ -48,6 +49,9 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   }
   const flight = engine.flights.find(call.id);
   if (flight && !isSamePayload(flight, call)) return mismatch(call, 'unknown');
+  const recent = engine.recent.find(call.id);
+  const known = recent && (await decideByRow<Tx, T>(recent, call));
+  if (known && !runsAgain(known, definition)) return known;
 
   const validated = await validate(definition.options.schema, inputOf(request));
   if (!validated.ok) {
@@ -58,19 +62,22 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
     const { fieldErrors } = validated;
     return { outcome: refuse('validation', { executed: unclaimed(request), fieldErrors, ...keysOf(call) }) };
   }
-  const answered = await leadOrFollow<Tx, T>(call, validated.value);
-  const isUnreadable = !answered.outcome.ok && answered.outcome.code === 'result_unreadable';
-  if (!isUnreadable || definition.phases || !definition.options.naturallyIdempotent) return answered;
+  const answered = known ?? (await leadOrFollow<Tx, T>(call, validated.value));
+  if (definition.phases || !runsAgain(answered, definition)) return answered;
   return await again<Tx, T>(call, definition, validated.value);
 }
 
+/** Whether the stored answer cannot be read here, and the operation does no harm twice (R3). */
+function runsAgain<Tx, T>({ outcome }: Run<T>, { options, phases }: Definition<Tx>): boolean {
+  const isUnreadable = !outcome.ok && outcome.code === 'result_unreadable';
+  return isUnreadable && !phases && options.naturallyIdempotent === true;
+}
+
 /** Only for an operation that does no harm twice (R3): see `naturallyIdempotent`. */
-async function again<Tx, T>(
-  call: Call<Tx>,
-  definition: Extract<Definition<Tx>, { phases?: undefined }>,
-  input: unknown,
-): Promise<Run<T>> {
-  const run = await concludeOwn<Tx, T>(call, await executeAgain({ ...planOf(call, definition), input }));
+async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, input: unknown): Promise<Run<T>> {
+  const attempted = await executeAgain({ call, definition, input, waitMs: 0 });
+  if ('row' in attempted.executed) call.engine.recent.remember(attempted.executed.row);
+  const run = await concludeOwn<Tx, T>(call, attempted);
   // The first execution stands, whatever has become of this one.
   return run.outcome.ok ? run : { ...run, outcome: { ...run.outcome, executed: true } };
 }
@@ -114,41 +121,32 @@ async function lead<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Prom
   const flight = { fingerprint: call.fingerprint.hash, waitMs: call.waitMs, deadline: call.deadline };
   const ended = await call.engine.flights.lead(call.id, flight, async (): Promise<Ended> => {
     const { definition } = call;
-    const refused = await lookFirst(call, input);
+    const refused = mustLookFirst(call) ? await lookFirst(call, input) : undefined;
     const mayGoOn = refused?.kind === 'existing' && definition.phases && isUnfinished(refused.row);
     if (refused && !mayGoOn) return refused;
     attempted = definition.phases
       ? { executed: await executeInPhases(call, definition, input, waitMs), afterCommit: [] }
-      : await executeInTransaction({ ...planOf({ ...call, waitMs }, definition), input });
+      : await executeInTransaction({ call, definition, input, waitMs });
     return attempted.executed;
   });
+  if ('row' in ended) call.engine.recent.remember(ended.row);
   return attempted ? await concludeOwn<Tx, T>(call, attempted) : await conclude<Tx, T>(call, ended);
 }
 
-/**
- * Looks for a row before a transaction begins, but only where that may save one: the client says that it retries, or
- * a new key must be admitted first (O2, O3). It decides nothing when it finds none: the claim does.
- */
+/** Only where that may save a transaction: the client says that it retries, or a new key must be admitted first. */
+function mustLookFirst<Tx>({ definition, request }: Call<Tx>): boolean {
+  return definition.options.admit !== undefined || (request.attempt ?? 1) > 1;
+}
+
+/** Looks for a row before a transaction begins (O2, O3). It decides nothing when it finds none: the claim does. */
 async function lookFirst<Tx>(call: Call<Tx>, input: unknown): Promise<Ended | undefined> {
   const { admit } = call.definition.options;
-  if (!admit && (call.request.attempt ?? 1) <= 1) return undefined;
   const row = await call.engine.store.find(call.id);
   if (row) return { kind: 'existing', row };
   const admitted = (await admit?.({ scope: call.id, key: call.id.key, input: input as never })) ?? true;
   return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
 }
 
-function planOf<Tx>(
-  { engine, request, id, mintedAt, fingerprint, waitMs, deadline }: Call<Tx>,
-  definition: Extract<Definition<Tx>, { phases?: undefined }>,
-) {
-  const { windowMs, retentionMs } = engine.config;
-  const { schemaVersion = 1 } = definition.options;
-  const claim = { ...id, mintedAt, windowMs, retentionMs, fingerprint, schemaVersion, waitMs };
-  const { context = [], response, innerRetries = true } = request;
-  return { ...engine, ...definition, claim, context, response, innerRetries, deadline };
-}
-
 function isSamePayload(flight: Flight, { fingerprint }: { fingerprint: { hash: Uint8Array } }): boolean {
-  return Buffer.compare(flight.fingerprint, fingerprint.hash) === 0;
+  return isSameHash(flight.fingerprint, fingerprint.hash);
 }

@@ -75,5 +75,5 @@ export function reasonOf({ reason }: AbortSignal): unknown {
 /** Calls the moment of a step at which a test may kill the process. */
 export async function reach<Tx>({ engine, held }: Running<Tx>, point: CrashPoint, step?: string): Promise<void> {
   const { operation, key } = held.id;
-  await engine.config.onPoint(point, { operation, key, ...(step === undefined ? {} : { step }) });
+  await engine.config.onPoint?.(point, { operation, key, ...(step === undefined ? {} : { step }) });
 }

@@ -3,14 +3,12 @@ import { fullJitter } from '../core/backoff.ts';
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
-import type { Claim, Completion, ExecuteOptions, Store } from '../store/store.ts';
+import type { Claim, Completion, Executed, ExecuteOptions } from '../store/store.ts';
 import { encodeAnswer } from './answer.ts';
-import type { Config } from './config.ts';
+import { type AtomicDefinition, type Call, pointOf } from './call.ts';
 import type { OperationOptions } from './definition.ts';
 import type { Ended } from './flights.ts';
 import { answerOf, captures, fail, type HandlerContext } from './handler.ts';
-import type { ResponseOptions } from './response.ts';
-import type { WaitingSlots } from './slots.ts';
 
 /** How often a transaction is tried in all that conflicts with others (C4). */
 const MAX_TRIES = 5;
@@ -18,20 +16,11 @@ const JITTER = { baseMs: 20, capMs: 500 };
 
 /** What one execution needs. */
 export interface Plan<Tx> {
-  store: Store<Tx>;
-  slots: WaitingSlots;
-  config: Config;
-  options: OperationOptions<StandardSchema, Tx>;
-  handler: (context: HandlerContext<never, Tx>) => Promise<unknown>;
-  claim: Claim;
+  call: Call<Tx>;
+  definition: AtomicDefinition<Tx>;
   input: unknown;
-  /** Bound arguments: see `HandlerContext.context`. */
-  context: readonly unknown[];
-  response?: ResponseOptions | undefined;
-  /** Whether a conflict is tried again here (C4), or left to the caller (H4). */
-  innerRetries: boolean;
-  /** When the caller's time is up, in milliseconds of `performance.now()`. */
-  deadline: number;
+  /** How long to wait for another's uncommitted claim, in milliseconds. */
+  waitMs: number;
 }
 
 /** What an execution in this process came to. */
@@ -42,25 +31,43 @@ export interface Attempted {
 
 /** Runs the handler and stores its answer in one transaction, again where that conflicts with others. */
 export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Attempted> {
-  const { claim, config, slots, deadline } = plan;
-  const point = { operation: claim.operation, key: claim.key };
+  const { call, waitMs } = plan;
+  const { store, slots, config } = call.engine;
+  const { onPoint } = config;
   const capture = captures();
-  await config.onPoint('before-claim', point);
+  if (onPoint) await onPoint('before-claim', pointOf(call));
   for (let attempt = 1; ; attempt++) {
-    const afterCommit = [() => config.onPoint('after-commit', point)];
-    const attempted: Attempted = { executed: { kind: 'locked' }, afterCommit };
-    const tryOnce = (waitMs: number) =>
-      plan.store.execute(
-        { ...claim, waitMs },
-        (tx) => runHandler(plan, tx, capture, attempted),
-        howToExecute(plan, waitMs),
-      );
-    const waitMs = Math.min(claim.waitMs, timeLeft(deadline));
-    const executed = await slots.patiently(waitMs, tryOnce, ({ kind }) => kind === 'locked');
+    const attempted: Attempted = { executed: { kind: 'locked' }, afterCommit: [] };
+    if (onPoint) attempted.afterCommit.push(() => onPoint('after-commit', pointOf(call)));
+    const tryOnce = (wait: number) =>
+      store.execute(claimOf(plan, wait), (tx) => runHandler(plan, tx, capture, attempted), howToExecute(plan, wait));
+    const executed = await slots.patiently(Math.min(waitMs, timeLeft(call.deadline)), tryOnce, isLocked);
     attempted.executed = executed;
     const conflicted = executed.kind === 'rolled_back' && executed.why === 'conflict';
-    if (!conflicted || !plan.innerRetries || !(await mayTryAgain(attempt, deadline))) return attempted;
+    const mayRetry = conflicted && (call.request.innerRetries ?? true);
+    if (!mayRetry || !(await mayTryAgain(attempt, call.deadline))) return attempted;
   }
+}
+
+function isLocked({ kind }: Executed): boolean {
+  return kind === 'locked';
+}
+
+function claimOf<Tx>({ call, definition }: Plan<Tx>, waitMs: number): Claim {
+  const { id, mintedAt, fingerprint, engine } = call;
+  const { windowMs, retentionMs } = engine.config;
+  return {
+    tenant: id.tenant,
+    principal: id.principal,
+    operation: id.operation,
+    key: id.key,
+    mintedAt,
+    windowMs,
+    retentionMs,
+    fingerprint,
+    schemaVersion: definition.options.schemaVersion ?? 1,
+    waitMs,
+  };
 }
 
 /** Waits before a conflicted transaction is tried again; false when it has been tried often enough, or time is up. */
@@ -82,7 +89,7 @@ export async function executeAgain<Tx>(plan: Plan<Tx>): Promise<Attempted> {
       'The stored answer cannot be read, and running again was refused.',
     );
   };
-  attempted.executed = await plan.store.rerun(plan.claim, run, howToExecute(plan, 0));
+  attempted.executed = await plan.call.engine.store.rerun(claimOf(plan, 0), run, howToExecute(plan, 0));
   return attempted;
 }
 
@@ -96,15 +103,21 @@ export function withinTime<Tx>(
   return { timeoutMs: Math.min(timeoutMs + waitMs, left), maxWaitMs: Math.min(maxWaitMs, left), isolationLevel };
 }
 
-function howToExecute<Tx>({ claim, config, options, deadline }: Plan<Tx>, waitMs: number): ExecuteOptions {
+function howToExecute<Tx>({ call, definition }: Plan<Tx>, waitMs: number): ExecuteOptions {
+  const { onPoint } = call.engine.config;
+  // The last moment at which it can still be taken back: the caller has stopped listening.
+  const assertInTime = () => {
+    if (timeLeft(call.deadline) > 0) return;
+    throw new CodedError('unavailable', "The caller's time is up; everything is rolled back.");
+  };
   return {
-    ...withinTime(options, deadline, waitMs),
-    beforeCommit: async () => {
-      await config.onPoint('before-commit', { operation: claim.operation, key: claim.key });
-      // The last moment at which it can still be taken back: the caller has stopped listening.
-      if (timeLeft(deadline) <= 0)
-        throw new CodedError('unavailable', "The caller's time is up; everything is rolled back.");
-    },
+    ...withinTime(definition.options, call.deadline, waitMs),
+    beforeCommit: onPoint
+      ? async () => {
+          await onPoint('before-commit', pointOf(call));
+          assertInTime();
+        }
+      : assertInTime,
   };
 }
 
@@ -114,14 +127,15 @@ export function timeLeft(deadline: number): number {
 }
 
 async function runHandler<Tx>(
-  { config, options, handler, claim, input, context, response }: Plan<Tx>,
+  { call, definition: { handler, options }, input }: Plan<Tx>,
   tx: Tx,
   capture: HandlerContext<never, Tx>['capture'],
   attempted: Attempted,
 ): Promise<Completion> {
-  const point = { operation: claim.operation, key: claim.key };
-  await config.onPoint('after-claim', point);
-  const { tenant, principal, operation, key } = claim;
+  const { onPoint } = call.engine.config;
+  if (onPoint) await onPoint('after-claim', pointOf(call));
+  const { tenant, principal, operation, key } = call.id;
+  const { context = [], response } = call.request;
   const afterCommit = (run: () => void | Promise<void>) => void attempted.afterCommit.push(run);
   const scope = { tenant, principal, operation };
   const answer = await answerOf(
@@ -131,7 +145,7 @@ async function runHandler<Tx>(
   if (answer.kind === 'refusal') {
     await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });
   }
-  await config.onPoint('after-handler', point);
+  if (onPoint) await onPoint('after-handler', pointOf(call));
   const state = answer.kind === 'refusal' ? 'failed' : 'succeeded';
   assertTransition('in_progress', state);
   return { state, result: encodeAnswer(answer) };

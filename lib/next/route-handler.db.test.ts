@@ -154,7 +154,9 @@ describe('R1 H3 the first answer and its replay', () => {
     const key = freshKey();
     await old(requestOf({ key }));
     const upcasts = { 1: ({ id }: { id: string }) => ({ number: id }) } as never;
-    const newer = route({ operation: { schemaVersion: 2, upcasts }, respond: (order) => Response.json(order) });
+    // Another process each time: one that has seen the row would remember it for a moment.
+    const newer = (request: Request) =>
+      route({ operation: { schemaVersion: 2, upcasts }, respond: (order) => Response.json(order) })(request);
     expect(await seen(await newer(requestOf({ key })))).toMatchObject({ body: 'as version 1 said it' });
     // Whoever wants the result, and not the response, needs the upcast: there is none here.
     const bare = route({ operation: { schemaVersion: 2 } });

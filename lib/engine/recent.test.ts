@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import { KEY_STATES } from '../core/key-state.ts';
+import type { KeyRow } from '../store/store.ts';
+import { Recent } from './recent.ts';
+
+const at = new Date(0);
+const row = (key: string, more: Partial<KeyRow> = {}): KeyRow => ({
+  tenant: 'acme',
+  principal: 'ann',
+  operation: 'checkout',
+  key,
+  state: 'succeeded',
+  fencingToken: 1,
+  attempts: 1,
+  fingerprint: null,
+  result: '[]',
+  schemaVersion: 1,
+  mintedAt: null,
+  claimedAt: at,
+  settledAt: at,
+  expiresAt: at,
+  leaseUntil: null,
+  nextAttemptAt: null,
+  recoveryPoint: null,
+  needsAttention: false,
+  ...more,
+});
+
+/** A memory with a clock that stands still until it is moved. */
+function memory() {
+  const clock = { now: 0 };
+  return { clock, recent: new Recent(() => clock.now) };
+}
+
+const kept = (recent: Recent, keys: readonly string[]) => keys.filter((key) => recent.find(row(key))).length;
+
+describe('rows that were just seen', () => {
+  test.each(KEY_STATES)('S1 only what never changes again is remembered: %s', (state) => {
+    const { recent } = memory();
+    recent.remember(row('k', { state }));
+    expect(recent.find(row('k')) !== undefined).toBe(['succeeded', 'failed', 'abandoned'].includes(state));
+  });
+
+  test.each(['tenant', 'principal', 'operation', 'key'])('X1 K4 a row is not found under another %s', (part) => {
+    const { recent } = memory();
+    recent.remember(row('k'));
+    expect(recent.find({ ...row('k'), [part]: 'other' })).toBeUndefined();
+  });
+
+  test('X3 it is forgotten after five seconds, however often it was asked for', () => {
+    const { recent, clock } = memory();
+    recent.remember(row('k'));
+    for (clock.now = 0; clock.now < 5000; clock.now += 1000) expect(recent.find(row('k'))).toEqual(row('k'));
+    expect(recent.find(row('k'))).toBeUndefined();
+  });
+
+  test('R3 the row that was seen last counts, from then on', () => {
+    const { recent, clock } = memory();
+    recent.remember(row('k', { result: 'old' }));
+    clock.now = 4000;
+    recent.remember(row('k', { result: 'new' }));
+    clock.now = 8000;
+    expect(recent.find(row('k'))?.result).toBe('new');
+  });
+
+  test('it is bounded in rows, and the oldest go first', () => {
+    const { recent } = memory();
+    const keys = Array.from({ length: 1500 }, (_, index) => `k${index}`);
+    for (const key of keys) recent.remember(row(key));
+    expect([kept(recent, keys.slice(0, 500)), kept(recent, keys.slice(500))]).toEqual([0, 1000]);
+  });
+
+  test('it is bounded in bytes, and what is replaced makes room again', () => {
+    const { recent } = memory();
+    const result = 'x'.repeat(2 ** 18); // the largest answer; counted as two bytes a character
+    const keys = Array.from({ length: 40 }, (_, index) => `k${index}`);
+    for (const key of keys) recent.remember(row(key, { result }));
+    expect([kept(recent, keys), kept(recent, keys.slice(-7))]).toEqual([7, 7]);
+    for (let i = 0; i < 20; i++) recent.remember(row('again', { result }));
+    expect(kept(recent, keys)).toBe(6);
+  });
+});
