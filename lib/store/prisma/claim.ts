@@ -1,5 +1,5 @@
 import type { Claim } from '../store.ts';
-import type { Statement } from './flight.ts';
+import type { Statement } from './ride.ts';
 import { epochMs } from './row.ts';
 import { drawTicket, lockTimeout, ticketOf } from './ticket.ts';
 

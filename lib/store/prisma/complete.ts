@@ -2,7 +2,7 @@ import { IdempotencyError, LeaseLostError } from '../../core/errors.ts';
 import type { Claim, Completion, KeyRow } from '../store.ts';
 import type { ClaimedRow } from './claim.ts';
 import { isAbortedTransaction, isNothingChanged } from './errors.ts';
-import type { Rows, Statement } from './flight.ts';
+import type { Rows, Statement } from './ride.ts';
 import { epochMs } from './row.ts';
 
 /** The token of a row that has just been inserted. */

@@ -45,6 +45,11 @@ export function isNothingChanged(error: unknown): boolean {
   return sqlState(error) === '22012';
 }
 
+/** Whether the server knows a prepared statement no more, knows another of that name, or would answer in another shape. */
+export function isForgotten(error: unknown): boolean {
+  return ['26000', '42P05', '0A000'].includes(sqlState(error) ?? '');
+}
+
 /** Why a transaction that committed nothing did not. */
 export function rollbackReason(error: unknown): RollbackReason {
   const state = sqlState(error);

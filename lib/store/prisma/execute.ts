@@ -2,8 +2,8 @@ import type { Claim, Claimed, Completion, Executed, ExecuteOptions } from '../st
 import { type ClaimedRow, claimStatement } from './claim.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { completedRow, completionStatement, explained, FIRST_TOKEN } from './complete.ts';
-import { isLockTimeout, rollbackReason } from './errors.ts';
-import { flown } from './flown.ts';
+import { isLockTimeout } from './errors.ts';
+import { framed, whyOf } from './framed.ts';
 import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
 import { verified } from './verified.ts';
 
@@ -36,7 +36,7 @@ async function executeOnce<Tx extends RawQueries>(
     done = { claimed, completion };
     return { last: completionStatement(claim, completion) };
   };
-  const ended = await flown<Tx, Rival>(client, claimStatement(claim, how.timeoutMs), work, how);
+  const ended = await framed<Tx, Rival>(client, claimStatement(claim, how.timeoutMs), work, how);
   switch (ended.kind) {
     case 'skipped':
       return ended.value;
@@ -44,8 +44,8 @@ async function executeOnce<Tx extends RawQueries>(
       return ended;
     case 'rolled_back': {
       if (ended.at === 'first' && isLockTimeout(ended.error)) return { kind: 'locked' };
-      const { error, at } = ended;
-      return { kind: 'rolled_back', error: at === 'last' ? explained(error) : error, why: rollbackReason(error) };
+      const error = ended.at === 'last' ? explained(ended.error) : ended.error;
+      return { kind: 'rolled_back', error, why: whyOf(ended) };
     }
     case 'committed': {
       const { claimed, completion } = done as NonNullable<typeof done>;

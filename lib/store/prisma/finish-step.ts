@@ -1,6 +1,8 @@
 import type { FinishedStep, Held } from '../leases.ts';
 import type { RawQueries } from './client.ts';
-import { holderOf, IS_HELD, RENEWED, stillHeld } from './hold.ts';
+import { isNothingChanged } from './errors.ts';
+import { holderOf, IS_HELD, leaseLost, orFail, RENEWED, stillHeld } from './hold.ts';
+import type { Statement } from './ride.ts';
 
 // Result and recovery point in one statement, under the token. A captured value is no recovery point: nothing has
 // happened yet. The insert fails on a name that is there already, which no run with the right token can reach.
@@ -8,11 +10,13 @@ const RECORD = `
 WITH held AS (
   UPDATE idempotency_keys SET ${RENEWED},
          recovery_point = CASE $10::text WHEN 'capture' THEN recovery_point ELSE $8::text END
-   WHERE ${IS_HELD} RETURNING 1)
-INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, result, fencing_token,
-                                finished_at)
-SELECT $1, $2, $3, $4, $8::text, $9::int, $10::text, 'done', $11, $6::int, clock_timestamp() FROM held
-RETURNING name`;
+   WHERE ${IS_HELD} RETURNING 1),
+recorded AS (
+  INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, result, fencing_token,
+                                  finished_at)
+  SELECT $1, $2, $3, $4, $8::text, $9::int, $10::text, 'done', $11, $6::int, clock_timestamp() FROM held
+  RETURNING name)
+${orFail('recorded')}`;
 
 const FINISH_FOREIGN = `
 WITH held AS (
@@ -24,15 +28,21 @@ UPDATE idempotency_phases
 RETURNING name`;
 
 /** Writes a step that is finished with its writing: in an atomic phase's own transaction, or a captured value. */
-export async function recordStep(
-  db: RawQueries,
+export function stepStatement(
   held: Held,
   leaseMs: number,
   kind: 'atomic' | 'capture',
   { name, position, result }: FinishedStep,
-): Promise<void> {
-  const values = [...holderOf(held), leaseMs, name, position, kind, result];
-  stillHeld(await db.$queryRawUnsafe<unknown[]>(RECORD, ...values), held);
+): Statement {
+  return { text: RECORD, values: [...holderOf(held), leaseMs, name, position, kind, result] };
+}
+
+/** Writes a captured value. */
+export async function recordCapture(db: RawQueries, held: Held, leaseMs: number, step: FinishedStep): Promise<void> {
+  const { text, values } = stepStatement(held, leaseMs, 'capture', step);
+  await db.$queryRawUnsafe(text, ...values).then(undefined, (error) => {
+    throw isNothingChanged(error) ? leaseLost(held) : error;
+  });
 }
 
 /** Writes what a started foreign call came to. */

@@ -1,6 +1,7 @@
 import { LeaseLostError } from '../../core/errors.ts';
 import type { Held } from '../leases.ts';
 import type { RawQueries } from './client.ts';
+import type { Statement } from './ride.ts';
 
 /** The key's row as its executor knows it: parameters 1 to 6, from `holderOf`. */
 export const IS_HELD = `tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = $5
@@ -30,14 +31,28 @@ export function holderOf({ id, state, fencingToken }: Held): [string, string, st
  * @param idleMs how long the transaction may be idle before the server ends it
  */
 export async function hold(db: RawQueries, held: Held, leaseMs: number, idleMs: number): Promise<boolean> {
-  const rows = await db.$queryRawUnsafe<unknown[]>(HOLD, ...holderOf(held), leaseMs, `${Math.ceil(idleMs) + 1000}ms`);
-  return rows.length > 0;
+  const { text, values } = holdStatement(held, leaseMs, idleMs);
+  return (await db.$queryRawUnsafe<unknown[]>(text, ...values)).length > 0;
+}
+
+/** The same, to be sent with BEGIN: a row, or none where somebody else has the key. */
+export function holdStatement(held: Held, leaseMs: number, idleMs: number): Statement {
+  return { text: HOLD, values: [...holderOf(held), leaseMs, `${Math.ceil(idleMs) + 1000}ms`] };
+}
+
+/** Fails where the rows of this name are none: COMMIT may be behind the statement on the wire, and must roll back. */
+export function orFail(rows: string): string {
+  return `SELECT ${rows}.* FROM (SELECT 1 / count(*) AS one FROM ${rows}) AS proof LEFT JOIN ${rows} ON one = 1`;
 }
 
 /** @throws LeaseLostError unless there is a row: what the statement should have changed is no longer this executor's */
 export function stillHeld<Row>(rows: readonly Row[], { state, fencingToken, id }: Held): Row {
   if (rows[0] !== undefined) return rows[0];
-  throw new LeaseLostError(`Another executor has taken over ${id.operation} ${id.key}; this write changed nothing.`, {
+  throw leaseLost({ state, fencingToken, id });
+}
+
+export function leaseLost({ state, fencingToken, id }: Pick<Held, 'state' | 'fencingToken' | 'id'>): LeaseLostError {
+  return new LeaseLostError(`Another executor has taken over ${id.operation} ${id.key}; this write changed nothing.`, {
     existing: 'another state or fencing token',
     expected: `${state} with fencing token ${fencingToken}`,
   });

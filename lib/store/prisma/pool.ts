@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
+import { isForgotten, isUnavailable } from './errors.ts';
 import {
   type Answer,
-  currentFlight,
-  expectFlights,
-  type Flight,
+  currentRide,
+  expectRides,
   LEVELS,
   type PoolLike,
+  type Ride,
   type Rows,
   type Statement,
-} from './flight.ts';
+} from './ride.ts';
 import { driverError, TYPES } from './wire.ts';
 
 /** A connection of the pool, checked out. */
@@ -19,6 +20,9 @@ interface ClientLike {
   /** The server process that the connection was told it has. */
   readonly processID?: number | null;
   query: Query;
+  release(broken?: unknown): void;
+  on(event: 'error', listener: () => void): unknown;
+  off(event: 'error', listener: () => void): unknown;
 }
 
 type Query = (config: QueryConfig, ...rest: unknown[]) => Promise<QueryResult>;
@@ -43,29 +47,29 @@ const strange = new WeakSet<object>();
  *
  * `new PrismaPg(oncekitPool(new Pool({ connectionString })), { disposeExternalPool: true })`. The pool is put into
  * `pg`'s pipeline mode, unless it says `pipeline: false`. Without this, or with a `pg` that knows no pipeline mode, the
- * kit sends statements of its own inside the transaction: the same guarantees, three round trips more.
+ * kit sends statements of its own inside the transaction: the same guarantees, four round trips more.
  *
  * @returns the same pool
  */
 export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   if (wrapped.has(pool)) return pool;
   wrapped.add(pool);
-  expectFlights();
+  expectRides();
   (pool.options as { pipeline?: boolean }).pipeline ??= true;
   const connect = pool.connect as (...args: unknown[]) => unknown;
   pool.connect = ((...args: unknown[]) => {
-    const flight = currentFlight();
+    const ride = currentRide();
     // With a callback it is `pool.query`, which is no transaction.
-    if (!flight || flight.pool || args.length > 0 || strange.has(pool)) return connect.apply(pool, args);
-    flight.pool = pool;
+    if (!ride || ride.isOver || ride.pool || args.length > 0 || strange.has(pool)) return connect.apply(pool, args);
+    ride.pool = pool;
     return (connect.call(pool) as Promise<ClientLike>).then((client) => {
-      if (client.pipeline && !client.binary) seatOn(client).flight = flight;
+      if (client.pipeline && !client.binary) seatOn(client).ride = ride;
       return client;
     });
   }) as Pool['connect'];
   // A connection that came back without COMMIT or ROLLBACK carries nobody's statements into its next use.
   pool.on('acquire', (client: ClientLike) => {
-    seatOn(client).flight = undefined;
+    seatOn(client).ride = undefined;
   });
   return pool;
 }
@@ -75,9 +79,36 @@ export function distrust(pool: PoolLike): void {
   strange.add(pool);
 }
 
+/** One read on a connection of a wrapped pool, outside a transaction. */
+export async function ask(pool: PoolLike, statement: Statement): Promise<Rows> {
+  const answer = await askOnce(pool, statement);
+  if ('rows' in answer) return answer.rows;
+  // The server has ended an idle connection, and the pool had not heard of it yet. A read may be asked again.
+  const again = isUnavailable(answer.error) ? await askOnce(pool, statement) : answer;
+  if ('error' in again) throw again.error;
+  return again.rows;
+}
+
+async function askOnce(pool: PoolLike, statement: Statement): Promise<Answer> {
+  const client = await (pool.connect() as Promise<ClientLike>).catch((error) => {
+    throw driverError(error);
+  });
+  // Its end is told by the statement; as an event that nobody listens to it would end the process.
+  client.on('error', ignored);
+  const seat = seatOn(client);
+  const query: Query = (config) => client.query(config);
+  const answer = await send(seat, query, statement);
+  if (seat.isDirect === undefined) await getToKnow(client, seat, query);
+  client.off('error', ignored);
+  client.release('error' in answer && isUnavailable(answer.error) ? answer.error : undefined);
+  return answer;
+}
+
+const ignored = () => {};
+
 /** What we know of a connection. */
 interface Seat {
-  flight?: Flight | undefined;
+  ride?: Ride | undefined;
   /** Whether the server behind it stays the same, so that it may keep prepared statements. */
   isDirect?: boolean;
 }
@@ -91,40 +122,40 @@ function seatOn(client: ClientLike): Seat {
   seats.set(client, seat);
   const query = client.query.bind(client);
   client.query = (config, ...rest) => {
-    const { flight } = seat;
-    return flight ? carry(client, seat, flight, query, config, rest) : query(config, ...rest);
+    const { ride } = seat;
+    return ride ? carry(client, seat, ride, query, config, rest) : query(config, ...rest);
   };
   return seat;
 }
 
-/** Looks at what is sent in a transaction that has a flight, and lets ours travel with it. */
-function carry(client: ClientLike, seat: Seat, flight: Flight, query: Query, config: QueryConfig, rest: unknown[]) {
+/** Looks at what is sent in a transaction that has a ride, and lets ours travel with it. */
+function carry(client: ClientLike, seat: Seat, ride: Ride, query: Query, config: QueryConfig, rest: unknown[]) {
   const { text } = config;
-  if (!flight.hasBegun) {
+  if (!ride.hasBegun) {
     if (text !== 'BEGIN') return query(config, ...rest); // no transaction that we know how to board
-    flight.hasBegun = true;
-    const begun = query({ ...config, text: `BEGIN ISOLATION LEVEL ${LEVELS[flight.isolationLevel]}` });
-    flight.begun = send(seat, query, flight.first);
+    ride.hasBegun = true;
+    const begun = query({ ...config, text: `BEGIN ISOLATION LEVEL ${LEVELS[ride.isolationLevel]}` });
+    ride.begun = send(seat, query, ride.first);
     if (seat.isDirect === undefined) getToKnow(client, seat, query);
     return begun;
   }
-  if (flight.begun) {
-    // The flight's own function has not begun, so somebody else's has: an extension of the client that opens another
+  if (ride.begun) {
+    // The ride's own function has not begun, so somebody else's has: an extension of the client that opens another
     // transaction first. It gets the one it wanted, without our claim in it.
-    flight.begun = undefined;
-    seat.flight = undefined;
+    ride.begun = undefined;
+    seat.ride = undefined;
     for (const text of ['ROLLBACK', 'BEGIN']) query({ text }).catch(() => {}); // what comes behind them fails as well
     return query(config, ...rest);
   }
-  if (text === 'ROLLBACK' || text === 'COMMIT') seat.flight = undefined;
-  if (text !== 'COMMIT' || flight.isEmpty || !flight.last) return query(config, ...rest);
-  const last = send(seat, query, flight.last);
+  if (text === 'ROLLBACK' || text === 'COMMIT') seat.ride = undefined;
+  if (text !== 'COMMIT' || ride.isOver || !ride.last) return query(config, ...rest);
+  const last = send(seat, query, ride.last);
   const commit = query(config, ...rest);
   const tag = commit.then(
     ({ command }) => ({ tag: command }),
     (error: unknown) => ({ error: driverError(error) }),
   );
-  flight.ended = last.then(async (answer) => ({ last: answer, commit: await tag }));
+  ride.ended = last.then(async (answer) => ({ last: answer, commit: await tag }));
   return commit;
 }
 
@@ -133,21 +164,19 @@ function send(seat: Seat, query: Query, { text, values }: Statement): Promise<An
   return query({ name: seat.isDirect ? nameOf(text) : undefined, text, values, types: TYPES }).then(
     ({ rows }) => ({ rows }),
     (error: unknown) => {
-      if (FORGOTTEN.has((error as { code?: unknown }).code)) seat.isDirect = false;
-      return { error: driverError(error) };
+      const told = driverError(error);
+      if (isForgotten(told)) seat.isDirect = false;
+      return { error: told };
     },
   );
 }
-
-/** The server knows the prepared statement no more, knows another of that name, or would answer it in another shape. */
-const FORGOTTEN = new Set<unknown>(['26000', '42P05', '0A000']);
 
 /**
  * A pooler such as PgBouncer in transaction mode gives each transaction another server, which does not know what was
  * prepared on the one before. It tells its clients of a process that no server has.
  */
-function getToKnow(client: ClientLike, seat: Seat, query: Query): void {
-  query({ text: 'SELECT pg_backend_pid() AS pid', types: TYPES }).then(
+function getToKnow(client: ClientLike, seat: Seat, query: Query): Promise<void> {
+  return query({ text: 'SELECT pg_backend_pid() AS pid', types: TYPES }).then(
     ({ rows }) => {
       seat.isDirect = (rows[0] as { pid: number }).pid === client.processID;
     },

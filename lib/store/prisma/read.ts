@@ -1,28 +1,22 @@
 import type { PrismaClientLike, RawQueries } from './client.ts';
-import type { PoolLike, Rows } from './flight.ts';
-import { driverError, TYPES } from './wire.ts';
+import { ask } from './pool.ts';
+import type { PoolLike } from './ride.ts';
 
-const pools = new WeakMap<PrismaClientLike, RawQueries>();
+const readers = new WeakMap<PrismaClientLike, RawQueries & { pool: PoolLike }>();
 
 /** From now on, reads of this client go to its pool without a detour: Prisma's share of a read is the larger one. */
 export function readThrough(client: PrismaClientLike, pool: PoolLike): void {
-  if (pools.has(client)) return;
-  const query = pool.query.bind(pool) as unknown as (config: object) => Promise<{ rows: Rows }>;
-  pools.set(client, {
-    $queryRawUnsafe: <T>(text: string, ...values: unknown[]) =>
-      query({ text, values, types: TYPES }).then(
-        ({ rows }) => rows as T,
-        (error) => {
-          throw driverError(error);
-        },
-      ),
-  });
+  if (readers.get(client)?.pool === pool) return;
+  const $queryRawUnsafe = <T>(text: string, ...values: unknown[]) => ask(pool, { text, values }) as Promise<T>;
+  readers.set(client, { pool, $queryRawUnsafe });
 }
 
 /**
- * What reads a client's primary at the least cost. Its pool, once a transaction has shown which one that is: a replica
- * is never asked to begin one.
+ * What reads a client's primary at the least cost: its pool, once a transaction has shown which one that is, for a
+ * replica is never asked to begin one.
  */
 export function readerOf(client: PrismaClientLike): RawQueries | undefined {
-  return pools.get(client);
+  const reader = readers.get(client);
+  // After a disconnect Prisma opens another pool by itself.
+  return reader?.pool.ending ? undefined : reader;
 }

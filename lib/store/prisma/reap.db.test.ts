@@ -190,6 +190,27 @@ test('P5 a row that somebody holds is passed over, not waited for, and goes late
   expect(await store.reap(100)).toBe(1);
 });
 
+test('P5 a batch goes on where the one before has ended, and in the end goes back to what was passed over', async () => {
+  await rows('old', 'expired', { count: 25 });
+  const held = gate();
+  const end = gate();
+  const holding = client.$transaction(
+    async (tx) => {
+      await tx.$queryRaw`SELECT 1 FROM idempotency_keys WHERE key = 'old-1' FOR UPDATE`;
+      held.open();
+      await end.opened;
+    },
+    { timeout: 20_000 },
+  );
+  await held.opened;
+  expect(await store.reap(10)).toBe(10);
+  end.open();
+  await holding;
+  expect(await store.reap(10)).toBe(10);
+  expect(await keys()).toEqual(['old-1', 'old-22', 'old-23', 'old-24', 'old-25']);
+  expect(await store.reap(10)).toBe(5);
+});
+
 test('P5 a row whose expiry its holder has put off stays', async () => {
   await rows('old', 'expired', { count: 2 });
   await client.$transaction(async (tx) => {

@@ -1,8 +1,7 @@
 import type { Held, LeasedCompletion } from '../leases.ts';
-import type { KeyRow } from '../store.ts';
-import type { RawQueries } from './client.ts';
-import { holderOf, IS_HELD, stillHeld } from './hold.ts';
-import { KEY_COLUMNS, type RawRow, toKeyRow } from './row.ts';
+import { holderOf, IS_HELD, orFail } from './hold.ts';
+import type { Statement } from './ride.ts';
+import { KEY_COLUMNS } from './row.ts';
 
 // Input, arguments and results of steps were kept so that the key could be finished. It is. The version is that of the
 // executor that finishes it. A key that settles late is kept for another day: who asks for it then must find its answer.
@@ -17,15 +16,9 @@ WITH settled AS (
 erased AS (
   UPDATE idempotency_phases SET arguments = NULL, result = NULL
    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND EXISTS (SELECT FROM settled))
-SELECT * FROM settled`;
+${orFail('settled')}`;
 
-/** Stores the answer of a key in phases and settles it, under the token. */
-export async function settle(
-  db: RawQueries,
-  held: Held,
-  { state, result, schemaVersion }: LeasedCompletion,
-): Promise<KeyRow> {
-  return toKeyRow(
-    stillHeld(await db.$queryRawUnsafe<RawRow[]>(SETTLE, ...holderOf(held), state, result, schemaVersion), held),
-  );
+/** Stores the answer of a key in phases and settles it, under the token. Returns the row, a `RawRow`, or fails. */
+export function settleStatement(held: Held, { state, result, schemaVersion }: LeasedCompletion): Statement {
+  return { text: SETTLE, values: [...holderOf(held), state, result, schemaVersion] };
 }

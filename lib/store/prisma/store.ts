@@ -10,7 +10,7 @@ import { recordEvidence } from './evidence.ts';
 import { execute } from './execute.ts';
 import { fence } from './fence.ts';
 import { find } from './find.ts';
-import { finishForeign, recordStep } from './finish-step.ts';
+import { finishForeign, recordCapture } from './finish-step.ts';
 import { hold } from './hold.ts';
 import { giveUp, markUnknown, suspend, wake } from './let-go.ts';
 import { list } from './list.ts';
@@ -54,7 +54,7 @@ function leasesOn<Client extends PrismaClientLike>(client: Client): Leases<Trans
     renew: (held, leaseMs) => asked(() => hold(db(), held, leaseMs, leaseMs)),
     transact: (held, leaseMs, run, how) =>
       transact(client, held, leaseMs, run as (tx: RawQueries) => ReturnType<typeof run>, how),
-    recordCapture: (held, leaseMs, step) => asked(() => recordStep(db(), held, leaseMs, 'capture', step)),
+    recordCapture: (held, leaseMs, step) => asked(() => recordCapture(db(), held, leaseMs, step)),
     startForeign: (held, leaseMs, call) => asked(() => startForeign(db(), held, leaseMs, call)),
     finishForeign: (held, leaseMs, step) => asked(() => finishForeign(db(), held, leaseMs, step)),
     resolve: (held, leaseMs, step) => asked(() => resolve(db(), held, leaseMs, step)),

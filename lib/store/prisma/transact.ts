@@ -3,15 +3,15 @@ import type { Held, Transacted, Write } from '../leases.ts';
 import type { ExecuteOptions, KeyRow } from '../store.ts';
 import { bounded } from './bounded.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
-import { provesRollback, rollbackReason } from './errors.ts';
+import { isNothingChanged } from './errors.ts';
 import { find } from './find.ts';
-import { recordStep } from './finish-step.ts';
-import { hold, stillHeld } from './hold.ts';
-import { settle } from './settle.ts';
+import { stepStatement } from './finish-step.ts';
+import { framed, whyOf } from './framed.ts';
+import { holdStatement, leaseLost, stillHeld } from './hold.ts';
+import type { Rows } from './ride.ts';
+import { type RawRow, toKeyRow } from './row.ts';
+import { settleStatement } from './settle.ts';
 import { stepsOf } from './steps.ts';
-
-/** How much later than its timeouts a transaction is given up whose connection says nothing any more. */
-const SILENCE_MS = 2000;
 
 /** What the transaction has written: the name of a step, or the settled row. */
 type Written = string | KeyRow;
@@ -24,47 +24,32 @@ export async function transact<Tx extends RawQueries>(
   run: (tx: Tx) => Promise<Write>,
   how: ExecuteOptions,
 ): Promise<Transacted> {
-  try {
-    const begin = () => transactOnce(client, held, leaseMs, run, how);
-    return await bounded(begin, how.timeoutMs + how.maxWaitMs + SILENCE_MS);
-  } catch (error) {
-    return { kind: 'in_doubt', error }; // a connection that says nothing may still commit
+  let done: Write | undefined;
+  const work = async (tx: Tx, rows: Rows) => {
+    stillHeld(rows, held);
+    done = await run(tx);
+    return {
+      last: 'settle' in done ? settleStatement(held, done.settle) : stepStatement(held, leaseMs, 'atomic', done.step),
+    };
+  };
+  // Held first, so that an executor that was overtaken takes no business lock. See `hold`.
+  const ended = await framed<Tx, never>(client, holdStatement(held, leaseMs, how.timeoutMs), work, how);
+  switch (ended.kind) {
+    case 'skipped':
+      return ended.value;
+    case 'in_doubt':
+      return ended;
+    case 'rolled_back': {
+      const isOvertaken = ended.at === 'last' && isNothingChanged(ended.error);
+      return { kind: 'rolled_back', error: isOvertaken ? leaseLost(held) : ended.error, why: whyOf(ended) };
+    }
+    case 'committed': {
+      const row = 'settle' in (done as Write) ? toKeyRow(ended.last[0] as RawRow) : undefined;
+      if (ended.isProven) return row ? { kind: 'committed', row } : { kind: 'committed' };
+      const written = row ?? (done as Extract<Write, { step: unknown }>).step.name;
+      return await confirmed(primaryOf(client), held, written, how.maxWaitMs);
+    }
   }
-}
-
-async function transactOnce<Tx extends RawQueries>(
-  client: PrismaClientLike,
-  held: Held,
-  leaseMs: number,
-  run: (tx: Tx) => Promise<Write>,
-  how: ExecuteOptions,
-): Promise<Transacted> {
-  let isCommitting = false;
-  let written: Written;
-  try {
-    written = await client.$transaction(
-      async (tx: Tx) => {
-        // First, so that an executor that was overtaken takes no business lock. See `hold`.
-        stillHeld((await hold(tx, held, leaseMs, how.timeoutMs)) ? [true] : [], held);
-        const done = await write(tx, held, leaseMs, await run(tx));
-        await how.beforeCommit();
-        isCommitting = true;
-        return done;
-      },
-      // READ COMMITTED unless asked otherwise: what a phase waits for, it must see when it has it.
-      { timeout: how.timeoutMs, maxWait: how.maxWaitMs, isolationLevel: how.isolationLevel ?? 'ReadCommitted' },
-    );
-  } catch (error) {
-    if (isCommitting && !provesRollback(error)) return { kind: 'in_doubt', error };
-    return { kind: 'rolled_back', error, why: rollbackReason(error) };
-  }
-  return await confirmed(primaryOf(client), held, written, how.maxWaitMs);
-}
-
-async function write(tx: RawQueries, held: Held, leaseMs: number, what: Write): Promise<Written> {
-  if ('settle' in what) return await settle(tx, held, what.settle);
-  await recordStep(tx, held, leaseMs, 'atomic', what.step);
-  return what.step.name;
 }
 
 /** Looks whether what was said to be committed is: see `verified.ts` for a COMMIT that looks like one and is none. */

@@ -1,10 +1,10 @@
-import type { ExecuteOptions } from '../store.ts';
+import type { ExecuteOptions, RollbackReason } from '../store.ts';
 import { bounded } from './bounded.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
-import { provesRollback } from './errors.ts';
-import { type Answer, type Flight, inFlight, type Landing, LEVELS, type Rows, type Statement } from './flight.ts';
+import { isForgotten, provesRollback, rollbackReason } from './errors.ts';
 import { distrust } from './pool.ts';
 import { readThrough } from './read.ts';
+import { type Answer, type Landing, LEVELS, type Ride, type Rows, riding, type Statement } from './ride.ts';
 
 /** How much later than its timeouts a transaction is given up whose connection says nothing any more. */
 const SILENCE_MS = 2000;
@@ -12,7 +12,7 @@ const SILENCE_MS = 2000;
 /** What the work between the two statements ends in: the second one, or the news that nothing is to be written. */
 export type Work<Skipped> = { last: Statement } | { skip: Skipped };
 
-export type Flown<Skipped> =
+export type Framed<Skipped> =
   /** `isProven`: the server said COMMIT, and was asked. Otherwise Prisma said so, which does not look. */
   | { kind: 'committed'; last: Rows; isProven: boolean }
   | { kind: 'skipped'; value: Skipped }
@@ -26,30 +26,30 @@ export type Flown<Skipped> =
  * unless everything between them is committed too. How they travel is the pool's business (`pool.ts`); where the pool
  * is not ours they are statements inside the transaction, each a round trip of its own.
  */
-export async function flown<Tx extends RawQueries, Skipped>(
+export async function framed<Tx extends RawQueries, Skipped>(
   client: PrismaClientLike,
   first: Statement,
   work: (tx: Tx, rows: Rows) => Promise<Work<Skipped>>,
   how: ExecuteOptions,
-): Promise<Flown<Skipped>> {
+): Promise<Framed<Skipped>> {
   // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller,
   // and the flight of its key, for ever. Nothing is known of it: it may still commit.
   try {
-    return await bounded(() => fly(client, first, work, how), how.timeoutMs + how.maxWaitMs + SILENCE_MS);
+    return await bounded(() => frame(client, first, work, how), how.timeoutMs + how.maxWaitMs + SILENCE_MS);
   } catch (error) {
     return { kind: 'in_doubt', error };
   }
 }
 
-async function fly<Tx extends RawQueries, Skipped>(
+async function frame<Tx extends RawQueries, Skipped>(
   client: PrismaClientLike,
   first: Statement,
   work: (tx: Tx, rows: Rows) => Promise<Work<Skipped>>,
   how: ExecuteOptions,
-): Promise<Flown<Skipped>> {
+): Promise<Framed<Skipped>> {
   // READ COMMITTED: what a statement has waited for, the next one must see. Under a stricter level a claim's wait ends
   // in a serialization failure, and is tried again.
-  const flight: Flight = { isolationLevel: how.isolationLevel ?? 'ReadCommitted', first };
+  const ride: Ride = { isolationLevel: how.isolationLevel ?? 'ReadCommitted', first };
   // Where it stands decides what an error means: before COMMIT nothing can be committed, after it everything can.
   let at: 'first' | 'work' | 'last' | 'commit' = 'first';
   let isCarried = false;
@@ -57,38 +57,41 @@ async function fly<Tx extends RawQueries, Skipped>(
   let last: Rows = [];
   let failure: { error: unknown } | undefined;
   const transact = async (tx: Tx) => {
-    const begun = flight.begun;
+    at = 'first';
+    const begun = ride.begun;
     // Taken once: an extension of the client that tries a transaction again gets statements of its own.
-    flight.begun = undefined;
-    flight.ended = undefined;
+    ride.begun = undefined;
+    ride.ended = undefined;
     isCarried = begun !== undefined;
-    const rows = begun ? rowsOf(await begun) : await begin(tx, flight);
+    // Whatever pool the work connects to from here on, even another database's: it is not this transaction's.
+    if (!isCarried) ride.isOver = true;
+    const rows = begun ? rowsOf(await begun) : await begin(tx, ride);
     at = 'work';
     const next = await work(tx, rows);
     if ('skip' in next) {
-      flight.isEmpty = true;
+      ride.isOver = true;
       skipped = next;
       return;
     }
     await how.beforeCommit();
     at = 'last';
-    if (isCarried) flight.last = next.last;
+    if (isCarried) ride.last = next.last;
     else last = await send(tx, next.last);
     at = 'commit';
   };
   try {
-    await inFlight(flight, () => client.$transaction(transact, { timeout: how.timeoutMs, maxWait: how.maxWaitMs }));
+    await riding(ride, () => client.$transaction(transact, { timeout: how.timeoutMs, maxWait: how.maxWaitMs }));
   } catch (error) {
     failure = { error };
   }
-  if (flight.pool) readThrough(client, flight.pool);
-  if (flight.ended) return landed(await flight.ended, failure);
+  if (isCarried && ride.pool) readThrough(client, ride.pool);
+  if (ride.ended) return landed(await ride.ended, failure);
   if (failure) return failed(failure.error, at);
   if (skipped) return { kind: 'skipped', value: skipped.skip };
-  return isCarried ? await mended(client, flight) : { kind: 'committed', last, isProven: false };
+  return isCarried ? await mended(client, ride) : { kind: 'committed', last, isProven: false };
 }
 
-async function begin(tx: RawQueries, { isolationLevel, first }: Flight): Promise<Rows> {
+async function begin(tx: RawQueries, { isolationLevel, first }: Ride): Promise<Rows> {
   await tx.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${LEVELS[isolationLevel]}`);
   return await send(tx, first);
 }
@@ -102,11 +105,16 @@ function rowsOf(answer: Answer): Rows {
   return answer.rows;
 }
 
+/** Why it was rolled back. A statement that the server has forgotten is tried again as one that conflicts is. */
+export function whyOf({ error, at }: { error: unknown; at: 'first' | 'work' | 'last' }): RollbackReason {
+  return at !== 'work' && isForgotten(error) ? 'conflict' : rollbackReason(error);
+}
+
 /**
  * It was committed by a COMMIT that the pool did not recognise, without what was to go before it. That is sent now, and
  * from now on this pool's transactions carry their own statements.
  */
-async function mended<Skipped>(client: PrismaClientLike, { pool, last }: Flight): Promise<Flown<Skipped>> {
+async function mended<Skipped>(client: PrismaClientLike, { pool, last }: Ride): Promise<Framed<Skipped>> {
   if (pool) distrust(pool);
   try {
     return { kind: 'committed', last: last ? await send(primaryOf(client), last) : [], isProven: false };
@@ -115,14 +123,14 @@ async function mended<Skipped>(client: PrismaClientLike, { pool, last }: Flight)
   }
 }
 
-function landed<Skipped>({ last, commit }: Landing, failure: { error: unknown } | undefined): Flown<Skipped> {
+function landed<Skipped>({ last, commit }: Landing, failure: { error: unknown } | undefined): Framed<Skipped> {
   if ('error' in commit) return failed(failure ? failure.error : commit.error, 'commit');
   if (commit.tag === 'COMMIT' && 'rows' in last) return { kind: 'committed', last: last.rows, isProven: true };
   const error = 'error' in last ? last.error : new Error(`COMMIT was answered with ${commit.tag}.`);
   return { kind: 'rolled_back', error, at: 'last' };
 }
 
-function failed<Skipped>(error: unknown, at: 'first' | 'work' | 'last' | 'commit'): Flown<Skipped> {
+function failed<Skipped>(error: unknown, at: 'first' | 'work' | 'last' | 'commit'): Framed<Skipped> {
   if (at !== 'commit') return { kind: 'rolled_back', error, at };
   return provesRollback(error) ? { kind: 'rolled_back', error, at: 'last' } : { kind: 'in_doubt', error };
 }

@@ -16,12 +16,12 @@ export type Answer = { rows: Rows } | { error: unknown };
  * One transaction on its way through the user's pool (`pool.ts`): `first` goes out right behind BEGIN, `last` right
  * before COMMIT, each pair in one round trip. Nothing shows here where the client's pool is not ours.
  */
-export interface Flight {
+export interface Ride {
   readonly isolationLevel: IsolationLevel;
   readonly first: Statement;
   last?: Statement;
-  /** Nothing is to be written: COMMIT goes alone. */
-  isEmpty?: boolean;
+  /** Its transaction goes on without the pool's help, or has nothing to write: no statement of ours travels any more. */
+  isOver?: boolean;
   /** The pool that has given it a connection. Whatever else connects from within it is no business of it. */
   pool?: PoolLike;
   /** BEGIN has been seen. */
@@ -48,27 +48,28 @@ export interface Landing {
 /** A pool of `pg`'s, by its shape: the kit imports none. */
 export interface PoolLike {
   readonly options: object;
+  readonly ending?: boolean;
   connect(...args: never[]): unknown;
   query(config: never): unknown;
   on(event: 'acquire', listener: (client: never) => void): unknown;
 }
 
 // On the global object: a bundler may give the app's client and its pages a copy of this module each.
-const FLIGHTS = Symbol.for('oncekit.flights');
-const shared = globalThis as { [FLIGHTS]?: AsyncLocalStorage<Flight> };
+const RIDES = Symbol.for('oncekit.rides');
+const shared = globalThis as { [RIDES]?: AsyncLocalStorage<Ride> };
 
 /** Before the first pool is wrapped there is nobody to look, and an async context costs every promise of the process. */
-export function expectFlights(): void {
-  shared[FLIGHTS] ??= new AsyncLocalStorage<Flight>();
+export function expectRides(): void {
+  shared[RIDES] ??= new AsyncLocalStorage<Ride>();
 }
 
-/** The flight of the transaction that is calling, if there is one. */
-export function currentFlight(): Flight | undefined {
-  return shared[FLIGHTS]?.getStore();
+/** The ride of the transaction that is calling, if there is one. */
+export function currentRide(): Ride | undefined {
+  return shared[RIDES]?.getStore();
 }
 
-/** Runs a transaction of the user's client so that its pool finds the flight. */
-export function inFlight<T>(flight: Flight, transact: () => Promise<T>): Promise<T> {
-  const flights = shared[FLIGHTS];
-  return flights ? flights.run(flight, transact) : transact();
+/** Runs a transaction of the user's client so that its pool finds the ride. */
+export function riding<T>(ride: Ride, transact: () => Promise<T>): Promise<T> {
+  const rides = shared[RIDES];
+  return rides ? rides.run(ride, transact) : transact();
 }
