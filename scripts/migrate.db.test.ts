@@ -87,42 +87,24 @@ describe('idempotency_keys', () => {
     ['a result that was forgotten', { ...settled, result: null }],
     ['a tombstone', { ...claimed, state: 'abandoned', settled_at: '2026-01-01' }],
     ['the longest key', { ...claimed, key: 'k'.repeat(255) }],
-    ['every character a key may have', { ...claimed, key: visibleAscii().replace(/[,"']/g, '') }],
-    ['a result of exactly 256 KiB', { ...settled, result: 'x'.repeat(262144) }],
   ])('takes %s', async (_, row) => {
     expect(await refusal(row)).toBeUndefined();
   });
 
   it.each([
-    ['a state nobody knows', { ...claimed, state: 'done' }, 'state_check'],
-    ['an empty key', { ...claimed, key: '' }, 'key_check'],
-    ...[...',"\' \t\n\u007fé'].map(
-      (char) => [`a key with ${JSON.stringify(char)}`, keyWith(char), 'key_check'] as const,
-    ),
-    ['a key that ends with a line break', { ...claimed, key: 'k\n' }, 'key_check'],
+    ['a state nobody knows', { ...settled, state: 'done' }, 'state_check'],
     ['a key of 256 characters', { ...claimed, key: 'k'.repeat(256) }, '22001'],
-    ['no tenant', { ...claimed, tenant: '' }, 'scope_check'],
-    ['no principal', { ...claimed, principal: '' }, 'scope_check'],
-    ['no operation', { ...claimed, operation: '' }, 'scope_check'],
-    ['a fencing token below 1', { ...claimed, fencing_token: 0 }, 'fencing_token_check'],
-    ['a short fingerprint', { ...claimed, fingerprint: Buffer.alloc(31) }, 'fingerprint_check'],
     ['success without its time', { ...settled, settled_at: null }, 'settled_check'],
+    ['a claim that has settled already', { ...claimed, settled_at: '2026-01-01' }, 'settled_check'],
     ['a tombstone without its time', { ...claimed, state: 'abandoned' }, 'settled_check'],
     ['a tombstone with a result', { ...settled, state: 'abandoned' }, 'tombstone_check'],
-    ['a result over 256 KiB', { ...settled, result: `${'x'.repeat(262142)}é!` }, 'result_check'],
-    ['a row that expires when it is claimed', { ...claimed, expires_at: '2026-01-01' }, 'expires_at_check'],
+    ['a settled key with a lease', { ...settled, lease_until: '2026-01-01' }, 'unfinished_check'],
+    ['a settled key that is due', { ...settled, next_attempt_at: '2026-01-01' }, 'unfinished_check'],
+    ['a settled key with its input', { ...settled, input: Buffer.alloc(1) }, 'unfinished_check'],
   ] as const)('refuses %s', async (_, row, constraint) => {
     expect(await refusal(row)).toBe(constraint);
   });
 });
-
-function keyWith(char: string) {
-  return { ...claimed, key: `a${char}b` };
-}
-
-function visibleAscii() {
-  return Array.from({ length: 0x7f - 0x21 }, (_, index) => String.fromCharCode(0x21 + index)).join('');
-}
 
 describe('the shop', () => {
   it.each([
