@@ -34,7 +34,21 @@ export default defineConfig({
           environment: 'node',
           include: ['**/*.db.test.ts'],
           exclude: [...configDefaults.exclude, '.next/**', '.data/**'],
-          globalSetup: ['scripts/vitest-global-setup.ts'],
+          globalSetup: ['scripts/test-setup.ts'],
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // What goes through the store, once more on a client whose pool is as Prisma makes it: the kit's statements then
+          // travel by themselves, and must mean the same.
+          name: 'db-plain',
+          environment: 'node',
+          env: { POOL: 'plain' },
+          include: ['lib/engine/**/*.db.test.ts', 'lib/store/**/*.db.test.ts', 'lib/worker/killed.db.test.ts'],
+          globalSetup: ['scripts/test-setup.ts'],
           testTimeout: 30_000,
           hookTimeout: 30_000,
         },

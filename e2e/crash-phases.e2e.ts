@@ -9,8 +9,9 @@ import { expect, type Stage, test } from './fixtures/stage.ts';
  * again, with one worker and with three. What counts is in the database and in the gateway's ledger.
  */
 
-/** Once in `npm test`, ten times in `npm run test:crash`. */
+/** Once in `npm test`, ten times in `npm run test:crash`; every other round on pools that are as Prisma makes them. */
 const ROUNDS = Math.ceil(Number(process.env.CRASH_ROUNDS ?? 1) / 2);
+const POOLS = [{ POOL: 'ours' }, { POOL: 'plain' }] as const;
 /** How many cells run at once: two cores carry that many dying processes. */
 const AT_ONCE = 4;
 
@@ -40,15 +41,15 @@ for (const kind of ['checkout', 'refund'] as const) {
     for (const retries of [false, true]) {
       for (let round = 1; round <= ROUNDS; round++) {
         const client = retries ? 'a client that retries' : 'no client';
-        test(`kill -9 at every point of a ${kind}, ${client}, ${workers} workers, round ${round}`, async ({
-          stage,
-        }) => {
+        const env = round % 2 === 0 ? POOLS[1] : POOLS[0];
+        const title = `${client}, ${workers} workers, a pool that is ${env.POOL}, round ${round}`;
+        test(`kill -9 at every point of a ${kind}, ${title}`, async ({ stage }) => {
           test.setTimeout(180_000);
-          await stage.workers(workers);
+          await stage.workers(workers, env);
           const rows: string[] = [];
-          const seller = await stage.executor();
+          const seller = await stage.executor(undefined, env);
           const cell = async (point: string) => {
-            const ms = await crash(stage, kind, point, retries, seller);
+            const ms = await crash(stage, kind, point, retries, seller, env);
             rows.push(`${point.padEnd(44)} finished ${String(ms).padStart(5)} ms after the kill`);
           };
           const left = KINDS[kind].filter((point) => point !== 'charged');
@@ -72,6 +73,7 @@ async function crash(
   point: string,
   retries: boolean,
   seller: Executor,
+  env: (typeof POOLS)[number],
 ): Promise<number> {
   const sale = await stage.checkout();
   const orderId = kind === 'refund' ? (await seller.execute(sale))?.data?.id : undefined;
@@ -84,14 +86,14 @@ async function crash(
           principal: sale.principal,
           payload: { order_id: orderId, amount: '5.00' },
         };
-  const executor = await stage.executor(point === 'charged' ? undefined : point);
+  const executor = await stage.executor(point === 'charged' ? undefined : point, env);
   const answer = executor.execute(task);
   if (point === 'charged') await killWhenDone(stage, executor, task, orderId);
   expect(await answer, 'it was killed before it could answer').toBeUndefined();
   await executor.end();
   const killedAt = performance.now();
   // Killed before its claim, a key is nobody's: only its client knows of it.
-  if (retries || point.startsWith('before-claim')) await sendAgain(stage, task);
+  if (retries || point.startsWith('before-claim')) await sendAgain(stage, task, env);
   await expect
     .poll(() => stateOf(stage, task), { message: `${point}: the key settles`, timeout: 30_000, intervals: [100] })
     .toBe('succeeded');
@@ -117,8 +119,8 @@ async function killWhenDone(
 }
 
 /** As a browser does: the same key, until there is an answer that counts. */
-async function sendAgain(stage: Stage, task: Task): Promise<void> {
-  const executor = await stage.executor();
+async function sendAgain(stage: Stage, task: Task, env: (typeof POOLS)[number]): Promise<void> {
+  const executor = await stage.executor(undefined, env);
   for (let attempt = 2; ; attempt++) {
     const told = await executor.execute({ ...task, attempt });
     if (told?.ok) break;

@@ -9,6 +9,7 @@ import { buildApp, generateClient } from './build.ts';
 import { ensureChromium } from './chromium.ts';
 import { matrixTable, type Run } from './matrix-table.ts';
 import { ensureNats } from './nats-install.ts';
+import { ensurePgBouncer } from './pgbouncer-install.ts';
 import { spawnChild } from './process.ts';
 import { envOf, nameOf, VARIANTS, type Variant, variantOf } from './variants.ts';
 
@@ -101,6 +102,8 @@ async function main(): Promise<boolean> {
   const runsVitest = !e2eOnly || forVitest.length > 0;
   // Of the end-to-end tests only one needs it, nats-soak, and that only then.
   if (runsVitest || process.env.SOAK) await ensureNats({ log: say, signal });
+  // Not everywhere to be had: where there is none, the tests that need it fail with the words that say what to do.
+  if (runsVitest) await ensurePgBouncer({ log: say, signal }).catch((error) => signal.aborted || say(error.message));
   const counts = runsVitest ? [await vitest()] : [];
   const runs: Run[] = [];
   for (const variant of isMatrix ? VARIANTS : [variantOf(process.env)]) {

@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { findPgBouncer, installing } from './pgbouncer-install.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
+  vi.stubEnv('PGBOUNCER_PATH', '');
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+function program(name: string, output: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, `#!/bin/sh\necho '${output}'\n`, { mode: 0o755 });
+  return path;
+}
+
+test('PGBOUNCER_PATH goes before PATH, which goes before the rest', async () => {
+  const path = program('pgbouncer', 'PgBouncer 1.99.0');
+  vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
+  expect(await findPgBouncer()).toEqual({ path, env: {} });
+  const asked = program('mine', 'PgBouncer 1.18.0');
+  vi.stubEnv('PGBOUNCER_PATH', asked);
+  expect(await findPgBouncer()).toEqual({ path: asked, env: {} });
+});
+
+test.each(['missing', 'other'])('PGBOUNCER_PATH that is no pgbouncer is refused: %s', async (name) => {
+  program('other', 'redis-server v7');
+  vi.stubEnv('PGBOUNCER_PATH', join(folder, name));
+  await expect(findPgBouncer()).rejects.toThrow(/does not run as a pgbouncer/);
+});
+
+test('only root brings the lists of packages up to date, and nobody installs a service', () => {
+  const [first, ...rest] = installing(true).map((command) => command.join(' '));
+  expect(first).toMatch(/^apt-get .*update$/);
+  expect(rest).toEqual(installing(false).map((command) => command.join(' ')));
+  expect(rest.join(' ')).not.toMatch(/apt-get (-\S+ )*install/);
+});
