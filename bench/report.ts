@@ -4,12 +4,18 @@ export interface Report {
   rows: Row[];
 }
 
-interface Row {
+export interface Row {
   figure: string;
   value: string;
+  /** The middle half of the rounds whose median `value` is. */
+  spread?: string;
   /** What the figure must reach, where something is demanded of it. */
   must?: string;
   met?: boolean;
+  /** The floor measured against itself, in the same rounds: what this machine's noise alone makes of 1. */
+  floor?: string;
+  /** One number a round, for those who want to judge by themselves. In the JSON alone. */
+  rounds?: number[];
 }
 
 export function median(values: readonly number[]): number {
@@ -21,7 +27,19 @@ export function median(values: readonly number[]): number {
 }
 
 export function markdown({ name, rows }: Report): string {
-  const line = ({ figure, value, must = '', met }: Row) =>
-    `| ${figure} | ${value} | ${must} | ${met === undefined ? '' : met ? 'yes' : 'NO'} |`;
-  return [`## ${name}`, '', '| figure | reached | must | met |', '|---|---|---|---|', ...rows.map(line), ''].join('\n');
+  const line = ({ figure, value, spread = '', must = '', met, floor = '' }: Row) =>
+    `| ${figure} | ${value} | ${spread} | ${must} | ${met === undefined ? '' : met ? 'yes' : 'NO'} | ${floor} |`;
+  return [
+    `## ${name}`,
+    '',
+    '| figure | reached | rounds | must | met | floor against itself |',
+    '|---|---|---|---|---|---|',
+    ...rows.map(line),
+    '',
+  ].join('\n');
+}
+
+/** Everything that is demanded, from all reports, in one table. */
+export function demands(reports: readonly Report[]): Report {
+  return { name: 'Must reach', rows: reports.flatMap(({ rows }) => rows.filter(({ must }) => must !== undefined)) };
 }

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { createIdempotency } from 'oncekit';
+import { z } from 'zod';
+import { type Client, createClient } from '../lib/demo/db.ts';
+
+/** More callers than this wait at the pool, not at the database. */
+export const POOL = 10;
+export const SECRET = ['bench-secret-of-at-least-32-characters'];
+export const who = { tenant: 'bench', principal: 'bench' };
+export const orderInput = z.object({ n: z.number() });
+
+/** What every way of the benchmarks writes: one row, the smallest business there is. */
+export function orderRow(n: number) {
+  return {
+    id: randomUUID(),
+    ...who,
+    sku: 'mug',
+    quantity: 1,
+    amountCents: n,
+    status: 'pending',
+    paymentMethod: 'pm_card_visa',
+    source: 'lab',
+  };
+}
+
+/** The floor: what an app without idempotency does. */
+export async function bare(client: Client, n: number) {
+  return await client.$transaction(async (tx) => tx.order.create({ data: orderRow(n) }));
+}
+
+/** The same with the kit. Each call sets it up anew, as a process that knows no key yet. */
+export function orderOperation(prisma: Client) {
+  return createIdempotency({ prisma, secret: SECRET, poolSize: POOL, scope: () => who })
+    .operation({ name: 'order', schema: orderInput })
+    .handler(async ({ input, tx }) => {
+      const { id } = await tx.order.create({ data: orderRow(input.n) });
+      return { id };
+    });
+}
+
+/** Its execution; throws where there is no success to be measured. */
+export function orderOf(client: Client) {
+  const operation = orderOperation(client);
+  return async ({ key, n, attempt }: { key: string; n: number; attempt?: number }) => {
+    const outcome = await operation.execute({ key, payload: { n }, attempt });
+    if (!outcome.ok) throw new Error(`The order was refused: ${outcome.code}`);
+    return outcome;
+  };
+}
+
+/** For `next build`, which evaluates modules and makes no query. */
+const NO_DATABASE = 'postgresql://no-database-during-the-build';
+
+/** A client whose pool is pg's own: the engine then sends its statements inside of Prisma's transaction. */
+export function plainClient(url = process.env.DATABASE_URL ?? NO_DATABASE): Client {
+  const before = process.env.POOL;
+  process.env.POOL = 'plain';
+  try {
+    return createClient(url, { max: POOL });
+  } finally {
+    if (before === undefined) delete process.env.POOL;
+    else process.env.POOL = before;
+  }
+}
