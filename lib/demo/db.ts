@@ -3,9 +3,11 @@ import { oncekitPool } from 'oncekit';
 import pg from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
 
-/** A Prisma client for one database. `max` is the size of its connection pool. */
-export function createClient(url: string, { max = 10 }: { max?: number } = {}) {
-  const pool = new pg.Pool({ connectionString: url, max });
+/** A Prisma client for one database. `max` is the size of its connection pool; or it is given one. */
+export function createClient(
+  url: string,
+  { max = 10, pool = new pg.Pool({ connectionString: url, max }) }: { max?: number; pool?: pg.Pool } = {},
+) {
   // Tests of the other path: what an app has that does not wrap its pool.
   if (process.env.POOL !== 'plain') oncekitPool(pool);
   return new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: true }) });

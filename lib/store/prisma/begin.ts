@@ -3,18 +3,18 @@ import { claimValues } from './claim.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { isLockTimeout } from './errors.ts';
 import { MAX_CLAIMS, rivalOf } from './rival.ts';
-import { drawTicket } from './ticket.ts';
+import { drawTicket, lockTimeout } from './ticket.ts';
 
 // The same insert, ticket and window as a claim in one transaction (`claim.ts`), but alone in its own: what follows
 // lies partly outside the database, so the claim is committed first, with a lease that says for how long it is believed.
 // `lock_timeout` ends with the statement's transaction. The completer looks at it once the lease is over.
 const BEGIN = `
-WITH bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $11, true)),
-     ticket AS MATERIALIZED (SELECT ${drawTicket('$13', '$14')} AS drawn FROM bounded)
+WITH bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $13, true)),
+     ticket AS MATERIALIZED (SELECT ${drawTicket('$12', '$14')} AS drawn FROM bounded)
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
                               schema_version, minted_at, claimed_at, expires_at, lease_until, next_attempt_at, input)
 SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::timestamptz, clock_timestamp(),
-       greatest(clock_timestamp(), $9::timestamptz) + $12::float8 * interval '1 ms',
+       greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms',
        clock_timestamp() + $15::float8 * interval '1 ms', clock_timestamp() + $15::float8 * interval '1 ms', $16::bytea
   FROM ticket
  WHERE drawn
@@ -52,6 +52,8 @@ async function insert(client: PrismaClientLike, claim: LeasedClaim): Promise<num
         tx.$queryRawUnsafe<{ fencingToken: number }[]>(
           BEGIN,
           ...claimValues(claim),
+          lockTimeout(claim.waitMs),
+          claim.waitMs > 0,
           claim.leaseMs,
           claim.input,
         ) as Promise<{ fencingToken: number }[]>,

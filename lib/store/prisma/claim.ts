@@ -1,7 +1,7 @@
 import type { Claim } from '../store.ts';
 import type { Statement } from './ride.ts';
 import { epochMs } from './row.ts';
-import { drawTicket, lockTimeout, ticketOf } from './ticket.ts';
+import { lockTimeout, ticketOf } from './ticket.ts';
 
 /**
  * Whoever inserts is the executor; the unique index is the only arbiter.
@@ -10,10 +10,10 @@ import { drawTicket, lockTimeout, ticketOf } from './ticket.ts';
  * the first one's index entry and waits for its transaction. When that commits, ON CONFLICT DO NOTHING returns no row
  * (not an error: P2002 would abort the transaction); when it rolls back, the waiting INSERT goes in.
  *
- * The ticket makes that wait visible before it begins, so that whoever must not wait does not. `lock_timeout` bounds
- * it and nothing else: it is set in the same statement and put back by it, so that it never hits the handler's own
- * locks. The CTEs depend on each other to fix their order. Where no row comes back the transaction has nothing left to
- * do, and the setting ends with it.
+ * The ticket makes that wait visible before it begins, so that whoever must not wait does not: it tries to draw it, and
+ * inserts nothing if another transaction has it. Whoever waits does so for the ticket, within `lock_timeout`, which is
+ * set in the same statement and put back by it, so that it never hits the handler's own locks. The CTEs depend on each
+ * other to fix their order. Where no row comes back the transaction has nothing left to do, and the setting ends with it.
  *
  * `idle_in_transaction_session_timeout` is for the executor that has gone silent, its machine paused or its cable cut:
  * the server ends its transaction, which nobody else can, and the key is free again.
@@ -21,25 +21,35 @@ import { drawTicket, lockTimeout, ticketOf } from './ticket.ts';
  * A minted key outside its window is not inserted (K3), judged by the server's clock at this very moment, not at the
  * start of a transaction that may have waited.
  */
-const CLAIM = `
-WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout),
-     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $11, true),
-                                     set_config('idle_in_transaction_session_timeout', $15, true) FROM before),
-     ticket AS MATERIALIZED (SELECT ${drawTicket('$13', '$14')} AS drawn FROM bounded)
+const claim = (before: string, from: string, drawn: string, returning: string) => `${before}
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
                               schema_version, minted_at, claimed_at, expires_at)
 SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::timestamptz, clock_timestamp(),
-       greatest(clock_timestamp(), $9::timestamptz) + $12::float8 * interval '1 ms'
-  FROM ticket
- WHERE drawn
+       greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms'
+  ${from}
+ WHERE ${drawn}
    AND ($9::timestamptz IS NULL
         OR ($9::timestamptz > clock_timestamp() - $10::float8 * interval '1 ms'
             AND $9::timestamptz <= clock_timestamp() + interval '5 min'))
 ON CONFLICT (tenant, principal, operation, key) DO NOTHING
 RETURNING ${epochMs('claimed_at')} AS "claimedAtMs", ${epochMs('expires_at')} AS "expiresAtMs",
-          set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`;
+          set_config('idle_in_transaction_session_timeout', $13, true) AS idle${returning}`;
 
-/** What every claim says, as parameters 1 to 14; its own come behind them. */
+const PATIENT = claim(
+  `
+WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout),
+     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $14, true) FROM before),
+     ticket AS MATERIALIZED (SELECT pg_advisory_xact_lock($12::bigint) IS NOT NULL AS drawn FROM bounded)`,
+  'FROM ticket',
+  'drawn',
+  `,
+          set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`,
+);
+
+// The hot path: nearly every claim is one, and settings and CTEs would be half of its cost.
+const IMPATIENT = claim('', '', 'pg_try_advisory_xact_lock($12::bigint)', '');
+
+/** What every claim says, as parameters 1 to 12; its own come behind them. */
 export function claimValues(claim: Claim) {
   const { hash, version, secretId } = claim.fingerprint;
   return [
@@ -53,10 +63,8 @@ export function claimValues(claim: Claim) {
     claim.schemaVersion,
     claim.mintedAt,
     claim.windowMs,
-    lockTimeout(claim.waitMs),
     claim.retentionMs,
     ticketOf(claim),
-    claim.waitMs > 0,
   ] as const;
 }
 
@@ -72,5 +80,7 @@ export interface ClaimedRow {
  * @param holdMs how long the transaction may be idle before the server ends it
  */
 export function claimStatement(claim: Claim, holdMs: number): Statement {
-  return { text: CLAIM, values: [...claimValues(claim), `${Math.ceil(holdMs) + 1000}ms`] };
+  const values = [...claimValues(claim), `${Math.ceil(holdMs) + 1000}ms`];
+  if (claim.waitMs <= 0) return { text: IMPATIENT, values };
+  return { text: PATIENT, values: [...values, lockTimeout(claim.waitMs)] };
 }

@@ -56,5 +56,5 @@ export function toKeyRow(raw: RawRow): KeyRow {
 
 /** A column's time as a number of milliseconds: read faster than a time's text. */
 export function epochMs(column: string): string {
-  return `extract(epoch FROM ${column})::float8 * 1000`;
+  return `date_part('epoch', ${column}) * 1000`;
 }
