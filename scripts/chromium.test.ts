@@ -1,24 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { findChromium, launchOptions } from './chromium.ts';
+import { standIns } from './programs.testsuite.ts';
 
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'chromium-'));
-  vi.stubEnv('PLAYWRIGHT_CHROMIUM_PATH', '');
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true });
-});
-
-function program(name: string, output: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, `#!/bin/sh\necho '${output}'\n`, { mode: 0o755 });
-  return path;
-}
+const { folder, program } = standIns('PLAYWRIGHT_CHROMIUM_PATH');
 
 test('PLAYWRIGHT_CHROMIUM_PATH goes before everything else', async () => {
   const asked = program('mine', 'Google Chrome 150');
@@ -29,13 +14,13 @@ test('PLAYWRIGHT_CHROMIUM_PATH goes before everything else', async () => {
 
 test.each(['missing', 'stub'])('PLAYWRIGHT_CHROMIUM_PATH that is no browser is refused: %s', async (name) => {
   program('stub', 'Requires the chromium snap to be installed.');
-  vi.stubEnv('PLAYWRIGHT_CHROMIUM_PATH', join(folder, name));
+  vi.stubEnv('PLAYWRIGHT_CHROMIUM_PATH', join(folder(), name));
   await expect(findChromium()).rejects.toThrow(/does not run as a Chromium/);
 });
 
 test('a system browser is found on PATH, a stub is passed over', async () => {
   program('chromium', 'Requires the chromium snap to be installed.');
   const chrome = program('google-chrome', 'Google Chrome 150');
-  vi.stubEnv('PATH', `${folder}:/usr/sbin`);
+  vi.stubEnv('PATH', `${folder()}:/usr/sbin`);
   expect(await findChromium()).toBe(chrome);
 });

@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { onPath, saysVersion } from './programs.ts';
 import { runVisibly } from './run-visibly.ts';
 
-const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
 
 const NAMES = ['chromium', 'google-chrome-stable', 'google-chrome', 'chromium-browser', 'chrome'];
@@ -29,8 +26,7 @@ export async function findChromium(): Promise<string | undefined> {
     throw new Error(`PLAYWRIGHT_CHROMIUM_PATH is ${asked}, but that does not run as a Chromium. Correct or unset it.`);
   }
   const { chromium } = await import('playwright');
-  const onPath = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  const system = [...NAMES.flatMap((name) => onPath.map((folder) => join(folder, name))), ...PLACES];
+  const system = [...NAMES.flatMap(onPath), ...PLACES];
   for (const path of [...new Set([...system, chromium.executablePath()])]) {
     if (await isBrowser(path)) return path;
   }
@@ -65,14 +61,8 @@ export async function launchOptions(): Promise<{ executablePath: string; args: s
 }
 
 /** Asked for its version, because a path can be a stub: Ubuntu's chromium-browser only tells you to use snap. */
-async function isBrowser(path: string): Promise<boolean> {
-  if (!existsSync(path)) return false;
-  try {
-    const { stdout } = await run(path, ['--version'], { timeout: 15_000 });
-    return /Chrom/.test(stdout);
-  } catch {
-    return false;
-  }
+function isBrowser(path: string): Promise<boolean> {
+  return saysVersion(path, /Chrom/);
 }
 
 /** Ways to install a browser, best first; each is a list of commands. */

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { onPath, saysVersion } from './programs.ts';
 import { runVisibly } from './run-visibly.ts';
 
 const run = promisify(execFile);
@@ -57,8 +57,7 @@ export async function findNats(): Promise<string | undefined> {
     if (await isServer(asked)) return asked;
     throw new Error(`NATS_SERVER_PATH is ${asked}, but that does not run as a nats-server. Correct or unset it.`);
   }
-  const onPath = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  for (const path of [...onPath.map((folder) => join(folder, 'nats-server')), ...PLACES]) {
+  for (const path of [...onPath('nats-server'), ...PLACES]) {
     if (await isServer(path)) return path;
   }
   return undefined;
@@ -164,14 +163,8 @@ async function thisMachine(): Promise<Machine> {
   return { hasApt, isRoot: process.getuid?.() === 0, platform: process.platform, arch: process.arch };
 }
 
-async function isServer(path: string): Promise<boolean> {
-  if (!existsSync(path)) return false;
-  try {
-    const { stdout } = await run(path, ['--version'], { timeout: 15_000 });
-    return /^nats-server:? v?\d/.test(stdout);
-  } catch {
-    return false;
-  }
+function isServer(path: string): Promise<boolean> {
+  return saysVersion(path, /^nats-server:? v?\d/);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(await ensureNats());

@@ -1,33 +1,19 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { startNats } from './nats.ts';
 import { assertSum, findNats, type Installer, install, installers } from './nats-install.ts';
+import { standIns } from './programs.testsuite.ts';
 import { runVisibly } from './run-visibly.ts';
 
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'nats-'));
-  vi.stubEnv('NATS_SERVER_PATH', '');
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true });
-});
-
-function program(name: string, output: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, `#!/bin/sh\necho '${output}'\n`, { mode: 0o755 });
-  return path;
-}
+const { folder, program } = standIns('NATS_SERVER_PATH');
 
 test('NATS_SERVER_PATH goes before PATH, which goes before the rest', async () => {
   const onPath = program('nats-server', 'nats-server: v2.99.0');
-  vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
+  vi.stubEnv('PATH', `${folder()}:${process.env.PATH}`);
   expect(await findNats()).toBe(onPath);
   const asked = program('mine', 'nats-server: v2.9.10');
   vi.stubEnv('NATS_SERVER_PATH', asked);
@@ -36,7 +22,7 @@ test('NATS_SERVER_PATH goes before PATH, which goes before the rest', async () =
 
 test.each(['missing', 'other'])('NATS_SERVER_PATH that is no server is refused: %s', async (name) => {
   program('other', 'redis-server v7');
-  vi.stubEnv('NATS_SERVER_PATH', join(folder, name));
+  vi.stubEnv('NATS_SERVER_PATH', join(folder(), name));
   await expect(findNats()).rejects.toThrow(/does not run as a nats-server/);
 });
 

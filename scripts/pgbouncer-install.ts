@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { onPath, saysVersion } from './programs.ts';
 import { runVisibly } from './run-visibly.ts';
 
-const run = promisify(execFile);
 const FOLDER = fileURLToPath(new URL('../.data/pgbouncer/', import.meta.url));
 const BY_HAND =
   'Install it (Debian: apt-get install pgbouncer; macOS: brew install pgbouncer; elsewhere: ' +
@@ -37,8 +35,7 @@ export async function findPgBouncer(): Promise<PgBouncerProgram | undefined> {
     if (await isPgBouncer(named)) return named;
     throw new Error(`PGBOUNCER_PATH is ${asked}, but that does not run as a pgbouncer. Correct or unset it.`);
   }
-  const onPath = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  const system = [...onPath.map((folder) => join(folder, 'pgbouncer')), ...SYSTEM];
+  const system = [...onPath('pgbouncer'), ...SYSTEM];
   for (const found of [...system.map((path) => ({ path, env: {} })), unpacked()]) {
     if (await isPgBouncer(found)) return found;
   }
@@ -103,14 +100,8 @@ function unpacked(): PgBouncerProgram {
   return { path: join(FOLDER, 'usr/sbin/pgbouncer'), env: { LD_LIBRARY_PATH: libraries.join(delimiter) } };
 }
 
-async function isPgBouncer({ path, env }: PgBouncerProgram): Promise<boolean> {
-  if (!existsSync(path)) return false;
-  try {
-    const { stdout } = await run(path, ['--version'], { timeout: 15_000, env: { ...process.env, ...env } });
-    return /^PgBouncer \d/.test(stdout);
-  } catch {
-    return false;
-  }
+function isPgBouncer({ path, env }: PgBouncerProgram): Promise<boolean> {
+  return saysVersion(path, /^PgBouncer \d/, env);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) console.log((await ensurePgBouncer()).path);

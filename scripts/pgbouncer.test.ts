@@ -1,28 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { findPgBouncer, installing } from './pgbouncer-install.ts';
+import { standIns } from './programs.testsuite.ts';
 
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
-  vi.stubEnv('PGBOUNCER_PATH', '');
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true });
-});
-
-function program(name: string, output: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, `#!/bin/sh\necho '${output}'\n`, { mode: 0o755 });
-  return path;
-}
+const { folder, program } = standIns('PGBOUNCER_PATH');
 
 test('PGBOUNCER_PATH goes before PATH, which goes before the rest', async () => {
   const path = program('pgbouncer', 'PgBouncer 1.99.0');
-  vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
+  vi.stubEnv('PATH', `${folder()}:${process.env.PATH}`);
   expect(await findPgBouncer()).toEqual({ path, env: {} });
   const asked = program('mine', 'PgBouncer 1.18.0');
   vi.stubEnv('PGBOUNCER_PATH', asked);
@@ -31,7 +16,7 @@ test('PGBOUNCER_PATH goes before PATH, which goes before the rest', async () => 
 
 test.each(['missing', 'other'])('PGBOUNCER_PATH that is no pgbouncer is refused: %s', async (name) => {
   program('other', 'redis-server v7');
-  vi.stubEnv('PGBOUNCER_PATH', join(folder, name));
+  vi.stubEnv('PGBOUNCER_PATH', join(folder(), name));
   await expect(findPgBouncer()).rejects.toThrow(/does not run as a pgbouncer/);
 });
 

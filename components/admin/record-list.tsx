@@ -1,5 +1,5 @@
-import { type ReactNode, useId } from 'react';
-import { Panel } from '../ui/panel.tsx';
+import type { ReactNode } from 'react';
+import { TitledPanel } from '../ui/titled-panel.tsx';
 
 interface Props {
   title: string;
@@ -11,12 +11,8 @@ interface Props {
 
 /** What happened besides the ordinary way, and when to the millisecond: it is compared with logs. */
 export function RecordList({ title, none, records }: Props) {
-  const id = useId();
   return (
-    <Panel aria-labelledby={id}>
-      <h2 id={id} className="text-lg font-semibold">
-        {title}
-      </h2>
+    <TitledPanel title={title}>
       {records.length === 0 ? (
         <p className="mt-2 text-muted">{none}</p>
       ) : (
@@ -32,6 +28,6 @@ export function RecordList({ title, none, records }: Props) {
           ))}
         </ol>
       )}
-    </Panel>
+    </TitledPanel>
   );
 }

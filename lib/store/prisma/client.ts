@@ -1,3 +1,5 @@
+import type { Rows, Statement } from './ride.ts';
+
 /**
  * The user's Prisma client, by its shape: the kit never imports anybody's generated client. Any Prisma >= 7 client
  * for PostgreSQL fits, also one that was `$extends`-ed.
@@ -10,6 +12,11 @@ export interface PrismaClientLike extends RawQueries {
 /** What a statement file needs: a client or a transaction. */
 export interface RawQueries {
   $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): PromiseLike<T>;
+}
+
+/** Sends a statement of ours as one of the client's or transaction's own. */
+export async function send(db: RawQueries, { text, values }: Statement): Promise<Rows> {
+  return await db.$queryRawUnsafe<Rows>(text, ...values);
 }
 
 interface TransactionOptions {

@@ -1,5 +1,5 @@
 import type { FinishedStep, Held } from '../leases.ts';
-import type { RawQueries } from './client.ts';
+import { type RawQueries, send } from './client.ts';
 import { isNothingChanged } from './errors.ts';
 import { holderOf, IS_HELD, leaseLost, orFail, RENEWED, stillHeld } from './hold.ts';
 import type { Statement } from './ride.ts';
@@ -39,8 +39,7 @@ export function stepStatement(
 
 /** Writes a captured value. */
 export async function recordCapture(db: RawQueries, held: Held, leaseMs: number, step: FinishedStep): Promise<void> {
-  const { text, values } = stepStatement(held, leaseMs, 'capture', step);
-  await db.$queryRawUnsafe(text, ...values).then(undefined, (error) => {
+  await send(db, stepStatement(held, leaseMs, 'capture', step)).catch((error) => {
     throw isNothingChanged(error) ? leaseLost(held) : error;
   });
 }

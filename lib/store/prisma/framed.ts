@@ -1,6 +1,6 @@
 import type { ExecuteOptions, RollbackReason } from '../store.ts';
 import { bounded } from './bounded.ts';
-import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
+import { type PrismaClientLike, primaryOf, type RawQueries, send } from './client.ts';
 import { isForgotten, provesRollback, rollbackReason } from './errors.ts';
 import { distrust } from './pool.ts';
 import { readThrough } from './read.ts';
@@ -94,10 +94,6 @@ async function frame<Tx extends RawQueries, Skipped>(
 async function begin(tx: RawQueries, { isolationLevel, first }: Ride): Promise<Rows> {
   await tx.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${LEVELS[isolationLevel]}`);
   return await send(tx, first);
-}
-
-async function send(db: RawQueries, { text, values }: Statement): Promise<Rows> {
-  return await db.$queryRawUnsafe<Rows>(text, ...values);
 }
 
 function rowsOf(answer: Answer): Rows {

@@ -1,6 +1,6 @@
 import { LeaseLostError } from '../../core/errors.ts';
 import type { Held } from '../leases.ts';
-import type { RawQueries } from './client.ts';
+import { type RawQueries, send } from './client.ts';
 import type { Statement } from './ride.ts';
 
 /** The key's row as its executor knows it: parameters 1 to 6, from `holderOf`. */
@@ -31,8 +31,7 @@ export function holderOf({ id, state, fencingToken }: Held): [string, string, st
  * @param idleMs how long the transaction may be idle before the server ends it
  */
 export async function hold(db: RawQueries, held: Held, leaseMs: number, idleMs: number): Promise<boolean> {
-  const { text, values } = holdStatement(held, leaseMs, idleMs);
-  return (await db.$queryRawUnsafe<unknown[]>(text, ...values)).length > 0;
+  return (await send(db, holdStatement(held, leaseMs, idleMs))).length > 0;
 }
 
 /** The same, to be sent with BEGIN: a row, or none where somebody else has the key. */
