@@ -7,33 +7,21 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { bundle } from '../scripts/bundle.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const FOLDER = `${ROOT}.data/bench-kit`;
+const FOLDER = '.data/bench-kit';
 const ENTRIES = {
   oncekit: 'lib/index.ts',
   'oncekit/messaging': 'lib/messaging/index.ts',
   'oncekit/worker': 'lib/worker/index.ts',
 };
 
-await rm(FOLDER, { recursive: true, force: true });
-await build({
-  absWorkingDir: ROOT,
-  entryPoints: Object.entries(ENTRIES).map(([name, path]) => ({ in: path, out: name })),
-  outdir: FOLDER,
-  outExtension: { '.js': '.mjs' },
-  bundle: true,
-  splitting: true, // one copy for all entries: an error of one is known to the other by its class
-  format: 'esm',
-  platform: 'node',
-  target: 'node20',
-  packages: 'external',
-});
+await bundle(ENTRIES, FOLDER);
 const paths = Object.fromEntries(Object.keys(ENTRIES).map((name) => [name, [`./${name}.mjs`]]));
-const tsconfig = `${FOLDER}/tsconfig.json`;
+const tsconfig = `${ROOT}${FOLDER}/tsconfig.json`;
 await writeFile(tsconfig, JSON.stringify({ extends: '../../tsconfig.json', compilerOptions: { paths } }));
 
 const child = fork(new URL('./all.ts', import.meta.url), process.argv.slice(2), {

@@ -82,5 +82,5 @@ export interface ClaimedRow {
 export function claimStatement(claim: Claim, holdMs: number): Statement {
   const values = [...claimValues(claim), `${Math.ceil(holdMs) + 1000}ms`];
   if (claim.waitMs <= 0) return { text: IMPATIENT, values };
-  return { text: PATIENT, values: [...values, lockTimeout(claim.waitMs)] };
+  return { text: PATIENT, values: [...values, lockTimeout(claim.waitMs)], mayWait: true };
 }

@@ -36,7 +36,7 @@ export async function hold(db: RawQueries, held: Held, leaseMs: number, idleMs: 
 
 /** The same, to be sent with BEGIN: a row, or none where somebody else has the key. */
 export function holdStatement(held: Held, leaseMs: number, idleMs: number): Statement {
-  return { text: HOLD, values: [...holderOf(held), leaseMs, `${Math.ceil(idleMs) + 1000}ms`] };
+  return { text: HOLD, values: [...holderOf(held), leaseMs, `${Math.ceil(idleMs) + 1000}ms`], mayWait: true };
 }
 
 /** Fails where the rows of this name are none: COMMIT may be behind the statement on the wire, and must roll back. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isForgotten, isUnavailable } from './errors.ts';
+import { type Arrival, Flight, type Kept, type Leg } from './flight.ts';
 import {
   type Answer,
   currentRide,
@@ -10,14 +11,13 @@ import {
   type Rows,
   type Statement,
 } from './ride.ts';
-import { driverError, TYPES } from './wire.ts';
+import { driverError } from './wire.ts';
 
 /** A connection of the pool, checked out. */
 interface ClientLike {
-  /** Whether a statement is sent without waiting for the answer to the one before. */
+  /** `pg`'s pipeline mode, which takes no queries of others. */
   readonly pipeline?: boolean;
-  readonly binary?: boolean;
-  /** The server process that the connection was told it has. */
+  /** The server process that the connection was told it has. `pg-native` tells none, and takes no queries of others. */
   readonly processID?: number | null;
   query: Query;
   release(broken?: unknown): void;
@@ -25,16 +25,22 @@ interface ClientLike {
   off(event: 'error', listener: () => void): unknown;
 }
 
-type Query = (config: QueryConfig, ...rest: unknown[]) => Promise<QueryResult>;
-
-interface QueryConfig extends Partial<Statement> {
-  name?: string | undefined;
-  types?: typeof TYPES;
+interface Query {
+  (flight: Flight): unknown;
+  (config: QueryConfig, ...rest: unknown[]): Promise<QueryResult>;
 }
 
+interface QueryConfig {
+  text?: string;
+  values?: unknown[];
+}
+
+/** What Prisma's adapter reads of `pg`'s answer to BEGIN and COMMIT. */
 interface QueryResult {
   command: string;
+  rowCount: number | null;
   rows: Rows;
+  fields: readonly never[];
 }
 
 const wrapped = new WeakSet<object>();
@@ -45,9 +51,9 @@ const strange = new WeakSet<object>();
  * Makes an idempotent transaction as few round trips as the bare one: the claim travels with Prisma's BEGIN and the
  * completion with its COMMIT, on the transaction's own connection. Whatever else goes through the pool goes as before.
  *
- * `new PrismaPg(oncekitPool(new Pool({ connectionString })), { disposeExternalPool: true })`. The pool is put into
- * `pg`'s pipeline mode, unless it says `pipeline: false`. Without this, or with a `pg` that knows no pipeline mode, the
- * kit sends statements of its own inside the transaction: the same guarantees, four round trips more.
+ * `new PrismaPg(oncekitPool(new Pool({ connectionString })), { disposeExternalPool: true })`. Without this, or with
+ * `pg-native` or `pg`'s pipeline mode, the kit sends statements of its own inside the transaction: the same guarantees,
+ * four round trips more.
  *
  * @returns the same pool
  */
@@ -55,7 +61,6 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   if (wrapped.has(pool)) return pool;
   wrapped.add(pool);
   expectRides();
-  (pool.options as { pipeline?: boolean }).pipeline ??= true;
   const connect = pool.connect as (...args: unknown[]) => unknown;
   pool.connect = ((...args: unknown[]) => {
     const ride = currentRide();
@@ -63,7 +68,7 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     if (!ride || ride.isOver || ride.pool || args.length > 0 || strange.has(pool)) return connect.apply(pool, args);
     ride.pool = pool;
     return (connect.call(pool) as Promise<ClientLike>).then((client) => {
-      if (client.pipeline && !client.binary) seatOn(client).ride = ride;
+      if (!client.pipeline && typeof client.processID === 'number') seatOn(client).ride = ride;
       return client;
     });
   }) as Pool['connect'];
@@ -95,10 +100,10 @@ async function askOnce(pool: PoolLike, statement: Statement): Promise<Answer> {
   });
   // Its end is told by the statement; as an event that nobody listens to it would end the process.
   client.on('error', ignored);
-  const seat = seatOn(client);
-  const query: Query = (config) => client.query(config);
-  const answer = await send(seat, query, statement);
-  if (seat.isDirect === undefined) await getToKnow(client, seat, query);
+  const answer = await new Promise<Answer>((told) => {
+    const seat = seatOn(client);
+    fly(client, seat, [legOf(seat, statement, told)]);
+  });
   client.off('error', ignored);
   client.release('error' in answer && isUnavailable(answer.error) ? answer.error : undefined);
   return answer;
@@ -108,6 +113,8 @@ const ignored = () => {};
 
 /** What we know of a connection. */
 interface Seat {
+  readonly query: Query;
+  readonly kept: Kept;
   ride?: Ride | undefined;
   /** Whether the server behind it stays the same, so that it may keep prepared statements. */
   isDirect?: boolean;
@@ -118,26 +125,24 @@ const seats = new WeakMap<ClientLike, Seat>();
 function seatOn(client: ClientLike): Seat {
   const known = seats.get(client);
   if (known) return known;
-  const seat: Seat = {};
+  const query = client.query.bind(client) as Query;
+  const seat: Seat = { query, kept: new Map() };
   seats.set(client, seat);
-  const query = client.query.bind(client);
-  client.query = (config, ...rest) => {
+  client.query = ((config: QueryConfig, ...rest: unknown[]) => {
     const { ride } = seat;
-    return ride ? carry(client, seat, ride, query, config, rest) : query(config, ...rest);
-  };
+    return ride ? carry(client, seat, ride, config, rest) : query(config, ...rest);
+  }) as Query;
   return seat;
 }
 
 /** Looks at what is sent in a transaction that has a ride, and lets ours travel with it. */
-function carry(client: ClientLike, seat: Seat, ride: Ride, query: Query, config: QueryConfig, rest: unknown[]) {
+function carry(client: ClientLike, seat: Seat, ride: Ride, config: QueryConfig, rest: unknown[]): unknown {
+  const { query } = seat;
   const { text } = config;
   if (!ride.hasBegun) {
     if (text !== 'BEGIN') return query(config, ...rest); // no transaction that we know how to board
     ride.hasBegun = true;
-    const begun = query({ ...config, text: `BEGIN ISOLATION LEVEL ${LEVELS[ride.isolationLevel]}` });
-    ride.begun = send(seat, query, ride.first);
-    if (seat.isDirect === undefined) getToKnow(client, seat, query);
-    return begun;
+    return begin(client, seat, ride);
   }
   if (ride.begun) {
     // The ride's own function has not begun, so somebody else's has: an extension of the client that opens another
@@ -149,40 +154,81 @@ function carry(client: ClientLike, seat: Seat, ride: Ride, query: Query, config:
   }
   if (text === 'ROLLBACK' || text === 'COMMIT') seat.ride = undefined;
   if (text !== 'COMMIT' || ride.isOver || !ride.last) return query(config, ...rest);
-  const last = send(seat, query, ride.last);
-  const commit = query(config, ...rest);
-  const tag = commit.then(
-    ({ command }) => ({ tag: command }),
-    (error: unknown) => ({ error: driverError(error) }),
-  );
-  ride.ended = last.then(async (answer) => ({ last: answer, commit: await tag }));
-  return commit;
+  return commit(client, seat, ride, ride.last);
 }
 
-/** Planning our statements costs the server several times what executing them does, so it keeps them where it can. */
-function send(seat: Seat, query: Query, { text, values }: Statement): Promise<Answer> {
-  return query({ name: seat.isDirect ? nameOf(text) : undefined, text, values, types: TYPES }).then(
-    ({ rows }) => ({ rows }),
-    (error: unknown) => {
-      const told = driverError(error);
-      if (isForgotten(told)) seat.isDirect = false;
-      return { error: told };
-    },
-  );
+/** BEGIN and `first`. Prisma waits for the one, the ride for the other. */
+function begin(client: ClientLike, seat: Seat, ride: Ride): Promise<QueryResult> {
+  return new Promise((resolve, reject) => {
+    const begun = (arrival: Arrival) => ('error' in arrival ? reject(arrival.error) : resolve(resultOf(arrival.tag)));
+    ride.begun = new Promise((told) => {
+      fly(client, seat, [
+        controlOf(`BEGIN ISOLATION LEVEL ${LEVELS[ride.isolationLevel]}`, begun),
+        legOf(seat, ride.first, told),
+      ]);
+    });
+  });
 }
+
+/** `last` and COMMIT. */
+function commit(client: ClientLike, seat: Seat, ride: Ride, statement: Statement): Promise<QueryResult> {
+  return new Promise((resolve, reject) => {
+    ride.ended = new Promise((land) => {
+      let last: Answer;
+      const committed = (arrival: Arrival) => {
+        if ('tag' in arrival) {
+          resolve(resultOf(arrival.tag));
+          return land({ last, commit: arrival });
+        }
+        const error = driverError(arrival.error);
+        if ('rows' in last || !error.isAnswer) {
+          reject(arrival.error);
+          return land({ last, commit: { error } });
+        }
+        // The server has refused `last`, and has not looked at COMMIT: the transaction is still open. Prisma is told
+        // what COMMIT of such a transaction is answered with; without a connection there is nothing left to end.
+        const over = { last, commit: { tag: 'ROLLBACK' } };
+        seat
+          .query({ text: 'ROLLBACK' })
+          .then(resolve, reject)
+          .finally(() => land(over));
+      };
+      fly(client, seat, [legOf(seat, statement, (answer) => (last = answer)), controlOf('COMMIT', committed)]);
+    });
+  });
+}
+
+const resultOf = (command: string): QueryResult => ({ command, rowCount: null, rows: [], fields: [] });
 
 /**
- * A pooler such as PgBouncer in transaction mode gives each transaction another server, which does not know what was
- * prepared on the one before. It tells its clients of a process that no server has.
+ * Sends them in one flight. On a connection that is not known yet it also asks for the server's process: a pooler such
+ * as PgBouncer in transaction mode gives each transaction another server, which does not know what was prepared on the
+ * one before, and tells its clients of a process that no server has.
  */
-function getToKnow(client: ClientLike, seat: Seat, query: Query): Promise<void> {
-  return query({ text: 'SELECT pg_backend_pid() AS pid', types: TYPES }).then(
-    ({ rows }) => {
-      seat.isDirect = (rows[0] as { pid: number }).pid === client.processID;
-    },
-    () => {}, // asked again with the next transaction
-  );
+function fly(client: ClientLike, seat: Seat, legs: [Leg, ...Leg[]]): void {
+  if (seat.isDirect === undefined) {
+    const tell = (arrival: Arrival) => {
+      if ('rows' in arrival) seat.isDirect = arrival.rows[0]?.pid === client.processID;
+    };
+    legs.splice(1, 0, { text: 'SELECT pg_backend_pid() AS pid', values: [], tell });
+  }
+  seat.query(new Flight(legs, seat.kept));
 }
+
+/** A statement of ours, which the server keeps where it can. */
+function legOf(seat: Seat, statement: Statement, told: (answer: Answer) => void): Leg {
+  const tell = (arrival: Arrival) => {
+    if ('rows' in arrival) return told(arrival);
+    const error = driverError(arrival.error);
+    // It has lost what it kept: to DISCARD ALL, or it is not the same server after all.
+    if (isForgotten(error)) seat.isDirect = false;
+    told({ error });
+  };
+  return { ...statement, name: seat.isDirect ? nameOf(statement.text) : undefined, tell };
+}
+
+/** One of Prisma's. Not kept: a server that has forgotten what COMMIT is would leave the transaction open. */
+const controlOf = (text: string, tell: Leg['tell']): Leg => ({ text, values: [], tell });
 
 const names = new Map<string, string>();
 

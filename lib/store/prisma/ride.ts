@@ -5,6 +5,8 @@ import type { IsolationLevel } from '../store.ts';
 export interface Statement {
   text: string;
   values: readonly unknown[];
+  /** It may wait for another transaction: whatever goes before it is answered first. */
+  mayWait?: boolean;
 }
 
 export type Rows = readonly unknown[];

@@ -1,13 +1,18 @@
 /** What `pg` is told and tells where we speak to it without Prisma. */
 
-/** How results are read: ours, whatever the app has told `pg` to make of its own columns. */
-export const TYPES = {
-  getTypeParser(oid: number): (value: string) => unknown {
-    return PARSERS[oid] ?? asIs;
-  },
-};
+/** How a column of this type is read: ours, whatever the app has told `pg` to make of its own columns. */
+export const parserOf = (oid: number): ((value: string) => unknown) => PARSERS[oid] ?? asIs;
 
 const asIs = (value: string) => value;
+
+/** A parameter as text, but for bytes. Each statement says what type its parameters are of. */
+export function toWire(value: unknown): string | Buffer | null {
+  if (typeof value === 'string') return value;
+  if (value === null || value === undefined) return null;
+  if (value instanceof Date) return value.toISOString().replace(/^\+0*/, ''); // a year that keys can carry has five digits
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  return String(value);
+}
 
 const PARSERS: Record<number, (value: string) => unknown> = {
   16: (value) => value === 't',
@@ -26,6 +31,11 @@ export class DriverError extends Error {
   constructor(message: string, cause: DriverError['cause']) {
     super(message);
     this.cause = cause;
+  }
+
+  /** The server's own word, and not the connection's end. */
+  get isAnswer(): boolean {
+    return this.cause.originalCode !== undefined;
   }
 }
 
