@@ -86,3 +86,33 @@ test('a COMMIT in other words: the answer is stored all the same, and nothing ri
     await client.$disconnect();
   }
 });
+
+test('a pool in pipeline mode, which takes no queries of ours: they are statements inside the transaction', async () => {
+  const pool = oncekitPool(new pg.Pool({ connectionString: database.url, max: 2, pipeline: true } as pg.PoolConfig));
+  const client = createClient(database.url, { pool });
+  try {
+    for (let n = 0; n < 2; n++) await expectOneOrder(client, freshKey());
+  } finally {
+    await client.$disconnect();
+  }
+});
+
+test('a completion that fails the first time: the server has kept its statement, and the next execution can keep it, too', async () => {
+  const client = createClient(database.url, { max: 1 });
+  try {
+    const failing = kit(client)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async ({ tx, key }) => void (await tx.idempotencyKey.deleteMany({ where: { key } })));
+    expect(await failing.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: false, executed: false });
+    let runs = 0;
+    const next = kit(client)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async ({ tx, key }) => {
+        await effect(tx, key);
+        return ++runs;
+      });
+    expect(await next.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true, data: 1 });
+  } finally {
+    await client.$disconnect();
+  }
+});

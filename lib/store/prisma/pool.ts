@@ -216,7 +216,7 @@ function fly(client: ClientLike, seat: Seat, legs: [Leg, ...Leg[]]): void {
 }
 
 /** A statement of ours, which the server keeps where it can. */
-function legOf(seat: Seat, statement: Statement, told: (answer: Answer) => void): Leg {
+function legOf(seat: Seat, { text, values, mayWait }: Statement, told: (answer: Answer) => void): Leg {
   const tell = (arrival: Arrival) => {
     if ('rows' in arrival) return told(arrival);
     const error = driverError(arrival.error);
@@ -224,11 +224,17 @@ function legOf(seat: Seat, statement: Statement, told: (answer: Answer) => void)
     if (isForgotten(error)) seat.isDirect = false;
     told({ error });
   };
-  return { ...statement, name: seat.isDirect ? nameOf(statement.text) : undefined, tell };
+  return { text, values, mayWait, name: seat.isDirect ? nameOf(text) : undefined, tell };
 }
 
 /** One of Prisma's. Not kept: a server that has forgotten what COMMIT is would leave the transaction open. */
-const controlOf = (text: string, tell: Leg['tell']): Leg => ({ text, values: [], tell });
+const controlOf = (text: string, tell: Leg['tell']): Leg => ({
+  text,
+  values: [],
+  mayWait: false,
+  name: undefined,
+  tell,
+});
 
 const names = new Map<string, string>();
 

@@ -6,7 +6,7 @@ export interface Statement {
   text: string;
   values: readonly unknown[];
   /** It may wait for another transaction: whatever goes before it is answered first. */
-  mayWait?: boolean;
+  mayWait?: boolean | undefined;
 }
 
 export type Rows = readonly unknown[];
