@@ -149,7 +149,7 @@ function carry(client: ClientLike, seat: Seat, ride: Ride, config: QueryConfig, 
     // transaction first. It gets the one it wanted, without our claim in it.
     ride.begun = undefined;
     seat.ride = undefined;
-    for (const text of ['ROLLBACK', 'BEGIN']) query({ text }).catch(() => {}); // what comes behind them fails as well
+    fly(client, seat, [controlOf('ROLLBACK', ignored), controlOf('BEGIN', ignored)]); // what comes behind it fails as well
     return query(config, ...rest);
   }
   if (text === 'ROLLBACK' || text === 'COMMIT') seat.ride = undefined;
