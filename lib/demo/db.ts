@@ -3,14 +3,22 @@ import { oncekitPool } from 'oncekit';
 import pg from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
 
-/** A Prisma client for one database. `max` is the size of its connection pool; or it is given one. */
+interface Options {
+  /** The size of its connection pool. */
+  max?: number;
+  /** Or the pool. */
+  pool?: pg.Pool;
+  transactionOptions?: { isolationLevel: 'Serializable' };
+}
+
+/** A Prisma client for one database. */
 export function createClient(
   url: string,
-  { max = 10, pool = new pg.Pool({ connectionString: url, max }) }: { max?: number; pool?: pg.Pool } = {},
+  { max = 10, pool = new pg.Pool({ connectionString: url, max }), ...more }: Options = {},
 ) {
   // Tests of the other path: what an app has that does not wrap its pool.
   if (process.env.POOL !== 'plain') oncekitPool(pool);
-  return new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: true }) });
+  return new PrismaClient({ ...more, adapter: new PrismaPg(pool, { disposeExternalPool: true }) });
 }
 
 export type Client = ReturnType<typeof createClient>;

@@ -3,6 +3,16 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type Direction = 'to the server' | 'to the client';
 
+/** What PgBouncer says to its client when its own connection to the server has died: word for word an answer of a server. */
+export const SERVER_CRASHED = errorResponse('SFATAL', 'VFATAL', 'C08P01', 'Mserver conn crashed?');
+
+function errorResponse(...fields: string[]): Buffer {
+  const body = Buffer.from(`${fields.map((field) => `${field}\0`).join('')}\0`);
+  const head = Buffer.from('E\0\0\0\0');
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+
 /**
  * Stands between client and server, and cuts the connection at a message of the protocol: so many go through in that
  * direction, the next one does not. Whole messages, so that every state in which a connection can be lost is met, and the
@@ -11,7 +21,7 @@ export type Direction = 'to the server' | 'to the client';
 export async function cuttingProxy(databaseUrl: string) {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
-  let cut: { direction: Direction; after: number } | undefined;
+  let cut: { direction: Direction; after: number; words?: Buffer | undefined } | undefined;
   let wasCut = false;
 
   const server = createServer((client) => {
@@ -32,7 +42,7 @@ export async function cuttingProxy(databaseUrl: string) {
           if (cut.after-- === 0) {
             wasCut = true;
             // `end`, not `destroy`: what was let through before arrives.
-            to.end(() => from.destroy());
+            to.end(cut.words ?? '', () => from.destroy());
             return;
           }
           to.write(rest.subarray(0, length));
@@ -47,9 +57,9 @@ export async function cuttingProxy(databaseUrl: string) {
   const { port } = server.address() as AddressInfo;
   return {
     url: Object.assign(new URL(databaseUrl), { hostname: '127.0.0.1', port: String(port) }).href,
-    /** Cuts, once, behind this many messages from now on. */
-    cutAfter: (after: number, direction: Direction) => {
-      cut = { direction, after };
+    /** Cuts, once, behind this many messages from now on. `words`: what is said instead of the next one. */
+    cutAfter: (after: number, direction: Direction, words?: Buffer) => {
+      cut = { direction, after, words };
       wasCut = false;
     },
     /** Whether it came to that. Lets everything through again. */

@@ -14,7 +14,7 @@ const UNAVAILABLE_KIND = new Set([
  * have connections of its own, whose ends are no business of the store.
  */
 const DEAD_CONNECTION =
-  /^(Connection terminated( unexpectedly| due to connection timeout)?|Client (has encountered a connection error|was closed) and is not queryable)$/;
+  /^(Connection terminated( unexpectedly| due to connection timeout)?|Query read timeout|Client (has encountered a connection error|was closed) and is not queryable)$/;
 
 interface Shape {
   name?: string;
@@ -78,7 +78,9 @@ export function isUnavailable(error: unknown): boolean {
  * of a connection proves nothing: the COMMIT may have arrived.
  */
 export function provesRollback(error: unknown): boolean {
-  if ((error as Shape)?.code === 'P2028') return true;
+  const { code, message } = (error ?? {}) as Shape;
+  // Where a client tries again by itself, one that could not begin says nothing of the one before it.
+  if (code === 'P2028') return !String(message).includes('Unable to start');
   return sqlState(error) !== undefined && !isUnavailable(error);
 }
 

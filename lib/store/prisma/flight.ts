@@ -1,5 +1,5 @@
 import type { Statement } from './ride.ts';
-import { parserOf, toWire } from './wire.ts';
+import { isAnswer, parserOf, toWire } from './wire.ts';
 
 /** What the server said to one statement of a flight. `error`: as `pg` gives it. */
 export type Arrival = { rows: Row[]; tag: string } | { error: unknown };
@@ -13,7 +13,7 @@ interface Field {
 
 /** `pg`'s connection, as far as a query of one's own may use it. `pg-cursor` is one such query. */
 interface ConnectionLike {
-  readonly stream: { cork?(): void; uncork?(): void };
+  readonly stream: { cork?(): void; uncork?(): void; destroy(): void };
   close(statement: { type: 'S'; name: string }): void;
   parse(statement: { name?: string | undefined; text: string }): void;
   bind(parameters: { statement?: string | undefined; values: unknown[] }): void;
@@ -50,17 +50,19 @@ export class Flight {
   /** How many have been told. */
   #at = 0;
   #rows: Row[] = [];
-  #fields: readonly Field[];
+  #fields: readonly Field[] = [];
+  #stream: ConnectionLike['stream'] | undefined;
 
   constructor(legs: readonly Leg[], kept: Kept) {
     this.#legs = legs;
     // Before anything is written: half a flight would leave the connection without an answer.
     this.#values = legs.map(({ values }) => values.map(toWire));
     this.#kept = kept;
-    this.#fields = this.#keptFields();
   }
 
   submit(connection: ConnectionLike): void {
+    this.#stream = connection.stream;
+    this.#fields = this.#keptFields();
     connection.stream.cork?.();
     try {
       this.#legs.forEach(({ name, text, mayWait }, at) => {
@@ -93,7 +95,7 @@ export class Flight {
   }
 
   handleCommandComplete({ text }: { text: string }): void {
-    const { name } = this.#legs[this.#at] as Leg;
+    const name = this.#legs[this.#at]?.name;
     if (name !== undefined) this.#kept.set(name, this.#fields);
     this.#tell({ rows: this.#rows, tag: text });
     this.#rows = [];
@@ -101,7 +103,7 @@ export class Flight {
   }
 
   handleReadyForQuery(): void {
-    this.callback();
+    this.callback(new Error('The server was ready before it had answered.'));
   }
 
   /** The server's word on the statement that is under way, or the connection's end. */
@@ -109,8 +111,11 @@ export class Flight {
     this.callback(error);
   }
 
-  /** What `pg` wraps where it is to give up by itself. */
-  callback = (error?: unknown): void => {
+  /** What `pg` wraps, and calls where it gives up by itself (`query_timeout`). */
+  callback = (error: unknown): void => {
+    // Nobody waits for the answer any more, but the server may still claim, or commit: nothing must follow it on this
+    // connection as if it had not.
+    if (this.#at < this.#legs.length && !isAnswer(error)) this.#stream?.destroy();
     while (this.#at < this.#legs.length) this.#tell({ error });
   };
 

@@ -84,10 +84,13 @@ async function frame<Tx extends RawQueries, Skipped>(
   } catch (error) {
     failure = { error };
   }
+  ride.isOver = true; // a connection that comes too late claims nothing
   if (isCarried && ride.pool) readThrough(client, ride.pool);
   if (ride.ended) return landed(await ride.ended, failure);
   if (failure) return failed(failure.error, at);
   if (skipped) return { kind: 'skipped', value: skipped.skip };
+  if ((at as string) !== 'commit')
+    return { kind: 'in_doubt', error: new Error('The client has swallowed an error, and committed.') };
   return isCarried ? await mended(client, ride) : { kind: 'committed', last, isProven: false };
 }
 
@@ -120,7 +123,12 @@ async function mended<Skipped>(client: PrismaClientLike, { pool, last }: Ride): 
 }
 
 function landed<Skipped>({ last, commit }: Landing, failure: { error: unknown } | undefined): Framed<Skipped> {
-  if ('error' in commit) return failed(failure ? failure.error : commit.error, 'commit');
+  if ('error' in commit) {
+    // Judged by what the server said. Prisma's own error may be that of a later try.
+    const { kind } = failed<Skipped>(commit.error, 'commit');
+    const error = failure ? failure.error : commit.error;
+    return kind === 'rolled_back' ? { kind, error, at: 'last' } : { kind: 'in_doubt', error };
+  }
   if (commit.tag === 'COMMIT' && 'rows' in last) return { kind: 'committed', last: last.rows, isProven: true };
   const error = 'error' in last ? last.error : new Error(`COMMIT was answered with ${commit.tag}.`);
   return { kind: 'rolled_back', error, at: 'last' };

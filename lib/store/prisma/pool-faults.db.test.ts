@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Client, createClient } from '../../demo/db.ts';
 import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
@@ -13,7 +14,7 @@ import {
   type Tx,
   watchOf,
 } from '../../engine/engine.testsuite.ts';
-import { cuttingProxy, type Direction } from './cutting-proxy.testsuite.ts';
+import { cuttingProxy, type Direction, SERVER_CRASHED } from './cutting-proxy.testsuite.ts';
 
 /**
  * What goes wrong between BEGIN and the answer to COMMIT, however the kit's statements travel (`pool.db.test.ts`): nobody
@@ -238,6 +239,56 @@ describe('time that runs out', () => {
   });
 });
 
+// On a plain pool `pg` itself gives a connection back that still owes an answer; the kit has no hand in it.
+describe.runIf(process.env.POOL !== 'plain')('a pool that gives up by itself (query_timeout)', () => {
+  const impatient = () => {
+    const pool = new pg.Pool({ connectionString: database.url, max: 1, query_timeout: 300 });
+    const on = createClient(database.url, { pool });
+    closers.push(() => on.$disconnect());
+    return on;
+  };
+
+  test('while the claim waits for another’s: it claims nothing later, and its connection is used no more', async () => {
+    const inside = gate();
+    const end = gate();
+    const holding = define(async () => {
+      inside.open();
+      await end.opened;
+      throw new Error('rolled back');
+    });
+    const key = freshKey();
+    const held = holding.execute({ key, payload: {} });
+    await inside.opened;
+    const on = impatient();
+    const operation = define(async () => 'there', on);
+    expect(await operation.execute({ key, payload: {}, waitMs: 5000 })).toMatchObject({ code: 'unavailable' });
+    await wait(1000); // Prisma's ROLLBACK, behind the claim, has been given up by now, too
+    end.open();
+    await held;
+    while ((await watch.inTransaction()) > 0);
+    const another = freshKey();
+    expect(await operation.execute({ key: another, payload: {} })).toMatchObject({ ok: true });
+    expect(await counted(another)).toEqual([1, 1]);
+    await expectAnother(operation, key);
+  });
+
+  test('while the server commits: nobody knows, and the retry finds out', async () => {
+    const lift = await trigger(
+      'CONSTRAINT TRIGGER fault AFTER INSERT ON audit_records DEFERRABLE INITIALLY DEFERRED',
+      'PERFORM pg_advisory_xact_lock(4712); RETURN NULL;',
+    );
+    await watch.query('SELECT pg_advisory_lock(4712)');
+    const operation = define(async () => 'there', impatient());
+    const key = freshKey();
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', executed: 'unknown' });
+    await watch.query('SELECT pg_advisory_unlock(4712)');
+    while ((await watch.inTransaction()) > 0);
+    await lift();
+    expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
+    expect(await counted(key)).toEqual([1, 1]);
+  });
+});
+
 describe('a connection that is lost', () => {
   test.each([
     ['the handler asks on', true],
@@ -257,38 +308,39 @@ describe('a connection that is lost', () => {
     await expectAnother(operation, key);
   });
 
-  test.each<Direction>(['to the server', 'to the client'])(
-    'at any message %s: what is told is true, and the retry makes it one',
-    async (direction) => {
-      const proxy = await cuttingProxy(database.url);
-      const through = createClient(proxy.url, { max: 1 });
-      closers.push(() => through.$disconnect(), proxy.close);
-      const operation = define(async ({ tx, key }) => tx.auditRecord.count({ where: { action: key } }), through);
-      const met = new Set<unknown>();
-      let after = 0;
-      for (let wasCut = true; wasCut; after++) {
-        // Before each: the connection is there, and has executed something.
-        expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true });
-        const key = freshKey();
-        proxy.cutAfter(after, direction);
-        const told = await operation.execute({ key, payload: {} });
-        wasCut = proxy.disarm();
-        const executed = told.ok || told.executed;
-        met.add(executed);
-        const [made, rows] = await settledCount(key);
-        expect({ after, executed, made, rows }).toEqual({
-          after,
-          executed: wasCut ? expect.toSatisfy((said) => said === 'unknown' || said === (made === 1)) : true,
-          made: wasCut ? expect.toSatisfy((count) => count === 0 || count === 1) : 1,
-          rows: made,
-        });
-        expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, data: 1 });
-        expect(await counted(key)).toEqual([1, 1]);
-      }
-      expect([...met].map(String).sort()).toEqual(['false', 'true', 'unknown']);
-      expect(after).toBeGreaterThan(15);
-    },
-  );
+  test.each<[Direction, string, Buffer?]>([
+    ['to the server', 'in silence'],
+    ['to the client', 'in silence'],
+    ['to the client', 'with a pooler’s word for it', SERVER_CRASHED],
+  ])('at any message %s, %s: what is told is true, and the retry makes it one', async (direction, _, words) => {
+    const proxy = await cuttingProxy(database.url);
+    const through = createClient(proxy.url, { max: 1 });
+    closers.push(() => through.$disconnect(), proxy.close);
+    const operation = define(async ({ tx, key }) => tx.auditRecord.count({ where: { action: key } }), through);
+    const met = new Set<unknown>();
+    let after = 0;
+    for (let wasCut = true; wasCut; after++) {
+      // Before each: the connection is there, and has executed something.
+      expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true });
+      const key = freshKey();
+      proxy.cutAfter(after, direction, words);
+      const told = await operation.execute({ key, payload: {} });
+      wasCut = proxy.disarm();
+      const executed = told.ok || told.executed;
+      met.add(executed);
+      const [made, rows] = await settledCount(key);
+      expect({ after, executed, made, rows }).toEqual({
+        after,
+        executed: wasCut ? expect.toSatisfy((said) => said === 'unknown' || said === (made === 1)) : true,
+        made: wasCut ? expect.toSatisfy((count) => count === 0 || count === 1) : 1,
+        rows: made,
+      });
+      expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, data: 1 });
+      expect(await counted(key)).toEqual([1, 1]);
+    }
+    expect([...met].map(String).sort()).toEqual(['false', 'true', 'unknown']);
+    expect(after).toBeGreaterThan(15);
+  });
 
   /** The server may be about to end a transaction whose connection is gone. */
   async function settledCount(key: string) {

@@ -116,3 +116,85 @@ test('a completion that fails the first time: the server has kept its statement,
     await client.$disconnect();
   }
 });
+
+test('a client with an isolation level of its own: the operation’s is in force, and the claim rides', async () => {
+  const transactionOptions = { isolationLevel: 'Serializable' as const };
+  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  let flights = 0;
+  pool.on('connect', (connection) => {
+    const query = connection.query.bind(connection) as (config: object) => unknown;
+    connection.query = ((config: object) => {
+      if ('submit' in config) flights++;
+      return query(config);
+    }) as typeof connection.query;
+  });
+  const client = createClient(database.url, { pool, transactionOptions });
+  try {
+    let level = '';
+    const operation = kit(client)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async ({ tx }) => {
+        [{ level }] = await tx.$queryRawUnsafe<[{ level: string }]>(
+          `SELECT current_setting('transaction_isolation') AS level`,
+        );
+      });
+    for (let n = 0; n < 5; n++) {
+      expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true, replayed: false });
+      expect(level).toBe('read committed');
+    }
+    if (process.env.POOL !== 'plain') expect(flights).toBe(5 * 2); // with BEGIN, and with COMMIT
+    // Somebody else's transaction has what the client asks for.
+    const own = await client.$transaction((tx) =>
+      tx.$queryRawUnsafe<[{ level: string }]>(`SELECT current_setting('transaction_isolation') AS level`),
+    );
+    expect(own).toEqual([{ level: 'serializable' }]);
+  } finally {
+    await client.$disconnect();
+  }
+});
+
+test('a client that does something first in each transaction: never a claim without its effect', async () => {
+  const client = extended((run, options) =>
+    database.client.$transaction(async (tx) => {
+      await tx.$queryRawUnsafe(`SELECT set_config('app.tenant', 'acme', true)`);
+      return await run(tx as Tx);
+    }, options),
+  );
+  for (let n = 0; n < 5; n++) await expectOneOrder(client, freshKey());
+});
+
+test('a client that swallows an error and commits: no success is told', async () => {
+  const client = extended((run, options) =>
+    database.client.$transaction(async (tx) => {
+      await run(tx as Tx).catch(() => {});
+    }, options),
+  );
+  const operation = kit(client)
+    .operation({ name: 'checkout', schema: anything })
+    .handler(() => Promise.reject(new Error('swallowed')));
+  expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: false, executed: 'unknown' });
+});
+
+test('a session that writes bytes in another way, and one that forgets what it keeps: the answer is replayed', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" SET bytea_output = 'escape'`);
+  const client = createClient(database.url, { max: 1 });
+  try {
+    await expectOneOrder(client, freshKey()); // from here on reads go through the pool
+    const key = freshKey();
+    await expectOneOrder(database.client, key);
+    const operation = kit(client)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async () => 'never');
+    const replayed = { ok: true, replayed: true, data: { run: 1 } };
+    expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject(replayed);
+    await client.$executeRawUnsafe('DISCARD ALL');
+    const again = kit(client)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async () => 'never');
+    expect(await again.execute({ key, payload: {}, attempt: 2 })).toMatchObject(replayed);
+  } finally {
+    await client.$disconnect();
+    await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" RESET bytea_output`);
+  }
+});

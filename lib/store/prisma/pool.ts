@@ -11,7 +11,7 @@ import {
   type Rows,
   type Statement,
 } from './ride.ts';
-import { driverError } from './wire.ts';
+import { driverError, isAnswer } from './wire.ts';
 
 /** A connection of the pool, checked out. */
 interface ClientLike {
@@ -46,6 +46,10 @@ interface QueryResult {
 const wrapped = new WeakSet<object>();
 /** Pools whose COMMIT was not recognised: an adapter that speaks in another way. */
 const strange = new WeakSet<object>();
+/** How many rides were given up in a row. */
+const givenUp = new WeakMap<object, number>();
+/** So many mean that it is no accident: the client does something first in each of its transactions. */
+const MAX_GIVEN_UP = 3;
 
 /**
  * Makes an idempotent transaction as few round trips as the bare one: the claim travels with Prisma's BEGIN and the
@@ -64,6 +68,8 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   const connect = pool.connect as (...args: unknown[]) => unknown;
   pool.connect = ((...args: unknown[]) => {
     const ride = currentRide();
+    // Another transaction before its own function has begun: which of the two that will get cannot be told.
+    if (ride?.begun && ride.pool === pool) ride.giveUp?.();
     // With a callback it is `pool.query`, which is no transaction.
     if (!ride || ride.isOver || ride.pool || args.length > 0 || strange.has(pool)) return connect.apply(pool, args);
     ride.pool = pool;
@@ -88,8 +94,9 @@ export function distrust(pool: PoolLike): void {
 export async function ask(pool: PoolLike, statement: Statement): Promise<Rows> {
   const answer = await askOnce(pool, statement);
   if ('rows' in answer) return answer.rows;
-  // The server has ended an idle connection, and the pool had not heard of it yet. A read may be asked again.
-  const again = isUnavailable(answer.error) ? await askOnce(pool, statement) : answer;
+  // The server has ended an idle connection, and the pool had not heard of it yet; or it keeps the statement no more.
+  const mayAsk = isUnavailable(answer.error) || isForgotten(answer.error);
+  const again = mayAsk ? await askOnce(pool, statement) : answer;
   if ('error' in again) throw again.error;
   return again.rows;
 }
@@ -102,7 +109,7 @@ async function askOnce(pool: PoolLike, statement: Statement): Promise<Answer> {
   client.on('error', ignored);
   const answer = await new Promise<Answer>((told) => {
     const seat = seatOn(client);
-    fly(client, seat, [legOf(seat, statement, told)]);
+    fly(seat, [legOf(seat, statement, told), ...greetings(client, seat)]);
   });
   client.off('error', ignored);
   client.release('error' in answer && isUnavailable(answer.error) ? answer.error : undefined);
@@ -140,21 +147,42 @@ function carry(client: ClientLike, seat: Seat, ride: Ride, config: QueryConfig, 
   const { query } = seat;
   const { text } = config;
   if (!ride.hasBegun) {
-    if (text !== 'BEGIN') return query(config, ...rest); // no transaction that we know how to board
+    if (text !== 'BEGIN' || ride.isOver) return query(config, ...rest); // no transaction that we know how to board
     ride.hasBegun = true;
+    ride.giveUp = () => giveUp(seat, ride);
     return begin(client, seat, ride);
   }
   if (ride.begun) {
-    // The ride's own function has not begun, so somebody else's has: an extension of the client that opens another
-    // transaction first. It gets the one it wanted, without our claim in it.
-    ride.begun = undefined;
-    seat.ride = undefined;
-    fly(client, seat, [controlOf('ROLLBACK', ignored), controlOf('BEGIN', ignored)]); // what comes behind it fails as well
+    // The client's own isolation level, which is not the operation's.
+    if (text?.startsWith('SET TRANSACTION ISOLATION LEVEL ')) {
+      ride.level = text;
+      return Promise.resolve(resultOf('SET'));
+    }
+    ride.giveUp?.();
     return query(config, ...rest);
   }
   if (text === 'ROLLBACK' || text === 'COMMIT') seat.ride = undefined;
   if (text !== 'COMMIT' || ride.isOver || !ride.last) return query(config, ...rest);
-  return commit(client, seat, ride, ride.last);
+  if (ride.pool) givenUp.delete(ride.pool);
+  return commit(seat, ride, ride.last);
+}
+
+/**
+ * The ride's own function has not begun, so somebody else's has: an extension of the client that opens another
+ * transaction first, or does something first in this one. It gets the one it wanted, without our claim in it.
+ */
+function giveUp(seat: Seat, ride: Ride): void {
+  ride.begun = undefined;
+  seat.ride = undefined;
+  const again = ['ROLLBACK', 'BEGIN', ...(ride.level ? [ride.level] : [])];
+  fly(
+    seat,
+    again.map((text) => controlOf(text, ignored)),
+  ); // what comes behind it fails as well
+  if (!ride.pool) return;
+  const times = (givenUp.get(ride.pool) ?? 0) + 1;
+  givenUp.set(ride.pool, times);
+  if (times >= MAX_GIVEN_UP) distrust(ride.pool);
 }
 
 /** BEGIN and `first`. Prisma waits for the one, the ride for the other. */
@@ -162,8 +190,9 @@ function begin(client: ClientLike, seat: Seat, ride: Ride): Promise<QueryResult>
   return new Promise((resolve, reject) => {
     const begun = (arrival: Arrival) => ('error' in arrival ? reject(arrival.error) : resolve(resultOf(arrival.tag)));
     ride.begun = new Promise((told) => {
-      fly(client, seat, [
+      fly(seat, [
         controlOf(`BEGIN ISOLATION LEVEL ${LEVELS[ride.isolationLevel]}`, begun),
+        ...greetings(client, seat),
         legOf(seat, ride.first, told),
       ]);
     });
@@ -171,7 +200,7 @@ function begin(client: ClientLike, seat: Seat, ride: Ride): Promise<QueryResult>
 }
 
 /** `last` and COMMIT. */
-function commit(client: ClientLike, seat: Seat, ride: Ride, statement: Statement): Promise<QueryResult> {
+function commit(seat: Seat, ride: Ride, statement: Statement): Promise<QueryResult> {
   return new Promise((resolve, reject) => {
     ride.ended = new Promise((land) => {
       let last: Answer;
@@ -180,39 +209,48 @@ function commit(client: ClientLike, seat: Seat, ride: Ride, statement: Statement
           resolve(resultOf(arrival.tag));
           return land({ last, commit: arrival });
         }
-        const error = driverError(arrival.error);
-        if ('rows' in last || !error.isAnswer) {
-          reject(arrival.error);
-          return land({ last, commit: { error } });
-        }
-        // The server has refused `last`, and has not looked at COMMIT: the transaction is still open. Prisma is told
-        // what COMMIT of such a transaction is answered with; without a connection there is nothing left to end.
-        const over = { last, commit: { tag: 'ROLLBACK' } };
-        seat
-          .query({ text: 'ROLLBACK' })
-          .then(resolve, reject)
-          .finally(() => land(over));
+        const lost = (error: unknown) => {
+          reject(error);
+          land({ last, commit: { error: driverError(error) } });
+        };
+        if (!isAnswer(arrival.error)) return lost(arrival.error);
+        // Refused: `last`, and then the server has not even looked at COMMIT, or COMMIT. The transaction may be open.
+        seat.query({ text: 'ROLLBACK' }).then((result) => {
+          if ('rows' in last) return lost(arrival.error);
+          // A pooler's word that it has lost its server: COMMIT may have arrived before.
+          if (/^(08|58)/.test((arrival.error as { code: string }).code)) return lost(new Error('Lost by the pooler.'));
+          // Prisma is told what COMMIT of such a transaction is answered with.
+          resolve(result);
+          land({ last, commit: { tag: 'ROLLBACK' } });
+        }, lost);
       };
-      fly(client, seat, [legOf(seat, statement, (answer) => (last = answer)), controlOf('COMMIT', committed)]);
+      fly(seat, [legOf(seat, statement, (answer) => (last = answer)), controlOf('COMMIT', committed)]);
     });
   });
 }
 
 const resultOf = (command: string): QueryResult => ({ command, rowCount: null, rows: [], fields: [] });
 
-/**
- * Sends them in one flight. On a connection that is not known yet it also asks for the server's process: a pooler such
- * as PgBouncer in transaction mode gives each transaction another server, which does not know what was prepared on the
- * one before, and tells its clients of a process that no server has.
- */
-function fly(client: ClientLike, seat: Seat, legs: [Leg, ...Leg[]]): void {
-  if (seat.isDirect === undefined) {
-    const tell = (arrival: Arrival) => {
-      if ('rows' in arrival) seat.isDirect = arrival.rows[0]?.pid === client.processID;
-    };
-    legs.splice(1, 0, { text: 'SELECT pg_backend_pid() AS pid', values: [], tell });
+/** Sends them in one flight. */
+function fly(seat: Seat, legs: Leg[]): void {
+  try {
+    seat.query(new Flight(legs, seat.kept));
+  } catch (error) {
+    for (const leg of legs) leg.tell({ error });
   }
-  seat.query(new Flight(legs, seat.kept));
+}
+
+/**
+ * On a connection that is not known yet: which process the server is. A pooler such as PgBouncer in transaction mode gives
+ * each transaction another server, which does not know what was prepared on the one before, and tells its clients of a
+ * process that no server has.
+ */
+function greetings(client: ClientLike, seat: Seat): Leg[] {
+  if (seat.isDirect !== undefined) return [];
+  const tell = (arrival: Arrival) => {
+    if ('rows' in arrival) seat.isDirect = arrival.rows[0]?.pid === client.processID;
+  };
+  return [controlOf('SELECT pg_backend_pid() AS pid', tell)];
 }
 
 /** A statement of ours, which the server keeps where it can. */
@@ -227,7 +265,7 @@ function legOf(seat: Seat, { text, values, mayWait }: Statement, told: (answer: 
   return { text, values, mayWait, name: seat.isDirect ? nameOf(text) : undefined, tell };
 }
 
-/** One of Prisma's. Not kept: a server that has forgotten what COMMIT is would leave the transaction open. */
+/** One that is not ours alone. Not kept: a server that has forgotten what COMMIT is would leave the transaction open. */
 const controlOf = (text: string, tell: Leg['tell']): Leg => ({
   text,
   values: [],

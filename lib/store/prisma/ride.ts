@@ -30,6 +30,10 @@ export interface Ride {
   hasBegun?: boolean;
   /** There once `first` is on its way, until the transaction's own function takes it. Never rejects. */
   begun?: Promise<Answer> | undefined;
+  /** The isolation level that the client asked for, which was not set: its transactions have the operation's. */
+  level?: string;
+  /** There once it has boarded: gives the transaction back to whoever else has begun it. */
+  giveUp?: () => void;
   /** There once `last` and COMMIT are on their way. Never rejects. */
   ended?: Promise<Landing> | undefined;
 }

@@ -16,12 +16,21 @@ export function toWire(value: unknown): string | Buffer | null {
 
 const PARSERS: Record<number, (value: string) => unknown> = {
   16: (value) => value === 't',
-  17: (value) => new Uint8Array(Buffer.from(value.slice(2), 'hex')),
+  17: (value) => new Uint8Array(value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex') : unescaped(value)),
   21: Number,
   23: Number,
   701: Number,
   1184: (value) => new Date(value.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')),
 };
+
+/** Bytes as a session with `bytea_output = 'escape'` writes them. */
+const unescaped = (value: string) =>
+  Buffer.from(
+    value.replace(/\\(\\|[0-7]{3})/g, (_, code) =>
+      code === '\\' ? code : String.fromCharCode(Number.parseInt(code, 8)),
+    ),
+    'latin1',
+  );
 
 /** The error of a statement that was sent without Prisma, in the shape that PrismaPg gives it: it is read in one place. */
 export class DriverError extends Error {
@@ -32,19 +41,18 @@ export class DriverError extends Error {
     super(message);
     this.cause = cause;
   }
+}
 
-  /** The server's own word, and not the connection's end. */
-  get isAnswer(): boolean {
-    return this.cause.originalCode !== undefined;
-  }
+/** Whether it came over the wire, and is not the connection's end. A pooler words the end of its own in such a way, too. */
+export function isAnswer(error: unknown): boolean {
+  const { severity, code } = (error ?? {}) as { severity?: unknown; code?: unknown };
+  return typeof severity === 'string' && typeof code === 'string';
 }
 
 export function driverError(error: unknown): DriverError {
-  const { message, severity, code } = error as { message?: unknown; severity?: unknown; code?: unknown };
-  // Whatever is not the server's own word is the connection's end.
-  const isAnswer = typeof severity === 'string' && typeof code === 'string';
+  const { message, code } = (error ?? {}) as { message?: unknown; code?: string };
   return new DriverError(
     String(message),
-    isAnswer ? { originalCode: code, kind: 'postgres' } : { kind: 'ConnectionClosed' },
+    isAnswer(error) ? { originalCode: code as string, kind: 'postgres' } : { kind: 'ConnectionClosed' },
   );
 }
