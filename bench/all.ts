@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import pg from 'pg';
 import setup from '../scripts/vitest-global-setup.ts';
+import { admin } from './admin.ts';
 import { first } from './first.ts';
 import { flights } from './flights.ts';
 import { messages } from './messages.ts';
@@ -25,6 +26,7 @@ const benchmarks: Record<string, () => Promise<Report>> = {
   reaper,
   'other-keys': otherKeys,
   messages,
+  admin,
 };
 
 /** What the figures hold for. `fsync off` makes COMMIT cheap, for the floors as well: the kit's share then shows most. */

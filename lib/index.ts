@@ -37,6 +37,7 @@ export type { ForeignCall, ForeignRequest, ForeignVerdict, LookedUp } from './en
 export type { Fail, HandlerContext } from './engine/handler.ts';
 export type { Completed, Idempotency } from './engine/idempotency.ts';
 export type { Run } from './engine/interpret.ts';
+export type { LogEntry } from './engine/log.ts';
 export type { Operation, OperationBuilder } from './engine/operation.ts';
 export type { PhasesContext } from './engine/phases-context.ts';
 export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';

@@ -1,39 +1,47 @@
-import type { KeyState } from '../core/key-state.ts';
+import { type Duration, toMs } from '../core/duration.ts';
+import { lengthPrefixed } from '../core/length-prefix.ts';
 import type { KeyId } from '../core/scope.ts';
+import type { Remembered } from '../engine/recent.ts';
 import type { Step } from '../store/leases.ts';
+import type { AnnouncedEvent, KeyFilter, KeyPage, ListedKey, OutcomeBucket, Overview } from '../store/oversight.ts';
 import type { PrismaClientLike } from '../store/prisma/client.ts';
 import { prismaStore } from '../store/prisma/store.ts';
-import type { KeyEvent, KeyFilter, KeyRow } from '../store/store.ts';
+import type { KeyEvent, KeyRow } from '../store/store.ts';
+import { linksTo } from '../telemetry/trace-parent.ts';
 import { type Complete, type Operations, operationsOn } from './operate.ts';
 import { type PhaseView, phaseView } from './phase-view.ts';
 import { type RedactedAnswer, redactAnswer } from './redact.ts';
 
-export type { KeyEvent, KeyFilter };
+export type { AnnouncedEvent, KeyEvent, KeyFilter, KeyPage, OutcomeBucket, Overview };
 
 /** A key as the list shows it: nothing of what was sent or answered. */
-export type KeySummary = Omit<KeyRow, 'result' | 'fingerprint'>;
-
-export interface KeyPage {
-  rows: KeySummary[];
-  hasMore: boolean;
-}
+export type KeySummary = ListedKey;
 
 /** Everything about one key that an admin may see. */
 export interface KeyDetail extends KeySummary {
-  /** The first bytes of the fingerprint in hex, as logs show them; null on a tombstone. */
+  /** The first bytes of the fingerprint in hex; logs show the first of them. Null on a tombstone. */
   fingerprintPrefix: string | null;
   /** The stored answer without its values; null while there is none. */
   answer: RedactedAnswer | null;
+  /** Its answer was erased by a person, or with its principal. */
+  isForgotten: boolean;
+  /** The trace of its first run, where somebody was tracing. */
+  traceId: string | null;
   /** Its steps, in their order; none where the operation runs in one transaction. */
   phases: PhaseView[];
+  /** Of a `payload_mismatch`, the detail holds the first bytes of the other `fingerprint` in hex. */
   events: KeyEvent[];
+  /** Events that it has announced. Those to which `enqueue` was given a step of their own cannot be told. */
+  outboxEvents: AnnouncedEvent[];
 }
 
 /** What stands behind an admin view of key states. Whoever calls it has checked that an admin asks. */
 export interface Admin extends Operations {
-  /** How many keys there are in each state; a state without keys is left out. */
-  countByState(): Promise<Partial<Record<KeyState, number>>>;
-  /** Keys, newest first. */
+  /** What there is of keys in all: for tiles, and for what the table takes. */
+  overview(): Promise<Overview>;
+  /** How calls ended since then, in buckets of ten minutes: none older than 30 days, and up to ten seconds late. */
+  outcomes(since: Date): Promise<OutcomeBucket[]>;
+  /** Keys, newest first where nothing else is said. */
   listKeys(filter: KeyFilter): Promise<KeyPage>;
   findKey(id: KeyId): Promise<KeyDetail | null>;
 }
@@ -45,41 +53,68 @@ export interface AdminOptions {
    * that has imported the operations. Without it a worker does. What it throws is not the admin's.
    */
   complete?: Complete | undefined;
+  /**
+   * Drops what this process remembers of a forgotten key: `idempotency.dropRecent`. Without it, as in every other
+   * process, a retry may still be told the erased answer for five seconds.
+   */
+  dropRecent?: ((of: Remembered) => void) | undefined;
+  /** When a key that is not settled counts as stuck, in milliseconds since its claim. Default 60,000. */
+  stuckAfterMs?: number | undefined;
+  /** What `createIdempotency` is given. A window longer than its own would fence keys whose rows are gone. Default 24 h. */
+  window?: Duration | undefined;
+  /** What `createIdempotency` is given. Default 25 h. */
+  retention?: Duration | undefined;
+  /** What `createOutbox` is given. Default `oncekit`. */
+  namespace?: string | undefined;
 }
 
 /**
  * The admin view's reads and operations. Arguments, payloads and results stay redacted; every operation is audited and
  * may be repeated (X3).
  *
+ * @throws ConfigurationError for a window or retention that is no duration
  * @throws StoreUnavailableError from each of them when the database cannot be asked
  */
-export function createAdmin({ prisma, complete }: AdminOptions): Admin {
+export function createAdmin(options: AdminOptions): Admin {
+  const { prisma, complete, dropRecent, stuckAfterMs = 60_000, namespace = 'oncekit' } = options;
+  const windowMs = toMs(options.window ?? '24h', 'window');
+  const retentionMs = toMs(options.retention ?? windowMs + 3_600_000, 'retention');
   const store = prismaStore(prisma);
   return {
-    ...operationsOn(store, complete),
-    countByState: () => store.countByState(),
-    listKeys: async (filter) => {
-      const { rows, hasMore } = await store.list(filter);
-      return { rows: rows.map(summaryOf), hasMore };
-    },
+    ...operationsOn(store, { complete, dropRecent, windowMs, retentionMs }),
+    overview: () => store.overview(stuckAfterMs),
+    outcomes: (since) => store.tallies(since),
+    listKeys: (filter) => store.list({ stuckAfterMs, ...filter }),
     findKey: async (id) => {
-      const [row, steps, events] = await Promise.all([store.find(id), store.steps(id), store.events(id)]);
-      return row ? detailOf(row, steps, events) : null;
+      const row = await store.find(id);
+      if (!row) return null;
+      const intent = lengthPrefixed(namespace, row.tenant, row.principal, row.operation, row.key);
+      const [steps, events, outboxEvents] = await Promise.all([
+        store.steps(id),
+        store.events(id),
+        store.announced(row, Uint8Array.from(intent)),
+      ]);
+      return detailOf(row, { steps, events, outboxEvents });
     },
   };
 }
 
-function summaryOf({ result: _, fingerprint: __, ...summary }: KeyRow): KeySummary {
-  return summary;
+interface About {
+  steps: Step[];
+  events: KeyEvent[];
+  outboxEvents: AnnouncedEvent[];
 }
 
-function detailOf(row: KeyRow, steps: Step[], events: KeyEvent[]): KeyDetail {
+function detailOf({ result, fingerprint, ...row }: KeyRow, { steps, events, outboxEvents }: About): KeyDetail {
   const isAnswered = row.state === 'succeeded' || row.state === 'failed';
   return {
-    ...summaryOf(row),
-    fingerprintPrefix: row.fingerprint ? Buffer.from(row.fingerprint.hash).toString('hex', 0, 6) : null,
-    answer: isAnswered ? redactAnswer(row.result) : null,
+    ...row,
+    fingerprintPrefix: fingerprint ? Buffer.from(fingerprint.hash).toString('hex', 0, 6) : null,
+    answer: isAnswered ? redactAnswer(result) : null,
+    isForgotten: isAnswered && result === null,
+    traceId: linksTo(row.traceParent)[0]?.context.traceId ?? null,
     phases: steps.map(phaseView),
     events,
+    outboxEvents,
   };
 }

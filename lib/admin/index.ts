@@ -1,13 +1,18 @@
+export { TALLIED, type Tallied } from '../core/tally.ts';
 export type { Verdict } from '../store/leases.ts';
+export type { Erased } from '../store/oversight.ts';
 export {
   type Admin,
   type AdminOptions,
+  type AnnouncedEvent,
   createAdmin,
   type KeyDetail,
   type KeyEvent,
   type KeyFilter,
   type KeyPage,
   type KeySummary,
+  type OutcomeBucket,
+  type Overview,
 } from './admin.ts';
 export {
   createMessagesAdmin,

@@ -1,12 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { KeyId } from '../core/scope.ts';
-import type { Leases, Verdict } from '../store/leases.ts';
+import { parseKey } from '../core/key.ts';
+import type { KeyId, Principal } from '../core/scope.ts';
+import type { Remembered } from '../engine/recent.ts';
+import type { Verdict } from '../store/leases.ts';
+import type { Erased, Operated as Outcome, SeenRow } from '../store/oversight.ts';
+import type { Fence, Fenced, Store } from '../store/store.ts';
 
 /** A key as the admin saw it: the token tells whether anybody has gone on with it since. */
-export type SeenKey = KeyId & { fencingToken: number };
+export type SeenKey = SeenRow;
 
 /** `changed`: the key is no longer as the admin saw it, and nothing was done. */
-export type Operated = 'recorded' | 'changed';
+export type Operated = Exclude<Outcome, 'refused'>;
 
 /** Drives a key on at once; `idempotency.completeKey` is one. */
 export type Complete = (id: KeyId) => Promise<unknown>;
@@ -29,24 +33,90 @@ export interface Operations {
    * looked at, and recorded, once more.
    */
   retryNow(id: SeenKey, actor: string): Promise<Operated>;
+  /**
+   * Takes a key in progress from an executor that no longer shows itself: whatever that one still writes changes nothing,
+   * and the key is due, so that a worker or the client's retry goes on. `refused` (X3) while its lease is live, while a
+   * transaction of it is open, and where a foreign call has begun that its provider may not know again by its key.
+   */
+  release(id: SeenKey, actor: string): Promise<Operated | 'refused'>;
+  /**
+   * Gives a key up for good that has no row: the tombstone (S5), from which on it never executes. For a person who holds
+   * a form whose fate nobody knows. `refused`: there is a row, so it runs or has run; or it runs uncommitted; or the key
+   * is no key, or older than its window, so that its row may be gone. `changed`: it was given up before.
+   */
+  fence(id: KeyId, actor: string): Promise<Operated | 'refused'>;
+  /**
+   * Erases what is stored of a settled key's input and answer. Its row stays until it expires, and proves that the intent
+   * was executed: a retry is told so, and nothing runs. Events that it has announced keep what they say: they belong to
+   * the outbox. `refused`: it is not settled, so it needs what is stored; or there never was an answer.
+   */
+  forget(id: SeenKey, actor: string): Promise<Operated | 'refused'>;
+  /**
+   * `forget` for every settled key of a principal, in one statement that reads the whole table: a second for some millions
+   * of keys. What is not settled keeps what it needs until it is: then ask again.
+   */
+  erasePrincipal(who: Pick<Principal, 'tenant' | 'principal'>, actor: string): Promise<Erased>;
 }
 
 /** How long an admin waits to see the effect; it goes on without them. */
 const PATIENCE_MS = 5000;
 
-export function operationsOn(
-  store: Pick<Leases<never>, 'recordVerdict' | 'retryNow'>,
-  complete: Complete | undefined,
-): Operations {
-  const operated = async (id: SeenKey, isRecorded: boolean): Promise<Operated> => {
+export interface OperateOptions {
+  complete: Complete | undefined;
+  dropRecent: ((of: Remembered) => void) | undefined;
+  windowMs: number;
+  retentionMs: number;
+}
+
+type Operable = Pick<Store<never>, 'recordVerdict' | 'retryNow' | 'release' | 'fence' | 'forget' | 'erasePrincipal'>;
+
+export function operationsOn(store: Operable, options: OperateOptions): Operations {
+  const { complete, dropRecent } = options;
+  const driven = async (id: SeenKey, isRecorded: boolean): Promise<Operated> => {
     if (!isRecorded) return 'changed';
     if (complete) await inPatience(complete, id);
     return 'recorded';
   };
   return {
-    resolve: async (id, verdict, actor) => operated(id, await store.recordVerdict(id, verdict, actor)),
-    retryNow: async (id, actor) => operated(id, await store.retryNow(id, actor)),
+    resolve: async (id, verdict, actor) => driven(id, await store.recordVerdict(id, verdict, actor)),
+    retryNow: async (id, actor) => driven(id, await store.retryNow(id, actor)),
+    release: (id, actor) => store.release(id, actor),
+    fence: async (id, actor) => {
+      const wanted = fenceOf(id, actor, options);
+      return wanted ? fencedAs(await store.fence(wanted)) : 'refused';
+    },
+    forget: async ({ tenant, principal, operation, key, fencingToken }, actor) => {
+      const operated = await store.forget({ tenant, principal, operation, key, fencingToken }, actor);
+      dropRecent?.({ tenant, principal, operation, key });
+      return operated;
+    },
+    erasePrincipal: async ({ tenant, principal }, actor) => {
+      const erased = await store.erasePrincipal({ tenant, principal }, actor);
+      dropRecent?.({ tenant, principal });
+      return erased;
+    },
   };
+}
+
+/** How long a fence waits for a claim that is not committed yet. */
+const FENCE_WAIT_MS = 1000;
+
+/** Undefined for what is no key (K1). */
+function fenceOf(
+  { tenant, principal, operation, key }: KeyId,
+  actor: string,
+  { windowMs, retentionMs }: OperateOptions,
+): Fence | undefined {
+  const parsed = parseKey(key);
+  if (parsed.shape === 'malformed') return undefined;
+  const mintedAt = 'mintedAt' in parsed ? parsed.mintedAt : null;
+  const id = { tenant, principal, operation, key };
+  return { ...id, mintedAt, windowMs, retentionMs, waitMs: FENCE_WAIT_MS, actor };
+}
+
+function fencedAs(fenced: Fenced): Operated | 'refused' {
+  if (fenced.kind === 'fenced') return 'recorded';
+  return fenced.kind === 'existing' && fenced.row.state === 'abandoned' ? 'changed' : 'refused';
 }
 
 async function inPatience(complete: Complete, { tenant, principal, operation, key }: SeenKey): Promise<void> {

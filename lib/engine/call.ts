@@ -15,6 +15,7 @@ import { type Identity, identify, mintFor, readKey, whoActs } from './identify.t
 import type { PhasesContext } from './phases-context.ts';
 import type { Recent } from './recent.ts';
 import type { WaitingSlots } from './slots.ts';
+import type { Tallies } from './tally.ts';
 
 /** What every operation of one app shares. */
 export interface Engine<Tx> {
@@ -24,6 +25,7 @@ export interface Engine<Tx> {
   readonly recent: Recent;
   readonly slots: WaitingSlots;
   readonly breakers: Breakers;
+  readonly tallies: Tallies;
   /** The operations in phases by name, for the completer. */
   readonly registry: Map<string, PhasedDefinition<Tx>>;
 }

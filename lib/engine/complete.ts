@@ -6,6 +6,8 @@ import { newInstance } from './config.ts';
 import type { Completed } from './idempotency.ts';
 import { giveUp, isHopeless } from './pause.ts';
 import { runHeld } from './phases.ts';
+import { transitioned } from './transition.ts';
+import { watchedCompletion } from './watch.ts';
 
 const DEFAULT_LIMIT = 10;
 
@@ -38,12 +40,14 @@ export async function completeKey<Tx>(engine: Engine<Tx>, id: KeyId): Promise<Ke
 async function drive<Tx>(engine: Engine<Tx>, held: Held, stop?: AbortSignal): Promise<KeyState | undefined> {
   const definition = engine.registry.get(held.id.operation);
   if (!definition) return undefined;
+  transitioned(engine.config, held.id, { from: held.state, to: held.state, attempt: held.attempts });
   const left = { engine, held, options: definition.options, canAskAgain: false };
   if (isHopeless(left)) {
     await giveUp(left);
     return undefined;
   }
-  const ended = await runHeld(engine, definition, held, { deadline: Number.POSITIVE_INFINITY, stop });
+  const how = { deadline: Number.POSITIVE_INFINITY, stop };
+  const ended = await watchedCompletion(held, () => runHeld(engine, definition, held, how));
   if (ended.kind === 'committed' || ended.kind === 'existing') return ended.row.state;
   if (ended.kind === 'suspended') {
     const { operation, key } = held.id;

@@ -14,7 +14,13 @@ export async function concludeOwn<Tx, T>(call: Call<Tx>, { executed, afterCommit
   for (const after of afterCommit) await runAfterCommit(after, call);
   // What was stored, not what the handler holds: the first answer is the replayed one, to the letter (R1).
   const answer = decodeAnswer(executed.row.result);
-  return { ...present<T>(answer, { replayed: false, ...keysOf(call) }), expiresAt: executed.row.expiresAt };
+  const { row } = executed;
+  return {
+    ...present<T>(answer, { replayed: false, ...keysOf(call) }),
+    expiresAt: row.expiresAt,
+    row,
+    isOwn: true,
+  };
 }
 
 /** The outcome of an execution that gave this call no answer of its own. */
@@ -55,7 +61,13 @@ async function concludeExpired<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
 }
 
 /** A committed row decides: the same payload is replayed, another one is refused. */
-export function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> | Promise<Run<T>> {
+export async function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
+  const run = await interpreted<Tx, T>(row, call);
+  run.row = row;
+  return run;
+}
+
+function interpreted<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> | Promise<Run<T>> {
   const { config } = call.engine;
   const { schemaVersion = 1, upcasts = {} } = call.definition.options;
   const verdict = comparePayload(row, call, config.secrets);
@@ -69,8 +81,9 @@ export function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> | Promis
 
 async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
   const { config, store } = call.engine;
+  const fingerprint = Buffer.from(call.fingerprint.hash).toString('hex', 0, 6);
   await store
-    .recordEvent(call.id, { type: 'payload_mismatch', actor: 'client', detail: null })
+    .recordEvent(call.id, { type: 'payload_mismatch', actor: 'client', detail: { fingerprint } })
     // It is for the admin's eyes; the answer is known without it.
     .catch((error) => config.onError(error, { ...pointOf(call), during: 'database', instance: newInstance() }));
   return mismatch(call, executedOf(row));

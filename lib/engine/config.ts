@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type Duration, toMs } from '../core/duration.ts';
-import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
+import { ConfigurationError } from '../core/errors.ts';
 import type { Principal } from '../core/scope.ts';
 import { readSecrets, type Secrets } from '../core/secrets.ts';
+import { errorReporter, isProduction } from './error-log.ts';
+import { type Log, type LogEntry, tracedLog } from './log.ts';
 
 /**
  * Moments of an execution at which a process may die; tests kill it there. `commit` is that of the one transaction, or
@@ -63,7 +65,15 @@ export interface Options {
   poolSize?: number;
   /** The app's clock, for minting. Whether a key is too old is judged by the database's. */
   clock?: () => number;
-  /** Called with what a handler, an `afterCommit` or an `onSettled` threw. Default: a line on the console. */
+  /**
+   * Called with each transition of a key, each refusal and each error, as the fields of a log line, without payload, result
+   * or secret. Give it to the logger of your app: `({ level, msg, ...fields }) => logger[level](fields, msg)`.
+   */
+  log?: (entry: LogEntry) => void | Promise<void>;
+  /**
+   * Called with what a handler, an `afterCommit` or an `onSettled` threw. Default: a line on the console; in production
+   * none where `log` is told.
+   */
   onError?: (error: unknown, context: ErrorContext) => void | Promise<void>;
   /** Called at each moment at which a crash matters. For tests. */
   onPoint?: (point: CrashPoint, context: { operation: string; key: string; step?: string }) => void | Promise<void>;
@@ -71,7 +81,7 @@ export interface Options {
 
 /** The options, checked and filled in. */
 export interface Config
-  extends Required<Omit<Options, 'secret' | 'window' | 'retention' | 'phasesRetention' | 'scope' | 'onPoint'>> {
+  extends Required<Omit<Options, 'secret' | 'window' | 'retention' | 'phasesRetention' | 'scope' | 'onPoint' | 'log'>> {
   readonly secrets: Secrets;
   readonly scope: NonNullable<Options['scope']>;
   readonly windowMs: number;
@@ -79,6 +89,7 @@ export interface Config
   readonly phasesRetentionMs: number;
   /** Not called where there is none: an await costs even if there is nothing to wait for. */
   readonly onPoint: Options['onPoint'];
+  readonly log: Log | undefined;
 }
 
 const MARGIN_MS = 15 * 60_000;
@@ -96,6 +107,7 @@ export function readConfig(options: Options): Config {
       expected: 'a retention of at least the window plus 15 min',
     });
   }
+  const log = tracedLog(options.log);
   const phasesRetentionMs = toMs(options.phasesRetention ?? Math.max(retentionMs, 72 * HOUR_MS), 'phasesRetention');
   return {
     secrets: readSecrets(options.secret ?? []),
@@ -108,7 +120,8 @@ export function readConfig(options: Options): Config {
     waitMs: atLeast(0, options.waitMs ?? 1000, 'waitMs'),
     poolSize: atLeast(1, options.poolSize ?? 10, 'poolSize'),
     clock: options.clock ?? Date.now,
-    onError: quietly(options.onError ?? logError),
+    log,
+    onError: errorReporter(options.onError, log),
     onPoint: options.onPoint,
   };
 }
@@ -118,7 +131,7 @@ export function readConfig(options: Options): Config {
  * use and not at set-up, because a build evaluates the module too, and needs no secret.
  */
 export function assertSecret(secrets: Secrets): void {
-  if (secrets.first || process.env.NODE_ENV !== 'production') return;
+  if (secrets.first || !isProduction()) return;
   throw new ConfigurationError('No secret is configured. Make one with: openssl rand -base64 32', {
     existing: 'secret: []',
     expected: 'createIdempotency({ secret: [process.env.IDEMPOTENCY_SECRET] })',
@@ -133,15 +146,6 @@ function atLeast(least: number, value: number, name: string): number {
   });
 }
 
-/** A log that fails must not change the fate of what it reports. */
-function quietly(report: NonNullable<Options['onError']>): NonNullable<Options['onError']> {
-  return (error, context) => {
-    try {
-      Promise.resolve(report(error, context)).catch(() => {}); // an async `onError` fails later
-    } catch {}
-  };
-}
-
 function noScope(): never {
   throw new ConfigurationError('Nobody says who acts. Give createIdempotency a `scope`, or give one to `execute`.', {
     expected: 'scope: async () => ({ tenant, principal })',
@@ -151,25 +155,4 @@ function noScope(): never {
 /** A name for one refusal, which its answer and its log line share. */
 export function newInstance(): string {
   return `urn:uuid:${randomUUID()}`;
-}
-
-const FATES: Record<ErrorContext['during'], string> = {
-  handler: 'the handler threw; everything was rolled back and the key can be used again',
-  phases: 'a phase or a foreign call threw; what was finished stands and the key can go on from there',
-  database: 'the database could not be asked or did not answer',
-  replay: 'the stored answer cannot be read; the effect stands',
-  afterCommit: 'afterCommit threw; the effect stands',
-  onSettled: 'onSettled threw; the effect stands',
-  redirectTo: 'redirectTo threw; the effect stands',
-  respond: 'it is done, and its answer cannot be rendered',
-};
-
-/** A line on the console. Without the message in production: Prisma's hold the query's arguments, so the payload. */
-export function logError(error: unknown, { operation, key, during, instance }: ErrorContext): void {
-  const { name, code } =
-    error instanceof Error ? (error as Error & { code?: unknown }) : { name: typeof error, code: '' };
-  const where = `[oncekit] ${operation}: ${FATES[during]} (${key}, ${instance})`;
-  const words = error instanceof IdempotencyError ? error.message : ''; // our own hold no payload
-  if (process.env.NODE_ENV === 'production') console.error(where, name, code ?? '', words);
-  else console.error(where, error);
 }

@@ -5,13 +5,16 @@ import { CodedError, LeaseLostError } from '../core/errors.ts';
 import { type Answered, type Move, nextMove } from '../core/foreign.ts';
 import { seal } from '../core/seal.ts';
 import type { Step } from '../store/leases.ts';
+import { recordDelay } from '../telemetry/keys.ts';
 import type { ForeignCall } from './foreign-call.ts';
 import { ask, type Heard, readReference, send } from './foreign-io.ts';
 import { refusalAnswer } from './handler.ts';
 import { becomeUnknown } from './pause.ts';
 import { assertGoesOn, endRun, enterStep, type Running, reach } from './running.ts';
+import { inStepSpan } from './step-span.ts';
 import { readStep, writeStep } from './steps.ts';
 import { timeLeft } from './transaction.ts';
+import { transitioned } from './transition.ts';
 
 const JITTER = { baseMs: 200, capMs: 2000 };
 const MAX_TRIES = 4;
@@ -43,7 +46,7 @@ export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call
     if (stored?.state === 'done') return readStep<R>(stored.result);
     assertGoesOn(running);
     const begun = stored !== undefined;
-    return await settleCall(running, {
+    const talk: Talk<A, R> = {
       name,
       position,
       call,
@@ -55,7 +58,8 @@ export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call
       settleMs: call.settleMs ?? SETTLE_MS,
       mustLookUp: false,
       answered: undefined,
-    });
+    };
+    return await inStepSpan(running, 'foreign', name, () => settleCall(running, talk));
   } catch (error) {
     return endRun(running, { error });
   } finally {
@@ -82,6 +86,7 @@ async function settleCall<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Pro
     const pauseMs = fullJitter(tries, JITTER, Math.random());
     const isOver = heard.kind === 'over' || tries >= maxTries || pauseMs > timeLeft(running.deadline);
     if (isOver) return await stop(running, talk, heard.kind === 'over', lastError);
+    recordDelay(pauseMs, 'foreign');
     await wait(pauseMs, undefined, { signal: running.signal }).catch(() => assertGoesOn(running));
   }
 }
@@ -120,7 +125,7 @@ async function start<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<
   const { store, config } = running.engine;
   const { name, position, call } = talk;
   if (running.held.state === 'unknown') {
-    running.held = await store.resolve(running.held, config.leaseMs, { name, result: null });
+    await comeBack(running, { name, result: null });
   }
   await reach(running, 'before-started', name);
   const { id } = running.held;
@@ -130,6 +135,7 @@ async function start<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<
     position,
     arguments: sealed,
     derivedKey: derivedKey(config.namespace, id, name),
+    providerKeyTtlMs: call.providerKeyTtlMs,
   });
   talk.readAt = performance.now();
   talk.answered = undefined;
@@ -176,7 +182,7 @@ async function record<Tx, A, R>(running: Running<Tx>, { name, position }: Talk<A
   const { id, state } = running.held;
   try {
     if (state === 'unknown') {
-      running.held = await store.resolve(running.held, config.leaseMs, { name, result });
+      await comeBack(running, { name, result });
       await store.recordEvent(id, { type: 'resolved', actor: 'completer', detail: { step: name } });
     } else {
       await store.finishForeign(running.held, config.leaseMs, { name, position, result });
@@ -191,6 +197,14 @@ async function record<Tx, A, R>(running: Running<Tx>, { name, position }: Talk<A
   }
   await reach(running, 'after-recorded', name);
   return readStep<R>(result);
+}
+
+/** From `unknown` back to work, under a higher token (S4). */
+async function comeBack<Tx>(running: Running<Tx>, step: { name: string; result: string | null }): Promise<void> {
+  const { store, config } = running.engine;
+  running.held = await store.resolve(running.held, config.leaseMs, step);
+  const { id, attempts } = running.held;
+  transitioned(config, id, { from: 'unknown', to: 'in_progress', attempt: attempts });
 }
 
 /** The end of this run's efforts: a later run may send again, or it is unknown. */

@@ -3,6 +3,7 @@ import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Store } from '../store/store.ts';
+import { gaugeKeys } from '../telemetry/keys.ts';
 import { Breakers } from './breakers.ts';
 import type { Definition, Engine } from './call.ts';
 import { completeDue, completeKey } from './complete.ts';
@@ -10,8 +11,9 @@ import { type Options, readConfig } from './config.ts';
 import type { OperationOptions } from './definition.ts';
 import { Flights } from './flights.ts';
 import { defineOperation, type OperationBuilder } from './operation.ts';
-import { Recent } from './recent.ts';
+import { Recent, type Remembered } from './recent.ts';
 import { WaitingSlots } from './slots.ts';
+import { Tallies } from './tally.ts';
 
 /** The kit, set up for one app and one database. */
 export interface Idempotency<Tx> {
@@ -43,7 +45,24 @@ export interface Idempotency<Tx> {
    * left or `signal` says to stop. Never a row in progress or unknown. Returns how many.
    */
   reap(options?: { batch?: number; signal?: AbortSignal }): Promise<number>;
+  /**
+   * Unfinished keys as OpenTelemetry gauges: `idempotent.keys` by operation and state, `idempotent.stuck` and
+   * `idempotent.oldest_in_progress_seconds` by operation. In one process of many, behind the SDK's set-up: each asks the
+   * database whenever metrics are collected. Returns what ends it.
+   *
+   * @param operations those whose gauges and counters are 0 from the first, so that an alarm can tell "none" from "nobody
+   *   looks", and sees the first event as growth
+   */
+  gauge(operations?: readonly { name: string }[]): () => void;
+  /**
+   * Drops what this process remembers of one key, or of all keys of a principal, for the few seconds that it does: what a
+   * person has erased is then told by nobody here. For `createAdmin`.
+   */
+  dropRecent(of: Remembered): void;
 }
+
+/** When an unfinished key counts as stuck that no lease speaks for, in milliseconds. As in the admin view. */
+const STUCK_AFTER_MS = 60_000;
 
 /** What one pass of the completer came to. */
 export interface Completed {
@@ -66,13 +85,20 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
     recent: new Recent(),
     slots: new WaitingSlots(config.poolSize),
     breakers: new Breakers(),
+    tallies: new Tallies((counts) => store.addTallies(counts)),
     registry: new Map(),
   };
   return {
     completeDue: (how) => completeDue(engine, how),
     completeKey: (id) => completeKey(engine, id),
     recordEvidence: (tx, id, said, actor) => store.recordEvidence(tx, id, said, actor),
+    gauge: (operations = []) =>
+      gaugeKeys(
+        () => store.unfinished(STUCK_AFTER_MS),
+        operations.map(({ name }) => name),
+      ),
     reap: (how) => reap(store, how),
+    dropRecent: (of) => engine.recent.drop(of),
     operation: (operation) => {
       if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(operation.name)) {
         throw new ConfigurationError('An operation needs a short name that fits a URL and a log line.', {
@@ -93,5 +119,6 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
 async function reap<Tx>(store: Store<Tx>, { batch = 1000, signal }: { batch?: number; signal?: AbortSignal } = {}) {
   let reaped = 0;
   for (let last = batch; last === batch && !signal?.aborted; reaped += last) last = await store.reap(batch);
+  if (!signal?.aborted) await store.reapTallies();
   return reaped;
 }

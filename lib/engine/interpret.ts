@@ -22,6 +22,10 @@ export interface Run<T> {
   thrown?: unknown;
   /** The name under which the refusal was reported to `onError`. */
   instance?: string | undefined;
+  /** The row that has decided, where one has. */
+  row?: KeyRow | undefined;
+  /** This call itself has settled that row. */
+  isOwn?: boolean | undefined;
 }
 
 /** How long to wait before asking again after a key that is still running, in milliseconds. */
@@ -50,6 +54,10 @@ export function replay<T>(row: KeyRow, reader: Reader): Run<T> {
   }
   // Written by a newer deploy: another instance can read it. Same key, try again (R3).
   if (row.schemaVersion > reader.schemaVersion) return { outcome: unreadableHere(shared) };
+  // A refusal that a person has erased: what it said is gone, and that it was refused is not.
+  if (row.state === 'failed' && row.result === null) {
+    return { outcome: refuse('failed', { executed: true, replayed: true, ...shared }), expiresAt: row.expiresAt };
+  }
   try {
     const answer = decodeAnswer(row.result);
     // What a route has answered stays as it was; only who wants the result needs it led here.

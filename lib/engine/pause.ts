@@ -1,5 +1,7 @@
 import { fullJitter } from '../core/backoff.ts';
+import { recordDelay } from '../telemetry/keys.ts';
 import { endRun, type Running } from './running.ts';
+import { transitioned } from './transition.ts';
 
 /** How often an unfinished key is taken up before it waits for a person. */
 const MAX_ATTEMPTS = 30;
@@ -11,13 +13,19 @@ function pauseMs(attempts: number): number {
   return LEAST_MS + fullJitter(attempts, JITTER, Math.random());
 }
 
+function recordedPauseMs(attempts: number): number {
+  const ms = pauseMs(attempts);
+  recordDelay(ms, 'completer');
+  return ms;
+}
+
 type Left<Tx> = Pick<Running<Tx>, 'engine' | 'held' | 'options' | 'canAskAgain'>;
 
 /** Lets go of a key whose run threw: it goes on after a pause, or waits for a person where that has happened too often. */
 export async function letGo<Tx>(left: Left<Tx>): Promise<void> {
   const { engine, held } = left;
   if (held.attempts >= maxAttempts(left)) await giveUp(left);
-  else await engine.store.suspend(held, pauseMs(held.attempts));
+  else await engine.store.suspend(held, recordedPauseMs(held.attempts));
 }
 
 /** Whether a key was taken up too often without an end: also where each run has killed its process. */
@@ -31,6 +39,7 @@ export async function giveUp<Tx>({ engine, held, canAskAgain }: Left<Tx>): Promi
   // A call that was begun may have happened: given up on, its outcome is unknown.
   if (held.state === 'in_progress' && steps.some(({ state }) => state === 'started')) {
     await engine.store.markUnknown(held, { askAfterMs: canAskAgain ? JITTER.capMs : null, needsAttention: true });
+    becameUnknown(engine, held);
   } else {
     await engine.store.giveUp(held);
   }
@@ -45,9 +54,14 @@ function maxAttempts<Tx>({ options }: Left<Tx>): number {
 export async function becomeUnknown<Tx>(running: Running<Tx>, step: string): Promise<never> {
   const { engine, held, canAskAgain } = running;
   const row = await engine.store.markUnknown(held, {
-    askAfterMs: canAskAgain ? pauseMs(held.attempts) : null,
+    askAfterMs: canAskAgain ? recordedPauseMs(held.attempts) : null,
     needsAttention: !canAskAgain || held.attempts >= maxAttempts(running),
   });
+  becameUnknown(engine, held);
   await engine.store.recordEvent(held.id, { type: 'unknown', actor: 'executor', detail: { step } });
   return endRun(running, { row });
+}
+
+function becameUnknown<Tx>({ config }: Left<Tx>['engine'], { id, state, attempts }: Left<Tx>['held']): void {
+  transitioned(config, id, { from: state, to: 'unknown', attempt: attempts });
 }

@@ -3,6 +3,7 @@ import { assertTransition } from '../core/key-state.ts';
 import { seal, unseal } from '../core/seal.ts';
 import type { Held } from '../store/leases.ts';
 import { type KeyRow, StoreUnavailableError } from '../store/store.ts';
+import { recordedTraceParent } from '../telemetry/trace-parent.ts';
 import { encodeAnswer } from './answer.ts';
 import type { Call, Engine, PhasedDefinition } from './call.ts';
 import { newInstance } from './config.ts';
@@ -20,6 +21,7 @@ import { RunEnded, type Running, reach, reasonOf } from './running.ts';
 import { atomic, capture, refuseIn, transactPatiently } from './steps.ts';
 import { decodeInput, encodeInput } from './stored-input.ts';
 import { timeLeft } from './transaction.ts';
+import { transitioned } from './transition.ts';
 import { untilAborted } from './until-aborted.ts';
 
 const MAX_RUN_MS = 300_000;
@@ -51,6 +53,7 @@ export async function executeInPhases<Tx>(
           fingerprint,
           schemaVersion,
           waitMs: wait,
+          traceParent: recordedTraceParent(),
           leaseMs: config.leaseMs,
           input: seal(text, 'input', id, config.secrets),
         }),
@@ -59,6 +62,7 @@ export async function executeInPhases<Tx>(
   );
   if (begun.kind === 'in_doubt') return begun;
   if (begun.kind === 'held') {
+    transitioned(config, id, { from: 'absent', to: 'in_progress', attempt: 1, fingerprint });
     await config.onPoint?.('after-claim', point);
     return await runHeld(engine, definition, begun.held, how);
   }
@@ -70,7 +74,11 @@ export async function executeInPhases<Tx>(
     held: await store.takeOver(id, config.leaseMs, true),
   }));
   if (taken.kind === 'in_doubt') return taken;
-  if (taken.held) return await runHeld(engine, definition, taken.held, how);
+  if (taken.held) {
+    const { state, attempts } = taken.held;
+    transitioned(config, id, { from: row.state, to: state, attempt: attempts, fingerprint });
+    return await runHeld(engine, definition, taken.held, how);
+  }
   // Its executor lives, or has just finished: what is there now decides.
   return await inDoubt(async () => ({ kind: 'existing' as const, row: (await store.find(id)) ?? row }));
 }

@@ -23,6 +23,7 @@ const row = (key: string, more: Partial<KeyRow> = {}): KeyRow => ({
   nextAttemptAt: null,
   recoveryPoint: null,
   needsAttention: false,
+  traceParent: null,
   ...more,
 });
 
@@ -61,6 +62,17 @@ describe('rows that were just seen', () => {
     recent.remember(row('k', { result: 'new' }));
     clock.now = 8000;
     expect(recent.find(row('k'))?.result).toBe('new');
+  });
+
+  test('X3 one key is dropped, or all of a principal, and no other', () => {
+    const { recent } = memory();
+    const [ann, bob] = [row('k'), row('k', { principal: 'bob' })];
+    for (const one of [ann, bob, row('l'), row('k', { operation: 'refund' })]) recent.remember(one);
+    recent.drop({ tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'k' });
+    expect([recent.find(ann), recent.find(row('l')), recent.find(bob)]).toEqual([undefined, row('l'), bob]);
+    recent.drop({ tenant: 'acme', principal: 'ann' });
+    expect([kept(recent, ['l']), recent.find(row('k', { operation: 'refund' }))]).toEqual([0, undefined]);
+    expect(recent.find(bob)).toBe(bob);
   });
 
   test('it is bounded in rows, and the oldest go first', () => {

@@ -2,6 +2,9 @@ import { isSettled } from '../core/key-state.ts';
 import { type KeyId, nameOf } from '../core/scope.ts';
 import type { KeyRow } from '../store/store.ts';
 
+/** One key, or what of it is given: all keys of a principal. */
+export type Remembered = Pick<KeyId, 'tenant' | 'principal'> & Partial<KeyId>;
+
 /** How long a row is remembered, in milliseconds. */
 const KEEP_MS = 5000;
 const MAX_ROWS = 1000;
@@ -9,7 +12,7 @@ const MAX_BYTES = 4 * 2 ** 20;
 /** What a row takes besides its answer, at a guess that is rather too high. */
 const ROW_BYTES = 1000;
 
-interface Remembered {
+interface Kept {
   readonly row: KeyRow;
   readonly bytes: number;
   /** In milliseconds of the monotonic clock. */
@@ -20,14 +23,14 @@ interface Remembered {
  * The settled rows that this process has seen within the last five seconds: most duplicates come right behind their
  * first, and are answered from here without the database. A settled row never changes again (S1), so what is told from
  * memory is what the row would say. The two ways in which its answer can go all the same, a person who has it erased
- * (X3) and a newer deploy that runs a naturally idempotent operation again (R3), show here five seconds later at most;
- * so does a row that was reaped.
+ * (X3) in another process and a newer deploy that runs a naturally idempotent operation again (R3), show here five
+ * seconds later at most; so does a row that was reaped.
  *
  * Only a shortcut: what is forgotten, the row still tells. Bounded in rows and in bytes; the oldest go first.
  */
 export class Recent {
   /** The oldest come first. */
-  readonly #byId = new Map<string, Remembered>();
+  readonly #byId = new Map<string, Kept>();
   readonly #now: () => number;
   #bytes = 0;
 
@@ -50,6 +53,14 @@ export class Recent {
     this.#byId.set(name, { row, bytes, until: this.#now() + KEEP_MS });
     this.#bytes += bytes;
     this.#makeRoom();
+  }
+
+  /** Forgets what was remembered of these keys. */
+  drop(of: Remembered): void {
+    const wanted = Object.entries(of) as [keyof KeyId, string][];
+    for (const [name, { row }] of this.#byId) {
+      if (wanted.every(([part, value]) => row[part] === value)) this.#drop(name);
+    }
   }
 
   #makeRoom(): void {

@@ -11,6 +11,7 @@ import { executeInPhases, isUnfinished } from './phases.ts';
 import { type Attempted, executeAgain, executeInTransaction } from './transaction.ts';
 import { refusalOf, throwIfSetUpWrongly } from './trouble.ts';
 import { enteredValues } from './values.ts';
+import { isWatched, watched } from './watch.ts';
 
 /**
  * Runs an operation once per key: the checks in the order of O1, then lead or follow, then the outcome. What goes
@@ -19,6 +20,18 @@ import { enteredValues } from './values.ts';
  * @throws ConfigurationError only: for a kit that is set up wrongly
  */
 export async function run<Tx, T>(
+  engine: Engine<Tx>,
+  definition: Definition<Tx>,
+  request: ExecuteRequest,
+): Promise<Run<T>> {
+  const { config } = engine;
+  const { name } = definition.options;
+  const work = async () => engine.tallies.count(name, await outcomeOf<Tx, T>(engine, definition, request));
+  if (!isWatched(config)) return await work();
+  return await watched({ config, operation: name, request }, work);
+}
+
+async function outcomeOf<Tx, T>(
   engine: Engine<Tx>,
   definition: Definition<Tx>,
   request: ExecuteRequest,

@@ -9,6 +9,7 @@ import { completeKey } from './complete.ts';
 import { newInstance } from './config.ts';
 import { type Identity, identify, mintFor, readKey, whoActs } from './identify.ts';
 import { RETRY_AFTER_MS, replay } from './interpret.ts';
+import { transitioned } from './transition.ts';
 
 /** A question about one key, from whoever holds it. */
 export interface KeyRequest {
@@ -74,6 +75,7 @@ export async function fenceKey<Tx, T>(
   );
   switch (fenced.kind) {
     case 'fenced':
+      transitioned(engine.config, opened.id, { from: 'absent', to: 'abandoned' });
       return { fenced: true, nextKey: opened.nextKey };
     case 'existing':
       if (fenced.row.state === 'abandoned') return { fenced: true, nextKey: opened.nextKey };

@@ -3,7 +3,9 @@ import type { Transacted, Write } from '../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer } from './answer.ts';
 import { answerOf } from './handler.ts';
 import { assertGoesOn, endRun, enterStep, type Running, reach } from './running.ts';
+import { inStepSpan } from './step-span.ts';
 import { mayTryAgain, withinTime } from './transaction.ts';
+import { transitioned } from './transition.ts';
 
 /** `atomic`: see `PhasesContext`. */
 export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx: Tx) => Promise<R>): Promise<R> {
@@ -23,11 +25,13 @@ export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx
       }
       return { step: { name, position, result: encodeAnswer(answer) } };
     };
-    const { write, row } = await transactPatiently(running, phase, name);
-    if (row) endRun(running, { row });
-    await reach(running, 'after-commit', name);
-    // What was stored, not what the function holds: a later run gets the same, to the letter.
-    return readStep<R>('step' in write ? write.step.result : null);
+    return await inStepSpan(running, 'atomic', name, async () => {
+      const { write, row } = await transactPatiently(running, phase, name);
+      if (row) endRun(running, { row });
+      await reach(running, 'after-commit', name);
+      // What was stored, not what the function holds: a later run gets the same, to the letter.
+      return readStep<R>('step' in write ? write.step.result : null);
+    });
   } catch (error) {
     return endRun(running, { error });
   } finally {
@@ -91,7 +95,14 @@ export async function transactPatiently<Tx>(
       .finally(() => {
         running.inTransaction = false;
       });
-    if (transacted.kind === 'committed' && write) return { write, row: transacted.row };
+    if (transacted.kind === 'committed' && write) {
+      const { row } = transacted;
+      if (row) {
+        const { state: to, attempts: attempt, fingerprint } = row;
+        transitioned(config, row, { from: running.held.state, to, attempt, fingerprint });
+      }
+      return { write, row };
+    }
     const error = 'error' in transacted ? transacted.error : undefined;
     const isConflict = transacted.kind === 'rolled_back' && transacted.why === 'conflict';
     if (isConflict && running.innerRetries && (await mayTryAgain(attempt, running.deadline))) continue;

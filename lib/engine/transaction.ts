@@ -4,11 +4,14 @@ import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Claim, Completion, Executed, ExecuteOptions } from '../store/store.ts';
+import { recordDelay } from '../telemetry/keys.ts';
+import { recordedTraceParent } from '../telemetry/trace-parent.ts';
 import { encodeAnswer } from './answer.ts';
 import { type AtomicDefinition, type Call, pointOf } from './call.ts';
 import type { OperationOptions } from './definition.ts';
 import type { Ended } from './flights.ts';
 import { answerOf, captures, fail, type HandlerContext } from './handler.ts';
+import { transitioned } from './transition.ts';
 
 /** How often a transaction is tried in all that conflicts with others (C4). */
 const MAX_TRIES = 5;
@@ -43,6 +46,10 @@ export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Attempte
       store.execute(claimOf(plan, wait), (tx) => runHandler(plan, tx, capture, attempted), howToExecute(plan, wait));
     const executed = await slots.patiently(Math.min(waitMs, timeLeft(call.deadline)), tryOnce, isLocked);
     attempted.executed = executed;
+    if (executed.kind === 'committed') {
+      const { state: to, fingerprint } = executed.row;
+      transitioned(config, call.id, { from: 'absent', to, attempt: call.request.attempt, fingerprint });
+    }
     const conflicted = executed.kind === 'rolled_back' && executed.why === 'conflict';
     const mayRetry = conflicted && (call.request.innerRetries ?? true);
     if (!mayRetry || !(await mayTryAgain(attempt, call.deadline))) return attempted;
@@ -67,6 +74,7 @@ function claimOf<Tx>({ call, definition }: Plan<Tx>, waitMs: number): Claim {
     fingerprint,
     schemaVersion: definition.options.schemaVersion ?? 1,
     waitMs,
+    traceParent: recordedTraceParent(),
   };
 }
 
@@ -74,6 +82,7 @@ function claimOf<Tx>({ call, definition }: Plan<Tx>, waitMs: number): Claim {
 export async function mayTryAgain(attempt: number, deadline: number): Promise<boolean> {
   const delay = fullJitter(attempt, JITTER, Math.random());
   if (attempt === MAX_TRIES || delay > timeLeft(deadline)) return false;
+  recordDelay(delay, 'transaction');
   await wait(delay);
   return true;
 }

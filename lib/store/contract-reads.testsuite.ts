@@ -79,14 +79,67 @@ export function readsContract<Tx>(harness: Suite<Tx>): void {
       for (const pattern of ['%', '_', "'", '\\']) expect(await found(pattern)).toEqual([]);
     });
 
+    test('rows are listed in the wanted order, a page at a time', async () => {
+      const { store, names } = await rows('list.sort');
+      const page = async (sort: 'newest' | 'oldest' | 'expires', offset = 0) =>
+        names(await store.list({ operation: 'list.sort', sort, limit: 3, offset }));
+      expect([await page('newest'), await page('newest', 3)]).toEqual([['d', 'c%', 'a'], ['b']]);
+      expect([await page('oldest'), await page('oldest', 3)]).toEqual([['b', 'a', 'c%'], ['d']]);
+      // All are kept equally long, so the oldest goes first.
+      expect(await page('expires')).toEqual(['b', 'a', 'c%']);
+    });
+
+    test('a search goes on to the next page, and shows once what both key and principal begin with', async () => {
+      const { store } = harness();
+      const operation = 'list.search';
+      for (const n of [1, 2, 3]) {
+        const claim = claimOf({ operation, key: `both-${n}`, principal: n === 2 ? 'both' : 'ann' });
+        await store.execute(claim, async () => DONE, HOW);
+      }
+      const page = await store.list({ operation, search: 'both', limit: 2, offset: 0 });
+      const next = await store.list({ operation, search: 'both', limit: 2, offset: 2 });
+      expect([page.rows.map(({ key }) => key), page.hasMore]).toEqual([['both-3', 'both-2'], true]);
+      expect([next.rows.map(({ key }) => key), next.hasMore]).toEqual([['both-1'], false]);
+    });
+
+    test('X3 a list holds no fingerprint and no answer', async () => {
+      const { store } = await rows('list.redacted');
+      const { rows: listed } = await store.list({ operation: 'list.redacted', limit: 10, offset: 0 });
+      for (const row of listed) expect(row).not.toHaveProperty('result');
+      for (const row of listed) expect(row).not.toHaveProperty('fingerprint');
+    });
+
     test('rows are counted by state', async () => {
       const { store } = harness();
-      const before = await store.countByState();
+      const { counts: before, storage } = await store.overview(MINUTE);
       await rows('count');
-      const after = await store.countByState();
+      const { counts: after, ...all } = await store.overview(MINUTE);
       const more = (state: 'succeeded' | 'failed' | 'abandoned') => (after[state] ?? 0) - (before[state] ?? 0);
       expect([more('succeeded'), more('failed'), more('abandoned')]).toEqual([2, 1, 1]);
       expect(after).not.toHaveProperty('unknown');
+      expect(all).toMatchObject({ isEstimated: false, stuck: 0, oldestInProgressAt: null });
+      expect(all.storage.rows - storage.rows).toBe(4);
+      expect(all.storage.bytes).toBeGreaterThan(0);
+    });
+
+    test('tallies add up in the current ten minutes, and say what was prevented', async () => {
+      const { store, rival } = harness();
+      const counted = { operation: 'tallied', outcome: 'replayed', count: 2 } as const;
+      const created = { operation: 'tallied', outcome: 'created', count: 7 } as const;
+      const before = await store.overview(MINUTE);
+      const since = new Date();
+      // Of two processes, in any order: one of them must not wait for the other for ever.
+      await Promise.all([store.addTallies([counted, created]), rival.addTallies([created, counted])]);
+      const [one, two, ...others] = await store.tallies(since);
+      expect(others).toEqual([]);
+      expect([one, two]).toMatchObject([
+        { operation: 'tallied', outcome: 'created', count: 14 },
+        { operation: 'tallied', outcome: 'replayed', count: 4 },
+      ]);
+      expect(one?.at.getTime()).toBe(Math.floor(since.getTime() / 600_000) * 600_000);
+      expect(await store.tallies(new Date(Date.now() + 10 * MINUTE))).toEqual([]);
+      const after = await store.overview(MINUTE);
+      expect(after.duplicatesPrevented - before.duplicatesPrevented).toBe(4);
     });
   });
 }

@@ -82,6 +82,13 @@ export interface Leases<Tx> {
    */
   recordEvidence(tx: Tx, id: KeyId, said: string, actor: string): Promise<boolean>;
 
+  /**
+   * How many keys are unfinished, by operation and state. Cheap however many are settled, so that it can be asked often.
+   *
+   * @param stuckAfterMs how old a key must be to count as stuck that nobody has given up on
+   */
+  unfinished(stuckAfterMs: number): Promise<Unfinished[]>;
+
   /** Deletes settled rows past their retention, at most `limit`; never one that is not settled. Returns how many. */
   reap(limit: number): Promise<number>;
 }
@@ -107,8 +114,20 @@ export interface Held {
   readonly attempts: number;
   readonly schemaVersion: number;
   readonly input: Uint8Array | null;
+  /** The trace of the run that claimed it, as W3C `traceparent`; null where nobody was tracing. */
+  readonly traceParent: string | null;
   /** The steps that were there when it was taken up. */
   readonly steps: readonly Step[];
+}
+
+/** The unfinished keys of one operation in one state. */
+export interface Unfinished {
+  operation: string;
+  state: 'in_progress' | 'unknown';
+  count: number;
+  /** How many of them nobody drives on, or wait for a person. */
+  stuck: number;
+  oldestAt: Date;
 }
 
 export type StepKind = 'atomic' | 'foreign' | 'capture';
@@ -147,6 +166,8 @@ export interface ForeignStart {
   position: number;
   arguments: Uint8Array<ArrayBuffer>;
   derivedKey: string;
+  /** For how long the provider remembers the derived key, in milliseconds. Default 0: it honours none. */
+  providerKeyTtlMs?: number | undefined;
 }
 
 /** What a transaction of the executor ends in. */

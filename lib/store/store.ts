@@ -2,6 +2,9 @@ import type { Fingerprint } from '../core/fingerprint.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { Leases } from './leases.ts';
+import type { Oversight } from './oversight.ts';
+
+export type { Tally } from './oversight.ts';
 
 /**
  * The PORT: what the engine needs of a database. `contract.testsuite.ts` says what any store must do, and every store
@@ -10,7 +13,7 @@ import type { Leases } from './leases.ts';
  * What a duplicate or a lost race leads to is a value, never a throw. An unreachable database is a value of `execute`,
  * which knows whether something may have been committed, and a `StoreUnavailableError` of the others.
  */
-export interface Store<Tx> extends Leases<Tx> {
+export interface Store<Tx> extends Leases<Tx>, Oversight {
   /**
    * Claims the key and runs `run` in one transaction; what `run` resolves to is stored with the key, and everything
    * is committed together or not at all. Never runs `run` twice. A duplicate waits for another's uncommitted claim,
@@ -45,12 +48,6 @@ export interface Store<Tx> extends Leases<Tx> {
    */
   fence(fence: Fence): Promise<Fenced>;
 
-  /** Key rows, newest first, for the admin view. */
-  list(filter: KeyFilter): Promise<KeyPage>;
-
-  /** How many rows there are in each state. */
-  countByState(): Promise<Partial<Record<KeyState, number>>>;
-
   /** Whether what a query of the user's own threw says that the database cannot be reached, or not in time. */
   isUnavailable(error: unknown): boolean;
 
@@ -74,6 +71,8 @@ export interface Claim extends KeyId, Window {
   schemaVersion: number;
   /** How long to wait for another's uncommitted claim. 0: not at all. */
   waitMs: number;
+  /** The trace that this claim belongs to, as W3C `traceparent`; none where nobody is tracing. */
+  traceParent?: string | undefined;
 }
 
 export interface Claimed {
@@ -123,6 +122,8 @@ export type Probed = { kind: 'absent' } | { kind: 'locked' } | { kind: 'existing
 
 export interface Fence extends KeyId, Window {
   waitMs: number;
+  /** Who gives it up, for the record. Default `client`. */
+  actor?: string | undefined;
 }
 
 export type Fenced =
@@ -151,6 +152,8 @@ export interface KeyRow extends KeyId {
   /** The name of the last committed step of an operation in phases. */
   recoveryPoint: string | null;
   needsAttention: boolean;
+  /** The trace of the run that claimed it, as W3C `traceparent`; null where nobody was tracing. */
+  traceParent: string | null;
 }
 
 export interface KeyEvent {
@@ -163,26 +166,13 @@ export interface KeyEvent {
     | 'late_answer'
     | 'evidence'
     | 'verdict'
-    | 'retry';
+    | 'retry'
+    | 'released'
+    | 'forgotten';
   /** `client`, `executor`, `completer`, the name of an admin, or of a system that was heard. */
   actor: string;
   detail: Record<string, string> | null;
   at: Date;
-}
-
-export interface KeyFilter {
-  state?: KeyState | undefined;
-  operation?: string | undefined;
-  /** Finds keys and principals that begin with it. */
-  search?: string | undefined;
-  limit: number;
-  offset: number;
-}
-
-/** A page of rows, and whether there are more behind it. */
-export interface KeyPage {
-  rows: KeyRow[];
-  hasMore: boolean;
 }
 
 /** The database could not be asked. Thrown by `find`, `probe`, `fence` and the admin reads, never by `execute`. */

@@ -1,4 +1,15 @@
-import { type Attributes, context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  type Attributes,
+  context,
+  type Link,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api';
 
 /**
  * The trace that is under way, as headers: `traceparent` and `tracestate`. Nothing where there is none. No baggage: it may
@@ -10,14 +21,24 @@ export function traceHeaders(): Record<string, string> {
   return Object.fromEntries(['traceparent', 'tracestate'].flatMap((name) => (all[name] ? [[name, all[name]]] : [])));
 }
 
+export type { Span };
+
 export interface SpanOptions {
-  kind: 'producer' | 'consumer';
+  kind: keyof typeof KINDS;
   attributes: Attributes;
   /** Headers as `traceHeaders` gave them, maybe in another process: the span belongs to that trace. */
   from?: Record<string, string>;
+  links?: Link[];
+  /** What of an error the span is to show; undefined: it is no failure. Default: the error. */
+  blame?: (error: unknown) => unknown;
 }
 
-const KINDS = { producer: SpanKind.PRODUCER, consumer: SpanKind.CONSUMER };
+const KINDS = {
+  internal: SpanKind.INTERNAL,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+};
 
 /**
  * Runs `work` in a span of its own. What it throws is thrown on, and shows in the span by its name alone: its message may
@@ -25,7 +46,7 @@ const KINDS = { producer: SpanKind.PRODUCER, consumer: SpanKind.CONSUMER };
  */
 export async function inSpan<T>(
   name: string,
-  { kind, attributes, from }: SpanOptions,
+  { kind, attributes, from, links = [], blame = (error) => error }: SpanOptions,
   work: (span: Span) => Promise<T>,
 ): Promise<T> {
   const parent = from ? propagation.extract(context.active(), from) : context.active();
@@ -33,17 +54,29 @@ export async function inSpan<T>(
     try {
       return await work(span);
     } catch (error) {
-      failed(span, error);
+      const blamed = blame(error);
+      if (blamed !== undefined) failed(span, blamed);
       throw error;
     } finally {
       span.end();
     }
   };
-  return await trace.getTracer('oncekit').startActiveSpan(name, { kind: KINDS[kind], attributes }, parent, run);
+  return await trace.getTracer('oncekit').startActiveSpan(name, { kind: KINDS[kind], attributes, links }, parent, run);
 }
 
 /** Marks a span as one of something that failed. */
 export function failed(span: Span, error: unknown): void {
   const message = error instanceof Error ? error.name : typeof error;
   span.setStatus({ code: SpanStatusCode.ERROR, message });
+}
+
+/**
+ * Whether the app has set up a tracer. Asked where a call must not pay for what nobody records: cheaper than a span that
+ * does nothing, with the attributes it would be given.
+ */
+export function isTraced(): boolean {
+  // The API's own provider stands in until there is one, and knows whether there is. Of another copy of the API, so by
+  // its shape.
+  const provider: TracerProvider & { getDelegateTracer?(name: string): Tracer | undefined } = trace.getTracerProvider();
+  return !provider.getDelegateTracer || provider.getDelegateTracer('oncekit') !== undefined;
 }

@@ -12,10 +12,12 @@ const BEGIN = `
 WITH bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $13, true)),
      ticket AS MATERIALIZED (SELECT ${drawTicket('$12', '$14')} AS drawn FROM bounded)
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
-                              schema_version, minted_at, claimed_at, expires_at, lease_until, next_attempt_at, input)
+                              schema_version, minted_at, claimed_at, expires_at, lease_until, next_attempt_at, input,
+                              trace_parent)
 SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::timestamptz, clock_timestamp(),
        greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms',
-       clock_timestamp() + $15::float8 * interval '1 ms', clock_timestamp() + $15::float8 * interval '1 ms', $16::bytea
+       clock_timestamp() + $15::float8 * interval '1 ms', clock_timestamp() + $15::float8 * interval '1 ms', $16::bytea,
+       $17
   FROM ticket
  WHERE drawn
    AND ($9::timestamptz IS NULL
@@ -30,11 +32,11 @@ export async function begin(client: PrismaClientLike, primary: RawQueries, claim
     const fencingToken = await insert(client, claim);
     if (fencingToken === 'locked') return { kind: 'locked' };
     if (fencingToken !== undefined) {
-      const { tenant, principal, operation, key, schemaVersion, input } = claim;
+      const { tenant, principal, operation, key, schemaVersion, input, traceParent = null } = claim;
       const id = { tenant, principal, operation, key };
       return {
         kind: 'held',
-        held: { id, state: 'in_progress', fencingToken, attempts: 1, schemaVersion, input, steps: [] },
+        held: { id, state: 'in_progress', fencingToken, attempts: 1, schemaVersion, input, traceParent, steps: [] },
       };
     }
     const rival = await rivalOf(primary, claim);
@@ -56,6 +58,7 @@ async function insert(client: PrismaClientLike, claim: LeasedClaim): Promise<num
           claim.waitMs > 0,
           claim.leaseMs,
           claim.input,
+          claim.traceParent ?? null,
         ) as Promise<{ fencingToken: number }[]>,
       { timeout: claim.waitMs + 5000, isolationLevel: 'ReadCommitted' },
     );

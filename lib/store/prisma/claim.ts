@@ -2,6 +2,7 @@ import type { Claim } from '../store.ts';
 import type { Statement } from './ride.ts';
 import { epochMs } from './row.ts';
 import { lockTimeout, ticketOf } from './ticket.ts';
+import { timestamp } from './wire.ts';
 
 /**
  * Whoever inserts is the executor; the unique index is the only arbiter.
@@ -23,9 +24,9 @@ import { lockTimeout, ticketOf } from './ticket.ts';
  */
 const claim = (before: string, from: string, drawn: string, returning: string) => `${before}
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
-                              schema_version, minted_at, claimed_at, expires_at)
+                              schema_version, minted_at, claimed_at, expires_at, trace_parent)
 SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::timestamptz, clock_timestamp(),
-       greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms'
+       greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms', $14
   ${from}
  WHERE ${drawn}
    AND ($9::timestamptz IS NULL
@@ -38,7 +39,7 @@ RETURNING ${epochMs('claimed_at')} AS "claimedAtMs", ${epochMs('expires_at')} AS
 const PATIENT = claim(
   `
 WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout),
-     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $14, true) FROM before),
+     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $15, true) FROM before),
      ticket AS MATERIALIZED (SELECT pg_advisory_xact_lock($12::bigint) IS NOT NULL AS drawn FROM bounded)`,
   'FROM ticket',
   'drawn',
@@ -61,7 +62,7 @@ export function claimValues(claim: Claim) {
     version,
     secretId,
     claim.schemaVersion,
-    claim.mintedAt,
+    claim.mintedAt && timestamp(claim.mintedAt),
     claim.windowMs,
     claim.retentionMs,
     ticketOf(claim),
@@ -80,7 +81,7 @@ export interface ClaimedRow {
  * @param holdMs how long the transaction may be idle before the server ends it
  */
 export function claimStatement(claim: Claim, holdMs: number): Statement {
-  const values = [...claimValues(claim), `${Math.ceil(holdMs) + 1000}ms`];
+  const values = [...claimValues(claim), `${Math.ceil(holdMs) + 1000}ms`, claim.traceParent ?? null];
   if (claim.waitMs <= 0) return { text: IMPATIENT, values };
   return { text: PATIENT, values: [...values, lockTimeout(claim.waitMs)], mayWait: true };
 }

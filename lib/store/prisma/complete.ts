@@ -52,6 +52,7 @@ export function completedRow(claim: Claim, claimed: ClaimedRow, { state, result 
     nextAttemptAt: null,
     recoveryPoint: null,
     needsAttention: false,
+    traceParent: claim.traceParent ?? null,
   };
 }
 

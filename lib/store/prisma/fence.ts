@@ -1,6 +1,7 @@
 import type { Fence } from '../store.ts';
 import type { RawQueries } from './client.ts';
 import { drawTicket, lockTimeout, ticketOf } from './ticket.ts';
+import { timestamp } from './wire.ts';
 
 // The same insert against the same unique index as a claim, so that exactly one of the two gets in, whichever order
 // they come in. `lock_timeout` ends with the transaction, which has nothing else to do.
@@ -26,7 +27,7 @@ export async function fence(tx: RawQueries, fence: Fence): Promise<boolean> {
     fence.principal,
     fence.operation,
     fence.key,
-    fence.mintedAt,
+    fence.mintedAt && timestamp(fence.mintedAt),
     fence.windowMs,
     lockTimeout(fence.waitMs),
     fence.retentionMs,

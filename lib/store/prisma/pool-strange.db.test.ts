@@ -122,10 +122,10 @@ test('a client with an isolation level of its own: the operation’s is in force
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   let flights = 0;
   pool.on('connect', (connection) => {
-    const query = connection.query.bind(connection) as (config: object) => unknown;
-    connection.query = ((config: object) => {
+    const query = connection.query.bind(connection) as (config: object, ...rest: unknown[]) => unknown;
+    connection.query = ((config: object, ...rest: unknown[]) => {
       if ('submit' in config) flights++;
-      return query(config);
+      return query(config, ...rest);
     }) as typeof connection.query;
   });
   const client = createClient(database.url, { pool, transactionOptions });
@@ -196,5 +196,25 @@ test('a session that writes bytes in another way, and one that forgets what it k
   } finally {
     await client.$disconnect();
     await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" RESET bytea_output`);
+  }
+});
+
+test('sessions in another time zone: a key that was minted just now is neither early nor late', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  for (const zone of ['America/New_York', 'Asia/Tokyo']) {
+    await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" SET timezone = '${zone}'`);
+    const client = createClient(database.url, { max: 1 });
+    try {
+      const operation = kit(client, { window: '1h' })
+        .operation({ name: 'checkout', schema: anything })
+        .handler(async () => 'there');
+      const key = (await operation.mintKey({ tenant: 'acme', principal: 'ann' })) as string;
+      expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
+      const late = (await operation.mintKey({ tenant: 'acme', principal: 'ann' })) as string;
+      expect(await operation.fence({ key: late })).toMatchObject({ fenced: true });
+    } finally {
+      await client.$disconnect();
+      await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" RESET timezone`);
+    }
   }
 });

@@ -31,7 +31,10 @@ export async function rerun<Tx extends RawQueries>(
       async (tx: Tx): Promise<Executed> => {
         const [stored] = await tx.$queryRawUnsafe<RawRow[]>(LOCK, ...key);
         if (!stored) return { kind: 'locked' };
-        if (stored.schema_version >= id.schemaVersion) return { kind: 'existing', row: toKeyRow(stored) };
+        // An answer that a person has erased is not made again, not even by work that does no harm twice.
+        const isForgotten = stored.result === null;
+        if (isForgotten || stored.schema_version >= id.schemaVersion)
+          return { kind: 'existing', row: toKeyRow(stored) };
         const { result } = await run(tx);
         const [replaced] = await tx.$queryRawUnsafe<RawRow[]>(REPLACE, ...key, result, id.schemaVersion);
         await how.beforeCommit();

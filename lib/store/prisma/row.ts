@@ -3,7 +3,7 @@ import type { KeyRow } from '../store.ts';
 /** The columns of a key row, in the order of `KeyRow`. */
 export const KEY_COLUMNS = `tenant, principal, operation, key, state, fencing_token, attempts, fingerprint,
   fingerprint_version, secret_id, result, schema_version, minted_at, claimed_at, settled_at, expires_at,
-  lease_until, next_attempt_at, recovery_point, needs_attention`;
+  lease_until, next_attempt_at, recovery_point, needs_attention, trace_parent`;
 
 /** A row as the driver gives it. */
 export interface RawRow {
@@ -27,6 +27,7 @@ export interface RawRow {
   next_attempt_at: Date | null;
   recovery_point: string | null;
   needs_attention: boolean;
+  trace_parent: string | null;
 }
 
 export function toKeyRow(raw: RawRow): KeyRow {
@@ -51,6 +52,7 @@ export function toKeyRow(raw: RawRow): KeyRow {
     nextAttemptAt: raw.next_attempt_at,
     recoveryPoint: raw.recovery_point,
     needsAttention: raw.needs_attention,
+    traceParent: raw.trace_parent,
   };
 }
 

@@ -9,9 +9,9 @@ const START = `
 WITH held AS (
   UPDATE idempotency_keys SET ${RENEWED} WHERE ${IS_HELD} RETURNING 1)
 INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, arguments, derived_key,
-                                fencing_token, sends, first_sent_at, last_sent_at)
+                                fencing_token, sends, first_sent_at, last_sent_at, keys_until)
 SELECT $1, $2, $3, $4, $8, $9::int, 'foreign', 'started', $10::bytea, $11, $6::int, 1, clock_timestamp(),
-       clock_timestamp()
+       clock_timestamp(), clock_timestamp() + nullif($12::float8, 0) * interval '1 ms'
   FROM held
 ON CONFLICT (tenant, principal, operation, key, name) DO UPDATE
    SET sends = idempotency_phases.sends + 1, last_sent_at = clock_timestamp(), fencing_token = $6::int, verdict = NULL
@@ -20,6 +20,7 @@ RETURNING ${STEP_COLUMNS}`;
 
 /** `Leases.startForeign`. */
 export async function startForeign(db: RawQueries, held: Held, leaseMs: number, call: ForeignStart): Promise<Step> {
-  const values = [...holderOf(held), leaseMs, call.name, call.position, call.arguments, call.derivedKey];
+  const { name, position, derivedKey, providerKeyTtlMs = 0 } = call;
+  const values = [...holderOf(held), leaseMs, name, position, call.arguments, derivedKey, providerKeyTtlMs];
   return stillHeld(await db.$queryRawUnsafe<Step[]>(START, ...values), held);
 }

@@ -186,7 +186,10 @@ describe('the Prisma store', () => {
       store.probe(claim),
       store.fence(claim),
       store.list({ limit: 1, offset: 0 }),
-      store.countByState(),
+      store.overview(1),
+      store.tallies(new Date()),
+      store.release({ ...claim, fencingToken: 1 }, 'eve'),
+      store.forget({ ...claim, fencingToken: 1 }, 'eve'),
       store.events(claim),
       store.recordEvent(claim, { type: 'fenced', actor: 'a', detail: null }),
     ];

@@ -1,9 +1,10 @@
 import type { Leases } from '../leases.ts';
+import type { Oversight } from '../oversight.ts';
 import type { Fence, Fenced, Store } from '../store.ts';
+import { announced } from './announced.ts';
 import { asked } from './asked.ts';
 import { begin } from './begin.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from './client.ts';
-import { countByState } from './count-by-state.ts';
 import { isLockTimeout, isUnavailable } from './errors.ts';
 import { events, recordEvent } from './events.ts';
 import { recordEvidence } from './evidence.ts';
@@ -11,18 +12,23 @@ import { execute } from './execute.ts';
 import { fence } from './fence.ts';
 import { find } from './find.ts';
 import { finishForeign, recordCapture } from './finish-step.ts';
+import { erasePrincipal, forget } from './forget.ts';
 import { hold } from './hold.ts';
 import { giveUp, markUnknown, suspend, wake } from './let-go.ts';
 import { list } from './list.ts';
+import { overview } from './overview.ts';
 import { probe } from './probe.ts';
 import { readerOf } from './read.ts';
 import { reap } from './reap.ts';
+import { release } from './release.ts';
 import { rerun } from './rerun.ts';
 import { resolve } from './resolve.ts';
 import { startForeign } from './start-foreign.ts';
 import { stepsOf } from './steps.ts';
 import { takeDue, takeOver } from './take.ts';
+import { addTallies, reapTallies, tallies } from './tallies.ts';
 import { transact } from './transact.ts';
+import { unfinished } from './unfinished.ts';
 import { recordVerdict, retryNow } from './verdict.ts';
 import { judgeWindow } from './window.ts';
 
@@ -31,13 +37,12 @@ export function prismaStore<Client extends PrismaClientLike>(client: Client): St
   const primary = () => primaryOf(client);
   return {
     ...leasesOn(client),
+    ...oversightOn(client),
     execute: (claim, run, how) => execute(client, claim, run as (tx: RawQueries) => ReturnType<typeof run>, how),
     rerun: (id, run, how) => rerun(client, id, run as (tx: RawQueries) => ReturnType<typeof run>, how),
     find: (id) => asked(() => find(readerOf(client) ?? primary(), id)),
     probe: (id) => asked(() => probe(client, primary(), id)),
     fence: (wanted) => asked(() => fenceOrRival(client, wanted)),
-    list: (filter) => asked(() => list(primary(), filter)),
-    countByState: () => asked(() => countByState(primary())),
     isUnavailable,
     recordEvent: (id, event) => asked(() => recordEvent(primary(), id, event)),
     events: (id) => asked(() => events(primary(), id)),
@@ -66,7 +71,24 @@ function leasesOn<Client extends PrismaClientLike>(client: Client): Leases<Trans
     recordVerdict: (id, verdict, actor) => asked(() => recordVerdict(db(), id, verdict, actor)),
     retryNow: (id, actor) => asked(() => retryNow(db(), id, actor)),
     recordEvidence: (tx, id, said, actor) => recordEvidence(tx as RawQueries, id, said, actor),
+    unfinished: (stuckAfterMs) => asked(() => unfinished(db(), stuckAfterMs)),
     reap: (limit) => asked(() => reap(db(), limit)),
+  };
+}
+
+/** The part of it that stands behind an admin view. */
+function oversightOn(client: PrismaClientLike): Oversight {
+  const db = () => primaryOf(client);
+  return {
+    list: (filter) => asked(() => list(db(), filter)),
+    overview: (stuckAfterMs) => asked(() => overview(db(), stuckAfterMs)),
+    addTallies: (counts) => asked(() => addTallies(db(), counts)),
+    tallies: (since) => asked(() => tallies(db(), since)),
+    reapTallies: () => asked(() => reapTallies(db())),
+    announced: (time, intent) => asked(() => announced(db(), time, intent)),
+    release: (id, actor) => asked(() => release(db(), id, actor)),
+    forget: (id, actor) => asked(() => forget(db(), id, actor)),
+    erasePrincipal: (who, actor) => asked(() => erasePrincipal(db(), who, actor)),
   };
 }
 
@@ -75,7 +97,7 @@ async function fenceOrRival(client: PrismaClientLike, wanted: Fence): Promise<Fe
     return await client.$transaction(
       async (tx: RawQueries): Promise<Fenced> => {
         if (await fence(tx, wanted)) {
-          await recordEvent(tx, wanted, { type: 'fenced', actor: 'client', detail: null });
+          await recordEvent(tx, wanted, { type: 'fenced', actor: wanted.actor ?? 'client', detail: null });
           return { kind: 'fenced' };
         }
         const row = await find(tx, wanted);

@@ -9,6 +9,7 @@ interface Taken extends KeyId {
   attempts: number;
   schema_version: number;
   input: Uint8Array | null;
+  trace_parent: string | null;
 }
 
 // A higher token for a key in progress, so that its old executor's next write changes nothing. An unknown key keeps its
@@ -29,7 +30,7 @@ UPDATE idempotency_keys
        next_attempt_at = clock_timestamp() + $1::float8 * interval '1 ms',
        needs_attention = needs_attention AND state = 'unknown'
  WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM due)
-RETURNING tenant, principal, operation, key, state, fencing_token, attempts, schema_version, input`;
+RETURNING tenant, principal, operation, key, state, fencing_token, attempts, schema_version, input, trace_parent`;
 
 // A client that retries ahead of the pause does not use up what the completer is given.
 const TAKE_ONE = take(
@@ -41,7 +42,7 @@ const TAKE_ONE = take(
 );
 
 const TAKE_DUE = take(
-  `next_attempt_at <= clock_timestamp() AND operation = ANY($2::text[])
+  `next_attempt_at IS NOT NULL AND next_attempt_at <= clock_timestamp() AND operation = ANY($2::text[])
      AND (state = 'unknown' OR lease_until <= clock_timestamp())
    ORDER BY next_attempt_at LIMIT $3::int`,
   'true',
@@ -76,6 +77,7 @@ async function heldOf(db: RawQueries, row: Taken): Promise<Held> {
     attempts,
     schemaVersion: row.schema_version,
     input,
+    traceParent: row.trace_parent,
     steps: await stepsOf(db, id),
   };
 }

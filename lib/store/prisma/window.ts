@@ -1,5 +1,6 @@
 import type { Window } from '../store.ts';
 import type { RawQueries } from './client.ts';
+import { timestamp } from './wire.ts';
 
 const JUDGE = `
 SELECT CASE WHEN $1::timestamptz <= clock_timestamp() - $2::float8 * interval '1 ms' THEN 'expired'
@@ -11,7 +12,7 @@ export async function judgeWindow(db: RawQueries, window: Window): Promise<'open
   if (window.mintedAt === null) return 'open';
   const rows = await db.$queryRawUnsafe<{ verdict: 'open' | 'expired' | 'early' }[]>(
     JUDGE,
-    window.mintedAt,
+    timestamp(window.mintedAt),
     window.windowMs,
   );
   return rows[0]?.verdict ?? 'open';

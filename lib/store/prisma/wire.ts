@@ -5,11 +5,19 @@ export const parserOf = (oid: number): ((value: string) => unknown) => PARSERS[o
 
 const asIs = (value: string) => value;
 
+/**
+ * A time as a parameter. As a Date, Prisma sends it without its zone, and a server whose sessions are not in UTC takes it
+ * for another time.
+ */
+export function timestamp(at: Date): string {
+  return at.toISOString().replace(/^\+0*/, ''); // a year that keys can carry has five digits
+}
+
 /** A parameter as text, but for bytes. Each statement says what type its parameters are of. */
 export function toWire(value: unknown): string | Buffer | null {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return null;
-  if (value instanceof Date) return value.toISOString().replace(/^\+0*/, ''); // a year that keys can carry has five digits
+  if (value instanceof Date) return timestamp(value);
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   return String(value);
 }

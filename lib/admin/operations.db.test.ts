@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { ANN, anything, effect, effects, freshKey, kit, rowsOf, stopping } from '../engine/engine.testsuite.ts';
+import { Provider } from '../engine/phases.testsuite.ts';
+import { mintKeyAt } from '../testing/mint-key-at.ts';
+import { createAdmin, type SeenKey } from './index.ts';
+
+let database: TestDatabase;
+let provider: Provider;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+beforeEach(() => {
+  provider = new Provider();
+});
+
+const idOf = (key: string, operation = 'pay') => ({ ...ANN, operation, key });
+const seenOf = (key: string, fencingToken = 1, operation = 'pay'): SeenKey => ({
+  ...idOf(key, operation),
+  fencingToken,
+});
+const eventsOf = (key: string) =>
+  database.client.idempotencyEvent.findMany({ where: { key }, select: { type: true, actor: true } });
+const set = (key: string, sql: string) =>
+  database.client.$executeRawUnsafe(`UPDATE idempotency_keys SET ${sql} WHERE key = $1`, key);
+
+/** An app with a payment in phases, and its admin. A key whose call was lost stays in progress, its lease over. */
+function shop(how: object = {}) {
+  const idempotency = kit(database.client);
+  const pay = idempotency.operation({ name: 'pay', schema: anything }).phases(async ({ atomic, foreign, key }) => {
+    await atomic('order_created', async (tx) => {
+      await effect(tx, `${key}:order`);
+      return 'secret-step';
+    });
+    const { id } = await foreign('charge_created', provider.call(key, { maxTries: 1, ...how }));
+    return { secret: id };
+  });
+  const admin = createAdmin({ prisma: database.client, dropRecent: idempotency.dropRecent });
+  return { idempotency, pay, admin };
+}
+
+async function stuckKey({ pay }: ReturnType<typeof shop>) {
+  const key = freshKey();
+  provider.faults = ['before'];
+  await pay.execute({ key, payload: { card: 'secret-input' } });
+  expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'in_progress', fencingToken: 1 }]);
+  return key;
+}
+
+describe('release', () => {
+  test('takes a key from an executor that is gone, once, and the next one finishes it', async () => {
+    const on = shop();
+    const key = await stuckKey(on);
+    await set(key, `needs_attention = true, next_attempt_at = NULL, attempts = 31`);
+    expect(await on.admin.release(seenOf(key), 'eve')).toBe('recorded');
+    expect(await on.admin.release(seenOf(key), 'eve')).toBe('changed');
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({
+      state: 'in_progress',
+      fencingToken: 2,
+      attempts: 0,
+      needsAttention: false,
+      nextAttemptAt: expect.any(Date),
+    });
+    expect(await eventsOf(key)).toEqual([{ type: 'released', actor: 'eve' }]);
+    await on.idempotency.completeDue({ limit: 100 });
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded' });
+    expect([provider.count(key), await effects(database.client, `${key}:order`)]).toEqual([1, 1]);
+  });
+
+  test('is refused while the lease is live, and while the executor is in a transaction that outlasts it', async () => {
+    const on = shop();
+    const key = await stuckKey(on);
+    await set(key, `lease_until = now() + interval '1 h'`);
+    expect(await on.admin.release(seenOf(key), 'eve')).toBe('refused');
+    await set(key, `lease_until = now()`);
+    await database.client.$transaction(async (executor) => {
+      await executor.$queryRaw`SELECT 1 FROM idempotency_keys WHERE key = ${key} FOR UPDATE`;
+      expect(await on.admin.release(seenOf(key), 'eve'), 'without a wait').toBe('refused');
+    });
+    expect(await rowsOf(database.client, key)).toMatchObject([{ fencingToken: 1 }]);
+    expect(await eventsOf(key)).toEqual([]);
+    expect(await on.admin.release(seenOf(key), 'eve')).toBe('recorded');
+  });
+
+  test.each([
+    ['knows no keys', { providerKeyTtlMs: 0 }, 'SELECT 1'],
+    [
+      'has forgotten this one',
+      {},
+      `UPDATE idempotency_phases SET keys_until = now() - interval '1 s' WHERE name = 'charge_created'`,
+    ],
+  ])('X3 is refused where a call has begun whose provider %s', async (_, how, later) => {
+    const on = shop(how);
+    const key = freshKey();
+    provider.faults = ['after'];
+    await on.pay.execute({ key, payload: {} });
+    // As an executor leaves it that was killed in the middle of the call.
+    await set(key, `state = 'in_progress', lease_until = now(), next_attempt_at = now(), needs_attention = false`);
+    await database.client.$executeRawUnsafe(later);
+    const [{ fencingToken } = { fencingToken: 0 }] = await rowsOf(database.client, key);
+    expect(await on.admin.release(seenOf(key, fencingToken), 'eve')).toBe('refused');
+    expect(await rowsOf(database.client, key)).toMatchObject([{ fencingToken }]);
+    expect((await eventsOf(key)).filter(({ type }) => type === 'released')).toEqual([]);
+  });
+
+  test('changes nothing of a key that is unknown, settled, or another one', async () => {
+    const on = shop();
+    const key = await stuckKey(on);
+    expect(await on.admin.release({ ...seenOf(key), principal: 'bob' }, 'eve')).toBe('changed');
+    expect(await on.admin.release(seenOf(key, 7), 'eve')).toBe('changed');
+    await set(key, `state = 'unknown', lease_until = NULL`);
+    expect(await on.admin.release(seenOf(key), 'eve')).toBe('changed');
+    expect(await eventsOf(key)).toEqual([]);
+  });
+});
+
+describe('fence', () => {
+  test('S5 a key without a row never executes from then on; the second time changes nothing', async () => {
+    const on = shop();
+    const key = freshKey();
+    expect(await on.admin.fence(idOf(key), 'eve')).toBe('recorded');
+    expect(await on.admin.fence(idOf(key), 'eve')).toBe('changed');
+    expect(await eventsOf(key)).toEqual([{ type: 'fenced', actor: 'eve' }]);
+    expect(await on.pay.execute({ key, payload: {} })).toMatchObject({ code: 'key_abandoned', executed: false });
+    expect(await effects(database.client, `${key}:order`)).toBe(0);
+  });
+
+  test('S5 K3 is refused for what runs or has run, or may have: a row, an open claim, a key past its window', async () => {
+    const on = shop();
+    const [running, done, claimed] = [await stuckKey(on), freshKey(), freshKey()];
+    await on.pay.execute({ key: done, payload: {} });
+    const open = stopping();
+    const order = kit(database.client).operation({ name: 'order', schema: anything }).handler(open.handle);
+    const executing = order.execute({ key: claimed, payload: {} });
+    await open.started.opened;
+    const old = mintKeyAt(Date.now() - 25 * 3_600_000, idOf('', 'pay'), 's'.repeat(32));
+    const fenced = await Promise.all(
+      [idOf(running), idOf(done), idOf(claimed, 'order'), idOf(old), idOf('no key, this')].map((id) =>
+        on.admin.fence(id, 'eve'),
+      ),
+    );
+    expect(fenced).toEqual(['refused', 'refused', 'refused', 'refused', 'refused']);
+    open.end.open('commit');
+    expect(await executing).toMatchObject({ ok: true });
+    expect(await rowsOf(database.client, running)).toMatchObject([{ state: 'in_progress', fencingToken: 1 }]);
+    expect(await rowsOf(database.client, done)).toMatchObject([{ state: 'succeeded' }]);
+    expect(await rowsOf(database.client, old)).toEqual([]);
+  });
+});
+
+describe('forget', () => {
+  test('X3 erases the answer and keeps the row: a retry is told that it was done, and nothing runs', async () => {
+    const on = shop();
+    const key = freshKey();
+    const send = () => on.pay.execute({ key, payload: { card: 'secret-input' } });
+    const first = await send();
+    expect([first, await send()]).toMatchObject([{ ok: true }, { ok: true, replayed: true }]);
+    const before = await on.admin.findKey(idOf(key));
+    expect(before).toMatchObject({ state: 'succeeded', isForgotten: false });
+    expect(await on.admin.forget(seenOf(key), 'eve')).toBe('recorded');
+    expect(await on.admin.forget(seenOf(key), 'eve')).toBe('changed');
+
+    const { events, ...after } = (await on.admin.findKey(idOf(key))) ?? { events: [] };
+    expect(after).toMatchObject({ state: 'succeeded', isForgotten: true, answer: { kind: 'erased' } });
+    expect(after).toMatchObject({ expiresAt: before?.expiresAt, settledAt: before?.settledAt });
+    expect(events).toMatchObject([{ type: 'forgotten', actor: 'eve' }]);
+    const [stored] = await database.client.idempotencyKey.findMany({ where: { key }, include: { phases: true } });
+    expect(stored).toMatchObject({ result: null, input: null, phases: [{ result: null }, { arguments: null }] });
+
+    // Here and in another process, of which one has just answered from its memory.
+    for (const pay of [on.pay, shop().pay]) {
+      expect(await pay.execute({ key, payload: { card: 'secret-input' } })).toMatchObject({
+        code: 'result_unreadable',
+        executed: true,
+        retry: 'never',
+      });
+      expect(await pay.execute({ key, payload: { card: 'other' } })).toMatchObject({ code: 'payload_mismatch' });
+      expect(await pay.status({ key })).toMatchObject({ state: 'succeeded', outcome: { executed: true } });
+    }
+    expect([provider.count(key), await effects(database.client, `${key}:order`)]).toEqual([1, 1]);
+  });
+
+  test('two clicks at once are one', async () => {
+    const on = shop();
+    const key = freshKey();
+    await on.pay.execute({ key, payload: {} });
+    const click = () => on.admin.forget(seenOf(key), 'eve');
+    expect((await Promise.all([click(), click()])).sort()).toEqual(['changed', 'recorded']);
+    expect(await eventsOf(key)).toEqual([{ type: 'forgotten', actor: 'eve' }]);
+  });
+
+  test('a stored refusal stays a refusal, without what it said', async () => {
+    const on = shop();
+    const key = freshKey();
+    provider.faults = ['declined'];
+    expect(await on.pay.execute({ key, payload: {} })).toMatchObject({ code: 'failed', reason: 'card_declined' });
+    expect(await on.admin.forget(seenOf(key), 'eve')).toBe('recorded');
+    const told = await on.pay.execute({ key, payload: {} });
+    expect(told).toMatchObject({ code: 'failed', executed: true, replayed: true, retry: 'new-key' });
+    expect([told, 'reason' in told, 'data' in told].slice(1)).toEqual([false, false]);
+    expect(provider.sends).toBe(1);
+  });
+
+  test('R3 an answer that was erased is not made again, not even by work that does no harm twice', async () => {
+    const key = freshKey();
+    const define = (schemaVersion: number) =>
+      kit(database.client)
+        .operation({ name: 'set', schema: anything, naturallyIdempotent: true, schemaVersion })
+        .handler(async ({ tx }) => effect(tx, key));
+    await define(1).execute({ key, payload: {} });
+    const admin = createAdmin({ prisma: database.client });
+    expect(await admin.forget(seenOf(key, 1, 'set'), 'eve')).toBe('recorded');
+    expect(await define(2).execute({ key, payload: {} })).toMatchObject({ code: 'result_unreadable', executed: true });
+    expect([await effects(database.client, key), (await rowsOf(database.client, key))[0]?.result]).toEqual([1, null]);
+  });
+
+  test('is refused for what is not settled, which keeps what it needs to go on, and for a tombstone', async () => {
+    const on = shop();
+    const [key, tombstone] = [await stuckKey(on), freshKey()];
+    await on.admin.fence(idOf(tombstone), 'eve');
+    expect(await on.admin.forget(seenOf(key), 'eve')).toBe('refused');
+    expect(await on.admin.forget(seenOf(tombstone), 'eve')).toBe('refused');
+    expect(await on.admin.forget(seenOf(freshKey()), 'eve')).toBe('changed');
+    expect(await eventsOf(key)).toEqual([]);
+    await set(key, 'next_attempt_at = now()');
+    await on.idempotency.completeDue({ limit: 100 });
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded', isForgotten: false });
+  });
+
+  test('of a principal: every settled key once, none of others, and it says what is not settled', async () => {
+    const { admin, idempotency, pay } = shop();
+    const [bea, bob] = [
+      { tenant: 'acme', principal: 'bea' },
+      { tenant: 'acme', principal: 'bob' },
+    ];
+    const [done, failed, open, other] = [freshKey(), freshKey(), freshKey(), freshKey()];
+    await pay.execute({ key: done, payload: {}, scope: bea });
+    provider.faults = ['declined'];
+    await pay.execute({ key: failed, payload: {}, scope: bea });
+    provider.faults = ['before'];
+    await pay.execute({ key: open, payload: {}, scope: bea });
+    await pay.execute({ key: other, payload: {}, scope: bob });
+    expect(await admin.erasePrincipal(bea, 'eve')).toEqual({ forgotten: 2, unsettled: 1 });
+    expect(await admin.erasePrincipal(bea, 'eve')).toEqual({ forgotten: 0, unsettled: 1 });
+    for (const key of [done, failed]) expect(await eventsOf(key)).toEqual([{ type: 'forgotten', actor: 'eve' }]);
+    for (const key of [open, other]) expect(await eventsOf(key)).toEqual([]);
+    expect(await pay.execute({ key: done, payload: {}, scope: bea })).toMatchObject({ code: 'result_unreadable' });
+    expect(await pay.execute({ key: other, payload: {}, scope: bob })).toMatchObject({ ok: true, replayed: true });
+    await set(open, 'next_attempt_at = now()');
+    await idempotency.completeDue({ limit: 100 });
+    expect(await admin.erasePrincipal(bea, 'eve')).toEqual({ forgotten: 1, unsettled: 0 });
+  });
+});

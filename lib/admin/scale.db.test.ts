@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { KEY_STATES } from '../core/key-state.ts';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import type { KeyFilter } from '../store/oversight.ts';
+import { listStatement } from '../store/prisma/list.ts';
+import { overview } from '../store/prisma/overview.ts';
+import { type Admin, createAdmin } from './index.ts';
+
+const KEYS = 100_000;
+
+let database: TestDatabase;
+let admin: Admin;
+beforeAll(async () => {
+  database = await testDatabase();
+  admin = createAdmin({ prisma: database.client });
+  await fill();
+}, 60_000);
+afterAll(() => database?.drop());
+
+/** A month of a shop: nearly all is settled, some is refused, little is given up, and one in a hundred is open. */
+async function fill() {
+  await database.client.$executeRaw`
+    INSERT INTO idempotency_keys
+      (tenant, principal, operation, key, state, fingerprint, result, claimed_at, settled_at, expires_at, lease_until,
+       next_attempt_at, needs_attention)
+    SELECT 'acme', 'user-' || n % 5000, (ARRAY['checkout', 'refund', 'orders.create'])[n % 3 + 1],
+           '0193' || lpad(to_hex(n), 8, '0') || '-key', state, sha256(n::text::bytea),
+           CASE WHEN state IN ('succeeded', 'failed') THEN repeat('answer', 30) END,
+           at, CASE WHEN is_open THEN NULL ELSE at END, at + interval '31 days',
+           CASE WHEN state = 'in_progress' THEN now() + (n % 2000 - 1000) * interval '1 min' END,
+           CASE WHEN is_open AND n % 700 <> 0 THEN now() END, is_open AND n % 700 = 0
+      FROM generate_series(1, ${KEYS}::int) n,
+           LATERAL (SELECT CASE WHEN n % 100 = 0 THEN CASE WHEN n % 200 = 0 THEN 'unknown' ELSE 'in_progress' END
+                                WHEN n % 50 = 1 THEN 'failed' WHEN n % 5000 = 2 THEN 'abandoned'
+                                ELSE 'succeeded' END AS state) s,
+           LATERAL (SELECT state IN ('in_progress', 'unknown') AS is_open,
+                           now() - (${KEYS}::int - n) * interval '25 s' AS at) o`;
+  await database.client.$executeRaw`ANALYZE idempotency_keys`;
+}
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  Plans?: Plan[];
+}
+
+/** How PostgreSQL goes through the keys for a filter: `Index Scan idempotency_keys_pkey`. */
+async function waysOf(filter: KeyFilter): Promise<string[]> {
+  const { text, values } = listStatement(filter);
+  const [row] = await database.client.$queryRawUnsafe<[{ 'QUERY PLAN': [{ Plan: Plan }] }]>(
+    `EXPLAIN (FORMAT JSON) ${text}`,
+    ...values,
+  );
+  const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
+  return nodes(row['QUERY PLAN'][0].Plan)
+    .filter((node) => node['Relation Name'] === 'idempotency_keys' || node['Index Name'])
+    .map((node) => `${node['Node Type']} ${node['Index Name'] ?? ''}`.trim());
+}
+
+const SORTS = ['newest', 'oldest', 'expires'] as const;
+const FILTERS: Partial<KeyFilter>[] = [
+  {},
+  ...KEY_STATES.map((state) => ({ state })),
+  { stuck: true },
+  { stuck: true, operation: 'refund' },
+  { operation: 'checkout' },
+  { operation: 'none' },
+  { state: 'abandoned', operation: 'refund' },
+  { search: '01930001' },
+  { search: '0193000186a0-key' },
+  { search: '0' },
+  { search: 'user-42' },
+  { search: 'nobody' },
+  { search: 'user-4', state: 'failed' },
+  { search: 'user-4', stuck: true },
+];
+const PAGES = [0, 5000, 99_975];
+
+test.each(FILTERS)('X4 100,000 keys: %o goes along an index in every order, on every page', async (filter) => {
+  for (const sort of SORTS) {
+    for (const offset of PAGES) {
+      const ways = await waysOf({ ...filter, sort, limit: 25, offset });
+      expect(ways.length, JSON.stringify({ sort, offset })).toBeGreaterThan(0);
+      for (const way of ways) expect(way, JSON.stringify({ sort, offset })).toMatch(/^(Bitmap )?(Index|Heap)/);
+    }
+  }
+});
+
+test('what is not settled is found by the index that holds nothing else, a key by the primary key', async () => {
+  const open = ['Index Scan idempotency_keys_next_attempt_at_idx'];
+  const page = { limit: 25, offset: 0 };
+  for (const filter of [{ stuck: true }, { state: 'in_progress' }, { state: 'unknown' }] as const) {
+    expect((await waysOf({ ...filter, ...page })).map((way) => way.replace(/^Bitmap /, ''))).toEqual(
+      expect.arrayContaining(open),
+    );
+  }
+  expect(await waysOf({ search: '0193000186a0', ...page })).toContainEqual(
+    expect.stringMatching(/Index Scan idempotency_keys_pkey/),
+  );
+});
+
+test('each filter finds what it must: as many as there are, the last page too', async () => {
+  const count = async (filter: Partial<KeyFilter>) => {
+    const { rows } = await admin.listKeys({ ...filter, limit: KEYS, offset: 0 });
+    return rows.length;
+  };
+  const { counts, stuck } = await admin.overview();
+  const unsettled = (counts.in_progress ?? 0) + (counts.unknown ?? 0);
+  expect([await count({ state: 'in_progress' }), await count({ state: 'unknown' })]).toEqual([500, 500]);
+  expect([await count({ state: 'failed' }), await count({ state: 'abandoned' })]).toEqual([2000, 20]);
+  expect(counts).toEqual({ in_progress: 500, unknown: 500, failed: 2000, abandoned: 20, succeeded: 96_980 });
+  expect(await count({ stuck: true })).toBe(stuck);
+  expect([unsettled, stuck]).toEqual([1000, 999]); // the newest is not a minute old, and nobody has given it up
+  expect([await count({ search: 'user-42' }), await count({ search: '0193000186' })]).toEqual([2220, 161]);
+  const last = await admin.listKeys({ limit: 25, offset: KEYS - 10 });
+  expect([last.rows.length, last.hasMore]).toEqual([10, false]);
+});
+
+test('of more rows than are counted, PostgreSQL estimates what is settled, and says so', async () => {
+  const exact = await overview(database.client, 60_000);
+  const estimated = await overview(database.client, 60_000, { estimated: KEYS });
+  expect([exact.isEstimated, estimated.isEstimated]).toEqual([false, true]);
+  expect(estimated).toMatchObject({ stuck: exact.stuck, counts: { in_progress: 500, unknown: 500 } });
+  const off = Math.abs((estimated.counts.succeeded ?? 0) - (exact.counts.succeeded ?? 0)) / KEYS;
+  expect(off).toBeLessThan(0.02);
+  expect(exact.storage.rows).toBe(KEYS);
+  expect(Math.abs(estimated.storage.rows - KEYS) / KEYS).toBeLessThan(0.02);
+  expect(exact.storage.bytes / KEYS).toBeGreaterThan(100);
+});
+
+test('of many rows, what is settled is not counted for each look; what is open is', async () => {
+  const before = await overview(database.client, 60_000);
+  await database.client.$executeRaw`
+    DELETE FROM idempotency_keys WHERE key IN ('0193000003e8-key', '0193000003e9-key')`; // one unknown, one failed
+  const after = await overview(database.client, 60_000);
+  expect(after.counts).toEqual({ ...before.counts, unknown: 499 });
+  const counted = await overview(database.client, 60_000, { usedAgain: KEYS + 1 });
+  expect(counted.counts).toEqual({ ...before.counts, unknown: 499, failed: 1999 });
+});

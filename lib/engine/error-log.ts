@@ -1,0 +1,67 @@
+import { CodedError, IdempotencyError } from '../core/errors.ts';
+import type { Config, ErrorContext, Options } from './config.ts';
+import type { Log } from './log.ts';
+
+/** Where the kit's own lines go, and how much of an error they may tell. */
+export function isProduction(): boolean {
+  return process.env.NODE_ENV === 'production';
+}
+
+/**
+ * Passes an error on to the app's `onError` and to its log. Never throws: what fails there must not change the fate of
+ * what it reports.
+ */
+export function errorReporter(onError: Options['onError'], log: Log | undefined): Config['onError'] {
+  const report = onError ?? (log && isProduction() ? () => {} : logError);
+  return (error, context) => {
+    if (log) tell(log, error, context);
+    try {
+      Promise.resolve(report(error, context)).catch(() => {}); // an async `onError` fails later
+    } catch {}
+  };
+}
+
+function tell(log: Log, error: unknown, { operation, key, during, instance }: ErrorContext): void {
+  const { name, code } = named(error);
+  log({
+    level: 'error',
+    msg: FATES[during],
+    operation,
+    key,
+    code: error instanceof CodedError ? error.code : 'internal',
+    error: typeof code === 'string' && SHORT.test(code) ? `${name} ${code}` : name,
+    detail: wordsOf(error),
+    instance,
+  });
+}
+
+/** What a database or a network calls its errors: `P2002`, `40001`, `ECONNREFUSED`. */
+const SHORT = /^\w{1,40}$/;
+
+const FATES: Record<ErrorContext['during'], string> = {
+  handler: 'the handler threw; everything was rolled back and the key can be used again',
+  phases: 'a phase or a foreign call threw; what was finished stands and the key can go on from there',
+  database: 'the database could not be asked or did not answer',
+  replay: 'the stored answer cannot be read; the effect stands',
+  afterCommit: 'afterCommit threw; the effect stands',
+  onSettled: 'onSettled threw; the effect stands',
+  redirectTo: 'redirectTo threw; the effect stands',
+  respond: 'it is done, and its answer cannot be rendered',
+};
+
+/** A line on the console. Without the message in production: Prisma's hold the query's arguments, so the payload. */
+function logError(error: unknown, { operation, key, during, instance }: ErrorContext): void {
+  const { name, code } = named(error);
+  const where = `[oncekit] ${operation}: ${FATES[during]} (${key}, ${instance})`;
+  if (isProduction()) console.error(where, name, code ?? '', wordsOf(error) ?? '');
+  else console.error(where, error);
+}
+
+function named(error: unknown): { name: string; code?: unknown } {
+  return error instanceof Error ? (error as Error & { code?: unknown }) : { name: typeof error };
+}
+
+/** The message of our own errors, which hold no payload. Of others none. */
+function wordsOf(error: unknown): string | undefined {
+  return error instanceof IdempotencyError ? error.message : undefined;
+}

@@ -1,0 +1,127 @@
+import type { KeyState } from '../core/key-state.ts';
+import type { KeyId, Principal } from '../core/scope.ts';
+import type { Tallied } from '../core/tally.ts';
+import type { KeyRow } from './store.ts';
+
+/**
+ * The part of the port that stands behind an admin view: what is seen of all keys, and what a person may do to one.
+ *
+ * Every write is a compare-and-set on what the person has seen, and is recorded as an event with its actor by the same
+ * statement: done twice it has one effect and one record. `changed`: the key is not as it was seen; nothing was done.
+ * `refused`: it would not be safe; nothing was done. A database that cannot be asked is a `StoreUnavailableError`.
+ */
+export interface Oversight {
+  /** A page of key rows, without fingerprints and stored answers. No filter reads the whole table by its pages. */
+  list(filter: KeyFilter): Promise<KeyPage>;
+
+  /** What there is of keys in all. */
+  overview(stuckAfterMs: number): Promise<Overview>;
+
+  /** Adds to the tallies of the current ten minutes, all of it or nothing. */
+  addTallies(counts: readonly Tally[]): Promise<void>;
+
+  /** The tallies of the ten minutes of `since` and of all behind it, oldest first. */
+  tallies(since: Date): Promise<OutcomeBucket[]>;
+
+  /** Deletes tallies older than 30 days. */
+  reapTallies(): Promise<void>;
+
+  /**
+   * The outbox's events of a key's time that carry the derived key of `intent` and the step that `enqueue` gives an event
+   * by itself. None where there is no outbox.
+   *
+   * @param intent what `derivedKey` hashes, up to the step
+   */
+  announced(time: Pick<KeyRow, 'claimedAt' | 'settledAt'>, intent: Uint8Array<ArrayBuffer>): Promise<AnnouncedEvent[]>;
+
+  /**
+   * Takes a key in progress from an executor whose lease is over, under a higher token, and makes it due. `refused`: the
+   * lease is live or a transaction of the executor is open, or a foreign call has begun at a provider that knows no key of it.
+   */
+  release(id: SeenRow, actor: string): Promise<Operated>;
+
+  /** Erases the stored answer of a settled key, and what is stored of its steps. `refused`: it is not settled, or a tombstone. */
+  forget(id: SeenRow, actor: string): Promise<Operated>;
+
+  /** The same for every settled key of a principal. Reads the whole table. */
+  erasePrincipal(who: Pick<Principal, 'tenant' | 'principal'>, actor: string): Promise<Erased>;
+}
+
+/** A key as a person saw it. */
+export type SeenRow = KeyId & { fencingToken: number };
+
+export type Operated = 'recorded' | 'changed' | 'refused';
+
+export interface KeyFilter {
+  state?: KeyState | undefined;
+  operation?: string | undefined;
+  /** Finds keys and principals that begin with it. */
+  search?: string | undefined;
+  /** Only keys that `overview` counts as stuck. */
+  stuck?: boolean | undefined;
+  /** When an unfinished key counts as stuck, in milliseconds since its claim. Default 60,000. */
+  stuckAfterMs?: number | undefined;
+  /** By the time of the claim, or the soonest to expire first. Default `newest`. */
+  sort?: 'newest' | 'oldest' | 'expires' | undefined;
+  limit: number;
+  offset: number;
+}
+
+/** A key row as lists have it: nothing of what was sent or answered. */
+export type ListedKey = Omit<KeyRow, 'result' | 'fingerprint'>;
+
+/** A page of rows, and whether there are more behind it. */
+export interface KeyPage {
+  rows: ListedKey[];
+  hasMore: boolean;
+}
+
+/** What there is of keys in all. */
+export interface Overview {
+  /**
+   * How many there are in each state; a state without keys is left out. From 20,000 rows on, what is settled may be as it
+   * was ten seconds ago.
+   */
+  counts: Partial<Record<KeyState, number>>;
+  /**
+   * Whether the counts of settled keys and the number of rows are PostgreSQL's estimates, as of its last ANALYZE: from a
+   * million rows on. What is in progress or unknown is always counted.
+   */
+  isEstimated: boolean;
+  /** In progress or unknown, and: lease over, or claimed longer ago than `stuckAfterMs`, or flagged for a person. */
+  stuck: number;
+  oldestInProgressAt: Date | null;
+  /**
+   * Calls of the last 30 days that were answered from a stored result, or turned away, instead of executing again. From
+   * the tallies.
+   */
+  duplicatesPrevented: number;
+  /** Of the key table with its indexes, as PostgreSQL counts them. */
+  storage: { rows: number; bytes: number };
+}
+
+/** How many calls of an operation ended so. */
+export interface Tally {
+  operation: string;
+  outcome: Tallied;
+  count: number;
+}
+
+/** A tally of ten minutes. `at`: their beginning. */
+export interface OutcomeBucket extends Tally {
+  at: Date;
+}
+
+/** An event in the outbox, without what it says. */
+export interface AnnouncedEvent {
+  eventId: string;
+  type: string;
+  createdAt: Date;
+}
+
+export interface Erased {
+  /** How many keys had something to erase. */
+  forgotten: number;
+  /** How many of the principal's keys are not settled: what they need to go on is kept until they are (P4). */
+  unsettled: number;
+}
