@@ -1,9 +1,10 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type SupervisedChild, spawnChild } from './process.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const LEASE_MS = 5000;
 const NEXT = 'node_modules/next/dist/bin/next';
 
 export interface DemoProcesses {
@@ -39,12 +40,22 @@ export function startProcesses(demo: DemoProcesses): SupervisedChild[] {
     APP_PID_FILE: pidFile('app'),
   };
   // Unless it is told whom else to tell, the shop tells its own receiver.
-  const env = { EVENTS_WEBHOOK_URL: process.env.EVENTS_WEBHOOK_URL || `${shop}/api/receiver`, ...demo.env };
+  const env = {
+    EVENTS_WEBHOOK_URL: process.env.EVENTS_WEBHOOK_URL || `${shop}/api/receiver`,
+    // The lab kills the app: people are to see how that ends without waiting for half a minute.
+    DEMO_LEASE_MS: process.env.DEMO_LEASE_MS || String(LEASE_MS),
+    ...demo.env,
+  };
+  // The lab's switch, and where its pages find the network that breaks.
+  const faults = join(ROOT, '.data', 'faults');
+  rmSync(faults, { recursive: true, force: true });
+  mkdirSync(faults, { recursive: true });
+  const lab = { DEMO_FAULTS_DIR: faults, DEMO_PROXY_PORT: String(proxyPort) };
   mkdirSync(join(ROOT, '.data'), { recursive: true });
   // Started from the back: who is needed comes before who needs it.
   const gateway = gatewayPort === undefined ? [] : [start(demo, 'gateway', script('gateway.ts'), gatewayEnv)];
   const worker = start(demo, 'worker', script('worker.ts'), env);
-  const app = start(demo, 'app', [NEXT, dev ? 'dev' : 'start', '-H', host, '-p', String(port)], env);
+  const app = start(demo, 'app', [NEXT, dev ? 'dev' : 'start', '-H', host, '-p', String(port)], { ...env, ...lab });
   const proxy = start(demo, 'proxy', script('fault-proxy.ts'), proxyEnv);
   // The worker first: it tells the app's receiver.
   return [proxy, worker, app, ...gateway];

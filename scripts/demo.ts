@@ -65,7 +65,7 @@ function tell({ port, proxyPort, gatewayPort }: DemoProcesses, adminPassword: st
   shop              http://localhost:${port}
   mailbox           http://localhost:${port}/mailbox
   receiver          http://localhost:${port}/receiver   (what a partner's system is told)
-  fault lab         http://localhost:${port}/lab
+  fault lab         http://localhost:${proxyPort}/lab
   admin             http://localhost:${port}/admin/keys
   admin password    ${adminPassword}
   fault proxy       http://localhost:${proxyPort}   (the shop, behind a network that breaks on demand)

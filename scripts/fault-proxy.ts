@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { CONTROL_PREFIX, type Controlled, control } from './proxy/control.ts';
-import { FaultList } from './proxy/faults.ts';
+import { FaultList, visitorOf } from './proxy/faults.ts';
 import { tunnel } from './proxy/forward.ts';
 import { LateRequests } from './proxy/late.ts';
 import { play } from './proxy/play.ts';
@@ -46,7 +46,8 @@ export async function startFaultProxy({ port, target, onKillApp }: FaultProxyOpt
 
   const server = createServer((req, res) => {
     if (req.url?.startsWith(CONTROL_PREFIX)) return void control(req, res, state);
-    const rule = state.faults.take(req.method ?? 'GET', pathname(req));
+    const visitor = visitorOf(req.headers.cookie);
+    const rule = state.faults.take(req.method ?? 'GET', pathname(req), { visitor, now: Date.now() });
     const entry = state.log.open(req, rule?.kind ?? null);
     const closeAfter = !state.keepAlive || rule?.keepAlive === false;
     const { late } = state;

@@ -1,15 +1,35 @@
 'use server';
 
 import { revalidatePath } from 'next/cache';
+import type { Outcome } from 'oncekit';
 import { serverAction } from 'oncekit/next';
+import { createOrder } from '../../lib/demo/api-order-create.ts';
 import { labOrder, type PlainResult, placePlainOrder } from '../../lib/demo/lab.ts';
+import { chargeLabOrder } from '../../lib/demo/lab-charge.ts';
+import { readGoods } from '../../lib/demo/lab-goods.ts';
+import { currentRun } from '../../lib/demo/lab-run.ts';
+import type { PlacedOrder } from '../../lib/demo/orders.ts';
 import { currentPrincipal } from '../../lib/demo/visitor.ts';
 
-export const orderWithKit = serverAction(labOrder, { onSettled: () => revalidatePath('/lab') });
+/** A charge per order, for first answers and replayed ones alike: a crash in between loses none. */
+export const orderWithKit = serverAction(labOrder, {
+  onSettled: async (outcome) => {
+    revalidatePath('/lab', 'layout');
+    if (outcome.ok) await chargeLabOrder(outcome.data);
+  },
+});
+
+const sellInPhases = serverAction(createOrder, { onSettled: () => revalidatePath('/lab', 'layout') });
+
+/** The same goods, sold in phases: the shop's own sale, as its API has it. */
+export async function orderInPhases(_: Outcome<PlacedOrder> | null, form: FormData): Promise<Outcome<PlacedOrder>> {
+  const { goods, call } = readGoods(form);
+  return await sellInPhases(goods, call);
+}
 
 /** What the lab compares with: an ordinary server action, as it is usually written. */
 export async function orderWithoutKit(_previous: PlainResult | null, form: FormData): Promise<PlainResult> {
-  const result = await placePlainOrder(await currentPrincipal(), form);
-  revalidatePath('/lab');
+  const result = await placePlainOrder(await currentPrincipal(), form, (await currentRun())?.id);
+  revalidatePath('/lab', 'layout');
   return result;
 }

@@ -3,11 +3,11 @@ export function OrderCounts({ counts }: { counts: { lab: number; plain: number }
   return (
     <section aria-labelledby="counts-title" className="mt-8">
       <h2 id="counts-title" className="text-lg font-semibold">
-        Your orders in the database
+        All your orders in the lab so far
       </h2>
       <dl className="mt-3 grid grid-cols-2 gap-6">
-        <Count name="With oncekit" value={counts.lab} source="lab" />
         <Count name="Without" value={counts.plain} source="plain" />
+        <Count name="With oncekit" value={counts.lab} source="lab" />
       </dl>
     </section>
   );

@@ -2,6 +2,7 @@ import { readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Options } from 'oncekit';
+import { atCrashPoint, die } from './lab-crash.ts';
 
 /**
  * Lets a test stop or kill this process at a moment of its choice, by files in `folder` that hold the name of a point
@@ -9,18 +10,17 @@ import type { Options } from 'oncekit';
  *
  * - `hold-at`: the execution waits there while the file exists;
  * - `crash-at`: the process dies there, at once and without cleaning up. The file is removed first, so that it dies once.
+ *
+ * The lab's crashes happen here as well: a visitor's own, at the point and under the key of their run.
  */
 export function faultPoints(folder: string): NonNullable<Options['onPoint']> {
   const holdAt = join(folder, 'hold-at');
   const crashAt = join(folder, 'crash-at');
-  return async (point, { operation, step = '' }) => {
+  return async (point, { operation, key, step = '' }) => {
     const here = [point, operation, step];
     while (names(holdAt, here)) await sleep(20);
-    if (names(crashAt, here) && removed(crashAt)) {
-      process.kill(process.pid, 'SIGKILL');
-      // The signal arrives between two ticks; nothing of the execution may happen before it.
-      await new Promise(() => {});
-    }
+    if (names(crashAt, here) && removed(crashAt)) await die();
+    await atCrashPoint('with', { key }, point);
   };
 }
 

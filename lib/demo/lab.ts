@@ -3,6 +3,8 @@ import type { Principal } from 'oncekit';
 import { z } from 'zod';
 import { type Client, db } from './db.ts';
 import { idempotency } from './idempotency.ts';
+import { chargeLabOrder } from './lab-charge.ts';
+import { atCrashPoint } from './lab-crash.ts';
 import type { PlacedOrder } from './orders.ts';
 import { takeStock } from './products.ts';
 
@@ -32,8 +34,12 @@ export type PlainResult =
   | { ok: true; data: PlacedOrder }
   | { ok: false; message: string; fieldErrors?: Record<string, string[]>; values?: Record<string, string> };
 
-/** The same without the kit, as it is usually written: every request that arrives makes an order. */
-export async function placePlainOrder(who: Principal | null, form: FormData): Promise<PlainResult> {
+/**
+ * The same without the kit, as it is usually written: every request that arrives makes an order and charges it.
+ *
+ * @param run the lab's, which may have asked for a crash
+ */
+export async function placePlainOrder(who: Principal | null, form: FormData, run = ''): Promise<PlainResult> {
   if (!who) return { ok: false, message: 'Please reload the page, then send it again.' };
   const entered = { sku: String(form.get('sku') ?? ''), quantity: String(form.get('quantity') ?? '') };
   const parsed = schema.safeParse(entered);
@@ -42,10 +48,17 @@ export async function placePlainOrder(who: Principal | null, form: FormData): Pr
     return { ok: false, message: 'Some fields need your attention.', fieldErrors, values: entered };
   }
   const { tenant, principal } = who;
-  const order = await db().$transaction((tx) =>
-    sell(tx, parsed.data, { id: randomUUID(), tenant, principal, source: 'plain', idempotencyKey: null }),
-  );
-  return order ? { ok: true, data: order } : { ok: false, message: soldOut };
+  const row = { id: randomUUID(), tenant, principal, source: 'plain', idempotencyKey: null } as const;
+  const order = await db().$transaction(async (tx) => {
+    const sold = await sell(tx, parsed.data, row);
+    await atCrashPoint('without', { run }, 'before-commit');
+    return sold;
+  });
+  await atCrashPoint('without', { run }, 'after-commit');
+  if (!order) return { ok: false, message: soldOut };
+  await chargeLabOrder(order);
+  await atCrashPoint('without', { run }, 'after-answer');
+  return { ok: true, data: order };
 }
 
 const soldOut = 'Sorry, that has just sold out.';

@@ -45,12 +45,30 @@ describe('connections', () => {
   });
 });
 
+test("the log says when the app had the request and when it answered; one visitor's can be asked for alone", async () => {
+  await ask('/1', { headers: { Cookie: 'oncekit_lab=ada' } });
+  await plan({ kind: 'lose-request' });
+  await ask('/2').catch(() => {});
+  bed.app.close();
+  await ask('/3');
+  const [first, lost, down] = await log();
+  expect([first?.at, first?.atAppAt, first?.fromAppAt, first?.overAt]).toEqual(
+    [first?.at, first?.atAppAt, first?.fromAppAt, first?.overAt].toSorted(),
+  );
+  expect(first?.atAppAt).not.toBeNull();
+  expect(lost).toMatchObject({ atAppAt: null, fromAppAt: null, overAt: expect.any(String) });
+  expect(down).toMatchObject({ outcome: 'app-down', atAppAt: null });
+  const hers = JSON.parse((await ask('/__proxy/log?visitor=ada')).body);
+  expect(hers).toMatchObject([{ path: '/1', visitor: 'ada' }]);
+});
+
 describe('the control API refuses', () => {
   const rule = JSON.stringify({ kind: 'status' });
 
   test.each([
     ['another Host (a rebound name)', { headers: { Host: 'evil.example' } }, 403],
     ['a page of another origin', { headers: { Origin: 'https://evil.example' } }, 403],
+    ['a page of another server on this machine', { headers: { Origin: 'http://localhost:1' } }, 403],
     ['an opaque origin', { headers: { Origin: 'null' } }, 403],
     ['what is no JSON', { body: '{' }, 400],
     ['what is no rule', { body: '{"kind":"explode"}' }, 400],
@@ -73,6 +91,11 @@ describe('the control API refuses', () => {
     expect(res.status).toBe(400);
     expect((await res.json()).error).toContain('APP_PID_FILE');
     await harmless.close();
+  });
+
+  test('but not a page that came through the proxy', async () => {
+    const headers = { Host: 'localhost:3001', Origin: 'http://localhost:3001' };
+    expect((await ask('/__proxy/faults', { method: 'POST', body: rule, headers })).status).toBe(201);
   });
 
   test('but answers to localhost by any of its names', async () => {

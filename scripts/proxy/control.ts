@@ -19,8 +19,9 @@ export interface Controlled {
 export async function control(req: IncomingMessage, res: ServerResponse, state: Controlled): Promise<void> {
   try {
     if (!isLocal(req)) return send(res, 403, { error: 'The control API answers only to localhost and 127.0.0.1.' });
-    const path = (req.url ?? '').split('?')[0] ?? '';
-    const handlers = routes(req, state)[path] ?? oneRule(path, state);
+    const { pathname: path, searchParams } = new URL(req.url ?? '', 'http://proxy');
+    const visitor = searchParams.get('visitor') ?? undefined;
+    const handlers = routes(req, state, visitor)[path] ?? oneRule(path, state);
     if (!handlers) {
       return send(res, 404, { error: `There is no ${path}. Known: faults, faults/<id>, keepalive, log, release.` });
     }
@@ -36,7 +37,8 @@ export async function control(req: IncomingMessage, res: ServerResponse, state: 
 
 type Handler = () => [status: number, body?: unknown] | Promise<[status: number, body?: unknown]>;
 
-function routes(req: IncomingMessage, state: Controlled): Record<string, Record<string, Handler>> {
+/** @param visitor `?visitor=…`: theirs alone is cleared, or shown */
+function routes(req: IncomingMessage, state: Controlled, visitor?: string): Record<string, Record<string, Handler>> {
   return {
     '/__proxy/faults': {
       GET: () => [200, state.faults.list()],
@@ -45,10 +47,11 @@ function routes(req: IncomingMessage, state: Controlled): Record<string, Record<
         if (rule.kind === 'kill-app' && !state.canKillApp) {
           throw new FaultInputError('"kill-app" is not possible here: start the proxy with APP_PID_FILE.');
         }
-        return [201, state.faults.add(rule)];
+        return [201, state.faults.add(rule, Date.now())];
       },
       DELETE: () => {
-        state.faults.clear();
+        state.faults.clear(visitor);
+        if (visitor !== undefined) return [204];
         state.log.clear();
         state.late.drop();
         return [204];
@@ -60,7 +63,7 @@ function routes(req: IncomingMessage, state: Controlled): Record<string, Record<
         return [200, { enabled: state.keepAlive }];
       },
     },
-    '/__proxy/log': { GET: () => [200, state.log.list()] },
+    '/__proxy/log': { GET: () => [200, state.log.list(visitor)] },
     '/__proxy/release': { POST: async () => [200, await state.late.release()] },
   };
 }
@@ -74,11 +77,12 @@ function oneRule(path: string, { faults }: Controlled): Record<string, Handler> 
 
 /**
  * Listening on 127.0.0.1 does not keep a web page out: its name may be rebound to 127.0.0.1 (then `Host` is that name),
- * and any page may post to localhost (then `Origin` is that page's).
+ * and any page may post to localhost (then `Origin` is that page's). Only the pages that came through this proxy may.
  */
 function isLocal(req: IncomingMessage): boolean {
   const { host = '', origin } = req.headers;
-  return isLoopback(`http://${host}`) && (origin === undefined || isLoopback(origin));
+  if (!isLoopback(`http://${host}`)) return false;
+  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === new URL(`http://${host}`).host);
 }
 
 function isLoopback(url: string): boolean {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { FaultInputError, FaultList, parseKeepAlive, parseRule } from './faults.ts';
+import { FaultInputError, FaultList, parseKeepAlive, parseRule, visitorOf } from './faults.ts';
 import { RequestLog } from './request-log.ts';
 
 describe('which request a rule hits', () => {
@@ -57,6 +57,8 @@ test.each([
   [{ kind: 'delay', match: { path: 'checkout' } }, /"match.path" must be a path/],
   [{ kind: 'delay', match: { path: '/a?b=1' } }, /"match.path" must be a path/],
   [{ kind: 'delay', match: { method: 1 } }, /"match.method" must be a string/],
+  [{ kind: 'delay', match: { visitor: 'a b' } }, /"match.visitor" must be the mark/],
+  [{ kind: 'delay', forMs: 0 }, /"forMs" must be a whole number/],
   [{ kind: 'delay', match: { url: '/' } }, /unknown field "url"/],
 ])('refuses %j', (body, sentence) => {
   expect(() => parseRule(body)).toThrow(FaultInputError);
@@ -70,8 +72,47 @@ test('the keep-alive switch wants a boolean', () => {
 
 test('the log keeps the last 1,000 requests', () => {
   const log = new RequestLog();
-  const req = { method: 'GET', url: '/', socket: new Socket() } as IncomingMessage;
+  const req = { method: 'GET', url: '/', headers: {}, socket: new Socket() } as IncomingMessage;
   for (let i = 0; i < 1005; i++) log.open(req, null);
   expect(log.list()).toHaveLength(1000);
   expect(log.list()[0]).toMatchObject({ id: 6, connection: 1, onConnection: 6 });
+});
+
+describe("one visitor's rule", () => {
+  const ofVisitor = (more = {}) => parseRule({ kind: 'delay', match: { visitor: 'ada-1' }, times: 9, ...more });
+
+  test('hits nobody else', () => {
+    const faults = new FaultList();
+    faults.add(ofVisitor());
+    expect(faults.take('GET', '/')).toBeUndefined();
+    expect(faults.take('GET', '/', { visitor: 'bob-1' })).toBeUndefined();
+    expect(faults.take('GET', '/', { visitor: 'ada-1' })).toBeDefined();
+  });
+
+  test('heals by itself', () => {
+    const faults = new FaultList();
+    faults.add(ofVisitor({ forMs: 100 }), 1000);
+    expect(faults.take('GET', '/', { visitor: 'ada-1', now: 1099 })).toBeDefined();
+    expect(faults.take('GET', '/', { visitor: 'ada-1', now: 1100 })).toBeUndefined();
+    faults.add(parseRule({ kind: 'status' }), 1100);
+    expect(faults.list()).toMatchObject([{ kind: 'status' }]);
+  });
+
+  test('is cleared without those of others', () => {
+    const faults = new FaultList();
+    faults.add(ofVisitor());
+    faults.add(parseRule({ kind: 'status' }));
+    faults.clear('ada-1');
+    expect(faults.list()).toMatchObject([{ kind: 'status' }]);
+  });
+
+  test.each([
+    ['a=1; oncekit_lab=ada-1; b=2', 'ada-1'],
+    ['oncekit_lab=', null],
+    ['oncekit_lab=<script>', null],
+    ['not_oncekit_lab=ada-1', null],
+    [undefined, null],
+  ])('is told by the cookie %j: %j', (cookies, visitor) => {
+    expect(visitorOf(cookies)).toBe(visitor);
+  });
 });

@@ -12,13 +12,22 @@ export const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
+export interface Match {
+  method?: string;
+  path?: string;
+  /** The mark in the client's `oncekit_lab` cookie: one visitor's faults are nobody else's. */
+  visitor?: string;
+}
+
 export interface FaultRule {
   id: number;
-  match: { method?: string; path?: string };
+  match: Match;
   kind: FaultKind;
   /** How many requests it still hits. A spent rule stays listed, with 0. */
   remaining: number;
   times: number;
+  /** It heals by itself so long after it was made. Milliseconds. */
+  forMs?: number;
   /** How long to hold the request or the answer, or to wait before the app is killed. Milliseconds. */
   ms: number;
   status: number;
@@ -33,17 +42,19 @@ export interface FaultRule {
 /** A control request that makes no sense. Its message is a sentence for the person who sent it. */
 export class FaultInputError extends Error {}
 
-const FIELDS = ['match', 'kind', 'times', 'ms', 'status', 'retryAfter', 'keepAlive', 'when'];
+const FIELDS = ['match', 'kind', 'times', 'forMs', 'ms', 'status', 'retryAfter', 'keepAlive', 'when'];
 
 /** Reads a rule from a control request's body. Throws `FaultInputError`; an unknown field is refused as a typo. */
 export function parseRule(body: unknown): Omit<FaultRule, 'id' | 'remaining'> {
   const input = objectWith(body, FIELDS, 'The body');
   const kind = oneOf(input.kind, FAULT_KINDS, '"kind"');
   const retryAfter = input.retryAfter === undefined ? undefined : integer(input.retryAfter, 0, 86_400, '"retryAfter"');
+  const forMs = input.forMs === undefined ? undefined : integer(input.forMs, 1, 600_000, '"forMs"');
   return {
     match: parseMatch(input.match ?? {}),
     kind,
     times: integer(input.times ?? 1, 1, 1_000_000, '"times"'),
+    ...(forMs === undefined ? {} : { forMs }),
     ms: integer(input.ms ?? 0, 0, 600_000, '"ms"'),
     status: integer(input.status ?? 503, 200, 599, '"status"'),
     ...(retryAfter === undefined ? {} : { retryAfter }),
@@ -57,22 +68,32 @@ export function parseKeepAlive(body: unknown): boolean {
   return parseEnabled(objectWith(body, ['enabled'], 'The body').enabled, '"enabled"');
 }
 
+/** What a rule may ask about a request. */
+export interface Asked {
+  visitor?: string | null | undefined;
+  /** Milliseconds, of whatever clock the rules were added by. */
+  now?: number | undefined;
+}
+
 export class FaultList {
-  #rules: FaultRule[] = [];
+  #rules: (FaultRule & { until?: number })[] = [];
   #lastId = 0;
 
-  add(rule: Omit<FaultRule, 'id' | 'remaining'>): FaultRule {
+  add(rule: Omit<FaultRule, 'id' | 'remaining'>, now = 0): FaultRule {
     const added = { id: ++this.#lastId, ...rule, remaining: rule.times };
-    this.#rules.push(added);
+    // Those of visitors who have gone would pile up: each came for a short while only.
+    this.#rules = this.#rules.filter((each) => each.until === undefined || each.until > now);
+    this.#rules.push(rule.forMs === undefined ? added : { ...added, until: now + rule.forMs });
     return added;
   }
 
   list(): readonly FaultRule[] {
-    return this.#rules;
+    return this.#rules.map(({ until: _, ...rule }) => rule);
   }
 
-  clear(): void {
-    this.#rules = [];
+  /** Ends all rules; or those of one visitor. */
+  clear(visitor?: string): void {
+    this.#rules = visitor === undefined ? [] : this.#rules.filter(({ match }) => match.visitor !== visitor);
   }
 
   /** Ends one rule. Says whether there was one. */
@@ -83,28 +104,57 @@ export class FaultList {
   }
 
   /** The oldest rule that fits and is not spent, counted down by one. */
-  take(method: string, pathname: string): FaultRule | undefined {
-    const rule = this.#rules.find((each) => each.remaining > 0 && fits(each.match, method, pathname));
+  take(method: string, pathname: string, { visitor = null, now = 0 }: Asked = {}): FaultRule | undefined {
+    const rule = this.#rules.find(
+      (each) =>
+        each.remaining > 0 &&
+        (each.until === undefined || now < each.until) &&
+        (each.match.visitor === undefined || each.match.visitor === visitor) &&
+        fits(each.match, method, pathname),
+    );
     if (rule) rule.remaining -= 1;
     return rule;
   }
 }
 
-function fits(match: FaultRule['match'], method: string, pathname: string): boolean {
+function fits(match: Match, method: string, pathname: string): boolean {
   if (match.method !== undefined && match.method !== method) return false;
   if (match.path === undefined) return true;
   return match.path.endsWith('*') ? pathname.startsWith(match.path.slice(0, -1)) : pathname === match.path;
 }
 
-function parseMatch(value: unknown): FaultRule['match'] {
-  const { method, path } = objectWith(value, ['method', 'path'], '"match"');
+function parseMatch(value: unknown): Match {
+  const { method, path, visitor } = objectWith(value, ['method', 'path', 'visitor'], '"match"');
   if (method !== undefined && typeof method !== 'string') throw new FaultInputError('"match.method" must be a string.');
   if (path !== undefined && (typeof path !== 'string' || !/^[/*]/.test(path) || path.includes('?'))) {
     throw new FaultInputError(
       '"match.path" must be a path that starts with "/" and has no query; a final "*" is a prefix.',
     );
   }
-  return { ...(method === undefined ? {} : { method: method.toUpperCase() }), ...(path === undefined ? {} : { path }) };
+  if (visitor !== undefined && !isVisitor(visitor)) {
+    throw new FaultInputError('"match.visitor" must be the mark of a visitor: 1 to 64 letters, digits, "-" and "_".');
+  }
+  return {
+    ...(method === undefined ? {} : { method: method.toUpperCase() }),
+    ...(path === undefined ? {} : { path }),
+    ...(visitor === undefined ? {} : { visitor }),
+  };
+}
+
+/** The cookie that marks a visitor of the lab. Not a secret: it opens nothing. */
+const VISITOR_COOKIE = 'oncekit_lab';
+
+/** The visitor whom a request's `Cookie` header marks; null: nobody in particular. */
+export function visitorOf(cookies: string | undefined): string | null {
+  for (const each of (cookies ?? '').split(';')) {
+    const [name, value] = each.trim().split('=');
+    if (name === VISITOR_COOKIE && isVisitor(value)) return value;
+  }
+  return null;
+}
+
+function isVisitor(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w-]{1,64}$/.test(value);
 }
 
 function objectWith(value: unknown, fields: string[], name: string): Record<string, unknown> {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FaultRule } from './faults.ts';
-import { askApp, deliver } from './forward.ts';
+import { type AskOptions, askApp, deliver } from './forward.ts';
 import type { LateRequests } from './late.ts';
 import type { LogEntry } from './request-log.ts';
 
@@ -31,17 +31,30 @@ export async function play(turn: Turn, rule?: FaultRule): Promise<void> {
     await (rule ? playFault(turn, rule) : passThrough(turn));
   } catch (error) {
     settleFailure(turn, error as NodeJS.ErrnoException);
+  } finally {
+    turn.entry.overAt = new Date().toISOString();
   }
+}
+
+/** Asks the app, and writes down when it had the request and when it began to answer. */
+async function ask({ req, target, entry }: Turn, options: AskOptions): Promise<IncomingMessage> {
+  const onSent = () => {
+    entry.atAppAt = new Date().toISOString();
+    options.onSent?.();
+  };
+  const answer = await askApp(req, target, { ...options, onSent });
+  entry.fromAppAt = new Date().toISOString();
+  return answer;
 }
 
 async function passThrough(turn: Turn): Promise<void> {
   const left = new AbortController();
   turn.res.once('close', () => left.abort());
-  await pass(turn, await askApp(turn.req, turn.target, { signal: left.signal }));
+  await pass(turn, await ask(turn, { signal: left.signal }));
 }
 
 async function playFault(turn: Turn, rule: FaultRule): Promise<void> {
-  const { req, target } = turn;
+  const { req } = turn;
   const hold = () => (rule.ms > 0 ? wait(rule.ms, undefined, { signal: turn.closing }) : undefined);
   switch (rule.kind) {
     case 'lose-request':
@@ -51,7 +64,7 @@ async function playFault(turn: Turn, rule: FaultRule): Promise<void> {
       await hold();
       return refuse(turn, rule);
     case 'lose-answer': {
-      const answer = await askApp(req, target, { body: await wholeBody(req) });
+      const answer = await ask(turn, { body: await wholeBody(req) });
       turn.entry.status = answer.statusCode ?? null;
       await buffer(answer); // read to its end: the app has done its work and believes that it was heard
       await hold();
@@ -61,7 +74,7 @@ async function playFault(turn: Turn, rule: FaultRule): Promise<void> {
       const { entry } = turn;
       const body = await wholeBody(req);
       turn.late.hold(entry, rule.ms, async () => {
-        const answer = await askApp(req, target, { body, isForUs: true });
+        const answer = await ask(turn, { body, isForUs: true });
         entry.status = answer.statusCode ?? null;
         return (await buffer(answer)).toString();
       });
@@ -71,10 +84,10 @@ async function playFault(turn: Turn, rule: FaultRule): Promise<void> {
       const body = await wholeBody(req);
       await hold();
       // No signal: a first request that arrives after its sender gave up and tried again is what this is for.
-      return pass(turn, await askApp(req, target, { body }));
+      return pass(turn, await ask(turn, { body }));
     }
     case 'delay-answer': {
-      const answer = await askApp(req, target, { body: await wholeBody(req) });
+      const answer = await ask(turn, { body: await wholeBody(req) });
       const held = await buffer(answer);
       await hold();
       return pass(turn, answer, held);
@@ -88,7 +101,7 @@ async function playFault(turn: Turn, rule: FaultRule): Promise<void> {
       if (rule.when === 'before') await kill();
       const onSent =
         rule.when === 'after' ? () => void kill().catch((error) => console.error(String(error))) : undefined;
-      return pass(turn, await askApp(req, target, { body, onSent }));
+      return pass(turn, await ask(turn, { body, ...(onSent ? { onSent } : {}) }));
     }
   }
 }

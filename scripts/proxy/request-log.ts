@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FaultKind } from './faults.ts';
+import { type FaultKind, visitorOf } from './faults.ts';
 
 /**
  * What became of a request, as the client saw it:
@@ -16,10 +16,16 @@ export interface LogEntry {
   at: string;
   method: string;
   path: string;
+  /** Whose it is, where the lab has marked its visitor. */
+  visitor: string | null;
   fault: FaultKind | null;
   outcome: Outcome;
   /** The app's status (also of an answer that was lost) or the proxy's own; null when there was none. */
   status: number | null;
+  /** When the app had the whole request, when it began to answer, and when all was over. ISO 8601; null: never. */
+  atAppAt: string | null;
+  fromAppAt: string | null;
+  overAt: string | null;
   /** Number of the client's socket, and which request on it this was: shows whether a connection was reused. */
   connection: number;
   onConnection: number;
@@ -43,9 +49,13 @@ export class RequestLog {
       at: new Date().toISOString(),
       method: req.method ?? 'GET',
       path: req.url ?? '/',
+      visitor: visitorOf(req.headers.cookie),
       fault,
       outcome: 'pending',
       status: null,
+      atAppAt: null,
+      fromAppAt: null,
+      overAt: null,
       connection: socket.connection,
       onConnection: socket.requests,
     };
@@ -54,8 +64,9 @@ export class RequestLog {
     return entry;
   }
 
-  list(): readonly LogEntry[] {
-    return this.#entries;
+  /** All of them, or one visitor's. */
+  list(visitor?: string): readonly LogEntry[] {
+    return visitor === undefined ? this.#entries : this.#entries.filter((entry) => entry.visitor === visitor);
   }
 
   /** Forgets the requests and counts from 1 again. Open connections keep their number: they are still the same. */

@@ -1,0 +1,1 @@
+export { orderPlainly as POST } from '../../../../lib/demo/lab-requests.ts';

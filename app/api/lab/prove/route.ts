@@ -1,0 +1,1 @@
+export { proveOnce as POST } from '../../../../lib/demo/lab-requests.ts';

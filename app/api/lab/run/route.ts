@@ -1,0 +1,1 @@
+export { showRun as GET, startRun as POST } from '../../../../lib/demo/lab-requests.ts';

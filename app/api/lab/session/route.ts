@@ -1,0 +1,1 @@
+export { turnSession as POST } from '../../../../lib/demo/lab-requests.ts';
