@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NextConfig } from 'next';
+import { BARE_POLICY } from './lib/demo/page-security.ts';
 import { distDirOf, tsconfigOf, variantOf } from './scripts/variants.ts';
 
 /** The migrations this build is made for: /api/health compares them with what the database has. */
@@ -13,12 +14,12 @@ const securityHeaders = [
   { key: 'Referrer-Policy', value: 'strict-origin-when-cross-origin' },
   { key: 'X-Frame-Options', value: 'DENY' },
   { key: 'Permissions-Policy', value: 'camera=(), geolocation=(), microphone=()' },
-  // Says nothing about scripts: Next's inline ones need a nonce, and so a proxy that makes one.
-  {
-    key: 'Content-Security-Policy',
-    value: "frame-ancestors 'none'; base-uri 'self'; form-action 'self'; object-src 'none'",
-  },
+  // A page has another one, with a nonce, from proxy.ts.
+  { key: 'Content-Security-Policy', value: BARE_POLICY },
 ];
+
+/** Where the browser has come by https: it comes so again, for half a year. */
+const httpsHeaders = [{ key: 'Strict-Transport-Security', value: 'max-age=15552000' }];
 
 const variant = variantOf(process.env);
 
@@ -42,7 +43,14 @@ const config: NextConfig = {
   // `npm run check` type-checks everything; a demo that starts must not wait for the types of its tests.
   typescript: { ignoreBuildErrors: true, tsconfigPath: tsconfigOf(variant, import.meta.dirname) },
   env: { ONCEKIT_MIGRATIONS: migrations.join(',') },
-  headers: async () => [{ source: '/:path*', headers: securityHeaders }],
+  headers: async () => [
+    { source: '/:path*', headers: securityHeaders },
+    {
+      source: '/:path*',
+      has: [{ type: 'header', key: 'x-forwarded-proto', value: 'https(,.*)?' }],
+      headers: httpsHeaders,
+    },
+  ],
 };
 
 export default config;

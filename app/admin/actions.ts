@@ -1,11 +1,15 @@
 'use server';
 
 import { redirect } from 'next/navigation';
-import { signInAdmin, signOutAdmin } from '../../lib/demo/admin-session.ts';
+import { adminPath, signInAdmin, signOutAdmin } from '../../lib/demo/admin-session.ts';
 
 export async function signIn(form: FormData): Promise<void> {
-  const result = await signInAdmin(String(form.get('password') ?? ''));
-  redirect(result === 'signed-in' ? '/admin/keys' : `/admin/sign-in?error=${result}`);
+  const next = adminPath(form.get('next'));
+  const tried = await signInAdmin(String(form.get('password') ?? ''));
+  if (tried === 'right') redirect(next);
+  const query = new URLSearchParams({ error: tried === 'wrong' ? 'wrong' : 'wait', next });
+  if (tried !== 'wrong') query.set('minutes', String(Math.ceil(tried.waitMs / 60_000)));
+  redirect(`/admin/sign-in?${query}`);
 }
 
 export async function signOut(): Promise<void> {

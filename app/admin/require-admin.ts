@@ -1,10 +1,30 @@
+import { headers } from 'next/headers';
 import { redirect } from 'next/navigation';
 import { isAdmin } from '../../lib/demo/admin-session.ts';
 
+export type Params = Record<string, string | string[] | undefined>;
+
 /**
- * Sends everybody but an admin to the sign-in page. Called by each admin page and action itself: a layout does not run
- * again when one navigates, and a proxy may be configured away.
+ * Sends everybody but an admin to the sign-in page, which leads back to this address. Called by each admin page itself: a
+ * layout does not run again when one navigates, and a proxy may be configured away.
  */
-export async function requireAdmin(): Promise<void> {
-  if (!(await isAdmin())) redirect('/admin/sign-in');
+export async function requireAdmin(path: string, params: Params = {}): Promise<void> {
+  if (await isAdmin()) return;
+  const said = Object.entries(params).flatMap(([name, value]) =>
+    typeof value === 'string' && name !== 'notice' ? [[name, value]] : [],
+  );
+  const query = new URLSearchParams(said);
+  redirect(signInHref(query.size > 0 ? `${path}?${query}` : path));
+}
+
+/** The same for actions: signing in leads back to the page with the form, which is to be sent again by a person. */
+export async function requireAdminToAct(): Promise<void> {
+  if (await isAdmin()) return;
+  const page = (await headers()).get('referer') ?? '';
+  const { pathname, search } = URL.canParse(page) ? new URL(page) : { pathname: '/admin/keys', search: '' };
+  redirect(signInHref(pathname + search));
+}
+
+function signInHref(next: string): string {
+  return `/admin/sign-in?${new URLSearchParams({ next })}`;
 }

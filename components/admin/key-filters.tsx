@@ -11,7 +11,11 @@ export function KeyFilters({ query, operations }: { query: KeysQuery; operations
     query.operation && !operations.includes(query.operation) ? [...operations, query.operation] : operations;
   return (
     <search>
-      <form action="/admin/keys" className="mb-4 grid items-end gap-3 sm:grid-cols-[9rem_11rem_1fr_auto]">
+      <form
+        action="/admin/keys"
+        className="mb-4 grid items-end gap-3 sm:grid-cols-2 lg:grid-cols-[8rem_11rem_1fr_9rem_auto]"
+      >
+        {query.stuck ? <input type="hidden" name="stuck" value="1" /> : null}
         <SelectField key={`state ${query.state}`} label="State" name="state" defaultValue={query.state ?? ''}>
           <option value="">Any</option>
           {states.map((state) => (
@@ -39,9 +43,14 @@ export function KeyFilters({ query, operations }: { query: KeysQuery; operations
           autoComplete="off"
           defaultValue={query.q ?? ''}
         />
-        <div className="flex items-center gap-3">
+        <SelectField key={`sort ${query.sort}`} label="Order" name="sort" defaultValue={query.sort ?? ''}>
+          <option value="">Newest first</option>
+          <option value="oldest">Oldest first</option>
+          <option value="expires">Next to expire</option>
+        </SelectField>
+        <div className="flex items-center gap-3 sm:max-lg:col-span-2">
           <Button className="max-sm:flex-1">Filter</Button>
-          {query.state || query.operation || query.q ? (
+          {query.state || query.stuck || query.operation || query.q || query.sort ? (
             <TextLink href="/admin/keys" className="p-2">
               Clear
             </TextLink>

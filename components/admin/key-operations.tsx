@@ -1,17 +1,25 @@
 import type { KeyDetail } from 'oncekit/admin';
-import type { FormAction } from './key-form.tsx';
+import { Confirm, ConfirmPanel } from './confirm.tsx';
+import { type FormAction, KeyForm } from './key-form.tsx';
 import { RetryPanel } from './retry-panel.tsx';
+import { SubmitButton } from './submit-button.tsx';
 import { VerdictPanel } from './verdict-panel.tsx';
+
+export interface KeyActions {
+  resolve: FormAction;
+  retryNow: FormAction;
+  release: FormAction;
+  forget: FormAction;
+}
 
 interface Props {
   detail: KeyDetail;
   now: number;
-  resolve: FormAction;
-  retryNow: FormAction;
+  actions: KeyActions;
 }
 
-/** What a person can do about a key; nothing where it goes on by itself, or has settled. */
-export function KeyOperations({ detail, now, resolve, retryNow }: Props) {
+/** What a person can do about a key now; nothing where it goes on by itself, or has settled. */
+export function KeyOperations({ detail, now, actions: { resolve, retryNow } }: Props) {
   const { state, leaseUntil, needsAttention, phases } = detail;
   const call = phases.find((phase) => phase.kind === 'foreign' && phase.state === 'started');
   if (state === 'unknown' && call) {
@@ -25,4 +33,55 @@ export function KeyOperations({ detail, now, resolve, retryNow }: Props) {
   // By this server's clock, to show it or not. Whether the lease is over is judged by the database.
   const isLeft = state === 'in_progress' && (needsAttention || (leaseUntil !== null && leaseUntil.getTime() <= now));
   return isLeft || state === 'unknown' ? <RetryPanel detail={detail} call={call} action={retryNow} /> : null;
+}
+
+/** What is seldom needed. Each is confirmed, and refused by the database where it would not be safe. */
+export function RareKeyOperations({ detail, actions: { release, forget } }: Pick<Props, 'detail' | 'actions'>) {
+  const { state, leaseUntil, answer, isForgotten } = detail;
+  const isHeld = state === 'in_progress' && leaseUntil !== null;
+  const isErasable = answer !== null && !isForgotten;
+  if (!isHeld && !isErasable) return null;
+  return (
+    <ConfirmPanel title="More that can be done">
+      {isHeld ? (
+        <Confirm
+          title="Release the lease…"
+          words={
+            <>
+              <p>
+                The key is taken from its executor: whatever that one still writes changes nothing. A worker, or the
+                customer’s next try, goes on behind the last finished step.
+              </p>
+              <p>
+                Refused while the lease is live, and where a call has begun at a provider that might not know it again.
+              </p>
+            </>
+          }
+        >
+          <KeyForm action={release} detail={detail}>
+            <div>
+              <SubmitButton>Release it</SubmitButton>
+            </div>
+          </KeyForm>
+        </Confirm>
+      ) : null}
+      {isErasable ? (
+        <Confirm
+          title="Forget what is stored…"
+          words={
+            <p>
+              The stored answer is erased, and cannot be had back. The row stays until it expires: a retry is told that
+              it was done, and nothing runs again. Orders, refunds and events stay as they are.
+            </p>
+          }
+        >
+          <KeyForm action={forget} detail={detail}>
+            <div>
+              <SubmitButton>Forget it</SubmitButton>
+            </div>
+          </KeyForm>
+        </Confirm>
+      ) : null}
+    </ConfirmPanel>
+  );
 }

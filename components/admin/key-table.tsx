@@ -9,17 +9,26 @@ import { StateBadge } from './state-badge.tsx';
 
 const columns = ['State', 'Operation', 'Key', 'Principal', 'Claimed', 'Attempts', 'Expires'];
 
-/** Keys, newest first. A key is cut by its width alone: selecting it copies all of it. */
-export function KeyTable({ rows, now }: { rows: readonly KeySummary[]; now: number }) {
+interface Props {
+  rows: readonly KeySummary[];
+  now: number;
+  /** Not all keys are asked for. */
+  isNarrowed: boolean;
+}
+
+/** A page of keys. A key is cut by its width alone: selecting it copies all of it. */
+export function KeyTable({ rows, now, isNarrowed }: Props) {
   if (rows.length === 0) {
     return (
       <Panel>
-        <p className="text-muted">No keys here. They appear with the first submitted form.</p>
+        <p className="text-muted">
+          {isNarrowed ? 'No keys here fit that.' : 'No keys here yet. They appear with the first submitted form.'}
+        </p>
       </Panel>
     );
   }
   return (
-    <Table label="Keys" columns={columns}>
+    <Table label="Keys" columns={columns} numbers={['Attempts']}>
       {rows.map((row) => (
         <tr key={`${row.tenant} ${row.principal} ${row.operation} ${row.key}`}>
           <Cell>

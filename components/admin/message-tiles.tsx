@@ -34,6 +34,7 @@ export function MessageTiles({ query, open, now }: { query: MessagesQuery; open:
         ) : undefined,
       href: messagesHref(query, { state: isChosen ? undefined : state }),
       isChosen,
+      isAlarm: state === 'dead',
     };
   });
   return <Tiles label="Counts" tiles={shown} className="grid-cols-2" />;

@@ -1,15 +1,49 @@
 import type { KeyState } from 'oncekit';
+import type { Overview } from 'oncekit/admin';
 import type { KeysQuery } from '../../lib/demo/admin.ts';
 import { listHref } from './addresses.ts';
+import { RelativeTime } from './relative-time.tsx';
 import { stateName, states } from './state-badge.tsx';
-import { Tiles } from './tiles.tsx';
+import { type Tile, Tiles } from './tiles.tsx';
 
-/** How many keys there are in each state; a tile filters the list by its state, and again to show all. */
-export function StateTiles({ counts, query }: { counts: Partial<Record<KeyState, number>>; query: KeysQuery }) {
-  const tiles = states.map((state) => {
-    const isChosen = query.state === state;
-    const href = listHref(query, { state: isChosen ? undefined : state });
-    return { name: state, label: stateName(state), count: counts[state] ?? 0, href, isChosen };
-  });
-  return <Tiles label="Counts" tiles={tiles} className="grid-cols-2 sm:grid-cols-5" />;
+interface Props {
+  overview: Overview;
+  query: KeysQuery;
+  now: number;
+}
+
+/** How many keys are stuck, and in each state. A tile filters the list by what it counts, and again to show all. */
+export function StateTiles({ overview, query, now }: Props) {
+  const { counts, stuck, oldestInProgressAt, duplicatesPrevented, isEstimated } = overview;
+  const note = (state: KeyState) => {
+    if (state === 'in_progress' && oldestInProgressAt) {
+      return (
+        <>
+          oldest: <RelativeTime at={oldestInProgressAt} now={now} />
+        </>
+      );
+    }
+    return isEstimated && state !== 'in_progress' && state !== 'unknown' ? 'an estimate' : undefined;
+  };
+  const tiles: Tile[] = [
+    {
+      name: 'stuck',
+      label: 'stuck',
+      count: stuck,
+      href: listHref(query, { stuck: query.stuck ? undefined : '1', state: undefined }),
+      isChosen: query.stuck === '1',
+      isAlarm: true,
+    },
+    ...states.map((state) => ({
+      name: state,
+      label: stateName(state),
+      count: counts[state] ?? 0,
+      note: note(state),
+      href: listHref(query, { state: query.state === state ? undefined : state, stuck: undefined }),
+      isChosen: query.state === state,
+      isAlarm: state === 'unknown',
+    })),
+    { name: 'duplicates', label: 'duplicates prevented', count: duplicatesPrevented, note: 'in 30 days' },
+  ];
+  return <Tiles label="Counts" tiles={tiles} className="grid-cols-2 sm:grid-cols-4 sm:*:last:col-span-2" />;
 }

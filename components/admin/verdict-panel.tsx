@@ -2,6 +2,7 @@ import type { KeyDetail, PhaseView } from 'oncekit/admin';
 import type { ReactNode } from 'react';
 import { Field } from '../ui/field.tsx';
 import { Panel } from '../ui/panel.tsx';
+import { Confirm } from './confirm.tsx';
 import { type FormAction, KeyForm } from './key-form.tsx';
 import { SubmitButton } from './submit-button.tsx';
 
@@ -25,7 +26,7 @@ export function VerdictPanel({ detail, call, action }: Props) {
         at the provider, then say what you found. It is recorded, and acted upon at once.
       </p>
       <p className="mt-2 font-mono text-sm break-all">{call.derivedKey}</p>
-      <div className="mt-4 grid gap-6 divide-y divide-line">
+      <div className="mt-4 grid gap-2">
         <Answer title="It went through" words="Its reference becomes the result, and the remaining steps run.">
           <KeyForm action={action} detail={detail}>
             <input type="hidden" name="kind" value="succeeded" />
@@ -43,28 +44,35 @@ export function VerdictPanel({ detail, call, action }: Props) {
             </div>
           </KeyForm>
         </Answer>
-        <Answer
-          title="It did not happen and shall not"
-          words="The key ends in a refusal, which whoever sent it sees; what was set aside is given back."
-        >
-          <KeyForm action={action} detail={detail}>
-            <input type="hidden" name="kind" value="failed" />
-            <div>
-              <SubmitButton variant="quiet">It shall not happen</SubmitButton>
-            </div>
-          </KeyForm>
-        </Answer>
-        <Answer
-          title="I have checked that it did not happen"
-          words="A provider that can be asked is asked once more. To any other it is sent again: had it happened, it would happen twice."
-        >
-          <KeyForm action={action} detail={detail}>
-            <input type="hidden" name="kind" value="retry" />
-            <div>
-              <SubmitButton variant="quiet">Send it again, or ask again now</SubmitButton>
-            </div>
-          </KeyForm>
-        </Answer>
+        <div>
+          <Confirm
+            title="It did not happen and shall not"
+            words={<p>The key ends in a refusal, which whoever sent it sees. What was set aside is given back.</p>}
+          >
+            <KeyForm action={action} detail={detail}>
+              <input type="hidden" name="kind" value="failed" />
+              <div>
+                <SubmitButton>It shall not happen</SubmitButton>
+              </div>
+            </KeyForm>
+          </Confirm>
+          <Confirm
+            title="I have checked that it did not happen: send it"
+            words={
+              <p>
+                A provider that can be asked is asked once more. To any other it is sent again: had it happened, it
+                would happen twice.
+              </p>
+            }
+          >
+            <KeyForm action={action} detail={detail}>
+              <input type="hidden" name="kind" value="retry" />
+              <div>
+                <SubmitButton>Send it again, or ask again now</SubmitButton>
+              </div>
+            </KeyForm>
+          </Confirm>
+        </div>
       </div>
     </Panel>
   );

@@ -3,10 +3,9 @@
 import { redirect } from 'next/navigation';
 import { z } from 'zod';
 import { destinationHref, receivedHref, sentHref } from '../../../components/admin/message-addresses.ts';
+import { ACTOR } from '../../../lib/demo/admin.ts';
 import { messageName, messagesAdmin } from '../../../lib/demo/admin-messages.ts';
-import { requireAdmin } from '../require-admin.ts';
-
-const ACTOR = 'admin';
+import { requireAdminToAct } from '../require-admin.ts';
 
 const toDestination = z.object({ destination: messageName(100) });
 /** As the page has shown it: the time tells whether anybody has decided since. */
@@ -21,7 +20,7 @@ const received = z.object({ source: messageName(100), event: messageName(255) })
 
 /** Sends one event to one destination again. Asked twice it is done once. */
 export async function requeueSent(form: FormData): Promise<void> {
-  await requireAdmin();
+  await requireAdminToAct();
   const seen = read(delivery, form);
   const operated = await messagesAdmin().outbox.requeue(seen, ACTOR);
   redirect(sentHref(seen.eventId, operated === 'recorded' ? 'requeued' : operated));
@@ -29,7 +28,7 @@ export async function requeueSent(form: FormData): Promise<void> {
 
 /** Lets a destination go without one event. */
 export async function skipSent(form: FormData): Promise<void> {
-  await requireAdmin();
+  await requireAdminToAct();
   const seen = read(delivery, form);
   const operated = await messagesAdmin().outbox.skip(seen, ACTOR);
   redirect(sentHref(seen.eventId, operated === 'recorded' ? 'skipped' : operated));
@@ -37,7 +36,7 @@ export async function skipSent(form: FormData): Promise<void> {
 
 /** Sends all dead letters of a destination again. */
 export async function requeueAllSent(form: FormData): Promise<void> {
-  await requireAdmin();
+  await requireAdminToAct();
   const { destination } = read(toDestination, form);
   const count = await messagesAdmin().outbox.requeueAll(destination, ACTOR);
   redirect(destinationHref(destination, count > 0 ? 'requeued_all' : 'none_dead'));
@@ -45,7 +44,7 @@ export async function requeueAllSent(form: FormData): Promise<void> {
 
 /** Lets a stopped destination go on. */
 export async function resumeDestination(form: FormData): Promise<void> {
-  await requireAdmin();
+  await requireAdminToAct();
   const { destination } = read(toDestination, form);
   const operated = await messagesAdmin().outbox.resume(destination, ACTOR);
   redirect(destinationHref(destination, operated === 'recorded' ? 'resumed' : 'not_stopped'));
@@ -53,7 +52,7 @@ export async function resumeDestination(form: FormData): Promise<void> {
 
 /** Lets a received event be tried again. */
 export async function requeueReceived(form: FormData): Promise<void> {
-  await requireAdmin();
+  await requireAdminToAct();
   const { source, event: eventId } = read(received, form);
   const operated = await messagesAdmin().inbox.requeue({ source, eventId }, ACTOR);
   redirect(receivedHref({ source, eventId }, operated === 'recorded' ? 'requeued' : operated));

@@ -1,4 +1,5 @@
 import { AdminHeader } from '../../../components/admin/admin-header.tsx';
+import { LiveUpdates } from '../../../components/admin/live-updates.tsx';
 import { MessageBoxes } from '../../../components/admin/message-boxes.tsx';
 import { MessageDeadLetters } from '../../../components/admin/message-dead-letters.tsx';
 import { MessageFilters } from '../../../components/admin/message-filters.tsx';
@@ -8,17 +9,15 @@ import { MessageTiles } from '../../../components/admin/message-tiles.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { messagesAdmin, peersOf, readMessagesQuery } from '../../../lib/demo/admin-messages.ts';
 import { signOut } from '../actions.ts';
-import { requireAdmin } from '../require-admin.ts';
+import { type Params, requireAdmin } from '../require-admin.ts';
 import { requeueAllSent, resumeDestination } from './actions.ts';
 import { ReceivedList, SentList } from './lists.tsx';
 
 export const metadata = { title: 'Messages' };
 
-type Params = Promise<Record<string, string | string[] | undefined>>;
-
-export default async function MessagesPage({ searchParams }: { searchParams: Params }) {
-  await requireAdmin();
+export default async function MessagesPage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
+  await requireAdmin('/admin/messages', params);
   const query = readMessagesQuery(params);
   const messages = messagesAdmin();
   const [sent, received] = await Promise.all([messages.outbox.overview(), messages.inbox.overview()]);
@@ -29,7 +28,12 @@ export default async function MessagesPage({ searchParams }: { searchParams: Par
   return (
     <>
       <AdminHeader current="messages" signOut={signOut} />
-      <PageTitle>Messages</PageTitle>
+      <div className="flex flex-wrap items-start justify-between gap-x-6">
+        <PageTitle>Messages</PageTitle>
+        <div className="mb-6">
+          <LiveUpdates />
+        </div>
+      </div>
       <MessageNotice name={params.notice} />
       <MessageBoxes current={query.box} open={open} stops={sent.stops} />
       <MessageTiles query={query} open={open[query.box]} now={now} />

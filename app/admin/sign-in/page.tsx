@@ -1,19 +1,20 @@
+import { redirect } from 'next/navigation';
 import { Button } from '../../../components/ui/button.tsx';
 import { Field } from '../../../components/ui/field.tsx';
 import { Notice } from '../../../components/ui/notice.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { Panel } from '../../../components/ui/panel.tsx';
+import { adminPath, isAdmin } from '../../../lib/demo/admin-session.ts';
 import { signIn } from '../actions.ts';
+import type { Params } from '../require-admin.ts';
 
 export const metadata = { title: 'Admin sign-in' };
 
-const errors: Record<string, string> = {
-  wrong: 'That is not the admin password.',
-  'too-many': 'Too many wrong passwords. Wait a minute, then try again.',
-};
-
-export default async function AdminSignInPage({ searchParams }: { searchParams: Promise<{ error?: string }> }) {
-  const message = errors[(await searchParams).error ?? ''];
+export default async function AdminSignInPage({ searchParams }: { searchParams: Promise<Params> }) {
+  const params = await searchParams;
+  const next = adminPath(params.next);
+  if (await isAdmin()) redirect(next);
+  const message = messageOf(params);
   return (
     <div className="mx-auto max-w-md">
       <PageTitle lead="The demo prints the password when it starts.">Admin</PageTitle>
@@ -24,10 +25,18 @@ export default async function AdminSignInPage({ searchParams }: { searchParams: 
               <Notice tone="bad">{message}</Notice>
             </div>
           ) : null}
+          <input type="hidden" name="next" value={next} />
           <Field label="Password" name="password" type="password" autoComplete="current-password" required />
           <Button>Sign in</Button>
         </form>
       </Panel>
     </div>
   );
+}
+
+function messageOf({ error, minutes }: Params): string | null {
+  if (error === 'wrong') return 'That is not the admin password.';
+  if (error !== 'wait') return null;
+  const count = /^\d{1,4}$/.test(String(minutes)) ? Number(minutes) : 1;
+  return `Too many wrong passwords. Wait ${count === 1 ? 'a minute' : `${count} minutes`}, then try again.`;
 }

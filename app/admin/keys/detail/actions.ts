@@ -3,20 +3,12 @@
 import { redirect } from 'next/navigation';
 import { z } from 'zod';
 import { keyHref } from '../../../../components/admin/addresses.ts';
-import { admin } from '../../../../lib/demo/admin.ts';
-import { requireAdmin } from '../../require-admin.ts';
-
-const ACTOR = 'admin';
+import { ACTOR, admin, keyId } from '../../../../lib/demo/admin.ts';
+import { requireAdminToAct } from '../../require-admin.ts';
 
 /** The key as the page has shown it. */
-const seenKey = z
-  .object({
-    tenant: z.string(),
-    principal: z.string(),
-    operation: z.string(),
-    key: z.string(),
-    fencing_token: z.coerce.number().int().min(0).max(2_147_483_647),
-  })
+const seenKey = keyId
+  .extend({ fencing_token: z.coerce.number().int().min(0).max(2_147_483_647) })
   .transform(({ fencing_token, ...id }) => ({ ...id, fencingToken: fencing_token }));
 
 const verdict = z.discriminatedUnion('kind', [
@@ -27,7 +19,7 @@ const verdict = z.discriminatedUnion('kind', [
 
 /** What happened at the provider, by an admin's word. Sent twice it is recorded once. */
 export async function resolveKey(form: FormData): Promise<void> {
-  await requireAdmin();
+  await requireAdminToAct();
   const seen = readSeen(form);
   const given = verdict.safeParse(Object.fromEntries(form));
   if (!given.success) redirect(keyHref(seen, 'reference'));
@@ -36,10 +28,26 @@ export async function resolveKey(form: FormData): Promise<void> {
 
 /** Has a key looked at now that nobody works at. */
 export async function retryKey(form: FormData): Promise<void> {
-  await requireAdmin();
+  await requireAdminToAct();
   const seen = readSeen(form);
   const operated = await admin().retryNow(seen, ACTOR);
   redirect(keyHref(seen, operated === 'recorded' ? 'retried' : operated));
+}
+
+/** Takes a key from an executor that no longer shows itself. */
+export async function releaseKey(form: FormData): Promise<void> {
+  await requireAdminToAct();
+  const seen = readSeen(form);
+  const operated = await admin().release(seen, ACTOR);
+  redirect(keyHref(seen, ({ recorded: 'released', changed: 'changed', refused: 'not_released' } as const)[operated]));
+}
+
+/** Erases what is stored of a settled key. */
+export async function forgetKey(form: FormData): Promise<void> {
+  await requireAdminToAct();
+  const seen = readSeen(form);
+  const operated = await admin().forget(seen, ACTOR);
+  redirect(keyHref(seen, ({ recorded: 'forgotten', changed: 'changed', refused: 'not_forgotten' } as const)[operated]));
 }
 
 /** No form of ours lacks a key; whoever sends another sees the list. */

@@ -5,7 +5,7 @@ import { MessageNotice } from '../../../../components/admin/message-notice.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
 import { messageName } from '../../../../lib/demo/admin-messages.ts';
 import { signOut } from '../../actions.ts';
-import { requireAdmin } from '../../require-admin.ts';
+import { type Params, requireAdmin } from '../../require-admin.ts';
 import { Received, Sent } from './event.tsx';
 
 export const metadata = { title: 'Event' };
@@ -15,12 +15,10 @@ const address = z.union([
   z.object({ box: z.literal('inbox'), source: messageName(100), event: messageName(255) }),
 ]);
 
-type Params = Promise<Record<string, string | string[] | undefined>>;
-
 /** In the query and not in the path, as for keys: a sender's ids may hold anything. */
-export default async function MessagePage({ searchParams }: { searchParams: Params }) {
-  await requireAdmin();
+export default async function MessagePage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
+  await requireAdmin('/admin/messages/detail', params);
   const found = address.safeParse(params);
   if (!found.success) notFound();
   const { data: at } = found;

@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import type { Page } from '@playwright/test';
+import { axeFinds, enter, policyBreaches } from './fixtures/admin.ts';
+import { expect, type Office, sendTwice, test } from './fixtures/admin-office.ts';
+import { ADA } from './fixtures/shop.ts';
+
+const LEASE_MS = 2000; // SECRETS.DEMO_LEASE_MS
+
+/** A checkout that is not finished: `left` says how it comes to that. Then its customer goes away. */
+async function unfinished(page: Page, { db }: Office, left: () => Promise<unknown>) {
+  await page.goto('/');
+  await page.getByRole('button', { name: 'Buy Enamel mug' }).click();
+  await page.waitForURL('**/checkout?cart=*');
+  for (const [label, value] of Object.entries(ADA)) await page.getByLabel(label, { exact: true }).fill(value);
+  await left();
+  const count = await db.idempotencyKey.count();
+  await page.getByRole('button', { name: 'Place order', exact: true }).click();
+  await expect.poll(() => db.idempotencyKey.count()).toBe(count + 1);
+  return await db.idempotencyKey.findFirstOrThrow({ orderBy: { claimedAt: 'desc' } });
+}
+
+/** A key that has run. */
+function settledKey(db: Office['db'], principal: string) {
+  const id = { tenant: 'demo', principal, operation: 'lab.order', key: randomUUID() };
+  const [settledAt, expiresAt] = [new Date(), new Date(Date.now() + 86_400_000)];
+  return db.idempotencyKey.create({ data: { ...id, state: 'succeeded', result: '{"v":1}', settledAt, expiresAt } });
+}
+
+const auditOf = (db: Office['db'], key: string) =>
+  db.idempotencyEvent.findMany({ where: { key, actor: 'admin' }, orderBy: { id: 'asc' } });
+const orderOf = (db: Office['db'], idempotencyKey: string) => db.order.findFirstOrThrow({ where: { idempotencyKey } });
+
+test('no worker runs and the process was killed mid-charge: found and driven to the truth in three clicks', async ({
+  page,
+  context,
+  office,
+}) => {
+  const { app, db, gateway } = office;
+  const desk = await context.newPage();
+  const breaches = policyBreaches(desk);
+  await enter(desk, app);
+  await desk.goto('/admin/keys');
+  await expect(desk.locator('[data-count=stuck]')).toHaveText('0');
+  const { key } = await unfinished(page, office, () => app.crashAt('after-answer'));
+  await page.close();
+  await expect.poll(() => app.lines.some((line) => line.includes('was killed by SIGKILL'))).toBe(true);
+  await app.untilHealthy();
+  const order = await orderOf(db, key);
+  expect(order.status).toBe('paying');
+  expect(await gateway.charges(order.id)).toHaveLength(1);
+  // The page that is open shows it by itself, once the lease is over.
+  await desk.bringToFront();
+  await desk.mouse.move(5, 5);
+  await expect(desk.locator('[data-count=stuck]')).toHaveText('1', { timeout: LEASE_MS + 15_000 });
+
+  await desk.getByRole('list', { name: 'Counts' }).getByRole('link', { name: 'stuck' }).click();
+  await desk.getByRole('row').getByRole('link', { name: key }).click();
+  await expect(desk.getByRole('timer')).toContainText('over for');
+  await expect(desk.getByRole('main')).toContainText('charge_created: sent to the provider');
+  await desk.getByRole('button', { name: 'Retry now' }).click();
+  await expect(desk.getByRole('main').getByRole('status')).toContainText('Taken up again');
+  await expect(desk.getByRole('main')).toContainText('Settled: succeeded');
+  await expect(desk.getByRole('link', { name: /paid, \$18\.00/ })).toBeVisible();
+  await expect(desk.getByRole('link', { name: 'order.paid' })).toBeVisible();
+
+  expect(await orderOf(db, key)).toMatchObject({ id: order.id, status: 'paid' });
+  expect(await db.order.count({ where: { idempotencyKey: key } })).toBe(1);
+  expect(await gateway.charges(order.id)).toHaveLength(1);
+  expect((await auditOf(db, key)).map(({ type }) => type)).toEqual(['retry']);
+  expect(breaches).toEqual([]);
+});
+
+test('X3 a live lease is not released; one that is over is, and each operation sent twice is done and recorded once', async ({
+  page: desk,
+  browser,
+  baseURL,
+  office,
+}) => {
+  const { app, db, gateway } = office;
+  await enter(desk, app);
+  // Without JavaScript: nothing sends the form once more while we look.
+  const page = await browser.newPage({ javaScriptEnabled: false, ...(baseURL ? { baseURL } : {}) });
+  const down = { path: '/v1/payment_intents', kind: 'down', times: 1000 } as const;
+  const { key, tenant, principal, operation } = await unfinished(page, office, () => gateway.break(down));
+  await expect.poll(() => db.idempotencyPhase.count({ where: { key, state: 'started' } })).toBe(1);
+  // It has tried, and let go.
+  await expect.poll(() => db.idempotencyKey.count({ where: { key, leaseUntil: { lte: new Date() } } })).toBe(1);
+  await page.close();
+  await gateway.heal();
+  const order = await orderOf(db, key);
+  const where = { tenant_principal_operation_key: { tenant, principal, operation, key } };
+  await db.idempotencyKey.update({ where, data: { leaseUntil: new Date(Date.now() + 600_000) } });
+  await desk.goto(`/admin/keys/detail?${new URLSearchParams({ tenant, principal, operation, key })}`);
+  await expect(desk.getByRole('timer')).toContainText('left');
+  const press = async (summary: string, button: string) => {
+    await desk.getByText(summary).click();
+    return desk.getByRole('button', { name: button, exact: true });
+  };
+  await (await press('Release the lease…', 'Release it')).click();
+  await expect(desk.getByRole('main').getByRole('alert')).toContainText('Not released: its lease is live');
+  expect(await auditOf(db, key)).toEqual([]);
+  expect(await gateway.charges(order.id)).toEqual([]);
+
+  await db.idempotencyKey.update({ where, data: { leaseUntil: new Date(Date.now() - 1000) } });
+  await desk.reload();
+  const released = await sendTwice(desk, await press('Release the lease…', 'Release it'));
+  expect(released.map(noticeOf)).toEqual(['released', 'changed']);
+  await desk.reload();
+  const retried = await sendTwice(desk, desk.getByRole('button', { name: 'Retry now' }));
+  expect(retried.map(noticeOf)).toEqual(['retried', 'changed']);
+  expect((await auditOf(db, key)).map(({ type }) => type)).toEqual(['released', 'retry']);
+  expect(await gateway.charges(order.id)).toHaveLength(1);
+  expect(await orderOf(db, key)).toMatchObject({ status: 'paid' });
+
+  await desk.reload();
+  const forgotten = await sendTwice(desk, await press('Forget what is stored…', 'Forget it'));
+  expect(forgotten.map(noticeOf)).toEqual(['forgotten', 'changed']);
+  expect(await db.idempotencyKey.findUniqueOrThrow({ where })).toMatchObject({ state: 'succeeded', result: null });
+  expect((await auditOf(db, key)).map(({ type }) => type)).toEqual(['released', 'retry', 'forgotten']);
+  await desk.reload();
+  await expect(desk.getByRole('main')).toContainText('It was erased.');
+});
+
+test('S5 a key that was never seen is given up once; one that has run is left alone, and shown', async ({
+  page,
+  office,
+}) => {
+  const { app, db } = office;
+  await enter(page, app);
+  const key = randomUUID();
+  await page.goto(`/admin/keys/fence?${new URLSearchParams({ principal: 'carol', key })}`);
+  await page.getByLabel('Operation').selectOption('checkout');
+  const led = await sendTwice(page, page.getByRole('button', { name: 'Give it up for good' }));
+  expect(led.map(noticeOf)).toEqual(['fenced', 'was_fenced']);
+  expect(await db.idempotencyKey.findMany({ where: { key } })).toMatchObject([
+    { state: 'abandoned', principal: 'carol' },
+  ]);
+  expect((await auditOf(db, key)).map(({ type }) => type)).toEqual(['fenced']);
+  const ran = await settledKey(db, randomUUID());
+  await page.goto(`/admin/keys/fence?${new URLSearchParams({ principal: ran.principal, key: ran.key })}`);
+  await page.getByLabel('Operation').selectOption(ran.operation);
+  await page.getByRole('button', { name: 'Give it up for good' }).click();
+  await expect(page.getByRole('main').getByRole('alert')).toContainText('Not given up: this key runs or has run');
+  expect((await auditOf(db, ran.key)).map(({ type }) => type)).not.toContain('fenced');
+});
+
+test('what is stored of a person is erased once, and their orders stay', async ({ page, context, office }) => {
+  const { app, db } = office;
+  const principal = randomUUID();
+  for (const _ of [1, 2]) await settledKey(db, principal);
+  const orders = await db.order.count();
+  await enter(page, app);
+  await page.goto(`/admin/keys/erase?${new URLSearchParams({ principal })}`);
+  const led = await sendTwice(page, page.getByRole('button', { name: 'Erase it for good' }));
+  expect(led.map((where) => new URL(where.split(' ')[1] ?? '', page.url()).searchParams.get('forgotten'))).toEqual([
+    '2',
+    '0',
+  ]);
+  expect(await db.idempotencyKey.count({ where: { principal, result: null } })).toBe(2);
+  expect(await db.idempotencyEvent.count({ where: { principal, actor: 'admin', type: 'forgotten' } })).toBe(2);
+  expect(await db.order.count()).toBe(orders);
+  const other = await context.newPage();
+  await other.goto(`/admin/keys/erase?${new URLSearchParams({ principal })}`);
+  await other.getByRole('button', { name: 'Erase it for good' }).click();
+  await expect(other.getByRole('main').getByRole('status')).toContainText('nothing left to erase');
+});
+
+test('axe finds nothing in the pages of keys, light and dark, and none scrolls sideways on a phone', async ({
+  page,
+  office,
+}) => {
+  const { app, db } = office;
+  await enter(page, app);
+  const { tenant, principal, operation, key } = await settledKey(db, randomUUID());
+  await page.setViewportSize({ width: 375, height: 812 });
+  const detail = `/admin/keys/detail?${new URLSearchParams({ tenant, principal, operation, key })}`;
+  for (const path of ['/admin/keys', '/admin/keys?stuck=1&q=none', detail, '/admin/keys/fence', '/admin/keys/erase']) {
+    await page.goto(path);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const rules = colorScheme === 'dark' ? ['color-contrast'] : undefined;
+      expect(await axeFinds(page, rules), `${path}, ${colorScheme}`).toEqual([]);
+    }
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true);
+  }
+});
+
+function noticeOf(led: string): string | null {
+  return new URL(led.split(' ')[1] ?? '', 'http://any').searchParams.get('notice');
+}
