@@ -1,5 +1,6 @@
 import type { Metadata, Viewport } from 'next';
 import type { ReactNode } from 'react';
+import { SiteFooter } from '../components/shop/site-footer.tsx';
 import { SiteHeader } from '../components/shop/site-header.tsx';
 import { currentSession } from '../lib/demo/visitor.ts';
 import './globals.css';
@@ -26,9 +27,7 @@ export default async function RootLayout({ children }: { children: ReactNode }) 
         <main id="main" className="mx-auto w-full max-w-5xl flex-1 px-4 py-8 sm:px-6 sm:py-10">
           {children}
         </main>
-        <footer className="border-t border-line px-4 py-6 text-center text-sm text-muted">
-          A demo of oncekit: one intent, one effect, one answer. Nothing here is for sale.
-        </footer>
+        <SiteFooter />
       </body>
     </html>
   );

@@ -1,3 +1,4 @@
+import { Empty } from '../components/ui/empty.tsx';
 import { PageTitle } from '../components/ui/page-title.tsx';
 import { TextLink } from '../components/ui/text-link.tsx';
 
@@ -6,8 +7,11 @@ export const metadata = { title: 'Not found' };
 export default function NotFound() {
   return (
     <>
-      <PageTitle lead="It may be somebody else's, or it was never there.">There is nothing here</PageTitle>
-      <TextLink href="/">Back to the shop</TextLink>
+      <PageTitle>There is nothing here</PageTitle>
+      <Empty icon="lost">
+        <p className="max-w-prose text-muted">It may be somebody else’s, or it was never there.</p>
+        <TextLink href="/">Back to the shop</TextLink>
+      </Empty>
     </>
   );
 }

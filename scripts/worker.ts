@@ -33,9 +33,12 @@ async function main(url: string): Promise<void> {
     import('../lib/demo/jobs.ts'),
     import('../lib/demo/operations.ts'),
   ]);
+  const { flushTelemetry, startTelemetry } = await import('../lib/demo/telemetry.ts');
+  startTelemetry('oncekit-worker');
   if (command !== undefined) {
     const run = PASSES[command] as (typeof PASSES)[string];
     console.log(line(command, await run({ ...idempotency, outbox, inbox })));
+    await flushTelemetry();
     process.exit();
   }
   const worker = startWorker({
@@ -68,6 +71,7 @@ async function main(url: string): Promise<void> {
   await worker.ended;
   await Promise.race([following, sleep(LAST_MESSAGE_MS)]);
   await outbox.close().catch(() => {}); // a destination that is away has nothing to be told
+  await Promise.race([flushTelemetry(), sleep(LAST_MESSAGE_MS)]);
   // What has not ended by now is given up: its lease, or its lock, runs out.
   process.exit();
 }

@@ -1,6 +1,6 @@
 import { connection } from 'next/server';
 import { ProductCard } from '../../components/shop/product-card.tsx';
-import { PageTitle } from '../../components/ui/page-title.tsx';
+import { ShopHero } from '../../components/shop/shop-hero.tsx';
 import { listProducts } from '../../lib/demo/products.ts';
 import { buy } from './actions.ts';
 
@@ -9,7 +9,7 @@ export default async function ShopPage() {
   const products = await listProducts();
   return (
     <>
-      <PageTitle lead="Click twice, reload, lose the connection: you will get one order.">Good things, once</PageTitle>
+      <ShopHero />
       <ul className="grid gap-6 sm:grid-cols-2">
         {products.map((product) => (
           <ProductCard key={product.sku} product={product} buy={buy} />

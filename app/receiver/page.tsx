@@ -1,8 +1,8 @@
 import { KeepFresh } from '../../components/shop/keep-fresh.tsx';
 import { ReceivedCounts } from '../../components/shop/received-counts.tsx';
 import { ReceivedTable } from '../../components/shop/received-table.tsx';
+import { Empty } from '../../components/ui/empty.tsx';
 import { PageTitle } from '../../components/ui/page-title.tsx';
-import { Panel } from '../../components/ui/panel.tsx';
 import { TextLink } from '../../components/ui/text-link.tsx';
 import { countReceived, listReceived } from '../../lib/demo/receiver.ts';
 import { currentPrincipal } from '../../lib/demo/visitor.ts';
@@ -23,12 +23,13 @@ export default async function ReceiverPage() {
       {rows.length > 0 ? (
         <ReceivedTable rows={rows} now={Date.now()} />
       ) : (
-        <Panel>
-          <p>
-            Nothing has come yet of your own orders. <TextLink href="/">Place an order in the shop</TextLink>: a moment
-            after it is paid, it shows here.
-          </p>
-        </Panel>
+        <Empty icon="signal">
+          <div className="grid gap-1">
+            <p className="text-lg font-medium">Nothing has come yet of your own orders</p>
+            <p className="text-muted">An order shows here a moment after it is paid.</p>
+          </div>
+          <TextLink href="/">Place an order in the shop</TextLink>
+        </Empty>
       )}
       <p className="mt-4 text-sm text-muted">
         Listed are your own orders’ events, the newest {LIMIT}; counted are all.

@@ -1,8 +1,8 @@
-import { Button } from '../../components/ui/button.tsx';
 import { Field } from '../../components/ui/field.tsx';
 import { Notice } from '../../components/ui/notice.tsx';
 import { PageTitle } from '../../components/ui/page-title.tsx';
 import { Panel } from '../../components/ui/panel.tsx';
+import { PendingButton } from '../../components/ui/pending-button.tsx';
 import { signIn } from './actions.ts';
 
 export const metadata = { title: 'Sign in' };
@@ -13,9 +13,7 @@ export default async function SignInPage({ searchParams }: { searchParams: Param
   const { error, account, next } = await searchParams;
   return (
     <div className="mx-auto max-w-md">
-      <PageTitle lead="The demo has two accounts: alice with the token demo-alice, and bob with demo-bob.">
-        Sign in
-      </PageTitle>
+      <PageTitle lead="What is in your cart, and what you have ordered, stays yours.">Sign in</PageTitle>
       <Panel>
         <form action={signIn} className="grid gap-4">
           {error ? (
@@ -33,9 +31,17 @@ export default async function SignInPage({ searchParams }: { searchParams: Param
             defaultValue={account}
           />
           <Field label="Token" name="token" type="password" autoComplete="current-password" required />
-          <Button>Sign in</Button>
+          <PendingButton>Sign in</PendingButton>
         </form>
       </Panel>
+      <p className="mt-4 px-1 text-sm text-muted">
+        The demo has two accounts: <Word>alice</Word> with the token <Word>demo-alice</Word>, and <Word>bob</Word> with{' '}
+        <Word>demo-bob</Word>.
+      </p>
     </div>
   );
+}
+
+function Word({ children }: { children: string }) {
+  return <code className="rounded bg-sunken px-1 py-0.5 font-mono text-ink">{children}</code>;
 }

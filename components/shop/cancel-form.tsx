@@ -17,10 +17,14 @@ const WORDS = { hasSucceeded: 'The order is cancelled.', recovered: 'The order w
 export function CancelForm({ action, initialKey, orderId, isPossible }: Props) {
   const submit = useIdempotentSubmit(action, { intent: `order.cancel:${orderId}`, initialKey });
   return (
-    <form {...submit.formProps} className="grid justify-items-start gap-3">
+    <form {...submit.formProps} className="grid gap-3">
       <IdempotencyKeyField {...submit.fieldProps} />
       <input type="hidden" name="order_id" value={orderId} />
-      {isPossible ? <Button variant="quiet">Cancel this order</Button> : null}
+      {isPossible ? (
+        <Button variant="quiet" aria-busy={submit.isPending}>
+          Cancel this order
+        </Button>
+      ) : null}
       <SubmitStatus submit={submit} messages={WORDS} />
     </form>
   );

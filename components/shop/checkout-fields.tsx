@@ -30,6 +30,7 @@ export function CheckoutFields({ paymentChoices, errors = {}, values = {} }: Pro
             </option>
           ))}
         </SelectField>
+        <p className="-mt-2 text-sm text-muted">A test card. No real money moves.</p>
       </fieldset>
     </>
   );

@@ -4,16 +4,19 @@ import { IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubm
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
 import type { PaymentChoice } from '../../lib/demo/payment-methods.ts';
 import { Button } from '../ui/button.tsx';
+import { formatCents } from '../ui/money.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { TextLink } from '../ui/text-link.tsx';
 import { CheckoutFields } from './checkout-fields.tsx';
+import { CHECKOUT_WORDS } from './checkout-words.ts';
 import { FirstAnswer, isMismatch } from './first-answer.tsx';
 
 interface Props {
   action: SubmitAction<PlacedOrder>;
   initialKey: string;
   cartId: string;
+  amountCents: number;
   /** The order that this cart has become. */
   orderId: string | null;
   /** That order is still being paid: this form, or the one in another tab, is told how it ends. */
@@ -21,12 +24,15 @@ interface Props {
   paymentChoices: readonly PaymentChoice[];
 }
 
-export function CheckoutForm({ action, initialKey, cartId, orderId, isBeingPaid, paymentChoices }: Props) {
+export function CheckoutForm({ action, initialKey, cartId, amountCents, orderId, isBeingPaid, paymentChoices }: Props) {
   const submit = useIdempotentSubmit(action, { intent: `checkout:${cartId}`, initialKey });
   const { result } = submit;
   const mismatch = isMismatch(result) ? result : null;
   if (orderId && !isBeingPaid) return <AlreadyPlaced orderId={orderId} notice={mismatch?.message} />;
+  // A refusal is old news while a later submit is in doubt; what was entered stays.
+  const isSaid = submit.status === 'hasErrored' || submit.status === 'executing';
   const refused = result && !result.ok ? result : null;
+  const said = isSaid ? refused : null;
   return (
     // The server's words stand beside their fields, with and without JavaScript; the browser's bubbles would differ.
     <form {...submit.formProps} noValidate>
@@ -34,11 +40,23 @@ export function CheckoutForm({ action, initialKey, cartId, orderId, isBeingPaid,
       <input type="hidden" name="cart_id" value={cartId} />
       <Panel className="grid gap-6">
         {orderId && submit.status === 'idle' ? <BeingPaid orderId={orderId} /> : null}
-        <CheckoutFields paymentChoices={paymentChoices} errors={refused?.fieldErrors} values={refused?.values} />
+        <CheckoutFields paymentChoices={paymentChoices} errors={said?.fieldErrors} values={refused?.values} />
         <div className="grid gap-3">
-          <Button className="w-full">Place order</Button>
-          <SubmitStatus submit={submit}>{(order) => <Placed id={order.id} />}</SubmitStatus>
-          <WayOn reason={refused?.reason} data={refused?.data} />
+          <Button className="w-full sm:min-h-12" aria-busy={submit.isPending}>
+            Place order
+          </Button>
+          {/* As high as most of what it says, so that the page stands still. */}
+          <div className="grid min-h-24 content-start gap-3">
+            {submit.status === 'idle' ? (
+              <p className="text-center text-sm text-muted">
+                You pay <strong className="font-medium text-ink tabular-nums">{formatCents(amountCents)}</strong>, once.
+              </p>
+            ) : null}
+            <SubmitStatus submit={submit} messages={CHECKOUT_WORDS}>
+              {(order) => <Placed id={order.id} />}
+            </SubmitStatus>
+          </div>
+          <WayOn reason={said?.reason} data={said?.data} />
           {mismatch ? <FirstAnswer mismatch={mismatch} freshHref={`/checkout?cart=${cartId}`} /> : null}
         </div>
       </Panel>
@@ -73,7 +91,7 @@ function Placed({ id }: { id: string }) {
   return (
     <>
       {' '}
-      Order <code className="font-mono text-sm break-all">{id}</code>, charged once. <OrderLink id={id} />
+      You were charged once. <OrderLink id={id} />
     </>
   );
 }

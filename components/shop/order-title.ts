@@ -1,28 +1,46 @@
+import type { Tone } from '../ui/badge.tsx';
+import type { IconName } from '../ui/icon.tsx';
+
 interface Title {
   title: string;
   lead: string;
+  icon: IconName;
+  tone: Tone;
 }
 
+const done = { icon: 'check', tone: 'good' } as const;
+const back = { icon: 'back', tone: 'muted' } as const;
+
 const titles: Record<string, Title> = {
-  pending: { title: 'Thank you for your order', lead: 'We have it, once. You can close this page.' },
+  pending: { ...done, title: 'Thank you for your order', lead: 'We have it, once. You can close this page.' },
   paying: {
+    icon: 'clock',
+    tone: 'info',
     title: 'Your payment is being finished',
     lead: 'Your card is charged at most once. This goes on without you: you can close this page.',
   },
   paid: {
+    ...done,
     title: 'Thank you for your order',
     lead: 'We have it, once, and your card was charged once. You can close this page.',
   },
   payment_failed: {
+    icon: 'cross',
+    tone: 'bad',
     title: 'This order was not paid',
     lead: 'Your card was declined and nothing was charged. Your cart is kept, in case you want to try another card.',
   },
-  partially_refunded: { title: 'Your order', lead: 'Part of what you paid has been given back.' },
-  refunded: { title: 'Your order', lead: 'All that you paid has been given back.' },
-  cancelled: { title: 'This order is cancelled', lead: 'It was not paid, and nothing will be sent.' },
+  partially_refunded: { ...back, title: 'Your order', lead: 'Part of what you paid has been given back.' },
+  refunded: { ...back, title: 'Your order', lead: 'All that you paid has been given back.' },
+  cancelled: {
+    icon: 'cross',
+    tone: 'muted',
+    title: 'This order is cancelled',
+    lead: 'It was not paid, and nothing will be sent.',
+  },
 };
 
 /** What an order's page says first. */
 export function titleOf(status: string): Title {
-  return titles[status] ?? { title: 'Your order', lead: '' };
+  return titles[status] ?? { icon: 'receipt', tone: 'muted', title: 'Your order', lead: '' };
 }

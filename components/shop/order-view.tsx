@@ -3,9 +3,11 @@ import { Detail, Details } from '../ui/details.tsx';
 import { formatCents } from '../ui/money.ts';
 import { Panel } from '../ui/panel.tsx';
 import { OrderStatusBadge } from './order-status-badge.tsx';
+import { ProductPicture } from './product-picture.tsx';
 
 type Order = NonNullable<Awaited<ReturnType<typeof findAnyOrder>>>;
 
+/** What was bought, paid and entered. */
 export function OrderView({ order }: { order: Order }) {
   const address = [
     order.customerName,
@@ -15,40 +17,46 @@ export function OrderView({ order }: { order: Order }) {
   ];
   const lines = address.filter(Boolean);
   return (
-    <Panel>
-      <Details>
-        <Detail name="Number">
-          <code className="font-mono text-sm break-all">{order.id}</code>
-        </Detail>
-        <Detail name="Placed">
-          <time dateTime={order.createdAt.toISOString()}>{when.format(order.createdAt)} UTC</time>
-        </Detail>
-        <Detail name="Status">
+    <Panel aria-label="The order">
+      <div className="flex items-center gap-4 border-b border-line pb-5">
+        <ProductPicture sku={order.sku} className="size-20 shrink-0 rounded-lg" />
+        <div className="grid min-w-0 flex-1 justify-items-start">
+          <p className="font-medium">{order.productName}</p>
+          <p className="mb-1.5 text-sm text-muted tabular-nums">
+            {order.quantity} × {formatCents(order.amountCents / order.quantity)}
+          </p>
           <OrderStatusBadge status={order.status} />
-        </Detail>
-        <Detail name="Product">{order.productName}</Detail>
-        <Detail name="Quantity">{order.quantity}</Detail>
-        <Detail name="Total">
-          <strong className="tabular-nums">{formatCents(order.amountCents)}</strong>
-        </Detail>
-        {order.paymentIntent && (
-          <Detail name="Payment">
-            Charged once <code className="ml-1 font-mono text-sm break-all text-muted">{order.paymentIntent}</code>
+        </div>
+        <strong className="self-start text-xl font-semibold tabular-nums">{formatCents(order.amountCents)}</strong>
+      </div>
+      <div className="pt-5">
+        <Details>
+          {lines.length > 0 && (
+            <Detail name="Ships to">
+              <address className="whitespace-pre-line not-italic">{lines.join('\n')}</address>
+            </Detail>
+          )}
+          {order.paymentIntent && (
+            <Detail name="Payment">
+              Charged once{' '}
+              <code className="block font-mono text-xs break-all text-muted sm:text-sm">{order.paymentIntent}</code>
+            </Detail>
+          )}
+          {order.disputedAt && (
+            <Detail name="Dispute">
+              The payment is disputed since{' '}
+              <time dateTime={order.disputedAt.toISOString()}>{when.format(order.disputedAt)} UTC</time>: the bank
+              decides about the money.
+            </Detail>
+          )}
+          <Detail name="Placed">
+            <time dateTime={order.createdAt.toISOString()}>{when.format(order.createdAt)} UTC</time>
           </Detail>
-        )}
-        {order.disputedAt && (
-          <Detail name="Dispute">
-            The payment is disputed since{' '}
-            <time dateTime={order.disputedAt.toISOString()}>{when.format(order.disputedAt)} UTC</time>: the bank decides
-            about the money.
+          <Detail name="Number">
+            <code className="font-mono text-xs break-all sm:text-sm">{order.id}</code>
           </Detail>
-        )}
-        {lines.length > 0 && (
-          <Detail name="Ships to">
-            <address className="whitespace-pre-line not-italic">{lines.join('\n')}</address>
-          </Detail>
-        )}
-      </Details>
+        </Details>
+      </div>
     </Panel>
   );
 }

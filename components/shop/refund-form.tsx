@@ -15,7 +15,13 @@ interface Props {
   refundableCents: number;
 }
 
-const WORDS = { hasSucceeded: 'Given back, once:', recovered: 'This was already given back, once:' };
+const WORDS = {
+  executing: 'Giving it back…',
+  retrying: 'We lost the connection. Your refund may have gone through: checking…',
+  checking: 'Your refund may have gone through: checking…',
+  hasSucceeded: 'Given back, once:',
+  recovered: 'This was already given back, once:',
+};
 
 /** Gives back all or part of what was paid. Not there when nothing is left, but for what there is still to say. */
 export function RefundForm({ action, initialKey, orderId, refundableCents }: Props) {
@@ -26,14 +32,15 @@ export function RefundForm({ action, initialKey, orderId, refundableCents }: Pro
   const isDone = status === 'hasSucceeded';
   return (
     <Panel aria-labelledby="refund-title">
-      <h2 id="refund-title" className="mb-4 text-lg font-semibold">
+      <h2 id="refund-title" className="text-lg font-semibold">
         Get money back
       </h2>
+      <p className="mt-1 mb-4 text-sm text-muted">All or a part of it. It goes back to the card you paid with.</p>
       <form {...submit.formProps} noValidate className="grid gap-4">
         <IdempotencyKeyField {...submit.fieldProps} />
         <input type="hidden" name="order_id" value={orderId} />
         {refundableCents > 0 && !isDone ? (
-          <div className="grid items-start gap-4 sm:grid-cols-[17rem_max-content]">
+          <div className="grid gap-4">
             <Field
               // Another amount is left than before: what was entered is no longer meant.
               key={refundableCents}
@@ -45,12 +52,12 @@ export function RefundForm({ action, initialKey, orderId, refundableCents }: Pro
               errors={refused?.fieldErrors?.amount}
               defaultValue={String(refused?.values?.amount ?? (refundableCents / 100).toFixed(2))}
             />
-            <Button variant="quiet" className="sm:mt-6">
+            <Button variant="quiet" aria-busy={submit.isPending}>
               Get refund
             </Button>
           </div>
         ) : null}
-        <div className="grid justify-items-start gap-3">
+        <div className="grid gap-3">
           <SubmitStatus submit={submit} messages={WORDS}>
             {({ amountCents }) => <strong className="ml-1 tabular-nums">{formatCents(amountCents)}</strong>}
           </SubmitStatus>

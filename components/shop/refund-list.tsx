@@ -15,16 +15,14 @@ const words: Record<string, { tone: Tone; text: string }> = {
 export function RefundList({ refunds }: { refunds: readonly Refund[] }) {
   if (refunds.length === 0) return null;
   return (
-    <section aria-labelledby="refunds-title">
-      <h2 id="refunds-title" className="mb-3 text-lg font-semibold">
-        Refunds
-      </h2>
+    <div>
+      <h2 className="mb-3 text-lg font-semibold">Refunds</h2>
       <Table label="Refunds" columns={['Amount', 'State', 'Asked for', 'Reference']}>
         {refunds.map((refund) => (
           <RefundRow key={refund.id} refund={refund} />
         ))}
       </Table>
-    </section>
+    </div>
   );
 }
 

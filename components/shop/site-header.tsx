@@ -1,4 +1,6 @@
 import Link from 'next/link';
+import { Logo } from '../ui/logo.tsx';
+import { NavLink } from './nav-link.tsx';
 
 const pages = [
   { href: '/', name: 'Shop' },
@@ -15,17 +17,15 @@ const link =
 export function SiteHeader({ account, signOut }: { account: string | undefined; signOut: () => Promise<void> }) {
   return (
     <header className="border-b border-line bg-surface">
-      <div className="mx-auto flex max-w-5xl flex-wrap items-center justify-between gap-x-1 px-4 py-1 sm:gap-x-4 sm:px-6">
-        <div className="flex items-center gap-x-2 sm:gap-x-3">
-          <Link href="/" className="inline-flex min-h-11 items-center font-semibold tracking-tight">
-            oncekit<span className="hidden sm:inline">&nbsp;shop</span>
+      <div className="mx-auto flex max-w-5xl flex-wrap items-center justify-between gap-x-1 px-4 py-1 sm:gap-x-4 sm:px-6 sm:py-2">
+        <div className="flex items-center gap-x-2 sm:gap-x-4">
+          <Link href="/" className="inline-flex min-h-11 items-center gap-2 rounded-md font-semibold tracking-tight">
+            <Logo className="size-7" />
+            <span className="max-sm:sr-only">oncekit shop</span>
           </Link>
           <nav aria-label="Main" className="-mx-1.5 flex sm:mx-0">
             {pages.map(({ href, name }) => (
-              // Not prefetched: these pages are made per visitor, and issue keys.
-              <Link key={href} href={href} prefetch={false} className={link}>
-                {name}
-              </Link>
+              <NavLink key={href} href={href} name={name} className={link} />
             ))}
           </nav>
         </div>
@@ -40,9 +40,7 @@ export function SiteHeader({ account, signOut }: { account: string | undefined; 
             </button>
           </form>
         ) : (
-          <Link href="/sign-in" prefetch={false} className={`${link} -mx-1.5 sm:mx-0`}>
-            Sign in
-          </Link>
+          <NavLink href="/sign-in" name="Sign in" className={`${link} -mx-1.5 sm:mx-0`} />
         )}
       </div>
     </header>

@@ -10,6 +10,10 @@ const tones = {
 
 export type Tone = keyof typeof tones;
 
+export function toneClass(tone: Tone): string {
+  return tones[tone];
+}
+
 export function Badge({ tone = 'muted', children }: { tone?: Tone; children: ReactNode }) {
   return (
     <span className={`inline-block rounded-full px-2.5 py-0.5 text-sm font-medium whitespace-nowrap ${tones[tone]}`}>

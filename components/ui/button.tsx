@@ -1,7 +1,7 @@
 import type { ComponentProps } from 'react';
 
 const base =
-  'inline-flex min-h-11 items-center justify-center rounded-lg px-4 py-2 text-base font-medium transition-colors ' +
+  'relative inline-flex min-h-11 items-center justify-center overflow-hidden rounded-lg px-4 py-2 text-base font-medium transition-colors ' +
   'disabled:cursor-not-allowed disabled:opacity-60 sm:min-h-10';
 
 const variants = {

@@ -25,8 +25,7 @@ export function Table({ label, columns, numbers = [], children }: Props) {
               <th
                 key={name}
                 scope="col"
-                className="border-b border-line px-4 py-3 font-medium whitespace-nowrap text-muted"
-                style={numbers.includes(name) ? { textAlign: 'right' } : undefined}
+                className={`border-b border-line px-4 py-3 font-medium whitespace-nowrap text-muted ${numbers.includes(name) ? 'text-right' : ''}`}
               >
                 {name}
               </th>

@@ -8,6 +8,7 @@ const REQUIRED = {
   ADMIN_PASSWORD: 'Opens /admin. Make one with: openssl rand -base64 18',
   STRIPE_WEBHOOK_SECRET: 'Proves that a webhook comes from the payment provider, who shows it: whsec_…',
   CRON_SECRET: "Opens the worker's cron routes. Make one with: openssl rand -base64 32",
+  METRICS_TOKEN: 'Opens /api/metrics. Make one with: openssl rand -base64 32',
 } as const;
 
 type Name = keyof typeof REQUIRED;

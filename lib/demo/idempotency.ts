@@ -2,6 +2,7 @@ import { createIdempotency } from 'oncekit';
 import { clientOrNone } from './db.ts';
 import { idempotencySecrets } from './env.ts';
 import { faultPoints } from './faults.ts';
+import { logKey } from './log.ts';
 import { currentPrincipal } from './visitor.ts';
 
 function setUp() {
@@ -10,6 +11,7 @@ function setUp() {
     prisma: clientOrNone(),
     secret: idempotencySecrets(),
     scope: currentPrincipal,
+    log: logKey,
     // The tests' is short: they wait for the leases of the executors they kill.
     ...(leaseMs ? { leaseMs: Number(leaseMs) } : {}),
     ...(faults ? { onPoint: faultPoints(faults) } : {}),

@@ -1,6 +1,7 @@
 import { issueKey } from 'oncekit/next';
 import { CartSummary } from '../../../components/shop/cart-summary.tsx';
 import { CheckoutForm } from '../../../components/shop/checkout-form.tsx';
+import { Empty } from '../../../components/ui/empty.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../components/ui/text-link.tsx';
 import { findCart } from '../../../lib/demo/carts.ts';
@@ -18,16 +19,19 @@ export default async function CheckoutPage({ searchParams }: { searchParams: Pro
   if (!cart) {
     return (
       <>
-        <PageTitle>Your cart is empty</PageTitle>
-        <TextLink href="/">Choose something in the shop</TextLink>
+        <PageTitle>Checkout</PageTitle>
+        <Empty icon="cart">
+          <p className="text-lg font-medium">Your cart is empty</p>
+          <TextLink href="/">Choose something in the shop</TextLink>
+        </Empty>
       </>
     );
   }
   return (
     <>
       <PageTitle>Checkout</PageTitle>
-      <div className="grid items-start gap-6 lg:grid-cols-[1fr_20rem]">
-        <div className="lg:order-last">
+      <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
+        <div className="lg:sticky lg:top-6 lg:order-last">
           <CartSummary cart={cart} />
         </div>
         <CheckoutForm
@@ -35,6 +39,7 @@ export default async function CheckoutPage({ searchParams }: { searchParams: Pro
           action={placeOrder}
           initialKey={await issueKey(checkout)}
           cartId={cart.id}
+          amountCents={cart.amountCents}
           orderId={cart.orderId}
           isBeingPaid={cart.orderStatus === 'paying'}
           paymentChoices={paymentChoices}

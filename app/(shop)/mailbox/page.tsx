@@ -1,10 +1,15 @@
+import { KeepFresh } from '../../../components/shop/keep-fresh.tsx';
 import { MailCard } from '../../../components/shop/mail-card.tsx';
+import { Empty } from '../../../components/ui/empty.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../components/ui/text-link.tsx';
 import { listMails } from '../../../lib/demo/mails.ts';
 import { currentPrincipal } from '../../../lib/demo/visitor.ts';
 
 export const metadata = { title: 'Mailbox' };
+
+/** As many as `listMails` gives. */
+const MOST = 50;
 
 export default async function MailboxPage() {
   const mails = await listMails(await currentPrincipal());
@@ -20,16 +25,21 @@ export default async function MailboxPage() {
           ))}
         </ul>
       ) : (
-        <p>
-          There is no mail for you yet. A receipt comes a moment after you have paid for{' '}
-          <TextLink href="/">something in the shop</TextLink>.
-        </p>
+        <Empty icon="letter">
+          <div className="grid gap-1">
+            <p className="text-lg font-medium">No mail yet</p>
+            <p className="text-muted">A receipt comes a moment after you have paid.</p>
+          </div>
+          <TextLink href="/">Choose something in the shop</TextLink>
+        </Empty>
       )}
+      {mails.length === MOST ? <p className="mt-6 text-sm text-muted">Shown are the newest {MOST}.</p> : null}
       <p className="mt-8">
         <TextLink href="/receiver" prefetch={false}>
           What other systems are told
         </TextLink>
       </p>
+      <KeepFresh />
     </>
   );
 }

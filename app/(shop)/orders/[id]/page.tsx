@@ -2,11 +2,10 @@ import { notFound } from 'next/navigation';
 import { issueKey } from 'oncekit/next';
 import { CancelForm } from '../../../../components/shop/cancel-form.tsx';
 import { KeepFresh } from '../../../../components/shop/keep-fresh.tsx';
-import { titleOf } from '../../../../components/shop/order-title.ts';
+import { OrderHeading } from '../../../../components/shop/order-heading.tsx';
 import { OrderView } from '../../../../components/shop/order-view.tsx';
 import { RefundForm } from '../../../../components/shop/refund-form.tsx';
 import { RefundList } from '../../../../components/shop/refund-list.tsx';
-import { PageTitle } from '../../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
 import { isAdmin } from '../../../../lib/demo/admin-session.ts';
 import { cancelOrder } from '../../../../lib/demo/cancel.ts';
@@ -22,35 +21,44 @@ export default async function OrderPage({ params }: { params: Promise<{ id: stri
   const own = await findOrder(id, await currentPrincipal());
   const order = own ?? ((await isAdmin()) ? await findAnyOrder(id) : null);
   if (!order) notFound();
-  const { title, lead } = own ? titleOf(order.status) : { title: 'Order', lead: 'You see this order as an admin.' };
   const isOpen = order.status === 'paying' || order.refunds.some(({ status }) => status === 'pending');
+  const isCancellable = own?.status === 'pending' || own?.status === 'cancelled';
   return (
     <>
-      <PageTitle lead={lead}>{title}</PageTitle>
-      <div className="grid grid-cols-1 gap-6">
+      <OrderHeading status={order.status} isOwn={own !== null} />
+      <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
         <OrderView order={order} />
-        <RefundList refunds={order.refunds} />
-        {own?.paymentIntent ? (
-          <RefundForm
-            action={giveMoneyBack}
-            initialKey={await issueKey(refund)}
-            orderId={own.id}
-            refundableCents={own.refundableCents}
-          />
-        ) : null}
-        {own && (own.status === 'pending' || own.status === 'cancelled') ? (
-          <CancelForm
-            action={cancel}
-            initialKey={await issueKey(cancelOrder)}
-            orderId={own.id}
-            isPossible={own.status === 'pending'}
-          />
-        ) : null}
+        <div className="grid gap-6">
+          {own?.paymentIntent ? (
+            <RefundForm
+              action={giveMoneyBack}
+              initialKey={await issueKey(refund)}
+              orderId={own.id}
+              refundableCents={own.refundableCents}
+            />
+          ) : null}
+          {own && isCancellable ? (
+            <CancelForm
+              action={cancel}
+              initialKey={await issueKey(cancelOrder)}
+              orderId={own.id}
+              isPossible={own.status === 'pending'}
+            />
+          ) : null}
+          <p className="flex flex-wrap gap-x-6 gap-y-3">
+            {own ? (
+              <TextLink href="/mailbox" prefetch={false}>
+                Receipts in your mailbox
+              </TextLink>
+            ) : null}
+            <TextLink href="/">Back to the shop</TextLink>
+          </p>
+        </div>
+        <div className="min-w-0 lg:col-span-2">
+          <RefundList refunds={order.refunds} />
+        </div>
       </div>
       {isOpen ? <KeepFresh /> : null}
-      <p className="mt-6">
-        <TextLink href="/">Back to the shop</TextLink>
-      </p>
     </>
   );
 }

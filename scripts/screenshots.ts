@@ -1,0 +1,111 @@
+/** Plays the demo on parts of its own, and photographs it into docs/screenshots/. */
+import { mkdir } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { chromium, type Locator, type Page } from 'playwright';
+import { signIn } from '../e2e/fixtures/admin.ts';
+import { startApp } from '../e2e/fixtures/app-process.ts';
+import { startGatewayProcess } from '../e2e/fixtures/gateway-process.ts';
+import { buildPrograms } from '../e2e/fixtures/programs.ts';
+import { type Network, startNetwork } from '../e2e/fixtures/proxy-control.ts';
+import { Shop } from '../e2e/fixtures/shop.ts';
+import { startWorkerProcess } from '../e2e/fixtures/worker-process.ts';
+import { testDatabase } from '../lib/demo/test-database.ts';
+import { buildApp } from './build.ts';
+import { launchOptions } from './chromium.ts';
+import { photograph } from './screenshots/camera.ts';
+import setupDatabases from './vitest-global-setup.ts';
+
+const FOLDER = fileURLToPath(new URL('../docs/screenshots', import.meta.url));
+
+/** What is played on. */
+interface Stage {
+  page: Page;
+  shop: Shop;
+  network: Network;
+}
+
+const shoot = (page: Page, name: string, from?: Locator) => photograph(page, FOLDER, name, from);
+
+async function shopping({ page, shop, network }: Stage): Promise<void> {
+  await page.goto('/');
+  await shoot(page, 'shop');
+  await shop.checkout();
+  // The order arrives, its answer does not; and what is sent again does not arrive until the pictures are taken.
+  const match = { method: 'POST', path: '/checkout' };
+  await network.break({ match, kind: 'lose-answer', times: 1 });
+  await network.break({ match, kind: 'lose-request', times: 50 });
+  await shop.placeOrder.click();
+  await page.locator('[role=status][data-state=unknown]').waitFor();
+  await shoot(page, 'checkout-lost-answer', page.getByRole('group', { name: 'How you pay' }));
+  await network.heal();
+  await page.waitForURL('**/orders/*', { timeout: 60_000 });
+  await page.locator('[data-order-status=paid]').waitFor();
+  await shoot(page, 'order');
+}
+
+async function lab({ page }: Stage): Promise<void> {
+  for (const preset of ['double-click', 'lost-answer']) {
+    await page.goto(`/lab/${preset}`, { waitUntil: 'networkidle' });
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.locator(`[data-verdict=${preset}]`, { hasText: '1 order, 1 charge' }).waitFor();
+    await shoot(page, `lab-${preset}`);
+  }
+  await shoot(page, 'lab-timeline', page.locator('figure', { has: page.locator('svg') }).first());
+}
+
+/** A refund and a declined card, so that there is more than one state to see. */
+async function refundAndDecline({ page, shop }: Stage): Promise<void> {
+  await page.getByRole('button', { name: 'Get refund' }).click();
+  await page.locator('[data-order-status=refunded]').waitFor();
+  await shop.checkout('Tote bag');
+  await page.getByLabel('Payment method').selectOption('pm_card_chargeDeclined');
+  await shop.placeOrder.click();
+  await page.locator('[role=status][data-state=hasErrored]').waitFor();
+}
+
+async function admin({ page }: Stage): Promise<void> {
+  await signIn(page);
+  await page.waitForURL('**/admin/keys');
+  // Calls are counted some seconds after they have ended, and the page looks for them by itself.
+  await page.getByText('None. A call shows up').waitFor({ state: 'hidden' });
+  await shoot(page, 'admin-keys');
+  await page.getByRole('row', { name: 'refund' }).getByRole('link').first().click();
+  const timeline = page.getByRole('heading', { name: 'Timeline' });
+  await timeline.waitFor();
+  await shoot(page, 'admin-key', timeline);
+}
+
+async function play(): Promise<void> {
+  const database = await testDatabase();
+  const gateway = await startGatewayProcess();
+  const app = await startApp(database.url, { STRIPE_API_BASE: gateway.url });
+  const worker = await startWorkerProcess(database.url, gateway.url);
+  const network = await startNetwork(app.url, app.kill);
+  const browser = await chromium.launch(await launchOptions());
+  try {
+    const context = await browser.newContext({ baseURL: network.url, locale: 'en-US', timezoneId: 'UTC' });
+    const page = await context.newPage();
+    const stage = { page, network, shop: await Shop.open({ page, network, app, db: database.client }) };
+    await shopping(stage);
+    await refundAndDecline(stage);
+    await lab(stage);
+    await admin(stage);
+  } finally {
+    await browser.close();
+    await network.close();
+    await app.stop();
+    await worker.stop();
+    await gateway.stop();
+    await database.drop();
+  }
+}
+
+await mkdir(FOLDER, { recursive: true });
+await buildApp();
+await buildPrograms();
+const letGo = await setupDatabases();
+try {
+  await play();
+} finally {
+  await letGo();
+}
