@@ -50,7 +50,9 @@ export function startProcesses(demo: DemoProcesses): SupervisedChild[] {
   const faults = join(ROOT, '.data', 'faults');
   rmSync(faults, { recursive: true, force: true });
   mkdirSync(faults, { recursive: true });
-  const lab = { DEMO_FAULTS_DIR: faults, DEMO_PROXY_PORT: String(proxyPort) };
+  // Whoever reaches it may kill the app: nobody but this machine.
+  const isOwn = ['localhost', '127.0.0.1', '::1'].includes(host);
+  const lab: Record<string, string> = isOwn ? { DEMO_FAULTS_DIR: faults, DEMO_PROXY_PORT: String(proxyPort) } : {};
   mkdirSync(join(ROOT, '.data'), { recursive: true });
   // Started from the back: who is needed comes before who needs it.
   const gateway = gatewayPort === undefined ? [] : [start(demo, 'gateway', script('gateway.ts'), gatewayEnv)];

@@ -16,6 +16,7 @@ export function LiveUpdates() {
   const { refresh } = useRouter();
   const [isOn, setOn] = useState(true);
   const [isAway, setAway] = useState(false);
+  const [isLeft, setLeft] = useState(false);
   const touchedAt = useRef(0);
   const [isRefreshing, startRefresh] = useTransition();
 
@@ -25,8 +26,9 @@ export function LiveUpdates() {
       touchedAt.current = performance.now();
     };
     const round = async () => {
-      if (document.visibilityState !== 'visible' || isBusy() || performance.now() - touchedAt.current > UNATTENDED_MS)
-        return;
+      const isLeft = performance.now() - touchedAt.current > UNATTENDED_MS;
+      setLeft(isLeft);
+      if (document.visibilityState !== 'visible' || isBusy() || isLeft) return;
       // A refresh that finds nobody would leave the page, for the browser's own error.
       const isThere = await fetch('/api/health', { cache: 'no-store' }).then(
         ({ ok }) => ok,
@@ -45,7 +47,7 @@ export function LiveUpdates() {
 
   return (
     <div className="flex flex-wrap items-center gap-3 text-sm text-muted">
-      <span data-live={isOn && !isAway}>{words(isOn, isAway)}</span>
+      <span data-live={isOn && !isAway && !isLeft}>{words(isOn, isAway, isLeft)}</span>
       <Button type="button" variant="quiet" onClick={() => setOn(!isOn)}>
         {isOn ? 'Pause updates' : 'Resume updates'}
       </Button>
@@ -55,8 +57,9 @@ export function LiveUpdates() {
 
 const GESTURES = ['pointerdown', 'pointermove', 'keydown', 'scroll'] as const;
 
-function words(isOn: boolean, isAway: boolean): string {
+function words(isOn: boolean, isAway: boolean, isLeft: boolean): string {
   if (!isOn) return 'Paused.';
+  if (isLeft) return 'Paused: nobody has touched this page for five minutes.';
   return isAway ? 'Cannot be reached. What you see may be old.' : 'Updates by itself.';
 }
 

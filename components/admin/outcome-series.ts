@@ -5,11 +5,11 @@ const STEP_MS = 600_000;
 /** What the chart tells apart, from the ground up. */
 export const series = [
   { name: 'executed', label: 'Executed', of: ['created'], fill: 'fill-good', dot: 'bg-good' },
-  { name: 'refused', label: 'Refused by the shop', of: ['failed'], fill: 'fill-strong-line', dot: 'bg-strong-line' },
+  { name: 'refused', label: 'Refused', of: ['failed', 'expired'], fill: 'fill-strong-line', dot: 'bg-strong-line' },
   {
     name: 'prevented',
     label: 'Duplicates prevented',
-    of: ['replayed', 'in_flight', 'mismatch', 'expired'],
+    of: ['replayed', 'in_flight', 'mismatch'],
     fill: 'fill-info',
     dot: 'bg-info',
   },

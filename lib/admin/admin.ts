@@ -1,6 +1,7 @@
 import { type Duration, toMs } from '../core/duration.ts';
 import { lengthPrefixed } from '../core/length-prefix.ts';
 import type { KeyId } from '../core/scope.ts';
+import { readSecrets } from '../core/secrets.ts';
 import type { Remembered } from '../engine/recent.ts';
 import type { Step } from '../store/leases.ts';
 import type { AnnouncedEvent, KeyFilter, KeyPage, ListedKey, OutcomeBucket, Overview } from '../store/oversight.ts';
@@ -60,6 +61,8 @@ export interface AdminOptions {
   dropRecent?: ((of: Remembered) => void) | undefined;
   /** When a key that is not settled counts as stuck, in milliseconds since its claim. Default 60,000. */
   stuckAfterMs?: number | undefined;
+  /** What `createIdempotency` is given: a key that was signed for somebody else is not fenced for the one who is named. */
+  secret?: readonly (string | undefined)[] | undefined;
   /** What `createIdempotency` is given. A window longer than its own would fence keys whose rows are gone. Default 24 h. */
   window?: Duration | undefined;
   /** What `createIdempotency` is given. Default 25 h. */
@@ -81,7 +84,7 @@ export function createAdmin(options: AdminOptions): Admin {
   const retentionMs = toMs(options.retention ?? windowMs + 3_600_000, 'retention');
   const store = prismaStore(prisma);
   return {
-    ...operationsOn(store, { complete, dropRecent, windowMs, retentionMs }),
+    ...operationsOn(store, { complete, dropRecent, windowMs, retentionMs, secrets: readSecrets(options.secret ?? []) }),
     overview: () => store.overview(stuckAfterMs),
     outcomes: (since) => store.tallies(since),
     listKeys: (filter) => store.list({ stuckAfterMs, ...filter }),

@@ -1,6 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseKey } from '../core/key.ts';
 import type { KeyId, Principal } from '../core/scope.ts';
+import type { Secrets } from '../core/secrets.ts';
+import { identify } from '../engine/identify.ts';
 import type { Remembered } from '../engine/recent.ts';
 import type { Verdict } from '../store/leases.ts';
 import type { Erased, Operated as Outcome, SeenRow } from '../store/oversight.ts';
@@ -66,6 +68,7 @@ export interface OperateOptions {
   dropRecent: ((of: Remembered) => void) | undefined;
   windowMs: number;
   retentionMs: number;
+  secrets: Secrets;
 }
 
 type Operable = Pick<Store<never>, 'recordVerdict' | 'retryNow' | 'release' | 'fence' | 'forget' | 'erasePrincipal'>;
@@ -101,17 +104,21 @@ export function operationsOn(store: Operable, options: OperateOptions): Operatio
 /** How long a fence waits for a claim that is not committed yet. */
 const FENCE_WAIT_MS = 1000;
 
-/** Undefined for what is no key (K1). */
+/**
+ * Undefined for what is no key (K1), and for one that was signed for another principal or operation: its tombstone would
+ * keep nobody from using it there.
+ */
 function fenceOf(
   { tenant, principal, operation, key }: KeyId,
   actor: string,
-  { windowMs, retentionMs }: OperateOptions,
+  { windowMs, retentionMs, secrets }: OperateOptions,
 ): Fence | undefined {
   const parsed = parseKey(key);
   if (parsed.shape === 'malformed') return undefined;
-  const mintedAt = 'mintedAt' in parsed ? parsed.mintedAt : null;
-  const id = { tenant, principal, operation, key };
-  return { ...id, mintedAt, windowMs, retentionMs, waitMs: FENCE_WAIT_MS, actor };
+  const identity = identify(key, parsed, operation, { tenant, principal }, { secrets, acceptKeys: 'any' });
+  return (
+    identity && { ...identity.id, mintedAt: identity.mintedAt, windowMs, retentionMs, waitMs: FENCE_WAIT_MS, actor }
+  );
 }
 
 function fencedAs(fenced: Fenced): Operated | 'refused' {

@@ -36,7 +36,11 @@ function shop(how: object = {}) {
     const { id } = await foreign('charge_created', provider.call(key, { maxTries: 1, ...how }));
     return { secret: id };
   });
-  const admin = createAdmin({ prisma: database.client, dropRecent: idempotency.dropRecent });
+  const admin = createAdmin({
+    prisma: database.client,
+    dropRecent: idempotency.dropRecent,
+    secret: ['s'.repeat(32)],
+  });
   return { idempotency, pay, admin };
 }
 
@@ -126,7 +130,7 @@ describe('fence', () => {
     expect(await effects(database.client, `${key}:order`)).toBe(0);
   });
 
-  test('S5 K3 is refused for what runs or has run, or may have: a row, an open claim, a key past its window', async () => {
+  test('S5 K3 is refused for what runs or has run, or may have: a row, an open claim, a key past its window, a key of another operation', async () => {
     const on = shop();
     const [running, done, claimed] = [await stuckKey(on), freshKey(), freshKey()];
     await on.pay.execute({ key: done, payload: {} });
@@ -134,13 +138,14 @@ describe('fence', () => {
     const order = kit(database.client).operation({ name: 'order', schema: anything }).handler(open.handle);
     const executing = order.execute({ key: claimed, payload: {} });
     await open.started.opened;
+    const others = mintKeyAt(Date.now(), idOf('', 'refund'), 's'.repeat(32));
     const old = mintKeyAt(Date.now() - 25 * 3_600_000, idOf('', 'pay'), 's'.repeat(32));
     const fenced = await Promise.all(
-      [idOf(running), idOf(done), idOf(claimed, 'order'), idOf(old), idOf('no key, this')].map((id) =>
+      [idOf(running), idOf(done), idOf(claimed, 'order'), idOf(old), idOf(others), idOf('no key, this')].map((id) =>
         on.admin.fence(id, 'eve'),
       ),
     );
-    expect(fenced).toEqual(['refused', 'refused', 'refused', 'refused', 'refused']);
+    expect(fenced).toEqual(Array(6).fill('refused'));
     open.end.open('commit');
     expect(await executing).toMatchObject({ ok: true });
     expect(await rowsOf(database.client, running)).toMatchObject([{ state: 'in_progress', fencingToken: 1 }]);

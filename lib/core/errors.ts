@@ -53,6 +53,11 @@ export class BadPayloadError extends CodedError {
   override readonly name = 'BadPayloadError';
 }
 
+/** By its name: it is thrown by routes, and a bundler may give them a copy of the class other than the engine's. */
+export function isBadPayload(error: unknown): error is BadPayloadError {
+  return error instanceof Error && error.name === 'BadPayloadError';
+}
+
 /** A stored answer is larger than 256 KiB; the transaction rolls back (R4). */
 export class ResultTooLargeError extends CodedError {
   override readonly name = 'ResultTooLargeError';

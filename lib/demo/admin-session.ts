@@ -59,7 +59,11 @@ function signedOut(id: string): string {
   return `admin-signed-out:${id}`;
 }
 
-/** What the nearest proxy has seen. What stands before it, anybody can write. */
+/**
+ * What the nearest proxy has seen; what stands before it, anybody can write. Without `TRUST_PROXY` there is none, and
+ * anybody can write all of it: then all count as one, and a flood keeps new browsers out for as long as it lasts.
+ */
 function addressOf(asked: Headers): string {
+  if (!process.env.TRUST_PROXY) return 'anybody';
   return asked.get('x-forwarded-for')?.split(',').at(-1)?.trim() || 'unknown';
 }

@@ -3,6 +3,7 @@ import { createAdmin, type KeyFilter } from 'oncekit/admin';
 import { z } from 'zod';
 import { ANSWER_KEPT_HOURS, KEY_WINDOW_HOURS } from './api-windows.ts';
 import { db } from './db.ts';
+import { idempotencySecrets } from './env.ts';
 import { idempotency } from './idempotency.ts';
 // An operation can be driven on once its module was imported, and the page of one key imports none.
 import './operations.ts';
@@ -77,5 +78,11 @@ export function chartBegin(now: number): Date {
 /** The admin view's reads and operations, on the demo's database. */
 export function admin() {
   const { completeKey: complete, dropRecent } = idempotency;
-  return createAdmin({ prisma: db(), complete, dropRecent, window: `${KEY_WINDOW_HOURS}h` });
+  return createAdmin({
+    prisma: db(),
+    complete,
+    dropRecent,
+    secret: idempotencySecrets(),
+    window: `${KEY_WINDOW_HOURS}h`,
+  });
 }

@@ -64,11 +64,14 @@ export const proveOnce = labRoute(async (request, who) =>
  */
 export async function orderPlainly(request: Request): Promise<Response> {
   return await answered(request, async () => {
-    if (!(Number(request.headers.get('content-length')) <= MAX_FORM_BYTES))
-      return refusal(413, 'This form is too large.');
+    if (!isLabOpen()) return refusal(404, 'There is no lab here.');
+    const who = await currentPrincipal();
+    // Without a length it may be of any.
+    const length = request.headers.get('content-length');
+    if (length === null || !(Number(length) <= MAX_FORM_BYTES)) return refusal(413, 'This form is too large.');
     const form = await request.formData().catch(() => undefined);
     if (!form) return refusal(400, 'This is no form.');
-    const result = await placePlainOrder(await currentPrincipal(), form, (await currentRun())?.id);
+    const result = await placePlainOrder(who, form, (await currentRun())?.id);
     if (request.headers.get('accept')?.includes('application/json')) return Response.json(result);
     const preset = findPreset(String(form.get('preset')));
     return new Response(null, { status: 303, headers: { Location: preset ? `/lab/${preset.slug}` : '/lab' } });

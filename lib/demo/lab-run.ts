@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { cookies } from 'next/headers.js';
 import { db } from './db.ts';
+import { isLabOpen } from './lab-proxy.ts';
 
 /** One play of a preset, by one visitor: what it is told apart from others by, and since when things count. */
 export interface LabRun {
@@ -18,8 +19,11 @@ const LIFETIME_S = 3600;
 /** The run that this browser is in; null: it has begun none, or it was long ago. */
 export async function currentRun(): Promise<LabRun | null> {
   const id = (await cookies()).get(COOKIE)?.value ?? '';
-  const [, preset, since] = /^([a-z-]{1,30})_[0-9a-f]{16}_(\d{13})$/.exec(id) ?? [];
-  return preset && since ? { id, preset, since: new Date(Number(since)) } : null;
+  const [, preset, at] = /^([a-z-]{1,30})_[0-9a-f]{16}_(\d{13})$/.exec(id) ?? [];
+  const since = Number(at);
+  // What it holds anybody can write: a time long ago would have the whole table of keys read.
+  const isRecent = since > Date.now() - LIFETIME_S * 1000;
+  return preset && isRecent && isLabOpen() ? { id, preset, since: new Date(since) } : null;
 }
 
 /** Begins a run of this preset, by the database's clock. What was broken for an earlier one hits nobody any more. */

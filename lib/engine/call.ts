@@ -1,5 +1,5 @@
 import { canonicalText } from '../core/canonical.ts';
-import { BadPayloadError } from '../core/errors.ts';
+import { isBadPayload } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
 import { parseKey } from '../core/key.ts';
 import { type Executed, type Refusal, refuse } from '../core/outcome.ts';
@@ -88,7 +88,7 @@ export async function openCall<Tx>(
     // Neither text holds a line break of its own: JSON writes it as \n.
     if (request.context?.length) canonical += `\n${await canonicalText(request.context)}`;
   } catch (error) {
-    if (!(error instanceof BadPayloadError)) throw error;
+    if (!isBadPayload(error)) throw error;
     // What a developer is told at an API is no sentence for a person's form.
     const words = request.read ? { message: error.message } : {};
     return refuse(error.code, { executed, ...words, key: identity.id.key, nextKey });

@@ -61,10 +61,10 @@ async function concludeExpired<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
 }
 
 /** A committed row decides: the same payload is replayed, another one is refused. */
-export async function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
-  const run = await interpreted<Tx, T>(row, call);
-  run.row = row;
-  return run;
+export function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> | Promise<Run<T>> {
+  const decided = interpreted<Tx, T>(row, call);
+  const withRow = (run: Run<T>) => Object.assign(run, { row });
+  return decided instanceof Promise ? decided.then(withRow) : withRow(decided);
 }
 
 function interpreted<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> | Promise<Run<T>> {

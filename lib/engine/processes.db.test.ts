@@ -87,7 +87,8 @@ describe('C3 duplicates in two processes', () => {
       });
       expect(took).toBeGreaterThanOrEqual('waitMs' in limits ? (limits.waitMs ?? 0) : 0);
       expect(took).toBeLessThan(5000);
-      expect([await watch.waiting(), await watch.inTransaction()]).toEqual([0, 1]);
+      // Where the time itself ran out, Prisma rolls back behind its answer.
+      await expect.poll(async () => [await watch.waiting(), await watch.inTransaction()]).toEqual([0, 1]);
     }
     end.open('commit');
     await winning;

@@ -26,9 +26,9 @@ export async function run<Tx, T>(
 ): Promise<Run<T>> {
   const { config } = engine;
   const { name } = definition.options;
-  const work = async () => engine.tallies.count(name, await outcomeOf<Tx, T>(engine, definition, request));
-  if (!isWatched(config)) return await work();
-  return await watched({ config, operation: name, request }, work);
+  const work = () => outcomeOf<Tx, T>(engine, definition, request);
+  const run = isWatched(config) ? await watched({ config, operation: name, request }, work) : await work();
+  return engine.tallies.count(name, run);
 }
 
 async function outcomeOf<Tx, T>(

@@ -19,7 +19,9 @@ SELECT greatest(reltuples, 0)::float8 AS expected, pg_total_relation_size(pg_cla
                min(claimed_at) FILTER (WHERE state = 'in_progress') AS oldest
           FROM idempotency_keys WHERE ${IS_OPEN}) AS open,
        (SELECT coalesce(sum(count), 0)::float8 AS prevented
-          FROM idempotency_tallies WHERE outcome IN ('replayed', 'in_flight', 'mismatch')) AS prevented
+          FROM idempotency_tallies
+         WHERE outcome IN ('replayed', 'in_flight', 'mismatch')
+           AND bucket > statement_timestamp() - interval '30 days') AS prevented
  WHERE pg_class.oid = 'idempotency_keys'::regclass`;
 
 const COUNT = `

@@ -240,54 +240,55 @@ describe('time that runs out', () => {
 });
 
 // On a plain pool `pg` itself gives a connection back that still owes an answer; the kit has no hand in it.
-describe.runIf(process.env.POOL !== 'plain')('a pool that gives up by itself (query_timeout)', () => {
-  const impatient = () => {
-    const pool = new pg.Pool({ connectionString: database.url, max: 1, query_timeout: 300 });
-    const on = createClient(database.url, { pool });
-    closers.push(() => on.$disconnect());
-    return on;
-  };
+if (process.env.POOL !== 'plain')
+  describe('a pool that gives up by itself (query_timeout)', () => {
+    const impatient = () => {
+      const pool = new pg.Pool({ connectionString: database.url, max: 1, query_timeout: 300 });
+      const on = createClient(database.url, { pool });
+      closers.push(() => on.$disconnect());
+      return on;
+    };
 
-  test('while the claim waits for another’s: it claims nothing later, and its connection is used no more', async () => {
-    const inside = gate();
-    const end = gate();
-    const holding = define(async () => {
-      inside.open();
-      await end.opened;
-      throw new Error('rolled back');
+    test('while the claim waits for another’s: it claims nothing later, and its connection is used no more', async () => {
+      const inside = gate();
+      const end = gate();
+      const holding = define(async () => {
+        inside.open();
+        await end.opened;
+        throw new Error('rolled back');
+      });
+      const key = freshKey();
+      const held = holding.execute({ key, payload: {} });
+      await inside.opened;
+      const on = impatient();
+      const operation = define(async () => 'there', on);
+      expect(await operation.execute({ key, payload: {}, waitMs: 5000 })).toMatchObject({ code: 'unavailable' });
+      await wait(1000); // Prisma's ROLLBACK, behind the claim, has been given up by now, too
+      end.open();
+      await held;
+      while ((await watch.inTransaction()) > 0);
+      const another = freshKey();
+      expect(await operation.execute({ key: another, payload: {} })).toMatchObject({ ok: true });
+      expect(await counted(another)).toEqual([1, 1]);
+      await expectAnother(operation, key);
     });
-    const key = freshKey();
-    const held = holding.execute({ key, payload: {} });
-    await inside.opened;
-    const on = impatient();
-    const operation = define(async () => 'there', on);
-    expect(await operation.execute({ key, payload: {}, waitMs: 5000 })).toMatchObject({ code: 'unavailable' });
-    await wait(1000); // Prisma's ROLLBACK, behind the claim, has been given up by now, too
-    end.open();
-    await held;
-    while ((await watch.inTransaction()) > 0);
-    const another = freshKey();
-    expect(await operation.execute({ key: another, payload: {} })).toMatchObject({ ok: true });
-    expect(await counted(another)).toEqual([1, 1]);
-    await expectAnother(operation, key);
-  });
 
-  test('while the server commits: nobody knows, and the retry finds out', async () => {
-    const lift = await trigger(
-      'CONSTRAINT TRIGGER fault AFTER INSERT ON audit_records DEFERRABLE INITIALLY DEFERRED',
-      'PERFORM pg_advisory_xact_lock(4712); RETURN NULL;',
-    );
-    await watch.query('SELECT pg_advisory_lock(4712)');
-    const operation = define(async () => 'there', impatient());
-    const key = freshKey();
-    expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', executed: 'unknown' });
-    await watch.query('SELECT pg_advisory_unlock(4712)');
-    while ((await watch.inTransaction()) > 0);
-    await lift();
-    expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
-    expect(await counted(key)).toEqual([1, 1]);
+    test('while the server commits: nobody knows, and the retry finds out', async () => {
+      const lift = await trigger(
+        'CONSTRAINT TRIGGER fault AFTER INSERT ON audit_records DEFERRABLE INITIALLY DEFERRED',
+        'PERFORM pg_advisory_xact_lock(4712); RETURN NULL;',
+      );
+      await watch.query('SELECT pg_advisory_lock(4712)');
+      const operation = define(async () => 'there', impatient());
+      const key = freshKey();
+      expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', executed: 'unknown' });
+      await watch.query('SELECT pg_advisory_unlock(4712)');
+      while ((await watch.inTransaction()) > 0);
+      await lift();
+      expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
+      expect(await counted(key)).toEqual([1, 1]);
+    });
   });
-});
 
 describe('a connection that is lost', () => {
   test.each([
