@@ -63,7 +63,7 @@ for (const kind of ['checkout', 'refund'] as const) {
       const made = { checkout: stage.db.order, refund: stage.db.refund }[kind] as typeof stage.db.order;
       const [{ id } = { id: '' }] = await made.findMany({ where: { idempotencyKey: task.key } });
       expect(await answer).toMatchObject({ ok: true, replayed: true, data: { id, status: KINDS[kind].done } });
-      expect(executor.log).toContain('LeaseLostError');
+      await expect.poll(() => executor.log, { message: 'it has said so' }).toContain('LeaseLostError');
       expect(await stage.tally(task), 'it has changed nothing').toEqual(once(kind));
       await executor.end();
     });
