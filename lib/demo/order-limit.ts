@@ -1,6 +1,6 @@
 import type { Scope } from 'oncekit';
-import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
-import { db } from './db.ts';
+import { type RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
+import { type Query, sharedLimit } from './shared-limit.ts';
 
 /** Generous: a shop's own integration never meets it, a loop that went mad does. */
 const DEFAULT_LIMIT = '600/60';
@@ -12,21 +12,9 @@ export function readLimit(limit = DEFAULT_LIMIT): { points: number; duration: nu
   return { points: Number(points), duration: Number(duration) };
 }
 
-type Query = (query: { text: string; values: unknown[] }) => Promise<unknown[]>;
-
-/**
- * A limit per principal, which all processes share: each request is counted by one upsert, so that no two of them read
- * the same count. It travels through Prisma's pool: a limiter needs no connections of its own.
- */
-export function orderLimiter(limit: { points: number; duration: number }, query: Query = queryByPrisma) {
-  return new RateLimiterPostgres({
-    ...limit,
-    keyPrefix: 'orders.create',
-    tableName: 'rate_limits',
-    tableCreated: true, // by the migrations
-    storeType: 'client',
-    storeClient: { query: async (asked: Parameters<Query>[0]) => rowsOf(await query(asked)) },
-  });
+/** A limit per principal, which all processes share. */
+export function orderLimiter(limit: { points: number; duration: number }, query?: Query) {
+  return sharedLimit({ name: 'orders.create', ...limit }, query);
 }
 
 /** Whether this principal may place another order now; or how many milliseconds to wait. For `admit`. */
@@ -49,16 +37,6 @@ const limiter = orderLimiter(readLimit(process.env.DEMO_ORDER_LIMIT));
 
 /** The `admit` of `orders.create`. Asked for new keys alone: a replay costs nothing. */
 export const admitOrder = admitBy(limiter);
-
-function queryByPrisma({ text, values }: Parameters<Query>[0]): Promise<unknown[]> {
-  return db().$queryRawUnsafe(text, ...values);
-}
-
-/** As `pg` answers. Prisma reads `bigint` as BigInt, with which the limiter cannot reckon. */
-function rowsOf(found: unknown[]): { rows: unknown[]; rowCount: number } {
-  const rows = (found as { expire?: bigint | null }[]).map((row) => ({ ...row, expire: Number(row.expire ?? 0) }));
-  return { rows, rowCount: rows.length };
-}
 
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;

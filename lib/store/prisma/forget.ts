@@ -1,9 +1,9 @@
 import type { Principal } from '../../core/scope.ts';
 import type { Erased, Operated, SeenRow } from '../oversight.ts';
 import type { RawQueries } from './client.ts';
+import { IS_KEY } from './row.ts';
 import { IS_OPEN } from './stuck.ts';
 
-const IS_KEY = 'tenant = $1 AND principal = $2 AND operation = $3 AND key = $4';
 const HAS_ANSWER = `state IN ('succeeded', 'failed') AND result IS NOT NULL`;
 const EVENT = 'INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)';
 

@@ -1,7 +1,6 @@
 import type { Operated, SeenRow } from '../oversight.ts';
 import type { RawQueries } from './client.ts';
-
-const IS_KEY = 'tenant = $1 AND principal = $2 AND operation = $3 AND key = $4';
+import { IS_KEY } from './row.ts';
 
 // Three things that an executor may still do meanwhile, and what each is met with:
 //

@@ -5,6 +5,9 @@ export const KEY_COLUMNS = `tenant, principal, operation, key, state, fencing_to
   fingerprint_version, secret_id, result, schema_version, minted_at, claimed_at, settled_at, expires_at,
   lease_until, next_attempt_at, recovery_point, needs_attention, trace_parent`;
 
+/** The row of one key: parameters 1 to 4. */
+export const IS_KEY = 'tenant = $1 AND principal = $2 AND operation = $3 AND key = $4';
+
 /** A row as the driver gives it. */
 export interface RawRow {
   tenant: string;
