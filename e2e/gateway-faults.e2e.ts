@@ -247,39 +247,45 @@ test('a refund that the provider refuses is a stored refusal, and the order stay
   await executor.end();
 });
 
-for (const kind of kinds) {
-  test(`a provider that is down for 20 s opens the circuit, and each ${kind} is finished when it is up`, async ({
-    stage,
-  }) => {
-    test.setTimeout(150_000);
-    await stage.workers(1);
-    const tasks = [await prepare(stage, kind), await prepare(stage, kind), await prepare(stage, kind)];
-    await stage.workers(0);
-    const executor = await stage.executor();
-    await stage.gateway.break({ kind: 'down', ms: DOWN_MS });
-    const upAt = performance.now() + DOWN_MS;
+test('a provider that is down for 20 s opens the circuit, and each checkout and refund is finished when it is up', async ({
+  stage,
+}) => {
+  test.setTimeout(150_000);
+  await stage.workers(1);
+  const sides = await Promise.all(
+    kinds.map(async (kind) => ({
+      kind,
+      tasks: [await prepare(stage, kind), await prepare(stage, kind), await prepare(stage, kind)],
+      executor: await stage.executor(),
+    })),
+  );
+  await stage.workers(0);
+  const sends = (kind: Kind, tasks: Task[]) =>
+    Promise.all(tasks.map(async (task) => (await sendsOf(stage, kind, task)).length));
+  await stage.gateway.break({ kind: 'down', ms: DOWN_MS });
+  const upAt = performance.now() + DOWN_MS;
+  for (const { kind, tasks, executor } of sides) {
     for (const task of tasks) {
       expect(await executor.execute(task)).toMatchObject({ ok: false, code: 'unavailable', executed: 'unknown' });
     }
-    const sends = async () =>
-      (await Promise.all(tasks.map((task) => sendsOf(stage, kind, task)))).map(({ length }) => length);
-    expect(await sends(), 'the circuit opens at the fifth send').toEqual([4, 1, 0]);
+    expect(await sends(kind, tasks), `${kind}: the circuit opens at the fifth send`).toEqual([4, 1, 0]);
+  }
 
-    // A worker that comes while it is down learns the same, with a circuit of its own.
-    await stage.workers(1);
-    await wait(upAt - performance.now());
-    const sum = (await sends()).reduce((total, each) => total + each, 0);
-    expect(sum, 'the executor five, the worker five and then one in 5 s').toBeLessThanOrEqual(5 + 5 + 4);
+  // A worker that comes while it is down learns the same, with a circuit of its own.
+  await stage.workers(1);
+  await wait(upAt - performance.now());
+  const all = await Promise.all(sides.map(({ kind, tasks }) => sends(kind, tasks)));
+  const sum = all.flat().reduce((total, each) => total + each, 0);
+  expect(sum, 'each executor five, the worker five and then one in 5 s').toBeLessThanOrEqual(5 + 5 + 5 + 4);
 
+  const finished = { message: 'a worker finishes it', timeout: 60_000 };
+  for (const { kind, tasks, executor } of sides) {
     // Each with the pause that its failures have earned it.
-    for (const task of tasks) {
-      const finished = { message: 'a worker finishes it', timeout: 60_000 };
-      await expect.poll(() => stage.tally(task), finished).toEqual(once(kind));
-    }
+    for (const task of tasks) await expect.poll(() => stage.tally(task), finished).toEqual(once(kind));
     // The executor's own circuit closes with the first send that is let through.
     const another = await prepare(stage, kind);
     expect(await untilAnswered(executor, another)).toMatchObject({ ok: true, data: { status: KINDS[kind].done } });
     await expect.poll(() => stage.tally(another)).toEqual(once(kind));
     await executor.end();
-  });
-}
+  }
+});

@@ -1,9 +1,13 @@
-import type { Page } from '@playwright/test';
+import type { Locator, Page } from '@playwright/test';
 import type { Client } from '../lib/demo/db.ts';
+import { photograph } from '../scripts/screenshots/camera.ts';
 import type { GatewayProcess } from './fixtures/gateway-process.ts';
 import { expect, hydrated, test } from './fixtures/test.ts';
 
-/** Each preset at its own address, played; what the page counts is what database and ledger hold. */
+/**
+ * Each preset at its own address, played; what the page counts is what database and ledger hold. `npm run screenshots` has
+ * each end with its picture.
+ */
 
 const ONE = { orders: 1, charges: 1 };
 const TWO = { orders: 2, charges: 2 };
@@ -41,6 +45,8 @@ for (const { slug, without, requests } of played) {
       without: { ...without, ...(requests && { requests: requests.without }) },
     });
     expect(await held(db, gateway, page)).toEqual({ with: ONE, without });
+    await picture(page, slug);
+    if (slug === 'lost-answer') await picture(page, 'timeline', page.locator('figure', { has: page.locator('svg') }));
     if (slug.startsWith('crash') || slug.startsWith('kill')) await app.untilHealthy();
   });
 }
@@ -60,6 +66,7 @@ test('two-tabs: each tab orders in both columns', async ({ page, context, db, ga
     await expect.poll(() => shown(tab)).toMatchObject({ with: { ...ONE, clicks: 2 }, without: { ...TWO, clicks: 2 } });
   }
   expect(await held(db, gateway, page)).toEqual({ with: ONE, without: TWO });
+  await picture(page, 'two-tabs');
 });
 
 test('reload: the page shows what has become of the order', async ({ page, db, gateway }) => {
@@ -73,6 +80,7 @@ test('reload: the page shows what has become of the order', async ({ page, db, g
     .poll(() => shown(page))
     .toMatchObject({ with: { ...ONE, requests: 1 }, without: { ...TWO, requests: 2 } });
   expect(await held(db, gateway, page)).toEqual({ with: ONE, without: TWO });
+  await picture(page, 'reload');
 });
 
 test('javascript-off: each button is pressed twice', async ({ page, browser, network, db, gateway }) => {
@@ -104,6 +112,7 @@ test('javascript-off: each button is pressed twice', async ({ page, browser, net
     })
     .toMatchObject({ with: ONE, without: TWO });
   expect(await held(db, gateway, plain)).toEqual({ with: ONE, without: TWO });
+  await picture(plain, 'javascript-off');
   await context.close();
 });
 
@@ -145,6 +154,11 @@ test('what is broken is broken for this visitor alone, by this page alone', asyn
   const nobody = await fetch(`${app.url}/api/lab/run`, { headers: { 'Sec-Fetch-Site': 'same-origin' } });
   expect(nobody.status).toBe(401);
 });
+
+/** Only where it is asked for: `PICTURES` says in which folder. */
+async function picture(page: Page, name: string, from?: Locator): Promise<void> {
+  if (process.env.PICTURES) await photograph(page, process.env.PICTURES, `lab-${name}`, from?.first());
+}
 
 async function open(page: Page, slug: string): Promise<void> {
   await page.goto(`/lab/${slug}`);
