@@ -2,20 +2,24 @@ import type { Options } from './engine/config.ts';
 import { type Idempotency, idempotencyOn } from './engine/idempotency.ts';
 import type { PrismaClientLike, TransactionOf } from './store/prisma/client.ts';
 import { prismaStore } from './store/prisma/store.ts';
+import type { Tables } from './store/prisma/tables.ts';
 
 /**
  * Sets the kit up: once per app, on the client your app already has. From then on one intent has one effect and one
  * answer, because the key and your rows are written by one transaction.
  *
- * @throws ConfigurationError for a retention that is shorter than the window allows, or a secret that is too short
+ * @throws ConfigurationError for a retention that is shorter than the window allows, a secret that is too short, or a table's
+ *   name that cannot be used
  */
 export function createIdempotency<Client extends PrismaClientLike>(
   options: Options & {
     /** Any Prisma >= 7 client for PostgreSQL, also an extended one. */
     prisma: Client;
+    /** Where the kit's tables are, if they have names or a schema of their own. */
+    tables?: Tables;
   },
 ): Idempotency<TransactionOf<Client>> {
-  return idempotencyOn(prismaStore(options.prisma), options);
+  return idempotencyOn(prismaStore(options.prisma, options.tables), options);
 }
 
 export { BadPayloadError, ConfigurationError, IdempotencyError, LeaseLostError } from './core/errors.ts';
@@ -45,3 +49,5 @@ export { enteredValues } from './engine/values.ts';
 export { isUnavailable } from './store/prisma/errors.ts';
 export { oncekitPool } from './store/prisma/pool.ts';
 export { serializeOn } from './store/prisma/serialize-on.ts';
+export type { TableName, Tables } from './store/prisma/tables.ts';
+export type { SchemaPart, SchemaState } from './store/store.ts';

@@ -7,6 +7,7 @@ import type { Step } from '../store/leases.ts';
 import type { AnnouncedEvent, KeyFilter, KeyPage, ListedKey, OutcomeBucket, Overview } from '../store/oversight.ts';
 import type { PrismaClientLike } from '../store/prisma/client.ts';
 import { prismaStore } from '../store/prisma/store.ts';
+import type { Tables } from '../store/prisma/tables.ts';
 import type { KeyEvent, KeyRow } from '../store/store.ts';
 import { linksTo } from '../telemetry/trace-parent.ts';
 import { type Complete, type Operations, operationsOn } from './operate.ts';
@@ -47,8 +48,11 @@ export interface Admin extends Operations {
   findKey(id: KeyId): Promise<KeyDetail | null>;
 }
 
+/** The database, and what of the kit’s set-up the admin view must know. */
 export interface AdminOptions {
   prisma: PrismaClientLike;
+  /** What `createIdempotency` is given. */
+  tables?: Tables | undefined;
   /**
    * Drives a key on after an admin's word, so that the page shows the effect: `idempotency.completeKey`, in a process
    * that has imported the operations. Without it a worker does. What it throws is not the admin's.
@@ -82,7 +86,7 @@ export function createAdmin(options: AdminOptions): Admin {
   const { prisma, complete, dropRecent, stuckAfterMs = 60_000, namespace = 'oncekit' } = options;
   const windowMs = toMs(options.window ?? '24h', 'window');
   const retentionMs = toMs(options.retention ?? windowMs + 3_600_000, 'retention');
-  const store = prismaStore(prisma);
+  const store = prismaStore(prisma, options.tables);
   return {
     ...operationsOn(store, { complete, dropRecent, windowMs, retentionMs, secrets: readSecrets(options.secret ?? []) }),
     overview: () => store.overview(stuckAfterMs),

@@ -18,6 +18,7 @@ import { type Shape, shapeOf } from './redact.ts';
 
 export type { DeliveryFilter, DeliveryRow, FoundDelivery, GivenUp, InboxFilter, MessageRecord, Open, Stop };
 
+/** One page of a list, and whether there is another. */
 export interface MessagePage<Row> {
   rows: Row[];
   hasMore: boolean;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Client } from '../demo/db.ts';
 import { createIdempotency, type Options, type Outcome, type Principal } from '../index.ts';
 import type { TransactionOf } from '../store/prisma/client.ts';
+import type { Tables } from '../store/prisma/tables.ts';
 
 /** What the engine's tests on a real database share. */
 
@@ -12,7 +13,7 @@ export const SECRET = 's'.repeat(32);
 export const HOUR = 3_600_000;
 
 /** The kit as one process has it: each call makes an engine that shares nothing with the others but the database. */
-export function kit(client: Client, options: Partial<Options> = {}) {
+export function kit(client: Client, options: Partial<Options> & { tables?: Tables } = {}) {
   return createIdempotency({ prisma: client, scope: () => ANN, waitMs: 10_000, onError: () => {}, ...options });
 }
 

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../core/errors.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
-import type { Store } from '../store/store.ts';
+import type { SchemaState, Store } from '../store/store.ts';
 import { gaugeKeys } from '../telemetry/keys.ts';
 import { Breakers } from './breakers.ts';
 import type { Definition, Engine } from './call.ts';
@@ -54,6 +54,8 @@ export interface Idempotency<Tx> {
    *   looks", and sees the first event as growth
    */
   gauge(operations?: readonly { name: string }[]): () => void;
+  /** Which version of the kit's tables the database has, what this kit needs, and what to run where they differ. */
+  readSchema(): Promise<SchemaState[]>;
   /**
    * Drops what this process remembers of one key, or of all keys of a principal, for the few seconds that it does: what a
    * person has erased is then told by nobody here. For `createAdmin`.
@@ -98,6 +100,7 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
         operations.map(({ name }) => name),
       ),
     reap: (how) => reap(store, how),
+    readSchema: () => store.readSchema(),
     dropRecent: (of) => engine.recent.drop(of),
     operation: (operation) => {
       if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(operation.name)) {

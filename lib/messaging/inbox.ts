@@ -4,6 +4,7 @@ import { ConfigurationError } from '../core/errors.ts';
 import type { FoundReceived, InboxFilter, InboxRow, KnownRow, Open, Receipt } from '../store/messages.ts';
 import type { PrismaClientLike, TransactionOf } from '../store/prisma/client.ts';
 import { prismaInbox } from '../store/prisma/messages/stores.ts';
+import type { Tables } from '../store/prisma/tables.ts';
 import { countReception, gaugeOpen } from '../telemetry/messages.ts';
 import { failed, inSpan } from '../telemetry/span.ts';
 import { OneAtATime } from './one-at-a-time.ts';
@@ -49,6 +50,8 @@ export interface SourceOptions<Tx> {
 export interface InboxOptions<Client extends PrismaClientLike> {
   prisma: Client;
   sources?: Record<string, SourceOptions<TransactionOf<Client>>>;
+  /** Where the kit's tables have names or a schema of their own: what `createIdempotency` is given. */
+  tables?: Tables;
   /** How long a processed event is remembered: no shorter than its sender repeats it. Default 30 days. */
   retention?: Duration;
   /** How often an event is tried before it is a dead letter. Default 10. */
@@ -115,7 +118,7 @@ export function createInbox<Client extends PrismaClientLike>(
       expected: 'a whole number from 1 on',
     });
   }
-  const store = prismaInbox(prisma);
+  const store = prismaInbox(prisma, options.tables);
   const deliveries = new OneAtATime();
   const report = quietly(options.onReport ?? logReport);
 

@@ -3,6 +3,7 @@ import { ConfigurationError } from '../core/errors.ts';
 import type { DeliveryFilter, DeliveryRow, FoundEvent, Open, Stop } from '../store/messages.ts';
 import type { PrismaClientLike, RawQueries } from '../store/prisma/client.ts';
 import { prismaOutbox } from '../store/prisma/messages/stores.ts';
+import type { Tables } from '../store/prisma/tables.ts';
 import { countDelivery, gaugeOpen } from '../telemetry/messages.ts';
 import { traceHeaders } from '../telemetry/span.ts';
 import { type Destination, routesOf } from './destination.ts';
@@ -13,6 +14,8 @@ import { type EventName, logReport, type OnReport, quietly } from './report.ts';
 export interface OutboxOptions {
   prisma: PrismaClientLike;
   destinations: readonly Destination[];
+  /** Where the kit's tables have names or a schema of their own: what `createIdempotency` is given. */
+  tables?: Tables;
   /** The app's name in derived keys: what `createIdempotency` is given. Never change it. Default `oncekit`. */
   namespace?: string;
   /** How long a relay is believed to be alive that says nothing. Default 30,000 ms. */
@@ -96,7 +99,7 @@ const WEEK = '7d';
 export function createOutbox(options: OutboxOptions): Outbox {
   const { prisma, destinations, namespace = 'oncekit', leaseMs = 30_000, wake = true, clock = Date.now } = options;
   const { traceContext = traceHeaders } = options;
-  const store = prismaOutbox(prisma);
+  const store = prismaOutbox(prisma, options.tables);
   const routes = routesOf(destinations);
   if (!(leaseMs >= 300))
     throw new ConfigurationError('leaseMs cannot be used.', { existing: leaseMs, expected: '300 or more' });

@@ -5,6 +5,7 @@ import { type Driven, PASSES } from '../worker/passes.ts';
 
 type Handler = (request: Request) => Promise<Response>;
 
+/** Who may call the route, and how long one call may take. */
 export interface CronRouteOptions {
   /** What the caller must know. Without one the route is closed, not open. */
   secret: string | undefined;

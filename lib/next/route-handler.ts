@@ -15,6 +15,7 @@ interface RouteContext {
   params: Promise<Record<string, string | string[] | undefined>>;
 }
 
+/** How a route reads its request and makes its answer. Each has a default that is safe. */
 export interface RouteHandlerOptions<Result> {
   /**
    * Makes the response of what the operation returned, from nothing else. Made before the key settles, and stored: what
@@ -41,6 +42,7 @@ export interface RouteHandlerOptions<Result> {
   acceptKeys?: 'minted' | 'any';
 }
 
+/** What Next calls for a request, and what any server can that speaks `Request` and `Response`. */
 export type RouteHandler = (request: Request, context?: RouteContext) => Promise<Response>;
 
 /**

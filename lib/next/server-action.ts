@@ -16,6 +16,7 @@ export interface ServerAction<Input, Result> {
   (previous: Outcome<Result> | null, form: FormData): Promise<Outcome<Result>>;
 }
 
+/** What follows an answer, and which keys are taken. */
 export interface ServerActionOptions<Result> {
   /**
    * Runs for every settled answer, first or replayed: revalidate here, set cookies here. The effect stands whatever

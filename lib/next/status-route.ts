@@ -5,6 +5,7 @@ import { plainJson, problemResponse, retryAfter } from '../http/problem.ts';
 type AnyOperation = Pick<Operation<never, unknown>, 'name' | 'status' | 'fence'>;
 type Handler = (request: Request) => Promise<Response>;
 
+/** How often one caller may ask. */
 export interface StatusRouteOptions {
   /**
    * Asked before each answer: `true`, or how many milliseconds to wait. Limit it per principal: a status costs a

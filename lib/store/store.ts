@@ -56,6 +56,25 @@ export interface Store<Tx> extends Leases<Tx>, Oversight {
 
   /** What was recorded for a key, oldest first. */
   events(id: KeyId): Promise<KeyEvent[]>;
+
+  /** Which version of the kit's tables the database has, by part. */
+  readSchema(): Promise<SchemaState[]>;
+}
+
+/** The tables that belong together: those of keys, and those of outbox and inbox, which an app may do without. */
+export type SchemaPart = 'keys' | 'messaging';
+
+/** What the database has of a part of the kit's tables, and what the kit needs. */
+export interface SchemaState {
+  part: SchemaPart;
+  /** `newer` goes on working: changes are additive. `unmarked`: tables that no migration of the kit has made. */
+  verdict: 'current' | 'newer' | 'older' | 'missing' | 'unmarked';
+  /** The version that was found, or what there is instead. */
+  existing: string;
+  /** The version that this kit needs at least. */
+  expected: string;
+  /** What to do, in sentences with their commands; none where nothing is to be done. */
+  advice?: string;
 }
 
 /** The window in which a key may be claimed. Judged by the database's clock, inside the statement (K3). */

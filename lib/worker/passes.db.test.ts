@@ -78,3 +78,22 @@ test('P4 P5 a worker does both by itself', async () => {
   await worker.stop();
   expect(worker.lines.toSorted()).toEqual(['complete: 1 taken, 1 settled, 0 unknown, 0 unfinished', 'reap: 1 deleted']);
 });
+
+test('a worker says at its start that the tables are older than it, and what to run', async () => {
+  const { client } = database;
+  const mark = (table: string, version: number) =>
+    client.$executeRawUnsafe(`COMMENT ON TABLE ${table} IS 'oncekit schema ${version}'`);
+  await Promise.all([mark('idempotency_keys', 0), mark('outbox_events', 0)]);
+  const idempotency = kit(client);
+  const inbox = { retryDue: async () => ({ taken: 0, processed: 0, failed: 0, dead: 0 }), reap: async () => 0 };
+  const [keys, both] = [
+    start(database, undefined, { idempotency }),
+    start(database, undefined, { idempotency, inbox }),
+  ];
+  await vi.waitFor(() => expect([keys.lines, both.lines].flat()).toHaveLength(3), within);
+  expect(keys.lines).toEqual([
+    'The database has oncekit keys schema 0, and this worker needs oncekit keys schema 1. Run npx oncekit init, then npx prisma migrate deploy.',
+  ]);
+  expect(both.lines[1]).toContain('npx oncekit init --messaging');
+  await Promise.all([mark('idempotency_keys', 1), mark('outbox_events', 1)]);
+});

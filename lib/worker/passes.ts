@@ -9,7 +9,7 @@ import type { Relayed } from '../messaging/relay.ts';
  */
 export type Driven = Keys & Messaging;
 
-export type Keys = Pick<Idempotency<never>, 'completeDue' | 'reap'>;
+export type Keys = Pick<Idempotency<never>, 'completeDue' | 'reap'> & Partial<Pick<Idempotency<never>, 'readSchema'>>;
 
 export interface Messaging {
   outbox?: (Pick<Outbox, 'destinations' | 'relayDue' | 'reap'> & Partial<Pick<Outbox, 'open'>>) | undefined;

@@ -15,6 +15,7 @@ import {
   reap,
 } from './passes.ts';
 import { relayLoops } from './relay.ts';
+import { tellOfSchema } from './tell-schema.ts';
 
 /** A batch takes as long as its slowest foreign call; the other lanes meanwhile keep what is due in time. */
 const LANES = 3;
@@ -62,6 +63,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const { idempotency, connectionString, tasks = {}, concurrency = 2, graceMs = 5000, log = console.error } = options;
   const { completeEveryMs = 1000, reapEveryMs = 60_000, relayEveryMs = 1000 } = options;
   const driven: Driven = { ...idempotency, outbox: options.outbox, inbox: options.inbox };
+  void tellOfSchema(driven, log);
   const stopping = new AbortController();
   const breakingOff = new AbortController();
   const pool = openPool(connectionString, concurrency);

@@ -1,12 +1,23 @@
+import type { SchemaPart } from '../store.ts';
 import { StoreUnavailableError } from '../store.ts';
+import type { RawQueries } from './client.ts';
 import { isUnavailable } from './errors.ts';
+import { explainedBySchema } from './schema-version.ts';
 
-/** Fail closed (C6): whoever asks learns that the database could not be asked, not what its driver said. */
-export async function asked<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!isUnavailable(error)) throw error;
-    throw new StoreUnavailableError('The database could not be reached.', { cause: error });
-  }
+/** Asks the database, and says what is wrong in the kit's words. */
+type Asked = <T>(ask: () => Promise<T>) => Promise<T>;
+
+/**
+ * Fail closed (C6): whoever asks learns that the database could not be asked, not what its driver said. Where a table or
+ * column is missing, they learn what to run.
+ */
+export function askedOn(db: () => RawQueries, part: SchemaPart = 'keys'): Asked {
+  return async (ask) => {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isUnavailable(error)) throw await explainedBySchema(error, db(), part);
+      throw new StoreUnavailableError('The database could not be reached.', { cause: error });
+    }
+  };
 }

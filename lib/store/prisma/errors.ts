@@ -20,8 +20,14 @@ interface Shape {
   name?: string;
   code?: unknown;
   message?: unknown;
-  meta?: { driverAdapterError?: { cause?: { originalCode?: unknown; kind?: unknown } } };
-  cause?: { originalCode?: unknown; kind?: unknown };
+  meta?: { driverAdapterError?: { cause?: Cause } };
+  cause?: Cause;
+}
+
+interface Cause {
+  originalCode?: unknown;
+  originalMessage?: unknown;
+  kind?: unknown;
 }
 
 /** The SQLSTATE behind a Prisma error, where the server gave one. */
@@ -43,6 +49,17 @@ export function isAbortedTransaction(error: unknown): boolean {
 /** Whether a statement that must change a row, and says so by a division by their number, found none. */
 export function isNothingChanged(error: unknown): boolean {
   return sqlState(error) === '22012';
+}
+
+/** Whether a schema, a table or a column is not there that a statement names. */
+export function isSchemaGap(error: unknown): boolean {
+  return ['3F000', '42P01', '42703'].includes(sqlState(error) ?? '');
+}
+
+/** What the server said in words, where it did. Of a missing table or column it holds names alone. */
+export function serverWords(error: unknown): string | undefined {
+  const words = driverCause(error)?.originalMessage ?? (error as Shape | null)?.message;
+  return typeof words === 'string' ? words : undefined;
 }
 
 /** Whether the server knows a prepared statement no more, knows another of that name, or would answer in another shape. */
@@ -84,7 +101,7 @@ export function provesRollback(error: unknown): boolean {
   return sqlState(error) !== undefined && !isUnavailable(error);
 }
 
-function driverCause(error: unknown): Shape['cause'] {
+function driverCause(error: unknown): Cause | undefined {
   const { meta, cause, name } = (error ?? {}) as Shape;
   return meta?.driverAdapterError?.cause ?? (name === 'DriverAdapterError' ? cause : undefined);
 }

@@ -1,10 +1,11 @@
-import type { Claim, Claimed, Completion, Executed, ExecuteOptions } from '../store.ts';
+import type { Claim, Claimed, Completion, Executed } from '../store.ts';
 import { type ClaimedRow, claimStatement } from './claim.ts';
-import type { PrismaClientLike, RawQueries } from './client.ts';
+import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
 import { completedRow, completionStatement, explained, FIRST_TOKEN } from './complete.ts';
 import { isLockTimeout } from './errors.ts';
-import { framed, whyOf } from './framed.ts';
+import { type FrameOptions, framed, whyOf } from './framed.ts';
 import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
+import { throwSchemaGap } from './schema-version.ts';
 import { verified } from './verified.ts';
 
 /** `Store.execute` in one interactive transaction of the user's client. */
@@ -12,7 +13,7 @@ export async function execute<Tx extends RawQueries>(
   client: PrismaClientLike,
   claim: Claim,
   run: (tx: Tx, claimed: Claimed) => Promise<Completion>,
-  how: ExecuteOptions,
+  how: FrameOptions,
 ): Promise<Executed> {
   for (let attempt = 1; ; attempt++) {
     const ended = await executeOnce(client, claim, run, how);
@@ -25,7 +26,7 @@ async function executeOnce<Tx extends RawQueries>(
   client: PrismaClientLike,
   claim: Claim,
   run: (tx: Tx, claimed: Claimed) => Promise<Completion>,
-  how: ExecuteOptions,
+  how: FrameOptions,
 ): Promise<Executed | 'vanished'> {
   let done: { claimed: ClaimedRow; completion: Completion } | undefined;
   const work = async (tx: Tx, [row]: readonly unknown[]) => {
@@ -44,6 +45,7 @@ async function executeOnce<Tx extends RawQueries>(
       return ended;
     case 'rolled_back': {
       if (ended.at === 'first' && isLockTimeout(ended.error)) return { kind: 'locked' };
+      if (ended.at !== 'work') await throwSchemaGap(ended.error, primaryOf(client), 'keys');
       const error = ended.at === 'last' ? explained(ended.error) : ended.error;
       return { kind: 'rolled_back', error, why: whyOf(ended) };
     }

@@ -5,12 +5,16 @@ import { isForgotten, provesRollback, rollbackReason } from './errors.ts';
 import { distrust } from './pool.ts';
 import { readThrough } from './read.ts';
 import { type Answer, type Landing, LEVELS, type Ride, type Rows, riding, type Statement } from './ride.ts';
+import type { Rename } from './tables.ts';
 
 /** How much later than its timeouts a transaction is given up whose connection says nothing any more. */
 const SILENCE_MS = 2000;
 
 /** What the work between the two statements ends in: the second one, or the news that nothing is to be written. */
 export type Work<Skipped> = { last: Statement } | { skip: Skipped };
+
+/** How it is executed; `rename` where the tables have names of their own. */
+export type FrameOptions = ExecuteOptions & { rename?: Rename | undefined };
 
 export type Framed<Skipped> =
   /** `isProven`: the server said COMMIT, and was asked. Otherwise Prisma said so, which does not look. */
@@ -30,7 +34,7 @@ export async function framed<Tx extends RawQueries, Skipped>(
   client: PrismaClientLike,
   first: Statement,
   work: (tx: Tx, rows: Rows) => Promise<Work<Skipped>>,
-  how: ExecuteOptions,
+  how: FrameOptions,
 ): Promise<Framed<Skipped>> {
   // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller,
   // and the flight of its key, for ever. Nothing is known of it: it may still commit.
@@ -45,11 +49,12 @@ async function frame<Tx extends RawQueries, Skipped>(
   client: PrismaClientLike,
   first: Statement,
   work: (tx: Tx, rows: Rows) => Promise<Work<Skipped>>,
-  how: ExecuteOptions,
+  how: FrameOptions,
 ): Promise<Framed<Skipped>> {
+  const { rename } = how;
   // READ COMMITTED: what a statement has waited for, the next one must see. Under a stricter level a claim's wait ends
   // in a serialization failure, and is tried again.
-  const ride: Ride = { isolationLevel: how.isolationLevel ?? 'ReadCommitted', first };
+  const ride: Ride = { isolationLevel: how.isolationLevel ?? 'ReadCommitted', first: named(first, rename) };
   // Where it stands decides what an error means: before COMMIT nothing can be committed, after it everything can.
   let at: 'first' | 'work' | 'last' | 'commit' = 'first';
   let isCarried = false;
@@ -75,7 +80,7 @@ async function frame<Tx extends RawQueries, Skipped>(
     }
     await how.beforeCommit();
     at = 'last';
-    if (isCarried) ride.last = next.last;
+    if (isCarried) ride.last = named(next.last, rename);
     else last = await send(tx, next.last);
     at = 'commit';
   };
@@ -85,13 +90,18 @@ async function frame<Tx extends RawQueries, Skipped>(
     failure = { error };
   }
   ride.isOver = true; // a connection that comes too late claims nothing
-  if (isCarried && ride.pool) readThrough(client, ride.pool);
+  if (isCarried && ride.pool) readThrough(client, ride.pool, rename);
   if (ride.ended) return landed(await ride.ended, failure);
   if (failure) return failed(failure.error, at);
   if (skipped) return { kind: 'skipped', value: skipped.skip };
   if ((at as string) !== 'commit')
     return { kind: 'in_doubt', error: new Error('The client has swallowed an error, and committed.') };
   return isCarried ? await mended(client, ride) : { kind: 'committed', last, isProven: false };
+}
+
+/** What the pool sends goes past the client that renames the rest. */
+function named(statement: Statement, rename: Rename | undefined): Statement {
+  return rename ? { ...statement, text: rename(statement.text) } : statement;
 }
 
 async function begin(tx: RawQueries, { isolationLevel, first }: Ride): Promise<Rows> {

@@ -4,58 +4,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '../../demo/db.ts';
 import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
 import { storeContract } from '../contract.testsuite.ts';
-import { claimOf, DONE, gate, type Harness, HOW } from '../contract-harness.testsuite.ts';
+import { claimOf, DONE, gate, HOW } from '../contract-harness.testsuite.ts';
 import { type Claim, StoreUnavailableError } from '../store.ts';
 import { claimStatement } from './claim.ts';
-import type { RawQueries, TransactionOf } from './client.ts';
+import type { RawQueries } from './client.ts';
+import { prismaHarness, type Tx } from './prisma-harness.testsuite.ts';
 import { prismaStore } from './store.ts';
-
-type Tx = TransactionOf<TestDatabase['client']>;
 
 const claimKey = async (tx: RawQueries, claim: Claim, holdMs: number) => {
   const { text, values } = claimStatement(claim, holdMs);
   return await tx.$queryRawUnsafe<unknown[]>(text, ...values);
 };
 
-storeContract<Tx>('Prisma', async (): Promise<Harness<Tx>> => {
-  const database = await testDatabase();
-  const other = createClient(database.url);
-  const watch = new pg.Client({ connectionString: database.url });
-  await watch.connect();
-  return {
-    store: prismaStore(database.client),
-    rival: prismaStore(other),
-    write: async (tx, marker) =>
-      void (await tx.auditRecord.create({ data: { action: marker, tenant: 't', principal: 'p' } })),
-    isWritten: async (marker) => (await database.client.auditRecord.count({ where: { action: marker } })) > 0,
-    breakStatement: async (tx) => void (await tx.$queryRawUnsafe('SELECT 1/0')),
-    overtake: async (tx, { key }) =>
-      void (await tx.$queryRawUnsafe(
-        'UPDATE idempotency_keys SET fencing_token = fencing_token + 1 WHERE key = $1',
-        key,
-      )),
-    untilWaiting: (connections) => untilWaiting(watch, connections),
-    age: async ({ key }, ms) => {
-      const back = `- ${ms} * interval '1 ms'`;
-      await watch.query(
-        `UPDATE idempotency_keys SET claimed_at = claimed_at ${back}, expires_at = expires_at ${back} WHERE key = $1`,
-        [key],
-      );
-    },
-    close: async () => {
-      await watch.end();
-      await other.$disconnect();
-      await database.drop();
-    },
-  };
-});
-
-/** The condition is in the database; nothing tells of it but asking again. */
-async function untilWaiting(watch: pg.Client, connections: number): Promise<void> {
-  const waiting = `SELECT count(*)::int AS n FROM pg_stat_activity
-                    WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  while ((await watch.query(waiting)).rows[0].n < connections);
-}
+storeContract<Tx>('Prisma', () => prismaHarness());
 
 describe('the Prisma store', () => {
   let database: TestDatabase;

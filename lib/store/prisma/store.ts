@@ -1,8 +1,8 @@
 import type { Leases } from '../leases.ts';
 import type { Oversight } from '../oversight.ts';
-import type { Fence, Fenced, Store } from '../store.ts';
+import type { ExecuteOptions, Fence, Fenced, Store } from '../store.ts';
 import { announced } from './announced.ts';
-import { asked } from './asked.ts';
+import { askedOn } from './asked.ts';
 import { begin } from './begin.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from './client.ts';
 import { isLockTimeout, isUnavailable } from './errors.ts';
@@ -13,6 +13,7 @@ import { fence } from './fence.ts';
 import { find } from './find.ts';
 import { finishForeign, recordCapture } from './finish-step.ts';
 import { erasePrincipal, forget } from './forget.ts';
+import type { FrameOptions } from './framed.ts';
 import { hold } from './hold.ts';
 import { giveUp, markUnknown, suspend, wake } from './let-go.ts';
 import { list } from './list.ts';
@@ -21,10 +22,13 @@ import { probe } from './probe.ts';
 import { readerOf } from './read.ts';
 import { reap } from './reap.ts';
 import { release } from './release.ts';
+import { originalOf, renamedClient, renamedQueries } from './renamed.ts';
 import { rerun } from './rerun.ts';
 import { resolve } from './resolve.ts';
+import { readSchema } from './schema-version.ts';
 import { startForeign } from './start-foreign.ts';
 import { stepsOf } from './steps.ts';
+import { type Rename, renamerOf, type Tables } from './tables.ts';
 import { takeDue, takeOver } from './take.ts';
 import { addTallies, reapTallies, tallies } from './tallies.ts';
 import { transact } from './transact.ts';
@@ -32,9 +36,36 @@ import { unfinished } from './unfinished.ts';
 import { recordVerdict, retryNow } from './verdict.ts';
 import { judgeWindow } from './window.ts';
 
-/** The store on the user's own Prisma client. */
-export function prismaStore<Client extends PrismaClientLike>(client: Client): Store<TransactionOf<Client>> {
+/**
+ * The store on the user's own Prisma client.
+ *
+ * @throws ConfigurationError for tables whose names cannot be used
+ */
+export function prismaStore<Client extends PrismaClientLike>(
+  client: Client,
+  tables?: Tables,
+): Store<TransactionOf<Client>> {
+  const rename = renamerOf(tables);
+  return rename ? renamedStore(client, rename) : storeOn(client);
+}
+
+/** The same on tables of other names: our statements go through a client that renames them, the user's do not. */
+function renamedStore<Tx>(client: PrismaClientLike, rename: Rename): Store<Tx> {
+  const store = storeOn(renamedClient(client, rename));
+  const named = (how: ExecuteOptions): FrameOptions => ({ ...how, rename });
+  return {
+    ...store,
+    execute: (claim, run, how) => store.execute(claim, (tx, claimed) => run(originalOf(tx), claimed), named(how)),
+    rerun: (id, run, how) => store.rerun(id, (tx) => run(originalOf(tx)), how),
+    transact: (held, leaseMs, run, how) => store.transact(held, leaseMs, (tx) => run(originalOf(tx)), named(how)),
+    recordEvidence: (tx, id, said, actor) =>
+      store.recordEvidence(renamedQueries(tx as RawQueries, rename), id, said, actor),
+  };
+}
+
+function storeOn<Client extends PrismaClientLike>(client: Client): Store<TransactionOf<Client>> {
   const primary = () => primaryOf(client);
+  const asked = askedOn(primary);
   return {
     ...leasesOn(client),
     ...oversightOn(client),
@@ -46,12 +77,14 @@ export function prismaStore<Client extends PrismaClientLike>(client: Client): St
     isUnavailable,
     recordEvent: (id, event) => asked(() => recordEvent(primary(), id, event)),
     events: (id) => asked(() => events(primary(), id)),
+    readSchema: () => asked(() => readSchema(primary())),
   };
 }
 
 /** The part of it that operations in phases need. */
 function leasesOn<Client extends PrismaClientLike>(client: Client): Leases<TransactionOf<Client>> {
   const db = () => primaryOf(client);
+  const asked = askedOn(db);
   return {
     begin: (claim) => asked(() => begin(client, db(), claim)),
     takeOver: (id, leaseMs, early) => asked(() => takeOver(db(), id, leaseMs, early)),
@@ -79,6 +112,7 @@ function leasesOn<Client extends PrismaClientLike>(client: Client): Leases<Trans
 /** The part of it that stands behind an admin view. */
 function oversightOn(client: PrismaClientLike): Oversight {
   const db = () => primaryOf(client);
+  const asked = askedOn(db);
   return {
     list: (filter) => asked(() => list(db(), filter)),
     overview: (stuckAfterMs) => asked(() => overview(db(), stuckAfterMs)),

@@ -18,7 +18,7 @@ interface Taken extends KeyId {
 // FOR UPDATE SKIP LOCKED: of many completers and retries at once one takes a key, and none waits. It also skips a key
 // whose executor is inside a transaction, which holds the row: it is slow, not dead. The lock re-checks the condition
 // on the newest version of the row, so a lease that was renewed a moment ago is seen.
-const take = (which: string, counts: string) => `
+const take = (which: string, counts: string, of = '') => `
 WITH due AS MATERIALIZED (
   SELECT tenant, principal, operation, key FROM idempotency_keys
    WHERE ${which}
@@ -29,16 +29,20 @@ UPDATE idempotency_keys
        lease_until = CASE state WHEN 'in_progress' THEN clock_timestamp() + $1::float8 * interval '1 ms' END,
        next_attempt_at = clock_timestamp() + $1::float8 * interval '1 ms',
        needs_attention = needs_attention AND state = 'unknown'
- WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM due)
+ WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM due)${of}
 RETURNING tenant, principal, operation, key, state, fencing_token, attempts, schema_version, input, trace_parent`;
+
+const IS_WANTED = 'tenant = $2 AND principal = $3 AND operation = $4 AND key = $5';
 
 // A client that retries ahead of the pause does not use up what the completer is given.
 const TAKE_ONE = take(
-  `tenant = $2 AND principal = $3 AND operation = $4 AND key = $5
+  `${IS_WANTED}
      AND ((state = 'in_progress' AND lease_until <= clock_timestamp()
            AND ($6::boolean OR next_attempt_at <= clock_timestamp()))
           OR (state = 'unknown' AND next_attempt_at <= clock_timestamp()))`,
   'NOT $6::boolean',
+  // Said once more: tables that are distributed find the row by what a statement names, not by what another found.
+  ` AND ${IS_WANTED}`,
 );
 
 const TAKE_DUE = take(

@@ -1,15 +1,16 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Held, Transacted, Write } from '../leases.ts';
-import type { ExecuteOptions, KeyRow } from '../store.ts';
+import type { KeyRow } from '../store.ts';
 import { bounded } from './bounded.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
 import { isNothingChanged } from './errors.ts';
 import { find } from './find.ts';
 import { stepStatement } from './finish-step.ts';
-import { framed, whyOf } from './framed.ts';
+import { type FrameOptions, framed, whyOf } from './framed.ts';
 import { holdStatement, leaseLost, stillHeld } from './hold.ts';
 import type { Rows } from './ride.ts';
 import { type RawRow, toKeyRow } from './row.ts';
+import { throwSchemaGap } from './schema-version.ts';
 import { settleStatement } from './settle.ts';
 import { stepsOf } from './steps.ts';
 
@@ -22,7 +23,7 @@ export async function transact<Tx extends RawQueries>(
   held: Held,
   leaseMs: number,
   run: (tx: Tx) => Promise<Write>,
-  how: ExecuteOptions,
+  how: FrameOptions,
 ): Promise<Transacted> {
   let done: Write | undefined;
   const work = async (tx: Tx, rows: Rows) => {
@@ -40,6 +41,7 @@ export async function transact<Tx extends RawQueries>(
     case 'in_doubt':
       return ended;
     case 'rolled_back': {
+      if (ended.at !== 'work') await throwSchemaGap(ended.error, primaryOf(client), 'keys');
       const isOvertaken = ended.at === 'last' && isNothingChanged(ended.error);
       return { kind: 'rolled_back', error: isOvertaken ? leaseLost(held) : ended.error, why: whyOf(ended) };
     }

@@ -1,5 +1,6 @@
 import type { NewEvent } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
+import { explainedBySchema } from '../schema-version.ts';
 
 // The number is drawn under a lock on the aggregate's row, which is kept until COMMIT. It prevents this: one transaction
 // draws 1 and another draws 2 and commits first; a relay sends 2, and then finds 1. With the lock the second one draws
@@ -35,16 +36,14 @@ SELECT sequence,
 /** `OutboxStore.enqueue`. */
 export async function enqueue(tx: RawQueries, event: NewEvent): Promise<number | undefined> {
   const { id, aggregate, type, payload, headers, derivedKey, destinations, wakes } = event;
-  const rows = await tx.$queryRawUnsafe<{ sequence: bigint; can_wake: boolean }[]>(
-    ENQUEUE,
-    id,
-    aggregate,
-    type,
-    payload,
-    JSON.stringify(headers),
-    derivedKey,
-    destinations,
-  );
+  const values = [id, aggregate, type, payload, JSON.stringify(headers), derivedKey, destinations];
+  let rows: { sequence: bigint; can_wake: boolean }[];
+  try {
+    rows = await tx.$queryRawUnsafe(ENQUEUE, ...values);
+  } catch (error) {
+    // The transaction has failed, and takes no questions: what the database has instead is not asked.
+    throw await explainedBySchema(error, undefined, 'messaging');
+  }
   const [row] = rows;
   if (row?.can_wake && wakes && destinations.length > 0) await wakeRelay(tx, aggregate);
   return row && Number(row.sequence);

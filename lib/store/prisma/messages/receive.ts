@@ -3,6 +3,7 @@ import { StoreUnavailableError } from '../../store.ts';
 import { bounded } from '../bounded.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries } from '../client.ts';
 import { isUnavailable, rollbackReason } from '../errors.ts';
+import { throwSchemaGap } from '../schema-version.ts';
 
 /** How long a transaction may wait for a connection, and how much later than its time a silent one is given up. */
 const MAX_WAIT_MS = 5000;
@@ -61,6 +62,7 @@ export async function receive<Tx extends RawQueries>(
     if (isUnavailable(error) && !progress.isClaimed) {
       throw new StoreUnavailableError('The database could not be reached.', { cause: error });
     }
+    if (!progress.isClaimed) await throwSchemaGap(error, primaryOf(client), 'messaging');
     return { kind: 'failed', error, isConflict: rollbackReason(error) === 'conflict' };
   }
 }

@@ -1,6 +1,8 @@
 import type { InboxStore, OutboxStore } from '../../messages.ts';
-import { asked } from '../asked.ts';
+import { askedOn } from '../asked.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from '../client.ts';
+import { originalOf, renamedClient, renamedQueries } from '../renamed.ts';
+import { renamerOf, type Tables } from '../tables.ts';
 import { delivered } from './delivered.ts';
 import { enqueue } from './enqueue.ts';
 import { findEvent, findReceivedEvent, openReceived, openSent } from './find-message.ts';
@@ -12,9 +14,21 @@ import { abandon, requeue, requeueReceived, resume, skip } from './requeue.ts';
 import { takeHeads } from './take-heads.ts';
 import { giveBack, giveUp, postpone } from './undelivered.ts';
 
-/** The outbox's part of the port, on the user's own Prisma client. */
-export function prismaOutbox(client: PrismaClientLike): OutboxStore<RawQueries> {
+/**
+ * The outbox's part of the port, on the user's own Prisma client.
+ *
+ * @throws ConfigurationError for tables whose names cannot be used
+ */
+export function prismaOutbox(client: PrismaClientLike, tables?: Tables): OutboxStore<RawQueries> {
+  const rename = renamerOf(tables);
+  if (!rename) return outboxOn(client);
+  const store = outboxOn(renamedClient(client, rename));
+  return { ...store, enqueue: (tx, event) => store.enqueue(renamedQueries(tx, rename), event) };
+}
+
+function outboxOn(client: PrismaClientLike): OutboxStore<RawQueries> {
   const db = () => primaryOf(client);
+  const asked = askedOn(db, 'messaging');
   return {
     // The caller's transaction, and so the caller's error.
     enqueue,
@@ -35,9 +49,20 @@ export function prismaOutbox(client: PrismaClientLike): OutboxStore<RawQueries> 
   };
 }
 
-/** The inbox's part of the port, on the user's own Prisma client. */
-export function prismaInbox<Client extends PrismaClientLike>(client: Client): InboxStore<TransactionOf<Client>> {
+/** The inbox's part of the port, as the outbox's. */
+export function prismaInbox<Client extends PrismaClientLike>(
+  client: Client,
+  tables?: Tables,
+): InboxStore<TransactionOf<Client>> {
+  const rename = renamerOf(tables);
+  if (!rename) return inboxOn(client);
+  const store = inboxOn(renamedClient(client, rename));
+  return { ...store, receive: (event, run, how) => store.receive(event, (tx) => run(originalOf(tx)), how) };
+}
+
+function inboxOn<Client extends PrismaClientLike>(client: Client): InboxStore<TransactionOf<Client>> {
   const db = () => primaryOf(client);
+  const asked = askedOn(db, 'messaging');
   return {
     receive: (event, run, how) => receive(client, event, run as (tx: RawQueries) => ReturnType<typeof run>, how),
     failed: (event, failure) => asked(() => receivedFailed(db(), event, failure)),

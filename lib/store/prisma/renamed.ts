@@ -1,0 +1,38 @@
+import type { PrismaClientLike, RawQueries } from './client.ts';
+import type { Rename } from './tables.ts';
+
+/**
+ * A client of which our statements ask for tables by their own names. Only statements of ours go through it: what the
+ * user runs in a transaction, runs in their own (`originalOf`). So an app with the default names never comes here, and
+ * pays nothing for it.
+ */
+export function renamedClient(client: PrismaClientLike, rename: Rename): PrismaClientLike {
+  const { $primary } = client as { $primary?: () => PrismaClientLike };
+  return {
+    ...renamedQueries(client, rename),
+    $transaction: (run, options) => client.$transaction((tx) => run(renamedQueries(tx, rename)), options),
+    ...(typeof $primary === 'function' ? { $primary: onceFor($primary.bind(client), rename) } : {}),
+  };
+}
+
+/** One for all calls: what is remembered of a client is remembered by the object. */
+function onceFor(primary: () => PrismaClientLike, rename: Rename): () => PrismaClientLike {
+  let made: PrismaClientLike | undefined;
+  return () => {
+    made ??= renamedClient(primary(), rename);
+    return made;
+  };
+}
+
+const originals = new WeakMap<RawQueries, unknown>();
+
+export function renamedQueries(db: RawQueries, rename: Rename): RawQueries {
+  const queries: RawQueries = { $queryRawUnsafe: (text, ...values) => db.$queryRawUnsafe(rename(text), ...values) };
+  originals.set(queries, db);
+  return queries;
+}
+
+/** The user's own transaction client. */
+export function originalOf<Tx>(renamed: unknown): Tx {
+  return originals.get(renamed as RawQueries) as Tx;
+}

@@ -1,0 +1,82 @@
+import { ConfigurationError } from '../../core/errors.ts';
+import type { SchemaPart, SchemaState } from '../store.ts';
+import { bounded } from './bounded.ts';
+import type { RawQueries } from './client.ts';
+import { isSchemaGap, serverWords } from './errors.ts';
+
+/** The version of the tables that this kit needs. Raised together with a file in `prisma/kit` that brings it about. */
+const EXPECTED: Readonly<Record<SchemaPart, number>> = { keys: 1, messaging: 1 };
+
+const INIT: Readonly<Record<SchemaPart, string>> = {
+  keys: 'npx oncekit init',
+  messaging: 'npx oncekit init --messaging',
+};
+
+const migrate = (part: SchemaPart) => `Run ${INIT[part]}, then npx prisma migrate deploy.`;
+
+// `prisma db push` makes tables from models, and runs no migration.
+const UNMARKED =
+  'They were not made by its migration, so checks and indexes may be missing: see docs/upgrading.md, "Tables without a version".';
+
+// The names are text here, so that a table that is not there is no error.
+const READ = `
+SELECT part, "table" IS NOT NULL AS is_there, obj_description("table", 'pg_class') AS mark
+  FROM (VALUES ('keys', to_regclass('idempotency_keys')), ('messaging', to_regclass('outbox_events')))
+       AS marked(part, "table")`;
+
+interface Marked {
+  part: SchemaPart;
+  is_there: boolean;
+  mark: string | null;
+}
+
+/** `Store.readSchema`. The version is the comment on a part's first table, which the kit's migration writes. */
+export async function readSchema(db: RawQueries): Promise<SchemaState[]> {
+  return (await db.$queryRawUnsafe<Marked[]>(READ)).map(stateOf);
+}
+
+function stateOf({ part, is_there: isThere, mark }: Marked): SchemaState {
+  const about = { part, expected: name(part, EXPECTED[part]) };
+  if (!isThere)
+    return { ...about, verdict: 'missing', existing: `no ${part} tables of oncekit`, advice: migrate(part) };
+  const version = Number(/^oncekit schema (\d+)\b/.exec(mark ?? '')?.[1]);
+  const existing = name(part, version);
+  if (Number.isNaN(version)) {
+    return { ...about, verdict: 'unmarked', existing: `${part} tables without a version`, advice: UNMARKED };
+  }
+  if (version < EXPECTED[part]) return { ...about, verdict: 'older', existing, advice: migrate(part) };
+  return { ...about, verdict: version > EXPECTED[part] ? 'newer' : 'current', existing };
+}
+
+const name = (part: SchemaPart, version: number) => `oncekit ${part} schema ${version}`;
+
+/** How long the database may take to say what it has, once a statement has failed. */
+const WITHIN_MS = 2000;
+
+/**
+ * The error of a statement of ours, or what explains it: a table or column that it names is not there, so the kit's
+ * migration has not run. Asks the database only then.
+ *
+ * @param db asked for its version; none where the failed transaction is still open, and takes no questions any more
+ */
+export async function explainedBySchema(
+  error: unknown,
+  db: RawQueries | undefined,
+  part: SchemaPart,
+): Promise<unknown> {
+  if (!isSchemaGap(error)) return error;
+  const states = db && (await bounded(() => readSchema(db), WITHIN_MS).catch(() => undefined));
+  const state = states?.find((one) => one.part === part);
+  const changed = `Somebody has changed its tables: compare them with the migration that ${INIT[part]} writes.`;
+  const advice = state ? (state.advice ?? changed) : migrate(part);
+  return new ConfigurationError(`The database lacks a table or column that oncekit needs. ${advice}`, {
+    existing: [state?.existing, serverWords(error)].filter(Boolean).join('; '),
+    expected: name(part, EXPECTED[part]),
+    cause: error,
+  });
+}
+
+/** Throws that explanation where it is one. For what would otherwise give back the error as a value. */
+export async function throwSchemaGap(error: unknown, db: RawQueries, part: SchemaPart): Promise<void> {
+  if (isSchemaGap(error)) throw await explainedBySchema(error, db, part);
+}

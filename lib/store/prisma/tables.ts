@@ -1,0 +1,77 @@
+import { ConfigurationError } from '../../core/errors.ts';
+
+/** Every table of the kit's, by the name that its statements and migrations give it. */
+export const TABLES = [
+  'idempotency_keys',
+  'idempotency_phases',
+  'idempotency_events',
+  'idempotency_tallies',
+  'outbox_aggregates',
+  'outbox_events',
+  'outbox_deliveries',
+  'outbox_stops',
+  'inbox_events',
+  'message_events',
+] as const;
+
+/** One of the kit's tables, by its own name. */
+export type TableName = (typeof TABLES)[number];
+
+/**
+ * Where the kit's tables are, when they are not where its migrations put them: `{ schema: 'billing' }`, or with names of
+ * your own, `{ schema: 'billing', idempotency_keys: 'request_keys' }`. As written in the database: case counts.
+ *
+ * One such object for all of an app: `createIdempotency`, `createAdmin`, `createOutbox` and `createInbox`.
+ */
+export type Tables = { readonly schema?: string | undefined } & { readonly [Name in TableName]?: string | undefined };
+
+/** A statement of ours with the tables' own names in it. Twice is once: what it writes, it does not find again. */
+export type Rename = (text: string) => string;
+
+// Not within a longer name (an index), nor quoted or qualified: that is what `Rename` itself writes.
+const NAMES = new RegExp(`(?<![\\w".])(?:${TABLES.join('|')})(?![\\w"])`, 'g');
+
+/**
+ * What gives statements the tables' own names; undefined where they have the kit's, and the statements stay as they are.
+ * Each text is rewritten once: from then on it is the same string, under which the server keeps it.
+ *
+ * @throws ConfigurationError for a name that is none, a table that the kit does not know, and one name for two
+ */
+export function renamerOf(tables: Tables | undefined): Rename | undefined {
+  const given = Object.entries(tables ?? {}).filter(([, name]) => name !== undefined);
+  if (given.length === 0) return undefined;
+  for (const [table, name] of given) assertName(table, name);
+  const { schema, ...own } = Object.fromEntries(given) as Record<string, string>;
+  const names = new Map(TABLES.map((table) => [table as string, own[table] ?? table]));
+  if (new Set(names.values()).size < names.size) {
+    throw new ConfigurationError('Two of the kit’s tables cannot be one.', {
+      existing: Object.values(own).join(', '),
+      expected: 'a name of its own for each',
+    });
+  }
+  const prefix = schema === undefined ? '' : `"${schema}".`;
+  const known = new Map<string, string>();
+  return (text) => {
+    let renamed = known.get(text);
+    if (renamed === undefined) {
+      renamed = text.replace(NAMES, (table) => `${prefix}"${names.get(table)}"`);
+      known.set(text, renamed);
+    }
+    return renamed;
+  };
+}
+
+function assertName(table: string, name: unknown): void {
+  if (table !== 'schema' && !(TABLES as readonly string[]).includes(table)) {
+    throw new ConfigurationError(`${table} is no table of oncekit's.`, {
+      existing: table,
+      expected: `schema, ${TABLES.join(', ')}`,
+    });
+  }
+  // 63 bytes are what PostgreSQL keeps of a name; it cuts a longer one off without a word.
+  if (typeof name === 'string' && /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name)) return;
+  throw new ConfigurationError(`The name of ${table} cannot be used.`, {
+    existing: name,
+    expected: 'a letter or _, then up to 62 of a-z A-Z 0-9 _',
+  });
+}
