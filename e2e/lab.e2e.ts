@@ -151,6 +151,11 @@ test('what is broken is broken for this visitor alone, by this page alone', asyn
   expect((await from({ Origin: 'https://evil.example' })).status()).toBe(403);
   expect((await from({ 'Sec-Fetch-Site': 'cross-site' })).status()).toBe(403);
   expect((await from({ Host: 'evil.example', 'Sec-Fetch-Site': 'same-origin' })).status()).toBe(403);
+  const huge = await page.request.post('/api/lab/run', {
+    data: JSON.stringify({ preset: 'x'.repeat(1_100_000), key: 'a' }),
+    headers: { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'same-origin' },
+  });
+  expect(huge.status()).toBe(413);
   const nobody = await fetch(`${app.url}/api/lab/run`, { headers: { 'Sec-Fetch-Site': 'same-origin' } });
   expect(nobody.status).toBe(401);
 });

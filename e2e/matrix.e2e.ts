@@ -102,7 +102,7 @@ const rows: Row[] = [
     name: 'offline mid-flight',
     async on({ page, context, shop, network, app }) {
       await loseConnection({ context, shop, network, app }, () => shop.placeOrder.click());
-      await expect(shop.status).toContainText(/You are offline|Sending/);
+      await expect(shop.status).toContainText(/You are offline|Placing your order/);
       await network.heal();
       await context.setOffline(false);
       await untilOrdered(page);

@@ -1,5 +1,6 @@
 import type { Principal } from 'oncekit';
 import { z } from 'zod';
+import { bodyOf } from './api-body.ts';
 import { answered } from './api-route.ts';
 import { placePlainOrder } from './lab.ts';
 import { planCrash } from './lab-crash.ts';
@@ -31,14 +32,17 @@ function labRoute(answer: Answer) {
 }
 
 const start = z.object({ preset: z.string(), key: z.string().max(255) });
+const turn = z.object({ is: z.enum(['expired', 'restored']) });
 
 /** `POST /api/lab/run`: begins a run, with the crash that its preset asks for. */
 export const startRun = labRoute(async (request) => {
-  const { data } = start.safeParse(await request.json().catch(() => null));
-  const preset = data && findPreset(data.preset);
-  if (!data || !preset) return refusal(400, 'There is no such preset.');
+  const asked = await bodyOf(request, start);
+  if ('refused' in asked) return asked.refused;
+  const { key, preset: slug } = asked.body;
+  const preset = findPreset(slug);
+  if (!preset) return refusal(400, 'There is no such preset.');
   const run = await beginRun(preset.slug);
-  if (preset.crash) planCrash({ run: run.id, key: data.key, point: preset.crash });
+  if (preset.crash) planCrash({ run: run.id, key, point: preset.crash });
   return Response.json({ run: run.id });
 });
 
@@ -47,9 +51,9 @@ export const showRun = labRoute(async (_, who) => Response.json(await reportOf(w
 
 /** `POST /api/lab/session`: ends the visitor's session, or gives it back. */
 export const turnSession = labRoute(async (request) => {
-  const { data } = z.object({ is: z.enum(['expired', 'restored']) }).safeParse(await request.json().catch(() => null));
-  if (!data) return refusal(400, 'A session is "expired" or "restored".');
-  await parkSession(data.is === 'expired');
+  const asked = await bodyOf(request, turn);
+  if ('refused' in asked) return asked.refused;
+  await parkSession(asked.body.is === 'expired');
   return new Response(null, { status: 204 });
 });
 
