@@ -1,45 +1,42 @@
 import { PageTitle } from '../../components/ui/page-title.tsx';
 import { Panel } from '../../components/ui/panel.tsx';
 import { TextLink } from '../../components/ui/text-link.tsx';
+import { docsIndex } from '../../lib/demo/docs.ts';
 
 export const metadata = { title: 'Docs' };
 
-const parts = [
-  {
-    href: '/docs/errors',
-    name: 'Errors',
-    text: 'Each refusal: whether it was executed, and what to do next.',
-  },
-  {
-    href: '/examples',
-    name: 'Examples',
-    text: 'Order forms with the libraries people use, and in the shapes they build.',
-  },
-  {
-    href: '/api/openapi.json',
-    name: 'The API',
-    text: 'Orders and refunds over HTTP, as an OpenAPI document.',
-  },
-];
+/** What the demo shows besides the guides. */
+const demo = {
+  name: 'In this demo',
+  guides: [
+    { href: '/lab', name: 'Fault lab', text: 'the same form with and without the kit, under the same fault' },
+    { href: '/examples', name: 'Example forms', text: 'with the libraries people use, and in the shapes they build' },
+    { href: '/api/openapi.json', name: 'The shop’s API', text: 'orders and refunds over HTTP, as an OpenAPI document' },
+  ],
+};
 
-export default function DocsPage() {
+export default async function DocsPage() {
+  const { title, lead, groups } = await docsIndex();
   return (
     <>
-      <PageTitle lead="The guides lie in the repository, in docs/. These parts the demo shows itself.">Docs</PageTitle>
-      <ul className="grid gap-6 md:grid-cols-3">
-        {parts.map(({ href, name, text }) => (
-          <li key={href} className="grid">
-            <Panel className="grid content-start gap-2">
-              <h2 className="text-lg font-semibold">
-                <TextLink href={href} prefetch={false}>
-                  {name}
-                </TextLink>
-              </h2>
-              <p className="text-muted">{text}</p>
-            </Panel>
-          </li>
+      <PageTitle lead={lead}>{title}</PageTitle>
+      <div className="md:columns-2 md:gap-6">
+        {[...groups, demo].map(({ name, guides }) => (
+          <Panel key={name} className="mb-6 grid content-start gap-4 break-inside-avoid">
+            <h2 className="text-lg font-semibold tracking-tight">{name}</h2>
+            <ul className="grid gap-3">
+              {guides.map((guide) => (
+                <li key={guide.href}>
+                  <TextLink href={guide.href} prefetch={false}>
+                    {guide.name}
+                  </TextLink>
+                  {guide.text ? <p className="text-sm text-muted">{guide.text}</p> : null}
+                </li>
+              ))}
+            </ul>
+          </Panel>
         ))}
-      </ul>
+      </div>
     </>
   );
 }
