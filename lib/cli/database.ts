@@ -1,0 +1,52 @@
+import pg from 'pg';
+import { CliError } from './cli-error.ts';
+
+/** A connection of our own, for one command. Whoever opens it ends it. */
+export async function openDatabase(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5000,
+    query_timeout: 15_000,
+    application_name: 'oncekit',
+  });
+  client.on('error', () => {}); // said by the query that needs it
+  try {
+    await client.connect();
+  } catch (error) {
+    await client.end().catch(() => {});
+    throw new CliError(`No database answers at ${withoutPassword(url)}: ${reasonOf(error)}.`, fixFor(error));
+  }
+  return client;
+}
+
+/** What a check asks the database through. The rows are as `pg` reads them. */
+export interface Sql {
+  // biome-ignore lint/suspicious/noExplicitAny: each statement knows its own columns.
+  query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
+}
+
+/** The address without what nobody should read over a shoulder or in a log. */
+export function withoutPassword(url: string): string {
+  if (!URL.canParse(url)) return 'DATABASE_URL';
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}
+
+/** One line of a database's or a network's error. A refused connection has a code and no message. */
+export function reasonOf(error: unknown): string {
+  const { message, code } = error as { message?: string; code?: string };
+  const said = (message ?? '').trim().split('\n').at(-1) || code || String(error);
+  return said.replace(/\.$/, '');
+}
+
+function fixFor(error: unknown): string {
+  const { code, message = '' } = error as { code?: string; message?: string };
+  if (code === '28P01' || code === '28000' || /password|SASL/i.test(message))
+    return 'Mend the user or password in DATABASE_URL.';
+  if (code === '3D000') return 'Make the database (createdb), or mend its name in DATABASE_URL.';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'Mend the host in DATABASE_URL.';
+  if (code === '53300') return 'Lower the pool sizes, or raise max_connections.';
+  if (/SSL|certificate/i.test(message))
+    return 'Add ?sslmode=require to DATABASE_URL, or leave it out where the server has no TLS.';
+  return 'Start PostgreSQL, or mend the host and port in DATABASE_URL.';
+}

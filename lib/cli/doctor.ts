@@ -1,0 +1,87 @@
+import type pg from 'pg';
+import { type Rename, renamerOf } from '../store/prisma/tables.ts';
+import { isAnswer } from '../store/prisma/wire.ts';
+import { CliError } from './cli-error.ts';
+import { type Command, readArgs } from './command.ts';
+import { openDatabase, reasonOf, type Sql } from './database.ts';
+import { type AppFacts, checkApp } from './doctor-app.ts';
+import { checkSchema, checkServer } from './doctor-database.ts';
+import { checkPages } from './doctor-pages.ts';
+import { checkPooler } from './doctor-pooler.ts';
+import { checkSecrets } from './doctor-settings.ts';
+import { checkWindow } from './doctor-window.ts';
+import { checkWork } from './doctor-work.ts';
+import { databaseUrl, loadEnv } from './env.ts';
+import { folderTree } from './file-tree.ts';
+import { tablesOf } from './find-app.ts';
+import { checkNamed, type Finding, report } from './finding.ts';
+import { newestVersion, readKitFiles } from './kit-files.ts';
+import { APP_HELP, APP_OPTIONS, type Given, loadApp } from './load-app.ts';
+
+const help = `oncekit doctor [--json]
+
+Looks whether the app in this folder, its database and its worker are set up to work together. One line for each check:
+ok, warning or problem, and the fix. Changes nothing. Reads .env.local and .env, and loads lib/operations.ts.
+
+  --json                the same as a list, for a script
+${APP_HELP}
+
+Ends with 1 when there is a problem, else with 0.`;
+
+async function run(args: string[]): Promise<number> {
+  const { values } = readArgs(args, { json: { type: 'boolean' }, ...APP_OPTIONS });
+  const findings = await examine(process.cwd(), values);
+  console.log(values.json ? JSON.stringify(findings, null, 2) : report(findings));
+  return findings.some(({ level }) => level === 'problem') ? 1 : 0;
+}
+
+/** Every check on the app in a folder. What is broken is a finding; only a bug is thrown. */
+export async function examine(root: string, given: Given = {}, load = loadApp): Promise<Finding[]> {
+  loadEnv(root);
+  const tree = folderTree(root);
+  const facts = await checkApp(tree, given, () => load(root, tree, given));
+  return [
+    ...(await onDatabase((sql, url) => checkDatabase(sql, url, facts, renamerOf(tablesOf(tree))))),
+    ...checkSecrets(process.env),
+    ...facts.findings,
+    ...(facts.app ? checkPages(tree, facts.app.router) : []),
+  ];
+}
+
+async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, rename?: Rename): Promise<Finding[]> {
+  const kit = readKitFiles();
+  const newest = { keys: newestVersion(kit, 'keys'), messaging: newestVersion(kit, 'messaging') };
+  const schema = await checkSchema(sql, newest, rename);
+  const findings = [...(await checkServer(sql)), await checkPooler(sql, url, process.env.DIRECT_URL), ...schema];
+  // What follows reads the tables.
+  if (schema[0]?.level === 'problem') return findings;
+  const hasMessaging = schema[1] !== undefined && schema[1].level !== 'problem';
+  const { needsWorker, hasCron } = facts;
+  const renamed: Sql = rename ? { query: (text, values) => sql.query(rename(text), values) } : sql;
+  if (facts.window) findings.push(await checkWindow(renamed, facts.window));
+  return [...findings, ...(await checkWork(renamed, { hasMessaging, needsWorker, hasCron }))];
+}
+
+async function onDatabase(look: (sql: pg.Client, url: string) => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    const url = databaseUrl();
+    const sql = await openDatabase(url);
+    try {
+      return await look(sql, url);
+    } finally {
+      await sql.end().catch(() => {});
+    }
+  } catch (error) {
+    const check = checkNamed('Database');
+    if (error instanceof CliError) return [check.problem(error.message, error.fix ?? '')];
+    if (!isAnswer(error)) throw error;
+    return [
+      check.problem(
+        `It refuses to answer: ${reasonOf(error)}.`,
+        'Give the user of DATABASE_URL the right to read the tables.',
+      ),
+    ];
+  }
+}
+
+export const doctor: Command = { help, run };

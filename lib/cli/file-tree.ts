@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** The files of an app, by their path in it with `/`: what plans are made of. */
+export interface FileTree {
+  /** The content; undefined where there is no such file. */
+  read(file: string): string | undefined;
+  /** The names in a folder, in order; those of folders end in `/`. None where there is no such folder. */
+  list(folder: string): string[];
+}
+
+/** The files below a folder of this machine. */
+export function folderTree(root: string): FileTree {
+  const at = (name: string) => path.resolve(root, name);
+  return {
+    read: (file) => orElse(() => readFileSync(at(file), 'utf8'), undefined),
+    list: (folder) =>
+      orElse(
+        () =>
+          readdirSync(at(folder), { withFileTypes: true })
+            .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+            .sort(),
+        [],
+      ),
+  };
+}
+
+/** Below these there is nothing that a person wrote. */
+const SKIPPED = ['node_modules/', 'dist/', 'build/', 'coverage/', 'generated/'];
+
+/** Every file below a folder whose name ends so, in order. Leaves out what is hidden, installed or generated. */
+export function filesBelow(tree: FileTree, folder: string, ending: RegExp): string[] {
+  return tree.list(folder).flatMap((name) => {
+    const file = path.posix.join(folder, name);
+    if (!name.endsWith('/')) return ending.test(name) ? [file] : [];
+    return name.startsWith('.') || SKIPPED.includes(name) ? [] : filesBelow(tree, file, ending);
+  });
+}
+
+function orElse<T>(read: () => T, otherwise: T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return otherwise;
+    throw error;
+  }
+}

@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+
+// What `npx oncekit init` puts into a user's migrations must be what the kit is tested on: the demo's tables, which came
+// about by many migrations. The order of columns alone may differ.
+
+const TABLES = ['idempotency_%', 'outbox_%', 'inbox_%', 'message_events'];
+
+const CATALOGUE = `
+WITH ours AS (
+  SELECT oid, relname, reloptions, relpersistence FROM pg_class
+   WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname LIKE ANY ($1))
+SELECT relname || ': table ' || COALESCE(array_to_string(reloptions, ', '), '') || ' ' || relpersistence::text
+       || COALESCE(' ' || obj_description(oid, 'pg_class'), '') AS line
+  FROM ours
+UNION ALL
+SELECT relname || ': column ' || attname || ' ' || format_type(atttypid, atttypmod)
+       || CASE WHEN attnotnull THEN ' not null' ELSE '' END || COALESCE(' default ' || pg_get_expr(adbin, adrelid), '')
+       || COALESCE(' collate ' || collname, '')
+  FROM ours JOIN pg_attribute ON attrelid = ours.oid AND attnum > 0 AND NOT attisdropped
+  LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+  LEFT JOIN pg_collation c ON c.oid = attcollation
+UNION ALL
+SELECT relname || ': ' || conname || ' ' || pg_get_constraintdef(c.oid) || CASE WHEN convalidated THEN '' ELSE ' invalid' END
+  FROM ours JOIN pg_constraint c ON conrelid = ours.oid
+UNION ALL
+SELECT tablename || ': ' || indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename LIKE ANY ($1)`;
+
+let migrated: TestDatabase;
+beforeAll(async () => {
+  migrated = await testDatabase();
+});
+afterAll(() => migrated?.drop());
+
+async function catalogue(url: string, before: readonly string[] = []): Promise<string[]> {
+  const sql = new pg.Client({ connectionString: url });
+  await sql.connect();
+  try {
+    for (const statement of before) await sql.query(statement);
+    return (await sql.query(CATALOGUE, [TABLES])).rows.map(({ line }) => line).sort();
+  } finally {
+    await sql.end();
+  }
+}
+
+test('the SQL that users are given makes the tables that the demo has', async () => {
+  const empty = `${new URL(migrated.url).pathname.slice(1)}_kit`;
+  await migrated.client.$executeRawUnsafe(`CREATE DATABASE ${empty} TEMPLATE template0`);
+  const url = Object.assign(new URL(migrated.url), { pathname: empty }).href;
+  const kit = ['0001_keys.sql', '0001_messaging.sql'].map(
+    (name) => new URL(`../../prisma/kit/${name}`, import.meta.url),
+  );
+  const ours = await catalogue(url, await Promise.all(kit.map((file) => readFile(file, 'utf8'))));
+  expect(ours).toEqual(await catalogue(migrated.url));
+  // Both, and not neither.
+  for (const table of ['idempotency_tallies', 'message_events']) expect(ours.join('\n')).toContain(`${table}: table`);
+  await migrated.client.$executeRawUnsafe(`DROP DATABASE ${empty} WITH (FORCE)`);
+});

@@ -1,0 +1,52 @@
+import { line, PASSES } from '../worker/passes.ts';
+import { CliError } from './cli-error.ts';
+import { type Command, readArgs } from './command.ts';
+import { reasonOf } from './database.ts';
+import { loadEnv } from './env.ts';
+import { folderTree } from './file-tree.ts';
+import { APP_HELP, APP_OPTIONS, loadApp } from './load-app.ts';
+
+const DOES: Record<string, string> = {
+  complete: 'Finishes operations in phases that are due now: their process died, or their outcome is unknown.',
+  reap: 'Deletes settled keys, and events sent and received, past their retention.',
+  relay: 'Sends the events of the outbox that are due.',
+  inbox: 'Runs received events again that failed and are due.',
+};
+
+/** What a pass needs that the app may not have set up. */
+const BOXES: Record<string, 'outbox' | 'inbox'> = { relay: 'outbox', inbox: 'inbox' };
+
+/** A command that does once what a worker does all the time, and ends. */
+export function passNamed(name: string): Command {
+  const help = `oncekit ${name} [--json]
+
+${DOES[name]} Once, then it ends: for cron and for scripts.
+Safe beside workers and beside itself.
+
+  --json                the figures, for a script
+${APP_HELP}
+
+Ends with 0 when it could look, whatever it found, else with 1.`;
+  return {
+    help,
+    async run(args) {
+      const { values } = readArgs(args, { json: { type: 'boolean' }, ...APP_OPTIONS });
+      const root = process.cwd();
+      loadEnv(root);
+      const app = await loadApp(root, folderTree(root), values);
+      const box = BOXES[name];
+      if (box && !app[box]) {
+        throw new CliError(
+          `The app exports no \`${box}\`, so there is nothing to ${name === 'inbox' ? 'run' : name}.`,
+          `Export it beside \`idempotency\`: export const ${box} = create${box === 'inbox' ? 'Inbox' : 'Outbox'}({ prisma });`,
+        );
+      }
+      const run = PASSES[name] as (typeof PASSES)[string];
+      const figures = await run({ ...app.idempotency, outbox: app.outbox, inbox: app.inbox }).catch((error) => {
+        throw new CliError(`${name} failed: ${reasonOf(error)}.`, 'Look at the database: npx oncekit doctor');
+      });
+      console.log(values.json ? JSON.stringify({ task: name, ...figures }) : line(name, figures));
+      return 0;
+    },
+  };
+}

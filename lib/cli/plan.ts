@@ -1,0 +1,77 @@
+import type { FileTree } from './file-tree.ts';
+import { findApp, findImports, installed } from './find-app.ts';
+import { findClient } from './find-client.ts';
+import { findPrisma } from './find-prisma.ts';
+import type { KitFiles, Part } from './kit-files.ts';
+import { moduleFiles, planCode } from './plan-code.ts';
+import { planEnv } from './plan-env.ts';
+import { planMigrations } from './plan-migrations.ts';
+import { planModels } from './plan-models.ts';
+
+/** A file that `init` would write. */
+export interface Write {
+  file: string;
+  content: string;
+  /** What is there now; undefined: there is no such file. */
+  before: string | undefined;
+  /** The file of the package that it is a plain copy of. */
+  copyOf?: string;
+  /** Holds secrets, its old content too: only this is shown of it. */
+  shown?: readonly string[];
+}
+
+/** What `init` would do, and what it would leave to a person. Nothing has been written. */
+export interface Plan {
+  writes: Write[];
+  /** What is there already in another form and stays as it is; each says what to look at. */
+  kept: string[];
+  /** What a person must know or do. */
+  notes: string[];
+}
+
+/** What comes behind it, for a person to do; none where nothing is written. */
+export type NextSteps = string[];
+
+export interface PlanOptions {
+  messaging?: boolean | undefined;
+  /** Where the Prisma schema is, where it cannot be found. */
+  schema?: string | undefined;
+  now: Date;
+  /** A fresh secret. */
+  secret: () => string;
+}
+
+/**
+ * What is missing in an app to use the kit. Pure: the same files lead to the same plan, and a plan that was carried out
+ * leads to an empty one. Nothing that differs is overwritten.
+ *
+ * @throws CliError where the app is not one that the kit can be added to
+ */
+export function planInit(tree: FileTree, kit: KitFiles, options: PlanOptions): Plan & { next: NextSteps } {
+  const app = findApp(tree);
+  const prisma = findPrisma(tree, app.packageJson, options.schema);
+  const parts: Part[] = options.messaging ? ['keys', 'messaging'] : ['keys'];
+  const plans: Plan[] = [
+    planModels(prisma, kit, parts),
+    planMigrations(tree, prisma.migrations, kit, parts, options.now),
+    planCode(tree, app, findImports(tree), findClient(tree)),
+    planEnv(tree, options.secret),
+  ];
+  const writes = plans.flatMap((plan) => plan.writes);
+  const { idempotency, operations } = moduleFiles(app);
+  const isNew = (file: string) => writes.some((write) => write.file === file);
+  return {
+    writes,
+    next: [
+      // `npx` fetches a command that is not installed.
+      ...(installed(app.packageJson).oncekit ? [] : ['Install the kit: npm install oncekit']),
+      ...(writes.some(({ file }) => file.endsWith('/migration.sql'))
+        ? ['Make the tables: npx prisma migrate deploy']
+        : []),
+      ...(isNew(idempotency) ? [`Say who acts: \`scope\` in ${idempotency}. Until then nothing runs`] : []),
+      ...(isNew(operations) ? [`Write an operation, and list it in ${operations}`] : []),
+    ],
+    kept: plans.flatMap(({ kept }) => kept),
+    notes: plans.flatMap(({ notes }) => notes),
+  };
+}

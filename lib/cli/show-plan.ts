@@ -1,0 +1,30 @@
+import { createTwoFilesPatch } from 'diff';
+import type { Plan, Write } from './plan.ts';
+
+/**
+ * A plan as a person reads it before anything is written. Secrets are not shown, nor what stands beside them; a plain copy
+ * of one of the package's files is named instead of printed.
+ *
+ * @param full prints those copies as well
+ */
+export function showPlan({ writes, kept, notes }: Plan, { full = false } = {}): string {
+  const parts = writes.map((write) => (write.copyOf && !full ? named(write) : diffOf(write)));
+  return [...parts, ...remarks({ kept, notes })].join('\n');
+}
+
+/** What stays as it is, and what a person must know. */
+export function remarks({ kept, notes }: Pick<Plan, 'kept' | 'notes'>): string[] {
+  return [...kept.map((each) => `Kept: ${each}`), ...notes.map((each) => `Note: ${each}`)];
+}
+
+function named({ file, content, copyOf }: Write): string {
+  const lines = content.trimEnd().split('\n').length;
+  return `+++ ${file}  (new, ${lines} lines: a copy of node_modules/oncekit/${copyOf})\n`;
+}
+
+function diffOf({ file, before, content, shown }: Write): string {
+  const is = before === undefined ? 'new' : 'changed';
+  if (shown) return `+++ ${file}  (${is})\n${shown.map((line) => `+${line}`).join('\n')}\n`;
+  const patch = createTwoFilesPatch(before === undefined ? '/dev/null' : file, file, before ?? '', content);
+  return patch.slice(patch.indexOf('\n') + 1);
+}

@@ -1,0 +1,25 @@
+/** Rows with their columns one below the other. */
+export function table(rows: readonly string[][]): string {
+  const widths = (rows[0] ?? []).map((_, n) => Math.max(...rows.map((row) => row[n]?.length ?? 0)));
+  const padded = (row: string[]) => row.map((cell, n) => cell.padEnd(widths[n] ?? 0)).join('  ');
+  return rows.map((row) => padded(row).trimEnd()).join('\n');
+}
+
+/** Names come from others: what would move the cursor, or begin another line, is not for the terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (each) => (each === '\n' ? each : '?'));
+}
+
+/** How long ago, or in how long: `3 min ago`, `in 2 h`. */
+export function when(at: Date | null, now = Date.now()): string {
+  if (!at) return '';
+  const ms = at.getTime() - now;
+  return ms > 0 ? `in ${span(ms)}` : `${span(-ms)} ago`;
+}
+
+function span(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
+}

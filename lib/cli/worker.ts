@@ -1,0 +1,46 @@
+import { startWorker } from '../worker/worker.ts';
+import { UsageError } from './cli-error.ts';
+import { type Command, readArgs } from './command.ts';
+import { databaseUrl, loadEnv } from './env.ts';
+import { folderTree } from './file-tree.ts';
+import { APP_HELP, APP_OPTIONS, loadApp } from './load-app.ts';
+
+const help = `oncekit worker
+
+Finishes what others have begun, deletes what is past its retention, and sends and receives events where the app exports
+\`outbox\` and \`inbox\`. Any number of workers may run on one database. Ctrl-C or SIGTERM finishes what is running, a second
+one ends at once. For job handlers of your own, start it in a module of yours instead: docs/worker.md.
+
+  --grace <ms>          how long what is running may go on once it is stopped. Left out: 5000
+${APP_HELP}
+
+DIRECT_URL says which database, or DATABASE_URL where there is none. Not through a pooler in transaction mode.`;
+
+const SAME_GESTURE_MS = 500;
+
+async function run(args: string[]): Promise<number> {
+  const { values } = readArgs(args, { grace: { type: 'string' }, ...APP_OPTIONS });
+  const graceMs = Number(values.grace ?? 5000);
+  if (!(graceMs >= 0)) throw new UsageError(`--grace takes milliseconds, not "${values.grace}".`);
+  const root = process.cwd();
+  loadEnv(root);
+  const connectionString = databaseUrl({ DATABASE_URL: process.env.DIRECT_URL || process.env.DATABASE_URL });
+  const { idempotency, outbox, inbox, operations } = await loadApp(root, folderTree(root), values);
+  const worker = startWorker({ idempotency, outbox, inbox, connectionString, graceMs, log: console.log });
+  console.log(`The worker runs. Operations: ${operations.map(({ name }) => name).join(', ') || 'none'}`);
+  let askedAt: number | undefined;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      // The terminal and npm both pass on one Ctrl-C: what follows at once is the same gesture.
+      if (askedAt !== undefined && performance.now() - askedAt > SAME_GESTURE_MS) process.exit(1);
+      if (askedAt !== undefined) return;
+      askedAt = performance.now();
+      console.log('The worker finishes what is running …');
+      void worker.stop();
+    });
+  }
+  await worker.ended;
+  return 0;
+}
+
+export const worker: Command = { help, run };
