@@ -2,14 +2,17 @@ import { headers } from 'next/headers';
 import { redirect } from 'next/navigation';
 import { isAdmin } from '../../lib/demo/admin-session.ts';
 
+/** In what is recorded: the demo has one admin. */
+const ADMIN = 'admin';
+
 export type Params = Record<string, string | string[] | undefined>;
 
 /**
  * Sends everybody but an admin to the sign-in page, which leads back to this address. Called by each admin page itself: a
- * layout does not run again when one navigates, and a proxy may be configured away.
+ * layout does not run again when one navigates, and a proxy may be configured away. Returns who asks.
  */
-export async function requireAdmin(path: string, params: Params = {}): Promise<void> {
-  if (await isAdmin()) return;
+export async function requireAdmin(path: string, params: Params = {}): Promise<string> {
+  if (await isAdmin()) return ADMIN;
   const said = Object.entries(params).flatMap(([name, value]) =>
     typeof value === 'string' && name !== 'notice' ? [[name, value]] : [],
   );
@@ -18,8 +21,8 @@ export async function requireAdmin(path: string, params: Params = {}): Promise<v
 }
 
 /** The same for actions: signing in leads back to the page with the form, which is to be sent again by a person. */
-export async function requireAdminToAct(): Promise<void> {
-  if (await isAdmin()) return;
+export async function requireAdminToAct(): Promise<string> {
+  if (await isAdmin()) return ADMIN;
   const page = (await headers()).get('referer') ?? '';
   const { pathname, search } = URL.canParse(page) ? new URL(page) : { pathname: '/admin/keys', search: '' };
   redirect(signInHref(pathname + search));

@@ -1,5 +1,5 @@
 import type { KeySummary } from 'oncekit/admin';
-import type { KeysQuery } from '../../lib/demo/admin.ts';
+import type { KeysQuery } from '../../lib/demo/admin-query.ts';
 import type { KeyNoticeName } from './key-notice.tsx';
 
 /** The list with some of its query changed; back to the first page unless another is asked for. */

@@ -1,18 +1,16 @@
 import Link from 'next/link';
-import { Button } from '../ui/button.tsx';
-
-const pages = [
-  { name: 'keys', href: '/admin/keys', label: 'Keys' },
-  { name: 'messages', href: '/admin/messages', label: 'Messages' },
-] as const;
+import type { ReactNode } from 'react';
 
 interface Props {
-  current: (typeof pages)[number]['name'];
-  signOut: () => Promise<void>;
+  pages: readonly { name: string; href: string; label: string }[];
+  /** The name of one of them. */
+  current: string;
+  /** What stands at its end, such as the way out. */
+  children?: ReactNode;
 }
 
-/** Where one is in the admin view, and the way out of it. */
-export function AdminHeader({ current, signOut }: Props) {
+/** Where one is in the admin view. */
+export function AdminHeader({ pages, current, children }: Props) {
   return (
     <div className="mb-6 flex items-end justify-between gap-4 border-b border-line sm:mb-8">
       <nav aria-label="Admin">
@@ -31,9 +29,7 @@ export function AdminHeader({ current, signOut }: Props) {
           ))}
         </ul>
       </nav>
-      <form action={signOut} className="pb-2">
-        <Button variant="quiet">Sign out</Button>
-      </form>
+      {children}
     </div>
   );
 }

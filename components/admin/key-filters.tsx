@@ -1,4 +1,4 @@
-import type { KeysQuery } from '../../lib/demo/admin.ts';
+import type { KeysQuery } from '../../lib/demo/admin-query.ts';
 import { Button } from '../ui/button.tsx';
 import { Field, SelectField } from '../ui/field.tsx';
 import { TextLink } from '../ui/text-link.tsx';

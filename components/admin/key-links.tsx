@@ -1,37 +1,33 @@
 import type { KeyDetail } from 'oncekit/admin';
-import type { LinkedRows } from '../../lib/demo/admin-linked.ts';
+import type { LinkedRow } from '../../lib/demo/admin-linked.ts';
 import { Detail, Details } from '../ui/details.tsx';
-import { formatCents } from '../ui/money.ts';
 import { TextLink } from '../ui/text-link.tsx';
 import { TitledPanel } from '../ui/titled-panel.tsx';
-import { sentHref } from './message-addresses.ts';
 
-/** Where its effects are to be found: the shop's rows, the events it has announced, the trace. */
-export function KeyLinks({ detail, linked }: { detail: KeyDetail; linked: LinkedRows }) {
-  const { order, refund } = linked;
-  const { outboxEvents, traceId } = detail;
+interface Props {
+  detail: KeyDetail;
+  linked: readonly LinkedRow[];
+  /** The page of an event that it has announced, where there is one. */
+  eventHref: ((eventId: string) => string) | undefined;
+}
+
+/** Where its effects are to be found: the app's own rows, the events it has announced, the trace. */
+export function KeyLinks({ detail: { outboxEvents, traceId }, linked, eventHref }: Props) {
   return (
     <TitledPanel title="What came of it">
       <div className="mt-3">
         <Details>
-          <Detail name="Order">
-            {order ? (
-              <TextLink href={`/orders/${order.id}`} className="break-all">
-                {order.id} ({order.status.replaceAll('_', ' ')}, {formatCents(order.amountCents)})
-              </TextLink>
-            ) : (
-              'none'
-            )}
-          </Detail>
-          {refund ? (
-            <Detail name="Refund">
-              <span className="break-all">{refund.id}</span> ({refund.status}, {formatCents(refund.amountCents)}, of{' '}
-              <TextLink href={`/orders/${refund.orderId}`} className="break-all">
-                its order
-              </TextLink>
-              )
+          {linked.map(({ name, text, href }) => (
+            <Detail key={`${name} ${text}`} name={name}>
+              {href ? (
+                <TextLink href={href} className="break-all">
+                  {text}
+                </TextLink>
+              ) : (
+                <span className="break-all">{text}</span>
+              )}
             </Detail>
-          ) : null}
+          ))}
           <Detail name="Events">
             {outboxEvents.length === 0 ? (
               'none'
@@ -39,9 +35,13 @@ export function KeyLinks({ detail, linked }: { detail: KeyDetail; linked: Linked
               <ul className="grid gap-1">
                 {outboxEvents.map(({ eventId, type }) => (
                   <li key={eventId}>
-                    <TextLink href={sentHref(eventId)} prefetch={false}>
-                      {type}
-                    </TextLink>
+                    {eventHref ? (
+                      <TextLink href={eventHref(eventId)} prefetch={false}>
+                        {type}
+                      </TextLink>
+                    ) : (
+                      type
+                    )}
                   </li>
                 ))}
               </ul>

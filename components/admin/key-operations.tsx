@@ -71,7 +71,7 @@ export function RareKeyOperations({ detail, actions: { release, forget } }: Pick
           words={
             <p>
               The stored answer is erased, and cannot be had back. The row stays until it expires: a retry is told that
-              it was done, and nothing runs again. Orders, refunds and events stay as they are.
+              it was done, and nothing runs again. Your other rows and events stay as they are.
             </p>
           }
         >

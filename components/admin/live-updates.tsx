@@ -11,8 +11,10 @@ const UNATTENDED_MS = 5 * 60_000;
 /**
  * Fetches the page's data anew every few seconds: while it is looked at, and not while somebody types or has begun to
  * confirm something. Without JavaScript, a reload does.
+ *
+ * @param probe an address that answers 200 when the page could be made; the page itself where there is none
  */
-export function LiveUpdates() {
+export function LiveUpdates({ probe }: { probe?: string | undefined }) {
   const { refresh } = useRouter();
   const [isOn, setOn] = useState(true);
   const [isAway, setAway] = useState(false);
@@ -30,10 +32,7 @@ export function LiveUpdates() {
       setLeft(isLeft);
       if (document.visibilityState !== 'visible' || isBusy() || isLeft) return;
       // A refresh that finds nobody would leave the page, for the browser's own error.
-      const isThere = await fetch('/api/health', { cache: 'no-store' }).then(
-        ({ ok }) => ok,
-        () => false,
-      );
+      const isThere = await answers(probe);
       setAway(!isThere);
       if (isThere && !isBusy()) startRefresh(refresh);
     };
@@ -43,7 +42,7 @@ export function LiveUpdates() {
       clearInterval(timer);
       for (const gesture of GESTURES) removeEventListener(gesture, touch);
     };
-  }, [isOn, isRefreshing, refresh]);
+  }, [isOn, isRefreshing, refresh, probe]);
 
   return (
     <div className="flex flex-wrap items-center gap-3 text-sm text-muted">
@@ -61,6 +60,16 @@ function words(isOn: boolean, isAway: boolean, isLeft: boolean): string {
   if (!isOn) return 'Paused.';
   if (isLeft) return 'Paused: nobody has touched this page for five minutes.';
   return isAway ? 'Cannot be reached. What you see may be old.' : 'Updates by itself.';
+}
+
+function answers(probe: string | undefined): Promise<boolean> {
+  const asked = probe
+    ? fetch(probe, { cache: 'no-store' })
+    : fetch(location.href, { method: 'HEAD', cache: 'no-store' });
+  return asked.then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }
 
 /** Somebody types, or has opened what asks for a confirmation. */

@@ -1,4 +1,4 @@
-import type { MessagesQuery } from '../../lib/demo/admin-messages.ts';
+import type { MessagesQuery } from '../../lib/demo/admin-messages-query.ts';
 import { withQuery } from './addresses.ts';
 import type { MessageNoticeName } from './message-notice.tsx';
 

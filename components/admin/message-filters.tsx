@@ -1,4 +1,4 @@
-import type { MessagesQuery } from '../../lib/demo/admin-messages.ts';
+import type { MessagesQuery } from '../../lib/demo/admin-messages-query.ts';
 import { Button } from '../ui/button.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { TextLink } from '../ui/text-link.tsx';

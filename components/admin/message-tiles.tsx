@@ -1,5 +1,5 @@
 import type { Open } from 'oncekit/admin';
-import type { MessagesQuery } from '../../lib/demo/admin-messages.ts';
+import type { MessagesQuery } from '../../lib/demo/admin-messages-query.ts';
 import { messagesHref } from './message-addresses.ts';
 import { RelativeTime } from './relative-time.tsx';
 import { Tiles } from './tiles.tsx';

@@ -1,6 +1,6 @@
 import type { KeyState } from 'oncekit';
 import type { Overview } from 'oncekit/admin';
-import type { KeysQuery } from '../../lib/demo/admin.ts';
+import type { KeysQuery } from '../../lib/demo/admin-query.ts';
 import { listHref } from './addresses.ts';
 import { RelativeTime } from './relative-time.tsx';
 import { stateName, states } from './state-badge.tsx';

@@ -1,55 +1,14 @@
 import { createMessagesAdmin } from 'oncekit/admin';
-import { z } from 'zod';
 import { inbox } from './inbox.ts';
 import { outbox } from './outbox.ts';
 
-const MESSAGES_PER_PAGE = 25;
+// An app that has installed the admin pages (scripts/registry.ts) has the same names in a file of its own.
 
-const OUTBOX_STATES = ['pending', 'dead', 'delivered', 'skipped'] as const;
-const INBOX_STATES = ['failed', 'dead', 'processed'] as const;
-
-/** A destination, a source or an event's id as an address or a form says it. NUL is no text for PostgreSQL. */
-export function messageName(limit: number) {
-  return z
-    .string()
-    .regex(/^[^\0]+$/u)
-    .max(limit);
-}
-
-const common = {
-  /** The destination or the source. */
-  peer: messageName(100).optional().catch(undefined),
-  page: z.coerce.number().int().min(1).max(10_000).catch(1),
+/** Where events go to, and where they come from: what the filter offers. */
+export const knownPeers: Record<'outbox' | 'inbox', readonly string[]> = {
+  outbox: outbox.destinations,
+  inbox: inbox.sources,
 };
-
-/** What the list's address says; what cannot be read is as if it were not there. */
-const query = z.union([
-  z.object({ box: z.literal('inbox'), state: z.enum(INBOX_STATES).optional().catch(undefined), ...common }),
-  z.object({
-    box: z.literal('outbox').catch('outbox'),
-    state: z.enum(OUTBOX_STATES).optional().catch(undefined),
-    ...common,
-  }),
-]);
-
-export type MessagesQuery = z.output<typeof query>;
-export type OutboxQuery = Extract<MessagesQuery, { box: 'outbox' }>;
-export type InboxQuery = Extract<MessagesQuery, { box: 'inbox' }>;
-
-export function readMessagesQuery(params: Record<string, string | string[] | undefined>): MessagesQuery {
-  return query.parse(params);
-}
-
-/** The part of a list that a page of it shows. */
-export function pageOf({ page }: Pick<MessagesQuery, 'page'>): { limit: number; offset: number } {
-  return { limit: MESSAGES_PER_PAGE, offset: (page - 1) * MESSAGES_PER_PAGE };
-}
-
-/** The names that the filter offers: those in use, and those that still have something open. */
-export function peersOf({ box, peer }: MessagesQuery, open: readonly { peer: string }[]): string[] {
-  const known = box === 'outbox' ? outbox.destinations : inbox.sources;
-  return [...new Set([...known, ...open.map((each) => each.peer), ...(peer ? [peer] : [])])].sort();
-}
 
 /** The admin view's reads and operations on messages, on the demo's database. */
 export function messagesAdmin() {

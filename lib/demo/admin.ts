@@ -1,67 +1,19 @@
-import { KEY_STATES } from 'oncekit';
-import { createAdmin, type KeyFilter } from 'oncekit/admin';
-import { z } from 'zod';
+import { createAdmin } from 'oncekit/admin';
 import { ANSWER_KEPT_HOURS, KEY_WINDOW_HOURS } from './api-windows.ts';
 import { db } from './db.ts';
 import { idempotencySecrets } from './env.ts';
 import { idempotency } from './idempotency.ts';
 // An operation can be driven on once its module was imported, and the page of one key imports none.
-import './operations.ts';
+import { operations } from './operations.ts';
+import { TENANT } from './visitor.ts';
 
-export const KEYS_PER_PAGE = 25;
-/** How far back the chart of outcomes goes. */
-export const CHART_HOURS = 6;
+// An app that has installed the admin pages (scripts/registry.ts) has the same names in a file of its own.
 
-/** NUL is no text for PostgreSQL. */
-const text = z
-  .string()
-  .trim()
-  .max(255)
-  .refine((given) => !given.includes('\0'))
-  .optional()
-  .catch(undefined);
+/** What the forms offer first. */
+export const defaultTenant = TENANT;
 
-/** Who has done it, in what is recorded: the demo has one admin. */
-export const ACTOR = 'admin';
-
-const part = (limit: number) =>
-  z
-    .string()
-    .regex(/^[^\0]+$/u)
-    .max(limit);
-
-/** A principal, as an address or a form names it. */
-export const wholePrincipal = z.object({ tenant: part(255), principal: part(255) });
-
-/** A key, as an address or a form names it. */
-export const keyId = wholePrincipal.extend({ operation: part(100), key: part(255) });
-
-/** What the admin's address says; what cannot be read is as if it were not there. */
-const query = z.object({
-  state: z.enum(KEY_STATES).optional().catch(undefined),
-  stuck: z.literal('1').optional().catch(undefined),
-  operation: text,
-  q: text,
-  sort: z.enum(['oldest', 'expires']).optional().catch(undefined),
-  page: z.coerce.number().int().min(1).max(10_000).catch(1),
-});
-
-export type KeysQuery = z.output<typeof query>;
-
-export function readKeysQuery(params: Record<string, string | string[] | undefined>): KeysQuery {
-  return query.parse(params);
-}
-
-export function filterOf({ state, stuck, operation, q, sort, page }: KeysQuery): KeyFilter {
-  const [limit, search] = [KEYS_PER_PAGE, q || undefined];
-  const which = { state, stuck: stuck === '1', operation: operation || undefined, search };
-  return { ...which, sort: sort ?? 'newest', limit, offset: (page - 1) * limit };
-}
-
-/** Whether the list shows less than all keys. */
-export function isNarrowed({ state, stuck, operation, q, page }: KeysQuery): boolean {
-  return Boolean(state || stuck || operation || q || page > 1);
-}
+/** The operations that the filter and the forms offer. */
+export const operationNames: readonly string[] = operations.map(({ name }) => name);
 
 /** For how long keys are taken and kept: the kit's defaults. */
 export const keptFor = {
@@ -69,11 +21,6 @@ export const keptFor = {
   keptHours: KEY_WINDOW_HOURS + 1,
   paidKeptHours: ANSWER_KEPT_HOURS,
 };
-
-/** Since when the chart of outcomes counts. */
-export function chartBegin(now: number): Date {
-  return new Date(now - CHART_HOURS * 3_600_000);
-}
 
 /** The admin view's reads and operations, on the demo's database. */
 export function admin() {

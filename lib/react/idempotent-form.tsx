@@ -9,6 +9,7 @@ import { type IdempotentSubmit, type IdempotentSubmitOptions, useIdempotentSubmi
 
 type OwnProps = 'action' | 'children' | 'id' | 'onSubmit' | 'onInput';
 
+/** The options of `useIdempotentSubmit`, the words, and what goes to the `<form>`. */
 export interface IdempotentFormProps<R>
   extends IdempotentSubmitOptions<R>,
     Omit<ComponentPropsWithRef<'form'>, OwnProps> {

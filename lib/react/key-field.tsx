@@ -1,3 +1,4 @@
+/** What the hidden input of the key is given: `submit.fieldProps`. */
 export interface FieldProps {
   name: string;
   value: string;

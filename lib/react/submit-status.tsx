@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { defaultMessages, type Messages, wordsFor } from './messages.ts';
 import type { IdempotentSubmit } from './use-idempotent-submit.ts';
 
+/** Which submit is spoken of, and in which words. */
 export interface SubmitStatusProps<R> {
   submit: IdempotentSubmit<R>;
   /** Replaces words, such as for another language. */

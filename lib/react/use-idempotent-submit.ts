@@ -11,6 +11,7 @@ import { canCheck, canStartOver, fieldKey, isLocked, type Status } from './state
 import { type KeyStorage, openRecords } from './storage.ts';
 import { createSubmission } from './submission.ts';
 
+/** What a form means to do once, and how it goes about it. */
 export interface IdempotentSubmitOptions<R> {
   /** `<operation>:<what>`, such as `checkout:${cart.id}`: what a person means to do once. */
   intent: string;
@@ -36,6 +37,7 @@ export interface IdempotentSubmitOptions<R> {
   policy?: Partial<RetryPolicy> | undefined;
 }
 
+/** What the `<form>` is given: `submit.formProps`. */
 export interface FormProps {
   id: string;
   action: (form: FormData) => void;
@@ -43,6 +45,7 @@ export interface FormProps {
   onInput: () => void;
 }
 
+/** A submit as it stands: its status, its answer, and what can be done about it. */
 export interface IdempotentSubmit<R> {
   status: Status;
   /** The latest answer; `values` in it fill the form again where JavaScript did not run. */

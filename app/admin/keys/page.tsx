@@ -1,5 +1,4 @@
 import { listHref } from '../../../components/admin/addresses.ts';
-import { AdminHeader } from '../../../components/admin/admin-header.tsx';
 import { KeyFilters } from '../../../components/admin/key-filters.tsx';
 import { KeyTable } from '../../../components/admin/key-table.tsx';
 import { LiveUpdates } from '../../../components/admin/live-updates.tsx';
@@ -9,9 +8,9 @@ import { StateTiles } from '../../../components/admin/state-tiles.tsx';
 import { StorageCard } from '../../../components/admin/storage-card.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../components/ui/text-link.tsx';
-import { admin, chartBegin, filterOf, isNarrowed, keptFor, readKeysQuery } from '../../../lib/demo/admin.ts';
-import { operations } from '../../../lib/demo/operations.ts';
-import { signOut } from '../actions.ts';
+import { admin, keptFor, operationNames } from '../../../lib/demo/admin.ts';
+import { chartBegin, filterOf, isNarrowed, readKeysQuery } from '../../../lib/demo/admin-query.ts';
+import { Header, PROBE } from '../header.tsx';
 import { type Params, requireAdmin } from '../require-admin.ts';
 
 export const metadata = { title: 'Keys' };
@@ -26,11 +25,11 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
   const [all, page, buckets] = await Promise.all([overview(), listKeys(filterOf(query)), outcomes(since)]);
   return (
     <>
-      <AdminHeader current="keys" signOut={signOut} />
+      <Header current="keys" />
       <div className="flex flex-wrap items-start justify-between gap-x-6">
         <PageTitle>Idempotency keys</PageTitle>
         <div className="mb-6">
-          <LiveUpdates />
+          <LiveUpdates probe={PROBE} />
         </div>
       </div>
       <StateTiles overview={all} query={query} now={now} />
@@ -41,7 +40,7 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
           <StorageCard overview={all} {...keptFor} />
         </div>
         <div>
-          <KeyFilters query={query} operations={operations.map(({ name }) => name)} />
+          <KeyFilters query={query} operations={operationNames} />
           <KeyTable rows={page.rows} now={now} isNarrowed={isNarrowed(query)} />
           <Pager
             page={query.page}

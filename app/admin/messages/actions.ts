@@ -3,8 +3,8 @@
 import { redirect } from 'next/navigation';
 import { z } from 'zod';
 import { destinationHref, receivedHref, sentHref } from '../../../components/admin/message-addresses.ts';
-import { ACTOR } from '../../../lib/demo/admin.ts';
-import { messageName, messagesAdmin } from '../../../lib/demo/admin-messages.ts';
+import { messagesAdmin } from '../../../lib/demo/admin-messages.ts';
+import { messageName } from '../../../lib/demo/admin-messages-query.ts';
 import { requireAdminToAct } from '../require-admin.ts';
 
 const toDestination = z.object({ destination: messageName(100) });
@@ -20,41 +20,41 @@ const received = z.object({ source: messageName(100), event: messageName(255) })
 
 /** Sends one event to one destination again. Asked twice it is done once. */
 export async function requeueSent(form: FormData): Promise<void> {
-  await requireAdminToAct();
+  const actor = await requireAdminToAct();
   const seen = read(delivery, form);
-  const operated = await messagesAdmin().outbox.requeue(seen, ACTOR);
+  const operated = await messagesAdmin().outbox.requeue(seen, actor);
   redirect(sentHref(seen.eventId, operated === 'recorded' ? 'requeued' : operated));
 }
 
 /** Lets a destination go without one event. */
 export async function skipSent(form: FormData): Promise<void> {
-  await requireAdminToAct();
+  const actor = await requireAdminToAct();
   const seen = read(delivery, form);
-  const operated = await messagesAdmin().outbox.skip(seen, ACTOR);
+  const operated = await messagesAdmin().outbox.skip(seen, actor);
   redirect(sentHref(seen.eventId, operated === 'recorded' ? 'skipped' : operated));
 }
 
 /** Sends all dead letters of a destination again. */
 export async function requeueAllSent(form: FormData): Promise<void> {
-  await requireAdminToAct();
+  const actor = await requireAdminToAct();
   const { destination } = read(toDestination, form);
-  const count = await messagesAdmin().outbox.requeueAll(destination, ACTOR);
+  const count = await messagesAdmin().outbox.requeueAll(destination, actor);
   redirect(destinationHref(destination, count > 0 ? 'requeued_all' : 'none_dead'));
 }
 
 /** Lets a stopped destination go on. */
 export async function resumeDestination(form: FormData): Promise<void> {
-  await requireAdminToAct();
+  const actor = await requireAdminToAct();
   const { destination } = read(toDestination, form);
-  const operated = await messagesAdmin().outbox.resume(destination, ACTOR);
+  const operated = await messagesAdmin().outbox.resume(destination, actor);
   redirect(destinationHref(destination, operated === 'recorded' ? 'resumed' : 'not_stopped'));
 }
 
 /** Lets a received event be tried again. */
 export async function requeueReceived(form: FormData): Promise<void> {
-  await requireAdminToAct();
+  const actor = await requireAdminToAct();
   const { source, event: eventId } = read(received, form);
-  const operated = await messagesAdmin().inbox.requeue({ source, eventId }, ACTOR);
+  const operated = await messagesAdmin().inbox.requeue({ source, eventId }, actor);
   redirect(receivedHref({ source, eventId }, operated === 'recorded' ? 'requeued' : operated));
 }
 

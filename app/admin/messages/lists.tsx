@@ -5,13 +5,13 @@ import { ReceivedTable } from '../../../components/admin/message-received-table.
 import { SentTable } from '../../../components/admin/message-sent-table.tsx';
 import { Pager } from '../../../components/admin/pager.tsx';
 import { Panel } from '../../../components/ui/panel.tsx';
+import { messagesAdmin } from '../../../lib/demo/admin-messages.ts';
 import {
   type InboxQuery,
   type MessagesQuery,
-  messagesAdmin,
   type OutboxQuery,
   pageOf,
-} from '../../../lib/demo/admin-messages.ts';
+} from '../../../lib/demo/admin-messages-query.ts';
 
 /** Only for a page that has asked `requireAdmin`. */
 export async function SentList({ query, stops, now }: { query: OutboxQuery; stops: readonly Stop[]; now: number }) {
@@ -36,8 +36,8 @@ export async function ReceivedList({ query, now }: { query: InboxQuery; now: num
 }
 
 const nothing = {
-  outbox: 'No events yet. They appear when an order is paid, refunded or cancelled.',
-  inbox: 'No events yet. They appear when a webhook arrives.',
+  outbox: 'No events yet. They appear when one is announced.',
+  inbox: 'No events yet. They appear when one is received.',
 };
 
 interface Props {

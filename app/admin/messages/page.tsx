@@ -1,4 +1,3 @@
-import { AdminHeader } from '../../../components/admin/admin-header.tsx';
 import { LiveUpdates } from '../../../components/admin/live-updates.tsx';
 import { MessageBoxes } from '../../../components/admin/message-boxes.tsx';
 import { MessageDeadLetters } from '../../../components/admin/message-dead-letters.tsx';
@@ -7,8 +6,9 @@ import { MessageNotice } from '../../../components/admin/message-notice.tsx';
 import { MessageStops } from '../../../components/admin/message-stops.tsx';
 import { MessageTiles } from '../../../components/admin/message-tiles.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
-import { messagesAdmin, peersOf, readMessagesQuery } from '../../../lib/demo/admin-messages.ts';
-import { signOut } from '../actions.ts';
+import { knownPeers, messagesAdmin } from '../../../lib/demo/admin-messages.ts';
+import { peersOf, readMessagesQuery } from '../../../lib/demo/admin-messages-query.ts';
+import { Header, PROBE } from '../header.tsx';
 import { type Params, requireAdmin } from '../require-admin.ts';
 import { requeueAllSent, resumeDestination } from './actions.ts';
 import { ReceivedList, SentList } from './lists.tsx';
@@ -27,11 +27,11 @@ export default async function MessagesPage({ searchParams }: { searchParams: Pro
   const now = Date.now();
   return (
     <>
-      <AdminHeader current="messages" signOut={signOut} />
+      <Header current="messages" />
       <div className="flex flex-wrap items-start justify-between gap-x-6">
         <PageTitle>Messages</PageTitle>
         <div className="mb-6">
-          <LiveUpdates />
+          <LiveUpdates probe={PROBE} />
         </div>
       </div>
       <MessageNotice name={params.notice} />
@@ -43,7 +43,7 @@ export default async function MessagesPage({ searchParams }: { searchParams: Pro
           <MessageDeadLetters open={sent.open} requeueAll={requeueAllSent} />
         </>
       ) : null}
-      <MessageFilters query={query} peers={peersOf(query, open[query.box])} />
+      <MessageFilters query={query} peers={peersOf(query, knownPeers[query.box], open[query.box])} />
       {query.box === 'outbox' ? (
         <SentList query={query} stops={sent.stops} now={now} />
       ) : (

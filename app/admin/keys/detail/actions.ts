@@ -3,7 +3,8 @@
 import { redirect } from 'next/navigation';
 import { z } from 'zod';
 import { keyHref } from '../../../../components/admin/addresses.ts';
-import { ACTOR, admin, keyId } from '../../../../lib/demo/admin.ts';
+import { admin } from '../../../../lib/demo/admin.ts';
+import { keyId } from '../../../../lib/demo/admin-query.ts';
 import { requireAdminToAct } from '../../require-admin.ts';
 
 /** The key as the page has shown it. */
@@ -19,34 +20,34 @@ const verdict = z.discriminatedUnion('kind', [
 
 /** What happened at the provider, by an admin's word. Sent twice it is recorded once. */
 export async function resolveKey(form: FormData): Promise<void> {
-  await requireAdminToAct();
+  const actor = await requireAdminToAct();
   const seen = readSeen(form);
   const given = verdict.safeParse(Object.fromEntries(form));
   if (!given.success) redirect(keyHref(seen, 'reference'));
-  redirect(keyHref(seen, await admin().resolve(seen, given.data, ACTOR)));
+  redirect(keyHref(seen, await admin().resolve(seen, given.data, actor)));
 }
 
 /** Has a key looked at now that nobody works at. */
 export async function retryKey(form: FormData): Promise<void> {
-  await requireAdminToAct();
+  const actor = await requireAdminToAct();
   const seen = readSeen(form);
-  const operated = await admin().retryNow(seen, ACTOR);
+  const operated = await admin().retryNow(seen, actor);
   redirect(keyHref(seen, operated === 'recorded' ? 'retried' : operated));
 }
 
 /** Takes a key from an executor that no longer shows itself. */
 export async function releaseKey(form: FormData): Promise<void> {
-  await requireAdminToAct();
+  const actor = await requireAdminToAct();
   const seen = readSeen(form);
-  const operated = await admin().release(seen, ACTOR);
+  const operated = await admin().release(seen, actor);
   redirect(keyHref(seen, ({ recorded: 'released', changed: 'changed', refused: 'not_released' } as const)[operated]));
 }
 
 /** Erases what is stored of a settled key. */
 export async function forgetKey(form: FormData): Promise<void> {
-  await requireAdminToAct();
+  const actor = await requireAdminToAct();
   const seen = readSeen(form);
-  const operated = await admin().forget(seen, ACTOR);
+  const operated = await admin().forget(seen, actor);
   redirect(keyHref(seen, ({ recorded: 'forgotten', changed: 'changed', refused: 'not_forgotten' } as const)[operated]));
 }
 

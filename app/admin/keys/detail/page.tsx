@@ -1,6 +1,5 @@
 import { notFound } from 'next/navigation';
 import { withQuery } from '../../../../components/admin/addresses.ts';
-import { AdminHeader } from '../../../../components/admin/admin-header.tsx';
 import { KeyFacts } from '../../../../components/admin/key-facts.tsx';
 import { KeyLinks } from '../../../../components/admin/key-links.tsx';
 import { KeyNotice } from '../../../../components/admin/key-notice.tsx';
@@ -11,9 +10,10 @@ import { LiveUpdates } from '../../../../components/admin/live-updates.tsx';
 import { StoredAnswer } from '../../../../components/admin/stored-answer.tsx';
 import { PageTitle } from '../../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
-import { admin, keyId } from '../../../../lib/demo/admin.ts';
+import { admin } from '../../../../lib/demo/admin.ts';
 import { linkedRows } from '../../../../lib/demo/admin-linked.ts';
-import { signOut } from '../../actions.ts';
+import { keyId } from '../../../../lib/demo/admin-query.ts';
+import { eventHref, Header, PROBE } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
 import { forgetKey, releaseKey, resolveKey, retryKey } from './actions.ts';
 
@@ -33,14 +33,14 @@ export default async function KeyPage({ searchParams }: { searchParams: Promise<
   const { tenant, principal } = detail;
   return (
     <>
-      <AdminHeader current="keys" signOut={signOut} />
+      <Header current="keys" />
       <p className="mb-2 text-sm">
         <TextLink href="/admin/keys">All keys</TextLink>
       </p>
       <div className="flex flex-wrap items-start justify-between gap-x-6">
         <PageTitle>{detail.operation}</PageTitle>
         <div className="mb-6">
-          <LiveUpdates />
+          <LiveUpdates probe={PROBE} />
         </div>
       </div>
       <KeyNotice name={params.notice} />
@@ -49,7 +49,7 @@ export default async function KeyPage({ searchParams }: { searchParams: Promise<
         <KeyFacts detail={detail} now={now} />
         <KeyTimeline detail={detail} />
         <KeyPhases phases={detail.phases} now={now} />
-        <KeyLinks detail={detail} linked={linked} />
+        <KeyLinks detail={detail} linked={linked} eventHref={eventHref} />
         <StoredAnswer answer={detail.answer} />
         <RareKeyOperations detail={detail} actions={actions} />
       </div>

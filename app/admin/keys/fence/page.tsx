@@ -2,9 +2,8 @@ import { FormNotice } from '../../../../components/admin/form-notice.tsx';
 import { RequestPage } from '../../../../components/admin/request-page.tsx';
 import { SubmitButton } from '../../../../components/admin/submit-button.tsx';
 import { Field, SelectField } from '../../../../components/ui/field.tsx';
-import { operations } from '../../../../lib/demo/operations.ts';
-import { TENANT } from '../../../../lib/demo/visitor.ts';
-import { signOut } from '../../actions.ts';
+import { defaultTenant, operationNames } from '../../../../lib/demo/admin.ts';
+import { Header } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
 import { fenceKey } from '../actions.ts';
 
@@ -25,47 +24,55 @@ export default async function FencePage({ searchParams }: { searchParams: Promis
   await requireAdmin('/admin/keys/fence', params);
   const shown = (name: string) => (typeof params[name] === 'string' ? params[name] : undefined);
   return (
-    <RequestPage
-      title="Give up a key"
-      lead="For a form whose fate nobody knows, and whose key is not in the list."
-      notice={<FormNotice notices={notices} name={params.notice} />}
-      signOut={signOut}
-    >
-      <form action={fenceKey} className="grid gap-4">
-        <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="Tenant" name="tenant" required maxLength={255} defaultValue={shown('tenant') ?? TENANT} />
-          <SelectField label="Operation" name="operation" defaultValue={shown('operation')}>
-            {operations.map(({ name }) => (
-              <option key={name}>{name}</option>
-            ))}
-          </SelectField>
-        </div>
-        <Field
-          label="Principal"
-          name="principal"
-          required
-          maxLength={255}
-          autoComplete="off"
-          spellCheck={false}
-          defaultValue={shown('principal')}
-        />
-        <Field
-          label="Key"
-          name="key"
-          required
-          maxLength={255}
-          autoComplete="off"
-          spellCheck={false}
-          defaultValue={shown('key')}
-        />
-        <p className="max-w-prose text-muted">
-          From then on this key never executes, not even when the form is sent after all: whoever sends it is told so,
-          and may begin anew. A key that runs or has run is left alone, and you see what became of it.
-        </p>
-        <div>
-          <SubmitButton>Give it up for good</SubmitButton>
-        </div>
-      </form>
-    </RequestPage>
+    <>
+      <Header current="keys" />
+      <RequestPage
+        title="Give up a key"
+        lead="For a form whose fate nobody knows, and whose key is not in the list."
+        notice={<FormNotice notices={notices} name={params.notice} />}
+      >
+        <form action={fenceKey} className="grid gap-4">
+          <div className="grid gap-4 sm:grid-cols-2">
+            <Field
+              label="Tenant"
+              name="tenant"
+              required
+              maxLength={255}
+              defaultValue={shown('tenant') ?? defaultTenant}
+            />
+            <SelectField label="Operation" name="operation" defaultValue={shown('operation')}>
+              {operationNames.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </SelectField>
+          </div>
+          <Field
+            label="Principal"
+            name="principal"
+            required
+            maxLength={255}
+            autoComplete="off"
+            spellCheck={false}
+            defaultValue={shown('principal')}
+          />
+          <Field
+            label="Key"
+            name="key"
+            required
+            maxLength={255}
+            autoComplete="off"
+            spellCheck={false}
+            defaultValue={shown('key')}
+          />
+          <p className="max-w-prose text-muted">
+            From then on this key never executes, not even when the form is sent after all: whoever sends it is told so,
+            and may begin anew. A key that runs or has run is left alone, and you see what became of it.
+          </p>
+          <div>
+            <SubmitButton>Give it up for good</SubmitButton>
+          </div>
+        </form>
+      </RequestPage>
+    </>
   );
 }

@@ -1,10 +1,9 @@
 import { notFound } from 'next/navigation';
 import { z } from 'zod';
-import { AdminHeader } from '../../../../components/admin/admin-header.tsx';
 import { MessageNotice } from '../../../../components/admin/message-notice.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
-import { messageName } from '../../../../lib/demo/admin-messages.ts';
-import { signOut } from '../../actions.ts';
+import { messageName } from '../../../../lib/demo/admin-messages-query.ts';
+import { Header } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
 import { Received, Sent } from './event.tsx';
 
@@ -24,7 +23,7 @@ export default async function MessagePage({ searchParams }: { searchParams: Prom
   const { data: at } = found;
   return (
     <>
-      <AdminHeader current="messages" signOut={signOut} />
+      <Header current="messages" />
       <p className="mb-2 text-sm">
         <TextLink href={`/admin/messages?box=${at.box}`}>All of the {at.box}</TextLink>
       </p>

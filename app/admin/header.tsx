@@ -1,0 +1,26 @@
+import { AdminHeader } from '../../components/admin/admin-header.tsx';
+import { sentHref } from '../../components/admin/message-addresses.ts';
+import { Button } from '../../components/ui/button.tsx';
+import { signOut } from './actions.ts';
+
+const pages = [
+  { name: 'keys', href: '/admin/keys', label: 'Keys' },
+  { name: 'messages', href: '/admin/messages', label: 'Messages' },
+] as const;
+
+/** Where one is in the admin view, and the way out of it. */
+export function Header({ current }: { current: (typeof pages)[number]['name'] }) {
+  return (
+    <AdminHeader pages={pages} current={current}>
+      <form action={signOut} className="pb-2">
+        <Button variant="quiet">Sign out</Button>
+      </form>
+    </AdminHeader>
+  );
+}
+
+/** The page of an event that a key has announced. */
+export const eventHref = sentHref;
+
+/** What tells that the app answers, and its database. */
+export const PROBE = '/api/health';
