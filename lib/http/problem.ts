@@ -10,6 +10,7 @@ const RETRYABLE: ReadonlySet<Code> = new Set([
   'internal',
 ]);
 
+/** What one refusal is to say besides what its code says. */
 export interface ProblemOptions {
   /** The status the handler stored, where it differs from the code's own. */
   status?: number | undefined;

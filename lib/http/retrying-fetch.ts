@@ -9,6 +9,7 @@ import { RetryBudget, type RetryBudgetOptions } from './retry-budget.ts';
 import { type Reply, sendOnce } from './send-once.ts';
 import { askedDelayMs, type RetryReason, retryReason } from './verdict.ts';
 
+/** How patient the client is. Without any of them it is as `createRetryingFetch` says. */
 export interface RetryingFetchOptions extends ClientHooks {
   policy?: Partial<RetryPolicy>;
   /** `false` retries without a budget. */

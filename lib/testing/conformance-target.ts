@@ -32,6 +32,7 @@ export interface ConformanceTarget {
   effects?(key: string): Promise<number>;
 }
 
+/** A body of a request, as JSON has it. */
 export type JsonObject = Record<string, unknown>;
 
 /** What a case may ask of the target. */

@@ -1,5 +1,6 @@
 import type { PlaywrightContext, PlaywrightPage, PlaywrightRoute, UrlMatch } from './playwright-page.ts';
 
+/** Which answers are lost, and how many. */
 export interface LoseResponseOptions {
   /** How many answers are lost. Default 1. */
   times?: number;
@@ -7,6 +8,7 @@ export interface LoseResponseOptions {
   url?: UrlMatch;
 }
 
+/** What was lost, and how to end it. */
 export interface LostResponses {
   /** How many were lost so far. A test that has lost none has shown nothing. */
   readonly count: number;

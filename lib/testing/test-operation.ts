@@ -16,6 +16,7 @@ import {
 import { type Arrival, createTestKeys, type TestEffect, type TestKeyStatus } from './test-keys.ts';
 import { copyOf, withValues } from './test-payload.ts';
 
+/** What the operation does, and how patient its form has to be. */
 export interface TestOperationOptions<R> {
   /**
    * What is done once. Return its result, or `refuse(…)`: a `failed` is stored and replayed, other refusals leave the
