@@ -43,6 +43,7 @@ export default {
     ...room('next', ['engine', 'http', 'core', 'telemetry', 'worker/passes'], { npm: ['next'] }),
     ...room('react', ['core'], { npm: ['react'] }),
     ...room('testing', ['core']),
+    ...room('cli', ['core', 'store', 'engine', 'messaging', 'worker', 'admin'], { npm: ['diff', 'pg'] }),
     {
       name: 'entry-imports-its-rooms',
       comment: 'lib/index.ts may import core, engine and store.',

@@ -29,6 +29,14 @@ test.each(pages.map((page) => [page.file, page] as const))('the links of %s lead
   expect(deadLinks(page)).toEqual([]);
 });
 
+test('every failure names the test that holds it', () => {
+  const text = readFileSync(path.join(root, 'docs/failures.md'), 'utf8');
+  const rows = text.split('\n').filter((line, at, all) => line.startsWith('|') && all[at - 1]?.startsWith('|'));
+  const failures = rows.filter((row) => !/^\|---/.test(row));
+  expect(failures.length).toBeGreaterThan(50);
+  expect(failures.filter((row) => !/\]\(\.\.\/[\w/.-]+\.(?:test\.tsx?|e2e\.ts)\) \|$/.test(row))).toEqual([]);
+});
+
 test('a dead link is found: a file, a heading, a picture, an address, a place on this machine', () => {
   const dead = [
     'not-there.md',

@@ -31,15 +31,22 @@ export async function migrate(url: string): Promise<string[]> {
   try {
     // Two engines that both read "nothing applied yet" would both create the tables: one would fail half-way.
     await lock.query(`SELECT pg_advisory_lock(hashtextextended('oncekit.migrate', 0))`);
-    const migrationsList = await readMigrations();
-    const applied = await withEngine(url, async (engine) => {
-      return (await engine.applyMigrations({ migrationsList, filters })).appliedMigrationNames;
-    });
+    const applied = await applyMigrations(url, prismaFolder);
     await installJobs(url);
     return applied;
   } finally {
     await lock.end();
   }
+}
+
+/**
+ * What `prisma migrate deploy` does for an app whose models and `migrations/` lie in this folder. Returns the names of
+ * those it applied, oldest first.
+ */
+export async function applyMigrations(url: string, folder: string): Promise<string[]> {
+  const migrationsList = await readMigrations(path.join(folder, 'migrations'));
+  const apply = async (engine: SchemaEngine) => await engine.applyMigrations({ migrationsList, filters });
+  return (await withEngine(url, apply, folder)).appliedMigrationNames;
 }
 
 /** graphile-worker's schema. On a pool of ours, because it does not wait for the end of its own. */
@@ -54,18 +61,19 @@ async function installJobs(url: string): Promise<void> {
 }
 
 /** SQL that leads from what the database is to what the Prisma models say; '' when they agree. CHECKs don't count. */
-export async function schemaDifference(url: string): Promise<string> {
-  const files = await readModels();
-  const from: DiffTarget = { tag: 'schemaDatasource', files, configDir: prismaFolder };
+export async function schemaDifference(url: string, folder = prismaFolder): Promise<string> {
+  const files = await readModels(folder);
+  const from: DiffTarget = { tag: 'schemaDatasource', files, configDir: folder };
   const to: DiffTarget = { tag: 'schemaDatamodel', files };
-  const diff = await withEngine(url, (engine) => engine.diff({ from, to, script: true, exitCode: true, filters }));
+  const compare = (engine: SchemaEngine) => engine.diff({ from, to, script: true, exitCode: true, filters });
+  const diff = await withEngine(url, compare, folder);
   return diff.exitCode === 0 ? '' : (diff.stdout ?? '');
 }
 
-async function withEngine<T>(url: string, use: (engine: SchemaEngine) => Promise<T>): Promise<T> {
+async function withEngine<T>(url: string, use: (engine: SchemaEngine) => Promise<T>, folder: string): Promise<T> {
   loading ??= loadEngine();
   const { SchemaEngine } = await loading;
-  const datamodels = (await readModels()).map<[string, string]>((file) => [file.path, file.content]);
+  const datamodels = (await readModels(folder)).map<[string, string]>((file) => [file.path, file.content]);
   const pool = new pg.Pool({ connectionString: url, max: 2 });
   try {
     return await use(await SchemaEngine.new({ datamodels }, () => {}, engineAdapter(pool)));
@@ -149,23 +157,23 @@ function postgresError({ code = 'XX000', severity = 'ERROR', message, detail, co
   return { code, severity, message, detail, column, hint, originalCode: code, originalMessage: message };
 }
 
-async function readModels() {
-  const names = (await readdir(prismaFolder)).filter((name) => name.endsWith('.prisma')).sort();
-  const paths = names.map((name) => path.join(prismaFolder, name));
+async function readModels(folder: string) {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.prisma')).sort();
+  const paths = names.map((name) => path.join(folder, name));
   return Promise.all(paths.map(async (file) => ({ path: file, content: await readFile(file, 'utf8') })));
 }
 
-async function readMigrations(): Promise<MigrationList> {
-  const entries = await readdir(migrationsFolder, { withFileTypes: true });
+async function readMigrations(folder: string): Promise<MigrationList> {
+  const entries = await readdir(folder, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   const lockfile = 'migration_lock.toml';
   return {
-    baseDir: migrationsFolder,
-    lockfile: { path: lockfile, content: await readFile(path.join(migrationsFolder, lockfile), 'utf8') },
+    baseDir: folder,
+    lockfile: { path: lockfile, content: await readFile(path.join(folder, lockfile), 'utf8') },
     shadowDbInitScript: '',
     migrationDirectories: await Promise.all(
       names.sort().map(async (name) => {
-        const value = await readFile(path.join(migrationsFolder, name, 'migration.sql'), 'utf8');
+        const value = await readFile(path.join(folder, name, 'migration.sql'), 'utf8');
         return { path: name, migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value } } };
       }),
     ),

@@ -1,5 +1,5 @@
 /**
- * Every test once: sets up what it needs, runs Vitest and Playwright, and ends with one line, `N passed, N failed`.
+ * Every test once: sets up what it needs, runs Vitest, the package's own test and Playwright, and ends with one line, `N passed, N failed`.
  * `--e2e [filter]` runs the end-to-end tests alone, and with `--vitest filter` behind it those of Vitest's files as well;
  * `--matrix` those that each build of the demo must pass, on all four.
  */
@@ -79,6 +79,14 @@ async function vitest(): Promise<Count> {
   });
 }
 
+/** The package in an app of its own: `npm run test:pack` has more of them. */
+async function pack(): Promise<Count> {
+  const args = ['--import', 'tsx', 'scripts/pack.ts', '--one'];
+  return await runner('The package, installed', args, {}, async () => {
+    return JSON.parse(await readFile(`${RESULTS}pack.json`, 'utf8'));
+  });
+}
+
 async function playwright(variant: Variant, runs: Run[]): Promise<Count> {
   const build = nameOf(variant);
   const file = `${RESULTS}playwright-${build}.json`;
@@ -105,6 +113,7 @@ async function main(): Promise<boolean> {
   // Not everywhere to be had: where there is none, the tests that need it fail with the words that say what to do.
   if (runsVitest) await ensurePgBouncer({ log: say, signal }).catch((error) => signal.aborted || say(error.message));
   const counts = runsVitest ? [await vitest()] : [];
+  if (!e2eOnly) counts.push(await pack());
   const runs: Run[] = [];
   for (const variant of isMatrix ? VARIANTS : [variantOf(process.env)]) {
     await buildApp({ log: say, signal, variant });

@@ -1,0 +1,15 @@
+/**
+ * `npm run build:kit`: the package as others install it. Plain `tsc` output, file by file, so that `'use client'` stays
+ * where it is written and what people read in node_modules is what stands here.
+ */
+import { chmod, rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { runVisibly } from './run-visibly.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const COMMAND = 'dist/cli/oncekit.js';
+
+// What is left of an earlier build would be packed, too.
+await rm(`${root}dist`, { recursive: true, force: true });
+await runVisibly([process.execPath, `${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.kit.json`]);
+await chmod(`${root}${COMMAND}`, 0o755);

@@ -1,0 +1,12 @@
+import type { Server } from './database.ts';
+import type { Report } from './report.ts';
+
+/** What each part of `test:pack` works with. */
+export interface Context {
+  report: Report;
+  server: Server;
+  /** Ends whatever runs. */
+  signal: AbortSignal;
+  /** Also what takes longer than `npm test` can bear. */
+  isThorough: boolean;
+}

@@ -1,0 +1,106 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import path from 'node:path';
+import ts from 'typescript';
+import { describe, expect, test } from 'vitest';
+import { publicEntries } from './public-exports.ts';
+
+const root = path.resolve(import.meta.dirname, '..');
+const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+const kit = ts.parseConfigFileTextToJson('', readFileSync(path.join(root, 'tsconfig.kit.json'), 'utf8')).config;
+
+/** The sources of what is published: what the build begins with, and all that leads to. */
+function publishedSources(): Map<string, string> {
+  const found = new Map<string, string>();
+  const visit = (file: string) => {
+    if (found.has(file)) return;
+    const text = readFileSync(file, 'utf8');
+    found.set(file, text);
+    for (const name of importsOf(text)) if (name.startsWith('.')) visit(path.resolve(path.dirname(file), name));
+  };
+  for (const entry of kit.files) visit(path.join(root, entry));
+  return found;
+}
+
+const importsOf = (text: string) => ts.preProcessFile(text, true, false).importedFiles.map(({ fileName }) => fileName);
+
+/** `next/headers.js` and `@prisma/client/x` belong to `next` and `@prisma/client`. */
+const packageOf = (name: string) => /^(@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name;
+
+const sources = publishedSources();
+const used = new Map<string, string>();
+for (const [file, text] of sources) {
+  for (const name of importsOf(text)) {
+    if (!name.startsWith('.') && !/^node:/.test(name)) used.set(packageOf(name), path.relative(root, file));
+  }
+}
+
+describe('package.json', () => {
+  test('exports the entries that the repository itself uses by name, each from its own file', () => {
+    const { './package.json': own, ...entries } = manifest.exports;
+    expect(own).toBe('./package.json');
+    const emitted = (file: string) => `./${file.replace(/^lib\//, 'dist/').replace(/\.ts$/, '')}`;
+    const wanted = [...publicEntries()].map(([name, file]) => [
+      name.replace(/^oncekit/, '.'),
+      { types: `${emitted(file)}.d.ts`, default: `${emitted(file)}.js` },
+    ]);
+    expect(entries).toEqual(Object.fromEntries(wanted));
+    expect(kit.files).toEqual(expect.arrayContaining([...publicEntries().values()]));
+  });
+
+  test('brings along every package that the kit imports, and no other', () => {
+    const builtin = [...used].filter(([name]) => builtinModules.includes(name));
+    expect(builtin, 'import Node’s own modules as node:…').toEqual([]);
+    const { dependencies, peerDependencies } = manifest;
+    const missing = [...used].filter(([name]) => !(name in dependencies) && !(name in peerDependencies));
+    expect(missing).toEqual([]);
+    expect(Object.keys(dependencies).filter((name) => !used.has(name))).toEqual([]);
+  });
+
+  test('takes peers and dependencies in ranges, so that an app has one of each', () => {
+    const fixed = Object.entries({ ...manifest.dependencies, ...manifest.peerDependencies });
+    expect(fixed.filter(([, range]) => !/^(\^|>=)/.test(String(range)))).toEqual([]);
+  });
+
+  test('runs nothing when it is installed', () => {
+    const hooks = ['preinstall', 'install', 'postinstall', 'prepare', 'preprepare', 'postprepare'];
+    expect(Object.keys(manifest.scripts).filter((name) => hooks.includes(name))).toEqual([]);
+  });
+
+  test('can be published, and is for the Node that it says', () => {
+    expect(manifest.private).toBeUndefined();
+    expect(manifest.type).toBe('module');
+    expect(manifest.engines.node).toBe('>=20.19');
+  });
+});
+
+describe('what is published', () => {
+  test('has no test and nothing of the demo among its sources', () => {
+    const strange = [...sources.keys()].filter((file) => /\/lib\/(demo|generated)\/|\.(test|testsuite)\./.test(file));
+    expect(strange).toEqual([]);
+  });
+
+  // An app of CommonJS gets the kit by `require`, which cannot wait.
+  test('waits for nothing while it is loaded', () => {
+    const waiting = [...sources]
+      .filter(([file]) => !file.endsWith('/cli/oncekit.ts'))
+      .filter(([file, text]) => hasTopLevelAwait(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)))
+      .map(([file]) => path.relative(root, file));
+    expect(waiting).toEqual([]);
+  });
+
+  test('comes with the SQL and the models of each part', () => {
+    const sql = readdirSync(path.join(root, 'prisma/kit'));
+    expect(sql).toEqual(expect.arrayContaining(['0001_keys.sql', '0001_messaging.sql']));
+    expect(manifest.files).toEqual(
+      expect.arrayContaining(['dist', 'prisma/kit', 'prisma/idempotency.prisma', 'prisma/messaging.prisma']),
+    );
+  });
+});
+
+function hasTopLevelAwait(node: ts.Node): boolean {
+  if (ts.isAwaitExpression(node)) return true;
+  if (ts.isForOfStatement(node) && node.awaitModifier) return true;
+  if (ts.isFunctionLike(node) || ts.isClassLike(node)) return false;
+  return ts.forEachChild(node, (child) => hasTopLevelAwait(child) || undefined) ?? false;
+}
