@@ -61,9 +61,16 @@ function npmFails([command, ...names]: string[]): string | undefined {
 
 function npxFails([program = '', ...names]: string[]): string | undefined {
   const bare = program.replace(/@latest$/, '');
+  if (bare === 'shadcn') return shadcnFails(names);
   if (!isPackage(program) && !existsSync(path.join(root, 'node_modules/.bin', bare))) return `no program ${program}`;
   if (bare !== 'prisma' || PRISMA.some((known) => names.join(' ').startsWith(known))) return undefined;
   return `no prisma ${names.join(' ')}`;
+}
+
+/** What it adds must be an item of the demo's own registry. */
+function shadcnFails([command, address = '']: string[]): string | undefined {
+  const item = URL.canParse(address) ? path.join(root, 'public', new URL(address).pathname) : undefined;
+  return command === 'add' && item && existsSync(item) ? undefined : `no item ${address}`;
 }
 
 function isPackage(given: string): boolean {

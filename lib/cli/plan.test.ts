@@ -72,7 +72,10 @@ test('a folder of models gets a file of its own, in an app below src/ with anoth
     '.env',
   ]);
   expect(contentOf(found, 'src/lib/idempotency.ts')).toContain("import { db as prisma } from '~/server/db';");
-  expect(found.notes).toEqual([expect.stringContaining('no migrations yet')]);
+  expect(found.notes).toEqual([
+    expect.stringContaining('no migrations yet'),
+    expect.stringContaining('--file db/steps/20261122080000_oncekit/migration.sql'),
+  ]);
   expect(plan(written(files, found)).writes).toEqual([]);
 });
 

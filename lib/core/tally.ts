@@ -23,6 +23,7 @@ export const TALLIED = [
   'error',
 ] as const;
 
+/** What a call counts as, one of `TALLIED`. */
 export type Tallied = (typeof TALLIED)[number];
 
 /**

@@ -40,6 +40,7 @@ export type Received<R> =
   /** Nothing was done, and only a person can have it tried again. */
   | { kind: 'dead'; error?: unknown; attempts: number; isKept: boolean };
 
+/** How events of one source are compared, and what they do. */
 export interface SourceOptions<Tx> {
   /** The part of the payload that must be the same in every delivery. Left out: all of it. */
   compare?: (payload: never) => unknown;
@@ -47,6 +48,7 @@ export interface SourceOptions<Tx> {
   handle?: Effect<Tx, unknown>;
 }
 
+/** Where events come from, and how long they are remembered and tried. */
 export interface InboxOptions<Client extends PrismaClientLike> {
   prisma: Client;
   sources?: Record<string, SourceOptions<TransactionOf<Client>>>;
@@ -67,6 +69,7 @@ export interface InboxOptions<Client extends PrismaClientLike> {
   random?: () => number;
 }
 
+/** What was received, each event taking effect once. */
 export interface Inbox<Tx> {
   /** The names of its configured sources. */
   readonly sources: readonly string[];

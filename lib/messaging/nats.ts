@@ -23,6 +23,7 @@ export interface NatsConnectionSettings {
   maxPingOut: number;
 }
 
+/** How to reach NATS, and which subject an event goes to. */
 export interface NatsStreamOptions<Connection extends NatsConnectionLike, Headers extends NatsHeadersLike> {
   /** `(how) => connect({ servers, ...how })`. Called for the first event, and again after a connection has broken. */
   connect: (how: NatsConnectionSettings) => Promise<Connection>;
@@ -34,10 +35,12 @@ export interface NatsStreamOptions<Connection extends NatsConnectionLike, Header
   subject: string | ((event: OutgoingEvent) => string);
 }
 
+/** What is used of NATS headers. */
 export interface NatsHeadersLike {
   set(name: string, value: string): void;
 }
 
+/** What is used of a JetStream client. */
 export interface JetStreamLike<Headers> {
   publish(
     subject: string,

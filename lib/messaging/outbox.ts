@@ -11,6 +11,7 @@ import { EventError, type EventToSend, newEvent, type Origin, sendableTrace } fr
 import { type Relayed, type RelayOptions, type RelayPoint, relayTo } from './relay.ts';
 import { type EventName, logReport, type OnReport, quietly } from './report.ts';
 
+/** Where events go to, and how the relay behaves. */
 export interface OutboxOptions {
   prisma: PrismaClientLike;
   destinations: readonly Destination[];
@@ -49,6 +50,7 @@ export interface GivenUp {
   settledAt?: Date | undefined;
 }
 
+/** What goes out: announced in your transactions, shipped at least once, in order for each aggregate. */
 export interface Outbox {
   /** The destinations' names. */
   readonly destinations: readonly string[];

@@ -16,6 +16,7 @@ export interface OutgoingEvent {
   createdAt: Date;
 }
 
+/** One try to ship an event, and the time that it has. */
 export interface Attempt {
   /** Aborted when the time is up, or the relay is told to stop. */
   signal: AbortSignal;

@@ -35,6 +35,7 @@ export interface RelayContext {
   onPoint: (point: RelayPoint, event: EventName) => void | Promise<void>;
 }
 
+/** How a pass of the relay is ended early, and how much it takes. */
 export interface RelayOptions {
   /** Aggregates at once. */
   limit?: number;

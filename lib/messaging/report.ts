@@ -11,6 +11,7 @@ export type Report =
   /** What was to be done about a received event failed; `dead`: it is not tried any more. */
   | { kind: 'not-processed' | 'not-processed-dead'; error: unknown; attempt: number; event: EventName };
 
+/** Which event a report is about. */
 export interface EventName {
   eventId: string;
   /** The destination or the source. */
@@ -19,6 +20,7 @@ export interface EventName {
   type?: string;
 }
 
+/** Is told what became of events. What it throws changes nothing. */
 export type OnReport = (report: Report) => void;
 
 const NEEDS_A_PERSON: Partial<Record<Report['kind'], string>> = {

@@ -3,6 +3,7 @@ import { ConfigurationError } from '../core/errors.ts';
 import { type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
 import { signers, signWebhook } from './signature.ts';
 
+/** Where to, and signed with what. */
 export interface WebhookOptions {
   url: string;
   /** The first signs, and so do all others: receivers may know any of them. See `signWebhook`. */

@@ -130,6 +130,7 @@ export interface Delivery extends Taken {
   createdAt: Date;
 }
 
+/** How far a delivery has come. `dead` waits for a person, and holds up its aggregate. */
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'skipped';
 
 /** A delivery as the admin view lists it. */
@@ -155,6 +156,7 @@ export interface FoundDelivery extends DeliveryRow {
   behind: number;
 }
 
+/** Which deliveries a list shows, and from where on. */
 export interface DeliveryFilter {
   state?: DeliveryState;
   destination?: string;
@@ -171,6 +173,7 @@ export interface MessageRecord {
   at: Date;
 }
 
+/** An event of the outbox with all that is known of it. */
 export interface FoundEvent extends Omit<NewEvent, 'id' | 'destinations' | 'wakes'> {
   eventId: string;
   sequence: number;
@@ -187,6 +190,7 @@ export interface Open {
   oldestAt: Date;
 }
 
+/** A destination that wants nothing more, and why. Its events wait until a person resumes it. */
 export interface Stop {
   destination: string;
   reason: string;
@@ -214,8 +218,10 @@ export type Receiving =
   /** Nothing is committed, as far as can be known: `failed` finds out. */
   | { kind: 'failed'; error: unknown; isConflict: boolean };
 
+/** What became of a received event. `dead` waits for a person. */
 export type InboxState = 'processed' | 'failed' | 'dead';
 
+/** What the inbox remembers of a received event. */
 export interface InboxRow {
   source: string;
   eventId: string;
@@ -237,6 +243,7 @@ export interface KnownRow extends InboxRow {
   isKept: boolean;
 }
 
+/** A received event with all that is known of it. */
 export interface FoundReceived extends InboxRow {
   /** JSON; null once it is processed, and where it could not be kept. */
   payload: string | null;
@@ -259,6 +266,7 @@ export interface FailedEvent {
   payload: string;
 }
 
+/** Which received events a list shows, and from where on. */
 export interface InboxFilter {
   state?: InboxState;
   source?: string;

@@ -52,6 +52,7 @@ export type SeenRow = KeyId & { fencingToken: number };
 
 export type Operated = 'recorded' | 'changed' | 'refused';
 
+/** Which keys a list shows, in which order, and from where on. */
 export interface KeyFilter {
   state?: KeyState | undefined;
   operation?: string | undefined;
@@ -119,6 +120,7 @@ export interface AnnouncedEvent {
   createdAt: Date;
 }
 
+/** What came of an erasure. */
 export interface Erased {
   /** How many keys had something to erase. */
   forgotten: number;

@@ -175,6 +175,7 @@ export interface KeyRow extends KeyId {
   traceParent: string | null;
 }
 
+/** What has happened to a key besides its ordinary way, and by whom. Holds no payload and no result. */
 export interface KeyEvent {
   type:
     | 'fenced'

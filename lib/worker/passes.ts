@@ -11,11 +11,13 @@ export type Driven = Keys & Messaging;
 
 export type Keys = Pick<Idempotency<never>, 'completeDue' | 'reap'> & Partial<Pick<Idempotency<never>, 'readSchema'>>;
 
+/** What a worker ships and retries besides its keys. */
 export interface Messaging {
   outbox?: (Pick<Outbox, 'destinations' | 'relayDue' | 'reap'> & Partial<Pick<Outbox, 'open'>>) | undefined;
   inbox?: Pick<Inbox<never>, 'retryDue' | 'reap'> | undefined;
 }
 
+/** How one pass is ended early, and how much it takes. */
 export interface PassOptions {
   /** Take nothing more; what is running goes on. */
   until?: AbortSignal;

@@ -23,6 +23,7 @@ const LIMIT = 5;
 /** After everything was told to stop, and has not. */
 const AT_LAST_MS = 2000;
 
+/** What a worker works at. Every `…Ms` is in milliseconds. */
 export interface WorkerOptions extends Messaging {
   /** `createIdempotency`'s result. Import the modules that define its operations too: only known ones are completed. */
   idempotency: Keys;
@@ -41,6 +42,7 @@ export interface WorkerOptions extends Messaging {
   log?: (line: string) => void;
 }
 
+/** A worker that runs in this process. */
 export interface Worker {
   /**
    * Takes nothing new, lets what is running finish for `graceMs`, then breaks it off and gives it back. Resolves at
