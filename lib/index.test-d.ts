@@ -1,7 +1,7 @@
 import { createIdempotency, type Outcome, type Refusal, type Success } from 'oncekit';
 import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { createClient } from './demo/db.ts';
+import { createClient, type Transaction } from './demo/db.ts';
 
 const client = createClient('');
 const schema = z.object({
@@ -20,7 +20,8 @@ describe("the handler's transaction is the user's own", () => {
         expectTypeOf(order.cartId).toEqualTypeOf<string | null>();
         expectTypeOf(tx.product.update).toEqualTypeOf(client.product.update);
         expectTypeOf(tx).toHaveProperty('$queryRaw');
-        expectTypeOf(tx).not.toHaveProperty('$transaction');
+        // Functions that take Prisma's own can be given it.
+        expectTypeOf(tx).toEqualTypeOf<Transaction>();
         expectTypeOf(tx).not.toHaveProperty('$disconnect');
         expectTypeOf(tx).not.toHaveProperty('$extends');
         expectTypeOf(tx).not.toBeAny();
@@ -47,7 +48,7 @@ describe("the handler's transaction is the user's own", () => {
         expectTypeOf(order.euros).toEqualTypeOf<string>();
         expectTypeOf(order.amountCents).toEqualTypeOf<number>();
         expectTypeOf(tx.$now()).toEqualTypeOf<Date>();
-        expectTypeOf(tx).not.toHaveProperty('$transaction');
+        expectTypeOf(tx).not.toHaveProperty('$disconnect');
         expectTypeOf(tx).not.toBeAny();
       });
   });

@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { oncekitPool } from 'oncekit';
 import pg from 'pg';
-import { PrismaClient } from '../generated/prisma/client.ts';
+import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
 
 interface Options {
   /** The size of its connection pool. */
@@ -22,6 +22,8 @@ export function createClient(
 }
 
 export type Client = ReturnType<typeof createClient>;
+/** The client within a transaction, as Prisma names it. */
+export type Transaction = Prisma.TransactionClient;
 
 const held = globalThis as { oncekitDemoPrisma?: Client };
 

@@ -25,11 +25,18 @@ interface TransactionOptions {
   isolationLevel?: 'ReadCommitted' | 'RepeatableRead' | 'Serializable';
 }
 
-/** What Prisma itself leaves out of an interactive transaction's client. */
-type Denied = '$connect' | '$disconnect' | '$on' | '$transaction' | '$use' | '$extends';
+/**
+ * The user's own transaction client, exactly as their `$transaction` gives it: their models, their extensions, and what
+ * their version of Prisma leaves out. Of its two forms, a list of queries and a function, that of the function.
+ */
+export type TransactionOf<Client extends { $transaction: unknown }> = Client['$transaction'] extends {
+  (first: infer A, ...rest: never[]): unknown;
+  (second: infer B, ...rest: never[]): unknown;
+}
+  ? GivenTo<A | B>
+  : never;
 
-/** The user's own transaction client: their models, their extensions. */
-export type TransactionOf<Client> = Omit<Client, Denied>;
+type GivenTo<Run> = Run extends (tx: infer Tx) => unknown ? Tx : never;
 
 /**
  * The client that reads the primary. The read-replica extension sends a raw query outside a transaction to a
