@@ -96,7 +96,7 @@ export interface Leases<Tx> {
 export interface LeasedClaim extends Claim {
   leaseMs: number;
   /** The sealed input. */
-  input: Uint8Array<ArrayBuffer>;
+  input: Uint8Array;
 }
 
 export type Begun =
@@ -164,7 +164,7 @@ export interface FinishedStep {
 export interface ForeignStart {
   name: string;
   position: number;
-  arguments: Uint8Array<ArrayBuffer>;
+  arguments: Uint8Array;
   derivedKey: string;
   /** For how long the provider remembers the derived key, in milliseconds. Default 0: it honours none. */
   providerKeyTtlMs?: number | undefined;

@@ -202,7 +202,7 @@ export interface Receipt {
   source: string;
   eventId: string;
   /** SHA-256 of what counts of its payload. */
-  payloadHash: Uint8Array<ArrayBuffer>;
+  payloadHash: Uint8Array;
 }
 
 export interface ReceiveOptions {

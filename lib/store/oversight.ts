@@ -32,7 +32,7 @@ export interface Oversight {
    *
    * @param intent what `derivedKey` hashes, up to the step
    */
-  announced(time: Pick<KeyRow, 'claimedAt' | 'settledAt'>, intent: Uint8Array<ArrayBuffer>): Promise<AnnouncedEvent[]>;
+  announced(time: Pick<KeyRow, 'claimedAt' | 'settledAt'>, intent: Uint8Array): Promise<AnnouncedEvent[]>;
 
   /**
    * Takes a key in progress from an executor whose lease is over, under a higher token, and makes it due. `refused`: the

@@ -87,12 +87,18 @@ const OTHERS = /^node_modules\/pg-protocol\/.* error TS2315: Type 'Buffer' is no
 
 /** That the types do not only compile but say something: each expected error must be one. */
 const USE = `
-import { createIdempotency, type Idempotency } from 'oncekit';
+import { createIdempotency } from 'oncekit';
 import { serverAction } from 'oncekit/next';
 import { useIdempotentSubmit } from 'oncekit/react';
 
 interface Tx { order: { create(args: { data: { sku: string } }): Promise<{ id: string }> } }
-declare const idempotency: Idempotency<Tx>;
+interface Client extends Tx {
+  $transaction<P extends Promise<unknown>[]>(queries: [...P]): Promise<unknown[]>;
+  $transaction<R>(run: (tx: Tx) => Promise<R>, options?: { timeout?: number; maxWait?: number }): Promise<R>;
+  $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): PromiseLike<T>;
+}
+declare const prisma: Client;
+const idempotency = createIdempotency({ prisma, secret: ['a secret'], scope: async () => null });
 declare const schema: {
   '~standard': {
     version: 1;

@@ -21,7 +21,7 @@ SELECT id::text AS "eventId", type, created_at AS "createdAt"
 export async function announced(
   db: RawQueries,
   { claimedAt, settledAt }: Pick<KeyRow, 'claimedAt' | 'settledAt'>,
-  intent: Uint8Array<ArrayBuffer>,
+  intent: Uint8Array,
 ): Promise<AnnouncedEvent[]> {
   try {
     return await db.$queryRawUnsafe<AnnouncedEvent[]>(
