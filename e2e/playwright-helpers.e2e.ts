@@ -7,12 +7,18 @@ import {
   NotExactlyOneError,
   reloadMidFlight,
 } from 'oncekit/testing';
-import { expect, test } from './fixtures/test.ts';
+import { expect, hydrated, test } from './fixtures/test.ts';
 
 /** What a person does who has seen no answer: opens the page again and sends it once more. */
 async function again(page: Page, button: Locator): Promise<void> {
   await page.goto('/lab');
   await button.click();
+}
+
+/** Ready: what a page still loads when it goes offline never comes. */
+async function open(page: Page): Promise<void> {
+  await page.goto('/lab');
+  await hydrated(page);
 }
 
 const placed = (page: Page) => expect(page.locator('[data-order-id]')).toBeVisible();
@@ -60,7 +66,7 @@ const gestures = [
 
 for (const { name, run, without } of gestures) {
   test(`${name}: one order with the kit`, async ({ page, shop, db }) => {
-    await page.goto('/lab');
+    await open(page);
     await expectExactlyOne(
       () => db.order.count(),
       () => run(page, shop.orderInLab, true),
@@ -69,7 +75,7 @@ for (const { name, run, without } of gestures) {
   });
 
   test(`${name}: ${without} without it, which is reported`, async ({ page, shop, db }) => {
-    await page.goto('/lab');
+    await open(page);
     const before = await db.order.count();
     const failed = expectExactlyOne(
       () => db.order.count(),

@@ -11,5 +11,8 @@ const COMMAND = 'dist/cli/oncekit.js';
 
 // What is left of an earlier build would be packed, too.
 await rm(`${root}dist`, { recursive: true, force: true });
-await runVisibly([process.execPath, `${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.kit.json`]);
+// What is handed on to tsc: `--noCheck`, where the types have just been checked.
+const options = process.argv.slice(2);
+const tsc = [process.execPath, `${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.kit.json`];
+await runVisibly([...tsc, ...options]);
 await chmod(`${root}${COMMAND}`, 0o755);

@@ -54,7 +54,7 @@ async function testOn(program: string): Promise<Outcome> {
   const startedAt = performance.now();
   const file = path.join(FOLDER, `vitest-${version}.json`);
   await rm(file, { force: true });
-  const projects = ['unit', 'db', 'db-plain'].flatMap((name) => ['--project', name]);
+  const projects = ['unit', 'db', 'db-pool', 'db-plain'].flatMap((name) => ['--project', name]);
   const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${file}`];
   const say = (line: string) => console.log(line);
   const child = spawnChild({

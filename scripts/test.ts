@@ -12,6 +12,7 @@ import { ensureNats } from './nats-install.ts';
 import { ensurePgBouncer } from './pgbouncer-install.ts';
 import { spawnChild } from './process.ts';
 import { envOf, nameOf, VARIANTS, type Variant, variantOf } from './variants.ts';
+import { readVitestReport } from './vitest-report.ts';
 
 interface Count {
   passed: number;
@@ -68,15 +69,7 @@ async function vitest(): Promise<Count> {
     `--outputFile.json=${file}`,
     ...forVitest,
   ];
-  return await runner('Unit, type, component and database tests', args, {}, async () => {
-    const report = JSON.parse(await readFile(file, 'utf8'));
-    const { numPassedTests: passed, numFailedTests: failed, numPendingTests: pending, numTodoTests: todo } = report;
-    // A file that cannot even be loaded has no failed test.
-    const broken = report.testResults.filter((one: { status: string; assertionResults: unknown[] }) => {
-      return one.status === 'failed' && one.assertionResults.length === 0;
-    });
-    return { passed, failed: failed + broken.length, skipped: pending + todo };
-  });
+  return await runner('Unit, type, component and database tests', args, {}, () => readVitestReport(file));
 }
 
 /** The package in an app of its own: `npm run test:pack` has more of them. */

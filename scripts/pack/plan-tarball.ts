@@ -7,7 +7,7 @@ import { packKit, type Tarball } from './tarball.ts';
 export async function checkTarball({ report, signal, isThorough }: Context): Promise<Tarball | undefined> {
   let tarball: Tarball | undefined;
   await report.section('The package', async () => {
-    const packed = await report.check('the kit is built and packed', () => packKit(signal));
+    const packed = await report.check('the kit is built and packed', () => packKit(signal, { isChecked: !isThorough }));
     tarball = packed;
     await report.alone('holds what is needed, and nothing of the demo or the tests', () =>
       holdsOnlyWhatIsNeeded(packed),

@@ -15,9 +15,14 @@ export interface Tarball {
   unpacked: number;
 }
 
-/** Builds the kit and packs it as `npm publish` would. */
-export async function packKit(signal: AbortSignal): Promise<Tarball> {
-  await command([process.execPath, '--import', 'tsx', 'scripts/build-kit.ts'], { cwd: ROOT, signal });
+/**
+ * Builds the kit and packs it as `npm publish` would.
+ *
+ * @param isChecked its types have been: what is built is the same, in half the time
+ */
+export async function packKit(signal: AbortSignal, { isChecked }: { isChecked: boolean }): Promise<Tarball> {
+  const build = ['scripts/build-kit.ts', ...(isChecked ? ['--noCheck'] : [])];
+  await command([process.execPath, '--import', 'tsx', ...build], { cwd: ROOT, signal });
   const folder = path.join(ROOT, '.data/pack');
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
