@@ -40,13 +40,18 @@ test(`${SHOPPERS} checkouts and refunds in ${STREAM_MS / 1000} s, two executors,
   const apps = [new App(stage), new App(stage)];
   const before = await worldOf(stage);
 
-  const killing = killAtRandom(apps, workers, random(SEED), AbortSignal.timeout(STREAM_MS));
+  const overtaken = () => stage.db.idempotencyKey.count({ where: { fencingToken: { gt: 1 } } });
+  const overtakenBefore = await overtaken();
+  const isEnough = async () => (await overtaken()) > overtakenBefore;
+  const sold = new AbortController();
+  const over = { stream: AbortSignal.timeout(STREAM_MS), sales: sold.signal };
+  const killing = killAtRandom(apps, workers, random(SEED), over, isEnough);
   const deadline = performance.now() + STREAM_MS + SETTLE_MS;
   const shoppers = Array.from({ length: SHOPPERS }, async (_, index) => {
     await wait((index * STREAM_MS) / SHOPPERS);
     return await shop(stage, apps, random(SEED + 1 + index), deadline);
   });
-  const visits = await Promise.all(shoppers);
+  const visits = await Promise.all(shoppers).finally(() => sold.abort());
   const kills = await killing;
   await Promise.all(apps.map((app) => app.end()));
 
@@ -99,13 +104,21 @@ class App {
 }
 
 /**
- * Kills a worker, then two executors, which are at work, and so on: until it is over, and there was enough to survive.
- * Not for as long as there is work: on a machine that starts processes slowly, none would ever get it done.
+ * Kills a worker, then two executors, which are at work, and so on: until the stream is over, and somebody has taken over
+ * what another had begun. Not for as long as there is work: on a machine that starts processes slowly, none would ever get
+ * it done.
  */
-async function killAtRandom(apps: App[], workers: WorkerProcess[], next: () => number, over: AbortSignal) {
+async function killAtRandom(
+  apps: App[],
+  workers: WorkerProcess[],
+  next: () => number,
+  over: { stream: AbortSignal; sales: AbortSignal },
+  isEnough: () => Promise<boolean>,
+) {
   const kills = { executors: 0, workers: 0 };
   const { least, most } = KILL_EVERY_MS;
-  for (let turn = 0; !over.aborted || kills.executors < 4; turn++) {
+  for (let turn = 0; !over.stream.aborted || kills.executors < 4 || !(await isEnough()); turn++) {
+    if (over.stream.aborted && over.sales.aborted && kills.executors >= 4) break;
     await wait(least + next() * (most - least));
     if (turn % 3 === 0) {
       if (oneOf(workers, next).kill()) kills.workers++;
