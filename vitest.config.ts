@@ -20,8 +20,8 @@ export default defineConfig({
     ],
   },
   test: {
-    // One more than a small machine has cores: tests of races and leases mostly wait.
-    maxWorkers: 3,
+    // Two cores are what a small machine has; more workers would only make timings worse.
+    maxWorkers: 2,
     projects: [
       {
         extends: true,

@@ -17,10 +17,10 @@ test(`${EVENTS} events through JetStream, relay, consumer and server killed: eac
     databaseUrl: database.url,
     aggregates: 20,
     ...plan,
-    timeoutMs: 50_000,
+    timeoutMs: 110_000,
   });
   console.log(`${seconds} s; ${stored} stored, ${sentAgain} sent again, ${replayed} replayed`);
   expect(came).toEqual(onceEach(plan));
   expect(replayed, 'events came again whose effect was there').toBeGreaterThan(0);
   expect(sentAgain, 'events were sent again').toBeGreaterThan(0);
-}, 60_000);
+}, 120_000);

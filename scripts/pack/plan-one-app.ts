@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { installFromRegistry } from '../registry-install.ts';
 import { commandRuns, directivesStay } from './contents.ts';
 import type { Context } from './context.ts';
 import { isForBrowsers, leavesNothingUnused, loadsInNode } from './entries.ts';
@@ -25,5 +26,8 @@ export async function checkOneApp(context: Context, tarball: Tarball): Promise<v
     await report.alone('what is not used costs a bundle nothing', () => leavesNothingUnused(app));
     if (isThorough) for (const { name, run } of await typeChecks(app, signal)) await report.alone(name, run);
     await walk(context, { app, databaseUrl, contrast: isThorough });
+    if (isThorough) {
+      await report.alone('shadcn add takes the registry, and it compiles', () => installFromRegistry(app, signal));
+    }
   });
 }
