@@ -81,7 +81,7 @@ const STORIES: Record<string, Story> = {
     pauseMs: () => ({ least: 120_000, most: 120_000 }),
   },
   'redirects to elsewhere': { fault: FAULTS['redirects to elsewhere'], error: 'HTTP 307' },
-  'speaks no HTTP': { fault: FAULTS['speaks no HTTP'], error: /^No answer: HPE_/ },
+  'speaks no HTTP': { fault: FAULTS['speaks no HTTP'], error: /^No answer: (HPE_|HTTPParserError)/ },
   'breaks off in its headers': { fault: FAULTS['breaks off in its headers'], error: /^No answer: / },
   'answers 500 with two megabytes': { fault: FAULTS['answers 500 with two megabytes'], error: 'HTTP 500' },
   'answers 500 in broken chunks': {
