@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { chromium } from './scripts/vitest-browser.ts';
 
-/** What goes through the store, on each of its two paths. */
-const ON_BOTH_PATHS = ['lib/engine/**/*.db.test.ts', 'lib/store/**/*.db.test.ts', 'lib/worker/killed.db.test.ts'];
+/** What goes through the store, on each of its three paths. */
+const ON_EACH_PATH = ['lib/engine/**/*.db.test.ts', 'lib/store/**/!(ambient)*.db.test.ts', 'lib/worker/killed.db.test.ts'];
 // One module graph for all files of a worker: half of their time was spent on loading it again. Not for the demo's, whose
 // client is one for a process.
 const SHARED = { isolate: false };
@@ -42,7 +42,7 @@ export default defineConfig({
           name: 'db',
           environment: 'node',
           include: ['**/*.db.test.ts'],
-          exclude: [...configDefaults.exclude, ...ON_BOTH_PATHS, '.next/**', '.data/**'],
+          exclude: [...configDefaults.exclude, ...ON_EACH_PATH, '.next/**', '.data/**'],
           globalSetup: ['scripts/test-setup.ts'],
           testTimeout: 30_000,
           hookTimeout: 30_000,
@@ -54,7 +54,7 @@ export default defineConfig({
           name: 'db-pool',
           environment: 'node',
           ...SHARED,
-          include: ON_BOTH_PATHS,
+          include: ON_EACH_PATH,
           globalSetup: ['scripts/test-setup.ts'],
           testTimeout: 30_000,
           hookTimeout: 30_000,
@@ -69,7 +69,23 @@ export default defineConfig({
           environment: 'node',
           ...SHARED,
           env: { POOL: 'plain' },
-          include: ON_BOTH_PATHS,
+          include: ON_EACH_PATH,
+          globalSetup: ['scripts/test-setup.ts'],
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // And once more with transactions of the kit's own.
+          name: 'db-ambient',
+          environment: 'node',
+          ...SHARED,
+          env: { TRANSACTION: 'ambient' },
+          include: ON_EACH_PATH,
+          // About transactions of Prisma's, and what becomes of them; `ambient*.db.test.ts` ask the same of ours.
+          exclude: [...configDefaults.exclude, 'lib/store/prisma/pool*.db.test.ts'],
           globalSetup: ['scripts/test-setup.ts'],
           testTimeout: 30_000,
           hookTimeout: 30_000,

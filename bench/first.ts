@@ -17,7 +17,7 @@ export async function first(): Promise<Report> {
   // The floor is an app that has never heard of the kit: its pool is pg's own.
   const { client, url, drop } = await testDatabase({ max: POOL });
   const plain = plainClient(url);
-  const [kit, fallback] = [orderOf(client), orderOf(plain)];
+  const [kit, ambient, fallback] = [orderOf(client), orderOf(client, 'ambient'), orderOf(plain)];
   const measured =
     (run: (n: number) => Promise<unknown>, operations = OPERATIONS) =>
     () =>
@@ -26,6 +26,7 @@ export async function first(): Promise<Report> {
     const { floor, again, ...ways } = await interleaved({
       floor: measured((n) => bare(plain, n)),
       kit: measured((n) => kit({ key: randomUUID(), n })),
+      ambient: measured((n) => ambient({ key: randomUUID(), n })),
       again: measured((n) => bare(plain, n)),
       plain: measured((n) => fallback({ key: randomUUID(), n }), FEWER),
       obvious: measured((n) => obvious(plain, n), FEWER),
@@ -38,6 +39,9 @@ export async function first(): Promise<Report> {
         row('first execution, throughput', ways.kit, 'perSecond', { atLeast: 0.85 }),
         row("first execution, Node's CPU per operation", ways.kit, 'cpuUs', { atMost: 1.2 }),
         row("first execution, PostgreSQL's CPU per operation", ways.kit, 'postgresUs'),
+        row('first execution, ambient, throughput', ways.ambient, 'perSecond', { atLeast: 1.3 }),
+        row("first execution, ambient, Node's CPU per operation", ways.ambient, 'cpuUs', { atMost: 0.8 }),
+        row("first execution, ambient, PostgreSQL's CPU per operation", ways.ambient, 'postgresUs'),
         row('throughput, without oncekitPool', ways.plain, 'perSecond'),
         row("Node's CPU, without oncekitPool", ways.plain, 'cpuUs'),
         row("PostgreSQL's CPU, without oncekitPool", ways.plain, 'postgresUs'),

@@ -28,9 +28,12 @@ export async function bare(client: Client, n: number) {
   return await client.$transaction(async (tx) => tx.order.create({ data: orderRow(n) }));
 }
 
+/** Whose transaction an execution is. */
+export type Mode = 'interactive' | 'ambient';
+
 /** The same with the kit. Each call sets it up anew, as a process that knows no key yet. */
-export function orderOperation(prisma: Client) {
-  return createIdempotency({ prisma, secret: SECRET, poolSize: POOL, scope: () => who })
+export function orderOperation(prisma: Client, transaction: Mode = 'interactive') {
+  return createIdempotency({ prisma, transaction, secret: SECRET, poolSize: POOL, scope: () => who })
     .operation({ name: 'order', schema: orderInput })
     .handler(async ({ input, tx }) => {
       const { id } = await tx.order.create({ data: orderRow(input.n) });
@@ -39,8 +42,8 @@ export function orderOperation(prisma: Client) {
 }
 
 /** Its execution; throws where there is no success to be measured. */
-export function orderOf(client: Client) {
-  const operation = orderOperation(client);
+export function orderOf(client: Client, transaction?: Mode) {
+  const operation = orderOperation(client, transaction);
   return async ({ key, n, attempt }: { key: string; n: number; attempt?: number }) => {
     const outcome = await operation.execute({ key, payload: { n }, attempt });
     if (!outcome.ok) throw new Error(`The order was refused: ${outcome.code}`);

@@ -1,8 +1,9 @@
 import type { Options } from './engine/config.ts';
 import { type Idempotency, idempotencyOn } from './engine/idempotency.ts';
 import type { PrismaClientLike, TransactionOf } from './store/prisma/client.ts';
-import { prismaStore } from './store/prisma/store.ts';
+import { ambientStore, prismaStore } from './store/prisma/store.ts';
 import type { Tables } from './store/prisma/tables.ts';
+import { outside } from './store/prisma/within.ts';
 
 /**
  * Sets the kit up: once per app, on the client your app already has. From then on one intent has one effect and one
@@ -17,12 +18,37 @@ export function createIdempotency<Client extends PrismaClientLike>(
     prisma: Client;
     /** Where the kit's tables are, if they have names or a schema of their own. */
     tables?: Tables;
+    /**
+     * Whose transaction an execution is. `'interactive'`, the default: Prisma's, and what goes through `tx` is in it.
+     * `'ambient'`: the kit's own, in which everything is that the handler asks of this client, also by its global name. It
+     * is the faster one, and needs a pool that `oncekitPool` has wrapped.
+     */
+    transaction?: 'interactive' | 'ambient';
   },
 ): Idempotency<TransactionOf<Client>> {
-  return idempotencyOn(prismaStore(options.prisma, options.tables), options);
+  const { prisma, tables, transaction } = options;
+  if (transaction !== 'ambient') return idempotencyOn(prismaStore(prisma, tables), options);
+  return idempotencyOn(ambientStore(prisma, tables), heardOutside(options));
 }
 
-export { BadPayloadError, ConfigurationError, IdempotencyError, LeaseLostError } from './core/errors.ts';
+/** What the app is told of an execution is no part of its transaction. */
+function heardOutside(options: Options): Options {
+  const { log, onError, onPoint } = options;
+  return {
+    ...options,
+    ...(log && { log: (entry) => outside(() => log(entry)) }),
+    ...(onError && { onError: (error, context) => outside(() => onError(error, context)) }),
+    ...(onPoint && { onPoint: (point, context) => outside(() => onPoint(point, context)) }),
+  };
+}
+
+export {
+  BadPayloadError,
+  ConfigurationError,
+  ExecutionClosedError,
+  IdempotencyError,
+  LeaseLostError,
+} from './core/errors.ts';
 export { KEY_STATES, type KeyState, type KeyStateOrAbsent } from './core/key-state.ts';
 export {
   ADVICE,
@@ -50,4 +76,5 @@ export { isUnavailable } from './store/prisma/errors.ts';
 export { oncekitPool } from './store/prisma/pool.ts';
 export { serializeOn } from './store/prisma/serialize-on.ts';
 export type { TableName, Tables } from './store/prisma/tables.ts';
+export { outside } from './store/prisma/within.ts';
 export type { SchemaPart, SchemaState } from './store/store.ts';

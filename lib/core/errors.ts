@@ -37,6 +37,14 @@ export class LeaseLostError extends IdempotencyError {
   override readonly name = 'LeaseLostError';
 }
 
+/**
+ * A query came from a handler whose execution had ended; nothing was done (`transaction: 'ambient'`). It was not awaited,
+ * or made by a timer, a loader or a listener that the handler has left behind.
+ */
+export class ExecutionClosedError extends IdempotencyError {
+  override readonly name = 'ExecutionClosedError';
+}
+
 /** An error that has a code of the outcome union, and so becomes that refusal. */
 export class CodedError extends IdempotencyError {
   override readonly name: string = 'CodedError';

@@ -1,9 +1,8 @@
 import pg from 'pg';
 import { z } from 'zod';
 import type { Client } from '../demo/db.ts';
-import { createIdempotency, type Options, type Outcome, type Principal } from '../index.ts';
+import { createIdempotency, type Outcome, type Principal } from '../index.ts';
 import type { TransactionOf } from '../store/prisma/client.ts';
-import type { Tables } from '../store/prisma/tables.ts';
 
 /** What the engine's tests on a real database share. */
 
@@ -13,9 +12,19 @@ export const SECRET = 's'.repeat(32);
 export const HOUR = 3_600_000;
 
 /** The kit as one process has it: each call makes an engine that shares nothing with the others but the database. */
-export function kit(client: Client, options: Partial<Options> & { tables?: Tables } = {}) {
-  return createIdempotency({ prisma: client, scope: () => ANN, waitMs: 10_000, onError: () => {}, ...options });
+export function kit(client: Client, options: Partial<Parameters<typeof createIdempotency<Client>>[0]> = {}) {
+  return createIdempotency({
+    prisma: client,
+    scope: () => ANN,
+    waitMs: 10_000,
+    onError: () => {},
+    transaction: isAmbient ? 'ambient' : 'interactive',
+    ...options,
+  });
 }
+
+/** Whether the tests run with transactions of the kit's own. */
+export const isAmbient = process.env.TRANSACTION === 'ambient';
 
 export type Tx = TransactionOf<Client>;
 

@@ -3,6 +3,7 @@ import { StoreUnavailableError } from '../store.ts';
 import type { RawQueries } from './client.ts';
 import { isUnavailable } from './errors.ts';
 import { explainedBySchema } from './schema-version.ts';
+import { outside } from './within.ts';
 
 /** Asks the database, and says what is wrong in the kit's words. */
 type Asked = <T>(ask: () => Promise<T>) => Promise<T>;
@@ -14,7 +15,8 @@ type Asked = <T>(ask: () => Promise<T>) => Promise<T>;
 export function askedOn(db: () => RawQueries, part: SchemaPart = 'keys'): Asked {
   return async (ask) => {
     try {
-      return await ask();
+      // What the kit wants to know by itself is no part of a handler's transaction.
+      return await outside(ask);
     } catch (error) {
       if (!isUnavailable(error)) throw await explainedBySchema(error, db(), part);
       throw new StoreUnavailableError('The database could not be reached.', { cause: error });

@@ -19,7 +19,7 @@ export async function send(db: RawQueries, { text, values }: Statement): Promise
   return await db.$queryRawUnsafe<Rows>(text, ...values);
 }
 
-interface TransactionOptions {
+export interface TransactionOptions {
   timeout?: number;
   maxWait?: number;
   isolationLevel?: 'ReadCommitted' | 'RepeatableRead' | 'Serializable';

@@ -1,29 +1,14 @@
-import type { ExecuteOptions, RollbackReason } from '../store.ts';
+import type { RollbackReason } from '../store.ts';
+import { framedAmbient } from './ambient.ts';
 import { bounded } from './bounded.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, send } from './client.ts';
-import { isForgotten, provesRollback, rollbackReason } from './errors.ts';
+import { isForgotten, rollbackReason } from './errors.ts';
+import { type Framed, type FrameOptions, named, rowsOf, SILENCE_MS, type Work } from './frame.ts';
+import { failed, landed } from './landed.ts';
 import { distrust } from './pool.ts';
 import { readThrough } from './read.ts';
-import { type Answer, type Landing, LEVELS, type Ride, type Rows, riding, type Statement } from './ride.ts';
-import type { Rename } from './tables.ts';
-
-/** How much later than its timeouts a transaction is given up whose connection says nothing any more. */
-const SILENCE_MS = 2000;
-
-/** What the work between the two statements ends in: the second one, or the news that nothing is to be written. */
-export type Work<Skipped> = { last: Statement } | { skip: Skipped };
-
-/** How it is executed; `rename` where the tables have names of their own. */
-export type FrameOptions = ExecuteOptions & { rename?: Rename | undefined };
-
-export type Framed<Skipped> =
-  /** `isProven`: the server said COMMIT, and was asked. Otherwise Prisma said so, which does not look. */
-  | { kind: 'committed'; last: Rows; isProven: boolean }
-  | { kind: 'skipped'; value: Skipped }
-  /** Nothing was committed, for certain. `at`: what failed. */
-  | { kind: 'rolled_back'; error: unknown; at: 'first' | 'work' | 'last' }
-  /** COMMIT may have been sent, and no answer came. */
-  | { kind: 'in_doubt'; error: unknown };
+import { LEVELS, type Ride, type Rows, type Statement } from './ride.ts';
+import { runWithin } from './within.ts';
 
 /**
  * One transaction of the user's client that begins with a statement of ours, and ends with another: both of no effect
@@ -36,6 +21,7 @@ export async function framed<Tx extends RawQueries, Skipped>(
   work: (tx: Tx, rows: Rows) => Promise<Work<Skipped>>,
   how: FrameOptions,
 ): Promise<Framed<Skipped>> {
+  if (how.isAmbient) return await framedAmbient(client, first, work, how);
   // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller,
   // and the flight of its key, for ever. Nothing is known of it: it may still commit.
   try {
@@ -85,7 +71,7 @@ async function frame<Tx extends RawQueries, Skipped>(
     at = 'commit';
   };
   try {
-    await riding(ride, () => client.$transaction(transact, { timeout: how.timeoutMs, maxWait: how.maxWaitMs }));
+    await runWithin({ ride }, () => client.$transaction(transact, { timeout: how.timeoutMs, maxWait: how.maxWaitMs }));
   } catch (error) {
     failure = { error };
   }
@@ -99,19 +85,9 @@ async function frame<Tx extends RawQueries, Skipped>(
   return isCarried ? await mended(client, ride) : { kind: 'committed', last, isProven: false };
 }
 
-/** What the pool sends goes past the client that renames the rest. */
-function named(statement: Statement, rename: Rename | undefined): Statement {
-  return rename ? { ...statement, text: rename(statement.text) } : statement;
-}
-
 async function begin(tx: RawQueries, { isolationLevel, first }: Ride): Promise<Rows> {
   await tx.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${LEVELS[isolationLevel]}`);
   return await send(tx, first);
-}
-
-function rowsOf(answer: Answer): Rows {
-  if ('error' in answer) throw answer.error;
-  return answer.rows;
 }
 
 /** Why it was rolled back. A statement that the server has forgotten is tried again as one that conflicts is. */
@@ -130,21 +106,4 @@ async function mended<Skipped>(client: PrismaClientLike, { pool, last }: Ride): 
   } catch (error) {
     return { kind: 'in_doubt', error };
   }
-}
-
-function landed<Skipped>({ last, commit }: Landing, failure: { error: unknown } | undefined): Framed<Skipped> {
-  if ('error' in commit) {
-    // Judged by what the server said. Prisma's own error may be that of a later try.
-    const { kind } = failed<Skipped>(commit.error, 'commit');
-    const error = failure ? failure.error : commit.error;
-    return kind === 'rolled_back' ? { kind, error, at: 'last' } : { kind: 'in_doubt', error };
-  }
-  if (commit.tag === 'COMMIT' && 'rows' in last) return { kind: 'committed', last: last.rows, isProven: true };
-  const error = 'error' in last ? last.error : new Error(`COMMIT was answered with ${commit.tag}.`);
-  return { kind: 'rolled_back', error, at: 'last' };
-}
-
-function failed<Skipped>(error: unknown, at: 'first' | 'work' | 'last' | 'commit'): Framed<Skipped> {
-  if (at !== 'commit') return { kind: 'rolled_back', error, at };
-  return provesRollback(error) ? { kind: 'rolled_back', error, at: 'last' } : { kind: 'in_doubt', error };
 }

@@ -1,47 +1,20 @@
-import { createHash } from 'node:crypto';
 import { isForgotten, isUnavailable } from './errors.ts';
-import { type Arrival, Flight, type Kept, type Leg } from './flight.ts';
+import type { Answer, PoolLike, Ride, Rows, Statement } from './ride.ts';
 import {
-  type Answer,
-  currentRide,
-  expectRides,
-  LEVELS,
-  type PoolLike,
-  type Ride,
-  type Rows,
-  type Statement,
-} from './ride.ts';
-import { driverError, isAnswer } from './wire.ts';
-
-/** A connection of the pool, checked out. */
-interface ClientLike {
-  /** `pg`'s pipeline mode, which takes no queries of others. */
-  readonly pipeline?: boolean;
-  /** The server process that the connection was told it has. `pg-native` tells none, and takes no queries of others. */
-  readonly processID?: number | null;
-  query: Query;
-  release(broken?: unknown): void;
-  on(event: 'error', listener: () => void): unknown;
-  off(event: 'error', listener: () => void): unknown;
-}
-
-interface Query {
-  (flight: Flight): unknown;
-  (config: QueryConfig, ...rest: unknown[]): Promise<QueryResult>;
-}
-
-interface QueryConfig {
-  text?: string;
-  values?: unknown[];
-}
-
-/** What Prisma's adapter reads of `pg`'s answer to BEGIN and COMMIT. */
-interface QueryResult {
-  command: string;
-  rowCount: number | null;
-  rows: Rows;
-  fields: readonly never[];
-}
+  askOn,
+  beginOn,
+  type ClientLike,
+  commitOn,
+  type QueryConfig,
+  type QueryResult,
+  resultOf,
+  type Seat,
+  seatOn,
+  sendOn,
+  takesFlights,
+} from './seat.ts';
+import { driverError } from './wire.ts';
+import { expectContexts, within } from './within.ts';
 
 const wrapped = new WeakSet<object>();
 /** Pools whose COMMIT was not recognised: an adapter that speaks in another way. */
@@ -64,23 +37,31 @@ const MAX_GIVEN_UP = 3;
 export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   if (wrapped.has(pool)) return pool;
   wrapped.add(pool);
-  expectRides();
+  expectContexts();
+  const query = pool.query as (...args: never[]) => unknown;
+  pool.query = ((...args: never[]) => {
+    const here = within();
+    here?.tellPool?.(pool);
+    return here?.ambient?.pool === pool ? here.ambient.query(...args) : query.apply(pool, args);
+  }) as Pool['query'];
   const connect = pool.connect as (...args: unknown[]) => unknown;
   pool.connect = ((...args: unknown[]) => {
-    const ride = currentRide();
+    const here = within();
+    if (here?.ambient?.pool === pool) return here.ambient.connect(here, args as never[]);
+    const ride = here?.ride;
     // Another transaction before its own function has begun: which of the two that will get cannot be told.
     if (ride?.begun && ride.pool === pool) ride.giveUp?.();
     // With a callback it is `pool.query`, which is no transaction.
     if (!ride || ride.isOver || ride.pool || args.length > 0 || strange.has(pool)) return connect.apply(pool, args);
     ride.pool = pool;
     return (connect.call(pool) as Promise<ClientLike>).then((client) => {
-      if (!client.pipeline && typeof client.processID === 'number') seatOn(client).ride = ride;
+      if (takesFlights(client)) board(seatOn(client), ride);
       return client;
     });
   }) as Pool['connect'];
   // A connection that came back without COMMIT or ROLLBACK carries nobody's statements into its next use.
   pool.on('acquire', (client: ClientLike) => {
-    seatOn(client).ride = undefined;
+    seatOn(client).carry = undefined;
   });
   return pool;
 }
@@ -107,10 +88,7 @@ async function askOnce(pool: PoolLike, statement: Statement): Promise<Answer> {
   });
   // Its end is told by the statement; as an event that nobody listens to it would end the process.
   client.on('error', ignored);
-  const answer = await new Promise<Answer>((told) => {
-    const seat = seatOn(client);
-    fly(seat, [legOf(seat, statement, told), ...greetings(client, seat)]);
-  });
+  const answer = await askOn(seatOn(client), statement);
   client.off('error', ignored);
   client.release('error' in answer && isUnavailable(answer.error) ? answer.error : undefined);
   return answer;
@@ -118,39 +96,20 @@ async function askOnce(pool: PoolLike, statement: Statement): Promise<Answer> {
 
 const ignored = () => {};
 
-/** What we know of a connection. */
-interface Seat {
-  readonly query: Query;
-  readonly kept: Kept;
-  ride?: Ride | undefined;
-  /** Whether the server behind it stays the same, so that it may keep prepared statements. */
-  isDirect?: boolean;
-}
-
-const seats = new WeakMap<ClientLike, Seat>();
-
-function seatOn(client: ClientLike): Seat {
-  const known = seats.get(client);
-  if (known) return known;
-  const query = client.query.bind(client) as Query;
-  const seat: Seat = { query, kept: new Map() };
-  seats.set(client, seat);
-  client.query = ((config: QueryConfig, ...rest: unknown[]) => {
-    const { ride } = seat;
-    return ride ? carry(client, seat, ride, config, rest) : query(config, ...rest);
-  }) as Query;
-  return seat;
+/** From now on the connection's queries are looked at. */
+function board(seat: Seat, ride: Ride): void {
+  seat.carry = (config, rest) => carry(seat, ride, config, rest);
 }
 
 /** Looks at what is sent in a transaction that has a ride, and lets ours travel with it. */
-function carry(client: ClientLike, seat: Seat, ride: Ride, config: QueryConfig, rest: unknown[]): unknown {
+function carry(seat: Seat, ride: Ride, config: QueryConfig, rest: unknown[]): unknown {
   const { query } = seat;
   const { text } = config;
   if (!ride.hasBegun) {
     if (text !== 'BEGIN' || ride.isOver) return query(config, ...rest); // no transaction that we know how to board
     ride.hasBegun = true;
     ride.giveUp = () => giveUp(seat, ride);
-    return begin(client, seat, ride);
+    return begin(seat, ride);
   }
   if (ride.begun) {
     // The client's own isolation level, which is not the operation's.
@@ -161,7 +120,7 @@ function carry(client: ClientLike, seat: Seat, ride: Ride, config: QueryConfig, 
     ride.giveUp?.();
     return query(config, ...rest);
   }
-  if (text === 'ROLLBACK' || text === 'COMMIT') seat.ride = undefined;
+  if (text === 'ROLLBACK' || text === 'COMMIT') seat.carry = undefined;
   if (text !== 'COMMIT' || ride.isOver || !ride.last) return query(config, ...rest);
   if (ride.pool) givenUp.delete(ride.pool);
   return commit(seat, ride, ride.last);
@@ -173,12 +132,8 @@ function carry(client: ClientLike, seat: Seat, ride: Ride, config: QueryConfig, 
  */
 function giveUp(seat: Seat, ride: Ride): void {
   ride.begun = undefined;
-  seat.ride = undefined;
-  const again = ['ROLLBACK', 'BEGIN', ...(ride.level ? [ride.level] : [])];
-  fly(
-    seat,
-    again.map((text) => controlOf(text, ignored)),
-  ); // what comes behind it fails as well
+  seat.carry = undefined;
+  sendOn(seat, ['ROLLBACK', 'BEGIN', ...(ride.level ? [ride.level] : [])]); // what comes behind it fails as well
   if (!ride.pool) return;
   const times = (givenUp.get(ride.pool) ?? 0) + 1;
   givenUp.set(ride.pool, times);
@@ -186,102 +141,18 @@ function giveUp(seat: Seat, ride: Ride): void {
 }
 
 /** BEGIN and `first`. Prisma waits for the one, the ride for the other. */
-function begin(client: ClientLike, seat: Seat, ride: Ride): Promise<QueryResult> {
-  return new Promise((resolve, reject) => {
-    const begun = (arrival: Arrival) => ('error' in arrival ? reject(arrival.error) : resolve(resultOf(arrival.tag)));
-    ride.begun = new Promise((told) => {
-      fly(seat, [
-        controlOf(`BEGIN ISOLATION LEVEL ${LEVELS[ride.isolationLevel]}`, begun),
-        ...greetings(client, seat),
-        legOf(seat, ride.first, told),
-      ]);
-    });
-  });
+async function begin(seat: Seat, ride: Ride): Promise<QueryResult> {
+  const { begun, first } = beginOn(seat, ride.isolationLevel, ride.first);
+  ride.begun = first;
+  const arrival = await begun;
+  if ('error' in arrival) throw arrival.error;
+  return resultOf(arrival.tag);
 }
 
-/** `last` and COMMIT. */
-function commit(seat: Seat, ride: Ride, statement: Statement): Promise<QueryResult> {
-  return new Promise((resolve, reject) => {
-    ride.ended = new Promise((land) => {
-      let last: Answer;
-      const committed = (arrival: Arrival) => {
-        if ('tag' in arrival) {
-          resolve(resultOf(arrival.tag));
-          return land({ last, commit: arrival });
-        }
-        const lost = (error: unknown) => {
-          reject(error);
-          land({ last, commit: { error: driverError(error) } });
-        };
-        if (!isAnswer(arrival.error)) return lost(arrival.error);
-        // Refused: `last`, and then the server has not even looked at COMMIT, or COMMIT. The transaction may be open.
-        seat.query({ text: 'ROLLBACK' }).then((result) => {
-          if ('rows' in last) return lost(arrival.error);
-          // A pooler's word that it has lost its server: COMMIT may have arrived before.
-          if (/^(08|58)/.test((arrival.error as { code: string }).code)) return lost(new Error('Lost by the pooler.'));
-          // Prisma is told what COMMIT of such a transaction is answered with.
-          resolve(result);
-          land({ last, commit: { tag: 'ROLLBACK' } });
-        }, lost);
-      };
-      fly(seat, [legOf(seat, statement, (answer) => (last = answer)), controlOf('COMMIT', committed)]);
-    });
-  });
-}
-
-const resultOf = (command: string): QueryResult => ({ command, rowCount: null, rows: [], fields: [] });
-
-/** Sends them in one flight. */
-function fly(seat: Seat, legs: Leg[]): void {
-  try {
-    seat.query(new Flight(legs, seat.kept));
-  } catch (error) {
-    for (const leg of legs) leg.tell({ error });
-  }
-}
-
-/**
- * On a connection that is not known yet: which process the server is. A pooler such as PgBouncer in transaction mode gives
- * each transaction another server, which does not know what was prepared on the one before, and tells its clients of a
- * process that no server has.
- */
-function greetings(client: ClientLike, seat: Seat): Leg[] {
-  if (seat.isDirect !== undefined) return [];
-  const tell = (arrival: Arrival) => {
-    if ('rows' in arrival) seat.isDirect = arrival.rows[0]?.pid === client.processID;
-  };
-  return [controlOf('SELECT pg_backend_pid() AS pid', tell)];
-}
-
-/** A statement of ours, which the server keeps where it can. */
-function legOf(seat: Seat, { text, values, mayWait }: Statement, told: (answer: Answer) => void): Leg {
-  const tell = (arrival: Arrival) => {
-    if ('rows' in arrival) return told(arrival);
-    const error = driverError(arrival.error);
-    // It has lost what it kept: to DISCARD ALL, or it is not the same server after all.
-    if (isForgotten(error)) seat.isDirect = false;
-    told({ error });
-  };
-  return { text, values, mayWait, name: seat.isDirect ? nameOf(text) : undefined, tell };
-}
-
-/** One that is not ours alone. Not kept: a server that has forgotten what COMMIT is would leave the transaction open. */
-const controlOf = (text: string, tell: Leg['tell']): Leg => ({
-  text,
-  values: [],
-  mayWait: false,
-  name: undefined,
-  tell,
-});
-
-const names = new Map<string, string>();
-
-/** By its text: two versions of the kit in one process do not take each other's statements for their own. */
-function nameOf(text: string): string {
-  let name = names.get(text);
-  if (name === undefined) {
-    name = `oncekit_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
-    names.set(text, name);
-  }
-  return name;
+/** `last` and COMMIT. Where both were rolled back, Prisma is told what COMMIT of a failed transaction is answered with. */
+async function commit(seat: Seat, ride: Ride, last: Statement): Promise<QueryResult> {
+  ride.ended = commitOn(seat, last);
+  const { commit } = await ride.ended;
+  if ('error' in commit) throw commit.said;
+  return resultOf(commit.tag);
 }

@@ -3,7 +3,7 @@ import { createClient } from '../../demo/db.ts';
 import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
 import type { Harness } from '../contract-harness.testsuite.ts';
 import type { TransactionOf } from './client.ts';
-import { prismaStore } from './store.ts';
+import { ambientStore, prismaStore } from './store.ts';
 import type { Tables } from './tables.ts';
 
 export type Tx = TransactionOf<TestDatabase['client']>;
@@ -16,6 +16,7 @@ export type Tx = TransactionOf<TestDatabase['client']>;
 export async function prismaHarness(
   own: { tables?: Tables; keys?: string; prepare?: (database: TestDatabase) => Promise<unknown> } = {},
 ): Promise<Harness<Tx>> {
+  const storeOf = process.env.TRANSACTION === 'ambient' ? ambientStore : prismaStore;
   const { tables, keys = 'idempotency_keys', prepare } = own;
   const database = await testDatabase();
   await prepare?.(database);
@@ -23,8 +24,8 @@ export async function prismaHarness(
   const watch = new pg.Client({ connectionString: database.url });
   await watch.connect();
   return {
-    store: prismaStore(database.client, tables),
-    rival: prismaStore(other, tables),
+    store: storeOf(database.client, tables),
+    rival: storeOf(other, tables),
     write: async (tx, marker) =>
       void (await tx.auditRecord.create({ data: { action: marker, tenant: 't', principal: 'p' } })),
     isWritten: async (marker) => (await database.client.auditRecord.count({ where: { action: marker } })) > 0,

@@ -193,7 +193,7 @@ describe('tables of other names', () => {
     const replica = { $queryRawUnsafe: () => Promise.reject(new Error('a replica was asked')) };
     const $transaction = client.$transaction.bind(client);
     const prisma = { ...replica, $transaction, $primary: () => client } as unknown as typeof client;
-    const order = kit(prisma, { tables })
+    const order = kit(prisma, { tables, transaction: 'interactive' })
       .operation({ name: 'order', schema: anything })
       .handler(async ({ tx, key }) => void (await effect(tx, key)));
     const key = freshKey();

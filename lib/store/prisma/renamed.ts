@@ -1,6 +1,8 @@
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import type { Rename } from './tables.ts';
 
+const originals = new WeakMap<RawQueries, unknown>();
+
 /**
  * A client of which our statements ask for tables by their own names. Only statements of ours go through it: what the
  * user runs in a transaction, runs in their own (`originalOf`). So an app with the default names never comes here, and
@@ -8,11 +10,13 @@ import type { Rename } from './tables.ts';
  */
 export function renamedClient(client: PrismaClientLike, rename: Rename): PrismaClientLike {
   const { $primary } = client as { $primary?: () => PrismaClientLike };
-  return {
+  const renamed: PrismaClientLike = {
     ...renamedQueries(client, rename),
     $transaction: (run, options) => client.$transaction((tx) => run(renamedQueries(tx, rename)), options),
     ...(typeof $primary === 'function' ? { $primary: onceFor($primary.bind(client), rename) } : {}),
   };
+  originals.set(renamed, client);
+  return renamed;
 }
 
 /** One for all calls: what is remembered of a client is remembered by the object. */
@@ -23,8 +27,6 @@ function onceFor(primary: () => PrismaClientLike, rename: Rename): () => PrismaC
     return made;
   };
 }
-
-const originals = new WeakMap<RawQueries, unknown>();
 
 export function renamedQueries(db: RawQueries, rename: Rename): RawQueries {
   const queries: RawQueries = { $queryRawUnsafe: (text, ...values) => db.$queryRawUnsafe(rename(text), ...values) };

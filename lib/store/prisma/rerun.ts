@@ -1,7 +1,9 @@
 import type { KeyId } from '../../core/scope.ts';
-import type { Completion, Executed, ExecuteOptions } from '../store.ts';
+import type { Completion, Executed, KeyRow } from '../store.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
-import { provesRollback, rollbackReason } from './errors.ts';
+import type { FrameOptions, Work } from './frame.ts';
+import { framed, whyOf } from './framed.ts';
+import type { Rows } from './ride.ts';
 import { KEY_COLUMNS, type RawRow, toKeyRow } from './row.ts';
 import { verified } from './verified.ts';
 
@@ -17,35 +19,37 @@ UPDATE idempotency_keys SET result = $5, schema_version = $6::int
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'succeeded' AND schema_version < $6::int
 RETURNING ${KEY_COLUMNS}`;
 
-/** `Store.rerun` in one interactive transaction of the user's client. */
+/** `Store.rerun` in one transaction of the user's client. */
 export async function rerun<Tx extends RawQueries>(
   client: PrismaClientLike,
   id: KeyId & { schemaVersion: number },
   run: (tx: Tx) => Promise<Completion>,
-  how: ExecuteOptions,
+  how: FrameOptions,
 ): Promise<Executed> {
   const key = [id.tenant, id.principal, id.operation, id.key];
-  let isCommitting = false;
-  try {
-    const ended = await client.$transaction(
-      async (tx: Tx): Promise<Executed> => {
-        const [stored] = await tx.$queryRawUnsafe<RawRow[]>(LOCK, ...key);
-        if (!stored) return { kind: 'locked' };
-        // An answer that a person has erased is not made again, not even by work that does no harm twice.
-        const isForgotten = stored.result === null;
-        if (isForgotten || stored.schema_version >= id.schemaVersion)
-          return { kind: 'existing', row: toKeyRow(stored) };
-        const { result } = await run(tx);
-        const [replaced] = await tx.$queryRawUnsafe<RawRow[]>(REPLACE, ...key, result, id.schemaVersion);
-        await how.beforeCommit();
-        isCommitting = true;
-        return { kind: 'committed', row: toKeyRow(replaced ?? stored) };
-      },
-      { timeout: how.timeoutMs, maxWait: how.maxWaitMs, isolationLevel: 'ReadCommitted' },
-    );
-    return ended.kind === 'committed' ? await verified(client, ended.row, how.maxWaitMs) : ended;
-  } catch (error) {
-    if (isCommitting && !provesRollback(error)) return { kind: 'in_doubt', error };
-    return { kind: 'rolled_back', error, why: rollbackReason(error) };
+  let found: KeyRow | undefined;
+  const work = async (tx: Tx, [stored]: Rows): Promise<Work<Executed>> => {
+    if (!stored) return { skip: { kind: 'locked' } };
+    const row = toKeyRow(stored as RawRow);
+    found = row;
+    // An answer that a person has erased is not made again, not even by work that does no harm twice.
+    if (row.result === null || row.schemaVersion >= id.schemaVersion) return { skip: { kind: 'existing', row } };
+    const { result } = await run(tx);
+    return { last: { text: REPLACE, values: [...key, result, id.schemaVersion] } };
+  };
+  const lock = { text: LOCK, values: key, mayWait: true };
+  const ended = await framed<Tx, Executed>(client, lock, work, { ...how, isolationLevel: 'ReadCommitted' });
+  switch (ended.kind) {
+    case 'skipped':
+      return ended.value;
+    case 'in_doubt':
+      return ended;
+    case 'rolled_back':
+      return { kind: 'rolled_back', error: ended.error, why: whyOf(ended) };
+    case 'committed': {
+      const [replaced] = ended.last;
+      const row = replaced ? toKeyRow(replaced as RawRow) : (found as KeyRow);
+      return ended.isProven ? { kind: 'committed', row } : await verified(client, row, how.maxWaitMs);
+    }
   }
 }

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IsolationLevel } from '../store.ts';
 
 /** A statement of ours, with its parameters. */
@@ -48,7 +47,8 @@ export const LEVELS = {
 /** What the server said to `last`, and to the COMMIT behind it: `tag` is ROLLBACK where the transaction had failed. */
 export interface Landing {
   last: Answer;
-  commit: { tag: string } | { error: unknown };
+  /** `error` in the kit's shape, `said` as `pg` has told it. */
+  commit: { tag: string } | { error: unknown; said: unknown };
 }
 
 /** A pool of `pg`'s, by its shape: the kit imports none. */
@@ -58,24 +58,4 @@ export interface PoolLike {
   connect(...args: never[]): unknown;
   query(config: never): unknown;
   on(event: 'acquire', listener: (client: never) => void): unknown;
-}
-
-// On the global object: a bundler may give the app's client and its pages a copy of this module each.
-const RIDES = Symbol.for('oncekit.rides');
-const shared = globalThis as { [RIDES]?: AsyncLocalStorage<Ride> };
-
-/** Before the first pool is wrapped there is nobody to look, and an async context costs every promise of the process. */
-export function expectRides(): void {
-  shared[RIDES] ??= new AsyncLocalStorage<Ride>();
-}
-
-/** The ride of the transaction that is calling, if there is one. */
-export function currentRide(): Ride | undefined {
-  return shared[RIDES]?.getStore();
-}
-
-/** Runs a transaction of the user's client so that its pool finds the ride. */
-export function riding<T>(ride: Ride, transact: () => Promise<T>): Promise<T> {
-  const rides = shared[RIDES];
-  return rides ? rides.run(ride, transact) : transact();
 }

@@ -1,6 +1,8 @@
 import type { Leases } from '../leases.ts';
 import type { Oversight } from '../oversight.ts';
 import type { ExecuteOptions, Fence, Fenced, Store } from '../store.ts';
+import { joinContexts } from './ambient-client.ts';
+import type { AmbientTransaction } from './ambient-transaction.ts';
 import { announced } from './announced.ts';
 import { askedOn } from './asked.ts';
 import { begin } from './begin.ts';
@@ -13,7 +15,8 @@ import { fence } from './fence.ts';
 import { find } from './find.ts';
 import { finishForeign, recordCapture } from './finish-step.ts';
 import { erasePrincipal, forget } from './forget.ts';
-import type { FrameOptions } from './framed.ts';
+import type { FrameOptions } from './frame.ts';
+import { guarded } from './guarded.ts';
 import { hold } from './hold.ts';
 import { giveUp, markUnknown, suspend, wake } from './let-go.ts';
 import { list } from './list.ts';
@@ -35,6 +38,7 @@ import { transact } from './transact.ts';
 import { unfinished } from './unfinished.ts';
 import { recordVerdict, retryNow } from './verdict.ts';
 import { judgeWindow } from './window.ts';
+import { within } from './within.ts';
 
 /**
  * The store on the user's own Prisma client.
@@ -49,6 +53,29 @@ export function prismaStore<Client extends PrismaClientLike>(
   return rename ? renamedStore(client, rename) : storeOn(client);
 }
 
+/**
+ * The same with transactions of the kit's own, to which the handler's queries find by their async context.
+ *
+ * @throws ConfigurationError for a client whose queries could not be kept apart
+ */
+export function ambientStore<Client extends PrismaClientLike>(
+  client: Client,
+  tables?: Tables,
+): Store<TransactionOf<Client>> {
+  joinContexts(client);
+  const store = prismaStore(client, tables);
+  type Tx = TransactionOf<Client>;
+  const ambient = (how: ExecuteOptions): FrameOptions => ({ ...how, isAmbient: true });
+  // The client is the same for all, so it is told apart by the context in which it is handed out.
+  const own = (tx: Tx): Tx => guarded(tx as object, within()?.ambient as AmbientTransaction) as Tx;
+  return {
+    ...store,
+    execute: (claim, run, how) => store.execute(claim, (tx, claimed) => run(own(tx), claimed), ambient(how)),
+    rerun: (id, run, how) => store.rerun(id, (tx) => run(own(tx)), ambient(how)),
+    transact: (held, leaseMs, run, how) => store.transact(held, leaseMs, (tx) => run(own(tx)), ambient(how)),
+  };
+}
+
 /** The same on tables of other names: our statements go through a client that renames them, the user's do not. */
 function renamedStore<Tx>(client: PrismaClientLike, rename: Rename): Store<Tx> {
   const store = storeOn(renamedClient(client, rename));
@@ -56,7 +83,7 @@ function renamedStore<Tx>(client: PrismaClientLike, rename: Rename): Store<Tx> {
   return {
     ...store,
     execute: (claim, run, how) => store.execute(claim, (tx, claimed) => run(originalOf(tx), claimed), named(how)),
-    rerun: (id, run, how) => store.rerun(id, (tx) => run(originalOf(tx)), how),
+    rerun: (id, run, how) => store.rerun(id, (tx) => run(originalOf(tx)), named(how)),
     transact: (held, leaseMs, run, how) => store.transact(held, leaseMs, (tx) => run(originalOf(tx)), named(how)),
     recordEvidence: (tx, id, said, actor) =>
       store.recordEvidence(renamedQueries(tx as RawQueries, rename), id, said, actor),

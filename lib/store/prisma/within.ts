@@ -1,0 +1,45 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { AmbientTransaction } from './ambient-transaction.ts';
+import type { PoolLike, Ride } from './ride.ts';
+
+/** What the calling code runs within, carried by its async context; this is how a pool knows whose query it is given. */
+export interface Within {
+  /** A transaction of Prisma's, which takes statements of ours along. */
+  ride?: Ride;
+  /** A transaction of ours, which takes all queries of the user's along. */
+  ambient?: AmbientTransaction;
+  /** Prisma is executing one query of it, so that a transaction it begins is that query's own. */
+  isQuery?: boolean;
+  /** Wants to be told which pool its query goes to. */
+  tellPool?: (pool: PoolLike) => void;
+}
+
+// On the global object: a bundler may give the app's client and its pages a copy of this module each.
+const WITHIN = Symbol.for('oncekit.within');
+const shared = globalThis as { [WITHIN]?: AsyncLocalStorage<Within | undefined> };
+
+/** Before the first pool is wrapped there is nobody to look, and an async context costs every promise of the process. */
+export function expectContexts(): void {
+  shared[WITHIN] ??= new AsyncLocalStorage();
+}
+
+export function within(): Within | undefined {
+  return shared[WITHIN]?.getStore();
+}
+
+export function runWithin<T>(what: Within | undefined, run: () => T): T {
+  const contexts = shared[WITHIN];
+  return contexts ? contexts.run(what, run) : run();
+}
+
+/**
+ * Runs something outside the transaction of the handler that calls it: its queries have connections of their own, are
+ * committed at once, and stay when the handler's are rolled back. For what must survive a failure: a log of it, a counter.
+ *
+ * Only `transaction: 'ambient'` needs it, and it does no harm without: there only what goes through `tx` is within.
+ * Whatever it waits for that the handler has locked, it waits for in vain.
+ */
+export async function outside<T>(run: () => PromiseLike<T> | T): Promise<T> {
+  // Awaited within: a query of Prisma's is made where it is awaited, not where it is written.
+  return await (within()?.ambient ? runWithin(undefined, async () => await run()) : run());
+}
