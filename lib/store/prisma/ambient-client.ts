@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import type { AmbientTransaction } from './ambient-transaction.ts';
+import { txOf } from './ambient-tx.ts';
 import type { PrismaClientLike, TransactionOptions } from './client.ts';
 import { outside, runWithin, within } from './within.ts';
 
@@ -10,10 +11,12 @@ import { outside, runWithin, within } from './within.ts';
 interface Insides {
   /** The client under all its extensions. */
   _originalClient?: Insides;
-  $transaction?: (this: unknown, input: unknown, options?: unknown) => Promise<unknown>;
+  $transaction?: Transact;
   /** Collects the `findUnique` calls of a tick into one query. */
   _requestHandler?: { dataloader?: Loader };
 }
+
+type Transact = (this: unknown, input: unknown, options?: unknown) => Promise<unknown>;
 
 interface Loader {
   request(request: LoaderRequest): Promise<unknown>;
@@ -34,9 +37,10 @@ const joined = new WeakSet<object>();
  * Lets a client be used within ambient transactions, whichever of its extensions is called: each query is sent from the
  * context it was made in, and `$transaction` there is a savepoint.
  *
+ * @returns the client under all its extensions
  * @throws ConfigurationError for a client that reads from replicas, or that is not made as the kit knows Prisma's are
  */
-export function joinContexts(client: PrismaClientLike): void {
+export function joinContexts(client: PrismaClientLike): object {
   if ('$replica' in client) throw replicas();
   const insides = client as unknown as Insides;
   const original = insides._originalClient;
@@ -47,7 +51,7 @@ export function joinContexts(client: PrismaClientLike): void {
   }
   if (!joined.has(original))
     Object.defineProperty(original, '$transaction', {
-      value: nestedIn(original.$transaction),
+      value: nestedIn(original, original.$transaction),
       configurable: true,
     });
   joined.add(original);
@@ -55,6 +59,7 @@ export function joinContexts(client: PrismaClientLike): void {
   const loaders = Object.getPrototypeOf(loader) as Loader;
   if (!joined.has(loaders)) loaders.request = requestOf(loaders.request);
   joined.add(loaders);
+  return original;
 }
 
 /**
@@ -73,21 +78,23 @@ function requestOf(request: Loader['request']): Loader['request'] {
   };
 }
 
-/** `$transaction`, which within a transaction is a savepoint in it. */
-function nestedIn(begin: NonNullable<Insides['$transaction']>): NonNullable<Insides['$transaction']> {
+/** `$transaction`, which within a transaction of the same client is a savepoint in it. */
+function nestedIn(client: object, begin: Transact): Transact {
   return function (this: unknown, input, options) {
     const { ambient } = within() ?? {};
-    if (!ambient) return begin.call(this, input, options);
+    // Of another client, which may have another database.
+    if (ambient?.client !== client) return begin.call(this, input, options);
     if ((this as Record<symbol, unknown>)[OF_A_TRANSACTION]) return outside(() => begin.call(this, input, options));
-    return nest(ambient, this, input, options as TransactionOptions | undefined);
+    return nest(ambient, this as object, input, options as TransactionOptions | undefined);
   };
 }
 
-async function nest(outer: AmbientTransaction, client: unknown, input: unknown, options: TransactionOptions = {}) {
+async function nest(outer: AmbientTransaction, client: object, input: unknown, options: TransactionOptions = {}) {
   if (options.isolationLevel) throw levelled(options.isolationLevel);
-  const run = Array.isArray(input) ? () => inTurn(input) : () => (input as (tx: unknown) => unknown)(client);
-  // Awaited within: a query of Prisma's is made where it is awaited, not where it is written.
-  return await outer.nest((nested) => runWithin(nested.here, async () => await run()));
+  const run = (nested: AmbientTransaction) =>
+    Array.isArray(input) ? inTurn(input) : (input as (tx: object) => unknown)(txOf(client, nested));
+  // Awaited within: a query of Prisma's is sent where it is awaited, not where it is made.
+  return await outer.nest((nested) => runWithin(nested.here, async () => await run(nested)));
 }
 
 async function inTurn(queries: readonly PromiseLike<unknown>[]): Promise<unknown[]> {

@@ -21,6 +21,8 @@ export class AmbientTransaction {
   readonly here: Within = { ambient: this };
   /** The context of a query of it that Prisma is executing. */
   readonly inQuery: Within = { ambient: this, isQuery: true };
+  /** Whose transaction it is: the client under all its extensions. */
+  readonly client: object;
   readonly pool: PoolLike;
   readonly #connection: Connection;
   readonly #outer: AmbientTransaction | undefined;
@@ -29,7 +31,8 @@ export class AmbientTransaction {
   /** There while a nested one is open. Never rejects. */
   #nested: Promise<void> | undefined;
 
-  constructor(pool: PoolLike, connection: Connection, outer?: AmbientTransaction) {
+  constructor(client: object, pool: PoolLike, connection: Connection, outer?: AmbientTransaction) {
+    this.client = client;
     this.pool = pool;
     this.#connection = connection;
     this.#outer = outer;
@@ -43,11 +46,6 @@ export class AmbientTransaction {
   /** Whether it is that transaction, or a savepoint in it. */
   isWithin(transaction: AmbientTransaction): boolean {
     return this === transaction || (this.#outer?.isWithin(transaction) ?? false);
-  }
-
-  /** @throws ExecutionClosedError where it is over */
-  assertOpen(): void {
-    if (this.isOver) throw closed();
   }
 
   /** What the pool's `query` does within it. */
@@ -85,7 +83,7 @@ export class AmbientTransaction {
       leave = () => left();
     });
     try {
-      return await this.#inSavepoint(new AmbientTransaction(this.pool, this.#connection, this), run);
+      return await this.#inSavepoint(new AmbientTransaction(this.client, this.pool, this.#connection, this), run);
     } finally {
       this.#nested = undefined;
       leave();

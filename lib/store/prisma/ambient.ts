@@ -22,7 +22,7 @@ export async function framedAmbient<Tx extends RawQueries, Skipped>(
   client: PrismaClientLike,
   first: Statement,
   work: (tx: Tx, rows: Rows) => Promise<Work<Skipped>>,
-  how: FrameOptions,
+  how: FrameOptions & { ambient: object },
 ): Promise<Framed<Skipped>> {
   if (within()?.ambient) throw nested();
   let seat: Seat;
@@ -36,7 +36,7 @@ export async function framedAmbient<Tx extends RawQueries, Skipped>(
     return { kind: 'rolled_back', error, at: 'first' };
   }
   const deadline = performance.now() + how.timeoutMs;
-  const transaction = new AmbientTransaction(pool, seat);
+  const transaction = new AmbientTransaction(how.ambient, pool, seat);
   let at: 'first' | 'work' = 'first';
   const perform = async (rows: Rows) => {
     const next = await runWithin(transaction.here, () => work(client as RawQueries as Tx, rows));

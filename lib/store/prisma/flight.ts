@@ -30,6 +30,8 @@ export type Kept = Map<string, readonly Field[]>;
 export interface Leg extends Statement {
   /** What the server may keep it as; nothing where the next transaction may meet another server. */
   name?: string | undefined;
+  /** Whether it answers in no columns that would have to be described. */
+  isControl?: boolean;
   /** Told once. Of a statement that was not executed: the error of the one before it. Must not throw. */
   tell(arrival: Arrival): void;
 }
@@ -65,14 +67,14 @@ export class Flight {
     this.#fields = this.#keptFields();
     connection.stream.cork?.();
     try {
-      this.#legs.forEach(({ name, text, mayWait }, at) => {
+      this.#legs.forEach(({ name, text, mayWait, isControl }, at) => {
         const isKept = name !== undefined && this.#kept.has(name);
         // It may be there all the same: parsed in a flight that has failed since. To close what is not there is no error.
         if (name !== undefined && !isKept) connection.close({ type: 'S', name });
         if (mayWait) connection.flush(); // the server keeps its answers to itself until it is asked for them, or through
         if (!isKept) connection.parse({ name, text });
         connection.bind({ statement: name, values: this.#values[at] as unknown[] });
-        if (!isKept) connection.describe({ type: 'P' });
+        if (!isKept && !isControl) connection.describe({ type: 'P' });
         connection.execute({});
       });
       connection.sync();

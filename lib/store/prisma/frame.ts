@@ -11,8 +11,8 @@ export type Work<Skipped> = { last: Statement } | { skip: Skipped };
 export interface FrameOptions extends ExecuteOptions {
   /** Where the tables have names of their own. */
   rename?: Rename | undefined;
-  /** Whether it is a transaction of ours that the user's queries find by their context, instead of one of Prisma's. */
-  isAmbient?: boolean | undefined;
+  /** The client whose queries find by their context to a transaction of ours; it is one of Prisma's where there is none. */
+  ambient?: object | undefined;
 }
 
 export type Framed<Skipped> =

@@ -21,7 +21,8 @@ export async function framed<Tx extends RawQueries, Skipped>(
   work: (tx: Tx, rows: Rows) => Promise<Work<Skipped>>,
   how: FrameOptions,
 ): Promise<Framed<Skipped>> {
-  if (how.isAmbient) return await framedAmbient(client, first, work, how);
+  const { ambient } = how;
+  if (ambient) return await framedAmbient(client, first, work, { ...how, ambient });
   // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller,
   // and the flight of its key, for ever. Nothing is known of it: it may still commit.
   try {

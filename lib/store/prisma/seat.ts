@@ -140,7 +140,7 @@ function greetings(seat: Seat): Leg[] {
   const tell = (arrival: Arrival) => {
     if ('rows' in arrival) seat.isDirect = arrival.rows[0]?.pid === seat.client.processID;
   };
-  return [controlOf('SELECT pg_backend_pid() AS pid', tell)];
+  return [{ text: 'SELECT pg_backend_pid() AS pid', values: [], tell }];
 }
 
 /** A statement of ours, which the server keeps where it can. */
@@ -161,6 +161,7 @@ const controlOf = (text: string, tell: Leg['tell']): Leg => ({
   values: [],
   mayWait: false,
   name: undefined,
+  isControl: true,
   tell,
 });
 

@@ -3,6 +3,7 @@ import type { Oversight } from '../oversight.ts';
 import type { ExecuteOptions, Fence, Fenced, Store } from '../store.ts';
 import { joinContexts } from './ambient-client.ts';
 import type { AmbientTransaction } from './ambient-transaction.ts';
+import { txOf } from './ambient-tx.ts';
 import { announced } from './announced.ts';
 import { askedOn } from './asked.ts';
 import { begin } from './begin.ts';
@@ -16,7 +17,6 @@ import { find } from './find.ts';
 import { finishForeign, recordCapture } from './finish-step.ts';
 import { erasePrincipal, forget } from './forget.ts';
 import type { FrameOptions } from './frame.ts';
-import { guarded } from './guarded.ts';
 import { hold } from './hold.ts';
 import { giveUp, markUnknown, suspend, wake } from './let-go.ts';
 import { list } from './list.ts';
@@ -62,12 +62,12 @@ export function ambientStore<Client extends PrismaClientLike>(
   client: Client,
   tables?: Tables,
 ): Store<TransactionOf<Client>> {
-  joinContexts(client);
+  const original = joinContexts(client);
   const store = prismaStore(client, tables);
   type Tx = TransactionOf<Client>;
-  const ambient = (how: ExecuteOptions): FrameOptions => ({ ...how, isAmbient: true });
+  const ambient = (how: ExecuteOptions): FrameOptions => ({ ...how, ambient: original });
   // The client is the same for all, so it is told apart by the context in which it is handed out.
-  const own = (tx: Tx): Tx => guarded(tx as object, within()?.ambient as AmbientTransaction) as Tx;
+  const own = (tx: Tx): Tx => txOf(tx as object, within()?.ambient as AmbientTransaction) as Tx;
   return {
     ...store,
     execute: (claim, run, how) => store.execute(claim, (tx, claimed) => run(own(tx), claimed), ambient(how)),

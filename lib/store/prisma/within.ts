@@ -40,6 +40,6 @@ export function runWithin<T>(what: Within | undefined, run: () => T): T {
  * Whatever it waits for that the handler has locked, it waits for in vain.
  */
 export async function outside<T>(run: () => PromiseLike<T> | T): Promise<T> {
-  // Awaited within: a query of Prisma's is made where it is awaited, not where it is written.
+  // Awaited within: a query of Prisma's is sent where it is awaited, not where it is made.
   return await (within()?.ambient ? runWithin(undefined, async () => await run()) : run());
 }
