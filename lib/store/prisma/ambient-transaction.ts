@@ -1,15 +1,42 @@
 import { ExecutionClosedError, IdempotencyError } from '../../core/errors.ts';
 import type { PoolLike } from './ride.ts';
-import { type QueryResult, resultOf } from './seat.ts';
+import { resultOf } from './seat.ts';
 import { driverError } from './wire.ts';
 import type { Within } from './within.ts';
 
-type Query = (...args: never[]) => unknown;
-type Control = (text: string) => Promise<unknown>;
+/** The connection of a transaction, on which one query at a time is under way. */
+export class Wire {
+  readonly #query: (...args: never[]) => unknown;
+  #tail: Promise<unknown> = Promise.resolve();
+  /** How many queries are not answered yet. */
+  open = 0;
 
-/** The connection of a transaction, as far as its queries need it. */
-interface Connection {
-  query: Query;
+  constructor(query: (...args: never[]) => unknown) {
+    this.#query = query;
+  }
+
+  /** @param mayGo throws where it must not be sent any more, once it is its turn */
+  send(args: never[], mayGo: () => void): Promise<unknown> {
+    const sent = this.open === 0 ? (this.#query(...args) as Promise<unknown>) : this.#inTurn(args, mayGo);
+    this.open++;
+    this.#tail = sent.then(this.#over, this.#over);
+    return sent;
+  }
+
+  /** Until what has been sent is answered. */
+  async idle(): Promise<void> {
+    await this.#tail;
+  }
+
+  async #inTurn(args: never[], mayGo: () => void): Promise<unknown> {
+    await this.#tail;
+    mayGo();
+    return await this.#query(...args);
+  }
+
+  readonly #over = () => {
+    this.open--;
+  };
 }
 
 /**
@@ -24,19 +51,21 @@ export class AmbientTransaction {
   /** Whose transaction it is: the client under all its extensions. */
   readonly client: object;
   readonly pool: PoolLike;
-  readonly #connection: Connection;
+  readonly #wire: Wire;
   readonly #outer: AmbientTransaction | undefined;
-  #depth = 0;
+  readonly #depth: number;
   #isOver = false;
   /** There while a nested one is open. Never rejects. */
   #nested: Promise<void> | undefined;
+  /** Queries of several statements that are not through, each until it is. */
+  readonly #halves = new Set<Promise<void>>();
 
-  constructor(client: object, pool: PoolLike, connection: Connection, outer?: AmbientTransaction) {
+  constructor(client: object, pool: PoolLike, wire: Wire, outer?: AmbientTransaction) {
     this.client = client;
     this.pool = pool;
-    this.#connection = connection;
+    this.#wire = wire;
     this.#outer = outer;
-    if (outer) this.#depth = outer.#depth + 1;
+    this.#depth = outer ? outer.#depth + 1 : 0;
   }
 
   get isOver(): boolean {
@@ -50,10 +79,7 @@ export class AmbientTransaction {
 
   /** What the pool's `query` does within it. */
   query(...args: never[]): unknown {
-    if (this.isOver) return refused(args, closed());
-    // A branch beside an open savepoint. On the wire now, its query would be rolled back with what it is no part of.
-    if (this.#nested) return this.#nested.then(() => this.query(...args));
-    return this.#connection.query(...args);
+    return told(args, (asked) => this.#send(asked));
   }
 
   /**
@@ -61,14 +87,16 @@ export class AmbientTransaction {
    * own. It has ours, as it would have within an interactive transaction of Prisma's, so BEGIN and COMMIT are none.
    */
   connect({ isQuery }: Within, args: never[]): unknown {
-    if (this.isOver) return refused(args, closed());
-    if (!isQuery || args.length > 0) return refused(args, stranger());
-    const query = (config: { text?: string }, ...rest: never[]) =>
-      IS_CONTROL.test(config.text ?? '')
-        ? Promise.resolve<QueryResult>(resultOf(config.text as string))
-        : this.query(config as never, ...rest);
-    const client = { query, release: ignored, on: () => client, removeListener: () => client };
-    return Promise.resolve(client);
+    return told(args, async () => {
+      this.#assertOpen();
+      if (!isQuery || args.length > 0) throw stranger();
+      const query = (config: { text?: string }) =>
+        IS_CONTROL.test(config.text ?? '')
+          ? Promise.resolve(resultOf(config.text as string))
+          : this.query(config as never);
+      const client = { query, release: begun(this.#halves), on: () => client, removeListener: () => client };
+      return client;
+    });
   }
 
   /**
@@ -76,14 +104,15 @@ export class AmbientTransaction {
    * to release the lower of two would release both.
    */
   async nest<T>(run: (nested: AmbientTransaction) => Promise<T>): Promise<T> {
-    while (this.#nested) await this.#nested;
-    if (this.isOver) throw closed();
-    let leave = ignored;
+    // Nor with the first half of a query before it, and the second one behind.
+    while (this.#nested || this.#halves.size > 0) await (this.#nested ?? Promise.all(this.#halves));
+    this.#assertOpen();
+    let leave = () => {};
     this.#nested = new Promise((left) => {
-      leave = () => left();
+      leave = left;
     });
     try {
-      return await this.#inSavepoint(new AmbientTransaction(this.client, this.pool, this.#connection, this), run);
+      return await this.#inSavepoint(new AmbientTransaction(this.client, this.pool, this.#wire, this), run);
     } finally {
       this.#nested = undefined;
       leave();
@@ -92,23 +121,18 @@ export class AmbientTransaction {
 
   async #inSavepoint<T>(nested: AmbientTransaction, run: (nested: AmbientTransaction) => Promise<T>): Promise<T> {
     const savepoint = `oncekit_${nested.#depth}`;
-    const send: Control = async (text) => {
-      if (this.isOver) throw closed();
-      return await (this.#connection.query as unknown as (config: { text: string }) => Promise<unknown>)({ text });
-    };
-    await send(`SAVEPOINT ${savepoint}`).catch(rethrow);
+    await this.#control(`SAVEPOINT ${savepoint}`);
     try {
       const value = await run(nested);
-      nested.assertAlone();
-      nested.close();
-      await send(`RELEASE SAVEPOINT ${savepoint}`).catch(rethrow);
+      nested.finish();
+      await this.#control(`RELEASE SAVEPOINT ${savepoint}`);
       return value;
     } catch (error) {
       nested.close();
       // Where even that fails, the whole transaction does, by the error that is thrown or by its completion.
-      await send(`ROLLBACK TO SAVEPOINT ${savepoint}`)
-        .then(() => send(`RELEASE SAVEPOINT ${savepoint}`))
-        .catch(ignored);
+      await this.#control(`ROLLBACK TO SAVEPOINT ${savepoint}`)
+        .then(() => this.#control(`RELEASE SAVEPOINT ${savepoint}`))
+        .catch(() => {});
       throw error;
     }
   }
@@ -118,36 +142,71 @@ export class AmbientTransaction {
     this.#isOver = true;
   }
 
-  /** @throws IdempotencyError where a savepoint in it is still open */
-  assertAlone(): void {
-    if (!this.#nested) return;
-    throw new IdempotencyError('A transaction within the handler was still open when it returned. Await it.', {
-      existing: 'an open $transaction',
+  /**
+   * The same where all went well.
+   *
+   * @throws IdempotencyError where something in it is still going on: half of that would be committed
+   */
+  finish(): void {
+    this.close();
+    if (!this.#nested && this.#halves.size === 0 && this.#wire.open === 0) return;
+    throw new IdempotencyError('A query was still running when its handler, or its $transaction, returned. Await it.', {
+      existing: this.#nested ? 'an open $transaction' : 'a query without an answer',
       expected: 'none',
     });
+  }
+
+  async #send(args: never[]): Promise<unknown> {
+    this.#assertOpen();
+    // A branch beside an open savepoint. On the wire now, its query would be rolled back with what it is no part of.
+    while (this.#nested) await this.#nested;
+    this.#assertOpen();
+    return await this.#wire.send(args, () => this.#assertOpen());
+  }
+
+  async #control(text: string): Promise<unknown> {
+    this.#assertOpen();
+    try {
+      return await this.#wire.send([{ text }] as never[], () => this.#assertOpen());
+    } catch (error) {
+      throw error instanceof IdempotencyError ? error : driverError(error);
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.isOver) throw closed();
   }
 }
 
 const IS_CONTROL = /^(BEGIN|COMMIT|ROLLBACK|SET TRANSACTION ISOLATION LEVEL .*)$/;
-const ignored = () => {};
 
-function rethrow(error: unknown): never {
-  throw error instanceof IdempotencyError ? error : driverError(error);
+/** Something that lasts. @returns what ends it */
+function begun(going: Set<Promise<void>>): () => void {
+  let end = () => {};
+  const lasting = new Promise<void>((ended) => {
+    end = ended;
+  });
+  going.add(lasting);
+  return () => {
+    going.delete(lasting);
+    end();
+  };
 }
 
-/** As `pg` tells an error: to the callback, where there is one. */
-function refused(args: readonly unknown[], error: Error): unknown {
-  const told = args.at(-1);
-  return typeof told === 'function' ? told(error) : Promise.reject(error);
+/** As `pg` answers: a promise, or nothing where there is a callback. */
+function told(args: never[], ask: (args: never[]) => Promise<unknown>): unknown {
+  const callback = args.at(-1) as unknown;
+  if (typeof callback !== 'function') return ask(args);
+  ask(args.slice(0, -1)).then(
+    (result) => callback(undefined, result),
+    (error) => callback(error),
+  );
 }
 
 const closed = () =>
   new ExecutionClosedError(
     'A query came after its execution had ended; nothing was done. Await every query, and wrap what goes on by itself in outside().',
-    {
-      existing: 'an execution that has ended',
-      expected: 'a query while its handler runs, or outside(() => …)',
-    },
+    { existing: 'an execution that has ended', expected: 'a query while its handler runs, or outside(() => …)' },
   );
 
 const stranger = () =>

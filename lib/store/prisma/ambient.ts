@@ -1,11 +1,11 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { AmbientTransaction } from './ambient-transaction.ts';
+import { AmbientTransaction, Wire } from './ambient-transaction.ts';
 import { bounded } from './bounded.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { type Framed, type FrameOptions, named, rowsOf, SILENCE_MS, type Work } from './frame.ts';
 import { landed } from './landed.ts';
-import { poolOf } from './pool-of.ts';
+import { knownPoolOf, poolOf } from './pool-of.ts';
 import { readThrough } from './read.ts';
 import type { Landing, PoolLike, Rows, Statement } from './ride.ts';
 import { beginOn, type ClientLike, commitOn, type Seat, seatOn, takesFlights } from './seat.ts';
@@ -28,7 +28,7 @@ export async function framedAmbient<Tx extends RawQueries, Skipped>(
   let seat: Seat;
   let pool: PoolLike;
   try {
-    pool = await poolOf(client);
+    pool = knownPoolOf(client) ?? (await bounded(() => poolOf(client), how.maxWaitMs, exhausted));
     readThrough(client, pool, how.rename);
     seat = await connect(pool, how.maxWaitMs);
   } catch (error) {
@@ -36,12 +36,12 @@ export async function framedAmbient<Tx extends RawQueries, Skipped>(
     return { kind: 'rolled_back', error, at: 'first' };
   }
   const deadline = performance.now() + how.timeoutMs;
-  const transaction = new AmbientTransaction(how.ambient, pool, seat);
+  const wire = new Wire(seat.query as (...args: never[]) => unknown);
+  const transaction = new AmbientTransaction(how.ambient, pool, wire);
   let at: 'first' | 'work' = 'first';
   const perform = async (rows: Rows) => {
     const next = await runWithin(transaction.here, () => work(client as RawQueries as Tx, rows));
-    transaction.assertAlone();
-    transaction.close();
+    transaction.finish();
     if (!('skip' in next)) await how.beforeCommit();
     return next;
   };
@@ -52,12 +52,12 @@ export async function framedAmbient<Tx extends RawQueries, Skipped>(
     at = 'work';
     const next = await bounded(() => perform(rows), deadline - performance.now(), overdue);
     if (!('skip' in next)) return await commit(seat, named(next.last, how.rename), deadline + SILENCE_MS);
-    await rollBack(seat);
+    await rollBack(seat, wire);
     return { kind: 'skipped', value: next.skip };
   } catch (error) {
     // Before anything else is awaited: what is still running in the handler must find it closed.
     transaction.close();
-    await rollBack(seat);
+    await rollBack(seat, wire);
     return { kind: 'rolled_back', error, at };
   }
 }
@@ -84,10 +84,12 @@ async function connect(pool: PoolLike, withinMs: number): Promise<Seat> {
 }
 
 /** COMMIT was not sent, so whatever becomes of ROLLBACK, nothing was committed. */
-async function rollBack(seat: Seat): Promise<void> {
+async function rollBack(seat: Seat, wire: Wire): Promise<void> {
   try {
-    // Behind the queries that are still under way.
-    await bounded(() => seat.query({ text: 'ROLLBACK' }), SILENCE_MS);
+    await bounded(async () => {
+      await wire.idle();
+      await seat.query({ text: 'ROLLBACK' });
+    }, SILENCE_MS);
     release(seat);
   } catch (error) {
     release(seat, error);

@@ -5,6 +5,11 @@ import { runWithin } from './within.ts';
 
 const pools = new WeakMap<PrismaClientLike, PoolLike>();
 
+export function knownPoolOf(client: PrismaClientLike): PoolLike | undefined {
+  const known = pools.get(client);
+  return known?.ending ? undefined : known;
+}
+
 /**
  * The pool that a client sends its queries to. Nothing of Prisma tells; so once in a client's life a query is sent, and
  * the pool that it arrives at says so.
@@ -13,7 +18,6 @@ const pools = new WeakMap<PrismaClientLike, PoolLike>();
  */
 export async function poolOf(client: PrismaClientLike): Promise<PoolLike> {
   const known = pools.get(client);
-  if (known && !known.ending) return known;
   let told: PoolLike | undefined;
   const tellPool = (pool: PoolLike) => {
     told = pool;
