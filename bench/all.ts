@@ -7,6 +7,8 @@ import setup from '../scripts/vitest-global-setup.ts';
 import { admin } from './admin.ts';
 import { first } from './first.ts';
 import { flights } from './flights.ts';
+import { handlers } from './handlers.ts';
+import { link } from './link.ts';
 import { messages } from './messages.ts';
 import { otherKeys } from './other-keys.ts';
 import { reaper } from './reaper.ts';
@@ -18,7 +20,9 @@ import { scale } from './scale.ts';
 
 const benchmarks: Record<string, () => Promise<Report>> = {
   first,
+  handlers,
   flights,
+  link,
   replay,
   'same-key': sameKey,
   route,

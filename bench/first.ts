@@ -58,7 +58,7 @@ export async function first(): Promise<Report> {
 }
 
 /** What people write by hand, with Prisma's models: three statements in an interactive transaction. */
-async function obvious(client: Client, n: number) {
+export async function obvious(client: Client, n: number) {
   const key = randomUUID();
   const id = { ...who, operation: 'obvious', key };
   const expiresAt = new Date(Date.now() + 25 * 3_600_000);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createIdempotency } from 'oncekit';
 import { z } from 'zod';
-import { type Client, createClient } from '../lib/demo/db.ts';
+import { type Client, createClient, type Transaction } from '../lib/demo/db.ts';
 
 /** More callers than this wait at the pool, not at the database. */
 export const POOL = 10;
@@ -24,26 +24,33 @@ export function orderRow(n: number) {
 }
 
 /** The floor: what an app without idempotency does. */
-export async function bare(client: Client, n: number) {
-  return await client.$transaction(async (tx) => tx.order.create({ data: orderRow(n) }));
+export async function bare(client: Client, n: number, queries = 1) {
+  return await client.$transaction(async (tx) => business(tx, n, queries));
+}
+
+/** So many queries, one after the other: the order, then reads and writes of it in turn. */
+async function business(tx: Transaction, n: number, queries: number) {
+  const { id } = await tx.order.create({ data: orderRow(n) });
+  for (let query = 1; query < queries; query++) {
+    if (query % 2) await tx.order.findUnique({ where: { id } });
+    else await tx.order.update({ where: { id }, data: { amountCents: query } });
+  }
+  return { id };
 }
 
 /** Whose transaction an execution is. */
 export type Mode = 'interactive' | 'ambient';
 
 /** The same with the kit. Each call sets it up anew, as a process that knows no key yet. */
-export function orderOperation(prisma: Client, transaction: Mode = 'interactive') {
+export function orderOperation(prisma: Client, transaction: Mode = 'interactive', queries = 1) {
   return createIdempotency({ prisma, transaction, secret: SECRET, poolSize: POOL, scope: () => who })
     .operation({ name: 'order', schema: orderInput })
-    .handler(async ({ input, tx }) => {
-      const { id } = await tx.order.create({ data: orderRow(input.n) });
-      return { id };
-    });
+    .handler(async ({ input, tx }) => await business(tx, input.n, queries));
 }
 
 /** Its execution; throws where there is no success to be measured. */
-export function orderOf(client: Client, transaction?: Mode) {
-  const operation = orderOperation(client, transaction);
+export function orderOf(client: Client, transaction?: Mode, queries?: number) {
+  const operation = orderOperation(client, transaction, queries);
   return async ({ key, n, attempt }: { key: string; n: number; attempt?: number }) => {
     const outcome = await operation.execute({ key, payload: { n }, attempt });
     if (!outcome.ok) throw new Error(`The order was refused: ${outcome.code}`);
