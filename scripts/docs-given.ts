@@ -22,6 +22,7 @@ export const GIVEN = {
     export namespace Prisma {
       export interface TransactionClient {
         order: Model<Order>;
+        attempt: Model<{ sku: string }>;
         product: Model<Product>;
         $executeRaw(query: TemplateStringsArray, ...values: unknown[]): Promise<number>;
         $queryRaw<T>(query: TemplateStringsArray, ...values: unknown[]): Promise<T>;
