@@ -105,7 +105,8 @@ export class Flight {
   }
 
   handleReadyForQuery(): void {
-    this.callback(new Error('The server was ready before it had answered.'));
+    // Made only where there is something to tell: an error costs as much as a dozen of our lines.
+    if (this.#at < this.#legs.length) this.callback(new Error('The server was ready before it had answered.'));
   }
 
   /** The server's word on the statement that is under way, or the connection's end. */
