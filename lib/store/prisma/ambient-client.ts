@@ -1,14 +1,14 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import type { AmbientTransaction } from './ambient-transaction.ts';
 import { txOf } from './ambient-tx.ts';
-import type { PrismaClientLike, TransactionOptions } from './client.ts';
+import type { PrismaClientLike, RawQueries, TransactionOptions } from './client.ts';
 import { outside, runWithin, within } from './within.ts';
 
 /**
  * The two places inside a Prisma client at which an async context would be lost, or be the wrong one. Both are looked for
  * when the kit is set up, and a client in which they are not found is refused.
  */
-interface Insides {
+interface Insides extends RawQueries {
   /** The client under all its extensions. */
   _originalClient?: Insides;
   $transaction?: Transact;
@@ -40,7 +40,7 @@ const joined = new WeakSet<object>();
  * @returns the client under all its extensions
  * @throws ConfigurationError for a client that reads from replicas, or that is not made as the kit knows Prisma's are
  */
-export function joinContexts(client: PrismaClientLike): object {
+export function joinContexts(client: PrismaClientLike): RawQueries {
   if ('$replica' in client) throw replicas();
   const insides = client as unknown as Insides;
   const original = insides._originalClient;

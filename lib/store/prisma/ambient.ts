@@ -22,13 +22,13 @@ export async function framedAmbient<Tx extends RawQueries, Skipped>(
   client: PrismaClientLike,
   first: Statement,
   work: (tx: Tx, rows: Rows) => Promise<Work<Skipped>>,
-  how: FrameOptions & { ambient: object },
+  how: FrameOptions & { ambient: RawQueries },
 ): Promise<Framed<Skipped>> {
   if (within()?.ambient) throw nested();
   let seat: Seat;
   let pool: PoolLike;
   try {
-    pool = knownPoolOf(client) ?? (await bounded(() => poolOf(client), how.maxWaitMs, exhausted));
+    pool = knownPoolOf(how.ambient) ?? (await bounded(() => poolOf(how.ambient), how.maxWaitMs, exhausted));
     readThrough(client, pool, how.rename);
     seat = await connect(pool, how.maxWaitMs);
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { ExecuteOptions } from '../store.ts';
+import type { RawQueries } from './client.ts';
 import type { Answer, Rows, Statement } from './ride.ts';
 import type { Rename } from './tables.ts';
 
@@ -11,8 +12,11 @@ export type Work<Skipped> = { last: Statement } | { skip: Skipped };
 export interface FrameOptions extends ExecuteOptions {
   /** Where the tables have names of their own. */
   rename?: Rename | undefined;
-  /** The client whose queries find by their context to a transaction of ours; it is one of Prisma's where there is none. */
-  ambient?: object | undefined;
+  /**
+   * The client, under all its extensions, whose queries find by their context to a transaction of ours; it is one of
+   * Prisma's where there is none.
+   */
+  ambient?: RawQueries | undefined;
 }
 
 export type Framed<Skipped> =

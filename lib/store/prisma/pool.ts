@@ -47,7 +47,6 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   const connect = pool.connect as (...args: unknown[]) => unknown;
   pool.connect = ((...args: unknown[]) => {
     const here = within();
-    here?.tellPool?.(pool);
     if (here?.ambient?.pool === pool) return here.ambient.connect(here, args as never[]);
     const ride = here?.ride;
     // Another transaction before its own function has begun: which of the two that will get cannot be told.
