@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isOnce, PATHS, type Path, turnOf } from './fixtures/crash-points.ts';
 import type { Task } from './fixtures/executor.ts';
 import type { Executor } from './fixtures/executor-process.ts';
 import { expect, type Stage, test } from './fixtures/stage.ts';
@@ -10,12 +11,10 @@ import { expect, type Stage, test } from './fixtures/stage.ts';
  */
 
 /**
- * In `npm test` each point of each kind twice: alone with one worker, and with a client beside three. Every combination ten
- * times in `npm run test:crash`, every other round on pools that are as Prisma makes them.
+ * In `npm test` each point of each kind once: the paths take turns at the points, and alternate between one worker and a
+ * client beside three. In `npm run test:crash` every combination at every point, on each path in every third round.
  */
-const ROUNDS = Math.ceil(Number(process.env.CRASH_ROUNDS ?? 1) / 2);
-const isOnce = process.env.CRASH_ROUNDS === undefined;
-const POOLS = [{ POOL: 'ours' }, { POOL: 'plain' }] as const;
+const ROUNDS = Math.max(PATHS.length, Math.ceil(Number(process.env.CRASH_ROUNDS ?? 1) / 2));
 /** How many cells run at once: two cores carry that many dying processes. */
 const AT_ONCE = 4;
 
@@ -40,34 +39,51 @@ const KINDS = {
   refund: pointsOf('refund', 'refund_reserved', 'refund_created', 'refunded'),
 };
 
-for (const kind of ['checkout', 'refund'] as const) {
-  for (const workers of [1, 3]) {
-    for (const retries of isOnce ? [workers === 3] : [false, true]) {
-      for (let round = 1; round <= ROUNDS; round++) {
-        const client = retries ? 'a client that retries' : 'no client';
-        const env = round % 2 === 0 ? POOLS[1] : POOLS[0];
-        const title = `${client}, ${workers} workers, a pool that is ${env.POOL}, round ${round}`;
-        test(`kill -9 at every point of a ${kind}, ${title}`, async ({ stage }) => {
-          test.setTimeout(180_000);
-          await stage.workers(workers, env);
-          const rows: string[] = [];
-          const seller = await stage.executor(undefined, env);
-          const cell = async (point: string) => {
-            const ms = await crash(stage, kind, point, retries, seller, env);
-            rows.push(`${point.padEnd(44)} finished ${String(ms).padStart(5)} ms after the kill`);
-          };
-          const left = KINDS[kind].filter((point) => point !== 'charged');
-          const lane = async () => {
-            for (let point = left.shift(); point; point = left.shift()) await cell(point);
-          };
-          await Promise.all(Array.from({ length: AT_ONCE }, lane));
-          await cell('charged'); // alone: the gateway's latency is everybody's
-          await seller.end();
-          console.log(rows.sort().join('\n'));
-        });
-      }
-    }
-  }
+interface Table {
+  kind: 'checkout' | 'refund';
+  workers: 1 | 3;
+  retries: boolean;
+  path: Path;
+}
+
+const ofKind = (kind: Table['kind'], n: number): Table[] =>
+  isOnce
+    ? PATHS.map((path, at) => {
+        const isBusy = (at + n) % 2 === 1;
+        return { kind, workers: isBusy ? 3 : 1, retries: isBusy, path };
+      })
+    : ([1, 3] as const).flatMap((workers) =>
+        [false, true].flatMap((retries) =>
+          Array.from({ length: ROUNDS }, (_, round) => {
+            return { kind, workers, retries, path: PATHS[round % PATHS.length] as Path };
+          }),
+        ),
+      );
+
+for (const [n, { kind, workers, retries, path }] of (['checkout', 'refund'] as const).flatMap(ofKind).entries()) {
+  const client = retries ? 'a client that retries' : 'no client';
+  test(`kill -9 at every point of a ${kind}, ${client}, ${workers} workers, ${path.name}, table ${n + 1}`, async ({
+    stage,
+  }) => {
+    test.setTimeout(180_000);
+    await stage.workers(workers, path.env);
+    const rows: string[] = [];
+    const seller = await stage.executor(undefined, path.env);
+    const cell = async (point: string) => {
+      const ms = await crash(stage, kind, point, retries, seller, path.env);
+      rows.push(`${point.padEnd(44)} finished ${String(ms).padStart(5)} ms after the kill`);
+    };
+    const points = turnOf(KINDS[kind], path, kind === 'refund' ? 1 : 0);
+    const left = points.filter((point) => point !== 'charged');
+    const lane = async () => {
+      for (let point = left.shift(); point; point = left.shift()) await cell(point);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+    // Alone: the gateway's latency is everybody's.
+    if (points.includes('charged')) await cell('charged');
+    await seller.end();
+    console.log(rows.sort().join('\n'));
+  });
 }
 
 /** One cell: kills it there, waits for the end, counts. Returns how long the end took. */
@@ -77,7 +93,7 @@ async function crash(
   point: string,
   retries: boolean,
   seller: Executor,
-  env: (typeof POOLS)[number],
+  env: Path['env'],
 ): Promise<number> {
   const sale = await stage.checkout();
   const orderId = kind === 'refund' ? (await seller.execute(sale))?.data?.id : undefined;
@@ -123,7 +139,7 @@ async function killWhenDone(
 }
 
 /** As a browser does: the same key, until there is an answer that counts. */
-async function sendAgain(stage: Stage, task: Task, env: (typeof POOLS)[number]): Promise<void> {
+async function sendAgain(stage: Stage, task: Task, env: Path['env']): Promise<void> {
   const executor = await stage.executor(undefined, env);
   for (let attempt = 2; ; attempt++) {
     const told = await executor.execute({ ...task, attempt });

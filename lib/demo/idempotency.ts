@@ -11,6 +11,7 @@ function setUp() {
     prisma: clientOrNone(),
     secret: idempotencySecrets(),
     scope: currentPrincipal,
+    transaction: process.env.TRANSACTION === 'ambient' ? 'ambient' : 'interactive',
     log: logKey,
     // The tests' is short: they wait for the leases of the executors they kill.
     ...(leaseMs ? { leaseMs: Number(leaseMs) } : {}),
