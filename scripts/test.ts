@@ -1,7 +1,7 @@
 /**
  * Every test once: sets up what it needs, runs Vitest, the package's own test and Playwright, and ends with one line, `N passed, N failed`.
  * `--e2e [filter]` runs the end-to-end tests alone, and with `--vitest filter` behind it those of Vitest's files as well;
- * `--matrix` those that each build of the demo must pass, on all four.
+ * `--matrix` those that each build of the demo must pass, on all four, and those of shop and lab in ambient transactions.
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ import { matrixTable, type Run } from './matrix-table.ts';
 import { ensureNats } from './nats-install.ts';
 import { ensurePgBouncer } from './pgbouncer-install.ts';
 import { spawnChild } from './process.ts';
-import { envOf, nameOf, VARIANTS, type Variant, variantOf } from './variants.ts';
+import { envOf, nameOf, VARIANTS, variantOf } from './variants.ts';
 import { readVitestReport } from './vitest-report.ts';
 
 interface Count {
@@ -27,6 +27,16 @@ const e2eOnly = isMatrix || process.argv.includes('--e2e');
 const OF_EACH_BUILD = ['matrix', 'client-chunks', 'no-javascript', 'use-offline', 'static-shell', 'shared-keys'].map(
   (name) => `${name}.e2e`,
 );
+/** What the shop and the lab must do in transactions of the kit's own as well. */
+const OF_EACH_TRANSACTION = [
+  'checkout',
+  'payment',
+  'lab',
+  'lost-answers',
+  'edit-after-loss',
+  'forms',
+  'takeover-phases',
+].map((name) => `${name}.e2e`);
 const [forPlaywright, forVitest] = splitAt('--vitest', process.argv.slice(2));
 const filters = isMatrix ? OF_EACH_BUILD : forPlaywright.filter((arg) => arg !== '--e2e');
 const say = (line: string) => console.log(line);
@@ -80,11 +90,10 @@ async function pack(): Promise<Count> {
   });
 }
 
-async function playwright(variant: Variant, runs: Run[]): Promise<Count> {
-  const build = nameOf(variant);
+async function playwright(build: string, which: string[], variables: Record<string, string>, runs: Run[] = []) {
   const file = `${RESULTS}playwright-${build}.json`;
-  const args = ['node_modules/@playwright/test/cli.js', 'test', '--reporter=list,json', ...filters];
-  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, ...envOf(variant) };
+  const args = ['node_modules/@playwright/test/cli.js', 'test', '--reporter=list,json', ...which];
+  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, ...variables };
   return await runner(`End-to-end tests (${build})`, args, env, async () => {
     const report = JSON.parse(await readFile(file, 'utf8'));
     runs.push({ build, report });
@@ -110,7 +119,12 @@ async function main(): Promise<boolean> {
   const runs: Run[] = [];
   for (const variant of isMatrix ? VARIANTS : [variantOf(process.env)]) {
     await buildApp({ log: say, signal, variant });
-    counts.push(await playwright(variant, runs));
+    counts.push(await playwright(nameOf(variant), filters, envOf(variant), runs));
+  }
+  if (isMatrix) {
+    // On the first of them, whose folder is its own.
+    const env = { ...envOf(variantOf({})), TRANSACTION: 'ambient' };
+    counts.push(await playwright('ambient', OF_EACH_TRANSACTION, env));
   }
   const table = matrixTable(runs);
   if (table.length > 0) say(`\n${table.join('\n')}`);
