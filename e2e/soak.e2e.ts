@@ -117,8 +117,8 @@ async function killAtRandom(
 ) {
   const kills = { executors: 0, workers: 0 };
   const { least, most } = KILL_EVERY_MS;
-  for (let turn = 0; !over.stream.aborted || kills.executors < 4 || !(await isEnough()); turn++) {
-    if (over.stream.aborted && over.sales.aborted && kills.executors >= 4) break;
+  const isOver = async () => over.stream.aborted && kills.executors >= 4 && (over.sales.aborted || (await isEnough()));
+  for (let turn = 0; !(await isOver()); turn++) {
     await wait(least + next() * (most - least));
     if (turn % 3 === 0) {
       if (oneOf(workers, next).kill()) kills.workers++;

@@ -55,7 +55,7 @@ for (const kind of ['checkout', 'refund'] as const) {
       await expect.poll(() => isThere(task), { message: 'it is there', intervals: [20] }).toBe(true);
       executor.signal('SIGSTOP');
       await expect
-        .poll(() => stage.tally(task), { message: 'a worker finishes it', timeout: 15_000 })
+        .poll(() => stage.tally(task), { message: 'a worker finishes it', timeout: 15_000, intervals: [50] })
         .toEqual(once(kind));
 
       await executor.letGo();
@@ -63,7 +63,7 @@ for (const kind of ['checkout', 'refund'] as const) {
       const made = { checkout: stage.db.order, refund: stage.db.refund }[kind] as typeof stage.db.order;
       const [{ id } = { id: '' }] = await made.findMany({ where: { idempotencyKey: task.key } });
       expect(await answer).toMatchObject({ ok: true, replayed: true, data: { id, status: KINDS[kind].done } });
-      await expect.poll(() => executor.log, { message: 'it has said so' }).toContain('LeaseLostError');
+      await expect.poll(() => executor.log, { message: 'it has said so', intervals: [50] }).toContain('LeaseLostError');
       expect(await stage.tally(task), 'it has changed nothing').toEqual(once(kind));
       await executor.end();
     });

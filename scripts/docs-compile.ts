@@ -2,6 +2,7 @@ import path from 'node:path';
 import ts from 'typescript';
 import { GIVEN } from './docs-given.ts';
 import { type Block, type MarkdownPage, root } from './docs-pages.ts';
+import { errorsIn, virtualProgram } from './virtual-program.ts';
 
 /** Where the pages' files seem to lie. None of them exists on disk. */
 const FOLDER = path.join(root, 'docs-check');
@@ -18,15 +19,14 @@ export function typeErrors(pages: readonly MarkdownPage[]): string[] {
       from.set(name, { file: page.file, line });
     }
   }
-  const program = programOf(files);
+  const program = virtualProgram(files, {
+    // What a fresh Next app is not strict about.
+    options: { verbatimModuleSyntax: false, noUncheckedIndexedAccess: false },
+    ownFile: (specifier, containing) => ownFile(specifier, containing, files),
+  });
   return [...files.keys()].flatMap((name) => {
-    const source = program.getSourceFile(name);
-    const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
-    return found.map(({ messageText, start = 0 }) => {
-      const { file, line } = from.get(name) ?? { file: path.relative(GIVEN_FOLDER, name), line: 0 };
-      const at = line + 1 + (source?.getLineAndCharacterOfPosition(start).line ?? 0);
-      return `${file}:${at}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
-    });
+    const { file, line } = from.get(name) ?? { file: path.relative(GIVEN_FOLDER, name), line: 0 };
+    return errorsIn(program, name).map((error) => `${file}:${line + 1 + error.line}: ${error.text}`);
   });
 }
 
@@ -135,30 +135,6 @@ function used(source: ts.SourceFile): Set<string> {
   };
   walk(source);
   return names;
-}
-
-/** A program over these files, as strict as our own code, but for what a fresh Next app is not strict about. */
-export function programOf(files: ReadonlyMap<string, string>): ts.Program {
-  const config = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile);
-  const { options } = ts.parseJsonConfigFileContent({ ...config.config, include: [] }, ts.sys, root);
-  Object.assign(options, { incremental: false, verbatimModuleSyntax: false, noUncheckedIndexedAccess: false });
-  const host = ts.createCompilerHost(options);
-  const { fileExists, getSourceFile } = host;
-  const cache = ts.createModuleResolutionCache(root, (name) => name, options);
-  host.fileExists = (name) => files.has(name) || fileExists(name);
-  host.getSourceFile = (name, target, onError, shouldCreate) => {
-    const text = files.get(name);
-    if (text === undefined) return getSourceFile(name, target, onError, shouldCreate);
-    return ts.createSourceFile(name, text, target, true);
-  };
-  host.resolveModuleNameLiterals = (literals, containing) =>
-    literals.map(({ text }) => {
-      const own = ownFile(text, containing, files);
-      if (own) return { resolvedModule: { resolvedFileName: own, extension: path.extname(own) } };
-      const within = containing.startsWith(FOLDER) ? path.join(root, 'docs-check.ts') : containing;
-      return ts.resolveModuleName(text, within, options, host, cache);
-    });
-  return ts.createProgram([...files.keys()], options, host);
 }
 
 /** The page's file that an import names, else the one that all pages are given. */

@@ -1,8 +1,9 @@
 import { createMessagesAdmin } from 'oncekit/admin';
 import { createInbox, createOutbox } from 'oncekit/messaging';
+import { printable, table } from '../lib/cli/table.ts';
 import type { Client } from '../lib/demo/db.ts';
 import type { Asked } from './messages-asked.ts';
-import { printable, receivedCells, sentCells, table } from './messages-table.ts';
+import { receivedCells, sentCells } from './messages-table.ts';
 
 type Messages = ReturnType<typeof createMessagesAdmin>;
 

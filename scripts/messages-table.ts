@@ -1,4 +1,5 @@
 import type { DeliveryRow, ReceivedSummary } from 'oncekit/admin';
+import { span } from '../lib/cli/table.ts';
 
 /** An event on its way to a destination, in words. */
 export function sentCells(row: DeliveryRow): string[] {
@@ -25,24 +26,6 @@ export function receivedCells(row: ReceivedSummary): string[] {
   return [state, source, eventId, tries(attempts), ago(receivedAt), due(nextAttemptAt), lastError ?? ''];
 }
 
-/** Rows with their columns one below the other. */
-export function table(rows: readonly string[][]): string {
-  const widths = (rows[0] ?? []).map((_, n) => Math.max(...rows.map((row) => row[n]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, n) => cell.padEnd(widths[n] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-}
-
-/** Names come from others: what would move the cursor, or begin another line, is not for the terminal. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (each) => (each === '\n' ? each : '?'));
-}
-
 function tries(attempts: number): string {
   return attempts === 1 ? '1 attempt' : `${attempts} attempts`;
 }
@@ -55,11 +38,4 @@ function due(at: Date | null): string {
   if (!at) return '';
   const ms = at.getTime() - Date.now();
   return ms <= 0 ? 'due now' : `due in ${span(ms)}`;
-}
-
-function span(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
-  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
 }

@@ -26,14 +26,18 @@ export function publicEntries(): Map<string, string> {
   );
 }
 
-/**
- * What each entry exports, by name, types too. Reads the kit's own files alone: what a package or a library declares
- * says nothing about our names, and would take seconds.
- */
-export function publicExports(): Map<string, PublicExport[]> {
-  const entries = publicEntries();
-  const files = new Map([...entries].map(([name, file]) => [name, path.join(root, file)]));
-  const options: ts.CompilerOptions = { noLib: true, types: [], jsx: ts.JsxEmit.Preserve, noEmit: true };
+/** All entries, with TypeScript's own library and nobody else's types: what others declare says nothing about us. */
+export function kitProgram(): ts.Program {
+  const options: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ES2022,
+    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    jsx: ts.JsxEmit.Preserve,
+    strict: true,
+    types: [],
+    noEmit: true,
+  };
   const host = ts.createCompilerHost(options);
   host.resolveModuleNameLiterals = (names, from) =>
     names.map(({ text }) => ({
@@ -41,7 +45,11 @@ export function publicExports(): Map<string, PublicExport[]> {
         ? { resolvedFileName: path.resolve(path.dirname(from), text), extension: path.extname(text) }
         : undefined,
     }));
-  const program = ts.createProgram([...files.values()], options, host);
+  return ts.createProgram([...entryFiles().values()], options, host);
+}
+
+/** What each entry exports, by name, types too. */
+export function publicExports(program = kitProgram()): Map<string, PublicExport[]> {
   const checker = program.getTypeChecker();
   const exportsOf = (file: string) => {
     const source = program.getSourceFile(file);
@@ -52,7 +60,11 @@ export function publicExports(): Map<string, PublicExport[]> {
       .map((symbol) => publicExport(symbol, checker))
       .sort((one, other) => (one.name < other.name ? -1 : 1));
   };
-  return new Map([...files].map(([name, file]) => [name, exportsOf(file)]));
+  return new Map([...entryFiles()].map(([name, file]) => [name, exportsOf(file)]));
+}
+
+function entryFiles(): Map<string, string> {
+  return new Map([...publicEntries()].map(([name, file]) => [name, path.join(root, file)]));
 }
 
 function publicExport(exported: ts.Symbol, checker: ts.TypeChecker): PublicExport {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import ts from 'typescript';
-import { publicEntries, publicExports } from './public-exports.ts';
+import { kitProgram, publicEntries, publicExports } from './public-exports.ts';
 import { homesOf, pageName, withLinks } from './reference-links.ts';
 import { type Documented, declarationText, docOf, membersOf } from './reference-reading.ts';
 
@@ -25,8 +25,8 @@ const leads: Record<string, string> = {
  * @throws for a public export without a docstring, and for an entry that nobody has introduced
  */
 export function referencePages(): Map<string, string> {
-  const program = programOf([...publicEntries().values()]);
-  const exported = publicExports();
+  const program = kitProgram();
+  const exported = publicExports(program);
   const bare = [...exported].flatMap(([entry, all]) =>
     all.filter(({ hasDocstring }) => !hasDocstring).map(({ name, file }) => `${name} of ${entry}, in ${file}`),
   );
@@ -88,30 +88,4 @@ function tableOf(members: readonly Documented[]): string {
 
 function inCell(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').trim();
-}
-
-/** With TypeScript's own library and nobody else's types: what others declare is not ours to describe. */
-function programOf(files: readonly string[]): ts.Program {
-  const options: ts.CompilerOptions = {
-    target: ts.ScriptTarget.ES2022,
-    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
-    module: ts.ModuleKind.ESNext,
-    moduleResolution: ts.ModuleResolutionKind.Bundler,
-    jsx: ts.JsxEmit.Preserve,
-    strict: true,
-    types: [],
-    noEmit: true,
-  };
-  const host = ts.createCompilerHost(options);
-  host.resolveModuleNameLiterals = (names, from) =>
-    names.map(({ text }) => ({
-      resolvedModule: text.startsWith('.')
-        ? { resolvedFileName: path.resolve(path.dirname(from), text), extension: path.extname(text) }
-        : undefined,
-    }));
-  return ts.createProgram(
-    files.map((file) => path.join(root, file)),
-    options,
-    host,
-  );
 }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
@@ -6,10 +6,13 @@ import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 import { IdempotentForm } from '../components/form/idempotent-form.tsx';
 import { Field } from '../components/ui/field.tsx';
+import { publicEntries } from './public-exports.ts';
 import { registryItems } from './registry-items.ts';
+import { errorsIn, virtualProgram } from './virtual-program.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const items = registryItems();
+const kitPaths = Object.fromEntries([...publicEntries()].map(([name, file]) => [name, [path.join(root, file)]]));
 
 /** What `oncekit init` has written before anybody installs an item (lib/cli), and the app's own client. */
 const GIVEN = {
@@ -93,25 +96,10 @@ describe('the component registry', () => {
 /** What TypeScript has against an app of these files, which exist nowhere. As strict as for our own. */
 function typeErrors(files: ReadonlyMap<string, string>): string[] {
   const app = path.join(root, 'registry-check');
-  const config = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile);
-  const { options } = ts.parseJsonConfigFileContent({ ...config.config, include: [] }, ts.sys, root);
-  options.paths = { ...options.paths, '@/*': [`${app}/*`] };
-  options.types = ['node'];
-  options.incremental = false;
   const named = new Map([...files].map(([at, content]) => [path.join(app, at), content]));
-  const folders = new Set([...named.keys()].map((name) => path.dirname(name)));
-  const host = ts.createCompilerHost(options);
-  const { getSourceFile } = host;
-  host.directoryExists = (name) => folders.has(name) || existsSync(name);
-  host.fileExists = (name) => named.has(name) || ts.sys.fileExists(name);
-  host.getSourceFile = (name, target, ...more) => {
-    const text = named.get(name);
-    return text === undefined ? getSourceFile(name, target, ...more) : ts.createSourceFile(name, text, target);
-  };
-  const program = ts.createProgram([...named.keys()], options, host);
-  return [...named.keys()].flatMap((name) => {
-    const source = program.getSourceFile(name);
-    const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
-    return found.map((one) => `${path.relative(app, name)}: ${ts.flattenDiagnosticMessageText(one.messageText, ' ')}`);
-  });
+  // What is theirs is theirs alone: no file of the demo stands in for one that an item forgot.
+  const program = virtualProgram(named, { options: { types: ['node'], paths: { ...kitPaths, '@/*': [`${app}/*`] } } });
+  return [...named.keys()].flatMap((name) =>
+    errorsIn(program, name).map(({ text }) => `${path.relative(app, name)}: ${text}`),
+  );
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stopOnSignal } from '../lib/cli/stop-on-signal.ts';
 import { onDatabase } from './on-database.ts';
 
 const HELP = `npm run worker                 all of what follows, and runs jobs, until it is stopped
@@ -11,7 +12,6 @@ npm run worker -- --help       this
 Any number of workers may run on one database. DATABASE_URL says which; it must not lead through a pooler in
 transaction mode. Ctrl-C or SIGTERM finishes what is running, a second one ends at once.`;
 
-const SAME_GESTURE_MS = 500;
 /** For what is under way of the event stream when all else has ended. */
 const LAST_MESSAGE_MS = 2000;
 const [command, ...rest] = process.argv.slice(2);
@@ -56,18 +56,10 @@ async function main(url: string): Promise<void> {
         stopping: stopping.signal,
       })
     : undefined;
-  let askedAt: number | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      // The terminal and npm both pass on one Ctrl-C: what follows at once is the same gesture.
-      if (askedAt !== undefined && performance.now() - askedAt > SAME_GESTURE_MS) process.exit(1);
-      if (askedAt !== undefined) return;
-      askedAt = performance.now();
-      console.log('The worker finishes what is running …');
-      stopping.abort();
-      void worker.stop();
-    });
-  }
+  stopOnSignal(() => {
+    stopping.abort();
+    void worker.stop();
+  });
   await worker.ended;
   await Promise.race([following, sleep(LAST_MESSAGE_MS)]);
   await outbox.close().catch(() => {}); // a destination that is away has nothing to be told

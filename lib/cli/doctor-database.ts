@@ -1,7 +1,8 @@
-import type { Rename } from '../store/prisma/tables.ts';
+import { SCHEMA_VERSIONS, versionOf } from '../store/prisma/schema-version.ts';
+import { type Rename, TABLES_OF } from '../store/prisma/tables.ts';
+import type { SchemaPart } from '../store/store.ts';
 import type { Sql } from './database.ts';
 import { checkNamed, type Finding } from './finding.ts';
-import type { Part } from './kit-files.ts';
 
 const SKEW_MS = 5000;
 const WORST_SKEW_MS = 60_000;
@@ -52,26 +53,13 @@ async function checkConnections(sql: Sql): Promise<Finding> {
   );
 }
 
-const TABLES: Record<Part, string[]> = {
-  keys: ['idempotency_keys', 'idempotency_phases', 'idempotency_events', 'idempotency_tallies'],
-  messaging: [
-    'outbox_events',
-    'outbox_aggregates',
-    'outbox_deliveries',
-    'outbox_stops',
-    'inbox_events',
-    'message_events',
-  ],
-};
-
 /**
  * Whether the kit's tables are there, as this version of the kit needs them. Those of messaging may all be missing.
  *
- * @param newest the version that this kit speaks to, by part
  * @param rename gives the tables the names that they have in this app
  */
-export async function checkSchema(sql: Sql, newest: Record<Part, number>, rename: Rename = asIs): Promise<Finding[]> {
-  const names = Object.values(TABLES).flat();
+export async function checkSchema(sql: Sql, rename: Rename = asIs): Promise<Finding[]> {
+  const names = Object.values(TABLES_OF).flat();
   const { rows } = await sql.query(
     `SELECT name, to_regclass(called) IS NOT NULL AS reached,
        obj_description(to_regclass(called), 'pg_class') AS comment,
@@ -80,9 +68,9 @@ export async function checkSchema(sql: Sql, newest: Record<Part, number>, rename
     [names, names.map(rename)],
   );
   const found = new Map<string, Seen>(rows.map((row) => [row.name, row]));
-  const keys = checkPart('keys', found, newest.keys);
-  const hasMessaging = TABLES.messaging.some((name) => found.get(name)?.reached);
-  return hasMessaging ? [keys, checkPart('messaging', found, newest.messaging)] : [keys];
+  const keys = checkPart('keys', found);
+  const hasMessaging = TABLES_OF.messaging.some((name) => found.get(name)?.reached);
+  return hasMessaging ? [keys, checkPart('messaging', found)] : [keys];
 }
 
 const asIs: Rename = (name) => name;
@@ -93,10 +81,11 @@ interface Seen {
   elsewhere: string | null;
 }
 
-function checkPart(part: Part, found: Map<string, Seen>, newest: number): Finding {
+function checkPart(part: SchemaPart, found: Map<string, Seen>): Finding {
   const check = checkNamed(part === 'keys' ? 'Migrations' : 'Messaging');
-  const missing = TABLES[part].filter((name) => !found.get(name)?.reached);
-  const first = found.get(TABLES[part][0] as string);
+  const tables: readonly string[] = TABLES_OF[part];
+  const missing = tables.filter((name) => !found.get(name)?.reached);
+  const newest = SCHEMA_VERSIONS[part];
   const init = part === 'keys' ? 'npx oncekit init' : 'npx oncekit init --messaging';
   if (missing.length > 0) {
     const elsewhere = missing.map((name) => found.get(name)?.elsewhere).find((schema) => schema);
@@ -106,13 +95,13 @@ function checkPart(part: Part, found: Map<string, Seen>, newest: number): Findin
         `Add to DATABASE_URL: options=-c%20search_path%3D${elsewhere}`,
       );
     }
-    const isAll = missing.length === TABLES[part].length;
+    const isAll = missing.length === tables.length;
     return check.problem(
       isAll ? "The kit's tables are not there." : `A table is missing: ${missing.join(', ')}.`,
       `${isAll ? `${init}, then ` : ''}npx prisma migrate deploy`,
     );
   }
-  const version = Number(/^oncekit schema (\d+)/.exec(first?.comment ?? '')?.[1] ?? Number.NaN);
+  const version = versionOf(found.get(TABLES_OF[part][0])?.comment);
   if (Number.isNaN(version)) {
     return check.problem(
       `The tables do not say that the kit's migration made them; \`prisma db push\` makes them without their checks.`,

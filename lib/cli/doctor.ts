@@ -15,7 +15,6 @@ import { databaseUrl, loadEnv } from './env.ts';
 import { folderTree } from './file-tree.ts';
 import { tablesOf } from './find-app.ts';
 import { checkNamed, type Finding, report } from './finding.ts';
-import { newestVersion, readKitFiles } from './kit-files.ts';
 import { APP_HELP, APP_OPTIONS, type Given, loadApp } from './load-app.ts';
 
 const help = `oncekit doctor [--json]
@@ -49,9 +48,7 @@ export async function examine(root: string, given: Given = {}, load = loadApp): 
 }
 
 async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, rename?: Rename): Promise<Finding[]> {
-  const kit = readKitFiles();
-  const newest = { keys: newestVersion(kit, 'keys'), messaging: newestVersion(kit, 'messaging') };
-  const schema = await checkSchema(sql, newest, rename);
+  const schema = await checkSchema(sql, rename);
   const findings = [...(await checkServer(sql)), await checkPooler(sql, url, process.env.DIRECT_URL), ...schema];
   // What follows reads the tables.
   if (schema[0]?.level === 'problem') return findings;

@@ -1,18 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-
-/** Keys are needed by everybody; messaging is for whoever sends or receives events. */
-export type Part = 'keys' | 'messaging';
+import type { SchemaPart } from '../store/store.ts';
 
 /** What the package brings along for a user's prisma/ folder. */
 export interface KitFiles {
-  models: Record<Part, string>;
+  models: Record<SchemaPart, string>;
   /** One for each version of the schema, oldest first. */
-  migrations: { part: Part; version: number; file: string; sql: string }[];
+  migrations: { part: SchemaPart; version: number; file: string; sql: string }[];
 }
 
 /** The file that holds the models, in the package and in the user's folder. */
-export const MODELS: Record<Part, string> = { keys: 'idempotency.prisma', messaging: 'messaging.prisma' };
+export const MODELS: Record<SchemaPart, string> = { keys: 'idempotency.prisma', messaging: 'messaging.prisma' };
 
 const prisma = new URL('../../prisma/', import.meta.url);
 
@@ -23,12 +21,7 @@ export function readKitFiles(): KitFiles {
     .sort()
     .flatMap((file) => {
       const [, version, part] = /^(\d{4})_(keys|messaging)\.sql$/.exec(file) ?? [];
-      return part ? { part: part as Part, version: Number(version), file, sql: text(`kit/${file}`) } : [];
+      return part ? { part: part as SchemaPart, version: Number(version), file, sql: text(`kit/${file}`) } : [];
     });
   return { models: { keys: text(MODELS.keys), messaging: text(MODELS.messaging) }, migrations };
-}
-
-/** The newest version of the schema that this kit speaks to. */
-export function newestVersion(kit: KitFiles, part: Part): number {
-  return Math.max(...kit.migrations.filter((each) => each.part === part).map(({ version }) => version));
 }

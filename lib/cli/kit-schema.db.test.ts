@@ -1,7 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { markOf, SCHEMA_VERSIONS } from '../store/prisma/schema-version.ts';
+import { TABLES_OF } from '../store/prisma/tables.ts';
+import type { SchemaPart } from '../store/store.ts';
+import { readKitFiles } from './kit-files.ts';
 
 // What `npx oncekit init` puts into a user's migrations must be what the kit is tested on: the demo's tables, which came
 // about by many migrations. The order of columns alone may differ.
@@ -28,6 +31,7 @@ SELECT relname || ': ' || conname || ' ' || pg_get_constraintdef(c.oid) || CASE 
 UNION ALL
 SELECT tablename || ': ' || indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename LIKE ANY ($1)`;
 
+const { migrations } = readKitFiles();
 let migrated: TestDatabase;
 beforeAll(async () => {
   migrated = await testDatabase();
@@ -49,12 +53,21 @@ test('the SQL that users are given makes the tables that the demo has', async ()
   const empty = `${new URL(migrated.url).pathname.slice(1)}_kit`;
   await migrated.client.$executeRawUnsafe(`CREATE DATABASE ${empty} TEMPLATE template0`);
   const url = Object.assign(new URL(migrated.url), { pathname: empty }).href;
-  const kit = ['0001_keys.sql', '0001_messaging.sql'].map(
-    (name) => new URL(`../../prisma/kit/${name}`, import.meta.url),
+  const ours = await catalogue(
+    url,
+    migrations.map(({ sql }) => sql),
   );
-  const ours = await catalogue(url, await Promise.all(kit.map((file) => readFile(file, 'utf8'))));
   expect(ours).toEqual(await catalogue(migrated.url));
   // Both, and not neither.
   for (const table of ['idempotency_tallies', 'message_events']) expect(ours.join('\n')).toContain(`${table}: table`);
   await migrated.client.$executeRawUnsafe(`DROP DATABASE ${empty} WITH (FORCE)`);
 });
+
+test.each(['keys', 'messaging'] satisfies SchemaPart[])(
+  'the newest SQL of %s leads to the version that the kit needs',
+  (part) => {
+    const newest = migrations.findLast((each) => each.part === part);
+    expect(newest?.version).toBe(SCHEMA_VERSIONS[part]);
+    expect(newest?.sql).toContain(`COMMENT ON TABLE "${TABLES_OF[part][0]}" IS '${markOf(SCHEMA_VERSIONS[part])}'`);
+  },
+);

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
+import type { SchemaPart } from '../store/store.ts';
 import { CliError } from './cli-error.ts';
 import type { PrismaSchema } from './find-prisma.ts';
-import { type KitFiles, MODELS, type Part } from './kit-files.ts';
+import { type KitFiles, MODELS } from './kit-files.ts';
 import type { Plan, Write } from './plan.ts';
 import { withoutComments } from './source.ts';
 
 /** What stands between the marks of a part, with its hash. Line ends do not count: git may have changed them. */
-const blockIn = (part: Part, content: string) =>
+const blockIn = (part: SchemaPart, content: string) =>
   new RegExp(
     `^// >>> oncekit ${part} ([0-9a-f]{12})\\b[^\\n]*\\n([\\s\\S]*?)^// <<< oncekit ${part}\\r?\\n?`,
     'm',
@@ -20,7 +21,7 @@ const unix = (text: string) => text.replaceAll('\r\n', '\n');
  * holds a hash of what stands between them. What nobody has changed is brought up to date by a later kit; what somebody
  * has stays.
  */
-export function planModels(prisma: PrismaSchema, kit: KitFiles, parts: Part[]): Plan {
+export function planModels(prisma: PrismaSchema, kit: KitFiles, parts: SchemaPart[]): Plan {
   const plan: Plan = { writes: [], kept: [], notes: [] };
   let { files } = prisma;
   for (const part of parts) {
@@ -39,7 +40,7 @@ export function planModels(prisma: PrismaSchema, kit: KitFiles, parts: Part[]): 
 }
 
 /** undefined: it is there. A sentence: it is there in another form. */
-function planPart(prisma: PrismaSchema, part: Part, models: string): Write | string | undefined {
+function planPart(prisma: PrismaSchema, part: SchemaPart, models: string): Write | string | undefined {
   const block = blockOf(part, models);
   for (const { file, content } of prisma.files) {
     if (unix(content).trim() === models.trim()) return undefined; // copied by hand
@@ -63,7 +64,7 @@ function planPart(prisma: PrismaSchema, part: Part, models: string): Write | str
   return { file, before: content, content: `${content.trimEnd()}\n\n${block}` };
 }
 
-function blockOf(part: Part, models: string): string {
+function blockOf(part: SchemaPart, models: string): string {
   const body = models.endsWith('\n') ? models : `${models}\n`;
   const head = `// >>> oncekit ${part} ${hashOf(body)}: kept up to date by \`npx oncekit init\`, as long as nobody changes it`;
   return `${head}\n${body}// <<< oncekit ${part}\n`;

@@ -1,8 +1,9 @@
+import type { SchemaPart } from '../store/store.ts';
 import type { FileTree } from './file-tree.ts';
 import { findApp, findImports, installed } from './find-app.ts';
 import { findClient } from './find-client.ts';
 import { findPrisma } from './find-prisma.ts';
-import type { KitFiles, Part } from './kit-files.ts';
+import type { KitFiles } from './kit-files.ts';
 import { moduleFiles, planCode } from './plan-code.ts';
 import { planEnv } from './plan-env.ts';
 import { planMigrations } from './plan-migrations.ts';
@@ -50,7 +51,7 @@ export interface PlanOptions {
 export function planInit(tree: FileTree, kit: KitFiles, options: PlanOptions): Plan & { next: NextSteps } {
   const app = findApp(tree);
   const prisma = findPrisma(tree, app.packageJson, options.schema);
-  const parts: Part[] = options.messaging ? ['keys', 'messaging'] : ['keys'];
+  const parts: SchemaPart[] = options.messaging ? ['keys', 'messaging'] : ['keys'];
   const plans: Plan[] = [
     planModels(prisma, kit, parts),
     planMigrations(tree, prisma.migrations, kit, parts, options.now),

@@ -17,8 +17,9 @@ export function when(at: Date | null, now = Date.now()): string {
   return ms > 0 ? `in ${span(ms)}` : `${span(-ms)} ago`;
 }
 
-function span(ms: number): string {
-  const seconds = Math.round(ms / 1000);
+/** A length of time, as short as it can be said: `3 min`. None is less than nothing: clocks differ. */
+export function span(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
   return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;

@@ -4,6 +4,7 @@ import { type Command, readArgs } from './command.ts';
 import { databaseUrl, loadEnv } from './env.ts';
 import { folderTree } from './file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './load-app.ts';
+import { stopOnSignal } from './stop-on-signal.ts';
 
 const help = `oncekit worker
 
@@ -16,8 +17,6 @@ ${APP_HELP}
 
 DIRECT_URL says which database, or DATABASE_URL where there is none. Not through a pooler in transaction mode.`;
 
-const SAME_GESTURE_MS = 500;
-
 async function run(args: string[]): Promise<number> {
   const { values } = readArgs(args, { grace: { type: 'string' }, ...APP_OPTIONS });
   const graceMs = Number(values.grace ?? 5000);
@@ -28,17 +27,7 @@ async function run(args: string[]): Promise<number> {
   const { idempotency, outbox, inbox, operations } = await loadApp(root, folderTree(root), values);
   const worker = startWorker({ idempotency, outbox, inbox, connectionString, graceMs, log: console.log });
   console.log(`The worker runs. Operations: ${operations.map(({ name }) => name).join(', ') || 'none'}`);
-  let askedAt: number | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      // The terminal and npm both pass on one Ctrl-C: what follows at once is the same gesture.
-      if (askedAt !== undefined && performance.now() - askedAt > SAME_GESTURE_MS) process.exit(1);
-      if (askedAt !== undefined) return;
-      askedAt = performance.now();
-      console.log('The worker finishes what is running …');
-      void worker.stop();
-    });
-  }
+  stopOnSignal(() => void worker.stop());
   await worker.ended;
   return 0;
 }

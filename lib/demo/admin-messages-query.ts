@@ -1,21 +1,14 @@
 import { z } from 'zod';
+import { nameOf } from './admin-names.ts';
 
 const MESSAGES_PER_PAGE = 25;
 
 const OUTBOX_STATES = ['pending', 'dead', 'delivered', 'skipped'] as const;
 const INBOX_STATES = ['failed', 'dead', 'processed'] as const;
 
-/** A destination, a source or an event's id as an address or a form says it. NUL is no text for PostgreSQL. */
-export function messageName(limit: number) {
-  return z
-    .string()
-    .regex(/^[^\0]+$/u)
-    .max(limit);
-}
-
 const common = {
   /** The destination or the source. */
-  peer: messageName(100).optional().catch(undefined),
+  peer: nameOf(100).optional().catch(undefined),
   page: z.coerce.number().int().min(1).max(10_000).catch(1),
 };
 

@@ -1,6 +1,7 @@
 import { KEY_STATES } from 'oncekit';
 import type { KeyFilter } from 'oncekit/admin';
 import { z } from 'zod';
+import { nameOf } from './admin-names.ts';
 
 const KEYS_PER_PAGE = 25;
 /** How far back the chart of outcomes goes. */
@@ -15,17 +16,11 @@ const text = z
   .optional()
   .catch(undefined);
 
-const part = (limit: number) =>
-  z
-    .string()
-    .regex(/^[^\0]+$/u)
-    .max(limit);
-
 /** A principal, as an address or a form names it. */
-export const wholePrincipal = z.object({ tenant: part(255), principal: part(255) });
+export const wholePrincipal = z.object({ tenant: nameOf(255), principal: nameOf(255) });
 
 /** A key, as an address or a form names it. */
-export const keyId = wholePrincipal.extend({ operation: part(100), key: part(255) });
+export const keyId = wholePrincipal.extend({ operation: nameOf(100), key: nameOf(255) });
 
 /** What the admin's address says; what cannot be read is as if it were not there. */
 const query = z.object({

@@ -1,10 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { type FileChange, readmeDiff } from '../docs-diff.ts';
+import { readPage, root } from '../docs-pages.ts';
 import { schemaDifference } from '../migrate.ts';
+import { applyChange } from './apply-change.ts';
 import type { Context } from './context.ts';
 import { writeFiles } from './fixture.ts';
 import { generate, migrate, npx, run } from './in-app.ts';
-import { applyChange, type FileChange, readmeDiff } from './readme-diff.ts';
 import { runTests, served } from './serve.ts';
 
 /** What `oncekit init` leaves to the app, in the files that it writes: who acts, and which operations there are. */
@@ -42,7 +44,7 @@ export interface WalkOptions {
  */
 export async function walk(context: Context, { app, databaseUrl, contrast = false }: WalkOptions): Promise<void> {
   const { report, signal } = context;
-  const diff = await readmeDiff();
+  const diff = readmeDiff(readPage('README.md', await readFile(path.join(root, 'README.md'), 'utf8')));
   // What the README shows itself need not be made up for.
   const left = LEFT_TO_THE_APP.filter((one) => !diff.some(({ file }) => file === one.file));
   await writeFormAsItWas(app, diff);

@@ -4,19 +4,19 @@ import { redirect } from 'next/navigation';
 import { z } from 'zod';
 import { destinationHref, receivedHref, sentHref } from '../../../components/admin/message-addresses.ts';
 import { messagesAdmin } from '../../../lib/demo/admin-messages.ts';
-import { messageName } from '../../../lib/demo/admin-messages-query.ts';
+import { nameOf } from '../../../lib/demo/admin-names.ts';
 import { requireAdminToAct } from '../require-admin.ts';
 
-const toDestination = z.object({ destination: messageName(100) });
+const toDestination = z.object({ destination: nameOf(100) });
 /** As the page has shown it: the time tells whether anybody has decided since. */
 const delivery = toDestination
-  .extend({ event: messageName(255), settled_at: z.iso.datetime() })
+  .extend({ event: nameOf(255), settled_at: z.iso.datetime() })
   .transform(({ destination, event, settled_at }) => ({
     destination,
     eventId: event,
     settledAt: new Date(settled_at),
   }));
-const received = z.object({ source: messageName(100), event: messageName(255) });
+const received = z.object({ source: nameOf(100), event: nameOf(255) });
 
 /** Sends one event to one destination again. Asked twice it is done once. */
 export async function requeueSent(form: FormData): Promise<void> {

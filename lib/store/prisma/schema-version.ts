@@ -3,9 +3,10 @@ import type { SchemaPart, SchemaState } from '../store.ts';
 import { bounded } from './bounded.ts';
 import type { RawQueries } from './client.ts';
 import { isSchemaGap, serverWords } from './errors.ts';
+import { TABLES_OF } from './tables.ts';
 
 /** The version of the tables that this kit needs. Raised together with a file in `prisma/kit` that brings it about. */
-const EXPECTED: Readonly<Record<SchemaPart, number>> = { keys: 1, messaging: 1 };
+export const SCHEMA_VERSIONS: Readonly<Record<SchemaPart, number>> = { keys: 1, messaging: 1 };
 
 const INIT: Readonly<Record<SchemaPart, string>> = {
   keys: 'npx oncekit init',
@@ -21,8 +22,16 @@ const UNMARKED =
 // The names are text here, so that a table that is not there is no error.
 const READ = `
 SELECT part, "table" IS NOT NULL AS is_there, obj_description("table", 'pg_class') AS mark
-  FROM (VALUES ('keys', to_regclass('idempotency_keys')), ('messaging', to_regclass('outbox_events')))
+  FROM (VALUES ('keys', to_regclass('${TABLES_OF.keys[0]}')), ('messaging', to_regclass('${TABLES_OF.messaging[0]}')))
        AS marked(part, "table")`;
+
+/** What the comment on a part's first table says: the part is of this version. */
+export const markOf = (version: number) => `oncekit schema ${version}`;
+
+/** The version that such a comment names; NaN where it is none of the kit's. */
+export function versionOf(mark: string | null | undefined): number {
+  return Number(/^oncekit schema (\d+)\b/.exec(mark ?? '')?.[1]);
+}
 
 interface Marked {
   part: SchemaPart;
@@ -36,16 +45,16 @@ export async function readSchema(db: RawQueries): Promise<SchemaState[]> {
 }
 
 function stateOf({ part, is_there: isThere, mark }: Marked): SchemaState {
-  const about = { part, expected: name(part, EXPECTED[part]) };
+  const about = { part, expected: name(part, SCHEMA_VERSIONS[part]) };
   if (!isThere)
     return { ...about, verdict: 'missing', existing: `no ${part} tables of oncekit`, advice: migrate(part) };
-  const version = Number(/^oncekit schema (\d+)\b/.exec(mark ?? '')?.[1]);
+  const version = versionOf(mark);
   const existing = name(part, version);
   if (Number.isNaN(version)) {
     return { ...about, verdict: 'unmarked', existing: `${part} tables without a version`, advice: UNMARKED };
   }
-  if (version < EXPECTED[part]) return { ...about, verdict: 'older', existing, advice: migrate(part) };
-  return { ...about, verdict: version > EXPECTED[part] ? 'newer' : 'current', existing };
+  if (version < SCHEMA_VERSIONS[part]) return { ...about, verdict: 'older', existing, advice: migrate(part) };
+  return { ...about, verdict: version > SCHEMA_VERSIONS[part] ? 'newer' : 'current', existing };
 }
 
 const name = (part: SchemaPart, version: number) => `oncekit ${part} schema ${version}`;
@@ -71,7 +80,7 @@ export async function explainedBySchema(
   const advice = state ? (state.advice ?? changed) : migrate(part);
   return new ConfigurationError(`The database lacks a table or column that oncekit needs. ${advice}`, {
     existing: [state?.existing, serverWords(error)].filter(Boolean).join('; '),
-    expected: name(part, EXPECTED[part]),
+    expected: name(part, SCHEMA_VERSIONS[part]),
     cause: error,
   });
 }

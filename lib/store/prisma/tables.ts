@@ -1,18 +1,24 @@
 import { ConfigurationError } from '../../core/errors.ts';
+import type { SchemaPart } from '../store.ts';
 
-/** Every table of the kit's, by the name that its statements and migrations give it. */
-export const TABLES = [
-  'idempotency_keys',
-  'idempotency_phases',
-  'idempotency_events',
-  'idempotency_tallies',
-  'outbox_aggregates',
-  'outbox_events',
-  'outbox_deliveries',
-  'outbox_stops',
-  'inbox_events',
-  'message_events',
-] as const;
+/**
+ * Every table of the kit's, by the name that its statements and migrations give it. The first one of a part carries the
+ * part's version: schema-version.ts.
+ */
+export const TABLES_OF = {
+  keys: ['idempotency_keys', 'idempotency_phases', 'idempotency_events', 'idempotency_tallies'],
+  messaging: [
+    'outbox_events',
+    'outbox_aggregates',
+    'outbox_deliveries',
+    'outbox_stops',
+    'inbox_events',
+    'message_events',
+  ],
+} as const satisfies Record<SchemaPart, readonly string[]>;
+
+/** All of them. */
+export const TABLES = [...TABLES_OF.keys, ...TABLES_OF.messaging] as const;
 
 /** One of the kit's tables, by its own name. */
 export type TableName = (typeof TABLES)[number];

@@ -2,7 +2,7 @@ import { notFound } from 'next/navigation';
 import { z } from 'zod';
 import { MessageNotice } from '../../../../components/admin/message-notice.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
-import { messageName } from '../../../../lib/demo/admin-messages-query.ts';
+import { nameOf } from '../../../../lib/demo/admin-names.ts';
 import { Header } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
 import { Received, Sent } from './event.tsx';
@@ -10,8 +10,8 @@ import { Received, Sent } from './event.tsx';
 export const metadata = { title: 'Event' };
 
 const address = z.union([
-  z.object({ box: z.literal('outbox'), event: messageName(255) }),
-  z.object({ box: z.literal('inbox'), source: messageName(100), event: messageName(255) }),
+  z.object({ box: z.literal('outbox'), event: nameOf(255) }),
+  z.object({ box: z.literal('inbox'), source: nameOf(100), event: nameOf(255) }),
 ]);
 
 /** In the query and not in the path, as for keys: a sender's ids may hold anything. */
