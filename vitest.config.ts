@@ -8,6 +8,8 @@ const ON_EACH_PATH = [
   'lib/store/**/!(ambient)*.db.test.ts',
   'lib/worker/killed.db.test.ts',
 ];
+/** What is asked of transactions of the kit's own alone. */
+const ON_THAT_PATH = 'lib/store/prisma/ambient*.db.test.ts';
 // One module graph for all files of a worker: half of their time was spent on loading it again. Not for the demo's, whose
 // client is one for a process.
 const SHARED = { isolate: false };
@@ -46,7 +48,7 @@ export default defineConfig({
           name: 'db',
           environment: 'node',
           include: ['**/*.db.test.ts'],
-          exclude: [...configDefaults.exclude, ...ON_EACH_PATH, '.next/**', '.data/**'],
+          exclude: [...configDefaults.exclude, ...ON_EACH_PATH, ON_THAT_PATH, '.next/**', '.data/**'],
           globalSetup: ['scripts/test-setup.ts'],
           testTimeout: 30_000,
           hookTimeout: 30_000,
@@ -87,7 +89,7 @@ export default defineConfig({
           environment: 'node',
           ...SHARED,
           env: { TRANSACTION: 'ambient' },
-          include: ON_EACH_PATH,
+          include: [...ON_EACH_PATH, ON_THAT_PATH],
           // About transactions of Prisma's, and what becomes of them; `ambient*.db.test.ts` ask the same of ours.
           exclude: [...configDefaults.exclude, 'lib/store/prisma/pool*.db.test.ts'],
           globalSetup: ['scripts/test-setup.ts'],

@@ -91,10 +91,17 @@ function nestedIn(client: object, begin: Transact): Transact {
 
 async function nest(outer: AmbientTransaction, client: object, input: unknown, options: TransactionOptions = {}) {
   if (options.isolationLevel) throw levelled(options.isolationLevel);
+  if (Array.isArray(input) && !input.every(isQuery))
+    throw new TypeError('All elements of the array need to be Prisma Client promises.');
   const run = (nested: AmbientTransaction) =>
     Array.isArray(input) ? inTurn(input) : (input as (tx: object) => unknown)(txOf(client, nested));
   // Awaited within: a query of Prisma's is sent where it is awaited, not where it is made.
   return await outer.nest((nested) => runWithin(nested.here, async () => await run(nested)));
+}
+
+/** Anything else has begun by itself, and would wait for the savepoint that waits for it. */
+function isQuery(promise: unknown): boolean {
+  return (promise as Record<symbol, unknown> | null)?.[Symbol.toStringTag] === 'PrismaPromise';
 }
 
 async function inTurn(queries: readonly PromiseLike<unknown>[]): Promise<unknown[]> {

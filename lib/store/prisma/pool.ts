@@ -14,7 +14,7 @@ import {
   takesFlights,
 } from './seat.ts';
 import { driverError } from './wire.ts';
-import { expectContexts, within } from './within.ts';
+import { expectContexts, runWithin, within } from './within.ts';
 
 const wrapped = new WeakSet<object>();
 /** Pools whose COMMIT was not recognised: an adapter that speaks in another way. */
@@ -51,8 +51,12 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     const ride = here?.ride;
     // Another transaction before its own function has begun: which of the two that will get cannot be told.
     if (ride?.begun && ride.pool === pool) ride.giveUp?.();
-    // With a callback it is `pool.query`, which is no transaction.
-    if (!ride || ride.isOver || ride.pool || args.length > 0 || strange.has(pool)) return connect.apply(pool, args);
+    const [told] = args;
+    // With one it is `pool.query`, which is no transaction. The pool calls it in the context of whoever has given the connection back, which may be within an execution.
+    if (typeof told === 'function') {
+      return connect.call(pool, (...given: unknown[]) => runWithin(here, () => told(...given)));
+    }
+    if (!ride || ride.isOver || ride.pool || strange.has(pool)) return connect.apply(pool, args);
     ride.pool = pool;
     return (connect.call(pool) as Promise<ClientLike>).then((client) => {
       if (takesFlights(client)) board(seatOn(client), ride);

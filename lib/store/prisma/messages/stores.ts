@@ -3,6 +3,7 @@ import { askedOn } from '../asked.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from '../client.ts';
 import { originalOf, renamedClient, renamedQueries } from '../renamed.ts';
 import { renamerOf, type Tables } from '../tables.ts';
+import { outside } from '../within.ts';
 import { delivered } from './delivered.ts';
 import { enqueue } from './enqueue.ts';
 import { findEvent, findReceivedEvent, openReceived, openSent } from './find-message.ts';
@@ -64,7 +65,9 @@ function inboxOn<Client extends PrismaClientLike>(client: Client): InboxStore<Tr
   const db = () => primaryOf(client);
   const asked = askedOn(db, 'messaging');
   return {
-    receive: (event, run, how) => receive(client, event, run as (tx: RawQueries) => ReturnType<typeof run>, how),
+    // A transaction of its own, also where a handler receives.
+    receive: (event, run, how) =>
+      outside(() => receive(client, event, run as (tx: RawQueries) => ReturnType<typeof run>, how)),
     failed: (event, failure) => asked(() => receivedFailed(db(), event, failure)),
     mismatched: (event) => asked(() => mismatched(db(), event)),
     takeFailed: (sources, leaseMs, limit) => asked(() => takeFailed(db(), sources, leaseMs, limit)),
