@@ -52,7 +52,8 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     // Another transaction before its own function has begun: which of the two that will get cannot be told.
     if (ride?.begun && ride.pool === pool) ride.giveUp?.();
     const [told] = args;
-    // With one it is `pool.query`, which is no transaction. The pool calls it in the context of whoever has given the connection back, which may be within an execution.
+    // With one it is `pool.query`, which is no transaction. The pool calls it in the context of whoever has given the
+    // connection back, which may be within an execution.
     if (typeof told === 'function') {
       return connect.call(pool, (...given: unknown[]) => runWithin(here, () => told(...given)));
     }
