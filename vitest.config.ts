@@ -3,11 +3,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { chromium } from './scripts/vitest-browser.ts';
 
 /** What goes through the store, on each of its three paths. */
-const ON_EACH_PATH = [
-  'lib/engine/**/*.db.test.ts',
-  'lib/store/**/!(ambient)*.db.test.ts',
-  'lib/worker/killed.db.test.ts',
-];
+const ON_EACH_PATH = ['lib/engine/**/*.db.test.ts', 'lib/store/**/!(ambient)*.db.test.ts'];
 /** What is asked of transactions of the kit's own alone. */
 const ON_THAT_PATH = 'lib/store/prisma/ambient*.db.test.ts';
 // One module graph for all files of a worker: half of their time was spent on loading it again. Not for the demo's, whose

@@ -10,6 +10,11 @@ import { outside } from './within.ts';
 
 /** More clients than one in a process, and those that the mode is not for. */
 
+interface Loader {
+  request(asked: unknown): unknown;
+  options: { singleLoader(asked: unknown): unknown };
+}
+
 const here = stage();
 const create = (action: string) => ({ data: { action, tenant: 't', principal: 'p' } });
 
@@ -37,6 +42,22 @@ describe('a second client in the handler', () => {
     });
     expect(outcome).toMatchObject({ ok: false, executed: false });
     expect([await here.counted(key), await effects(other.client, key)]).toEqual([[0, 0], 3]);
+  });
+
+  test('of another copy of Prisma, on the same pool, is refused: its loader might send it from the context of another', async () => {
+    const { client, pool } = here.another();
+    const copy = createClient(here.url, { pool }); // it ends with the first one
+    const { dataloader } = (copy as unknown as { _requestHandler: { dataloader: Loader } })._requestHandler;
+    dataloader.request = (asked) => dataloader.options.singleLoader(asked);
+    const { key, outcome, error } = await execute(client, async ({ tx, key }) => {
+      await effect(tx, key);
+      await effect(copy, key);
+    });
+    expect([outcome, error]).toMatchObject([
+      { ok: false },
+      { message: expect.stringContaining('another copy of Prisma') },
+    ]);
+    expect(await here.counted(key)).toEqual([0, 0]);
   });
 
   test('of another database that has an ambient kit of its own: its executions are refused within, and go by themselves outside', async () => {

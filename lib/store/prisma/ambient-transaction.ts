@@ -1,43 +1,9 @@
 import { ExecutionClosedError, IdempotencyError } from '../../core/errors.ts';
+import type { QueryQueue } from './query-queue.ts';
 import type { PoolLike } from './ride.ts';
 import { resultOf } from './seat.ts';
 import { driverError } from './wire.ts';
 import type { Within } from './within.ts';
-
-/** The connection of a transaction, on which one query at a time is under way. */
-export class Wire {
-  readonly #query: (...args: never[]) => unknown;
-  #tail: Promise<unknown> = Promise.resolve();
-  /** How many queries are not answered yet. */
-  open = 0;
-
-  constructor(query: (...args: never[]) => unknown) {
-    this.#query = query;
-  }
-
-  /** @param mayGo throws where it must not be sent any more, once it is its turn */
-  send(args: never[], mayGo: () => void): Promise<unknown> {
-    const sent = this.open === 0 ? (this.#query(...args) as Promise<unknown>) : this.#inTurn(args, mayGo);
-    this.open++;
-    this.#tail = sent.then(this.#over, this.#over);
-    return sent;
-  }
-
-  /** Until what has been sent is answered. */
-  async idle(): Promise<void> {
-    await this.#tail;
-  }
-
-  async #inTurn(args: never[], mayGo: () => void): Promise<unknown> {
-    await this.#tail;
-    mayGo();
-    return await this.#query(...args);
-  }
-
-  readonly #over = () => {
-    this.open--;
-  };
-}
 
 /**
  * One transaction on a connection of its own, or a savepoint in one, that queries find by the async context they are made
@@ -51,7 +17,7 @@ export class AmbientTransaction {
   /** Whose transaction it is: the client under all its extensions. */
   readonly client: object;
   readonly pool: PoolLike;
-  readonly #wire: Wire;
+  readonly #queue: QueryQueue;
   readonly #outer: AmbientTransaction | undefined;
   readonly #depth: number;
   #isOver = false;
@@ -60,10 +26,10 @@ export class AmbientTransaction {
   /** Queries of several statements that are not through, each until it is. */
   readonly #halves = new Set<Promise<void>>();
 
-  constructor(client: object, pool: PoolLike, wire: Wire, outer?: AmbientTransaction) {
+  constructor(client: object, pool: PoolLike, queue: QueryQueue, outer?: AmbientTransaction) {
     this.client = client;
     this.pool = pool;
-    this.#wire = wire;
+    this.#queue = queue;
     this.#outer = outer;
     this.#depth = outer ? outer.#depth + 1 : 0;
   }
@@ -78,8 +44,12 @@ export class AmbientTransaction {
   }
 
   /** What the pool's `query` does within it. */
-  query(...args: never[]): unknown {
-    return told(args, (asked) => this.#send(asked));
+  query({ isQuery }: Within, args: never[]): unknown {
+    return told(args, async (asked) => {
+      // It has not come by a loader that we pass by: it may be another execution's, of the same tick.
+      if (!isQuery && isOfPrisma(asked[0])) throw unmet();
+      return await this.#send(asked);
+    });
   }
 
   /**
@@ -93,7 +63,7 @@ export class AmbientTransaction {
       const query = (config: { text?: string }) =>
         IS_CONTROL.test(config.text ?? '')
           ? Promise.resolve(resultOf(config.text as string))
-          : this.query(config as never);
+          : this.#send([config] as never[]);
       const client = { query, release: begun(this.#halves), on: () => client, removeListener: () => client };
       return client;
     });
@@ -112,7 +82,7 @@ export class AmbientTransaction {
       leave = left;
     });
     try {
-      return await this.#inSavepoint(new AmbientTransaction(this.client, this.pool, this.#wire, this), run);
+      return await this.#inSavepoint(new AmbientTransaction(this.client, this.pool, this.#queue, this), run);
     } finally {
       this.#nested = undefined;
       leave();
@@ -149,7 +119,7 @@ export class AmbientTransaction {
    */
   finish(): void {
     this.close();
-    if (!this.#nested && this.#halves.size === 0 && this.#wire.open === 0) return;
+    if (!this.#nested && this.#halves.size === 0 && this.#queue.open === 0) return;
     throw new IdempotencyError('A query was still running when its handler, or its $transaction, returned. Await it.', {
       existing: this.#nested ? 'an open $transaction' : 'a query without an answer',
       expected: 'none',
@@ -161,13 +131,13 @@ export class AmbientTransaction {
     // A branch beside an open savepoint. On the wire now, its query would be rolled back with what it is no part of.
     while (this.#nested) await this.#nested;
     this.#assertOpen();
-    return await this.#wire.send(args, () => this.#assertOpen());
+    return await this.#queue.send(args, () => this.#assertOpen());
   }
 
   async #control(text: string): Promise<unknown> {
     this.#assertOpen();
     try {
-      return await this.#wire.send([{ text }] as never[], () => this.#assertOpen());
+      return await this.#queue.send([{ text }] as never[], () => this.#assertOpen());
     } catch (error) {
       throw error instanceof IdempotencyError ? error : driverError(error);
     }
@@ -179,6 +149,12 @@ export class AmbientTransaction {
 }
 
 const IS_CONTROL = /^(BEGIN|COMMIT|ROLLBACK|SET TRANSACTION ISOLATION LEVEL .*)$/;
+
+/** Whether it is in the words of Prisma's adapter. */
+function isOfPrisma(asked: unknown): boolean {
+  const { rowMode, types } = (asked ?? {}) as { rowMode?: unknown; types?: unknown };
+  return rowMode === 'array' && types !== undefined;
+}
 
 /** Something that lasts. @returns what ends it */
 function begun(going: Set<Promise<void>>): () => void {
@@ -213,4 +189,10 @@ const stranger = () =>
   new IdempotencyError(
     'A transaction that the kit does not control was begun within an execution. Use the client that createIdempotency was given, or wrap it in outside().',
     { existing: 'pool.connect(), or $transaction of another client of the same pool', expected: 'outside(() => …)' },
+  );
+
+const unmet = () =>
+  new IdempotencyError(
+    'A client of another copy of Prisma was used within an execution, on its pool; which execution its queries are of could not be told.',
+    { existing: 'two copies of @prisma/client', expected: 'one, or a pool of its own for the other' },
   );

@@ -1,11 +1,12 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { AmbientTransaction, Wire } from './ambient-transaction.ts';
+import { AmbientTransaction } from './ambient-transaction.ts';
 import { bounded } from './bounded.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { type Framed, type FrameOptions, named, rowsOf, SILENCE_MS, type Work } from './frame.ts';
 import { landed } from './landed.ts';
 import { knownPoolOf, poolOf } from './pool-of.ts';
+import { QueryQueue } from './query-queue.ts';
 import { readThrough } from './read.ts';
 import type { Landing, PoolLike, Rows, Statement } from './ride.ts';
 import { beginOn, type ClientLike, commitOn, type Seat, seatOn, takesFlights } from './seat.ts';
@@ -36,8 +37,8 @@ export async function framedAmbient<Tx extends RawQueries, Skipped>(
     return { kind: 'rolled_back', error, at: 'first' };
   }
   const deadline = performance.now() + how.timeoutMs;
-  const wire = new Wire(seat.query as (...args: never[]) => unknown);
-  const transaction = new AmbientTransaction(how.ambient, pool, wire);
+  const queue = new QueryQueue(seat.query as (...args: never[]) => unknown);
+  const transaction = new AmbientTransaction(how.ambient, pool, queue);
   let at: 'first' | 'work' = 'first';
   const perform = async (rows: Rows) => {
     const next = await runWithin(transaction.here, () => work(client as RawQueries as Tx, rows));
@@ -52,12 +53,12 @@ export async function framedAmbient<Tx extends RawQueries, Skipped>(
     at = 'work';
     const next = await bounded(() => perform(rows), deadline - performance.now(), overdue);
     if (!('skip' in next)) return await commit(seat, named(next.last, how.rename), deadline + SILENCE_MS);
-    await rollBack(seat, wire);
+    await rollBack(seat, queue);
     return { kind: 'skipped', value: next.skip };
   } catch (error) {
     // Before anything else is awaited: what is still running in the handler must find it closed.
     transaction.close();
-    await rollBack(seat, wire);
+    await rollBack(seat, queue);
     return { kind: 'rolled_back', error, at };
   }
 }
@@ -84,10 +85,10 @@ async function connect(pool: PoolLike, withinMs: number): Promise<Seat> {
 }
 
 /** COMMIT was not sent, so whatever becomes of ROLLBACK, nothing was committed. */
-async function rollBack(seat: Seat, wire: Wire): Promise<void> {
+async function rollBack(seat: Seat, queue: QueryQueue): Promise<void> {
   try {
     await bounded(async () => {
-      await wire.idle();
+      await queue.idle();
       await seat.query({ text: 'ROLLBACK' });
     }, SILENCE_MS);
     release(seat);

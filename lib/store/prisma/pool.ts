@@ -42,7 +42,7 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   pool.query = ((...args: never[]) => {
     const here = within();
     here?.tellPool?.(pool);
-    return here?.ambient?.pool === pool ? here.ambient.query(...args) : query.apply(pool, args);
+    return here?.ambient?.pool === pool ? here.ambient.query(here, args) : query.apply(pool, args);
   }) as Pool['query'];
   const connect = pool.connect as (...args: unknown[]) => unknown;
   pool.connect = ((...args: unknown[]) => {
