@@ -31,7 +31,8 @@ interface LoaderRequest {
 /** On a client that is itself an interactive transaction of Prisma's. */
 const OF_A_TRANSACTION = Symbol.for('prisma.client.transaction.scope_context');
 
-const joined = new WeakSet<object>();
+/** On what is joined already: a bundler may give pages and routes a copy of this module each, a hot reload one more. */
+const JOINED = Symbol.for('oncekit.joined');
 
 /**
  * Lets a client be used within ambient transactions, whichever of its extensions is called: each query is sent from the
@@ -49,17 +50,22 @@ export function joinContexts(client: PrismaClientLike): RawQueries {
   if (typeof loader?.request !== 'function' || typeof loader.options?.singleLoader !== 'function') {
     throw unknown('no loader of queries');
   }
-  if (!joined.has(original))
-    Object.defineProperty(original, '$transaction', {
-      value: nestedIn(original, original.$transaction),
-      configurable: true,
-    });
-  joined.add(original);
+  const { $transaction } = original;
+  once(original, () => {
+    Object.defineProperty(original, '$transaction', { value: nestedIn(original, $transaction), configurable: true });
+  });
   // Its class is that of all clients of this copy of Prisma. One that is not ours may be called in a handler, too.
   const loaders = Object.getPrototypeOf(loader) as Loader;
-  if (!joined.has(loaders)) loaders.request = requestOf(loaders.request);
-  joined.add(loaders);
+  once(loaders, () => {
+    loaders.request = requestOf(loaders.request);
+  });
   return original;
+}
+
+function once(target: object, join: () => void): void {
+  if (JOINED in target) return;
+  join();
+  Object.defineProperty(target, JOINED, { value: true });
 }
 
 /**
