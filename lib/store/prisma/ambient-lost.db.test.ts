@@ -195,6 +195,20 @@ describe('a pool that gives up by itself (query_timeout)', () => {
     await expectAnother(client, key);
   });
 
+  test('in a savepoint whose error is caught: nothing is committed, for its ROLLBACK TO may never have been sent', async () => {
+    const client = impatient();
+    const { key, outcome, error } = await execute(client, async ({ tx, key }) => {
+      const nested = tx.$transaction(async (inner) => {
+        await effect(inner, key);
+        await inner.$queryRaw`SELECT pg_sleep(0.75)::text`;
+      });
+      await nested.catch(() => {});
+    });
+    expect([outcome, error]).toMatchObject([{ ok: false }, { message: expect.stringContaining('got no answer') }]);
+    while ((await here.watch.inTransaction()) > 0);
+    await expectAnother(client, key);
+  });
+
   test('while the claim waits for another’s: it claims nothing later', async () => {
     const [inside, end] = [gate(), gate()];
     const key = freshKey();

@@ -43,6 +43,11 @@ export class AmbientTransaction {
     return this === transaction || (this.#outer?.isWithin(transaction) ?? false);
   }
 
+  /** @throws ExecutionClosedError where it is over */
+  assertOpen(): void {
+    if (this.isOver) throw closed();
+  }
+
   /** What the pool's `query` does within it. */
   query({ isQuery }: Within, args: never[]): unknown {
     return told(args, async (asked) => {
@@ -54,11 +59,12 @@ export class AmbientTransaction {
 
   /**
    * What the pool's `connect` does within it: gives a query of several statements what it takes for a transaction of its
-   * own. It has ours, as it would have within an interactive transaction of Prisma's, so BEGIN and COMMIT are none.
+   * own. It has ours, as it would have within an interactive transaction of Prisma's, so its BEGIN, COMMIT and ROLLBACK are
+   * none: what it has written before it failed stays, unless the error fails the handler or a `$transaction` around it.
    */
   connect({ isQuery }: Within, args: never[]): unknown {
     return told(args, async () => {
-      this.#assertOpen();
+      this.assertOpen();
       if (!isQuery || args.length > 0) throw stranger();
       const query = (config: { text?: string }) =>
         IS_CONTROL.test(config.text ?? '')
@@ -76,7 +82,7 @@ export class AmbientTransaction {
   async nest<T>(run: (nested: AmbientTransaction) => Promise<T>): Promise<T> {
     // Nor with the first half of a query before it, and the second one behind.
     while (this.#nested || this.#halves.size > 0) await (this.#nested ?? Promise.all(this.#halves));
-    this.#assertOpen();
+    this.assertOpen();
     let leave = () => {};
     this.#nested = new Promise((left) => {
       leave = left;
@@ -99,10 +105,12 @@ export class AmbientTransaction {
       return value;
     } catch (error) {
       nested.close();
-      // Where even that fails, the whole transaction does, by the error that is thrown or by its completion.
+      // Where even that fails, nothing of the whole transaction is committed.
       await this.#control(`ROLLBACK TO SAVEPOINT ${savepoint}`)
         .then(() => this.#control(`RELEASE SAVEPOINT ${savepoint}`))
-        .catch(() => {});
+        .catch(() => {
+          this.#queue.isLost = true;
+        });
       throw error;
     }
   }
@@ -115,10 +123,12 @@ export class AmbientTransaction {
   /**
    * The same where all went well.
    *
-   * @throws IdempotencyError where something in it is still going on: half of that would be committed
+   * @throws IdempotencyError where something in it is still going on, or its end is not known: half of that would be
+   *   committed
    */
   finish(): void {
     this.close();
+    if (this.#queue.isLost) throw lost();
     if (!this.#nested && this.#halves.size === 0 && this.#queue.open === 0) return;
     throw new IdempotencyError('A query was still running when its handler, or its $transaction, returned. Await it.', {
       existing: this.#nested ? 'an open $transaction' : 'a query without an answer',
@@ -127,24 +137,20 @@ export class AmbientTransaction {
   }
 
   async #send(args: never[]): Promise<unknown> {
-    this.#assertOpen();
+    this.assertOpen();
     // A branch beside an open savepoint. On the wire now, its query would be rolled back with what it is no part of.
     while (this.#nested) await this.#nested;
-    this.#assertOpen();
-    return await this.#queue.send(args, () => this.#assertOpen());
+    this.assertOpen();
+    return await this.#queue.send(args, () => this.assertOpen());
   }
 
   async #control(text: string): Promise<unknown> {
-    this.#assertOpen();
+    this.assertOpen();
     try {
-      return await this.#queue.send([{ text }] as never[], () => this.#assertOpen());
+      return await this.#queue.send([{ text }] as never[], () => this.assertOpen());
     } catch (error) {
       throw error instanceof IdempotencyError ? error : driverError(error);
     }
-  }
-
-  #assertOpen(): void {
-    if (this.isOver) throw closed();
   }
 }
 
@@ -196,3 +202,9 @@ const unmet = () =>
     'A client of another copy of Prisma was used within an execution, on its pool; which execution its queries are of could not be told.',
     { existing: 'two copies of @prisma/client', expected: 'one, or a pool of its own for the other' },
   );
+
+const lost = () =>
+  new IdempotencyError('A query got no answer, and what it has done is not known; everything is rolled back.', {
+    existing: 'a query that was given up, as by query_timeout, or a lost connection',
+    expected: 'an answer to each',
+  });

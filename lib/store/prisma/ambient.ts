@@ -25,17 +25,20 @@ export async function framedAmbient<Tx extends RawQueries, Skipped>(
   work: (tx: Tx, rows: Rows) => Promise<Work<Skipped>>,
   how: FrameOptions & { ambient: RawQueries },
 ): Promise<Framed<Skipped>> {
-  if (within()?.ambient) throw nested();
-  let seat: Seat;
+  const outer = within()?.ambient;
+  outer?.assertOpen();
+  if (outer) throw nested();
+  let checkout: Checkout;
   let pool: PoolLike;
   try {
     pool = knownPoolOf(how.ambient) ?? (await bounded(() => poolOf(how.ambient), how.maxWaitMs, exhausted));
     readThrough(client, pool, how.rename);
-    seat = await connect(pool, how.maxWaitMs);
+    checkout = await connect(pool, how.maxWaitMs);
   } catch (error) {
     if (error instanceof ConfigurationError) throw error;
     return { kind: 'rolled_back', error, at: 'first' };
   }
+  const { seat } = checkout;
   const deadline = performance.now() + how.timeoutMs;
   const queue = new QueryQueue(seat.query as (...args: never[]) => unknown);
   const transaction = new AmbientTransaction(how.ambient, pool, queue);
@@ -52,18 +55,25 @@ export async function framedAmbient<Tx extends RawQueries, Skipped>(
     const rows = rowsOf(await bounded(() => answered, how.timeoutMs + SILENCE_MS, overdue));
     at = 'work';
     const next = await bounded(() => perform(rows), deadline - performance.now(), overdue);
-    if (!('skip' in next)) return await commit(seat, named(next.last, how.rename), deadline + SILENCE_MS);
-    await rollBack(seat, queue);
+    if (!('skip' in next)) return await commit(checkout, named(next.last, how.rename), deadline + SILENCE_MS);
+    await rollBack(checkout, queue);
     return { kind: 'skipped', value: next.skip };
   } catch (error) {
     // Before anything else is awaited: what is still running in the handler must find it closed.
     transaction.close();
-    await rollBack(seat, queue);
+    await rollBack(checkout, queue);
     return { kind: 'rolled_back', error, at };
   }
 }
 
-async function connect(pool: PoolLike, withinMs: number): Promise<Seat> {
+/** A connection that is ours until it is given back, which is done once, and never throws. */
+interface Checkout {
+  seat: Seat;
+  /** @param broken why it must not be used again */
+  giveBack(broken?: unknown): void;
+}
+
+async function connect(pool: PoolLike, withinMs: number): Promise<Checkout> {
   const connecting = pool.connect() as Promise<ClientLike>;
   let client: ClientLike;
   try {
@@ -81,38 +91,50 @@ async function connect(pool: PoolLike, withinMs: number): Promise<Seat> {
   }
   // Its end is told by the query that it fails; as an event that nobody listens to it would end the process.
   client.on('error', ignored);
-  return seatOn(client);
+  // Of this checkout: behind it `client.release` is the next one's.
+  const { release } = client;
+  const giveBack = (broken?: unknown) => {
+    client.off('error', ignored);
+    try {
+      release.call(client, broken);
+    } catch (error) {
+      // Of a listener, or of whoever was waiting for the connection: it says nothing of what was committed here.
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  };
+  return { seat: seatOn(client), giveBack };
 }
 
 /** COMMIT was not sent, so whatever becomes of ROLLBACK, nothing was committed. */
-async function rollBack(seat: Seat, queue: QueryQueue): Promise<void> {
+async function rollBack({ seat, giveBack }: Checkout, queue: QueryQueue): Promise<void> {
+  let broken: unknown;
   try {
     await bounded(async () => {
       await queue.idle();
       await seat.query({ text: 'ROLLBACK' });
     }, SILENCE_MS);
-    release(seat);
   } catch (error) {
-    release(seat, error);
+    broken = error;
   }
+  giveBack(broken);
 }
 
-async function commit<Skipped>(seat: Seat, last: Statement, giveUpAt: number): Promise<Framed<Skipped>> {
+async function commit<Skipped>(
+  { seat, giveBack }: Checkout,
+  last: Statement,
+  giveUpAt: number,
+): Promise<Framed<Skipped>> {
   let landing: Landing;
   try {
     landing = await bounded(() => commitOn(seat, last), giveUpAt - performance.now());
   } catch (error) {
-    release(seat, error);
+    giveBack(error);
     return { kind: 'in_doubt', error };
   }
-  release(seat, 'error' in landing.commit ? landing.commit.error : undefined);
+  giveBack('error' in landing.commit ? landing.commit.error : undefined);
   return landed(landing);
-}
-
-/** @param broken why it must not be used again */
-function release({ client }: Seat, broken?: unknown): void {
-  client.off('error', ignored);
-  client.release(broken);
 }
 
 const ignored = () => {};
@@ -120,7 +142,7 @@ const ignored = () => {};
 const overdue = () => new StoreUnavailableError('The transaction took longer than its timeoutMs, and was rolled back.');
 
 const exhausted = (withinMs: number) =>
-  new StoreUnavailableError(`The pool had no connection to give within ${Math.round(withinMs)} ms.`);
+  new StoreUnavailableError(`No connection was to be had of the pool within ${Math.round(withinMs)} ms.`);
 
 const nested = () =>
   new ConfigurationError('An execution was begun within the handler of another one.', {

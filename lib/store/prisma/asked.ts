@@ -18,7 +18,7 @@ export function askedOn(db: () => RawQueries, part: SchemaPart = 'keys'): Asked 
       // What the kit wants to know by itself is no part of a handler's transaction.
       return await outside(ask);
     } catch (error) {
-      if (!isUnavailable(error)) throw await explainedBySchema(error, db(), part);
+      if (!isUnavailable(error)) throw await outside(() => explainedBySchema(error, db(), part));
       throw new StoreUnavailableError('The database could not be reached.', { cause: error });
     }
   };

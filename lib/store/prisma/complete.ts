@@ -67,6 +67,11 @@ export function explained(error: unknown): unknown {
       expected: `in_progress with fencing token ${FIRST_TOKEN}`,
     });
   }
+  return explainedAbort(error);
+}
+
+/** IdempotencyError where a swallowed error of a statement has aborted the transaction; other errors as they are. */
+export function explainedAbort(error: unknown): unknown {
   if (!isAbortedTransaction(error)) return error;
   return new IdempotencyError(
     'A statement of the handler failed and its error was caught; PostgreSQL has aborted the transaction. ' +

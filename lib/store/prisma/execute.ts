@@ -9,7 +9,7 @@ import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
 import { throwSchemaGap } from './schema-version.ts';
 import { verified } from './verified.ts';
 
-/** `Store.execute` in one interactive transaction of the user's client. */
+/** `Store.execute` in one transaction of the user's client. */
 export async function execute<Tx extends RawQueries>(
   client: PrismaClientLike,
   claim: Claim,

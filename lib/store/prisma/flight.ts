@@ -105,8 +105,9 @@ export class Flight {
   }
 
   handleReadyForQuery(): void {
-    // Made only where there is something to tell: an error costs as much as a dozen of our lines.
-    if (this.#at < this.#legs.length) this.callback(new Error('The server was ready before it had answered.'));
+    // Always called: `pg` has put the end of its own timer there. The error is made only where there is something to
+    // tell, for its stack costs as much as a dozen of our lines.
+    this.callback(this.#at < this.#legs.length ? new Error('The server was ready before it had answered.') : undefined);
   }
 
   /** The server's word on the statement that is under way, or the connection's end. */

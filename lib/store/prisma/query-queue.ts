@@ -1,9 +1,14 @@
+import { IdempotencyError } from '../../core/errors.ts';
+import { isAnswer } from './wire.ts';
+
 /** What is asked on one connection, one query at a time: `pg` will not queue them much longer, and what waits can still be refused. */
 export class QueryQueue {
   readonly #query: (...args: never[]) => unknown;
   #tail: Promise<unknown> = Promise.resolve();
   /** How many queries are not answered yet. */
   open = 0;
+  /** A query was given up, and what the server has done of it, or will do, is not known. */
+  isLost = false;
 
   constructor(query: (...args: never[]) => unknown) {
     this.#query = query;
@@ -13,7 +18,7 @@ export class QueryQueue {
   send(args: never[], mayGo: () => void): Promise<unknown> {
     const sent = this.open === 0 ? (this.#query(...args) as Promise<unknown>) : this.#inTurn(args, mayGo);
     this.open++;
-    this.#tail = sent.then(this.#over, this.#over);
+    this.#tail = sent.then(this.#answered, this.#failed);
     return sent;
   }
 
@@ -28,7 +33,13 @@ export class QueryQueue {
     return await this.#query(...args);
   }
 
-  readonly #over = () => {
+  readonly #answered = () => {
     this.open--;
+  };
+
+  readonly #failed = (error: unknown) => {
+    this.open--;
+    // Neither refused by us nor by the server: pg's `query_timeout`, behind which the query goes on, or a lost connection.
+    if (!(error instanceof IdempotencyError) && !isAnswer(error)) this.isLost = true;
   };
 }

@@ -1,6 +1,7 @@
 import type { KeyId } from '../../core/scope.ts';
 import type { Completion, Executed, KeyRow } from '../store.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
+import { explainedAbort } from './complete.ts';
 import type { FrameOptions, Work } from './frame.ts';
 import { framed, whyOf } from './framed.ts';
 import type { Rows } from './ride.ts';
@@ -45,7 +46,7 @@ export async function rerun<Tx extends RawQueries>(
     case 'in_doubt':
       return ended;
     case 'rolled_back':
-      return { kind: 'rolled_back', error: ended.error, why: whyOf(ended) };
+      return { kind: 'rolled_back', error: explainedAbort(ended.error), why: whyOf(ended) };
     case 'committed': {
       const [replaced] = ended.last;
       const row = replaced ? toKeyRow(replaced as RawRow) : (found as KeyRow);

@@ -3,6 +3,7 @@ import type { Held, Transacted, Write } from '../leases.ts';
 import type { KeyRow } from '../store.ts';
 import { bounded } from './bounded.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
+import { explainedAbort } from './complete.ts';
 import { isNothingChanged } from './errors.ts';
 import { find } from './find.ts';
 import { stepStatement } from './finish-step.ts';
@@ -18,7 +19,7 @@ import { stepsOf } from './steps.ts';
 /** What the transaction has written: the name of a step, or the settled row. */
 type Written = string | KeyRow;
 
-/** `Leases.transact` in one interactive transaction of the user's client. */
+/** `Leases.transact` in one transaction of the user's client. */
 export async function transact<Tx extends RawQueries>(
   client: PrismaClientLike,
   held: Held,
@@ -44,7 +45,11 @@ export async function transact<Tx extends RawQueries>(
     case 'rolled_back': {
       if (ended.at !== 'work') await throwSchemaGap(ended.error, primaryOf(client), 'keys');
       const isOvertaken = ended.at === 'last' && isNothingChanged(ended.error);
-      return { kind: 'rolled_back', error: isOvertaken ? leaseLost(held) : ended.error, why: whyOf(ended) };
+      return {
+        kind: 'rolled_back',
+        error: isOvertaken ? leaseLost(held) : explainedAbort(ended.error),
+        why: whyOf(ended),
+      };
     }
     case 'committed': {
       const row = 'settle' in (done as Write) ? toKeyRow(ended.last[0] as RawRow) : undefined;

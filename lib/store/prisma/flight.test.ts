@@ -1,0 +1,26 @@
+import { expect, test, vi } from 'vitest';
+import { Flight } from './flight.ts';
+
+/** `pg` wraps `callback`, as it does here, and puts the end of its `query_timeout` there. */
+function flown(answered: boolean) {
+  const tell = vi.fn();
+  const flight = new Flight([{ text: 'COMMIT', values: [], isControl: true, tell }], new Map());
+  const { callback } = flight;
+  const wrapped = vi.fn(callback);
+  flight.callback = wrapped;
+  if (answered) flight.handleCommandComplete({ text: 'COMMIT' });
+  flight.handleReadyForQuery();
+  return { tell, wrapped };
+}
+
+test('the end is told to pg as well, whose timer would go on otherwise', () => {
+  const { tell, wrapped } = flown(true);
+  expect(wrapped).toHaveBeenCalledExactlyOnceWith(undefined);
+  expect(tell).toHaveBeenCalledExactlyOnceWith({ rows: [], tag: 'COMMIT' });
+});
+
+test('an end without an answer is an error of each statement that got none', () => {
+  const { tell, wrapped } = flown(false);
+  expect(wrapped).toHaveBeenCalledOnce();
+  expect(tell).toHaveBeenCalledExactlyOnceWith({ error: expect.any(Error) });
+});
