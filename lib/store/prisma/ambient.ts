@@ -2,6 +2,7 @@ import { ConfigurationError } from '../../core/errors.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { AmbientTransaction } from './ambient-transaction.ts';
 import { bounded } from './bounded.ts';
+import { type Checkout, checkedOut } from './checkout.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { type Framed, type FrameOptions, named, rowsOf, SILENCE_MS, type Work } from './frame.ts';
 import { landed } from './landed.ts';
@@ -9,7 +10,7 @@ import { knownPoolOf, poolOf } from './pool-of.ts';
 import { QueryQueue } from './query-queue.ts';
 import { readThrough } from './read.ts';
 import type { Landing, PoolLike, Rows, Statement } from './ride.ts';
-import { beginOn, type ClientLike, commitOn, type Seat, seatOn, takesFlights } from './seat.ts';
+import { beginOn, type ClientLike, commitOn, takesFlights } from './seat.ts';
 import { driverError } from './wire.ts';
 import { runWithin, within } from './within.ts';
 
@@ -66,13 +67,6 @@ export async function framedAmbient<Tx extends RawQueries, Skipped>(
   }
 }
 
-/** A connection that is ours until it is given back, which is done once, and never throws. */
-interface Checkout {
-  seat: Seat;
-  /** @param broken why it must not be used again */
-  giveBack(broken?: unknown): void;
-}
-
 async function connect(pool: PoolLike, withinMs: number): Promise<Checkout> {
   const connecting = pool.connect() as Promise<ClientLike>;
   let client: ClientLike;
@@ -89,22 +83,7 @@ async function connect(pool: PoolLike, withinMs: number): Promise<Checkout> {
       expected: 'oncekitPool(new Pool({ connectionString }))',
     });
   }
-  // Its end is told by the query that it fails; as an event that nobody listens to it would end the process.
-  client.on('error', ignored);
-  // Of this checkout: behind it `client.release` is the next one's.
-  const { release } = client;
-  const giveBack = (broken?: unknown) => {
-    client.off('error', ignored);
-    try {
-      release.call(client, broken);
-    } catch (error) {
-      // Of a listener, or of whoever was waiting for the connection: it says nothing of what was committed here.
-      queueMicrotask(() => {
-        throw error;
-      });
-    }
-  };
-  return { seat: seatOn(client), giveBack };
+  return checkedOut(client);
 }
 
 /** COMMIT was not sent, so whatever becomes of ROLLBACK, nothing was committed. */

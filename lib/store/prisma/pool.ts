@@ -1,3 +1,4 @@
+import { checkedOut } from './checkout.ts';
 import { isForgotten, isUnavailable } from './errors.ts';
 import type { Answer, PoolLike, Ride, Rows, Statement } from './ride.ts';
 import {
@@ -91,15 +92,11 @@ async function askOnce(pool: PoolLike, statement: Statement): Promise<Answer> {
   const client = await (pool.connect() as Promise<ClientLike>).catch((error) => {
     throw driverError(error);
   });
-  // Its end is told by the statement; as an event that nobody listens to it would end the process.
-  client.on('error', ignored);
-  const answer = await askOn(seatOn(client), statement);
-  client.off('error', ignored);
-  client.release('error' in answer && isUnavailable(answer.error) ? answer.error : undefined);
+  const { seat, giveBack } = checkedOut(client);
+  const answer = await askOn(seat, statement);
+  giveBack('error' in answer && isUnavailable(answer.error) ? answer.error : undefined);
   return answer;
 }
-
-const ignored = () => {};
 
 /** From now on the connection's queries are looked at. */
 function board(seat: Seat, ride: Ride): void {
