@@ -8,9 +8,25 @@ const ON_EACH_PATH = ['lib/engine/**/*.db.test.ts', 'lib/store/**/!(ambient)*.db
 const ON_THAT_PATH = 'lib/store/prisma/ambient*.db.test.ts';
 // One module graph for all files of a worker: half of their time was spent on loading it again. Not for the demo's, whose
 // client is one for a process.
-const SHARED = { isolate: false };
+const SHARED = { isolate: false } as const;
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** The tests on a database of their own. */
+const database = (
+  name: string,
+  more: { include: string[]; exclude?: string[]; env?: Record<string, string>; isolate?: false },
+) => ({
+  extends: true as const,
+  test: {
+    name,
+    environment: 'node' as const,
+    globalSetup: ['scripts/test-setup.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    ...more,
+  },
+});
 
 export default defineConfig({
   resolve: {
@@ -38,61 +54,22 @@ export default defineConfig({
           testTimeout: 10_000,
         },
       },
-      {
-        extends: true,
-        test: {
-          name: 'db',
-          environment: 'node',
-          include: ['**/*.db.test.ts'],
-          exclude: [...configDefaults.exclude, ...ON_EACH_PATH, ON_THAT_PATH, '.next/**', '.data/**'],
-          globalSetup: ['scripts/test-setup.ts'],
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'db-pool',
-          environment: 'node',
-          ...SHARED,
-          include: ON_EACH_PATH,
-          globalSetup: ['scripts/test-setup.ts'],
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          // Once more on a client whose pool is as Prisma makes it: the kit's statements then travel by themselves, and
-          // must mean the same.
-          name: 'db-plain',
-          environment: 'node',
-          ...SHARED,
-          env: { POOL: 'plain' },
-          include: ON_EACH_PATH,
-          globalSetup: ['scripts/test-setup.ts'],
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          // And once more with transactions of the kit's own.
-          name: 'db-ambient',
-          environment: 'node',
-          ...SHARED,
-          env: { TRANSACTION: 'ambient' },
-          include: [...ON_EACH_PATH, ON_THAT_PATH],
-          // About transactions of Prisma's, and what becomes of them; `ambient*.db.test.ts` ask the same of ours.
-          exclude: [...configDefaults.exclude, 'lib/store/prisma/pool*.db.test.ts'],
-          globalSetup: ['scripts/test-setup.ts'],
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
-        },
-      },
+      database('db', {
+        include: ['**/*.db.test.ts'],
+        exclude: [...configDefaults.exclude, ...ON_EACH_PATH, ON_THAT_PATH, '.next/**', '.data/**'],
+      }),
+      database('db-pool', { ...SHARED, include: ON_EACH_PATH }),
+      // Once more on a client whose pool is as Prisma makes it: the kit's statements then travel by themselves, and must
+      // mean the same.
+      database('db-plain', { ...SHARED, env: { POOL: 'plain' }, include: ON_EACH_PATH }),
+      // And once more with transactions of the kit's own.
+      database('db-ambient', {
+        ...SHARED,
+        env: { TRANSACTION: 'ambient' },
+        include: [...ON_EACH_PATH, ON_THAT_PATH],
+        // About transactions of Prisma's, and what becomes of them; `ambient*.db.test.ts` ask the same of ours.
+        exclude: [...configDefaults.exclude, 'lib/store/prisma/pool*.db.test.ts'],
+      }),
       {
         extends: true,
         // Known beforehand: what Vite finds while tests run makes it reload the page under them.

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Client } from '../lib/demo/db.ts';
 import { testDatabase } from '../lib/demo/test-database.ts';
-import { bare, orderOf, orderRow, POOL, plainClient, who } from './order.ts';
+import { bare, obvious, orderOf, POOL, plainClient } from './order.ts';
 import { median, type Report, type Row } from './report.ts';
 import { interleaved, load, ratio, type Sample } from './rounds.ts';
 
@@ -55,31 +54,6 @@ export async function first(): Promise<Report> {
     await plain.$disconnect();
     await drop();
   }
-}
-
-/** What people write by hand, with Prisma's models: three statements in an interactive transaction. */
-export async function obvious(client: Client, n: number) {
-  const key = randomUUID();
-  const id = { ...who, operation: 'obvious', key };
-  const expiresAt = new Date(Date.now() + 25 * 3_600_000);
-  return await client.$transaction(async (tx) => {
-    await tx.idempotencyKey.create({
-      data: {
-        ...id,
-        state: 'in_progress',
-        fingerprint: Buffer.alloc(32),
-        fingerprintVersion: 1,
-        secretId: 'none',
-        expiresAt,
-      },
-    });
-    const order = await tx.order.create({ data: orderRow(n) });
-    await tx.idempotencyKey.update({
-      where: { tenant_principal_operation_key: id },
-      data: { state: 'succeeded', result: JSON.stringify({ id: order.id }), settledAt: new Date() },
-    });
-    return order;
-  });
 }
 
 /** What the ratios are ratios to, for a feeling of size. They hold for this machine alone. */

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createClient } from '../lib/demo/db.ts';
 import { testDatabase } from '../lib/demo/test-database.ts';
 import { countingProxy } from './counting-proxy.ts';
-import { obvious } from './first.ts';
-import { bare, orderOf, plainClient } from './order.ts';
+import { bare, obvious, orderOf, plainClient } from './order.ts';
 import type { Report } from './report.ts';
 
 const OPERATIONS = 50;

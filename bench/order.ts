@@ -38,6 +38,31 @@ async function business(tx: Transaction, n: number, queries: number) {
   return { id };
 }
 
+/** What people write by hand, with Prisma's models: three statements in an interactive transaction. */
+export async function obvious(client: Client, n: number) {
+  const key = randomUUID();
+  const id = { ...who, operation: 'obvious', key };
+  const expiresAt = new Date(Date.now() + 25 * 3_600_000);
+  return await client.$transaction(async (tx) => {
+    await tx.idempotencyKey.create({
+      data: {
+        ...id,
+        state: 'in_progress',
+        fingerprint: Buffer.alloc(32),
+        fingerprintVersion: 1,
+        secretId: 'none',
+        expiresAt,
+      },
+    });
+    const order = await tx.order.create({ data: orderRow(n) });
+    await tx.idempotencyKey.update({
+      where: { tenant_principal_operation_key: id },
+      data: { state: 'succeeded', result: JSON.stringify({ id: order.id }), settledAt: new Date() },
+    });
+    return order;
+  });
+}
+
 /** Whose transaction an execution is. */
 export type Mode = 'interactive' | 'ambient';
 
