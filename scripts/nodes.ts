@@ -11,17 +11,14 @@ import { ensureNats } from './nats-install.ts';
 import { ensurePgBouncer } from './pgbouncer-install.ts';
 import { spawnChild } from './process.ts';
 import { runVisibly } from './run-visibly.ts';
-import { readVitestReport } from './vitest-report.ts';
+import { type Count, countIn, linesOf, sumOf } from './test-count.ts';
 
 const VERSIONS = ['20', '22', '24'];
 const FOLDER = fileURLToPath(new URL('../.data/nodes/', import.meta.url));
 const filters = process.argv.slice(2);
 
-interface Outcome {
+interface Outcome extends Count {
   version: string;
-  passed: number;
-  failed: number;
-  skipped: number;
   seconds: number;
 }
 
@@ -54,8 +51,8 @@ async function testOn(program: string): Promise<Outcome> {
   const startedAt = performance.now();
   const file = path.join(FOLDER, `vitest-${version}.json`);
   await rm(file, { force: true });
-  const projects = ['unit', 'db', 'db-pool', 'db-plain'].flatMap((name) => ['--project', name]);
-  const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${file}`];
+  const projects = ['unit', 'db', 'db-pool', 'db-plain', 'db-ambient'].flatMap((name) => ['--project', name]);
+  const reporters = ['--reporter=dot', '--reporter=./scripts/vitest-report.ts', `--outputFile=${file}`];
   const say = (line: string) => console.log(line);
   const child = spawnChild({
     name: `Node ${version}`,
@@ -70,7 +67,7 @@ async function testOn(program: string): Promise<Outcome> {
   const code = await child.ended;
   stopping.signal.throwIfAborted();
   const seconds = (performance.now() - startedAt) / 1000;
-  const counts = await readVitestReport(file).catch(() => ({ passed: 0, failed: 0, skipped: 0 }));
+  const counts = await countIn(file);
   if (code !== 0 && counts.failed === 0) counts.failed = 1;
   return { version, ...counts, seconds };
 }
@@ -103,10 +100,9 @@ try {
   const outcomes: Outcome[] = [];
   for (const program of programs) outcomes.push(await testOn(program));
   console.log(`\n${table(outcomes).join('\n')}`);
-  const sum = (key: 'passed' | 'failed' | 'skipped') => outcomes.reduce((total, one) => total + one[key], 0);
-  const [passed, failed, skipped] = [sum('passed'), sum('failed'), sum('skipped')];
-  console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
-  process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+  const all = sumOf(outcomes);
+  console.log(linesOf(all).join('\n'));
+  process.exitCode = all.failed === 0 && all.passed > 0 ? 0 : 1;
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   console.log('\n0 passed, 1 failed');

@@ -36,11 +36,12 @@ try {
     await server.stop();
   }
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  report.failed++;
+  const why = error instanceof Error ? error.message : String(error);
+  console.error(why);
+  report.failures.push({ test: 'The package, installed', why });
 }
-const { passed, failed } = report;
+const { passed, failed, failures } = report;
 await mkdir(path.dirname(RESULT), { recursive: true });
-await writeFile(RESULT, JSON.stringify({ passed, failed, skipped: 0 }));
+await writeFile(RESULT, JSON.stringify({ passed, failed, skipped: 0, failures }));
 say(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;

@@ -10,15 +10,10 @@ import { ensureChromium } from './chromium.ts';
 import { matrixTable, type Run } from './matrix-table.ts';
 import { ensureNats } from './nats-install.ts';
 import { ensurePgBouncer } from './pgbouncer-install.ts';
+import { countOf } from './playwright-report.ts';
 import { spawnChild } from './process.ts';
+import { type Count, countIn, linesOf, sumOf } from './test-count.ts';
 import { envOf, nameOf, VARIANTS, variantOf } from './variants.ts';
-import { readVitestReport } from './vitest-report.ts';
-
-interface Count {
-  passed: number;
-  failed: number;
-  skipped: number;
-}
 
 const RESULTS = fileURLToPath(new URL('../.data/test-results/', import.meta.url));
 const isMatrix = process.argv.includes('--matrix');
@@ -64,9 +59,9 @@ async function runner(
   stopping.signal.addEventListener('abort', child.stop);
   const code = await child.ended;
   stopping.signal.throwIfAborted();
-  const none = { passed: 0, failed: 0, skipped: 0 };
-  const count = await read().catch(() => none);
-  return code !== 0 && count.failed === 0 ? { ...count, failed: 1 } : count;
+  const count = await read();
+  if (code === 0 || count.failed > 0) return count;
+  return { ...count, failed: 1, failures: [{ test: name, why: `exited with ${code}` }] };
 }
 
 async function vitest(): Promise<Count> {
@@ -75,19 +70,17 @@ async function vitest(): Promise<Count> {
     'node_modules/vitest/vitest.mjs',
     'run',
     '--reporter=dot',
-    '--reporter=json',
-    `--outputFile.json=${file}`,
+    '--reporter=./scripts/vitest-report.ts',
+    `--outputFile=${file}`,
     ...forVitest,
   ];
-  return await runner('Unit, type, component and database tests', args, {}, () => readVitestReport(file));
+  return await runner('Unit, type, component and database tests', args, {}, () => countIn(file));
 }
 
 /** The package in an app of its own: `npm run test:pack` has more of them. */
 async function pack(): Promise<Count> {
   const args = ['--import', 'tsx', 'scripts/pack.ts', '--one'];
-  return await runner('The package, installed', args, {}, async () => {
-    return JSON.parse(await readFile(`${RESULTS}pack.json`, 'utf8'));
-  });
+  return await runner('The package, installed', args, {}, () => countIn(`${RESULTS}pack.json`));
 }
 
 async function playwright(build: string, which: string[], variables: Record<string, string>, runs: Run[] = []) {
@@ -95,11 +88,11 @@ async function playwright(build: string, which: string[], variables: Record<stri
   const args = ['node_modules/@playwright/test/cli.js', 'test', '--reporter=list,json', ...which];
   const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, ...variables };
   return await runner(`End-to-end tests (${build})`, args, env, async () => {
-    const report = JSON.parse(await readFile(file, 'utf8'));
+    const text = await readFile(file, 'utf8').catch(() => undefined);
+    if (text === undefined) return sumOf([]);
+    const report = JSON.parse(text);
     runs.push({ build, report });
-    const { stats } = report;
-    // A test that passes only when tried again has failed once too often: nothing is tried again here.
-    return { passed: stats.expected, failed: stats.unexpected + stats.flaky, skipped: stats.skipped };
+    return countOf(report);
   });
 }
 
@@ -128,10 +121,9 @@ async function main(): Promise<boolean> {
   }
   const table = matrixTable(runs);
   if (table.length > 0) say(`\n${table.join('\n')}`);
-  const total = (key: keyof Count) => counts.reduce((sum, count) => sum + count[key], 0);
-  const [passed, failed, skipped] = [total('passed'), total('failed'), total('skipped')];
-  say(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
-  return failed === 0 && passed > 0;
+  const all = sumOf(counts);
+  say(linesOf(all).join('\n'));
+  return all.failed === 0 && all.passed > 0;
 }
 
 try {

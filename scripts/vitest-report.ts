@@ -1,12 +1,36 @@
-import { readFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import type { SerializedError } from 'vitest';
+import type { Reporter, TestModule, Vitest } from 'vitest/node';
+import type { Count, Failure } from './test-count.ts';
 
-/** How many tests of Vitest's passed and failed, from the report of its reporter `json`. */
-export async function readVitestReport(file: string): Promise<{ passed: number; failed: number; skipped: number }> {
-  const report = JSON.parse(await readFile(file, 'utf8'));
-  const { numPassedTests: passed, numFailedTests: failed, numPendingTests: pending, numTodoTests: todo } = report;
-  // A file that cannot even be loaded has no failed test.
-  const broken = report.testResults.filter((one: { status: string; assertionResults: unknown[] }) => {
-    return one.status === 'failed' && one.assertionResults.length === 0;
-  });
-  return { passed, failed: failed + broken.length, skipped: pending + todo };
+/** A reporter of Vitest's: how many tests passed and failed, and which, as JSON into `--outputFile`. */
+export default class CountReporter implements Reporter {
+  #vitest!: Vitest;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
+    const tests = modules.flatMap((module) => [...module.children.allTests()]);
+    const of = (state: string) => tests.filter((test) => test.result().state === state);
+    const failures: Failure[] = [
+      ...of('failed').map((test) => ({
+        test: `${nameOf(test.module)} › ${test.fullName}`,
+        why: test.result().errors?.[0]?.message ?? '',
+      })),
+      // A file that cannot even be loaded has no failed test; nor has an error outside of all tests.
+      ...modules.flatMap((module) => module.errors().map(({ message }) => ({ test: nameOf(module), why: message }))),
+      ...unhandled.map(({ message }) => ({ test: 'outside of all tests', why: message })),
+    ];
+    const count: Count = {
+      passed: of('passed').length,
+      failed: failures.length,
+      skipped: of('skipped').length + of('pending').length,
+      failures,
+    };
+    writeFileSync(String(this.#vitest.config.outputFile), JSON.stringify(count));
+  }
 }
+
+const nameOf = ({ project, relativeModuleId }: TestModule) => `[${project.name}] ${relativeModuleId}`;

@@ -1,8 +1,14 @@
+import type { Failure } from '../test-count.ts';
+
 /** What was checked and how it went, one line each, and how many of each there are. */
 export class Report {
   passed = 0;
-  failed = 0;
+  readonly failures: Failure[] = [];
   readonly #say: (line: string) => void;
+
+  get failed(): number {
+    return this.failures.length;
+  }
 
   constructor(say: (line: string) => void) {
     this.#say = say;
@@ -41,8 +47,8 @@ export class Report {
   }
 
   #fail(name: string, startedAt: number, error: unknown): void {
-    this.failed++;
     const words = error instanceof Error ? error.message : String(error);
+    this.failures.push({ test: name, why: words });
     this.#say(`  ✗ ${name}${startedAt ? took(startedAt) : ''}\n${words.replace(/^/gm, '      ')}`);
   }
 }

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { countOf } from './playwright-report.ts';
+import { countIn, linesOf, sumOf } from './test-count.ts';
+
+const result = (message?: string) => ({ tests: [{ results: [{ error: message ? { message } : undefined }] }] });
+const report = {
+  stats: { expected: 4, unexpected: 1, flaky: 1, skipped: 2 },
+  suites: [
+    {
+      specs: [{ title: 'passes', file: 'a.e2e.ts', line: 1, ok: true, ...result() }],
+      suites: [
+        { specs: [{ title: 'fails', file: 'b.e2e.ts', line: 2, ok: false, ...result('\u001b[31m1\n  for 2') }] },
+      ],
+    },
+  ],
+};
+
+test('what failed is named once more behind everything, in short', () => {
+  const vitest = {
+    passed: 3,
+    failed: 1,
+    skipped: 0,
+    failures: [{ test: '[unit] c.test.ts › adds', why: 'x'.repeat(999) }],
+  };
+  expect(linesOf(sumOf([vitest, countOf(report)]))).toEqual([
+    '',
+    'Failed:',
+    '  [unit] c.test.ts › adds',
+    `    ${'x'.repeat(200)}`,
+    '  b.e2e.ts:2 › fails',
+    '    1 for 2',
+    '',
+    '7 passed, 3 failed, 2 skipped',
+  ]);
+});
+
+test('a run that has left nothing has no tests, and no failures are not announced', async () => {
+  expect(linesOf(await countIn('not-there.json'))).toEqual(['', '0 passed, 0 failed']);
+});

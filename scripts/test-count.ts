@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises';
+import { stripVTControlCharacters } from 'node:util';
+
+/** A test that did not pass. */
+export interface Failure {
+  test: string;
+  why: string;
+}
+
+/** How many tests of a run passed and failed, and which. */
+export interface Count {
+  passed: number;
+  failed: number;
+  skipped: number;
+  failures: Failure[];
+}
+
+/** What a run has left in a file. None of a run that has left nothing. */
+export async function countIn(file: string): Promise<Count> {
+  return await readFile(file, 'utf8').then(JSON.parse, () => ({ passed: 0, failed: 0, skipped: 0, failures: [] }));
+}
+
+/** All of them as one. */
+export function sumOf(counts: readonly Count[]): Count {
+  const total = (key: 'passed' | 'failed' | 'skipped') => counts.reduce((sum, count) => sum + count[key], 0);
+  return {
+    passed: total('passed'),
+    failed: total('failed'),
+    skipped: total('skipped'),
+    failures: counts.flatMap(({ failures }) => failures),
+  };
+}
+
+const LONGEST = 200;
+
+/** For the end of a log whose beginning nobody may have: the failures in short, and the line that says it all. */
+export function linesOf({ passed, failed, skipped, failures }: Count): string[] {
+  const short = (why: string) => stripVTControlCharacters(why).replaceAll(/\s+/g, ' ').trim().slice(0, LONGEST);
+  const listed = failures.flatMap(({ test, why }) => [`  ${test}`, `    ${short(why)}`]);
+  const last = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+  return failures.length > 0 ? ['', 'Failed:', ...listed, '', last] : ['', last];
+}
