@@ -132,7 +132,7 @@ export const QUERIES: Record<Query['query'], (tx: Transaction, names: Names, que
       where: { id: names.id('order', slot) },
       data: {
         refunds: { create: [refundOf(names, slot, 20 + value)] },
-        cart: { connect: { id: names.id('cart', value === 1 ? slot : 9) } },
+        cart: { connect: { id: names.id('cart', value === 3 ? 9 : slot) } },
       },
       select: ORDER_SEEN,
     }),

@@ -134,7 +134,9 @@ export function programOf(random: () => number): Program {
     listOf(1, depth === 0 ? 5 : 3, () => step(depth, isCaught));
 
   // Something to find, and not always in its way.
-  const there = [queryOf(['upsert'], 0), queryOf(['createOrder'], 1)].filter(() => chance(0.6));
+  const there = [queryOf(['upsert'], 0), queryOf(['createOrder'], 1), queryOf(['createOrder'], 2)].filter(() =>
+    chance(0.6),
+  );
   return {
     steps: [...there, ...steps(0, false)],
     onRefused: chance(0.5) ? [anyQuery()] : [],
