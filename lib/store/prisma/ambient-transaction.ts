@@ -34,18 +34,15 @@ export class AmbientTransaction {
     this.#depth = outer ? outer.#depth + 1 : 0;
   }
 
-  get isOver(): boolean {
-    return this.#isOver || (this.#outer?.isOver ?? false);
-  }
-
   /** Whether it is that transaction, or a savepoint in it. */
   isWithin(transaction: AmbientTransaction): boolean {
     return this === transaction || (this.#outer?.isWithin(transaction) ?? false);
   }
 
-  /** @throws ExecutionClosedError where it is over */
+  /** @throws ExecutionClosedError where it is over, or one around it */
   assertOpen(): void {
-    if (this.isOver) throw closed();
+    if (this.#isOver) throw closed();
+    this.#outer?.assertOpen();
   }
 
   /** What the pool's `query` does within it. */

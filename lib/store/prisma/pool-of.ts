@@ -12,8 +12,8 @@ export function knownPoolOf(original: RawQueries): PoolLike | undefined {
 }
 
 /**
- * The pool that a client sends its queries to. Nothing of Prisma tells; so before a client's first execution a query is sent, and
- * the pool that it arrives at says so.
+ * The pool that a client sends its queries to. Nothing of Prisma tells; so before a client's first execution a query is
+ * sent, and the pool that it arrives at says so.
  *
  * @param original under all its extensions, which may have queries of their own, to another database
  * @throws ConfigurationError where no pool of ours has seen it

@@ -1,7 +1,10 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import { isAnswer } from './wire.ts';
 
-/** What is asked on one connection, one query at a time: `pg` will not queue them much longer, and what waits can still be refused. */
+/**
+ * What is asked on one connection, one query at a time: `pg` will not queue them much longer, and what waits can still be
+ * refused.
+ */
 export class QueryQueue {
   readonly #query: (...args: never[]) => unknown;
   #tail: Promise<unknown> = Promise.resolve();
