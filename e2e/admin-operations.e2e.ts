@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Page } from '@playwright/test';
-import { axeFinds, enter, policyBreaches } from './fixtures/admin.ts';
+import { enter, policyBreaches } from './fixtures/admin.ts';
 import { expect, type Office, sendTwice, test } from './fixtures/admin-office.ts';
+import { axeFinds } from './fixtures/page-checks.ts';
 import { ADA } from './fixtures/shop.ts';
 
 const LEASE_MS = 2000; // SECRETS.DEMO_LEASE_MS

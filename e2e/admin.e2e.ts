@@ -1,4 +1,5 @@
-import { axeFinds, signIn } from './fixtures/admin.ts';
+import { signIn } from './fixtures/admin.ts';
+import { axeFinds } from './fixtures/page-checks.ts';
 import { expect, test } from './fixtures/test.ts';
 
 test('a wrong password opens nothing, and says so', async ({ page }) => {

@@ -24,3 +24,10 @@ test('a system browser is found on PATH, a stub is passed over', async () => {
   vi.stubEnv('PATH', `${folder()}:/usr/sbin`);
   expect(await findChromium()).toBe(chrome);
 });
+
+test('one without a window goes before one with', async () => {
+  program('chromium', 'Chromium 150');
+  const shell = program('chromium-headless-shell', 'Chromium 150');
+  vi.stubEnv('PATH', `${folder()}:/usr/sbin`);
+  expect(await findChromium()).toBe(shell);
+});

@@ -5,7 +5,15 @@ import { runVisibly } from './run-visibly.ts';
 
 const isRoot = process.getuid?.() === 0;
 
-const NAMES = ['chromium', 'google-chrome-stable', 'google-chrome', 'chromium-browser', 'chrome'];
+// The one without a window first: it does the same with half of the CPU.
+const NAMES = [
+  'chromium-headless-shell',
+  'chromium',
+  'google-chrome-stable',
+  'google-chrome',
+  'chromium-browser',
+  'chrome',
+];
 const PLACES = [
   '/usr/bin/chromium',
   '/opt/google/chrome/chrome',
@@ -71,11 +79,11 @@ function installers(): string[][][] {
   const own = [process.execPath, playwright, 'install', ...(isRoot ? ['--with-deps'] : []), 'chromium'];
   // Another apt-get may be running: wait for its lock instead of failing.
   const apt = ['apt-get', '-o', 'DPkg::Lock::Timeout=300'];
-  const debian = [
+  const debian = ['chromium-headless-shell', 'chromium'].map((name) => [
     [...apt, 'update'],
-    [...apt, 'install', '-y', '--no-install-recommends', 'chromium'],
-  ];
-  return isRoot && isDebian() ? [debian, [own]] : [[own]];
+    [...apt, 'install', '-y', '--no-install-recommends', name],
+  ]);
+  return isRoot && isDebian() ? [...debian, [own]] : [[own]];
 }
 
 function isDebian(): boolean {
