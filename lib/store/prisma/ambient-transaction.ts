@@ -63,10 +63,12 @@ export class AmbientTransaction {
     return told(args, async () => {
       this.assertOpen();
       if (!isQuery || args.length > 0) throw stranger();
-      const query = (config: { text?: string }) =>
-        IS_CONTROL.test(config.text ?? '')
-          ? Promise.resolve(resultOf(config.text as string))
-          : this.#send([config] as never[]);
+      const query = async (config: { text: string }) => {
+        if (IS_CONTROL.test(config.text)) return resultOf(config.text);
+        // On the wire it would end ours, or open one that nobody ends.
+        if (MAY_CONTROL.test(config.text)) throw unheard(config.text);
+        return await this.#send([config] as never[]);
+      };
       const client = { query, release: begun(this.#halves), on: () => client, removeListener: () => client };
       return client;
     });
@@ -151,7 +153,8 @@ export class AmbientTransaction {
   }
 }
 
-const IS_CONTROL = /^(BEGIN|COMMIT|ROLLBACK|SET TRANSACTION ISOLATION LEVEL .*)$/;
+const IS_CONTROL = /^(BEGIN|COMMIT|ROLLBACK|SET TRANSACTION ISOLATION LEVEL [A-Z ]+)$/;
+const MAY_CONTROL = /^\W*(BEGIN|START|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|PREPARE|SET)\b/i;
 
 /** Whether it is in the words of Prisma's adapter. */
 function isOfPrisma(asked: unknown): boolean {
@@ -193,6 +196,12 @@ const stranger = () =>
     'A transaction that the kit does not control was begun within an execution. Use the client that createIdempotency was given, or wrap it in outside().',
     { existing: 'pool.connect(), or $transaction of another client of the same pool', expected: 'outside(() => …)' },
   );
+
+const unheard = (text: string) =>
+  new IdempotencyError('Prisma controls a transaction in words that the kit does not know; nothing was sent.', {
+    existing: text,
+    expected: 'BEGIN, COMMIT and ROLLBACK, as @prisma/adapter-pg 7 says them',
+  });
 
 const unmet = () =>
   new IdempotencyError(
