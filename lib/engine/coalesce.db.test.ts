@@ -114,7 +114,7 @@ describe('C2 duplicates inside one process', () => {
     expect([await running, await patient]).toMatchObject([{ replayed: false }, { replayed: true }]);
   });
 
-  test('C2 a call after the flight finds no trace of it but the row', async () => {
+  test('C2 a call after the leader finds no trace of it but the row', async () => {
     const { operation, started, end, runs } = slow();
     const key = freshKey();
     const running = operation.execute({ key, payload: {} });
@@ -129,7 +129,7 @@ describe('C2 duplicates inside one process', () => {
     expect(runs()).toBe(2);
   });
 
-  test('C2 an admission that throws ends the flight for all, and the key stays usable', async () => {
+  test('C2 an admission that throws ends the leader for all, and the key stays usable', async () => {
     const asked = gate();
     let times = 0;
     const admit = async () => {

@@ -3,8 +3,8 @@ import type { KeyRow } from '../store/store.ts';
 import { decodeAnswer } from './answer.ts';
 import { type Call, pointOf, unclaimed } from './call.ts';
 import { newInstance } from './config.ts';
-import type { Ended } from './flights.ts';
 import { comparePayload, executedOf, present, RETRY_AFTER_MS, type Run, replay, unreadableHere } from './interpret.ts';
+import type { Ended } from './leaders.ts';
 import type { Attempted } from './transaction.ts';
 import { refusalOf, suspended, unavailable } from './trouble.ts';
 

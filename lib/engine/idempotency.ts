@@ -9,7 +9,7 @@ import type { Definition, Engine } from './call.ts';
 import { completeDue, completeKey } from './complete.ts';
 import { type Options, readConfig } from './config.ts';
 import type { OperationOptions } from './definition.ts';
-import { Flights } from './flights.ts';
+import { Leaders } from './leaders.ts';
 import { defineOperation, type OperationBuilder } from './operation.ts';
 import { Recent, type Remembered } from './recent.ts';
 import { WaitingSlots } from './slots.ts';
@@ -83,7 +83,7 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
   const engine: Engine<Tx> = {
     store,
     config,
-    flights: new Flights(),
+    leaders: new Leaders(),
     recent: new Recent(),
     slots: new WaitingSlots(config.poolSize),
     breakers: new Breakers(),

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type Ended, Flights, follow } from './flights.ts';
+import { type Ended, follow, Leaders } from './leaders.ts';
 
 const id = { tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'k1' };
-const flight = { fingerprint: new Uint8Array([1]), waitMs: 1000, deadline: Infinity };
+const leader = { fingerprint: new Uint8Array([1]), waitMs: 1000, deadline: Infinity };
 const ENDED: Ended = { kind: 'locked' };
 
 function held() {
@@ -15,12 +15,12 @@ function held() {
   return { execute: () => promise, end, fail };
 }
 
-describe('C2 flights', () => {
+describe('C2 leaders', () => {
   test('C2 a leader is found in the same tick, with its fingerprint and wait', () => {
-    const flights = new Flights();
+    const leaders = new Leaders();
     const { execute, end } = held();
-    void flights.lead(id, flight, execute);
-    expect(flights.find(id)).toMatchObject(flight);
+    void leaders.lead(id, leader, execute);
+    expect(leaders.find(id)).toMatchObject(leader);
     end(ENDED);
   });
 
@@ -31,21 +31,21 @@ describe('C2 flights', () => {
     ['key', { ...id, key: 'k2' }],
     ['cut', { ...id, tenant: 'ac', principal: 'mean' }],
     ['crafted part', { ...id, tenant: 'acme","ann', principal: '' }],
-  ])('K4 a flight is not found under another %s', (_, other) => {
-    const flights = new Flights();
+  ])('K4 a leader is not found under another %s', (_, other) => {
+    const leaders = new Leaders();
     const { execute, end } = held();
-    void flights.lead(id, flight, execute);
-    expect(flights.find(other)).toBeUndefined();
+    void leaders.lead(id, leader, execute);
+    expect(leaders.find(other)).toBeUndefined();
     end(ENDED);
   });
 
-  test.each(['ends', 'throws'])('C2 a flight is gone before anybody hears that it %s', async (how) => {
-    const flights = new Flights();
+  test.each(['ends', 'throws'])('C2 a leader is gone before anybody hears that it %s', async (how) => {
+    const leaders = new Leaders();
     const { execute, end, fail } = held();
-    const ended = flights.lead(id, flight, execute);
-    const found = follow(flights.find(id) as never, 1000).then(
-      () => flights.find(id),
-      () => flights.find(id),
+    const ended = leaders.lead(id, leader, execute);
+    const found = follow(leaders.find(id) as never, 1000).then(
+      () => leaders.find(id),
+      () => leaders.find(id),
     );
     if (how === 'ends') end(ENDED);
     else fail(new Error('gone'));
@@ -53,27 +53,27 @@ describe('C2 flights', () => {
     await ended.catch(() => {});
   });
 
-  test('C2 a follower hears how the flight ended', async () => {
+  test('C2 a follower hears how the leader ended', async () => {
     const { execute, end } = held();
-    const followed = follow({ ...flight, ended: execute() }, 1000);
+    const followed = follow({ ...leader, ended: execute() }, 1000);
     end(ENDED);
     expect(await followed).toBe(ENDED);
   });
 
   test('C2 a follower hears that the leader threw', async () => {
     const { execute, fail } = held();
-    const followed = follow({ ...flight, ended: execute() }, 1000);
+    const followed = follow({ ...leader, ended: execute() }, 1000);
     fail(new Error('gone'));
     await expect(followed).rejects.toThrow('gone');
   });
 
-  test.each([0, -1])('C3 waitMs %d does not wait, even for a flight that has ended', async (waitMs) => {
-    expect(await follow({ ...flight, ended: Promise.resolve(ENDED) }, waitMs)).toBeUndefined();
+  test.each([0, -1])('C3 waitMs %d does not wait, even for a leader that has ended', async (waitMs) => {
+    expect(await follow({ ...leader, ended: Promise.resolve(ENDED) }, waitMs)).toBeUndefined();
   });
 
   test('C2 each follower keeps its own wait, and leaves no timer behind', async () => {
     const { execute, end } = held();
-    const shared = { ...flight, ended: execute() };
+    const shared = { ...leader, ended: execute() };
     const started = performance.now();
     expect(await follow(shared, 30)).toBeUndefined();
     expect(performance.now() - started).toBeGreaterThanOrEqual(29);

@@ -8,39 +8,39 @@ export type Ended =
   /** In phases: what was finished stands, and the key can go on from there. */
   | { kind: 'suspended'; error: unknown };
 
-/** An execution under way in this process. Its followers hold no connection (C2). */
-export interface Flight {
+/** An execution under way in this process, which its duplicates follow without a connection (C2). */
+export interface Leader {
   readonly fingerprint: Uint8Array;
-  /** How patient the leader was when it came: what its followers compare themselves with. */
+  /** How patient its caller was when it came: what its followers compare themselves with. */
   readonly waitMs: number;
-  /** When the leader's caller gives up, in milliseconds of `performance.now()`. */
+  /** When its caller gives up, in milliseconds of `performance.now()`. */
   readonly deadline: number;
   readonly ended: Promise<Ended>;
 }
 
 /** The executions under way, by key. Only a shortcut: what one process does not know, the unique index does. */
-export class Flights {
-  readonly #byId = new Map<string, Flight>();
+export class Leaders {
+  readonly #byId = new Map<string, Leader>();
 
-  find(id: KeyId): Flight | undefined {
+  find(id: KeyId): Leader | undefined {
     return this.#byId.get(nameOf(id));
   }
 
   /** Registers the leader before anything is awaited, so that of two calls in one tick only one leads. */
-  lead(id: KeyId, flight: Omit<Flight, 'ended'>, execute: () => Promise<Ended>): Promise<Ended> {
+  lead(id: KeyId, leader: Omit<Leader, 'ended'>, execute: () => Promise<Ended>): Promise<Ended> {
     const name = nameOf(id);
-    // Removed before anybody hears of the end: a follower that must take over does not find the old flight again.
+    // Removed before anybody hears of the end: a follower that must take over does not find the old leader again.
     const ended = execute().finally(() => this.#byId.delete(name));
-    this.#byId.set(name, { ...flight, ended });
+    this.#byId.set(name, { ...leader, ended });
     return ended;
   }
 }
 
-/** How a flight ended, or undefined when it outlasted `waitMs`. */
-export async function follow(flight: Flight, waitMs: number): Promise<Ended | undefined> {
+/** How a leader ended, or undefined when it outlasted `waitMs`. */
+export async function follow(leader: Leader, waitMs: number): Promise<Ended | undefined> {
   if (waitMs <= 0) return undefined;
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, waitMs, undefined);
-    flight.ended.then(resolve, reject).then(() => clearTimeout(timer));
+    leader.ended.then(resolve, reject).then(() => clearTimeout(timer));
   });
 }

@@ -5,8 +5,8 @@ import { validate } from '../core/standard-schema.ts';
 import { type AtomicDefinition, type Call, type Definition, type Engine, openCall, unclaimed } from './call.ts';
 import { conclude, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from './conclude.ts';
 import type { ExecuteRequest } from './definition.ts';
-import { type Ended, type Flight, follow } from './flights.ts';
 import type { Run } from './interpret.ts';
+import { type Ended, follow, type Leader } from './leaders.ts';
 import { executeInPhases, isUnfinished } from './phases.ts';
 import { type Attempted, executeAgain, executeInTransaction } from './transaction.ts';
 import { refusalOf, throwIfSetUpWrongly } from './trouble.ts';
@@ -60,8 +60,8 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   if (request.signal?.aborted) {
     return { outcome: refuse('unavailable', { executed: unclaimed(request), ...keysOf(call) }) };
   }
-  const flight = engine.flights.find(call.id);
-  if (flight && !isSamePayload(flight, call)) return mismatch(call, 'unknown');
+  const leader = engine.leaders.find(call.id);
+  if (leader && !isSamePayload(leader, call)) return mismatch(call, 'unknown');
   const recent = engine.recent.find(call.id);
   const known = recent && (await decideByRow<Tx, T>(recent, call));
   if (known && !runsAgain(known, definition)) return known;
@@ -102,28 +102,28 @@ function inputOf({ payload, input = payload }: ExecuteRequest): unknown {
 
 /** One leads, the others wait without a connection; where the leader rolled back, one of them leads (C2). */
 async function leadOrFollow<Tx, T>(call: Call<Tx>, input: unknown): Promise<Run<T>> {
-  const { flights } = call.engine;
+  const { leaders } = call.engine;
   const patience = performance.now() + call.waitMs;
   for (;;) {
     const left = Math.max(0, Math.min(patience, call.deadline) - performance.now());
-    const flight = flights.find(call.id);
-    if (!flight) return await lead<Tx, T>(call, input, left);
-    if (!isSamePayload(flight, call)) return mismatch(call, 'unknown');
-    const ended = await follow(flight, left);
+    const leader = leaders.find(call.id);
+    if (!leader) return await lead<Tx, T>(call, input, left);
+    if (!isSamePayload(leader, call)) return mismatch(call, 'unknown');
+    const ended = await follow(leader, left);
     if (!ended) return inFlight(call);
-    if (!mayTakeOver(call, flight, ended)) return await conclude<Tx, T>(call, ended);
+    if (!mayTakeOver(call, leader, ended)) return await conclude<Tx, T>(call, ended);
   }
 }
 
 /** Whether a follower may do better than its leader did: not where the leader's fate would be its own. */
-function mayTakeOver<Tx>(call: Call<Tx>, flight: Flight, ended: Ended): boolean {
+function mayTakeOver<Tx>(call: Call<Tx>, leader: Leader, ended: Ended): boolean {
   switch (ended.kind) {
     case 'in_doubt':
       return true;
     case 'locked': // it waited for another process, as this call would: only a more patient one may do better
-      return flight.waitMs < call.waitMs;
+      return leader.waitMs < call.waitMs;
     case 'rolled_back':
-      return ended.why === 'error' || flight.deadline < call.deadline;
+      return ended.why === 'error' || leader.deadline < call.deadline;
     default:
       return false;
   }
@@ -131,8 +131,8 @@ function mayTakeOver<Tx>(call: Call<Tx>, flight: Flight, ended: Ended): boolean 
 
 async function lead<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Promise<Run<T>> {
   let attempted: Attempted | undefined;
-  const flight = { fingerprint: call.fingerprint.hash, waitMs: call.waitMs, deadline: call.deadline };
-  const ended = await call.engine.flights.lead(call.id, flight, async (): Promise<Ended> => {
+  const leader = { fingerprint: call.fingerprint.hash, waitMs: call.waitMs, deadline: call.deadline };
+  const ended = await call.engine.leaders.lead(call.id, leader, async (): Promise<Ended> => {
     const { definition } = call;
     const refused = mustLookFirst(call) ? await lookFirst(call, input) : undefined;
     const mayGoOn = refused?.kind === 'existing' && definition.phases && isUnfinished(refused.row);
@@ -160,6 +160,6 @@ async function lookFirst<Tx>(call: Call<Tx>, input: unknown): Promise<Ended | un
   return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
 }
 
-function isSamePayload(flight: Flight, { fingerprint }: { fingerprint: { hash: Uint8Array } }): boolean {
-  return isSameHash(flight.fingerprint, fingerprint.hash);
+function isSamePayload(leader: Leader, { fingerprint }: { fingerprint: { hash: Uint8Array } }): boolean {
+  return isSameHash(leader.fingerprint, fingerprint.hash);
 }

@@ -47,7 +47,7 @@ export async function statusOf<Tx, T>(
 ): Promise<KeyStatus<T> | Refusal> {
   const opened = await open(engine, definition, request);
   if ('ok' in opened) return opened;
-  if (engine.flights.find(opened.id)) return describe(opened, 'in_progress');
+  if (engine.leaders.find(opened.id)) return describe(opened, 'in_progress');
   const probed = await engine.store.probe(opened.id);
   if (probed.kind === 'existing') return describeRow(opened, await driven(engine, probed.row), definition);
   return describe(opened, probed.kind === 'locked' ? 'in_progress' : 'absent');

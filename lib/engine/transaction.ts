@@ -9,8 +9,8 @@ import { recordedTraceParent } from '../telemetry/trace-parent.ts';
 import { encodeAnswer } from './answer.ts';
 import { type AtomicDefinition, type Call, pointOf } from './call.ts';
 import type { OperationOptions } from './definition.ts';
-import type { Ended } from './flights.ts';
 import { answerOf, captures, fail, type HandlerContext } from './handler.ts';
+import type { Ended } from './leaders.ts';
 import { transitioned } from './transition.ts';
 
 /** How often a transaction is tried in all that conflicts with others (C4). */

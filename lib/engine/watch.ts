@@ -6,9 +6,9 @@ import { failed, inSpan, isTraced, type Span } from '../telemetry/span.ts';
 import { linksTo, recordedTraceParent } from '../telemetry/trace-parent.ts';
 import type { Config } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
-import type { Ended } from './flights.ts';
 import { loggedKey } from './identify.ts';
 import type { Run } from './interpret.ts';
+import type { Ended } from './leaders.ts';
 import { fingerprintPrefix, type LogEntry } from './log.ts';
 
 /** One call of an operation, for whoever watches. */

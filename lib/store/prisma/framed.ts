@@ -23,8 +23,8 @@ export async function framed<Tx extends RawQueries, Skipped>(
 ): Promise<Framed<Skipped>> {
   const { ambient } = how;
   if (ambient) return await framedAmbient(client, first, work, { ...how, ambient });
-  // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller,
-  // and the flight of its key, for ever. Nothing is known of it: it may still commit.
+  // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller
+  // and all who follow it, for ever. Nothing is known of it: it may still commit.
   try {
     return await bounded(() => frame(client, first, work, how), how.timeoutMs + how.maxWaitMs + SILENCE_MS);
   } catch (error) {
