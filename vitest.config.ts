@@ -6,8 +6,11 @@ import { chromium } from './scripts/vitest-browser.ts';
 const ON_EACH_PATH = ['lib/engine/**/*.db.test.ts', 'lib/store/**/!(ambient)*.db.test.ts'];
 /** What is asked of transactions of the kit's own alone. */
 const ON_THAT_PATH = 'lib/store/prisma/ambient*.db.test.ts';
-// One module graph for all files of a worker: half of their time was spent on loading it again. Not for the demo's, whose
-// client is one for a process.
+/** They need what a process has one of for themselves: the demo's client, the meters. */
+const ALONE = ['lib/demo/**/*.db.test.ts', 'lib/messaging/telemetry.db.test.ts'];
+/** Gives Next's own modules what they store a request in; too late once one of them is loaded. */
+const NEXT = 'next/dist/server/node-environment-baseline.js';
+// One module graph for all files of a worker: half of their time was spent on loading it again.
 const SHARED = { isolate: false } as const;
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -15,7 +18,7 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** The tests on a database of their own. */
 const database = (
   name: string,
-  more: { include: string[]; exclude?: string[]; env?: Record<string, string>; isolate?: false },
+  more: { include: string[]; exclude?: string[]; setupFiles?: string[]; env?: Record<string, string>; isolate?: false },
 ) => ({
   extends: true as const,
   test: {
@@ -47,17 +50,19 @@ export default defineConfig({
           name: 'unit',
           environment: 'node',
           ...SHARED,
-          // Gives Next's own modules what they store a request in; too late once one of them is loaded.
-          setupFiles: ['next/dist/server/node-environment-baseline.js'],
+          setupFiles: [NEXT],
           include: ['lib/**/*.test.ts', 'scripts/**/*.test.ts'],
           exclude: [...configDefaults.exclude, '**/*.db.test.ts', '**/*.browser.test.*'],
           testTimeout: 10_000,
         },
       },
       database('db', {
-        include: ['**/*.db.test.ts'],
-        exclude: [...configDefaults.exclude, ...ON_EACH_PATH, ON_THAT_PATH, '.next/**', '.data/**'],
+        ...SHARED,
+        setupFiles: [NEXT],
+        include: ['lib/**/*.db.test.ts', 'scripts/**/*.db.test.ts'],
+        exclude: [...configDefaults.exclude, ...ON_EACH_PATH, ON_THAT_PATH, ...ALONE],
       }),
+      database('db-alone', { include: ALONE }),
       database('db-pool', { ...SHARED, include: ON_EACH_PATH }),
       // Once more on a client whose pool is as Prisma makes it: the kit's statements then travel by themselves, and must
       // mean the same.

@@ -51,7 +51,7 @@ async function testOn(program: string): Promise<Outcome> {
   const startedAt = performance.now();
   const file = path.join(FOLDER, `vitest-${version}.json`);
   await rm(file, { force: true });
-  const projects = ['unit', 'db', 'db-pool', 'db-plain', 'db-ambient'].flatMap((name) => ['--project', name]);
+  const projects = ['unit', 'db*'].flatMap((name) => ['--project', name]);
   const reporters = ['--reporter=dot', '--reporter=./scripts/vitest-report.ts', `--outputFile=${file}`];
   const say = (line: string) => console.log(line);
   const child = spawnChild({
