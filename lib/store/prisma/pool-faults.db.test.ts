@@ -74,8 +74,7 @@ async function expectAnother(operation: ReturnType<typeof define>, key: string) 
  */
 async function noticed() {
   const asks = () => client.$queryRaw`SELECT 1`.then(() => true, String);
-  if (process.env.POOL === 'plain') await expect.poll(asks, { timeout: 10_000 }).toBe(true);
-  expect(await asks()).toBe(true);
+  await expect.poll(asks, { timeout: 10_000 }).toBe(true);
 }
 
 const pidOf = async (db: Pick<Tx, '$queryRawUnsafe'>): Promise<number> =>
@@ -161,7 +160,7 @@ describe('a COMMIT that is none', () => {
     expect(await executing).toMatchObject({ code: 'unavailable', executed: 'unknown', retry: 'same-key' });
     await watch.query('SELECT pg_advisory_unlock(4711)');
     await lift();
-    await noticed();
+    if (process.env.POOL === 'plain') await noticed();
     await expectAnother(operation, key);
   });
 });
