@@ -1,3 +1,5 @@
+import { type Suite, specsIn } from './playwright-report.ts';
+
 /** What a test of the matrix says of itself, as JSON in its annotation of the type `matrix` (e2e/matrix.e2e.ts). */
 export interface Cell {
   row: string;
@@ -6,15 +8,15 @@ export interface Cell {
   why?: string;
 }
 
-interface Suite {
-  suites?: Suite[];
-  specs?: { ok: boolean; tests: { annotations: { type: string; description?: string }[] }[] }[];
+interface Spec {
+  ok: boolean;
+  tests: { annotations: { type: string; description?: string }[] }[];
 }
 
 /** A build, and Playwright's JSON report of the tests that ran on it. */
 export interface Run {
   build: string;
-  report: Suite;
+  report: Suite<Spec>;
 }
 
 /**
@@ -48,10 +50,9 @@ export function matrixTable(runs: Run[]): string[] {
   ];
 }
 
-function* cellsIn({ suites = [], specs = [] }: Suite): Generator<{ cell: Cell; ok: boolean }> {
-  for (const { ok, tests } of specs) {
+function* cellsIn(report: Suite<Spec>): Generator<{ cell: Cell; ok: boolean }> {
+  for (const { ok, tests } of specsIn(report)) {
     const description = tests[0]?.annotations.find(({ type }) => type === 'matrix')?.description;
     if (description) yield { cell: JSON.parse(description), ok };
   }
-  for (const suite of suites) yield* cellsIn(suite);
 }

@@ -11,7 +11,8 @@ import { ensureNats } from './nats-install.ts';
 import { ensurePgBouncer } from './pgbouncer-install.ts';
 import { spawnChild } from './process.ts';
 import { runVisibly } from './run-visibly.ts';
-import { type Count, countIn, linesOf, sumOf } from './test-count.ts';
+import { type Count, countIn, linesOf, sumOf, withExit } from './test-count.ts';
+import { reportInto } from './vitest-report.ts';
 
 const VERSIONS = ['20', '22', '24'];
 const FOLDER = fileURLToPath(new URL('../.data/nodes/', import.meta.url));
@@ -52,12 +53,11 @@ async function testOn(program: string): Promise<Outcome> {
   const file = path.join(FOLDER, `vitest-${version}.json`);
   await rm(file, { force: true });
   const projects = ['unit', 'db*'].flatMap((name) => ['--project', name]);
-  const reporters = ['--reporter=dot', '--reporter=./scripts/vitest-report.ts', `--outputFile=${file}`];
   const say = (line: string) => console.log(line);
   const child = spawnChild({
     name: `Node ${version}`,
     command: program,
-    args: ['node_modules/vitest/vitest.mjs', 'run', ...projects, ...reporters, ...filters],
+    args: ['node_modules/vitest/vitest.mjs', 'run', ...projects, ...reportInto(file), ...filters],
     // What the tests start by name is this Node, too.
     env: { PATH: [path.dirname(program), process.env.PATH].join(path.delimiter) },
     onLine: say,
@@ -67,9 +67,7 @@ async function testOn(program: string): Promise<Outcome> {
   const code = await child.ended;
   stopping.signal.throwIfAborted();
   const seconds = (performance.now() - startedAt) / 1000;
-  const counts = await countIn(file);
-  if (code !== 0 && counts.failed === 0) counts.failed = 1;
-  return { version, ...counts, seconds };
+  return { version, ...withExit(await countIn(file), `Node ${version}`, code), seconds };
 }
 
 async function versionOf(program: string): Promise<string> {

@@ -8,26 +8,30 @@ interface Spec {
   tests: { results: { error?: { message?: string } }[] }[];
 }
 
-interface Suite {
-  suites?: Suite[];
-  specs?: Spec[];
+/** Part of the report of Playwright's reporter `json`, with what is read of its tests. */
+export interface Suite<S> {
+  suites?: Suite<S>[];
+  specs?: S[];
 }
 
-/** What is read of the report of Playwright's reporter `json`. */
-export interface PlaywrightReport extends Suite {
+export function* specsIn<S>({ suites = [], specs = [] }: Suite<S>): Generator<S> {
+  yield* specs;
+  for (const suite of suites) yield* specsIn(suite);
+}
+
+interface Report extends Suite<Spec> {
   stats: { expected: number; unexpected: number; flaky: number; skipped: number };
 }
 
-export function countOf(report: PlaywrightReport): Count {
+export function countOf(report: Report): Count {
   const { expected, unexpected, flaky, skipped } = report.stats;
   // A test that passes only when tried again has failed once too often: nothing is tried again here.
   return { passed: expected, failed: unexpected + flaky, skipped, failures: [...failuresIn(report)] };
 }
 
-function* failuresIn({ suites = [], specs = [] }: Suite): Generator<Failure> {
-  for (const { title, file, line, ok, tests } of specs) {
+function* failuresIn(report: Report): Generator<Failure> {
+  for (const { title, file, line, ok, tests } of specsIn(report)) {
     const error = tests.flatMap(({ results }) => results).find((result) => result.error)?.error;
     if (!ok) yield { test: `${file}:${line} › ${title}`, why: error?.message ?? '' };
   }
-  for (const suite of suites) yield* failuresIn(suite);
 }

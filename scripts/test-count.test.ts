@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { countOf } from './playwright-report.ts';
-import { countIn, linesOf, sumOf } from './test-count.ts';
+import { countIn, linesOf, sumOf, withExit } from './test-count.ts';
 
 const result = (message?: string) => ({ tests: [{ results: [{ error: message ? { message } : undefined }] }] });
 const report = {
@@ -36,4 +36,11 @@ test('what failed is named once more behind everything, in short', () => {
 
 test('a run that has left nothing has no tests, and no failures are not announced', async () => {
   expect(linesOf(await countIn('not-there.json'))).toEqual(['', '0 passed, 0 failed']);
+});
+
+test('a program that ends badly without a failed test counts as one failure, by its name', async () => {
+  const none = sumOf([]);
+  expect(withExit(none, 'Playwright', 0)).toEqual(none);
+  expect(withExit({ ...none, failed: 2 }, 'Playwright', 1).failed).toBe(2);
+  expect(withExit(none, 'Playwright', null)).toMatchObject({ failed: 1, failures: [{ test: 'Playwright' }] });
 });

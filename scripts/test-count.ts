@@ -20,6 +20,12 @@ export async function countIn(file: string): Promise<Count> {
   return await readFile(file, 'utf8').then(JSON.parse, () => ({ passed: 0, failed: 0, skipped: 0, failures: [] }));
 }
 
+/** A program that ends badly without a failed test counts as one failure. */
+export function withExit(count: Count, name: string, code: number | null): Count {
+  if (code === 0 || count.failed > 0) return count;
+  return { ...count, failed: 1, failures: [{ test: name, why: `exited with ${code}` }] };
+}
+
 /** All of them as one. */
 export function sumOf(counts: readonly Count[]): Count {
   const total = (key: 'passed' | 'failed' | 'skipped') => counts.reduce((sum, count) => sum + count[key], 0);

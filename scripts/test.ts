@@ -12,8 +12,9 @@ import { ensureNats } from './nats-install.ts';
 import { ensurePgBouncer } from './pgbouncer-install.ts';
 import { countOf } from './playwright-report.ts';
 import { spawnChild } from './process.ts';
-import { type Count, countIn, linesOf, sumOf } from './test-count.ts';
+import { type Count, countIn, linesOf, sumOf, withExit } from './test-count.ts';
 import { envOf, nameOf, VARIANTS, variantOf } from './variants.ts';
+import { reportInto } from './vitest-report.ts';
 
 const RESULTS = fileURLToPath(new URL('../.data/test-results/', import.meta.url));
 const isMatrix = process.argv.includes('--matrix');
@@ -46,7 +47,7 @@ function splitAt(word: string, args: string[]): [before: string[], behind: strin
   return at === -1 ? [args, []] : [args.slice(0, at), args.slice(at + 1)];
 }
 
-/** Runs a tool and shows what it prints. A tool that fails without a failed test counts as one failure. */
+/** Runs a tool and shows what it prints. */
 async function runner(
   name: string,
   args: string[],
@@ -59,21 +60,12 @@ async function runner(
   stopping.signal.addEventListener('abort', child.stop);
   const code = await child.ended;
   stopping.signal.throwIfAborted();
-  const count = await read();
-  if (code === 0 || count.failed > 0) return count;
-  return { ...count, failed: 1, failures: [{ test: name, why: `exited with ${code}` }] };
+  return withExit(await read(), name, code);
 }
 
 async function vitest(): Promise<Count> {
   const file = `${RESULTS}vitest.json`;
-  const args = [
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    '--reporter=dot',
-    '--reporter=./scripts/vitest-report.ts',
-    `--outputFile=${file}`,
-    ...forVitest,
-  ];
+  const args = ['node_modules/vitest/vitest.mjs', 'run', ...reportInto(file), ...forVitest];
   return await runner('Unit, type, component and database tests', args, {}, () => countIn(file));
 }
 

@@ -33,4 +33,11 @@ export default class CountReporter implements Reporter {
   }
 }
 
+/** Vitest's arguments for it. */
+export const reportInto = (file: string) => [
+  '--reporter=dot',
+  '--reporter=./scripts/vitest-report.ts',
+  `--outputFile=${file}`,
+];
+
 const nameOf = ({ project, relativeModuleId }: TestModule) => `[${project.name}] ${relativeModuleId}`;
