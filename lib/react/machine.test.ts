@@ -364,7 +364,7 @@ describe('against a world of keys', () => {
 
   const step = fc.constantFrom(
     ...(['submit', 'send', 'arrive', 'answer', 'reject', 'transient', 'lose', 'ask', 'look', 'fence'] as const),
-    ...(['edit', 'reset', 'hide', 'reload', 'offline', 'issue', 'navigate', 'otherTab'] as const),
+    ...(['edit', 'reset', 'hide', 'reload', 'offline', 'issue', 'navigate', 'otherTab', 'timeout', 'give up'] as const),
   );
 
   it('never leaves a key under which an effect exists or may come, unless the person was told', () => {
@@ -372,9 +372,17 @@ describe('against a world of keys', () => {
       fc.property(fc.array(fc.tuple(step, fc.boolean()), { maxLength: 40, size: 'max' }), (steps) => {
         const fates = new Map<string, Fate>();
         let minted = 1;
-        let out = false; // the driver sends one attempt at a time
-        let state = initialState<string>('k1', null);
-        let hidden = { out: false, state: initialState<string>('k0', null) }; // the tab that nobody looks at
+        const open = (key: string) => ({
+          state: initialState<string>(key, null),
+          /** The key of the attempt that this tab waits for, one at a time. */
+          out: null as string | null,
+          /** It has waited for too long: the attempt's end counts, but is not followed by another attempt. */
+          isLate: false,
+          /** The person has entered other values, and has not submitted since. */
+          isEdited: false,
+        });
+        let tab = open('k1');
+        let hidden = open('k0'); // the tab that nobody looks at
         let stored: KeyRecord | null = null; // shared by the tabs
         let news: string[] = [];
         const fateOf = (key: string): Fate => {
@@ -383,8 +391,9 @@ describe('against a world of keys', () => {
           return fate;
         };
         const apply = (event: Ev) => {
-          const before = state;
-          state = reduce(state, event);
+          const before = tab.state;
+          const state = reduce(before, event);
+          tab.state = state;
           if (!['submitted', 'shown', 'told', 'issued', 'edited', 'reset'].includes(event.type)) {
             const as = recordedAs(state);
             if (isOurs(stored, before, state)) stored = as && { ...record(as, state.nextKey), key: state.key };
@@ -392,7 +401,6 @@ describe('against a world of keys', () => {
             const hasEnded = isGivenUp || state.status === 'hasNavigated' || (isSettled(state) && !isSettled(before));
             if (hasEnded && before.by !== 'told') news.push(before.key);
           }
-          if (['answered', 'lost', 'navigated', 'shown'].includes(event.type)) out = false;
           if (before.key === state.key) return;
           const { state: fate, inTheAir, told, expired } = fateOf(before.key);
           const safe = fate === 'abandoned' || told || (fate === 'none' && (expired || inTheAir === 0));
@@ -406,25 +414,38 @@ describe('against a world of keys', () => {
           return refused(fate === 'failed' ? 'failed' : 'key_abandoned', { key, nextKey });
         };
         const tell = (make: (outcome: Outcome<string>) => Ev) => {
-          const outcome = final(state.key);
-          const open = ['executing', 'retrying', 'unknown', 'checking'].includes(state.status);
-          if (!outcome || !open) return;
-          fateOf(state.key).told = true;
+          const { key, status } = tab.state;
+          const outcome = final(key);
+          if (!outcome || !['executing', 'retrying', 'unknown', 'checking'].includes(status)) return;
+          fateOf(key).told = true;
           apply(make(outcome));
         };
+        /** The attempt ends. The driver drops what comes of a key that was given up meanwhile. */
+        const end = (make: () => void) => {
+          const isNews = tab.out === tab.state.key;
+          tab.out = null;
+          if (isNews) make();
+        };
         for (const [name, flag] of steps) {
-          const fate = fateOf(state.key);
-          const sending = out;
+          const { key, status } = tab.state;
+          const fate = fateOf(key);
           const nextKey = `k${++minted}`;
+          const again = flag && !tab.isLate;
           switch (name) {
-            case 'submit':
+            case 'submit': {
               apply({ type: 'submitted' });
+              // An earlier run has ended with it, not what it has sent.
+              if (tab.state.status === 'executing' && status !== 'executing')
+                tab = { ...tab, out: null, isEdited: false };
               break;
+            }
             case 'send': {
-              if (out || !state.isPending || state.status === 'checking') break;
-              out = true;
+              if (tab.out || !tab.state.isPending) break;
               apply({ type: 'sent', again: flag, record: stored });
-              fateOf(state.key).inTheAir++;
+              if (tab.state.by) break;
+              expect(tab.isEdited, 'sent again what was edited').toBe(false);
+              tab = { ...tab, out: tab.state.key, isLate: false };
+              fateOf(tab.state.key).inTheAir++;
               break;
             }
             case 'arrive':
@@ -434,75 +455,87 @@ describe('against a world of keys', () => {
                 each.inTheAir = 0;
               }
               break;
+            case 'timeout':
+              if (tab.out !== key) break;
+              tab.isLate = true;
+              apply({ type: 'asked', by: 'run' });
+              break;
             case 'answer':
-              if (sending) tell((outcome) => answered(outcome, flag));
+              if (tab.out && fateOf(tab.out).state !== 'none') end(() => tell((outcome) => answered(outcome, again)));
               break;
             case 'reject': // the answer to this attempt; an earlier one may still be in the air
-              if (!sending || fate.state !== 'none') break;
-              fate.inTheAir--;
-              fate.expired ||= flag;
-              apply(answered(refused(flag ? 'key_expired' : 'validation', { key: state.key, nextKey })));
+              if (!tab.out || fateOf(tab.out).state !== 'none') break;
+              fateOf(tab.out).inTheAir--;
+              fateOf(tab.out).expired ||= flag;
+              end(() => apply(answered(refused(flag ? 'key_expired' : 'validation', { key, nextKey }))));
               break;
             case 'transient':
-              if (sending && fate.state === 'none') {
-                apply(answered(refused('unavailable', { executed: 'unknown', nextKey }), flag));
-              }
+              if (tab.out && fateOf(tab.out).state === 'none')
+                end(() => apply(answered(refused('unavailable', { executed: 'unknown', nextKey }), again)));
               break;
             case 'lose':
-              if (sending) apply({ type: 'lost', again: flag });
+              if (tab.out) end(() => tab.isLate || apply({ type: 'lost', again }));
+              break;
+            case 'give up': // nobody answers a check
+              if (status === 'checking') apply({ type: 'lost', again: false });
               break;
             case 'ask':
-              if (state.status === 'unknown') apply({ type: 'asked', by: 'person' });
+              if (status === 'unknown') apply({ type: 'asked', by: 'person' });
               break;
-            case 'look':
-              if (state.status !== 'checking') break;
-              if (fate.state === 'none') apply(found('absent'));
-              else tell((outcome) => found(fate.state === 'succeeded' ? 'succeeded' : 'failed', outcome));
+            case 'look': {
+              if (status !== 'checking') break;
+              const resend = tab.state.by === 'run' && again;
+              const say = (what: 'absent' | 'succeeded' | 'failed', outcome?: Outcome<string>): Ev => ({
+                ...{ type: 'found', answer: { state: what, outcome }, again: resend },
+              });
+              if (fate.state === 'none') apply(say('absent'));
+              else tell((outcome) => say(fate.state === 'succeeded' ? 'succeeded' : 'failed', outcome));
               break;
+            }
             case 'fence':
               if (flag) apply({ type: 'asked', by: 'fence' });
-              if (state.status !== 'checking' || !isFence(state.by)) break;
+              if (tab.state.status !== 'checking' || !isFence(tab.state.by)) break;
               if (fate.state === 'none') fate.state = 'abandoned';
               if (fate.state === 'abandoned')
                 apply({ type: 'found', answer: { state: 'abandoned', nextKey }, again: false });
               break;
             case 'edit':
               apply({ type: 'edited' });
+              tab.isEdited ||= tab.state.by === 'edit';
               break;
             case 'reset':
               apply({ type: 'reset' });
               break;
             case 'hide':
+              tab.out = null;
               apply({ type: 'shown', record: stored });
               break;
             case 'reload': {
-              const open = stored as KeyRecord | null;
-              const before = state.key;
-              out = false;
-              state = reduce(initialState<string>(nextKey, null), { type: 'shown', record: open });
-              const { state: left, inTheAir, told, expired } = fateOf(before);
+              tab = open(nextKey);
+              tab.state = reduce(tab.state, { type: 'shown', record: stored });
+              const { state: left, inTheAir, told, expired } = fateOf(key);
               const never = left === 'abandoned' || (left === 'none' && (expired || inTheAir === 0));
-              expect(state.key === before || told || never, `reload left ${before}: ${left}`).toBe(true);
+              expect(tab.state.key === key || told || never, `reload left ${key}: ${left}`).toBe(true);
               break;
             }
             case 'otherTab':
-              [state, out, hidden] = [hidden.state, hidden.out, { state, out }];
+              [tab, hidden] = [hidden, tab];
               if (flag) for (const key of news) apply({ type: 'told', key });
               if (flag) news = [];
               break;
             case 'offline':
-              if (!out && state.isPending && state.status !== 'checking') apply({ type: 'wentOffline' });
+              if (!tab.out && tab.state.isPending && status !== 'checking') apply({ type: 'wentOffline' });
               break;
             case 'issue':
               apply({ type: 'issued', key: nextKey });
               break;
             case 'navigate':
-              if (!sending || fate.state !== 'succeeded') break;
-              fate.told = true;
-              apply({ type: 'navigated' });
+              if (!tab.out || fateOf(tab.out).state !== 'succeeded') break;
+              fateOf(tab.out).told = true;
+              end(() => apply({ type: 'navigated' }));
               break;
           }
-          expect(wordsFor(state, defaultMessages) !== '').toBe(state.status !== 'idle');
+          expect(wordsFor(tab.state, defaultMessages) !== '').toBe(tab.state.status !== 'idle');
         }
       }),
       { numRuns: 3000 },

@@ -1,5 +1,5 @@
 import type { Outcome } from '../core/outcome.ts';
-import { type Asker, go, isFence, isLocked, isOpen, openKey, type State } from './state.ts';
+import { type Asker, go, isFence, isLocked, isOpen, isSending, openKey, type State } from './state.ts';
 import type { KeyAnswer } from './status-client.ts';
 import type { KeyRecord } from './storage.ts';
 import { successorOf } from './verdict.ts';
@@ -51,16 +51,16 @@ const HANDLERS: Handlers<unknown> = {
   wentOffline: (state) => (state.isPending ? go(state, 'offline') : state),
 
   sent(state, { again, record }) {
-    if (!state.isPending) return state;
+    if (!state.isPending || state.by) return state;
     // Another tab has sent this intent: under one key, the two submits have one effect. Nothing may be behind our own.
     const other = openKey(record);
     const joined = other && !state.doubt && (other !== state.key || !state.attempt) ? resume(other) : state;
     return go(joined, again ? 'retrying' : 'executing', { attempt: joined.attempt + 1 });
   },
 
-  answered: (state, { outcome, again }) => (isOpen(state) ? judge(state, outcome, again) : state),
+  answered: (state, { outcome, again }) => (isOpen(state) ? judge(state, outcome, again && isSending(state)) : state),
 
-  lost: (state, { again }) => (isOpen(state) ? wonder(state, { isPending: again }) : state),
+  lost: (state, { again }) => (isOpen(state) ? wonder(state, { isPending: again && isSending(state) }) : state),
 
   navigated: (state) => (isOpen(state) ? go(state, 'hasNavigated', { result: null }) : state),
 
@@ -69,7 +69,8 @@ const HANDLERS: Handlers<unknown> = {
       if (state.isPending) return state;
       if (state.nextKey || !state.attempt) return unlock(state);
     }
-    return by === 'person' && state.status !== 'unknown' ? state : check(state, by, null);
+    const isMoot = by === 'person' ? state.status !== 'unknown' : by === 'run' && !isSending(state);
+    return isMoot ? state : check(state, by, null);
   },
 
   found(state, { answer, again }) {
@@ -172,7 +173,7 @@ function judge<R>(state: State<R>, outcome: Outcome<R>, again: boolean): State<R
       // The first submission is not over: ask the status route. A late answer has no submit waiting for it.
       case 'in_flight':
       case 'outcome_unknown':
-        return check(known, state.status === 'executing' || state.status === 'retrying' ? 'run' : 'shown');
+        return check(known, isSending(state) ? 'run' : 'shown');
       // The key was used for other values. The first result is news: it is shown, not followed.
       case 'payload_mismatch':
         return check(known, 'shown');

@@ -60,6 +60,11 @@ export function isOpen({ isPending, status }: State<unknown>): boolean {
   return isPending || status === 'unknown';
 }
 
+/** The submit waits for its attempt. Nothing has called it off, such as an edit, so it may send again by itself. */
+export function isSending({ status }: State<unknown>): boolean {
+  return status === 'executing' || status === 'retrying';
+}
+
 /** A submit is swallowed (B2): while pending, and after success, so that a late second click cannot order again. */
 export function isLocked({ isPending, status }: State<unknown>): boolean {
   return isPending || status === 'hasSucceeded' || status === 'hasNavigated';

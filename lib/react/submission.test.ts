@@ -1,56 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type Outcome, refuse } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
-import { initialState } from './machine.ts';
-import { DEFAULT_POLICY, type Settings } from './settings.ts';
+import { DEFAULT_POLICY } from './settings.ts';
 import { openRecords } from './storage.ts';
-import { createSubmission } from './submission.ts';
-
-const success: Outcome<string> = { ok: true, data: 'order 1', replayed: false, key: 'k1', nextKey: 'k2' };
-const records = openRecords('memory');
-const status = vi.fn<(url: string, init: RequestInit) => Promise<Response>>();
-const online = { onLine: true };
-let wires: EventTarget;
-
-function begin(action: SubmitAction<string>, more: Partial<Settings<string>> = {}) {
-  const settings: Settings<string> = {
-    ...{ intent: 'checkout:1', operation: 'checkout', statusUrl: '/api/idempotency' },
-    ...{ action, records, policy: DEFAULT_POLICY, onSteered: () => {}, ...more },
-  };
-  const submission = createSubmission(initialState<string>('k1', null), () => settings);
-  return { ...submission, stop: submission.start() };
-}
-
-function sent(action: ReturnType<typeof vi.fn<SubmitAction<string>>>) {
-  return action.mock.calls.map(([, form]) => [form.get('idempotency_key'), form.get('idempotency_attempt')]);
-}
-
-/** Answers of the status route, the last one for ever. */
-function statusSays(...bodies: object[]) {
-  for (const body of bodies.slice(0, -1)) status.mockResolvedValueOnce(Response.json(body));
-  status.mockImplementation(async () => Response.json(bodies.at(-1)));
-}
-
-beforeEach(() => {
-  vi.useFakeTimers();
-  vi.spyOn(Math, 'random').mockReturnValue(0.5); // jitter may wait for nothing at all, once in a while
-  wires = new EventTarget();
-  online.onLine = true;
-  vi.stubGlobal('window', wires);
-  vi.stubGlobal('navigator', online);
-  vi.stubGlobal('location', { href: 'http://localhost/', assign: vi.fn(), reload: vi.fn() });
-  vi.stubGlobal('fetch', status);
-});
-
-afterEach(() => {
-  records.write('checkout:1', null);
-  status.mockReset();
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+import { begin, onAPage, online, records, sent, status, statusSays, success, wires } from './submission.testsuite.ts';
 
 describe('a submission', () => {
+  onAPage();
+
   it('sends one request for a double click, with the key remembered before', async () => {
     const action = vi.fn<SubmitAction<string>>(async () => {
       expect(records.read('checkout:1')).toMatchObject({ key: 'k1', state: 'executing' });
@@ -136,32 +93,6 @@ describe('a submission', () => {
     expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3' });
     expect(action).toHaveBeenCalledTimes(1);
     expect(records.read('checkout:1')).toBeNull();
-  });
-
-  it('sends nothing more once other values are entered, and fences before the next submit', async () => {
-    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
-    const submission = begin(action);
-    const done = submission.submit(new FormData());
-    await vi.advanceTimersByTimeAsync(0);
-    expect(submission.state()).toMatchObject({ status: 'unknown', isPending: true });
-    statusSays({ state: 'absent' }, { state: 'abandoned', nextKey: 'k3' });
-    submission.dispatch({ type: 'edited' });
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(await done).toBeNull();
-    expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3' });
-    expect(action).toHaveBeenCalledTimes(1);
-  });
-
-  it('sends nothing while it still asks about other values', async () => {
-    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
-    const submission = begin(action);
-    void submission.submit(new FormData());
-    await vi.advanceTimersByTimeAsync(0);
-    statusSays({ state: 'in_progress', retryAfterMs: 1000 });
-    submission.dispatch({ type: 'edited' });
-    await vi.advanceTimersByTimeAsync(20_000);
-    expect(submission.state()).toMatchObject({ status: 'checking', by: 'edit' });
-    expect(action).toHaveBeenCalledTimes(1);
   });
 
   it('leads a person, and nobody else, away from a key that is not theirs', async () => {

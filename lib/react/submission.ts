@@ -4,7 +4,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { sendOnce } from './attempt.ts';
 import { type Event, reduce } from './machine.ts';
 import type { Settings } from './settings.ts';
-import { isFence, isLocked, isOurs, isSettled, recordedAs, type State } from './state.ts';
+import { isFence, isLocked, isOurs, isSending, isSettled, recordedAs, type State } from './state.ts';
 import { askAbout } from './status-client.ts';
 import type { KeyRecord } from './storage.ts';
 import { openTabs } from './tabs.ts';
@@ -75,15 +75,17 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
         [startedAt, n] = [Date.now(), 0]; // it was no attempt
         continue; // unless an edit has called it off
       }
-      const { key, attempt } = await records.exclusively(intent, () =>
-        signal.aborted ? state : dispatch({ type: 'sent', again: n > 1, record: records.read(intent) }),
+      await records.exclusively(intent, () =>
+        signal.aborted ? null : dispatch({ type: 'sent', again: n > 1, record: records.read(intent) }),
       );
-      if (signal.aborted) return;
+      if (signal.aborted || !isSending(state)) return; // an edit may have called it off while it waited for its turn
+      const { key, attempt } = state;
       form.set(KEY_FIELD, key);
       form.delete(ATTEMPT_FIELD);
       if (attempt > 1) form.set(ATTEMPT_FIELD, String(attempt));
       const reply = await sendOnce(settings().action, form, policy.timeoutMs, signal);
-      if (signal.aborted) return;
+      // What comes of a key that was given up meanwhile is no news about another one.
+      if (signal.aborted || state.key !== key) return;
 
       const waitMs = reply.outcome?.retryAfterMs ?? fullJitter(n, policy, Math.random());
       const inTime = n < policy.attempts && Date.now() - startedAt + waitMs <= policy.totalMs;
@@ -115,7 +117,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       const { by, key } = state;
       const url = `${statusUrl}/${encodeURIComponent(operation)}/${encodeURIComponent(key)}`;
       const answer = await askAbout<R>(url, isFence(by) ? 'DELETE' : 'GET');
-      if (signal.aborted) return;
+      if (signal.aborted || state.key !== key) return;
       if (answer) dispatch({ type: 'found', answer, again });
       else failures++;
       if (state.by && (failures >= POLL_FAILURES || Date.now() > until)) dispatch({ type: 'lost', again: false });

@@ -1,0 +1,130 @@
+import { describe, expect, it, vi } from 'vitest';
+import { refuse } from '../core/outcome.ts';
+import type { SubmitAction } from './attempt.ts';
+import { DEFAULT_POLICY } from './settings.ts';
+import { openRecords } from './storage.ts';
+import { begin, held, onAPage, sent, status, statusSays, success, wires } from './submission.testsuite.ts';
+
+describe('other values, while the first ones are under way', () => {
+  onAPage();
+
+  it('sends nothing more once other values are entered, and fences before the next submit', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
+    const submission = begin(action);
+    const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
+    expect(submission.state()).toMatchObject({ status: 'unknown', isPending: true });
+    statusSays({ state: 'absent' }, { state: 'abandoned', nextKey: 'k3' });
+    submission.dispatch({ type: 'edited' });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await done).toBeNull();
+    expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3' });
+    expect(action).toHaveBeenCalledTimes(1);
+  });
+
+  it('sends nothing while it still asks about other values', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
+    const submission = begin(action);
+    void submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
+    statusSays({ state: 'in_progress', retryAfterMs: 1000 });
+    submission.dispatch({ type: 'edited' });
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(submission.state()).toMatchObject({ status: 'checking', by: 'edit' });
+    expect(action).toHaveBeenCalledTimes(1);
+  });
+
+  /** A form whose second attempt is out when its person enters other values. */
+  async function edited(...statuses: object[]) {
+    const second = held();
+    const action = vi.fn<SubmitAction<string>>(second.action).mockRejectedValueOnce(new TypeError('Failed to fetch'));
+    const settled = vi.fn();
+    const submission = begin(action, { onSettled: settled });
+    const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(submission.state()).toMatchObject({ status: 'retrying', attempt: 2 });
+    statusSays(...statuses);
+    submission.dispatch({ type: 'edited' });
+    await vi.advanceTimersByTimeAsync(0);
+    return { ...submission, ...second, action, done, settled };
+  }
+
+  it.each(['lost', 'answered'])('are not followed by the first ones when the attempt is %s', async (how) => {
+    const { lose, answer, action, done, state } = await edited({ state: 'in_progress', retryAfterMs: 1000 });
+    if (how === 'lost') lose();
+    else answer(refuse('unavailable', { executed: 'unknown' }));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await done).toBeNull();
+    expect(state()).toMatchObject({ status: 'unknown', isPending: false, key: 'k1' });
+    expect(action).toHaveBeenCalledTimes(2);
+  });
+
+  it('nor when nobody answers the question about them, either', async () => {
+    const { lose, action, done, state } = await edited({ code: 'internal', status: 500 });
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(state()).toMatchObject({ status: 'unknown', isPending: false });
+    lose();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await done).toBeNull();
+    expect(action).toHaveBeenCalledTimes(2);
+  });
+
+  it.each([
+    ['idle', 'k3', [{ state: 'absent' }, { state: 'abandoned', nextKey: 'k3' }]],
+    ['checking', 'k1', [{ state: 'in_progress', retryAfterMs: 1000 }]],
+  ])('nor when the attempt waits for its turn: %s', async (status, key, statuses) => {
+    const turns: (() => void)[] = [];
+    const request = (_: string, work: () => unknown) => new Promise((go) => turns.push(() => go(work())));
+    vi.stubGlobal('navigator', { onLine: true, locks: { request } });
+    const localStorage = { getItem: () => null, setItem: () => {}, removeItem: () => {} };
+    vi.stubGlobal('window', Object.assign(wires, { localStorage }));
+    const action = vi.fn<SubmitAction<string>>().mockResolvedValue(refuse('internal', { executed: false }));
+    const submission = begin(action, { records: openRecords('local') });
+    const done = submission.submit(new FormData());
+    turns.shift()?.();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([submission.state().status, turns]).toMatchObject(['retrying', [expect.any(Function)]]);
+    statusSays(...statuses);
+    submission.dispatch({ type: 'edited' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(submission.state()).toMatchObject({ status, key });
+    turns.shift()?.();
+    expect(await done).toBeNull();
+    expect(sent(action)).toEqual([['k1', null]]);
+  });
+
+  it('end the intent once, when the attempt runs out of patience behind it', async () => {
+    const { done, state, settled } = await edited({ state: 'succeeded', outcome: success });
+    expect(state()).toMatchObject({ status: 'hasSucceeded', recovered: true });
+    await vi.advanceTimersByTimeAsync(DEFAULT_POLICY.timeoutMs);
+    await done;
+    expect(state()).toMatchObject({ status: 'hasSucceeded', recovered: true });
+    expect(settled.mock.calls).toEqual([[success, { recovered: true }]]);
+  });
+
+  it('have another key, for which the end of the attempt is no news', async () => {
+    const given = await edited({ state: 'absent' }, { state: 'abandoned', nextKey: 'k3' });
+    expect(given.state()).toMatchObject({ status: 'idle', key: 'k3' });
+    // Another tab has ended the intent, so this one asks about that tab's key.
+    statusSays({ state: 'in_progress', retryAfterMs: 1000 });
+    given.dispatch({ type: 'told', key: 'k9' });
+    given.answer(refuse('key_abandoned', { executed: false, key: 'k1', nextKey: 'k4' }));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await given.done).toBeNull();
+    expect(given.state()).toMatchObject({ status: 'checking', key: 'k9', by: 'told' });
+  });
+
+  it('have another key, for which what is found out about the first one is no news', async () => {
+    const given = await edited({ state: 'in_progress', retryAfterMs: 1000 });
+    let say = (_: Response) => {};
+    status.mockImplementationOnce(() => new Promise((resolve) => (say = resolve)));
+    await vi.advanceTimersByTimeAsync(1000);
+    const declined = refuse('failed', { executed: true, key: 'k1', nextKey: 'k4' });
+    given.answer(declined);
+    expect(await given.done).toEqual(declined);
+    given.dispatch({ type: 'told', key: 'k9' });
+    say(Response.json({ state: 'failed', outcome: declined }));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(given.state()).toMatchObject({ status: 'checking', key: 'k9', by: 'told' });
+  });
+});
