@@ -65,12 +65,10 @@ const HANDLERS: Handlers<unknown> = {
   navigated: (state) => (isOpen(state) ? go(state, 'hasNavigated', { result: null }) : state),
 
   asked(state, { by }) {
-    if (by === 'fence') {
-      if (state.isPending) return state;
-      if (state.nextKey || !state.attempt) return unlock(state);
-    }
-    const isMoot = by === 'person' ? state.status !== 'unknown' : by === 'run' && !isSending(state);
-    return isMoot ? state : check(state, by, null);
+    const { status, isPending, nextKey, attempt } = state;
+    if (by === 'run' ? !isSending(state) : by === 'fence' ? isPending : status !== 'unknown') return state;
+    // Nothing can come of a key whose end is known, or that was never sent.
+    return by === 'fence' && (nextKey || !attempt) ? unlock(state) : check(state, by, null);
   },
 
   found(state, { answer, again }) {

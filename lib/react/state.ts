@@ -104,7 +104,8 @@ export function openKey(record: KeyRecord | null): string | undefined {
 export function isOurs(record: KeyRecord | null, before: State<unknown>, now: State<unknown>): boolean {
   const open = openKey(record);
   if (before.by === 'told' && now.key !== before.key) return false; // a rumour, and nothing behind it
-  if (recordedAs(now)) return !open || open === now.key || open === before.key;
+  // A key that has ended stays so, whatever a tab that cannot reach the server thinks of it.
+  if (recordedAs(now)) return open ? open === now.key || open === before.key : record?.key !== now.key;
   return open === before.key && (now.key !== before.key || record?.state === 'executing');
 }
 

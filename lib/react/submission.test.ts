@@ -139,6 +139,25 @@ describe('a submission', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('asks nothing, and waits for nothing, once it is stopped', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValueOnce(new TypeError('Failed to fetch'));
+    const between = begin(action);
+    void between.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
+    between.stop();
+    online.onLine = false;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(between.state()).toMatchObject({ status: 'unknown', isPending: true });
+    online.onLine = true;
+    statusSays({ state: 'in_progress', retryAfterMs: 1000 });
+    const asking = begin(action);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(asking.state().status).toBe('checking');
+    asking.stop();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(status).toHaveBeenCalledTimes(1);
+  });
+
   it('ends without an error when it is used after it was stopped', async () => {
     vi.stubGlobal('window', Object.assign(wires, { BroadcastChannel }));
     const submission = begin(async () => success);

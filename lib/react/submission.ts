@@ -26,16 +26,16 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
   let life = new AbortController();
   let origin: Pick<KeyRecord, 'submittedAt' | 'reloaded'> | undefined;
   let tabs: ReturnType<typeof openTabs>;
-  /** The last key whose end this page has seen. What others say of it is no news. */
-  let done: string | undefined;
+  /** The keys whose end this page has seen. What others say of them is no news. */
+  const done = new Set<string>();
   /** When this page began to look, by its own clock. */
   let born = 0;
   let notify: (() => void) | undefined;
 
-  function dispatch(event: Event<R>): State<R> {
+  function dispatch(event: Event<R>): void {
     const before = state;
     state = reduce(state, event);
-    if (state === before) return state;
+    if (state === before) return;
     const { status, key, attempt, result, recovered, redirect, nextKey, by } = state;
     const { intent, records, onSettled, onTransition } = settings();
     const settled = isSettled(state) && !isSettled(before);
@@ -49,8 +49,8 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       const isGivenUp = event.type === 'found' && key !== before.key && !isRumour;
       // Also a redirect: a success, as a rule.
       if (settled || isGivenUp || status === 'hasNavigated') {
-        done = before.key;
-        if (!isRumour) tabs?.postMessage([intent, done]);
+        done.add(before.key);
+        if (!isRumour) tabs?.postMessage([intent, before.key]);
       }
     }
     notify?.();
@@ -60,24 +60,22 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     if (status === 'hasNavigated' && redirect) location.assign(redirect);
     // A submit that waits polls by itself; everybody else's check begins here.
     if (by && by !== 'run' && (!before.by || event.type === 'shown')) void poll(life.signal);
-    return state;
   }
 
   /** Attempts until there is an answer, the budget is spent, or a person must decide. */
   async function run(form: FormData, signal: AbortSignal): Promise<void> {
     const { policy, intent, records } = settings();
     let startedAt = Date.now();
-    for (let n = 1; state.isPending && !state.by; n++) {
+    for (let n = 1; state.isPending && !state.by && !signal.aborted; n++) {
       if (!navigator.onLine) {
         dispatch({ type: 'wentOffline' });
         await untilOnline(signal);
-        if (signal.aborted) return;
         [startedAt, n] = [Date.now(), 0]; // it was no attempt
         continue; // unless an edit has called it off
       }
-      await records.exclusively(intent, () =>
-        signal.aborted ? null : dispatch({ type: 'sent', again: n > 1, record: records.read(intent) }),
-      );
+      await records.exclusively(intent, () => {
+        if (!signal.aborted) dispatch({ type: 'sent', again: n > 1, record: records.read(intent) });
+      });
       if (signal.aborted || !isSending(state)) return; // an edit may have called it off while it waited for its turn
       const { key, attempt } = state;
       form.set(KEY_FIELD, key);
@@ -104,7 +102,6 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       // A check by others goes on by itself.
       if (state.by === 'run') await poll(signal, again);
       else if (!state.by && state.isPending) await sleep(waitMs, signal);
-      if (signal.aborted) return;
     }
   }
 
@@ -112,7 +109,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
   async function poll(signal: AbortSignal, again = false): Promise<void> {
     const { policy, statusUrl, operation } = settings();
     const until = Date.now() + policy.pollMs;
-    for (let failures = 0; state.by; ) {
+    for (let failures = 0; state.by && !signal.aborted; ) {
       await untilOnline(signal);
       const { by, key } = state;
       const url = `${statusUrl}/${encodeURIComponent(operation)}/${encodeURIComponent(key)}`;
@@ -123,7 +120,6 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       if (state.by && (failures >= POLL_FAILURES || Date.now() > until)) dispatch({ type: 'lost', again: false });
       // Another question is asked at once.
       if (state.by === by) await sleep(answer?.retryAfterMs ?? POLL_MS, signal);
-      if (signal.aborted) return;
     }
   }
 
@@ -135,7 +131,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     if (!record) return;
     if (record.state !== 'settled') origin = record;
     // Settled by another tab while this page did not listen.
-    else if (record.submittedAt > born && record.key !== done) dispatch({ type: 'told', key: record.key });
+    else if (record.submittedAt > born && !done.has(record.key)) dispatch({ type: 'told', key: record.key });
   }
 
   return {
@@ -149,7 +145,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     start(): () => void {
       born ||= Date.now();
       tabs = openTabs((intent, key) => {
-        if (intent === settings().intent && key !== done) dispatch({ type: 'told', key });
+        if (intent === settings().intent && !done.has(key)) dispatch({ type: 'told', key });
       });
       // The answer to a form that was sent before this page could run: the other tabs have not heard of it.
       if (state === initial && isSettled(state)) tabs?.postMessage([settings().intent, state.key]);
