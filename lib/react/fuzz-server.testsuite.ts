@@ -7,8 +7,10 @@ export const journey = fc.record({
   toMs: fc.constantFrom(0, 50, 700, 3000),
   runMs: fc.constantFrom(0, 300, 4000),
   backMs: fc.constantFrom(0, 50, 2000),
-  fate: fc.constantFrom('done', 'done', 'failed', 'transient', 'internal', 'rejected', 'expired'),
-  lost: fc.constantFrom('no', 'no', 'no', 'request', 'answer'),
+  fate: fc.constantFrom(
+    ...(['done', 'done', 'failed', 'transient', 'internal', 'rejected', 'expired', 'redirected', 'sign in'] as const),
+  ),
+  lost: fc.constantFrom('no', 'no', 'no', 'request', 'answer', 'while it runs'),
 });
 export type Journey = typeof journey extends fc.Arbitrary<infer J> ? J : never;
 
@@ -20,9 +22,13 @@ interface Fate {
   note: string;
   inTheAir: number;
   isExpired: boolean;
+  redirect?: string;
   /** A page has shown how it ended. */
   isTold: boolean;
 }
+
+/** As a server action's promise ends, in Next. */
+const REDIRECT = Object.assign(new Error('redirect'), { digest: 'NEXT_REDIRECT;push;/orders/1;303;' });
 
 const later = (ms: number) => new Promise<void>((go) => setTimeout(go, ms));
 
@@ -64,10 +70,12 @@ export class FuzzServer {
     const arrives = way.lost !== 'request' && this.isReachable();
     this.of(key).inTheAir++;
     await later(way.toMs);
-    const outcome = arrives ? await this.receive(key, note, way) : null;
-    this.of(key).inTheAir--;
+    const result = arrives ? this.receive(key, note, way).catch(() => REDIRECT) : null;
+    void Promise.resolve(result).then(() => this.of(key).inTheAir--);
+    const outcome = way.lost === 'while it runs' ? null : await result;
     await later(way.backMs);
     if (!outcome || way.lost === 'answer') throw new TypeError('Failed to fetch');
+    if (outcome instanceof Error) throw outcome;
     return outcome;
   }
 
@@ -79,7 +87,11 @@ export class FuzzServer {
     if (!this.isReachable()) throw new TypeError('Failed to fetch');
     if (method === 'DELETE' && fate.isExpired) return Response.json({ code: 'key_expired', nextKey: this.mint() });
     if (method === 'DELETE' && fate.state === 'absent') fate.state = 'abandoned';
-    return Response.json({ state: fate.state, outcome: this.stored(key), nextKey: this.mint(), retryAfterMs: 200 });
+    if (method === 'DELETE' && fate.state === 'abandoned') {
+      return Response.json({ state: fate.state, nextKey: this.mint() });
+    }
+    const { state, redirect } = fate;
+    return Response.json({ state, outcome: this.stored(key), redirect, nextKey: this.mint(), retryAfterMs: 200 });
   }
 
   private isReachable(): boolean {
@@ -91,16 +103,21 @@ export class FuzzServer {
     const more = { executed: false, key, nextKey: this.mint() } as const;
     if (known.state === 'in_progress') return refuse('in_flight', { ...more, executed: 'unknown' });
     if (known.state === 'succeeded' || known.state === 'failed') {
-      return known.note === note ? (this.stored(key) as Outcome<string>) : refuse('payload_mismatch', more);
+      if (known.note !== note) return refuse('payload_mismatch', more);
+      if (known.redirect) throw REDIRECT;
+      return this.stored(key) as Outcome<string>;
     }
-    if (known.state === 'abandoned') return refuse('key_abandoned', more);
+    if (known.state === 'abandoned') return this.stored(key) as Outcome<string>;
     known.isExpired ||= fate === 'expired';
     if (known.isExpired) return refuse('key_expired', more);
     if (fate === 'rejected') return refuse('validation', more);
     if (fate === 'internal') return refuse('internal', more);
+    if (fate === 'sign in') throw REDIRECT;
     Object.assign(known, { state: 'in_progress', note });
     await later(runMs);
     known.state = fate === 'transient' ? 'absent' : fate === 'failed' ? 'failed' : 'succeeded';
+    if (fate === 'redirected') known.redirect = '/orders/1';
+    if (known.redirect) throw REDIRECT;
     return this.stored(key) ?? refuse('unavailable', { ...more, executed: 'unknown' });
   }
 
@@ -108,6 +125,7 @@ export class FuzzServer {
     const { state } = this.of(key);
     const more = { key, nextKey: this.mint() };
     if (state === 'succeeded') return { ok: true, data: key, replayed: true, ...more };
+    if (state === 'abandoned') return refuse('key_abandoned', { executed: false, ...more });
     return state === 'failed' ? refuse('failed', { executed: true, ...more }) : undefined;
   }
 }

@@ -4,7 +4,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { answered, type Ev, record, refused, success } from './machine.testsuite.ts';
 import { initialState, reduce } from './machine.ts';
 import { defaultMessages, wordsFor } from './messages.ts';
-import { isFence, isOurs, isSettled, recordedAs } from './state.ts';
+import { isFence, isOpen, isOurs, isSettled, recordedAs } from './state.ts';
 import type { KeyRecord } from './storage.ts';
 
 describe('against a world of keys', () => {
@@ -19,7 +19,7 @@ describe('against a world of keys', () => {
   }
 
   const step = fc.constantFrom(
-    ...(['submit', 'send', 'arrive', 'answer', 'reject', 'transient', 'lose', 'ask', 'look', 'fence'] as const),
+    ...(['submit', 'send', 'arrive', 'answer', 'reject', 'busy', 'transient', 'lose', 'ask', 'look', 'fence'] as const),
     ...(['edit', 'reset', 'hide', 'reload', 'offline', 'issue', 'navigate', 'otherTab', 'timeout', 'give up'] as const),
   );
 
@@ -125,6 +125,9 @@ describe('against a world of keys', () => {
               fateOf(tab.out).expired ||= flag;
               end(() => apply(answered(refused(flag ? 'key_expired' : 'validation', { key, nextKey }))));
               break;
+            case 'busy': // an earlier attempt runs
+              if (tab.out) end(() => apply(answered(refused('in_flight', { executed: 'unknown' }), again)));
+              break;
             case 'transient':
               if (tab.out && fateOf(tab.out).state === 'none')
                 end(() => apply(answered(refused('unavailable', { executed: 'unknown', nextKey }), again)));
@@ -156,8 +159,8 @@ describe('against a world of keys', () => {
                 apply({ type: 'found', answer: { state: 'abandoned', nextKey }, again: false });
               break;
             case 'edit':
+              tab.isEdited ||= isOpen(tab.state) && status !== 'executing' && tab.state.by !== 'told';
               apply({ type: 'edited' });
-              tab.isEdited ||= tab.state.by === 'edit';
               break;
             case 'reset':
               apply({ type: 'reset' });

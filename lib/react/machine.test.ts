@@ -168,6 +168,11 @@ describe('checking', () => {
     expect(reduce(refusedNow, { type: 'edited' })).toMatchObject({ status: 'checking', by: 'edit', key: 'k1' });
     const offline = reduce(waiting, { type: 'wentOffline' });
     expect(reduce(offline, { type: 'edited' })).toMatchObject({ status: 'checking', by: 'edit', key: 'k1' });
+    const asking = reduce(reach(...submit, answered(refused('in_flight'))), { type: 'edited' });
+    expect(asking).toMatchObject({ status: 'checking', by: 'edit', key: 'k1' });
+    // The submit that began to ask would have sent once more for the cookies. Not what was edited.
+    const answer = { state: 'succeeded', outcome: success } as const;
+    expect(reduce(asking, { type: 'found', answer, again: true })).toMatchObject({ status: 'hasSucceeded' });
   });
 
   it('leaves a key that is too old to be fenced only to a person who starts over', () => {
@@ -271,6 +276,19 @@ describe('beside other tabs', () => {
     for (const events of [waits, reach(...submit, { type: 'lost', again: true })]) {
       expect(reduce(events, told('k0'))).toMatchObject({ status: 'checking', by: 'shown', key: 'k1' });
     }
+  });
+
+  it('goes on under the next key of its own after a refusal, should nothing have happened there', () => {
+    const refusedForGood = [...submit, answered(refused('failed')), told('k0'), found('absent')];
+    expect(reach(...refusedForGood)).toMatchObject({ status: 'idle', key: 'k2' });
+  });
+
+  it('sends nothing once it is back online', () => {
+    const offline: Ev[] = [{ type: 'submitted' }, { type: 'wentOffline' }, told('k0')];
+    expect(reach(...offline)).toMatchObject({ status: 'checking', by: 'told', key: 'k0' });
+    expect(reach(...offline, found('absent'))).toMatchObject({ status: 'idle', key: 'k1' });
+    const again: Ev[] = [...submit, { type: 'lost', again: true }, { type: 'wentOffline' }, told('k0')];
+    expect(reach(...again)).toMatchObject({ status: 'checking', by: 'shown', key: 'k1' });
   });
 
   it('keeps a key of its own under which something may happen', () => {

@@ -1,5 +1,16 @@
 import type { Outcome } from '../core/outcome.ts';
-import { type Asker, go, isFence, isLocked, isOpen, isSending, openKey, type State } from './state.ts';
+import {
+  type Asker,
+  fieldKey,
+  go,
+  isFence,
+  isLocked,
+  isOpen,
+  isRepeating,
+  isSending,
+  openKey,
+  type State,
+} from './state.ts';
 import type { KeyAnswer } from './status-client.ts';
 import type { KeyRecord } from './storage.ts';
 import { successorOf } from './verdict.ts';
@@ -80,17 +91,16 @@ const HANDLERS: Handlers<unknown> = {
       if (by === 'told') return unlock(state);
       return by === 'edit' ? check(state, 'replace') : wonder(state, { isPending: again, isAbsent: true });
     }
+    const given = { ...state, nextKey };
     // Past its age a key gives way to nothing but a person who was told so and starts over all the same (ADR 7).
-    const { detail: notice } = answer;
-    const isExpired = answer.state === 'expired';
-    const givesWay = isExpired
-      ? by === 'fence' && state.notice === notice
-      : answer.state === 'abandoned' && isFence(by);
-    if (givesWay) return unlock({ ...state, nextKey });
-    if (isExpired) return wonder(state, { notice });
+    if (answer.state === 'expired') {
+      const { detail: notice } = answer;
+      return by === 'fence' && state.notice === notice ? unlock(given) : wonder(state, { notice });
+    }
+    if (answer.state === 'abandoned' && isFence(by)) return unlock(given);
     if (!outcome) return state; // still running
     // The submit that waits is sent once more: its replay brings what the status route cannot, such as cookies.
-    if (again) return go(state, 'retrying');
+    if (again && by === 'run') return go(state, 'retrying');
     const next = judge({ ...state, recovered: true, redirect }, outcome, false);
     // Whoever waits for the answer follows its redirect; whoever has just come back is only told.
     return outcome.ok && redirect && (by === 'run' || by === 'person') ? go(next, 'hasNavigated') : next;
@@ -102,8 +112,7 @@ const HANDLERS: Handlers<unknown> = {
     // While offline, nothing is out yet, so nothing but what the person sees now may be sent.
     if (status === 'hasSucceeded' ? !recovered : status === 'offline' && !attempt) return unlock(state);
     // Other values are another intent, once the fate of this one is known. It is not sent again meanwhile.
-    const isAfterAll = status === 'unknown' || status === 'retrying' || status === 'offline';
-    const asksFirst = isAfterAll || by === 'shown' || by === 'person';
+    const asksFirst = isRepeating(state) || by === 'run' || by === 'shown' || by === 'person';
     return asksFirst ? check(state, 'edit', null) : state;
   },
 
@@ -134,10 +143,10 @@ const HANDLERS: Handlers<unknown> = {
   told(state, { key }) {
     const { status, doubt } = state;
     // Whatever it was, nothing is sent again by itself.
-    if (status === 'unknown' || status === 'retrying') return check(state, 'shown');
+    if (isRepeating(state)) return check(state, 'shown');
     // Nothing has come of our own key, and the intent is done: so show that, and do not do it again.
-    const isFree = key !== state.key && !doubt && (status === 'idle' || status === 'hasErrored');
-    return isFree ? check({ ...resume(key), nextKey: state.key }, 'told') : state;
+    const isFree = status === 'idle' || status === 'hasErrored' || status === 'offline';
+    return isFree && key !== state.key && !doubt ? check({ ...resume(key), nextKey: fieldKey(state) }, 'told') : state;
   },
 };
 

@@ -46,7 +46,7 @@ export interface State<R> {
 
 /** The next state. What belongs to one status only does not outlive it. */
 export function go<R>(state: State<R>, status: Status, more?: Partial<State<R>>): State<R> {
-  const isPending = ['executing', 'retrying', 'offline', 'checking'].includes(status);
+  const isPending = isSending({ status }) || status === 'offline' || status === 'checking';
   return { ...state, by: undefined, isAbsent: false, notice: undefined, status, isPending, ...more };
 }
 
@@ -61,8 +61,13 @@ export function isOpen({ isPending, status }: State<unknown>): boolean {
 }
 
 /** The submit waits for its attempt. Nothing has called it off, such as an edit, so it may send again by itself. */
-export function isSending({ status }: State<unknown>): boolean {
+export function isSending({ status }: Pick<State<unknown>, 'status'>): boolean {
   return status === 'executing' || status === 'retrying';
+}
+
+/** It was sent, and may be sent again by itself, or by a person who sees that nobody knows what became of it. */
+export function isRepeating({ status, attempt }: State<unknown>): boolean {
+  return status === 'unknown' || status === 'retrying' || (status === 'offline' && attempt > 0);
 }
 
 /** A submit is swallowed (B2): while pending, and after success, so that a late second click cannot order again. */

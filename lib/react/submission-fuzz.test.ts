@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { FuzzServer, journey } from './fuzz-server.testsuite.ts';
 import { initialState } from './machine.ts';
 import type { Settings } from './settings.ts';
-import { isLocked, isSettled } from './state.ts';
+import { isLocked, isOpen, isSettled } from './state.ts';
 import { openRecords } from './storage.ts';
 import { onAPage, online, status, wires } from './submission.testsuite.ts';
 import { createSubmission } from './submission.ts';
@@ -12,7 +12,7 @@ import { createSubmission } from './submission.ts';
 const gesture = fc.record({
   what: fc.constantFrom(
     ...(['submit', 'submit', 'edit', 'check', 'start over', 'reset', 'reload', 'other tab', 'cached'] as const),
-    ...(['offline', 'online', 'server down', 'server up', 'nothing'] as const),
+    ...(['offline', 'online', 'server down', 'server up', 'nothing', 'rendered again'] as const),
   ),
   thenMs: fc.constantFrom(0, 0, 20, 400, 1000, 2500, 9000),
 });
@@ -76,7 +76,10 @@ function openTab(server: FuzzServer, complain: (fault: string) => void) {
   submission.subscribe(() => {
     const now = submission.state();
     if (isSettled(now)) server.of(now.key).isTold = true;
-    const why = now.key === before.key ? null : server.whyKept(before.key);
+    if (now.status === 'hasNavigated') server.of(now.key).isTold ||= server.of(now.key).state === 'succeeded';
+    if (now.result?.ok && now.result.data !== now.key) complain(`${now.result.data} was shown for ${now.key}`);
+    // What was only heard of another tab is that tab's to keep.
+    const why = now.key === before.key || before.by === 'told' ? null : server.whyKept(before.key);
     if (why) complain(`left ${why}`);
     before = now;
   });
@@ -92,8 +95,10 @@ function openTab(server: FuzzServer, complain: (fault: string) => void) {
     },
     edit() {
       note += '!';
+      const { status, by } = submission.state();
+      // What has only just been submitted goes on, whatever is typed meanwhile.
+      isEdited ||= isOpen(submission.state()) && status !== 'executing' && by !== 'told';
       submission.dispatch({ type: 'edited' });
-      isEdited ||= submission.state().by === 'edit';
     },
   };
 }
@@ -120,6 +125,7 @@ describe('forms against a server, a network and a person of any kind', () => {
             check: () => tab.dispatch({ type: 'asked', by: 'person' }),
             'start over': () => tab.dispatch({ type: 'asked', by: 'fence' }),
             reset: () => tab.dispatch({ type: 'reset' }),
+            'rendered again': () => tab.dispatch({ type: 'issued', key: server.mint() }),
             'other tab': () => ([tab, other] = [other, tab]),
             cached: () => wires.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true })),
             offline: () => Object.assign(online, { onLine: false }),

@@ -86,7 +86,6 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       if (signal.aborted || state.key !== key) return;
 
       const waitMs = reply.outcome?.retryAfterMs ?? fullJitter(n, policy, Math.random());
-      const inTime = n < policy.attempts && Date.now() - startedAt + waitMs <= policy.totalMs;
       if (reply.thrown) settings().onSteered(reply.thrown);
       // Actions queue up behind the one that hangs, so only the status route can help; or its answer, if it comes.
       void reply.late?.then((late) => {
@@ -96,6 +95,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       // not where the key would be forgotten with the page.
       const reload = reply.isStale && !origin?.reloaded && records.isKept(intent);
       if (reload) origin = { submittedAt: startedAt, reloaded: true };
+      const inTime = n < policy.attempts && Date.now() - startedAt + waitMs <= policy.totalMs;
       const again = inTime && !reply.thrown && !reply.late && !reload;
       dispatch({ ...reply, again });
       if (reload) location.reload();

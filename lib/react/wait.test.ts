@@ -1,5 +1,6 @@
+import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
-import { sleep } from './wait.ts';
+import { sleep, untilOnline } from './wait.ts';
 
 test('a wait ends with its time, and leaves no listener behind', async () => {
   const { signal } = new AbortController();
@@ -16,4 +17,20 @@ test('a wait ends with its signal', async () => {
   const wait = sleep(3_600_000, aborting.signal);
   aborting.abort();
   await wait;
+});
+
+test('waiting for the network ends with it or with the signal, and leaves the window alone', async () => {
+  const window = new EventTarget();
+  vi.stubGlobal('window', window);
+  vi.stubGlobal('navigator', { onLine: false });
+  const aborting = new AbortController();
+  const [first, second] = [untilOnline(aborting.signal), untilOnline(new AbortController().signal)];
+  expect(getEventListeners(window, 'online')).toHaveLength(2);
+  aborting.abort();
+  await first;
+  expect(getEventListeners(window, 'online')).toHaveLength(1);
+  window.dispatchEvent(new Event('online'));
+  await second;
+  expect(getEventListeners(window, 'online')).toHaveLength(0);
+  vi.unstubAllGlobals();
 });

@@ -13,15 +13,10 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** Resolves when the browser says it is online, or when the signal aborts. */
-export function untilOnline(signal: AbortSignal): Promise<void> | undefined {
+export function untilOnline(signal: AbortSignal): Promise<unknown> | undefined {
   if (navigator.onLine) return;
   return new Promise((resolve) => {
-    const done = () => {
-      window.removeEventListener('online', done);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    window.addEventListener('online', done);
-    signal.addEventListener('abort', done);
+    window.addEventListener('online', resolve, { once: true, signal });
+    signal.addEventListener('abort', resolve);
   });
 }
