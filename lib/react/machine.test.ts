@@ -327,7 +327,9 @@ describe('what storage holds', () => {
 
   it('is not written over while another tab sends', () => {
     expect(isOurs(null, inFlight, inFlight)).toBe(true);
-    expect(isOurs(mine, inFlight, inFlight)).toBe(true);
+    expect(isOurs(mine, inFlight, reach(...lost))).toBe(true);
+    // A tab that shares the key may be in doubt, however sure this one is.
+    expect(isOurs({ ...mine, state: 'unknown' }, inFlight, inFlight)).toBe(false);
     expect(isOurs(record('settled'), inFlight, inFlight)).toBe(true);
     expect(isOurs(record('executing'), inFlight, inFlight)).toBe(false);
     // What has ended stays so for a tab that has heard of it, and cannot ask.

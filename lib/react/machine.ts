@@ -77,7 +77,8 @@ const HANDLERS: Handlers<unknown> = {
 
   asked(state, { by }) {
     const { status, isPending, nextKey, attempt } = state;
-    if (by === 'run' ? !isSending(state) : by === 'fence' ? isPending : status !== 'unknown') return state;
+    const helps = by === 'run' ? isSending(state) : by === 'fence' ? !isPending : status === 'unknown';
+    if (!helps) return state;
     // Nothing can come of a key whose end is known, or that was never sent.
     return by === 'fence' && (nextKey || !attempt) ? unlock(state) : check(state, by, null);
   },

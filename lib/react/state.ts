@@ -67,7 +67,7 @@ export function isSending({ status }: Pick<State<unknown>, 'status'>): boolean {
 
 /** It was sent, and may be sent again by itself, or by a person who sees that nobody knows what became of it. */
 export function isRepeating({ status, attempt }: State<unknown>): boolean {
-  return status === 'unknown' || status === 'retrying' || (status === 'offline' && attempt > 0);
+  return (status === 'offline' && attempt > 0) || status === 'retrying' || status === 'unknown';
 }
 
 /** A submit is swallowed (B2): while pending, and after success, so that a late second click cannot order again. */
@@ -109,8 +109,10 @@ export function openKey(record: KeyRecord | null): string | undefined {
 export function isOurs(record: KeyRecord | null, before: State<unknown>, now: State<unknown>): boolean {
   const open = openKey(record);
   if (before.by === 'told' && now.key !== before.key) return false; // a rumour, and nothing behind it
-  // A key that has ended stays so, whatever a tab that cannot reach the server thinks of it.
-  if (recordedAs(now)) return open ? open === now.key || open === before.key : record?.key !== now.key;
+  const as = recordedAs(now);
+  // A key that has ended stays so, whatever a tab that cannot reach the server thinks of it; and a doubt, which may be
+  // another tab's, until then.
+  if (as) return open ? as !== 'executing' && (open === now.key || open === before.key) : record?.key !== now.key;
   return open === before.key && (now.key !== before.key || record?.state === 'executing');
 }
 

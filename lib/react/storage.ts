@@ -73,7 +73,8 @@ function attempt<T>(use: () => T): T | undefined {
 
 /** Whatever is not sound is not there. */
 function parse(text: string | null | undefined): KeyRecord | null {
-  const value: KeyRecord | null | undefined = attempt(() => JSON.parse(text ?? 'null'));
+  // What is not there is no JSON, or `null`.
+  const value: KeyRecord | null | undefined = attempt(() => JSON.parse(text as string));
   const sound =
     value?.version === 1 &&
     Date.now() - value.submittedAt < MAX_AGE_MS && // and a number: NaN is less than nothing

@@ -56,7 +56,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     notify?.();
     // Behind what happens here, which an error of theirs must not stop.
     queueMicrotask(() => onTransition?.({ intent, key, attempt, event: event.type, from: before.status, to: status }));
-    if (settled && result) queueMicrotask(() => onSettled?.(result, { recovered }));
+    if (settled) queueMicrotask(() => onSettled?.(result as Outcome<R>, { recovered }));
     if (status === 'hasNavigated' && redirect) location.assign(redirect);
     // A submit that waits polls by itself; everybody else's check begins here.
     if (by && by !== 'run' && (!before.by || event.type === 'shown')) void poll(life.signal);
