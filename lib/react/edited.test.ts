@@ -1,9 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { refuse } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
+import { success } from './machine.testsuite.ts';
 import { DEFAULT_POLICY } from './settings.ts';
 import { openRecords } from './storage.ts';
-import { begin, held, onAPage, sent, status, statusSays, success, wires } from './submission.testsuite.ts';
+import { begin, held, onAPage, sent, status, statusSays, waitForTurns } from './submission.testsuite.ts';
 
 describe('other values, while the first ones are under way', () => {
   onAPage();
@@ -73,11 +74,7 @@ describe('other values, while the first ones are under way', () => {
     ['idle', 'k3', [{ state: 'absent' }, { state: 'abandoned', nextKey: 'k3' }]],
     ['checking', 'k1', [{ state: 'in_progress', retryAfterMs: 1000 }]],
   ])('nor when the attempt waits for its turn: %s', async (status, key, statuses) => {
-    const turns: (() => void)[] = [];
-    const request = (_: string, work: () => unknown) => new Promise((go) => turns.push(() => go(work())));
-    vi.stubGlobal('navigator', { onLine: true, locks: { request } });
-    const localStorage = { getItem: () => null, setItem: () => {}, removeItem: () => {} };
-    vi.stubGlobal('window', Object.assign(wires, { localStorage }));
+    const { turns } = waitForTurns();
     const action = vi.fn<SubmitAction<string>>().mockResolvedValue(refuse('internal', { executed: false }));
     const submission = begin(action, { records: openRecords('local') });
     const done = submission.submit(new FormData());

@@ -70,8 +70,8 @@ export class FuzzServer {
     const arrives = way.lost !== 'request' && this.isReachable();
     this.of(key).inTheAir++;
     await later(way.toMs);
-    const result = arrives ? this.receive(key, note, way).catch(() => REDIRECT) : null;
-    void Promise.resolve(result).then(() => this.of(key).inTheAir--);
+    const result = arrives ? this.receive(key, note, way).catch(() => REDIRECT) : Promise.resolve(null);
+    void result.then(() => this.of(key).inTheAir--);
     const outcome = way.lost === 'while it runs' ? null : await result;
     await later(way.backMs);
     if (!outcome || way.lost === 'answer') throw new TypeError('Failed to fetch');

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../core/outcome.ts';
-import { answered, type Ev, record, refused, success } from './machine.testsuite.ts';
+import { answered, type Ev, isCalledOff, record, refused, success } from './machine.testsuite.ts';
 import { initialState, reduce } from './machine.ts';
 import { defaultMessages, wordsFor } from './messages.ts';
-import { isFence, isOpen, isOurs, isSettled, recordedAs } from './state.ts';
+import { isFence, isOurs, isSettled, recordedAs } from './state.ts';
 import type { KeyRecord } from './storage.ts';
+import { OF_THE_VIEW } from './submission.ts';
 
 describe('against a world of keys', () => {
   /** What the server knows of a key, and how many requests for it are still on their way. */
@@ -46,11 +47,15 @@ describe('against a world of keys', () => {
           fates.set(key, fate);
           return fate;
         };
+        const mayBeLeft = (key: string): boolean => {
+          const { state: fate, inTheAir, told, expired } = fateOf(key);
+          return fate === 'abandoned' || told || (fate === 'none' && (expired || inTheAir === 0));
+        };
         const apply = (event: Ev) => {
           const before = tab.state;
           const state = reduce(before, event);
           tab.state = state;
-          if (!['submitted', 'shown', 'told', 'issued', 'edited', 'reset'].includes(event.type)) {
+          if (!OF_THE_VIEW.includes(event.type)) {
             const as = recordedAs(state);
             if (isOurs(stored, before, state)) stored = as && { ...record(as, state.nextKey), key: state.key };
             const isGivenUp = event.type === 'found' && before.key !== state.key;
@@ -58,9 +63,8 @@ describe('against a world of keys', () => {
             if (hasEnded && before.by !== 'told') news.push(before.key);
           }
           if (before.key === state.key) return;
-          const { state: fate, inTheAir, told, expired } = fateOf(before.key);
-          const safe = fate === 'abandoned' || told || (fate === 'none' && (expired || inTheAir === 0));
-          expect(safe, `${event.type} left ${before.key}: ${fate}, in the air: ${inTheAir}`).toBe(true);
+          const { state: fate, inTheAir } = fateOf(before.key);
+          expect(mayBeLeft(before.key), `${event.type} left ${before.key}: ${fate}, ${inTheAir} in the air`).toBe(true);
         };
         const final = (key: string): Outcome<string> | null => {
           const { state: fate } = fateOf(key);
@@ -159,7 +163,7 @@ describe('against a world of keys', () => {
                 apply({ type: 'found', answer: { state: 'abandoned', nextKey }, again: false });
               break;
             case 'edit':
-              tab.isEdited ||= isOpen(tab.state) && status !== 'executing' && tab.state.by !== 'told';
+              tab.isEdited ||= isCalledOff(tab.state);
               apply({ type: 'edited' });
               break;
             case 'reset':
@@ -172,9 +176,7 @@ describe('against a world of keys', () => {
             case 'reload': {
               tab = open(nextKey);
               tab.state = reduce(tab.state, { type: 'shown', record: stored });
-              const { state: left, inTheAir, told, expired } = fateOf(key);
-              const never = left === 'abandoned' || (left === 'none' && (expired || inTheAir === 0));
-              expect(tab.state.key === key || told || never, `reload left ${key}: ${left}`).toBe(true);
+              expect(tab.state.key === key || mayBeLeft(key), `reload left ${key}: ${fate.state}`).toBe(true);
               break;
             }
             case 'otherTab':

@@ -1,5 +1,6 @@
 import { type Code, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { Event } from './machine.ts';
+import { isOpen, type State } from './state.ts';
 import type { KeyRecord } from './storage.ts';
 
 /** What the machine's tests share: its events, in few words. */
@@ -23,3 +24,8 @@ export const record = (state: KeyRecord['state'], nextKey?: string): KeyRecord =
   state,
   ...(nextKey ? { nextKey } : {}),
 });
+
+/** Whether other values, entered in this state, end what is under way. What has only just been submitted goes on. */
+export function isCalledOff(state: State<string>): boolean {
+  return isOpen(state) && state.status !== 'executing' && state.by !== 'told';
+}

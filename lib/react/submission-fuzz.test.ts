@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { FuzzServer, journey } from './fuzz-server.testsuite.ts';
+import { isCalledOff } from './machine.testsuite.ts';
 import { initialState } from './machine.ts';
 import type { Settings } from './settings.ts';
-import { isLocked, isOpen, isSettled } from './state.ts';
+import { isLocked, isSettled } from './state.ts';
 import { openRecords } from './storage.ts';
-import { onAPage, online, status, wires } from './submission.testsuite.ts';
+import { onAPage, online, sharedByTabs, status, wires } from './submission.testsuite.ts';
 import { createSubmission } from './submission.ts';
 
 /** What happens, and how long until the next thing does. */
@@ -24,9 +25,7 @@ const POLICY = { attempts: 3, baseMs: 200, capMs: 800, totalMs: 6000, timeoutMs:
 
 /** Tabs that share storage, locks and a channel, as a browser's do. */
 function shareABrowser(): void {
-  const kept = new Map<string, string>();
   const channels = new Set<BroadcastChannelLike>();
-  let turn: Promise<unknown> = Promise.resolve();
   class BroadcastChannelLike {
     onmessage?: (event: { data: unknown }) => void;
     constructor() {
@@ -39,17 +38,9 @@ function shareABrowser(): void {
       channels.delete(this);
     }
   }
-  const localStorage = {
-    getItem: (name: string) => kept.get(name) ?? null,
-    setItem: (name: string, value: string) => void kept.set(name, value),
-    removeItem: (name: string) => void kept.delete(name),
-  };
-  const request = (_: string, work: () => unknown) => {
-    turn = turn.then(work);
-    return turn;
-  };
+  const { localStorage, locks } = sharedByTabs();
   online.onLine = true;
-  vi.stubGlobal('navigator', Object.assign(online, { locks: { request } }));
+  vi.stubGlobal('navigator', Object.assign(online, { locks }));
   vi.stubGlobal('window', Object.assign(wires, { localStorage, BroadcastChannel: BroadcastChannelLike }));
 }
 
@@ -96,9 +87,7 @@ function openTab(server: FuzzServer, complain: (fault: string) => void) {
     },
     edit() {
       note += '!';
-      const { status, by } = submission.state();
-      // What has only just been submitted goes on, whatever is typed meanwhile.
-      isEdited ||= isOpen(submission.state()) && status !== 'executing' && by !== 'told';
+      isEdited ||= isCalledOff(submission.state());
       submission.dispatch({ type: 'edited' });
     },
   };

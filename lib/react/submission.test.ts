@@ -1,9 +1,21 @@
 import { describe, expect, it, vi } from 'vitest';
-import { type Outcome, refuse } from '../core/outcome.ts';
+import { refuse } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
+import { success } from './machine.testsuite.ts';
 import { DEFAULT_POLICY } from './settings.ts';
 import { openRecords } from './storage.ts';
-import { begin, onAPage, online, records, sent, status, statusSays, success, wires } from './submission.testsuite.ts';
+import {
+  begin,
+  held,
+  onAPage,
+  online,
+  records,
+  sent,
+  status,
+  statusSays,
+  waitForTurns,
+  wires,
+} from './submission.testsuite.ts';
 
 describe('a submission', () => {
   onAPage();
@@ -62,8 +74,8 @@ describe('a submission', () => {
   });
 
   it('asks about an attempt that hangs, sends nothing behind it, and takes its late answer', async () => {
-    let answer = (_: Outcome<string>) => {};
-    const action = vi.fn<SubmitAction<string>>(() => new Promise((resolve) => (answer = resolve)));
+    const { action: hangs, answer } = held();
+    const action = vi.fn<SubmitAction<string>>(hangs);
     statusSays({ state: 'absent' });
     const submission = begin(action);
     const done = submission.submit(new FormData());
@@ -128,8 +140,8 @@ describe('a submission', () => {
   });
 
   it('changes nothing once it is stopped', async () => {
-    let answer = (_: Outcome<string>) => {};
-    const submission = begin(() => new Promise((resolve) => (answer = resolve)));
+    const { action, answer } = held();
+    const submission = begin(action);
     const done = submission.submit(new FormData());
     submission.stop();
     answer(success);
@@ -249,16 +261,12 @@ describe('a submission', () => {
   });
 
   it('sends nothing, and remembers nothing, once it is stopped while it waits for its turn', async () => {
-    let granted = () => {};
-    const locks = { request: (_: string, work: () => unknown) => new Promise((go) => (granted = () => go(work()))) };
-    vi.stubGlobal('navigator', { onLine: true, locks });
-    const localStorage = { getItem: () => null, setItem: vi.fn(), removeItem: vi.fn() };
-    vi.stubGlobal('window', Object.assign(wires, { localStorage }));
+    const { turns, localStorage } = waitForTurns();
     const action = vi.fn<SubmitAction<string>>();
     const submission = begin(action, { records: openRecords('local') });
     const done = submission.submit(new FormData());
     submission.stop();
-    granted();
+    turns.shift()?.();
     expect(await done).toBeNull();
     expect(action).not.toHaveBeenCalled();
     expect(localStorage.setItem).not.toHaveBeenCalled();

@@ -8,7 +8,6 @@ import { createSubmission } from './submission.ts';
 
 /** What the tests of one form's submission share: a page without a browser, whose clock, network and server they play. */
 
-export const success: Outcome<string> = { ok: true, data: 'order 1', replayed: false, key: 'k1', nextKey: 'k2' };
 export const records = openRecords('memory');
 export const status = vi.fn<(url: string, init: RequestInit) => Promise<Response>>();
 export const online = { onLine: true };
@@ -44,6 +43,32 @@ export function held() {
     answer: (outcome: Outcome<string>) => answer(outcome),
     lose: () => lose(new TypeError('Failed to fetch')),
   };
+}
+
+/** The storage that all tabs share, and locks like the browser's: whoever asks waits for all who asked before. */
+export function sharedByTabs() {
+  const kept = new Map<string, string>();
+  let turn: Promise<unknown> = Promise.resolve();
+  const localStorage = {
+    getItem: (name: string) => kept.get(name) ?? null,
+    setItem: (name: string, value: string) => void kept.set(name, value),
+    removeItem: (name: string) => void kept.delete(name),
+  };
+  const request = (_: string, work: () => unknown) => {
+    turn = turn.then(work);
+    return turn;
+  };
+  return { localStorage, locks: { request } };
+}
+
+/** A page whose lock is granted by the test: those who wait for it, and a storage that keeps nothing. */
+export function waitForTurns() {
+  const turns: (() => void)[] = [];
+  const request = (_: string, work: () => unknown) => new Promise((go) => turns.push(() => go(work())));
+  const localStorage = { getItem: () => null, setItem: vi.fn(), removeItem: vi.fn() };
+  vi.stubGlobal('navigator', { onLine: true, locks: { request } });
+  vi.stubGlobal('window', Object.assign(wires, { localStorage }));
+  return { turns, localStorage };
 }
 
 /** Call it in the `describe`: modules are loaded once for all files, so hooks cannot be registered by the import. */

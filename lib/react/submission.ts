@@ -11,7 +11,7 @@ import { openTabs } from './tabs.ts';
 import { sleep, untilOnline } from './wait.ts';
 
 /** Events that change what is seen, not what is known: storage keeps what it has. */
-const OF_THE_VIEW: Event<unknown>['type'][] = ['submitted', 'shown', 'told', 'issued', 'edited', 'reset'];
+export const OF_THE_VIEW: Event<unknown>['type'][] = ['submitted', 'shown', 'told', 'issued', 'edited', 'reset'];
 
 const POLL_MS = 1000;
 const POLL_FAILURES = 3;

@@ -1,16 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Outcome, refuse } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
+import { success } from './machine.testsuite.ts';
 import { initialState } from './machine.ts';
 import { DEFAULT_POLICY, type Settings } from './settings.ts';
 import { openRecords } from './storage.ts';
+import { sharedByTabs, status } from './submission.testsuite.ts';
 import { createSubmission } from './submission.ts';
 
-const success: Outcome<string> = { ok: true, data: 'order 1', replayed: false, key: 'k1', nextKey: 'k2' };
-const status = vi.fn<(url: string, init: RequestInit) => Promise<Response>>();
 const tabs: { stop: () => void }[] = [];
-let shared: Map<string, string>;
-let lock: Promise<unknown>;
 
 /** Another tab: with a key of its own, and the storage that all tabs share. */
 function open(key: string, action: SubmitAction<string>, intent = 'checkout:1', native: typeof success | null = null) {
@@ -29,20 +27,9 @@ function keysOf(action: ReturnType<typeof vi.fn<SubmitAction<string>>>) {
 }
 
 beforeEach(() => {
-  shared = new Map();
-  lock = Promise.resolve();
-  const localStorage = {
-    getItem: (name: string) => shared.get(name) ?? null,
-    setItem: (name: string, value: string) => void shared.set(name, value),
-    removeItem: (name: string) => void shared.delete(name),
-  };
-  // Like the browser's: whoever asks waits for all who asked before.
-  const request = (_: string, work: () => unknown) => {
-    lock = lock.then(work);
-    return lock;
-  };
+  const { localStorage, locks } = sharedByTabs();
   vi.stubGlobal('window', Object.assign(new EventTarget(), { localStorage, BroadcastChannel }));
-  vi.stubGlobal('navigator', { onLine: true, locks: { request } });
+  vi.stubGlobal('navigator', { onLine: true, locks });
   vi.stubGlobal('fetch', status);
 });
 
