@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Client } from '../lib/demo/db.ts';
 import { bytesOf, type HostileRequest, hostileRequests, isWhole } from './fixtures/api-hostile.ts';
 import { NO_LIMIT, postOrder } from './fixtures/api-orders.ts';
-import { sendBytes } from './fixtures/api-socket.ts';
+import { sendBytes, sendInHalves } from './fixtures/api-socket.ts';
 import { expect, test } from './fixtures/test.ts';
 
 /** What nobody's client should send, and somebody's will (X4). */
@@ -37,12 +37,43 @@ test(`${REQUESTS} hostile requests: none is answered with 500 or above, and the 
   expect(await ordersPerKey(db), 'no key has placed two orders').toBeLessThanOrEqual(1);
 });
 
+const KEY = 'Idempotency-Key: "too-much"';
+const JSON_BODY = 'Content-Type: application/json';
+
+// The server closes these connections after its answer. Had it left bytes unread, it would reset them: behind a proxy
+// that speaks HTTP/1.0 to its upstream, as nginx does by default, a client would see 502 and try again for ever.
+for (const [name, path, headers, size, status] of [
+  ['too large', '/api/orders', [KEY, JSON_BODY], 1_100_000, 413],
+  ['much too large', '/api/orders', [KEY, JSON_BODY], 8_000_000, 413],
+  ['compressed', '/api/orders', [KEY, JSON_BODY, 'Content-Encoding: gzip'], 900_000, 415],
+  ['without a key', '/api/orders', [JSON_BODY], 900_000, 400],
+  ['for the webhook', '/api/webhooks/payments', [], 8_000_000, 413],
+] as const)
+  test(`a body that is refused, ${name}: the refusal arrives all the same`, async ({ app }) => {
+    const body = Buffer.alloc(size, ' ');
+    for (const framing of ['Content-Length', 'chunked'] as const) {
+      const isChunked = framing === 'chunked';
+      const length = isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${size}`;
+      const token = 'Authorization: Bearer demo-alice';
+      const head = [`POST ${path} HTTP/1.1`, 'Host: shop', token, 'Connection: close', length, ...headers, '', ''];
+      const framed = isChunked ? [`${size.toString(16)}\r\n`, body, '\r\n0\r\n\r\n'] : [body];
+      const bytes = Buffer.concat([head.join('\r\n'), ...framed].map((part) => Buffer.from(part)));
+      const sendAll = async () => {
+        const { statuses } = await sendBytes(app.url, bytes, true);
+        expect(statuses, framing).toEqual([status]);
+      };
+      // By the time that others were answered, this one would have been, too, had the server not waited for the rest.
+      const slow = await sendInHalves(app.url, bytes, () => Promise.all(Array.from({ length: 10 }, sendAll)));
+      expect(slow, framing).toMatchObject({ statuses: [status], isEarly: false });
+    }
+  });
+
 /** Unavailable is an honest answer to a caller who has no time to spare (H4), and to nobody else. */
 function mayBe(status: number, { headers }: HostileRequest): boolean {
   return status === 503 && headers.some(([name, value]) => name === 'X-Request-Timeout' && Number(value) < 1000);
 }
 
-/** A server that refuses a large body half-way hangs up on who still sends; the answer may be lost with the connection. */
+/** Where none of our code is asked, Next leaves a large body unread and hangs up; the answer may be lost with it. */
 function mustAnswer(request: HostileRequest): boolean {
   return isWhole(request) && request.body.length < 1_000_000;
 }

@@ -5,7 +5,6 @@ import { inbox } from './inbox.ts';
 import { payments } from './payments.ts';
 import { rawBody, refusal } from './webhook-request.ts';
 
-const MAX_BODY_BYTES = 1_048_576;
 /** Stripe's own. */
 const TOLERANCE_S = 300;
 /** What Stripe's package means by it. */
@@ -23,8 +22,8 @@ const ANY_AGE = 0;
  */
 export async function receivePaymentWebhook(request: Request): Promise<Response> {
   return await answered(request, async () => {
-    const body = await rawBody(request, MAX_BODY_BYTES);
-    if (body === undefined) return refusal(413, `The body is larger than ${MAX_BODY_BYTES} bytes.`);
+    const body = await rawBody(request);
+    if (body instanceof Response) return body;
     const proven = provenEvent(body, request.headers.get('stripe-signature'));
     if (typeof proven === 'string') return refusal(400, proven);
     const received = await inbox.receiveOnce({ source: 'stripe', eventId: proven.id, payload: proven });

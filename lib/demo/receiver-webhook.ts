@@ -19,7 +19,7 @@ export async function receiveWebhook(request: Request): Promise<Response> {
   if (secrets.length === 0) return refusal(503, 'EVENTS_WEBHOOK_SECRET is not set here: nobody can be believed.');
   return await answered(request, async () => {
     const bytes = await rawBody(request, MAX_BODY_BYTES);
-    if (bytes === undefined) return refusal(413, `The body is larger than ${MAX_BODY_BYTES} bytes.`);
+    if (bytes instanceof Response) return bytes;
     const body = bytes.toString();
     let id: string;
     try {

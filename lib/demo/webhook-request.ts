@@ -1,17 +1,14 @@
-/**
- * The body as it came, because it is signed as it came; undefined when there is more of it than `maxBytes`. Stops
- * reading there: what Content-Length says may be wrong, or not be said.
- */
-export async function rawBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) return undefined;
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
-    length += chunk.byteLength;
-    if (length > maxBytes) return undefined;
-    chunks.push(chunk);
+import { BadPayloadError } from 'oncekit';
+import { readBytes } from 'oncekit/next';
+
+/** The body as it came, because it is signed as it came; or the refusal of one that is too large, or breaks off. */
+export async function rawBody(request: Request, maxBytes?: number): Promise<Buffer | Response> {
+  try {
+    return Buffer.from(await readBytes(request, maxBytes));
+  } catch (error) {
+    if (!(error instanceof BadPayloadError)) throw error;
+    return refusal(error.code === 'payload_too_large' ? 413 : 400, error.message);
   }
-  return Buffer.concat(chunks);
 }
 
 /** A refusal in words, for whoever reads the sender's log. */

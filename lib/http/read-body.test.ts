@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_BODY_BYTES, readBody } from './read-body.ts';
+import { MAX_BODY_BYTES, readBody, readBytes } from './read-body.ts';
 
 type Body = BodyInit | Uint8Array | null;
 
@@ -89,15 +89,56 @@ describe('X4 a body that cannot', () => {
     await expect(readBody(requestOf(body))).rejects.toMatchObject({ code: 'malformed_body' });
   });
 
-  test('a body that never ends is read no further than the limit', async () => {
+  const MIB = 1_048_576;
+  const stream = (bytes: number) => {
     let read = 0;
     const body = new ReadableStream({
       pull: (controller) => {
+        if (read >= bytes) return controller.close();
         read += 65_536;
         controller.enqueue(new Uint8Array(65_536));
       },
     });
+    return { body, read: () => read };
+  };
+
+  // A server that closes a connection with bytes unread resets it, and the refusal with it.
+  test.each<[string, Record<string, string>, string]>([
+    ['a body that is too large', { 'Content-Type': 'application/json' }, 'payload_too_large'],
+    ['and says so', { 'Content-Type': 'application/json', 'Content-Length': String(8 * MIB) }, 'payload_too_large'],
+  ])('%s is read to its end before it is refused', async (_, headers, code) => {
+    const { body, read } = stream(8 * MIB);
+    await expect(readBody(requestOf(body, headers))).rejects.toMatchObject({ code });
+    expect(read()).toBe(8 * MIB);
+  });
+
+  test('so is one of another charset', async () => {
+    const { body, read } = stream(MIB);
+    const headers = json('latin1');
+    await expect(readBody(requestOf(body, headers))).rejects.toMatchObject({ code: 'unsupported_media_type' });
+    expect(read()).toBe(MIB);
+  });
+
+  test('a body that never ends is read no further than 16 MiB', async () => {
+    const { body, read } = stream(Number.POSITIVE_INFINITY);
     await expect(readBody(requestOf(body))).rejects.toMatchObject({ code: 'payload_too_large' });
-    expect(read).toBeLessThan(2 * MAX_BODY_BYTES);
+    expect(read()).toBeLessThan(17 * MIB);
+  });
+
+  test('a body that says it is larger than that is not read at all', async () => {
+    const { body, read } = stream(Number.POSITIVE_INFINITY);
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': String(17 * MIB) };
+    await expect(readBody(requestOf(body, headers))).rejects.toMatchObject({ code: 'payload_too_large' });
+    expect(read()).toBeLessThan(MIB);
+  });
+
+  test('as bytes, with a limit of its own', async () => {
+    const body = new Uint8Array([0xff, 0, 1]);
+    expect(await readBytes(requestOf(body))).toEqual(Buffer.from(body));
+    expect(await readBytes(requestOf(body), 3)).toEqual(Buffer.from(body));
+    await expect(readBytes(requestOf(body), 2)).rejects.toMatchObject({
+      code: 'payload_too_large',
+      expected: 'at most 2 bytes',
+    });
   });
 });

@@ -4,14 +4,17 @@ import { MAX_FIELDS, parseStrictJson } from './strict-json.ts';
 /** 1 MiB (X4). */
 export const MAX_BODY_BYTES = 1_048_576;
 
+/** What is refused is read as far as this, so that its sender hears of the refusal. */
+const MAX_DROPPED_BYTES = 16 * MAX_BODY_BYTES;
+
 /**
  * What a request carries: JSON, a form, or null for no body at all. UTF-8 alone: what is read must be what was sent.
  *
  * @throws BadPayloadError `unsupported_media_type`, `payload_too_large` or `malformed_body`
  */
 export async function readBody(request: Request): Promise<unknown> {
-  const type = mediaTypeOf(request.headers);
   const bytes = await readBytes(request);
+  const type = mediaTypeOf(request.headers);
   // Many clients name a type for a body that they do not send.
   const mayBeEmpty = type.essence !== 'application/json' || /^(GET|HEAD|DELETE)$/.test(request.method);
   if (bytes.length === 0 && mayBeEmpty) return null;
@@ -32,22 +35,35 @@ function mediaTypeOf(headers: Headers): { essence: string; raw: string } {
   return { essence: (raw.split(';')[0] ?? '').trim().toLowerCase(), raw };
 }
 
-/** Stops at the limit: what Content-Length says may be wrong, or not be said. */
-async function readBytes(request: Request): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+/**
+ * The body as it came, for whoever verifies a signature over it.
+ *
+ * What is larger than `maxBytes` (1 MiB by default) is read on and dropped, up to 16 MiB, before it is refused: a server
+ * that closes a connection with bytes unread resets it, and its client, or the proxy in between, may lose the refusal
+ * (RFC 9112, section 9.6) and try again for ever. What Content-Length says may be wrong, or not be said.
+ *
+ * @throws BadPayloadError `payload_too_large`, or `malformed_body` when it breaks off
+ */
+export async function readBytes(request: Request, maxBytes: number = MAX_BODY_BYTES): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length') ?? 0) > MAX_DROPPED_BYTES) throw tooLarge(maxBytes);
   const chunks: Uint8Array[] = [];
   let length = 0;
   try {
     for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
       length += chunk.byteLength;
-      if (length > MAX_BODY_BYTES) throw tooLarge();
-      chunks.push(chunk);
+      if (length <= maxBytes) chunks.push(chunk);
+      if (length > MAX_DROPPED_BYTES) break;
     }
   } catch (cause) {
-    if (cause instanceof BadPayloadError) throw cause;
     throw new BadPayloadError('malformed_body', 'The body ended before it was complete.', { cause });
   }
+  if (length > maxBytes) throw tooLarge(maxBytes);
   return Buffer.concat(chunks);
+}
+
+/** Reads what nobody wants, so that the refusal of a request arrives whose body was not looked at. See `readBytes`. */
+export async function dropBody(request: Request): Promise<void> {
+  if (!request.bodyUsed) await readBytes(request, 0).catch(() => {});
 }
 
 function decode(bytes: Uint8Array): string {
@@ -82,8 +98,8 @@ function unsupported(existing: string, expected: string): BadPayloadError {
   return new BadPayloadError('unsupported_media_type', words, { existing, expected });
 }
 
-function tooLarge(): BadPayloadError {
-  return new BadPayloadError('payload_too_large', `The body is larger than ${MAX_BODY_BYTES} bytes.`, {
-    expected: `at most ${MAX_BODY_BYTES} bytes`,
+function tooLarge(maxBytes: number): BadPayloadError {
+  return new BadPayloadError('payload_too_large', `The body is larger than ${maxBytes} bytes.`, {
+    expected: `at most ${maxBytes} bytes`,
   });
 }

@@ -1,5 +1,5 @@
 export { type ProblemOptions, problemResponse } from '../http/problem.ts';
-export { readBody } from '../http/read-body.ts';
+export { readBody, readBytes } from '../http/read-body.ts';
 export type { KeyedCall } from './action-call.ts';
 export { type CronRouteOptions, cronRoute } from './cron-route.ts';
 export { issueKey } from './issue-key.ts';

@@ -6,7 +6,7 @@ import { repeatedHeaders, ServerErrorResponse } from '../engine/response.ts';
 import { callerLimits } from '../http/caller-limits.ts';
 import { keyOfHeader } from '../http/key-header.ts';
 import { problemResponse } from '../http/problem.ts';
-import { readBody } from '../http/read-body.ts';
+import { dropBody, readBody } from '../http/read-body.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
 import { answerRoute, seeOther } from './route-answer.ts';
 
@@ -82,6 +82,7 @@ export function routeHandler<Input, Result>(
       ...callerLimits(request.headers),
       ...(options.acceptKeys && keyed.isTheirs ? { acceptKeys: options.acceptKeys } : {}),
     });
+    await dropBody(request);
     // Of this call's own making alone: a follower shares the error, but a body can be read only once.
     const { thrown } = run;
     if (thrown instanceof ServerErrorResponse && thrown.response.headers === fresh) return thrown.response;
