@@ -76,6 +76,14 @@ describe('M2 the relay', () => {
     const [outbox] = outboxes;
     if (!outbox) return;
     for (const n of upTo(12)) await announce(client, outbox, `order:${n}`, 6);
+    // Four at once are more than one relay has under way, so several are at it.
+    const several = gate();
+    let sent = 0;
+    sink.behave = async () => {
+      sent++;
+      if (sent === 4) several.open();
+      await several.opened;
+    };
     const sums = await Promise.all(outboxes.map((one) => one.relayDue({ limit: 3 })));
     expect(sums.reduce((sum, { delivered }) => sum + delivered, 0)).toBe(72);
     for (const n of upTo(12)) expect(sink.order(`order:${n}`)).toEqual(upTo(6));
