@@ -25,7 +25,11 @@ const variant = variantOf(process.env);
 
 const config: NextConfig = {
   distDir: distDirOf(variant),
-  experimental: { useOffline: variant.useOffline },
+  experimental: {
+    useOffline: variant.useOffline,
+    // A picture is the largest thing that a form here sends (MAX_PICTURE_BYTES).
+    serverActions: { bodySizeLimit: '600kb' },
+  },
   ...(variant.cacheComponents
     ? {
         cacheComponents: true,

@@ -1,8 +1,11 @@
 import { type NextRequest, NextResponse } from 'next/server';
 import { ADMIN_COOKIE, renewedAdminCookie } from './lib/demo/admin-seal.ts';
+import { cookieName } from './lib/demo/cookie.ts';
 import { isHttps } from './lib/demo/env.ts';
 import { newNonce, pagePolicy } from './lib/demo/page-security.ts';
-import { newSession, openSession, SESSION_COOKIE, sessionCookie } from './lib/demo/session.ts';
+import { refuseForm } from './lib/demo/posted-form.ts';
+import { newSession, openSession, SESSION_COOKIE, type Session, sessionCookie } from './lib/demo/session.ts';
+import { hasEnded } from './lib/demo/session-end.ts';
 
 const POLICY = 'content-security-policy';
 
@@ -10,7 +13,9 @@ const POLICY = 'content-security-policy';
  * Gives every page its security policy, and every visitor a session before the first page renders: the keys in its
  * forms are signed for that session. Both go into the request, for the page that renders now, and into the answer.
  */
-export async function proxy(request: NextRequest): Promise<NextResponse> {
+export async function proxy(request: NextRequest): Promise<Response> {
+  const refused = await refuseForm(request);
+  if (refused) return refused;
   const cookies = [await sessionOf(request), await adminOf(request)].filter((cookie) => cookie !== undefined);
   for (const { name, value } of cookies) request.cookies.set(name, value);
   const policy = pagePolicy(newNonce(), {
@@ -24,16 +29,22 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
   return response;
 }
 
-/** A new visitor's session. */
+/** A new visitor's session; also of one whose session is over. Not for a form: it says so itself, and loses nothing. */
 async function sessionOf(request: NextRequest) {
-  if (await openSession(request.cookies.get(SESSION_COOKIE)?.value)) return undefined;
+  const session = await openSession(request.cookies.get(cookieName(SESSION_COOKIE, request.headers))?.value);
+  if (session && (request.method !== 'GET' || !(await isOver(session)))) return undefined;
   return sessionCookie(newSession(), request.headers);
+}
+
+/** Without the database nobody knows; the page then says so in words. */
+function isOver({ shopperId, account }: Session): Promise<boolean> {
+  return hasEnded({ id: shopperId, account }).catch(() => false);
 }
 
 /** The admin's session, prolonged by looking at a page. Never by a form: signing out would be undone. */
 async function adminOf(request: NextRequest) {
   if (request.method !== 'GET' || !request.nextUrl.pathname.startsWith('/admin')) return undefined;
-  return renewedAdminCookie(request.cookies.get(ADMIN_COOKIE)?.value, request.headers);
+  return renewedAdminCookie(request.cookies.get(cookieName(ADMIN_COOKIE, request.headers))?.value, request.headers);
 }
 
 /** Pages only: an API client has a token, and a status question without a session is nobody's. */

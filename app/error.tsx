@@ -1,23 +1,8 @@
 'use client';
 
-import { Button } from '../components/ui/button.tsx';
-import { Empty } from '../components/ui/empty.tsx';
-import { PageTitle } from '../components/ui/page-title.tsx';
+import { ErrorPage } from '../components/form/error-page.tsx';
 
-/** What a visitor sees when a page could not be made, most often because the database is away. */
-export default function ErrorPage({ reset }: { error: Error; reset: () => void }) {
-  return (
-    <>
-      <PageTitle>The shop cannot be reached right now</PageTitle>
-      <Empty icon="signal">
-        <p className="max-w-prose text-muted">
-          If you have just sent a form, go back to it: it finds out what became of it. Only the lab’s form without
-          oncekit cannot.
-        </p>
-        <Button type="button" onClick={reset}>
-          Try again
-        </Button>
-      </Empty>
-    </>
-  );
+/** In place of a page that could not be shown: its data broke off on their way, or it could not be made. */
+export default function BrokenPage() {
+  return <ErrorPage />;
 }

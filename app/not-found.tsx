@@ -9,7 +9,10 @@ export default function NotFound() {
     <>
       <PageTitle>There is nothing here</PageTitle>
       <Empty icon="lost">
-        <p className="max-w-prose text-muted">It may be somebody else’s, or it was never there.</p>
+        <p className="max-w-prose text-muted">
+          It may be somebody else’s, or it was never there. If it is yours, sign in as you were when you made it.
+        </p>
+        <TextLink href="/sign-in">Sign in</TextLink>
         <TextLink href="/">Back to the shop</TextLink>
       </Empty>
     </>

@@ -16,8 +16,8 @@ const SECRETS = {
   CRON_SECRET: 'bench-cron-secret-of-32-characters-or-more',
   METRICS_TOKEN: 'bench-metrics-token',
   STRIPE_SECRET_KEY: 'sk_test_bench',
-  STRIPE_WEBHOOK_SECRET: 'whsec_bench',
-  EVENTS_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
+  STRIPE_WEBHOOK_SECRET: 'whsec_bench-of-the-payment-provider',
+  EVENTS_WEBHOOK_SECRET: `whsec_${Buffer.from('bench-secret-of-the-shop-for-events').toString('base64')}`,
 };
 
 /**

@@ -13,7 +13,7 @@ const CALLERS = 4;
 const EVENTS = 600;
 const AGGREGATES = 60;
 const TIMED_EVENTS = 200;
-const SECRETS = [`whsec_${Buffer.alloc(32, 7).toString('base64')}`];
+const SECRETS = [`whsec_${Buffer.from('bench-secret-of-the-destinations').toString('base64')}`];
 const who = { tenant: 'bench', principal: 'bench' };
 
 /** What it costs to announce, how fast the relay sends, and how long an event takes. To a real HTTP receiver. */

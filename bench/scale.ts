@@ -125,8 +125,9 @@ async function made(shape: 'a UUID' | 'minted and signed') {
 }
 
 const SIZE = `SELECT pg_total_relation_size('idempotency_keys')::float8 AS n`;
-const EXPIRE = `UPDATE idempotency_keys SET expires_at = now() - random() * interval '1 hour' WHERE ctid = ANY (ARRAY(
-  SELECT ctid FROM idempotency_keys ORDER BY expires_at LIMIT ${Math.round(400_000 * SCALE)}))`;
+const EXPIRE = `UPDATE idempotency_keys SET expires_at = now() - random() * interval '1 hour' 
+  WHERE (key, operation, principal, tenant) IN (
+    SELECT key, operation, principal, tenant FROM idempotency_keys ORDER BY expires_at LIMIT ${Math.round(400_000 * SCALE)})`;
 const HOT = `SELECT n_tup_hot_upd::float8 / greatest(n_tup_upd, 1) AS n FROM pg_stat_user_tables
   WHERE relname = 'idempotency_keys'`;
 

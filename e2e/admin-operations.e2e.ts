@@ -28,7 +28,7 @@ function settledKey(db: Office['db'], principal: string) {
 }
 
 const auditOf = (db: Office['db'], key: string) =>
-  db.idempotencyEvent.findMany({ where: { key, actor: 'admin' }, orderBy: { id: 'asc' } });
+  db.idempotencyAudit.findMany({ where: { key, actor: 'admin' }, orderBy: { id: 'asc' } });
 const orderOf = (db: Office['db'], idempotencyKey: string) => db.order.findFirstOrThrow({ where: { idempotencyKey } });
 
 test('no worker runs and the process was killed mid-charge: found and driven to the truth in three clicks', async ({
@@ -55,6 +55,7 @@ test('no worker runs and the process was killed mid-charge: found and driven to 
   await expect(desk.locator('[data-count=stuck]')).toHaveText('1', { timeout: LEASE_MS + 15_000 });
 
   await desk.getByRole('list', { name: 'Counts' }).getByRole('link', { name: 'stuck' }).click();
+  await desk.waitForURL('**stuck=1**');
   await desk.getByRole('row').getByRole('link', { name: key }).click();
   await expect(desk.getByRole('timer')).toContainText('over for');
   await expect(desk.getByRole('main')).toContainText('charge_created: sent to the provider');
@@ -105,17 +106,17 @@ test('X3 a live lease is not released; one that is over is, and each operation s
   await db.idempotencyKey.update({ where, data: { leaseUntil: new Date(Date.now() - 1000) } });
   await desk.reload();
   const released = await sendTwice(desk, await press('Release the lease…', 'Release it'));
-  expect(released.map(noticeOf)).toEqual(['released', 'changed']);
+  expect(released.map(noticeOf), 'both copies get the same answer').toEqual(['released', 'released']);
   await desk.reload();
   const retried = await sendTwice(desk, desk.getByRole('button', { name: 'Retry now' }));
-  expect(retried.map(noticeOf)).toEqual(['retried', 'changed']);
+  expect(retried.map(noticeOf)).toEqual(['retried', 'retried']);
   expect((await auditOf(db, key)).map(({ type }) => type)).toEqual(['released', 'retry']);
   expect(await gateway.charges(order.id)).toHaveLength(1);
   expect(await orderOf(db, key)).toMatchObject({ status: 'paid' });
 
   await desk.reload();
   const forgotten = await sendTwice(desk, await press('Forget what is stored…', 'Forget it'));
-  expect(forgotten.map(noticeOf)).toEqual(['forgotten', 'changed']);
+  expect(forgotten.map(noticeOf)).toEqual(['forgotten', 'forgotten']);
   expect(await db.idempotencyKey.findUniqueOrThrow({ where })).toMatchObject({ state: 'succeeded', result: null });
   expect((await auditOf(db, key)).map(({ type }) => type)).toEqual(['released', 'retry', 'forgotten']);
   await desk.reload();
@@ -132,7 +133,7 @@ test('S5 a key that was never seen is given up once; one that has run is left al
   await page.goto(`/admin/keys/fence?${new URLSearchParams({ principal: 'carol', key })}`);
   await page.getByLabel('Operation').selectOption('checkout');
   const led = await sendTwice(page, page.getByRole('button', { name: 'Give it up for good' }));
-  expect(led.map(noticeOf)).toEqual(['fenced', 'was_fenced']);
+  expect(led.map(noticeOf)).toEqual(['fenced', 'fenced']);
   expect(await db.idempotencyKey.findMany({ where: { key } })).toMatchObject([
     { state: 'abandoned', principal: 'carol' },
   ]);
@@ -153,17 +154,36 @@ test('what is stored of a person is erased once, and their orders stay', async (
   await enter(page, app);
   await page.goto(`/admin/keys/erase?${new URLSearchParams({ principal })}`);
   const led = await sendTwice(page, page.getByRole('button', { name: 'Erase it for good' }));
-  expect(led.map((where) => new URL(where.split(' ')[1] ?? '', page.url()).searchParams.get('forgotten'))).toEqual([
-    '2',
-    '0',
-  ]);
+  expect(led.map(noticeOf)).toEqual(['erased', 'erased']);
+  const erasures = await db.idempotencyAudit.findMany({ where: { principal, type: 'erased' }, orderBy: { id: 'asc' } });
+  expect(erasures.map(({ detail }) => (detail as { keys: string }).keys)).toEqual(['2']);
   expect(await db.idempotencyKey.count({ where: { principal, result: null } })).toBe(2);
-  expect(await db.idempotencyEvent.count({ where: { principal, actor: 'admin', type: 'forgotten' } })).toBe(2);
+  expect(await db.idempotencyAudit.count({ where: { principal, actor: 'admin', type: 'forgotten' } })).toBe(2);
   expect(await db.order.count()).toBe(orders);
   const other = await context.newPage();
   await other.goto(`/admin/keys/erase?${new URLSearchParams({ principal })}`);
   await other.getByRole('button', { name: 'Erase it for good' }).click();
   await expect(other.getByRole('main').getByRole('status')).toContainText('nothing left to erase');
+});
+
+test('A7 what was done to a key is to be found when the key is gone, and who signed in', async ({ page, office }) => {
+  const { app, db } = office;
+  await enter(page, app);
+  const id = await settledKey(db, randomUUID());
+  const { tenant, principal, operation, key } = id;
+  const detail = `/admin/keys/detail?${new URLSearchParams({ tenant, principal, operation, key })}`;
+  await page.goto(detail);
+  await page.getByText('Forget what is stored…').click();
+  await page.getByRole('button', { name: 'Forget it' }).click();
+  await page.waitForURL('**notice=forgotten');
+  await db.idempotencyKey.deleteMany({ where: { key } });
+  await page.goto(detail);
+  await page.waitForURL('**/admin/keys/audit?*');
+  const row = page.getByRole('row').filter({ hasText: key });
+  await expect(row).toContainText('Erased what was stored of it');
+  await expect(row).toContainText('admin');
+  await page.getByRole('link', { name: 'All that people did' }).click();
+  await expect(page.getByRole('row').filter({ hasText: 'Signed in' }).first()).toBeVisible();
 });
 
 test('axe finds nothing in the pages of keys, light and dark, and none scrolls sideways on a phone', async ({
@@ -175,7 +195,14 @@ test('axe finds nothing in the pages of keys, light and dark, and none scrolls s
   const { tenant, principal, operation, key } = await settledKey(db, randomUUID());
   await page.setViewportSize({ width: 375, height: 812 });
   const detail = `/admin/keys/detail?${new URLSearchParams({ tenant, principal, operation, key })}`;
-  for (const path of ['/admin/keys', '/admin/keys?stuck=1&q=none', detail, '/admin/keys/fence', '/admin/keys/erase']) {
+  for (const path of [
+    '/admin/keys',
+    '/admin/keys?stuck=1&q=none',
+    detail,
+    '/admin/keys/fence',
+    '/admin/keys/erase',
+    '/admin/keys/audit',
+  ]) {
     await page.goto(path);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });

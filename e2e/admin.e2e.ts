@@ -2,7 +2,7 @@ import { signIn } from './fixtures/admin.ts';
 import { axeFinds } from './fixtures/page-checks.ts';
 import { expect, test } from './fixtures/test.ts';
 
-test('a wrong password opens nothing, and says so', async ({ page }) => {
+test('a wrong password opens nothing, says so, and is recorded', async ({ page, db }) => {
   await page.goto('/admin/keys');
   await expect(page).toHaveURL(/\/admin\/sign-in\?next=%2Fadmin%2Fkeys$/);
   await signIn(page, 'a wrong password');
@@ -13,6 +13,13 @@ test('a wrong password opens nothing, and says so', async ({ page }) => {
   }
   await page.goto('/admin/keys');
   await expect(page).toHaveURL(/\/admin\/sign-in/);
+  const failed = { type: 'sign_in_failed', actor: 'somebody' };
+  expect(await db.idempotencyAudit.count({ where: failed })).toBe(1);
+  expect(JSON.stringify(await db.idempotencyAudit.findMany({ where: failed, select: { detail: true } }))).not.toContain(
+    'a wrong password',
+  );
+  await signIn(page);
+  expect(await db.idempotencyAudit.count({ where: { type: 'signed_in', actor: 'admin' } })).toBeGreaterThan(0);
 });
 
 test('an order is found by its key, with the answer redacted and the order linked', async ({ page, shop, db }) => {
@@ -68,4 +75,39 @@ test('a filter that matches nothing says so, and the order of the list stands in
   await page.getByRole('button', { name: 'Filter' }).click();
   await expect(page).toHaveURL(/q=many.*sort=expires/);
   await expect(rows.first()).toContainText('many-10');
+});
+
+test('on a phone, too: what waits for somebody comes first, a row reads without scrolling, and a key ends as it ends', async ({
+  page,
+  db,
+}) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto('/admin/sign-in');
+  await expect(page.getByRole('link', { name: 'Sign in' }), 'one sign-in, not two').toHaveCount(0);
+  await signIn(page);
+  const key = `0193aaaa-bbbb-7ccc-8ddd-${Date.now()}.the-very-end-of-this-key`;
+  const who = { tenant: 'demo', principal: 'a-principal-with-a-rather-long-name-indeed', operation: 'checkout', key };
+  const at = { claimedAt: new Date(Date.now() - 600_000), expiresAt: new Date(Date.now() + 600_000) };
+  await db.idempotencyKey.create({ data: { ...who, ...at, state: 'unknown', needsAttention: true } });
+  await page.goto('/admin/keys');
+  const tables = page.getByRole('main').getByRole('table');
+  const waiting = page.getByRole('region', { name: 'Waiting for somebody' }).last();
+  await expect(tables.first()).toContainText(key);
+  await expect(waiting.getByRole('row').last().getByRole('cell')).toHaveCount(7);
+  const headings = await page.getByRole('main').getByRole('heading').allTextContents();
+  expect(headings.findIndex((text) => text === 'Waiting for somebody')).toBeLessThan(headings.indexOf('Storage'));
+  expect(headings.indexOf('All keys')).toBeLessThan(headings.findIndex((text) => text.startsWith('Calls in')));
+  expect(await tables.first().evaluate((table) => table.scrollWidth <= (table.parentElement?.clientWidth ?? 0))).toBe(
+    true,
+  );
+  // The end of the key is what is seen: the text is wider than its room, and is cut where it begins.
+  const [isCut, endsInside] = await waiting
+    .getByRole('link', { name: key })
+    .locator('bdi')
+    .evaluate((text) => {
+      const [all, room] = [text.getBoundingClientRect(), (text.parentElement as Element).getBoundingClientRect()];
+      return [all.left < room.left, all.right <= room.right + 1];
+    });
+  expect([isCut, endsInside]).toEqual([true, true]);
+  await db.idempotencyKey.deleteMany({ where: { key } });
 });

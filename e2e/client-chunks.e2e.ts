@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from '@playwright/test';
-import { defaultMessages } from 'oncekit/react';
+import { messages } from 'oncekit/react';
 import { distDirOf, variantOf } from '../scripts/variants.ts';
 
 /** What only server code says. Each is looked for on the server's side too: a mark that nobody says proves nothing. */
@@ -30,7 +30,7 @@ async function scriptsIn(folder: string): Promise<string> {
 
 test('no server code comes to a browser', async () => {
   const [client, server] = await Promise.all([scriptsIn('static'), scriptsIn('server')]);
-  expect(client, "the kit's browser half").toContain(defaultMessages.retrying);
+  expect(client, "the kit's browser half").toContain(messages.retrying);
   for (const mark of MARKS) {
     expect.soft(server.includes(mark), `${mark} on the server`).toBe(true);
     expect.soft(client.includes(mark), `${mark} in the browser`).toBe(false);

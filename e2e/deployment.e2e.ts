@@ -16,7 +16,7 @@ test('a new deployment does not know the form: it is loaded again, and sent unde
   const reloaded = page.waitForEvent('load');
   await shop.orderInLab.click();
   await reloaded;
-  await expect(shop.status).toContainText('could not find it');
+  await expect(shop.status).toContainText('has not reached us');
   await page.unroute('**/lab');
   expect(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 0 });
   await shop.orderInLab.click();

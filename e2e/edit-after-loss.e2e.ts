@@ -40,6 +40,25 @@ async function orderHeldBack(page: Page, shop: Shop, network: Network) {
   return { first, firstKey };
 }
 
+test('the very first attempt is still out: the edit asks at once, and gives nothing up', async ({
+  page,
+  shop,
+  network,
+}) => {
+  await page.goto('/lab');
+  await page.clock.resume();
+  const firstKey = await keyIn(page, shop);
+  await network.break({ match: TO_LAB, kind: 'delay-answer', ms: 3000, times: 1 });
+  const asked = page.waitForRequest((sent) => sent.url().includes(firstKey) && sent.method() === 'GET');
+  await shop.orderInLab.click();
+  await expect(shop.status).toHaveAttribute('data-state', 'executing');
+  await quantity(page, shop).fill('2');
+  await asked;
+  await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
+  expect(await shop.gained()).toEqual(ONE);
+  expect(await shop.posts(), 'sent once').toBe(1);
+});
+
 test.describe('the first was ordered, and its answer lost', () => {
   test('the lab says so, and orders no second one', async ({ page, shop, network, db }) => {
     await page.goto('/lab');
@@ -86,7 +105,7 @@ test.describe('the first was ordered, and its answer lost', () => {
 
     await page.getByLabel('City').fill('Paris');
 
-    await expect(shop.status).toContainText('This was already sent, and it went through.');
+    await expect(shop.status).toContainText('This order is already placed');
     expect(await shop.gained()).toEqual(ONE);
     const order = await latestOrder(db);
     expect(order).toMatchObject({ status: 'paid', city: ADA.City });
@@ -101,7 +120,7 @@ test.describe('the first is still on its way, and arrives after the changed one'
     await page.goto('/lab');
     const first = await network.holdBack(TO_LAB);
     await shop.orderInLabWithoutKit.click();
-    await expect(page.getByRole('heading', { name: 'cannot be reached' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'could not be loaded' })).toBeVisible();
     await first.reconnect();
     await page.goto('/lab');
     await shop.orderInLabWithoutKit.click();
@@ -141,7 +160,7 @@ test.describe('the first is still on its way, and arrives after the changed one'
     await expect(shop.status).toHaveAttribute('data-state', 'unknown');
     await first.reconnect();
     await page.reload();
-    await expect(shop.status).toContainText('We could not find it. Sending it again is safe.');
+    await expect(shop.status).toContainText('Your order has not reached us so far, and nothing has been charged.');
     await page.clock.resume();
 
     await shop.fillAddress({ ...ADA, City: 'Paris' });
@@ -207,7 +226,7 @@ test.describe('the first arrives while the page finds out', () => {
 });
 
 function quantity(page: Page, shop: Shop): Locator {
-  return page.locator('form', { has: shop.orderInLab }).getByLabel('Quantity');
+  return page.locator('form', { has: shop.status }).getByLabel('Quantity');
 }
 
 /** Runs `work` when the page is about to send its first fence, which waits for it. */

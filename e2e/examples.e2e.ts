@@ -80,7 +80,7 @@ for (const { name, path, ownsForm } of examples) {
       const product = await page.getByLabel('Product').inputValue();
       await quantity(page).fill('2.5');
       await shop.placeOrder.click();
-      await expect(page.getByText('Enter a whole number.')).toBeVisible();
+      await expect(page.getByText('Enter a whole number.').first()).toBeVisible();
       await expect(quantity(page)).toHaveAttribute('aria-invalid', 'true');
       await expect(quantity(page)).toHaveValue('2.5');
       await expect(page.getByLabel('Product')).toHaveValue(product);
@@ -125,11 +125,11 @@ for (const { name, path, ownsForm } of examples) {
         await page.goto(path, { waitUntil: 'commit' });
         await quantity(page).fill('2.5');
         await shop.placeOrder.click({ noWaitAfter: true });
-        await expect(page.getByText('Enter a whole number.')).toBeVisible();
+        await expect(page.getByText('Enter a whole number.').first()).toBeVisible();
         await hydrate();
         await hydrated(page);
         await expect(quantity(page)).toHaveValue('2.5');
-        await expect(page.getByText('Enter a whole number.')).toBeVisible();
+        await expect(page.getByText('Enter a whole number.').first()).toBeVisible();
         await quantity(page).fill('2');
         await shop.placeOrder.click();
         await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
@@ -156,7 +156,7 @@ for (const { name, path, ownsForm } of examples) {
         const product = await page.getByLabel('Product').inputValue();
         await quantity(page).fill('2.5');
         await shop.placeOrder.click();
-        await expect(page.getByText('Enter a whole number.')).toBeVisible();
+        await expect(page.getByText('Enter a whole number.').first()).toBeVisible();
         await expect(quantity(page)).toHaveValue('2.5');
         await expect(page.getByLabel('Product')).toHaveValue(product);
         expect(await shop.gained()).toEqual(NONE);

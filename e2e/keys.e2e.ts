@@ -41,7 +41,7 @@ test('an old key without a row is refused, in words', async ({ page, shop, db })
   await shop.recount();
   await openLabWith(page, () => keyOfLongAgo(db, 25));
   await shop.orderInLab.click();
-  await expect(shop.status).toContainText('open too long');
+  await expect(shop.status).toContainText('open for too long');
   expect(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 0 });
 });
 
@@ -63,7 +63,7 @@ test('an old key with a row replays', async ({ page, shop, db }) => {
 test('a tampered key is refused', async ({ page, shop }) => {
   await openLabWith(page, async (key) => key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A'));
   await shop.orderInLab.click();
-  await expect(shop.status).toContainText('does not belong to your session');
+  await expect(shop.status).toContainText('Your session has changed');
   expect(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 0 });
 });
 
@@ -74,7 +74,7 @@ test("another shopper's key is refused", async ({ page, shop, browser, baseURL }
   await other.close();
   await openLabWith(page, async () => String(key));
   await shop.orderInLab.click();
-  await expect(shop.status).toContainText('does not belong to your session');
+  await expect(shop.status).toContainText('Your session has changed');
   expect(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 0 });
 });
 

@@ -160,6 +160,15 @@ test('what is broken is broken for this visitor alone, by this page alone', asyn
   expect(nobody.status).toBe(401);
 });
 
+test('without the fault proxy nothing can be started, and nothing is counted', async ({ page, app }) => {
+  await page.goto(`${app.url}/lab/lost-answer`);
+  await hydrated(page);
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  await expect(page.getByText('did not come through the fault proxy')).toBeVisible();
+  await expect(page.locator('[data-count^=with]')).toHaveCount(0);
+  await expect(page.getByText('Counted since Start')).toHaveCount(0);
+});
+
 /** Only where it is asked for: `PICTURES` says in which folder. */
 async function picture(page: Page, name: string, from?: Locator): Promise<void> {
   if (process.env.PICTURES) await photograph(page, process.env.PICTURES, `lab-${name}`, from?.first());

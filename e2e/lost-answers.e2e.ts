@@ -1,4 +1,6 @@
 import type { Page } from '@playwright/test';
+import { untilOrdered } from './fixtures/checkout-plays.ts';
+import type { Network } from './fixtures/proxy-control.ts';
 import { expect, test } from './fixtures/test.ts';
 
 const ONE = { orders: 1, stockTaken: 1, keys: 1 };
@@ -41,6 +43,46 @@ for (const lost of [1, 3]) {
     });
   });
 }
+
+test.describe('Chromium sends one POST seven times by itself', () => {
+  /** Each of six warm connections breaks as the POST comes over it, and is tried anew over the next; a seventh holds. */
+  async function breakWarmConnections(page: Page, network: Network, path: string): Promise<() => Promise<void>> {
+    await warmUp(page);
+    await network.heal();
+    // What was cut off arrives all the same, a moment later: seven copies are at the app at once.
+    await network.break({ match: { method: 'POST', path }, kind: 'late-request', times: 6, ms: 30 });
+    const sent: string[] = [];
+    page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()));
+    return async () => {
+      await expect.poll(async () => (await network.posts()).filter(({ status }) => status !== null)).toHaveLength(7);
+      const posts = await network.posts();
+      expect(posts.map(({ fault }) => fault)).toEqual([...Array(6).fill('late-request'), null]);
+      expect(posts.slice(0, 6).every(({ onConnection }) => onConnection > 1)).toBe(true);
+      expect(sent, 'the page itself has sent it once').toHaveLength(1);
+    };
+  }
+
+  test('without the kit: seven orders', async ({ page, shop, network }) => {
+    await page.goto('/lab');
+    const expectSeven = await breakWarmConnections(page, network, '/lab');
+    await shop.orderInLabWithoutKit.click();
+    await expect(page.locator('[data-order-id]')).toBeVisible();
+    await expectSeven();
+    expect(await shop.gained()).toEqual({ orders: 7, stockTaken: 7, keys: 0 });
+  });
+
+  test('with the kit: one order, one charge, one answer', async ({ page, shop, network, db, gateway }) => {
+    await shop.checkout();
+    const expectSeven = await breakWarmConnections(page, network, '/checkout');
+    await shop.placeOrder.click();
+    await untilOrdered(page);
+    await expectSeven();
+    expect(await shop.gained()).toEqual(ONE);
+    const order = await db.order.findFirstOrThrow({ orderBy: { createdAt: 'desc' } });
+    expect(page.url()).toContain(order.id);
+    expect(await gateway.charges(order.id)).toHaveLength(1);
+  });
+});
 
 test('the request is lost before it reaches the server: one order', async ({ page, shop, network }) => {
   await page.goto('/lab');

@@ -147,8 +147,7 @@ const rows: Row[] = [
       await shop.placeOrder.click();
       await untilOrdered(page);
       const status = other.locator('[role=status][data-state]');
-      // A tab that has heard of it swallows the click.
-      await other.getByRole('button', { name: 'Place order' }).click();
+      // A tab that has heard of it has no form left.
       await expect(status).toContainText('already');
       await other.close();
     },

@@ -16,7 +16,7 @@ let outbox: Outbox;
 /** `crm` and `erp` take nothing while this is true. */
 let isDown = true;
 /** The first event of each aggregate: a dead letter, but for `gone`, which wanted no more events. */
-const first = {} as Record<'ann' | 'bob' | 'cid' | 'erp' | 'gone', string>;
+const first = {} as Record<'ann' | 'bob' | 'cid' | 'dup' | 'erp' | 'gone', string>;
 
 test.beforeAll(async ({ world: { db } }) => {
   const takes = { publish: () => (isDown ? Promise.reject(new PublishError('HTTP 500')) : Promise.resolve()) };
@@ -26,12 +26,14 @@ test.beforeAll(async ({ world: { db } }) => {
     destinations: [
       { name: 'crm', attempts: 1, types: ['order.paid'], publisher: takes },
       { name: 'erp', attempts: 1, types: ['order.booked'], publisher: takes },
+      { name: 'dup', attempts: 1, types: ['order.doubled'], publisher: takes },
       { name: 'gone', types: ['order.cancelled'], publisher: gone },
       { name: 'archive', types: ['order.seen'], publisher: { publish: async () => {} } },
     ],
     onReport: () => {},
   });
   for (const name of ['ann', 'bob', 'cid'] as const) first[name] = await announce(db, 'order.paid', name, 2);
+  first.dup = await announce(db, 'order.doubled', 'dup', 1);
   first.erp = await announce(db, 'order.booked', 'erp', 1);
   first.gone = await announce(db, 'order.cancelled', 'gone', 2);
   await announce(db, 'order.seen', 'seen', 26);
@@ -117,6 +119,29 @@ test.describe('without JavaScript', () => {
     expect(await stateOf(db, first.bob)).toBe('pending');
     expect(await recordsOf(db, 'erp')).toEqual(['requeued admin']);
     expect(await recordsOf(db, 'bank')).toEqual(['requeued admin']);
+  });
+
+  test('X3 doubled on the wire, both copies get the same answer, and it is recorded once', async ({ page, db }) => {
+    await enter(page);
+    await page.goto(sentAt(first.dup));
+    const fields = await page
+      .getByRole('button', { name: 'Requeue', exact: true })
+      .evaluate((pressed: HTMLButtonElement) =>
+        [...new FormData(pressed.form ?? undefined).entries()].map(([name, value]) => [name, String(value)] as const),
+      );
+    const send = async () => {
+      const multipart = new FormData();
+      for (const [name, value] of fields) multipart.append(name, value);
+      const headers = { origin: new URL(page.url()).origin };
+      const answer = await page.request.post(page.url(), { multipart, headers, maxRedirects: 0 });
+      return `${answer.status()} ${answer.headers().location}`;
+    };
+    const copies = await Promise.all([send(), send(), send()]);
+    expect(new Set(copies), 'whatever the order in which they arrive').toEqual(
+      new Set([expect.stringMatching(/^303 .*notice=requeued$/)]),
+    );
+    expect(await send(), 'a later copy too').toBe(copies[0]);
+    expect(await recordsOf(db, 'dup')).toEqual(['requeued admin']);
   });
 
   async function twoTabs(context: BrowserContext, path: string): Promise<[Page, Page]> {

@@ -58,7 +58,7 @@ const gestures = [
     run: async (page: Page, button: Locator, hasKit: boolean) => {
       await goOffline(page, () => button.click());
       if (hasKit) await placed(page);
-      else await expect(page.getByRole('heading', { name: 'cannot be reached' })).toBeVisible();
+      else await expect(page.getByRole('heading', { name: 'could not be loaded' })).toBeVisible();
     },
     without: 0,
   },

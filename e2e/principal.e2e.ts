@@ -12,7 +12,7 @@ test('somebody else has signed in: a form that was never sent is refused once, a
   await context.clearCookies();
   await page.evaluate(() => fetch('/lab').then((answer) => answer.text())); // another visitor's session, as by another tab
   await shop.orderInLab.click();
-  await expect(shop.status).toContainText('does not belong to your session');
+  await expect(shop.status).toContainText('Your session has changed');
   expect(await shop.gained()).toEqual(NONE);
   await shop.orderInLab.click();
   await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
@@ -35,7 +35,7 @@ test('somebody else has signed in: what was sent before stays unknown, until a p
   await expect(shop.status).toHaveAttribute('data-state', 'unknown');
   // No gesture but this one leads away from a key under which something may have happened.
   await shop.orderInLab.click();
-  await expect(shop.status).toContainText('does not belong to your session');
+  await expect(shop.status).toContainText('Your session has changed');
   await expect(shop.status).toHaveAttribute('data-state', 'unknown');
   expect(await shop.gained()).toEqual(NONE);
   await page.getByRole('button', { name: 'Start over' }).click();

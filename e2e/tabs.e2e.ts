@@ -86,13 +86,13 @@ test('one tab gives the intent up: the other one says so, and the late request i
   await submit(page);
   await expect(status(page)).toHaveAttribute('data-state', /unknown|retrying/);
   await page.reload(); // ends the retries; the page asks, and nobody has seen the key
-  await expect(status(page)).toContainText('could not find it');
+  await expect(status(page)).toContainText('has not reached us');
   const second = await context.newPage();
   await second.goto(PATH);
-  await expect(status(second)).toContainText('could not find it');
+  await expect(status(second)).toContainText('has not reached us');
   await page.getByRole('button', { name: 'Start over' }).click();
   await expect(status(page)).toHaveAttribute('data-state', 'idle');
-  await expect(status(second)).toContainText('given up');
+  await expect(status(second)).toContainText('called off');
   await network.heal();
   await submit(second);
   await expect(status(second)).toHaveAttribute('data-state', 'hasSucceeded');

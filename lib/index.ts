@@ -9,8 +9,8 @@ import { outside } from './store/prisma/within.ts';
  * Sets the kit up: once per app, on the client your app already has. From then on one intent has one effect and one
  * answer, because the key and your rows are written by one transaction.
  *
- * @throws ConfigurationError for a retention that is shorter than the window allows, a secret that is too short, or a table's
- *   name that cannot be used
+ * @throws ConfigurationError for a retention that is shorter than the window allows, a secret that can be guessed, or a
+ *   table's name that cannot be used
  */
 export function createIdempotency<Client extends PrismaClientLike>(
   options: Options & {
@@ -61,6 +61,7 @@ export {
   type Success,
 } from './core/outcome.ts';
 export type { Principal, Scope } from './core/scope.ts';
+export { secretProblems } from './core/secret-strength.ts';
 export type { CrashPoint, ErrorContext, Options } from './engine/config.ts';
 export type { ExecuteRequest, OperationOptions, Refused } from './engine/definition.ts';
 export type { ForeignCall, ForeignRequest, ForeignVerdict, LookedUp } from './engine/foreign-call.ts';
@@ -77,4 +78,4 @@ export { oncekitPool } from './store/prisma/pool.ts';
 export { serializeOn } from './store/prisma/serialize-on.ts';
 export type { TableName, Tables } from './store/prisma/tables.ts';
 export { outside } from './store/prisma/within.ts';
-export type { SchemaPart, SchemaState } from './store/store.ts';
+export type { SchemaPart, SchemaState, TriedClaim } from './store/store.ts';

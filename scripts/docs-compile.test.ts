@@ -1,5 +1,6 @@
+import { transformSync } from 'esbuild';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { isCode, typeErrors } from './docs-compile.ts';
+import { isCode, titleOf, typeErrors } from './docs-compile.ts';
 import { diffSide } from './docs-diff.ts';
 import { markdownPages, readPage } from './docs-pages.ts';
 
@@ -36,6 +37,24 @@ describe('the code of the docs', () => {
       "planted.md:15: Type 'number' is not assignable to type 'string'.",
     ]);
   });
+});
+
+// tsx runs the files of an app that does not say "type": "module" as CommonJS, which cannot wait. Next does not mind.
+test('no file of the docs waits at its top', () => {
+  const files = pages.flatMap(({ file, blocks }) =>
+    blocks
+      .filter((block) => isCode(block) && titleOf(block))
+      .map((block) => ({ ...block, at: `${file}:${block.line}` })),
+  );
+  expect(files.length).toBeGreaterThan(20);
+  const waits = ({ lang, text }: { lang: string; text: string }) => {
+    try {
+      transformSync(text, { loader: lang as 'ts' | 'tsx', format: 'cjs', logLevel: 'silent' });
+    } catch (error) {
+      return String(error).includes('Top-level await');
+    }
+  };
+  expect(files.filter(waits).map(({ at }) => at)).toEqual([]);
 });
 
 test('there is much of it, and few fragments', () => {

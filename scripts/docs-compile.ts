@@ -35,6 +35,11 @@ export function isCode({ lang, word }: Block): boolean {
   return (lang === 'ts' || lang === 'tsx') && word !== 'fragment';
 }
 
+/** The file that a block says it is: `// lib/x.ts` in its first line. Empty where it says nothing. */
+export function titleOf({ text }: Pick<Block, 'text'>): string {
+  return /^\/\/ ([\w[\]()./-]+\.tsx?)\b/.exec(text)?.[1] ?? '';
+}
+
 /**
  * The blocks of a page as files of a folder of its own. One that begins with `// lib/x.ts` is that file. What a block uses
  * and neither declares nor imports comes from the blocks before it, else from what all pages take for granted.
@@ -46,7 +51,7 @@ function codeOf({ file, blocks }: MarkdownPage): { name: string; text: string; l
     known.set(name, `{ ${name} } from '@/context'`);
   const taken = new Set<string>();
   return blocks.filter(isCode).map(({ lang, text, line, context }) => {
-    const [, title = ''] = /^\/\/ ([\w[\]()./-]+\.tsx?)\b/.exec(text) ?? [];
+    const title = titleOf({ text });
     const isNew = title !== '' && !taken.has(title);
     const name = isNew ? title : `block-${line}.${lang}`;
     taken.add(name);
@@ -139,12 +144,12 @@ function used(source: ts.SourceFile): Set<string> {
 
 /** The page's file that an import names, else the one that all pages are given. */
 function ownFile(specifier: string, containing: string, files: ReadonlyMap<string, string>): string | undefined {
-  if (!containing.startsWith(FOLDER) || !/^(@\/|\.)/.test(specifier)) return undefined;
+  if (!containing.startsWith(FOLDER) || !/^(@\/|\.|next-intl$)/.test(specifier)) return undefined;
   const [page = ''] = path.relative(FOLDER, containing).split(path.sep);
   const folder = path.join(FOLDER, page);
-  const target = specifier.startsWith('@/')
-    ? path.join(folder, specifier.slice(2))
-    : path.join(containing, '..', specifier);
+  const target = specifier.startsWith('.')
+    ? path.join(containing, '..', specifier)
+    : path.join(folder, specifier.replace('@/', ''));
   const names = ['', '.ts', '.tsx', '/index.ts'].map((end) => `${target}${end}`).filter((name) => /\.tsx?$/.test(name));
   return [...names, ...names.map((name) => name.replace(folder, GIVEN_FOLDER))].find((name) => files.has(name));
 }

@@ -62,6 +62,9 @@ export const GIVEN = {
     export const placeOrder = serverAction(checkout);`,
   'lib/checkout.ts': `
     export { checkout } from './orders';`,
+  // Not installed here: the part of it that a page shows.
+  'next-intl.ts': `
+    export declare function useTranslations(namespace: string): (key: string, values?: Record<string, string>) => string;`,
   'lib/receipts.ts': `
     export declare const sendReceipt: (payload: unknown) => Promise<void>;`,
   'lib/messaging.ts': `

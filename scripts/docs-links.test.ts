@@ -29,12 +29,24 @@ test.each(pages.map((page) => [page.file, page] as const))('the links of %s lead
   expect(deadLinks(page)).toEqual([]);
 });
 
+/** The rows of the page's tables, without their headings. */
+function tableRows(file: string): string[] {
+  const lines = readFileSync(path.join(root, file), 'utf8').split('\n');
+  return lines.filter((line, at) => line.startsWith('|') && lines[at - 1]?.startsWith('|') && !/^\|---/.test(line));
+}
+
+const NAMES_A_TEST = /\]\(\.\.\/[\w/.-]+\.(?:test\.tsx?|e2e\.ts)\) \|$/;
+
 test('every failure names the test that holds it', () => {
-  const text = readFileSync(path.join(root, 'docs/failures.md'), 'utf8');
-  const rows = text.split('\n').filter((line, at, all) => line.startsWith('|') && all[at - 1]?.startsWith('|'));
-  const failures = rows.filter((row) => !/^\|---/.test(row));
+  const failures = tableRows('docs/failures.md');
   expect(failures.length).toBeGreaterThan(50);
-  expect(failures.filter((row) => !/\]\(\.\.\/[\w/.-]+\.(?:test\.tsx?|e2e\.ts)\) \|$/.test(row))).toEqual([]);
+  expect(failures.filter((row) => !NAMES_A_TEST.test(row))).toEqual([]);
+});
+
+test('every attack names the test that shows it stopped', () => {
+  const attacks = tableRows('docs/threat-model.md').filter((row) => row.split('|').length > 4);
+  expect(attacks.length).toBeGreaterThan(20);
+  expect(attacks.filter((row) => !NAMES_A_TEST.test(row))).toEqual([]);
 });
 
 test('a dead link is found: a file, a heading, a picture, an address, a place on this machine', () => {

@@ -8,15 +8,15 @@ export interface Cell {
   why?: string;
 }
 
-interface Spec {
+export interface MatrixSpec {
   ok: boolean;
   tests: { annotations: { type: string; description?: string }[] }[];
 }
 
 /** A build, and Playwright's JSON report of the tests that ran on it. */
-export interface Run {
+export interface Run<S = MatrixSpec> {
   build: string;
-  report: Suite<Spec>;
+  report: Suite<S>;
 }
 
 /**
@@ -50,7 +50,7 @@ export function matrixTable(runs: Run[]): string[] {
   ];
 }
 
-function* cellsIn(report: Suite<Spec>): Generator<{ cell: Cell; ok: boolean }> {
+function* cellsIn(report: Suite<MatrixSpec>): Generator<{ cell: Cell; ok: boolean }> {
   for (const { ok, tests } of specsIn(report)) {
     const description = tests[0]?.annotations.find(({ type }) => type === 'matrix')?.description;
     if (description) yield { cell: JSON.parse(description), ok };

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { builtinModules } from 'node:module';
+import { builtinModules, createRequire } from 'node:module';
 import path from 'node:path';
 import { transformSync } from 'esbuild';
 import ts from 'typescript';
@@ -58,6 +58,14 @@ describe('package.json', () => {
     expect(Object.keys(dependencies).filter((name) => !used.has(name))).toEqual([]);
   });
 
+  // tsx makes `require` of the imports of an app that does not say "type": "module", and of those of the kit.
+  test('brings along no package that an app of CommonJS cannot resolve', () => {
+    const names = [...sources.values()].flatMap(importsOf).filter((name) => packageOf(name) in manifest.dependencies);
+    expect(new Set(names.map(packageOf)).size).toBe(Object.keys(manifest.dependencies).length);
+    const { resolve } = createRequire(import.meta.url);
+    for (const name of names) expect(() => resolve(name), name).not.toThrow();
+  });
+
   test('takes peers and dependencies in ranges, so that an app has one of each', () => {
     const fixed = Object.entries({ ...manifest.dependencies, ...manifest.peerDependencies });
     expect(fixed.filter(([, range]) => !/^(\^|>=)/.test(String(range)))).toEqual([]);
@@ -95,7 +103,7 @@ describe('what is published', () => {
 
   test('comes with the SQL and the models of each part', () => {
     const sql = readdirSync(path.join(root, 'prisma/kit'));
-    expect(sql).toEqual(expect.arrayContaining(['0001_keys.sql', '0001_messaging.sql']));
+    expect(sql).toEqual(expect.arrayContaining(['0001_keys.sql', '0001_messaging.sql', '0002_keys.sql']));
     expect(manifest.files).toEqual(
       expect.arrayContaining(['dist', 'prisma/kit', 'prisma/idempotency.prisma', 'prisma/messaging.prisma']),
     );

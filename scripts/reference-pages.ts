@@ -10,7 +10,7 @@ const root = path.resolve(import.meta.dirname, '..');
 const leads: Record<string, string> = {
   oncekit: 'Set the kit up, define operations, read outcomes. Loads in plain Node, without Next and React.',
   'oncekit/next': 'Operations as server actions and route handlers, and the routes that the kit needs.',
-  'oncekit/react': 'Forms in the browser. At most 4 kB, without React itself.',
+  'oncekit/react': 'Forms in the browser. At most 4 kB in the first load, without React itself.',
   'oncekit/http': 'The retrying client, for browsers and Node alike.',
   'oncekit/worker': 'The process that finishes what others have begun, and its tasks one by one.',
   'oncekit/messaging': 'Events out and in: the outbox with its publishers, and the inbox.',

@@ -40,7 +40,7 @@ interface Plan {
 const WHO_IS_ADMIN =
   'Nobody gets in yet. Say in lib/oncekit-admin.ts who is an admin, and where your Prisma client is (lib/prisma).';
 
-const keysPages = ['page.tsx', 'detail/page.tsx', 'fence/page.tsx', 'erase/page.tsx'];
+const keysPages = ['page.tsx', 'detail/page.tsx', 'fence/page.tsx', 'erase/page.tsx', 'audit/page.tsx'];
 const messagesPages = ['page.tsx', 'detail/page.tsx'];
 
 const plans: Record<string, Plan> = {
@@ -58,13 +58,21 @@ const plans: Record<string, Plan> = {
     from: ['components/form/idempotent-form.tsx', 'components/ui/field.tsx'],
     docs: 'Its action comes from serverAction, its initialKey from issueKey: both are in oncekit/next.',
   },
+  'error-pages': {
+    type: 'registry:block',
+    title: 'Error pages',
+    description: 'error.tsx and global-error.tsx that find out what became of the form that was sent last.',
+    from: ['app/error.tsx'],
+    more: { 'app/global-error.tsx': 'global-error.tsx' },
+    docs: 'They ask the status route, under /api/idempotency. Say in app/global-error.tsx which language your pages are in.',
+  },
   'admin-keys': {
     type: 'registry:block',
     title: 'Admin view of keys',
     description:
       'Idempotency keys: list, filters, chart, one key with its timeline, and what a person can do about it.',
     from: keysPages.map((page) => `app/admin/keys/${page}`),
-    more: { 'app/admin/keys/layout.tsx': 'layout.tsx' },
+    more: { 'app/admin/keys/layout.tsx': 'layout.tsx', 'app/admin/instant.ts': 'instant.ts' },
     docs: `${WHO_IS_ADMIN} Then open /admin/keys.`,
   },
   'admin-messages': {
@@ -72,7 +80,7 @@ const plans: Record<string, Plan> = {
     title: 'Admin view of messages',
     description: 'Outbox and inbox: what waits, what is dead, and what a person can do about it.',
     from: messagesPages.map((page) => `app/admin/messages/${page}`),
-    more: { 'app/admin/messages/layout.tsx': 'layout.tsx' },
+    more: { 'app/admin/messages/layout.tsx': 'layout.tsx', 'app/admin/instant.ts': 'instant.ts' },
     docs: `${WHO_IS_ADMIN} Name the page in components/oncekit/header.tsx, then open /admin/messages.`,
   },
 };

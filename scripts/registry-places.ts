@@ -28,10 +28,10 @@ const seams: Record<string, Place> = {
 export function placeOf(file: string): Place {
   const seam = seams[file];
   if (seam) return seam;
-  const plain = /^lib\/demo\/(admin-(?:names|query|messages-query)\.ts)$/.exec(file)?.[1];
+  const plain = /^lib\/demo\/(admin-(?:acts|clock|messages-acts|messages-query|names|once|query)\.ts)$/.exec(file)?.[1];
   if (plain) return { at: `lib/oncekit-${plain}` };
   if (/^components\/(admin|form|ui)\//.test(file)) return { at: `${COMPONENTS}/${path.basename(file)}` };
-  if (/^app\/admin\/(keys|messages)\//.test(file)) return { at: file };
+  if (/^app\/(error\.tsx$|admin\/(keys|messages)\/)/.test(file)) return { at: file };
   throw new Error(`${file} is the demo's own, and cannot be installed elsewhere.`);
 }
 

@@ -27,6 +27,8 @@ export function rewritten(source: string, rename: (specifier: string) => string)
     if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
       const { text } = node.moduleSpecifier;
       if (text.startsWith('.')) edits.push(inside(node.moduleSpecifier, rename(text)));
+    } else if (isImported(node)) {
+      if (node.text.startsWith('.')) edits.push(inside(node, rename(node.text)));
     } else if (ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || isBehindHole(node)) {
       const theirs = theirClasses(node.text);
       if (theirs !== node.text) edits.push(inside(node, theirs));
@@ -37,6 +39,14 @@ export function rewritten(source: string, rename: (specifier: string) => string)
     .sort((one, other) => other.start - one.start)
     .reduce((so, { start, end, text }) => so.slice(0, start) + text + so.slice(end), source);
   return joined(text.replaceAll(/^[ \t]*(\/\/|\{\/\*) biome-ignore .*\n/gm, ''));
+}
+
+/** The file in `import('./file')`, called or as a type. */
+function isImported(node: ts.Node): node is ts.StringLiteral {
+  if (!ts.isStringLiteral(node)) return false;
+  const { parent } = node;
+  const isCalled = ts.isCallExpression(parent) && parent.expression.kind === ts.SyntaxKind.ImportKeyword;
+  return isCalled || (ts.isLiteralTypeNode(parent) && ts.isImportTypeNode(parent.parent));
 }
 
 /** A part of a template text that stands behind a hole of it. */

@@ -4,6 +4,7 @@ import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
+import { ErrorPage } from '../components/form/error-page.tsx';
 import { IdempotentForm } from '../components/form/idempotent-form.tsx';
 import { Field } from '../components/ui/field.tsx';
 import { publicEntries } from './public-exports.ts';
@@ -24,6 +25,8 @@ const GIVEN = {
     import { prisma } from './prisma';
     export const idempotency = createIdempotency({ prisma, scope: async () => null });`,
   'lib/operations.ts': 'export const operations = [] as const;',
+  // As Next declares it.
+  'css.d.ts': `declare module '*.css';`,
 };
 
 describe('the component registry', () => {
@@ -44,7 +47,8 @@ describe('the component registry', () => {
         const to = fileName.startsWith('.') ? path.join(path.dirname(at), fileName) : fileName.replace(/^@\//, '');
         const isOwn = ['.ts', '.tsx'].some((end) => places.has(to + end));
         const isPackage = /^(oncekit|next|react|react-dom|zod)(\/[a-z-]+)?$/.test(fileName);
-        expect(isOwn || isPackage, `${name}: ${at} imports ${fileName}`).toBe(true);
+        const isTheirStylesheet = to === 'app/globals.css'; // which create-next-app writes
+        expect(isOwn || isPackage || isTheirStylesheet, `${name}: ${at} imports ${fileName}`).toBe(true);
       }
       // The shadcn command line takes such a folder in an import for the app's own.
       expect(content, at).not.toMatch(/from '@\/components\/.*\/(ui|lib|hooks)/);
@@ -71,6 +75,12 @@ describe('the component registry', () => {
       expect(seam).toMatch(/currentAdmin\(\): Promise<string \| null> \{\s*return null;/);
       expect(seam.match(/\(await currentAdmin\(\)\) \?\? notFound\(\)/g)).toHaveLength(2);
     }
+  });
+
+  test('its error pages are there before JavaScript has found anything out, with words and a way on', () => {
+    const html = renderToStaticMarkup(createElement(ErrorPage));
+    expect(html).toMatch(/<h1[^>]*>This page could not be loaded/);
+    expect(html).toMatch(/<button[^>]*>Try again/);
   });
 
   test('its form has its key, its fields and its words in the first HTML', () => {

@@ -1,4 +1,4 @@
-/** Plays the demo on parts of its own, and photographs it into docs/screenshots/. */
+/** Plays the demo on parts of its own, and photographs it into docs/screenshots/. `loop`: the README's moving picture alone. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
@@ -15,8 +15,10 @@ import { testDatabase } from '../lib/demo/test-database.ts';
 import { buildApp } from './build.ts';
 import { launchOptions } from './chromium.ts';
 import { photograph } from './screenshots/camera.ts';
+import { film } from './screenshots/loop.ts';
 import setupDatabases from './vitest-global-setup.ts';
 
+const isLoopOnly = process.argv.includes('loop');
 const FOLDER = fileURLToPath(new URL('../docs/screenshots', import.meta.url));
 
 /** What is played on. */
@@ -83,6 +85,8 @@ async function play(): Promise<void> {
   const network = await startNetwork(app.url, app.kill);
   const browser = await chromium.launch(await launchOptions());
   try {
+    await film(browser, network.url, FOLDER);
+    if (isLoopOnly) return;
     const context = await browser.newContext({ baseURL: network.url, locale: 'en-US', timezoneId: 'UTC' });
     const page = await context.newPage();
     const stage = { page, network, shop: await Shop.open({ page, network, app, db: database.client }) };
@@ -108,4 +112,4 @@ try {
 } finally {
   await letGo();
 }
-await lab();
+if (!isLoopOnly) await lab();

@@ -2,6 +2,8 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { weaknessOf } from '../lib/core/secret-strength.ts';
+import { secretComplaints } from '../lib/demo/env.ts';
 
 const FILE = fileURLToPath(new URL('../.data/secrets.json', import.meta.url));
 
@@ -23,16 +25,20 @@ export type Secrets = Record<keyof typeof GENERATORS, string>;
 
 /**
  * The demo's secrets: from the environment, else from `.data/secrets.json` (readable by its owner alone), else generated
- * and written there, so that keys and sessions survive a restart. What the environment sets is never written down.
- * Throws a sentence when the file cannot be read as secrets.
+ * and written there, so that keys and sessions survive a restart. What the environment sets is never written down, and
+ * what an older version has written that can be guessed is made anew.
+ * Throws a sentence when the file cannot be read as secrets, and for what the environment sets that can be guessed.
  */
 export function loadSecrets({ file = FILE, env = process.env as Record<string, string | undefined> } = {}): Secrets {
-  const stored = readStored(file);
-  const kept = { ...stored };
+  const kept = readStored(file);
   const names = Object.keys(GENERATORS) as (keyof Secrets)[];
-  for (const name of names) if (!env[name]) kept[name] ??= GENERATORS[name]();
-  if (Object.keys(kept).length > Object.keys(stored).length) store(file, kept);
-  return Object.fromEntries(names.map((name) => [name, env[name] || kept[name]])) as Secrets;
+  const made = names.filter((name) => !env[name] && (!kept[name] || weaknessOf(kept[name])));
+  for (const name of made) kept[name] = GENERATORS[name]();
+  if (made.length > 0) store(file, kept);
+  const secrets = Object.fromEntries(names.map((name) => [name, env[name] || kept[name]])) as Secrets;
+  const complaints = secretComplaints(secrets);
+  if (complaints.length > 0) throw new Error(complaints.join('\n'));
+  return secrets;
 }
 
 function readStored(file: string): Partial<Secrets> {
@@ -67,9 +73,9 @@ function store(file: string, secrets: Partial<Secrets>): void {
   renameSync(beside, file);
 }
 
-/** Three groups of four, without characters that look alike: 59 bits. */
+/** Four groups of four, without characters that look alike: 79 bits. */
 function readablePassword(): string {
   const letters = 'abcdefghjkmnpqrstuvwxyz23456789';
   const group = () => Array.from({ length: 4 }, () => letters[randomInt(letters.length)]).join('');
-  return [group(), group(), group()].join('-');
+  return [group(), group(), group(), group()].join('-');
 }

@@ -1,13 +1,16 @@
 /**
  * Every test once: sets up what it needs, runs Vitest, the package's own test and Playwright, and ends with one line, `N passed, N failed`.
  * `--e2e [filter]` runs the end-to-end tests alone, and with `--vitest filter` behind it those of Vitest's files as well;
- * `--matrix` those that each build of the demo must pass, on all four, and those of shop and lab in ambient transactions.
+ * `--matrix` those that each build of the demo must pass, on all four, and those of shop and lab in ambient transactions;
+ * `--engines [--project=firefox]` the checkout in Chromium, Firefox and WebKit, or in those that are named.
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { buildApp, generateClient } from './build.ts';
 import { ensureChromium } from './chromium.ts';
-import { matrixTable, type Run } from './matrix-table.ts';
+import { ensureEngines } from './engines-install.ts';
+import { type EnginesSpec, enginesTable } from './engines-table.ts';
+import { type MatrixSpec, matrixTable, type Run } from './matrix-table.ts';
 import { ensureNats } from './nats-install.ts';
 import { ensurePgBouncer } from './pgbouncer-install.ts';
 import { countOf } from './playwright-report.ts';
@@ -18,7 +21,8 @@ import { reportInto } from './vitest-report.ts';
 
 const RESULTS = fileURLToPath(new URL('../.data/test-results/', import.meta.url));
 const isMatrix = process.argv.includes('--matrix');
-const e2eOnly = isMatrix || process.argv.includes('--e2e');
+const isEngines = process.argv.includes('--engines');
+const e2eOnly = isMatrix || isEngines || process.argv.includes('--e2e');
 /** What may differ from build to build. */
 const OF_EACH_BUILD = ['matrix', 'client-chunks', 'no-javascript', 'use-offline', 'static-shell', 'shared-keys'].map(
   (name) => `${name}.e2e`,
@@ -34,8 +38,12 @@ const OF_EACH_TRANSACTION = [
   'takeover-phases',
 ].map((name) => `${name}.e2e`);
 const [forPlaywright, forVitest] = splitAt('--vitest', process.argv.slice(2));
-const filters = isMatrix ? OF_EACH_BUILD : forPlaywright.filter((arg) => arg !== '--e2e');
+const chosen = forPlaywright.filter((arg) => !['--e2e', '--engines'].includes(arg));
+const filters = isMatrix ? OF_EACH_BUILD : isEngines ? ['--config=playwright.engines.config.ts', ...chosen] : chosen;
 const say = (line: string) => console.log(line);
+
+/** A run, as either table reads it. */
+type BothRun = Run<MatrixSpec & EnginesSpec>;
 
 // One word for all: the runners and the servers they start stop with this process.
 const stopping = new AbortController();
@@ -75,7 +83,7 @@ async function pack(): Promise<Count> {
   return await runner('The package, installed', args, {}, () => countIn(`${RESULTS}pack.json`));
 }
 
-async function playwright(build: string, which: string[], variables: Record<string, string>, runs: Run[] = []) {
+async function playwright(build: string, which: string[], variables: Record<string, string>, runs: BothRun[] = []) {
   const file = `${RESULTS}playwright-${build}.json`;
   const args = ['node_modules/@playwright/test/cli.js', 'test', '--reporter=list,json', ...which];
   const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, ...variables };
@@ -88,12 +96,19 @@ async function playwright(build: string, which: string[], variables: Record<stri
   });
 }
 
+/** Those that Playwright is asked for, or both. */
+function namedEngines(): string[] {
+  const named = chosen.flatMap((arg) => /^--project=(.+)$/.exec(arg)?.[1] ?? []);
+  return named.length > 0 ? named : ['firefox', 'webkit'];
+}
+
 async function main(): Promise<boolean> {
   await rm(RESULTS, { recursive: true, force: true });
   await mkdir(RESULTS, { recursive: true });
   const { signal } = stopping;
   await generateClient({ log: say, signal });
   await ensureChromium(say);
+  if (isEngines) await ensureEngines(namedEngines(), { log: say, signal });
   const runsVitest = !e2eOnly || forVitest.length > 0;
   // Of the end-to-end tests only one needs it, nats-soak, and that only then.
   if (runsVitest || process.env.SOAK) await ensureNats({ log: say, signal });
@@ -101,7 +116,7 @@ async function main(): Promise<boolean> {
   if (runsVitest) await ensurePgBouncer({ log: say, signal }).catch((error) => signal.aborted || say(error.message));
   const counts = runsVitest ? [await vitest()] : [];
   if (!e2eOnly) counts.push(await pack());
-  const runs: Run[] = [];
+  const runs: BothRun[] = [];
   for (const variant of isMatrix ? VARIANTS : [variantOf(process.env)]) {
     await buildApp({ log: say, signal, variant });
     counts.push(await playwright(nameOf(variant), filters, envOf(variant), runs));
@@ -111,7 +126,7 @@ async function main(): Promise<boolean> {
     const env = { ...envOf(variantOf({})), TRANSACTION: 'ambient' };
     counts.push(await playwright('ambient', OF_EACH_TRANSACTION, env));
   }
-  const table = matrixTable(runs);
+  const table = isEngines ? runs.flatMap(({ report }) => enginesTable(report)) : matrixTable(runs);
   if (table.length > 0) say(`\n${table.join('\n')}`);
   const all = sumOf(counts);
   say(linesOf(all).join('\n'));

@@ -2,8 +2,10 @@
 
 import { redirect } from 'next/navigation';
 import { adminPath, signInAdmin, signOutAdmin } from '../../lib/demo/admin-session.ts';
+import { postedForm } from '../../lib/demo/posted-form.ts';
 
-export async function signIn(form: FormData): Promise<void> {
+export async function signIn(sent: FormData): Promise<void> {
+  const form = postedForm(sent);
   const next = adminPath(form.get('next'));
   const tried = await signInAdmin(String(form.get('password') ?? ''));
   if (tried === 'right') redirect(next);

@@ -30,6 +30,11 @@ const examples = [
     name: 'Several tabs',
     text: 'One key for all tabs of a browser: what one has sent, the others show.',
   },
+  {
+    href: '/examples/languages',
+    name: 'Two languages',
+    text: 'Every word of the form in English and in German, with the data of the answer.',
+  },
 ];
 
 export default function ExamplesPage() {

@@ -9,6 +9,7 @@ import { chargeLabOrder } from '../../lib/demo/lab-charge.ts';
 import { readGoods } from '../../lib/demo/lab-goods.ts';
 import { currentRun } from '../../lib/demo/lab-run.ts';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import { postedForm } from '../../lib/demo/posted-form.ts';
 import { currentPrincipal } from '../../lib/demo/visitor.ts';
 
 /** A charge per order, for first answers and replayed ones alike: a crash in between loses none. */
@@ -23,13 +24,13 @@ const sellInPhases = serverAction(createOrder, { onSettled: () => revalidatePath
 
 /** The same goods, sold in phases: the shop's own sale, as its API has it. */
 export async function orderInPhases(_: Outcome<PlacedOrder> | null, form: FormData): Promise<Outcome<PlacedOrder>> {
-  const { goods, call } = readGoods(form);
+  const { goods, call } = readGoods(postedForm(form));
   return await sellInPhases(goods, call);
 }
 
 /** What the lab compares with: an ordinary server action, as it is usually written. */
 export async function orderWithoutKit(_previous: PlainResult | null, form: FormData): Promise<PlainResult> {
-  const result = await placePlainOrder(await currentPrincipal(), form, (await currentRun())?.id);
+  const result = await placePlainOrder(await currentPrincipal(), postedForm(form), (await currentRun())?.id);
   revalidatePath('/lab', 'layout');
   return result;
 }

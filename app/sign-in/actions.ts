@@ -2,12 +2,13 @@
 
 import { redirect } from 'next/navigation';
 import { signsIn } from '../../lib/demo/accounts.ts';
-import { adoptCarts } from '../../lib/demo/carts.ts';
 import { safeNext } from '../../lib/demo/next-path.ts';
-import { newSession } from '../../lib/demo/session.ts';
-import { currentSession, saveSession } from '../../lib/demo/visitor.ts';
+import { postedForm } from '../../lib/demo/posted-form.ts';
+import { signedIn, signedOut } from '../../lib/demo/sign-in.ts';
+import { claimedSession, saveSession } from '../../lib/demo/visitor.ts';
 
-export async function signIn(form: FormData): Promise<void> {
+export async function signIn(sent: FormData): Promise<void> {
+  const form = postedForm(sent);
   const next = safeNext(form.get('next'));
   const account = String(form.get('account') ?? '')
     .trim()
@@ -15,17 +16,11 @@ export async function signIn(form: FormData): Promise<void> {
   if (!signsIn(account, String(form.get('token') ?? ''))) {
     redirect(`/sign-in?${new URLSearchParams({ error: 'wrong', account, next })}`);
   }
-  // The shopper id stays: what was begun anonymously goes on under the account.
-  const known = await currentSession();
-  // Whoever signs in over another account is another person: nothing of the first one's goes along.
-  const session = known && (!known.account || known.account === account) ? known : newSession();
-  await adoptCarts(session.shopperId, account);
-  await saveSession({ ...session, account });
+  await saveSession(await signedIn(await claimedSession(), account));
   redirect(next);
 }
 
 export async function signOut(): Promise<void> {
-  // A new shopper id as well: the next person at this browser has nothing to do with this one's carts.
-  await saveSession(newSession());
+  await saveSession(await signedOut(await claimedSession()));
   redirect('/');
 }

@@ -1,19 +1,36 @@
+import type { AuditRecord } from 'oncekit/admin';
 import type { ReactNode } from 'react';
 import { Notice } from '../ui/notice.tsx';
 
-/** What came of an erasure, in numbers. */
-export function EraseNotice({ params }: { params: Record<string, string | string[] | undefined> }) {
-  const { notice } = params;
+interface Props {
+  /** As the address says it, which may say anything. */
+  notice: string | string[] | undefined;
+  /** The newest record of an erasure of the person that the address names. */
+  record: AuditRecord | undefined;
+}
+
+/** What came of an erasure: what was erased, and by name what is left. Both as they are on record. */
+export function EraseNotice({ notice, record }: Props) {
   if (notice === 'invalid') return <Said tone="bad">Say whose. Fill in both.</Said>;
-  if (notice !== 'erased') return null;
-  const [forgotten, unsettled] = [countOf(params.forgotten), countOf(params.unsettled)];
-  const done = forgotten === 0 ? 'There was nothing left to erase.' : `Erased what was stored of ${keys(forgotten)}.`;
-  const rest =
-    unsettled === 0 ? '' : ` ${keys(unsettled)} ${unsettled === 1 ? 'is' : 'are'} not settled yet. Erase again later.`;
+  if (notice === 'stale' || notice === 'changed')
+    return <Said tone="warn">This page is no longer new. Nothing was erased; ask for it again.</Said>;
+  if (notice === 'unsure')
+    return <Said tone="warn">Nobody knows whether it was erased. Ask for it again: that harms nothing.</Said>;
+  if (notice !== 'erased' || !record?.detail) return null;
+  const { keys: forgotten, unsettled: open, left = '', ...own } = record.detail;
+  const unsettled = Number(open);
+  const others = Object.entries(own).filter(([name, count]) => name !== 'names' && Number(count) > 0);
+  const erased = [
+    ...(Number(forgotten) > 0 ? [`what was stored of ${keys(Number(forgotten))}`] : []),
+    ...others.map(([name, count]) => `${count} ${name}`),
+  ];
   return (
     <Said tone={unsettled === 0 ? 'good' : 'warn'}>
-      {done}
-      {rest}
+      {erased.length === 0 ? 'There was nothing left to erase.' : `Erased ${erased.join(', ')}.`}
+      {unsettled === 0
+        ? ''
+        : ` ${keys(unsettled)} ${unsettled === 1 ? 'is' : 'are'} not settled yet. Erase again later.`}
+      {left ? ` Left: ${left}.` : ''}
     </Said>
   );
 }
@@ -28,9 +45,4 @@ function Said({ tone, children }: { tone: 'good' | 'warn' | 'bad'; children: Rea
 
 function keys(count: number): string {
   return count === 1 ? '1 key' : `${count.toLocaleString('en-US')} keys`;
-}
-
-/** An address may say anything. */
-function countOf(said: string | string[] | undefined): number {
-  return /^\d{1,9}$/.test(String(said)) ? Number(said) : 0;
 }

@@ -1,8 +1,16 @@
 import type { KeyDetail } from 'oncekit/admin';
 import type { ReactNode } from 'react';
 
-/** A server action, which the page passes in. */
-export type FormAction = (form: FormData) => Promise<void>;
+/** A server action, which the page passes in, and the key under which it is done once however often it is sent. */
+export interface FormAction {
+  send: (form: FormData) => Promise<void>;
+  actKey: string;
+}
+
+/** The key, in a form of an admin. */
+export function ActKey({ value }: { value: string }) {
+  return <input type="hidden" name="idempotency_key" value={value} autoComplete="off" />;
+}
 
 interface Props {
   action: FormAction;
@@ -15,7 +23,8 @@ export function KeyForm({ action, detail, children }: Props) {
   const { tenant, principal, operation, key, fencingToken } = detail;
   const seen = { tenant, principal, operation, key, fencing_token: String(fencingToken) };
   return (
-    <form action={action} className="grid gap-3">
+    <form action={action.send} className="grid gap-3">
+      <ActKey value={action.actKey} />
       {Object.entries(seen).map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
       ))}

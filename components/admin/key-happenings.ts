@@ -15,7 +15,7 @@ const said: Record<KeyEvent['type'], [words: string, tone: Tone]> = {
   payload_mismatch: ['Sent again with another payload, refused', 'warn'],
   unknown: ['The outcome of a foreign call could not be learned', 'warn'],
   resolved: ['The outcome of a foreign call was found', 'good'],
-  gave_up: ['Tried too often, waits for a person', 'warn'],
+  needs_attention: ['Not finished for long: a person is asked to look', 'warn'],
   late_answer: ['An answer came after the lease was lost', 'warn'],
   evidence: ['Something was heard from elsewhere', 'info'],
   verdict: ['A person said what happened', 'info'],
@@ -40,11 +40,13 @@ export function happeningsOf(detail: KeyDetail): Happening[] {
   return all.sort((one, other) => one.at.getTime() - other.at.getTime());
 }
 
-function stepsOf({ name, kind, state, sends, firstSentAt, finishedAt }: PhaseView): Happening[] {
-  const times = sends > 1 ? `, ${sends} times since` : '';
+function stepsOf({ name, kind, state, sends, notExecuted, firstSentAt, finishedAt }: PhaseView): Happening[] {
+  const times = sends > 1 ? `, ${sends} times in all` : '';
+  const proven =
+    notExecuted > 0 ? `; ${notExecuted === sends ? 'nothing' : `${notExecuted} of them nothing`} was done` : '';
   return [
     ...(firstSentAt
-      ? [{ at: firstSentAt, tone: 'info', words: `${name}: sent to the provider${times}` } as const]
+      ? [{ at: firstSentAt, tone: 'info', words: `${name}: sent to the provider${times}${proven}` } as const]
       : []),
     ...(finishedAt && state === 'done'
       ? [{ at: finishedAt, tone: 'good', words: `${name}: ${finished[kind]}` } as const]

@@ -6,6 +6,12 @@ const notices = {
   released: { tone: 'good', words: 'Released. A worker or the customer’s next try goes on with it.' },
   forgotten: { tone: 'good', words: 'Forgotten. The row stays until it expires, and nothing runs again.' },
   fenced: { tone: 'good', words: 'Given up. From now on this key never executes.' },
+  stale: { tone: 'warn', words: 'This page was open for too long. Nothing was done; ask for it again.' },
+  unsure: {
+    tone: 'warn',
+    words: 'This could not be seen through. Look at what is recorded below, then ask for it again.',
+  },
+  invalid: { tone: 'bad', words: 'Give the reference that the provider shows, of at most 255 characters.' },
   changed: { tone: 'warn', words: 'This key has changed since you looked at it. Nothing was done; look again.' },
   not_released: {
     tone: 'warn',
@@ -18,7 +24,6 @@ const notices = {
     tone: 'warn',
     words: 'Not given up: this key runs or has run. Nothing was done. This is what became of it.',
   },
-  reference: { tone: 'bad', words: 'Give the reference that the provider shows, of at most 255 characters.' },
 } as const;
 
 export type KeyNoticeName = keyof typeof notices;

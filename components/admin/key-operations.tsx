@@ -22,17 +22,18 @@ interface Props {
 export function KeyOperations({ detail, now, actions: { resolve, retryNow } }: Props) {
   const { state, leaseUntil, needsAttention, phases } = detail;
   const call = phases.find((phase) => phase.kind === 'foreign' && phase.state === 'started');
-  if (state === 'unknown' && call) {
-    return (
-      <>
-        {call.verdict ? <RetryPanel detail={detail} call={call} action={retryNow} /> : null}
-        <VerdictPanel detail={detail} call={call} action={resolve} />
-      </>
-    );
-  }
   // By this server's clock, to show it or not. Whether the lease is over is judged by the database.
-  const isLeft = state === 'in_progress' && (needsAttention || (leaseUntil !== null && leaseUntil.getTime() <= now));
-  return isLeft || state === 'unknown' ? <RetryPanel detail={detail} call={call} action={retryNow} /> : null;
+  const isLeft = state === 'in_progress' && leaseUntil !== null && leaseUntil.getTime() <= now;
+  const isUnknown = state === 'unknown' && call !== undefined;
+  const isRetryable = isUnknown ? call.verdict !== null : isLeft || state === 'unknown';
+  return (
+    <>
+      {isRetryable ? <RetryPanel detail={detail} call={call} action={retryNow} /> : null}
+      {isUnknown || (isLeft && needsAttention && call) ? (
+        <VerdictPanel detail={detail} call={call} action={resolve} />
+      ) : null}
+    </>
+  );
 }
 
 /** What is seldom needed. Each is confirmed, and refused by the database where it would not be safe. */

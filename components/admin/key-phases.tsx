@@ -1,9 +1,9 @@
 import type { PhaseView } from 'oncekit/admin';
 import { Badge } from '../ui/badge.tsx';
-import { Cell, Table } from '../ui/table.tsx';
+import { Cell, Row, Table } from '../ui/table.tsx';
 import { RelativeTime } from './relative-time.tsx';
 
-const columns = ['Step', 'Kind', 'State', 'Sends', 'First sent', 'Finished', 'Result', 'Derived key'];
+const columns = ['Step', 'Kind', 'State', 'Sends', 'Proven', 'First sent', 'Finished', 'Result', 'Derived key'];
 
 /** The steps of an operation in phases, in their order. Nothing where there are none. */
 export function KeyPhases({ phases, now }: { phases: readonly PhaseView[]; now: number }) {
@@ -14,20 +14,21 @@ export function KeyPhases({ phases, now }: { phases: readonly PhaseView[]; now: 
       <h2 className="mb-3 text-lg font-semibold">Phases</h2>
       <Table label="Phases" columns={columns}>
         {phases.map((phase) => (
-          <tr key={phase.name}>
+          <Row key={phase.name}>
             <Cell className="font-mono">{phase.name}</Cell>
             <Cell>{phase.kind}</Cell>
             <Cell>
               <Badge tone={phase.state === 'done' ? 'good' : 'info'}>{phase.state}</Badge>
             </Cell>
             <Cell className="text-right tabular-nums">{phase.kind === 'foreign' ? phase.sends : '–'}</Cell>
+            <Cell>{provenOf(phase)}</Cell>
             <Cell>{time(phase.firstSentAt)}</Cell>
             <Cell>{time(phase.finishedAt)}</Cell>
             <Shown
               text={typeof phase.result === 'object' ? phase.result && JSON.stringify(phase.result) : phase.result}
             />
             <Shown text={phase.derivedKey} />
-          </tr>
+          </Row>
         ))}
       </Table>
       {phases.some(({ derivedKey }) => derivedKey) ? (
@@ -38,6 +39,14 @@ export function KeyPhases({ phases, now }: { phases: readonly PhaseView[]; now: 
       ) : null}
     </div>
   );
+}
+
+/** What the sends of a call have proven, all of them together. */
+function provenOf({ kind, state, sends, notExecuted }: PhaseView): string {
+  if (kind !== 'foreign') return '–';
+  if (state === 'done') return 'executed';
+  if (notExecuted === sends) return 'not executed';
+  return notExecuted > 0 ? `not known of ${sends - notExecuted}` : 'not known';
 }
 
 /** Cut by its width alone: selecting it copies all of it. */

@@ -1,9 +1,10 @@
 import type { KeySummary } from 'oncekit/admin';
 import { Badge } from '../ui/badge.tsx';
 import { Panel } from '../ui/panel.tsx';
-import { Cell, Table } from '../ui/table.tsx';
+import { Cell, Row, Table } from '../ui/table.tsx';
 import { TextLink } from '../ui/text-link.tsx';
 import { keyHref } from './addresses.ts';
+import { EndOf } from './end-of.tsx';
 import { RelativeTime } from './relative-time.tsx';
 import { StateBadge } from './state-badge.tsx';
 
@@ -14,10 +15,11 @@ interface Props {
   now: number;
   /** Not all keys are asked for. */
   isNarrowed: boolean;
+  label?: string;
 }
 
-/** A page of keys. A key is cut by its width alone: selecting it copies all of it. */
-export function KeyTable({ rows, now, isNarrowed }: Props) {
+/** A page of keys. */
+export function KeyTable({ rows, now, isNarrowed, label = 'Keys' }: Props) {
   if (rows.length === 0) {
     return (
       <Panel>
@@ -28,29 +30,31 @@ export function KeyTable({ rows, now, isNarrowed }: Props) {
     );
   }
   return (
-    <Table label="Keys" columns={columns} numbers={['Attempts']}>
+    <Table label={label} columns={columns} numbers={['Attempts']} isStacked>
       {rows.map((row) => (
-        <tr key={`${row.tenant} ${row.principal} ${row.operation} ${row.key}`}>
+        <Row key={`${row.tenant} ${row.principal} ${row.operation} ${row.key}`}>
           <Cell>
             <StateBadge state={row.state} /> {row.needsAttention ? <Badge tone="warn">needs attention</Badge> : null}
           </Cell>
-          <Cell>{row.operation}</Cell>
-          <Cell className="max-w-56 truncate font-mono" title={row.key}>
-            <TextLink href={keyHref(row)} prefetch={false}>
-              {row.key}
+          <Cell label="Operation">{row.operation}</Cell>
+          <Cell label="Key" className="max-w-44 font-mono" title={row.key}>
+            <TextLink href={keyHref(row)} prefetch={false} className="block min-w-0">
+              <EndOf text={row.key} />
             </TextLink>
           </Cell>
-          <Cell className="max-w-40 truncate" title={`${row.tenant} / ${row.principal}`}>
-            {row.principal}
+          <Cell label="Principal" className="max-w-32" title={`${row.tenant} / ${row.principal}`}>
+            <span className="block min-w-0 truncate">{row.principal}</span>
           </Cell>
-          <Cell>
+          <Cell label="Claimed">
             <RelativeTime at={row.claimedAt} now={now} />
           </Cell>
-          <Cell className="text-right tabular-nums">{row.attempts}</Cell>
-          <Cell>
+          <Cell label="Attempts" className="text-right tabular-nums">
+            {row.attempts}
+          </Cell>
+          <Cell label="Expires">
             <RelativeTime at={row.expiresAt} now={now} />
           </Cell>
-        </tr>
+        </Row>
       ))}
     </Table>
   );

@@ -1,6 +1,5 @@
 import type { MessagesQuery } from '../../lib/demo/admin-messages-query.ts';
 import { withQuery } from './addresses.ts';
-import type { MessageNoticeName } from './message-notice.tsx';
 
 const LIST = '/admin/messages';
 const DETAIL = '/admin/messages/detail';
@@ -12,17 +11,12 @@ export function messagesHref(query: MessagesQuery, change: Change): string {
   return withQuery(LIST, { ...query, page: 1, ...change });
 }
 
-/** The list of what goes to a destination. `notice`: what it says at its top. */
-export function destinationHref(peer: string | undefined, notice: MessageNoticeName): string {
-  return withQuery(LIST, { box: 'outbox', peer, notice });
-}
-
 /** The page of an event that goes out. */
-export function sentHref(event: string, notice?: MessageNoticeName): string {
-  return withQuery(DETAIL, { box: 'outbox', event, notice });
+export function sentHref(event: string): string {
+  return withQuery(DETAIL, { box: 'outbox', event });
 }
 
 /** The page of a received event. */
-export function receivedHref({ source, eventId }: { source: string; eventId: string }, notice?: MessageNoticeName) {
-  return withQuery(DETAIL, { box: 'inbox', source, event: eventId, notice });
+export function receivedHref({ source, eventId }: { source: string; eventId: string }): string {
+  return withQuery(DETAIL, { box: 'inbox', source, event: eventId });
 }

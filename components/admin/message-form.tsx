@@ -1,5 +1,5 @@
 import type { ButtonVariant } from '../ui/button.tsx';
-import type { FormAction } from './key-form.tsx';
+import { ActKey, type FormAction } from './key-form.tsx';
 import { SubmitButton } from './submit-button.tsx';
 
 interface Props {
@@ -13,7 +13,8 @@ interface Props {
 /** One button. Whether it still applies is judged by the database. */
 export function MessageForm({ action, about, label, variant = 'primary' }: Props) {
   return (
-    <form action={action}>
+    <form action={action.send}>
+      <ActKey value={action.actKey} />
       {Object.entries(about).map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
       ))}

@@ -1,6 +1,6 @@
 import type { ReceivedSummary } from 'oncekit/admin';
 import { Badge } from '../ui/badge.tsx';
-import { Cell, Table } from '../ui/table.tsx';
+import { Cell, Row, Table } from '../ui/table.tsx';
 import { TextLink } from '../ui/text-link.tsx';
 import { receivedHref } from './message-addresses.ts';
 import { MessageStateBadge } from './message-state.tsx';
@@ -11,30 +11,32 @@ const columns = ['State', 'Event', 'Source', 'Attempts', 'Received', 'Next try',
 /** Received events, newest first. */
 export function ReceivedTable({ rows, now }: { rows: readonly ReceivedSummary[]; now: number }) {
   return (
-    <Table label="Inbox" columns={columns}>
+    <Table label="Inbox" columns={columns} isStacked>
       {rows.map((row) => (
-        <tr key={`${row.source} ${row.eventId}`}>
+        <Row key={`${row.source} ${row.eventId}`}>
           <Cell>
             <MessageStateBadge state={row.state} />{' '}
             {row.mismatches > 0 ? <Badge tone="warn">payload differed</Badge> : null}
           </Cell>
-          <Cell className="max-w-60 truncate font-mono" title={row.eventId}>
-            <TextLink href={receivedHref(row)} prefetch={false}>
+          <Cell label="Event" className="max-w-60 font-mono" title={row.eventId}>
+            <TextLink href={receivedHref(row)} prefetch={false} className="block min-w-0 truncate">
               {row.eventId}
             </TextLink>
           </Cell>
-          <Cell>{row.source}</Cell>
-          <Cell className="text-right tabular-nums">{row.attempts}</Cell>
-          <Cell>
+          <Cell label="Source">{row.source}</Cell>
+          <Cell label="Attempts" className="text-right tabular-nums">
+            {row.attempts}
+          </Cell>
+          <Cell label="Received">
             <RelativeTime at={row.receivedAt} now={now} />
           </Cell>
-          <Cell>
+          <Cell label="Next try">
             <NextRun row={row} now={now} />
           </Cell>
-          <Cell className="max-w-40 truncate" title={row.lastError ?? undefined}>
-            {row.lastError ?? '–'}
+          <Cell label="Last error" className="max-w-40" title={row.lastError ?? undefined}>
+            <span className="block min-w-0 truncate">{row.lastError ?? '–'}</span>
           </Cell>
-        </tr>
+        </Row>
       ))}
     </Table>
   );

@@ -1,7 +1,7 @@
 import type { SentDetail, Stop } from 'oncekit/admin';
 import { Detail, Details } from '../ui/details.tsx';
 import { Panel } from '../ui/panel.tsx';
-import { Cell, Table } from '../ui/table.tsx';
+import { Cell, Row, Table } from '../ui/table.tsx';
 import { NextTry } from './message-next-try.tsx';
 import { MessageStateBadge } from './message-state.tsx';
 import { Moment } from './moment.tsx';
@@ -55,7 +55,7 @@ export function SentDeliveries({ detail, stops, now }: Props) {
       ) : (
         <Table label="Deliveries" columns={columns}>
           {detail.deliveries.map((row) => (
-            <tr key={row.destination}>
+            <Row key={row.destination}>
               <Cell>{row.destination}</Cell>
               <Cell>
                 <MessageStateBadge state={row.state} />
@@ -68,7 +68,7 @@ export function SentDeliveries({ detail, stops, now }: Props) {
               <Cell className="max-w-64 truncate" title={row.lastError ?? undefined}>
                 {row.lastError ?? '–'}
               </Cell>
-            </tr>
+            </Row>
           ))}
         </Table>
       )}

@@ -1,5 +1,5 @@
 import type { DeliveryRow, Stop } from 'oncekit/admin';
-import { Cell, Table } from '../ui/table.tsx';
+import { Cell, Row, Table } from '../ui/table.tsx';
 import { TextLink } from '../ui/text-link.tsx';
 import { sentHref } from './message-addresses.ts';
 import { NextTry } from './message-next-try.tsx';
@@ -17,13 +17,13 @@ interface Props {
 /** Events on their way, a row for each destination, newest event first. */
 export function SentTable({ rows, stops, now }: Props) {
   return (
-    <Table label="Outbox" columns={columns}>
+    <Table label="Outbox" columns={columns} isStacked>
       {rows.map((row) => (
-        <tr key={`${row.eventId} ${row.destination}`}>
+        <Row key={`${row.eventId} ${row.destination}`}>
           <Cell>
             <MessageStateBadge state={row.state} />
           </Cell>
-          <Cell>
+          <Cell className="max-sm:flex-wrap max-sm:items-baseline">
             <TextLink href={sentHref(row.eventId)} prefetch={false} title={row.eventId}>
               {row.type}
             </TextLink>
@@ -32,18 +32,20 @@ export function SentTable({ rows, stops, now }: Props) {
               <span className="truncate">{row.aggregate}</span>
             </span>
           </Cell>
-          <Cell>{row.destination}</Cell>
-          <Cell className="text-right tabular-nums">{row.attempts}</Cell>
-          <Cell>
+          <Cell label="Destination">{row.destination}</Cell>
+          <Cell label="Attempts" className="text-right tabular-nums">
+            {row.attempts}
+          </Cell>
+          <Cell label="Announced">
             <RelativeTime at={row.createdAt} now={now} />
           </Cell>
-          <Cell>
+          <Cell label="Next try">
             <NextTry row={row} stops={stops} now={now} />
           </Cell>
-          <Cell className="max-w-44 truncate" title={row.lastError ?? undefined}>
-            {row.lastError ?? '–'}
+          <Cell label="Last error" className="max-w-44" title={row.lastError ?? undefined}>
+            <span className="block min-w-0 truncate">{row.lastError ?? '–'}</span>
           </Cell>
-        </tr>
+        </Row>
       ))}
     </Table>
   );

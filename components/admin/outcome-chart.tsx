@@ -1,5 +1,5 @@
 import type { OutcomeBucket } from 'oncekit/admin';
-import { Cell, Table } from '../ui/table.tsx';
+import { Cell, Row, Table } from '../ui/table.tsx';
 import { TitledPanel } from '../ui/titled-panel.tsx';
 import { type Column, columnsOf, series } from './outcome-series.ts';
 
@@ -80,15 +80,14 @@ function Bars({ columns, most }: { columns: readonly Column[]; most: number }) {
 }
 
 function Bar({ column, x, scale }: { column: Column; x: number; scale: number }) {
-  let top = HEIGHT;
   return (
     <g>
       <title>{`${clock(column.at)}: ${column.total}`}</title>
-      {series.map(({ name, fill }) => {
+      {series.map(({ name, fill }, n) => {
         const height = column.counts[name] * scale;
-        top -= height;
+        const below = series.slice(0, n).reduce((sum, one) => sum + column.counts[one.name], 0) * scale;
         return height > 0 ? (
-          <rect key={name} x={x + 2} y={top} width={STEP - 4} height={height} className={fill} />
+          <rect key={name} x={x + 2} y={HEIGHT - below - height} width={STEP - 4} height={height} className={fill} />
         ) : null;
       })}
     </g>
@@ -102,14 +101,14 @@ function Numbers({ columns }: { columns: readonly Column[] }) {
       {columns
         .filter(({ total }) => total > 0)
         .map(({ at, counts }) => (
-          <tr key={at.getTime()}>
+          <Row key={at.getTime()}>
             <Cell className="tabular-nums">{clock(at)} UTC</Cell>
             {series.map(({ name }) => (
               <Cell key={name} className="text-right tabular-nums">
                 {counts[name].toLocaleString('en-US')}
               </Cell>
             ))}
-          </tr>
+          </Row>
         ))}
     </Table>
   );

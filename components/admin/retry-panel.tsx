@@ -18,10 +18,11 @@ interface Props {
 
 /** For a key that nobody works at now. What it shows may be old: the server looks again. */
 export function RetryPanel({ detail, call, action }: Props) {
+  const isWaiting = detail.needsAttention && detail.nextAttemptAt === null;
   return (
     <Panel aria-labelledby="retry-title">
       <h2 id="retry-title" className="text-lg font-semibold">
-        {detail.needsAttention ? 'This key waits for a person' : 'Nobody works at this key now'}
+        {isWaiting ? 'This key waits for a person' : 'Nobody works at this key now'}
       </h2>
       {call?.verdict ? (
         <p className="mt-2 max-w-prose break-words">
@@ -30,8 +31,9 @@ export function RetryPanel({ detail, call, action }: Props) {
         </p>
       ) : null}
       <p className="mt-2 mb-4 max-w-prose text-muted">
-        Finished steps are not repeated. A call whose outcome is not known is not repeated blindly either. The count of
-        attempts starts anew.
+        {isWaiting ? null : 'A worker goes on with it by itself, ever more slowly. '}
+        Finished steps are not repeated. A call whose outcome is not known is not repeated blindly either. Attempts are
+        counted anew, so the next ones follow soon.
       </p>
       <KeyForm action={action} detail={detail}>
         <div>

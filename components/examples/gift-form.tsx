@@ -52,7 +52,7 @@ export function GiftForm({ action, initialKey, sampleAction }: Props) {
         <Button name="wrap" value="none">
           Order
         </Button>
-        <Button name="wrap" value="gift">
+        <Button variant="quiet" name="wrap" value="gift">
           Order gift-wrapped (+ $5)
         </Button>
         <Button variant="quiet" formAction={sampleAction}>

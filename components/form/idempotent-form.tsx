@@ -9,7 +9,7 @@ import {
   useIdempotentSubmit,
 } from 'oncekit/react';
 import type { ReactNode } from 'react';
-import { Button } from '../ui/button.tsx';
+import { BusyButton } from '../ui/busy-button.tsx';
 import { SubmitStatus } from './submit-status.tsx';
 
 /** What an input needs: its name, what was entered, and what the server refused of it. */
@@ -23,6 +23,8 @@ export interface IdempotentFormProps<R> extends IdempotentSubmitOptions<R> {
   action: SubmitAction<R>;
   /** The words on its button. */
   label: ReactNode;
+  /** What they become while it is at work. Default `Sending…`. */
+  busyLabel?: ReactNode | undefined;
   /** The fields, such as `(field) => <Field label="Name" {...field('name')} />`. */
   children: (field: FieldOf, submit: IdempotentSubmit<R>) => ReactNode;
   /** What to show behind the words after a success, such as a link to what was made. */
@@ -41,7 +43,7 @@ const busy =
  * without JavaScript; what was refused stands beside its field, and goes when a later submit is in doubt.
  */
 export function IdempotentForm<R>(props: IdempotentFormProps<R>) {
-  const { action, label, children, success, messages, className = '', ...options } = props;
+  const { action, label, busyLabel, children, success, messages, className = '', ...options } = props;
   const submit = useIdempotentSubmit(action, options);
   const { result, status } = submit;
   const refused = result?.ok === false ? result : null;
@@ -59,9 +61,15 @@ export function IdempotentForm<R>(props: IdempotentFormProps<R>) {
     <form {...submit.formProps} noValidate className={`grid gap-4 ${className}`}>
       <IdempotencyKeyField {...submit.fieldProps} />
       {children(field, submit)}
-      <Button aria-busy={submit.isPending} className={busy}>
+      <BusyButton
+        // Where nobody knows whether it got through, to ask helps more than to send.
+        variant={submit.canCheck && !submit.isAbsent ? 'quiet' : 'primary'}
+        isBusy={submit.isPending && submit.status !== 'checking'}
+        busyWords={busyLabel ?? 'Sending…'}
+        className={busy}
+      >
         {label}
-      </Button>
+      </BusyButton>
       <SubmitStatus submit={submit} messages={messages}>
         {success}
       </SubmitStatus>

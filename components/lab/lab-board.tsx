@@ -79,13 +79,15 @@ export function LabBoard({
     orders: lab.report?.[side].orders.length ?? null,
     charges: lab.report?.[side].charges?.length ?? null,
   });
+  /** Without the proxy nothing can be started, so nothing is counted either. */
+  const canStart = elsewhere === null && problem !== 'no-proxy';
   const known = { events: lab.events ?? [], seen: lab.seen ?? [], report: lab.report };
   const column = (side: Side, title: string, form: ReactNode) => (
     <Panel aria-labelledby={`${side}-title`} className="min-w-0">
       <h2 id={`${side}-title`} className="mb-3 text-lg font-semibold">
         {title}
       </h2>
-      <SideCounts side={side} numbers={numbers(side)} />
+      {canStart ? <SideCounts side={side} numbers={numbers(side)} /> : null}
       <div
         ref={columns[side]}
         onClickCapture={({ target }) => {
@@ -125,16 +127,20 @@ export function LabBoard({
           <OrderForm submit={submit} products={products} href={path} label="Order with oncekit" />,
         )}
       </div>
-      <p className="mt-3 text-sm text-muted">
-        Counted since Start: clicks here, posts that reached the app, rows in PostgreSQL, and charges in the payment
-        gateway’s ledger. Each order is charged when it is placed.
-      </p>
-      <div className="mt-6">
-        <TitledPanel title="What happened">
-          <TimelineView title="Without" side="without" {...known} />
-          <TimelineView title="With oncekit" side="with" {...known} />
-        </TitledPanel>
-      </div>
+      {canStart ? (
+        <>
+          <p className="mt-3 text-sm text-muted">
+            Counted since Start: clicks here, posts that reached the app, rows in PostgreSQL, and charges in the payment
+            gateway’s ledger. Each order is charged when it is placed.
+          </p>
+          <div className="mt-6">
+            <TitledPanel title="What happened">
+              <TimelineView title="Without" side="without" {...known} />
+              <TimelineView title="With oncekit" side="with" {...known} />
+            </TitledPanel>
+          </div>
+        </>
+      ) : null}
     </>
   );
 }

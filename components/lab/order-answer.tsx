@@ -1,22 +1,32 @@
 'use client';
 
-import { type IdempotentSubmit, SubmitStatus } from 'oncekit/react';
+import { ErrorSummary, type IdempotentSubmit, SubmitStatus } from 'oncekit/react';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
 import { FirstAnswer, isMismatch } from '../shop/first-answer.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { OrderLink } from './order-link.tsx';
 
-const PLACED = { hasSucceeded: 'Order placed: ', recovered: 'This was already placed: ' };
+const PLACED = {
+  executing: 'Placing your order…',
+  retrying: 'The connection is bad. Trying again: it is ordered once.',
+  checking: 'Finding out whether your order got through…',
+  unknown:
+    'We lost the connection, so we do not know whether your order got through. It is ordered once, whatever you do next.',
+  absent: 'Your order has not reached us so far. Order again: it is ordered once.',
+  hasSucceeded: 'Order placed: ',
+  recovered: 'This was already placed: ',
+};
 const REPLAYED = { ...PLACED, hasSucceeded: 'Already placed; this is the same order: ' };
 
 /** What became of the submit, and the way to another order. The same for the lab and for every form library. */
 export function OrderAnswer({ submit, href }: { submit: IdempotentSubmit<PlacedOrder>; href: string }) {
   const { result } = submit;
   return (
-    <div className="grid min-h-20 content-start gap-3">
+    <div className="ends-done grid min-h-20 content-start gap-3">
       <SubmitStatus submit={submit} messages={result?.ok && result.replayed ? REPLAYED : PLACED}>
         {(order) => <OrderLink id={order.id} />}
       </SubmitStatus>
+      <ErrorSummary submit={submit} className="error-summary" />
       {result?.ok ? (
         /* A link, for those without JavaScript: the page brings a new key. */
         <a

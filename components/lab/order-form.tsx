@@ -1,6 +1,6 @@
 import { IdempotencyKeyField, type IdempotentSubmit } from 'oncekit/react';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
-import { Button } from '../ui/button.tsx';
+import { BusyButton } from '../ui/busy-button.tsx';
 import { type Choice, GoodsFields } from './goods-fields.tsx';
 import { OrderAnswer } from './order-answer.tsx';
 
@@ -20,7 +20,13 @@ export function OrderForm({ submit, products, href, label }: Props) {
     <form {...submit.formProps} noValidate className="grid gap-4">
       <IdempotencyKeyField {...submit.fieldProps} />
       <GoodsFields products={products} errors={refused?.fieldErrors} values={refused?.values} />
-      <Button>{label}</Button>
+      <BusyButton
+        variant={submit.canCheck && !submit.isAbsent ? 'quiet' : 'primary'}
+        isBusy={submit.isPending && submit.status !== 'checking'}
+        busyWords="Ordering…"
+      >
+        {label}
+      </BusyButton>
       <OrderAnswer submit={submit} href={href} />
     </form>
   );

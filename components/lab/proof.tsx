@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { LabProof } from '../../lib/demo/lab-proof.ts';
 import { Button } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
-import { Cell, Table } from '../ui/table.tsx';
+import { Cell, Row, Table } from '../ui/table.tsx';
 import { TitledPanel } from '../ui/titled-panel.tsx';
 
 /** Fifty posts with one key at once, and what the database holds then. */
@@ -48,12 +48,12 @@ function Proven({ proof: { posts, answers, orders, sql, rows, key } }: { proof: 
       </p>
       <Table label="Rows in the database" columns={['Table', 'Rows']} numbers={['Rows']}>
         {rows.map(({ table, rows: count }) => (
-          <tr key={table}>
+          <Row key={table}>
             <Cell className="font-mono">{table}</Cell>
             <Cell className="text-right tabular-nums" data-rows={table}>
               {count}
             </Cell>
-          </tr>
+          </Row>
         ))}
       </Table>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}

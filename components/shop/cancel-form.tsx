@@ -2,7 +2,7 @@
 
 import { IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
-import { Button } from '../ui/button.tsx';
+import { BusyButton } from '../ui/busy-button.tsx';
 
 interface Props {
   action: SubmitAction<PlacedOrder>;
@@ -12,18 +12,26 @@ interface Props {
   isPossible: boolean;
 }
 
-const WORDS = { hasSucceeded: 'The order is cancelled.', recovered: 'The order was already cancelled.' };
+const WORDS = {
+  executing: 'Cancelling your order…',
+  retrying: 'The connection is bad. Trying again…',
+  checking: 'Finding out whether your order was cancelled…',
+  unknown: 'We lost the connection, so we do not know whether your order was cancelled. You can ask for it again.',
+  absent: 'This has not reached us so far. You can ask for it again.',
+  hasSucceeded: 'Your order is cancelled.',
+  recovered: 'Your order is cancelled already.',
+};
 
 export function CancelForm({ action, initialKey, orderId, isPossible }: Props) {
   const submit = useIdempotentSubmit(action, { intent: `order.cancel:${orderId}`, initialKey });
   return (
-    <form {...submit.formProps} className="grid gap-3">
+    <form {...submit.formProps} className="ends-done grid gap-3">
       <IdempotencyKeyField {...submit.fieldProps} />
       <input type="hidden" name="order_id" value={orderId} />
       {isPossible ? (
-        <Button variant="quiet" aria-busy={submit.isPending}>
+        <BusyButton variant="quiet" isBusy={submit.isPending && submit.status !== 'checking'} busyWords="Cancelling…">
           Cancel this order
-        </Button>
+        </BusyButton>
       ) : null}
       <SubmitStatus submit={submit} messages={WORDS} />
     </form>

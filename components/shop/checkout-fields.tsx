@@ -9,7 +9,13 @@ interface Props {
 }
 
 export function CheckoutFields({ paymentChoices, errors = {}, values = {} }: Props) {
-  const field = (name: string) => ({ name, required: true, errors: errors[name], defaultValue: values[name] });
+  const field = (name: string) => ({
+    id: name,
+    name,
+    required: true,
+    errors: errors[name],
+    defaultValue: values[name],
+  });
   return (
     <>
       <fieldset className="grid gap-4 sm:grid-cols-2">

@@ -1,112 +1,144 @@
 'use client';
 
-import { IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
+import { ErrorSummary, IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
+import { lazy, Suspense, useState } from 'react';
+import type { CartView } from '../../lib/demo/carts.ts';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
 import type { PaymentChoice } from '../../lib/demo/payment-methods.ts';
-import { Button } from '../ui/button.tsx';
+import { BusyButton } from '../ui/busy-button.tsx';
 import { formatCents } from '../ui/money.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { TextLink } from '../ui/text-link.tsx';
+import { AlreadyPlaced, OrderLink } from './already-placed.tsx';
 import { CheckoutFields } from './checkout-fields.tsx';
-import { CHECKOUT_WORDS } from './checkout-words.ts';
+import { CHECKOUT_WORDS, RELOADED_WORDS } from './checkout-words.ts';
 import { FirstAnswer, isMismatch } from './first-answer.tsx';
+import { useOtherSession } from './use-other-session.ts';
+
+// Seldom needed, so no part of what everybody loads.
+const OtherSession = lazy(async () => ({ default: (await import('./other-session.tsx')).OtherSession }));
+const CartOfOthers = lazy(async () => ({ default: (await import('./other-session.tsx')).CartOfOthers }));
+
+/**
+ * As high as the button and most of what is said above it, so that the page stands still. While the order is placed, the
+ * button itself says so, and the words are for those who hear them. "Start over" is the last resort.
+ */
+const AREA = [
+  'grid min-h-38 content-end gap-3 sm:min-h-33 *:data-[action=start-over]:order-last',
+  '[&>[role=status]:not(:empty,:has(+ul))]:min-h-24 [&>[role=status]:not(:empty,:has(+ul))]:content-center sm:[&>[role=status]:not(:empty,:has(+ul))]:min-h-18',
+  '[&>[role=status][data-state=executing]]:h-0! [&>[role=status][data-state=executing]]:min-h-0!',
+  '[&>[role=status][data-state=executing]]:p-0!',
+].join(' ');
+
+/** They keep their room, so that the button stays under the pointer. */
+const OLD_ERRORS = '[&_[id$=-errors]]:invisible [&_[aria-invalid]]:border-strong-line';
 
 interface Props {
   action: SubmitAction<PlacedOrder>;
+  buy: (goods: FormData) => Promise<void>;
   initialKey: string;
+  /** Null where this page has never seen it. */
+  cart: CartView | null;
   cartId: string;
-  amountCents: number;
-  /** The order that this cart has become. */
-  orderId: string | null;
-  /** That order is still being paid: this form, or the one in another tab, is told how it ends. */
-  isBeingPaid: boolean;
+  account: string | undefined;
+  /** The session that asks has this cart. */
+  isOurs: boolean;
   paymentChoices: readonly PaymentChoice[];
 }
 
-export function CheckoutForm({ action, initialKey, cartId, amountCents, orderId, isBeingPaid, paymentChoices }: Props) {
+export function CheckoutForm({ action, buy, initialKey, cart, cartId, account, isOurs, paymentChoices }: Props) {
   const submit = useIdempotentSubmit(action, { intent: `checkout:${cartId}`, initialKey });
-  const { result } = submit;
+  const { result, status } = submit;
+  const isInDoubt = useOtherSession(submit, isOurs);
+  const [hasEntered, setEntered] = useState(false);
   const mismatch = isMismatch(result) ? result : null;
-  if (orderId && !isBeingPaid) return <AlreadyPlaced orderId={orderId} notice={mismatch?.message} />;
+  // That order is still being paid: this form, or the one in another tab, is told how it ends.
+  const isBeingPaid = cart?.orderStatus === 'paying';
+  const found = status === 'hasSucceeded' && result?.ok ? result.data.id : null;
+  const placed = (isBeingPaid ? null : cart?.orderId) ?? found;
+  if (placed) return <AlreadyPlaced orderId={placed} notice={mismatch?.message} />;
+  if (!cart && status === 'idle') {
+    return (
+      <Suspense>
+        <CartOfOthers cartId={cartId} />
+      </Suspense>
+    );
+  }
   // A refusal is old news while a later submit is in doubt; what was entered stays.
-  const isSaid = submit.status === 'hasErrored' || submit.status === 'executing';
+  const isSaid = status === 'hasErrored' || status === 'executing';
   const refused = result && !result.ok ? result : null;
   const said = isSaid ? refused : null;
+  // Whoever comes back to a form that was sent is told what became of it before there is anything to fill in.
+  const isLookingUp = status === 'checking' && !result && !hasEntered;
+  const isAway = !isOurs && !submit.isPending;
   return (
     // The server's words stand beside their fields, with and without JavaScript; the browser's bubbles would differ.
-    <form {...submit.formProps} noValidate>
+    <form {...submit.formProps} noValidate onInputCapture={() => setEntered(true)}>
       <IdempotencyKeyField {...submit.fieldProps} />
       <input type="hidden" name="cart_id" value={cartId} />
       <Panel className="grid gap-6">
-        {orderId && submit.status === 'idle' ? <BeingPaid orderId={orderId} /> : null}
-        <CheckoutFields paymentChoices={paymentChoices} errors={said?.fieldErrors} values={refused?.values} />
-        <div className="grid gap-3">
-          <Button className="w-full sm:min-h-12" aria-busy={submit.isPending}>
-            Place order
-          </Button>
-          {/* As high as most of what it says, so that the page stands still. */}
-          <div className="grid min-h-24 content-start gap-3">
-            {submit.status === 'idle' ? (
-              <p className="text-center text-sm text-muted">
-                You pay <strong className="font-medium text-ink tabular-nums">{formatCents(amountCents)}</strong>, once.
-              </p>
-            ) : null}
-            <SubmitStatus submit={submit} messages={CHECKOUT_WORDS}>
-              {(order) => <Placed id={order.id} />}
-            </SubmitStatus>
+        {cart ? (
+          <div className={`grid gap-6 ${submit.isPending ? OLD_ERRORS : ''}`} hidden={isLookingUp}>
+            <CheckoutFields paymentChoices={paymentChoices} errors={said?.fieldErrors} values={refused?.values} />
           </div>
-          <WayOn reason={said?.reason} data={said?.data} />
-          {mismatch ? <FirstAnswer mismatch={mismatch} freshHref={`/checkout?cart=${cartId}`} /> : null}
-        </div>
+        ) : null}
+        {isAway ? (
+          <Suspense>
+            <OtherSession cart={cart} cartId={cartId} account={account} isInDoubt={isInDoubt} buy={buy} />
+          </Suspense>
+        ) : (
+          <div className={AREA}>
+            {cart && (status === 'idle' || status === 'executing') ? (
+              <ToPay cart={cart} isBeingPaid={isBeingPaid} />
+            ) : null}
+            <SubmitStatus submit={submit} messages={hasEntered ? CHECKOUT_WORDS : RELOADED_WORDS} />
+            <ErrorSummary submit={submit} className="error-summary" />
+            <WayOn reason={said?.reason ?? said?.code} data={said?.data} cartId={cartId} />
+            {mismatch ? <FirstAnswer mismatch={mismatch} freshHref={`/checkout?cart=${cartId}`} /> : null}
+            {cart && !isLookingUp ? (
+              <BusyButton
+                className="w-full sm:min-h-12"
+                // Where nobody knows whether it got through, to ask helps more than to send.
+                variant={submit.canCheck && !submit.isAbsent ? 'quiet' : 'primary'}
+                isBusy={submit.isPending && submit.status !== 'checking'}
+                busyWords="Placing your order…"
+              >
+                Place order
+              </BusyButton>
+            ) : null}
+          </div>
+        )}
       </Panel>
     </form>
   );
 }
 
-function AlreadyPlaced({ orderId, notice }: { orderId: string; notice: string | undefined }) {
+function ToPay({ cart, isBeingPaid }: { cart: CartView; isBeingPaid: boolean }) {
+  if (isBeingPaid && cart.orderId) {
+    return (
+      <Notice tone="info">
+        This cart is being paid for just now. Your card is charged at most once.
+        <OrderLink id={cart.orderId} />
+      </Notice>
+    );
+  }
   return (
-    <Panel role="status" data-state="hasSucceeded" className="grid gap-2">
-      {notice ? <p className="font-medium">{notice}</p> : null}
-      <p>
-        This order is already placed. <Placed id={orderId} />
-      </p>
-      <p>
-        <TextLink href="/">Start a new order</TextLink>
-      </p>
-    </Panel>
-  );
-}
-
-function BeingPaid({ orderId }: { orderId: string }) {
-  return (
-    <Notice tone="info">
-      This cart is being paid for just now. Your card is charged at most once.
-      <OrderLink id={orderId} />
-    </Notice>
-  );
-}
-
-function Placed({ id }: { id: string }) {
-  return (
-    <>
-      {' '}
-      You were charged once. <OrderLink id={id} />
-    </>
-  );
-}
-
-function OrderLink({ id }: { id: string }) {
-  return (
-    <TextLink href={`/orders/${id}`} className="ml-1">
-      View the order
-    </TextLink>
+    <p className="text-center text-sm text-muted">
+      You pay <strong className="font-medium text-ink tabular-nums">{formatCents(cart.amountCents)}</strong>, once.
+    </p>
   );
 }
 
 /** Behind a refusal: where to go from here. */
-function WayOn({ reason, data }: { reason: string | undefined; data: unknown }) {
+function WayOn({ reason, data, cartId }: { reason: string | undefined; data: unknown; cartId: string }) {
   if (reason === 'already_ordered') return <OrderLink id={String((data as { orderId?: unknown }).orderId)} />;
   if (reason === 'out_of_stock') return <TextLink href="/">Choose something else</TextLink>;
-  return null;
+  if (reason !== 'key_expired') return null;
+  return (
+    // A plain link: the page is fetched anew, and says whether this cart has become an order.
+    <a href={`/checkout?cart=${cartId}`} className="font-medium text-accent underline underline-offset-2">
+      See whether it was ordered
+    </a>
+  );
 }

@@ -12,7 +12,7 @@ const done = { icon: 'check', tone: 'good' } as const;
 const back = { icon: 'back', tone: 'muted' } as const;
 
 const titles: Record<string, Title> = {
-  pending: { ...done, title: 'Thank you for your order', lead: 'We have it, once. You can close this page.' },
+  pending: { ...done, title: 'Thank you for your order', lead: 'We have your order. You can close this page.' },
   paying: {
     icon: 'clock',
     tone: 'info',
@@ -22,7 +22,7 @@ const titles: Record<string, Title> = {
   paid: {
     ...done,
     title: 'Thank you for your order',
-    lead: 'We have it, once, and your card was charged once. You can close this page.',
+    lead: 'Your card was charged once, and a receipt is on its way. You can close this page.',
   },
   payment_failed: {
     icon: 'cross',

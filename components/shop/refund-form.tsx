@@ -1,8 +1,9 @@
 'use client';
 
-import { IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
+import { ErrorSummary, IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
 import type { RefundMade } from '../../lib/demo/refunds.ts';
-import { Button, buttonClass } from '../ui/button.tsx';
+import { BusyButton } from '../ui/busy-button.tsx';
+import { buttonClass } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { formatCents } from '../ui/money.ts';
 import { Panel } from '../ui/panel.tsx';
@@ -16,11 +17,15 @@ interface Props {
 }
 
 const WORDS = {
-  executing: 'Giving it back…',
-  retrying: 'We lost the connection. Your refund may have gone through: checking…',
-  checking: 'Your refund may have gone through: checking…',
-  hasSucceeded: 'Given back, once:',
-  recovered: 'This was already given back, once:',
+  executing: 'Giving your money back…',
+  retrying: 'The connection is bad. Trying again: your money is given back once.',
+  checking: 'Finding out whether your refund got through…',
+  offline: 'You are offline. Your refund is asked for when you are back online.',
+  unknown:
+    'We lost the connection, so we do not know whether your refund got through. It is given back once, whatever you do next.',
+  absent: 'This has not reached us so far. Ask for it again: it is given back once.',
+  hasSucceeded: 'You get back',
+  recovered: 'You have already got back',
 };
 
 /** Gives back all or part of what was paid. Not there when nothing is left, but for what there is still to say. */
@@ -52,15 +57,20 @@ export function RefundForm({ action, initialKey, orderId, refundableCents }: Pro
               errors={refused?.fieldErrors?.amount}
               defaultValue={String(refused?.values?.amount ?? (refundableCents / 100).toFixed(2))}
             />
-            <Button variant="quiet" aria-busy={submit.isPending}>
+            <BusyButton
+              variant="quiet"
+              isBusy={submit.isPending && submit.status !== 'checking'}
+              busyWords="Giving it back…"
+            >
               Get refund
-            </Button>
+            </BusyButton>
           </div>
         ) : null}
-        <div className="grid gap-3">
+        <div className="ends-done grid gap-3">
           <SubmitStatus submit={submit} messages={WORDS}>
             {({ amountCents }) => <strong className="ml-1 tabular-nums">{formatCents(amountCents)}</strong>}
           </SubmitStatus>
+          <ErrorSummary submit={submit} className="error-summary" />
           {isDone && refundableCents > 0 ? (
             /* A link, for those without JavaScript: the page brings a new key. */
             <a

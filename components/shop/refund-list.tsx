@@ -1,7 +1,7 @@
 import type { findAnyOrder } from '../../lib/demo/orders.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { formatCents } from '../ui/money.ts';
-import { Cell, Table } from '../ui/table.tsx';
+import { Cell, Row, Table } from '../ui/table.tsx';
 
 type Refund = NonNullable<Awaited<ReturnType<typeof findAnyOrder>>>['refunds'][number];
 
@@ -17,7 +17,7 @@ export function RefundList({ refunds }: { refunds: readonly Refund[] }) {
   return (
     <div>
       <h2 className="mb-3 text-lg font-semibold">Refunds</h2>
-      <Table label="Refunds" columns={['Amount', 'State', 'Asked for', 'Reference']}>
+      <Table label="Refunds" columns={['Amount', 'State', 'Asked for', 'Reference']} isStacked>
         {refunds.map((refund) => (
           <RefundRow key={refund.id} refund={refund} />
         ))}
@@ -29,17 +29,23 @@ export function RefundList({ refunds }: { refunds: readonly Refund[] }) {
 function RefundRow({ refund: { amountCents, status, source, createdAt, providerRefund } }: { refund: Refund }) {
   const { tone, text } = words[status] ?? { tone: 'muted', text: status };
   return (
-    <tr data-refund-status={status}>
-      <Cell className="tabular-nums">{formatCents(amountCents)}</Cell>
-      <Cell>
+    <Row data-refund-status={status}>
+      <Cell label="Amount" className="tabular-nums">
+        {formatCents(amountCents)}
+      </Cell>
+      <Cell label="State">
         <Badge tone={tone}>{text}</Badge>
       </Cell>
-      <Cell>
-        <time dateTime={createdAt.toISOString()}>{when.format(createdAt)} UTC</time>
-        {source === 'provider' && <span className="block text-muted">at the payment provider</span>}
+      <Cell label="Asked for">
+        <span>
+          <time dateTime={createdAt.toISOString()}>{when.format(createdAt)} UTC</time>
+          {source === 'provider' && <span className="block text-muted">at the payment provider</span>}
+        </span>
       </Cell>
-      <Cell>{providerRefund ? <code className="font-mono">{providerRefund}</code> : '–'}</Cell>
-    </tr>
+      <Cell label="Reference">
+        {providerRefund ? <code className="min-w-0 truncate font-mono">{providerRefund}</code> : '–'}
+      </Cell>
+    </Row>
   );
 }
 

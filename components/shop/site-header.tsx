@@ -1,6 +1,7 @@
 import Link from 'next/link';
 import { Logo } from '../ui/logo.tsx';
 import { NavLink } from './nav-link.tsx';
+import { OutsideAdmin } from './outside-admin.tsx';
 
 const pages = [
   { href: '/', name: 'Shop' },
@@ -29,19 +30,21 @@ export function SiteHeader({ account, signOut }: { account: string | undefined; 
             ))}
           </nav>
         </div>
-        {account ? (
-          <form action={signOut} className="flex items-center gap-x-1 text-sm">
-            <span className="text-muted">
-              <span className="max-sm:sr-only">Signed in as </span>
-              <strong className="font-medium text-ink">{account}</strong>
-            </span>
-            <button type="submit" className={link}>
-              Sign out
-            </button>
-          </form>
-        ) : (
-          <NavLink href="/sign-in" name="Sign in" className={`${link} -mx-1.5 sm:mx-0`} />
-        )}
+        <OutsideAdmin>
+          {account ? (
+            <form action={signOut} className="flex items-center gap-x-1 text-sm">
+              <span className="text-muted">
+                <span className="max-sm:sr-only">Signed in as </span>
+                <strong className="font-medium text-ink">{account}</strong>
+              </span>
+              <button type="submit" className={link}>
+                Sign out
+              </button>
+            </form>
+          ) : (
+            <NavLink href="/sign-in" name="Sign in" className={`${link} -mx-1.5 sm:mx-0`} />
+          )}
+        </OutsideAdmin>
       </div>
     </header>
   );

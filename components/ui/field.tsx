@@ -12,22 +12,38 @@ const control =
 
 /** A labelled input with its errors. */
 export function Field({ label, errors, className = '', ...input }: ComponentProps<'input'> & Labelled) {
-  const id = useId();
+  const id = useFieldId(input.id);
   return (
     <Row id={id} label={label} errors={errors} className={className}>
-      <input id={id} className={control} {...described(id, errors)} {...input} />
+      <input className={control} {...described(id, errors)} {...input} id={id} />
     </Row>
   );
 }
 
 /** A labelled choice with its errors. */
 export function SelectField({ label, errors, className = '', ...select }: ComponentProps<'select'> & Labelled) {
-  const id = useId();
+  const id = useFieldId(select.id);
   return (
     <Row id={id} label={label} errors={errors} className={className}>
-      <select id={id} className={control} {...described(id, errors)} {...select} />
+      <select className={control} {...described(id, errors)} {...select} id={id} />
     </Row>
   );
+}
+
+/** A labelled text of several lines with its errors. */
+export function TextField({ label, errors, className = '', ...text }: ComponentProps<'textarea'> & Labelled) {
+  const id = useFieldId(text.id);
+  return (
+    <Row id={id} label={label} errors={errors} className={className}>
+      <textarea className={`${control} h-auto sm:h-auto`} {...described(id, errors)} {...text} id={id} />
+    </Row>
+  );
+}
+
+/** Its own where a link leads to the field, such as that of an error summary. */
+function useFieldId(own: string | undefined): string {
+  const id = useId();
+  return own ?? id;
 }
 
 function Row({

@@ -54,7 +54,7 @@ async function unknownKey({ pay, admin }: ReturnType<typeof shop>, key = freshKe
   return { key, detail, seen };
 }
 
-const eventsOf = (key: string, type: string) => database.client.idempotencyEvent.count({ where: { key, type } });
+const recordsOf = (key: string, type: string) => database.client.idempotencyAudit.count({ where: { key, type } });
 
 test('an admin sees each step, and nothing of what was sent or stored', async () => {
   const { detail, key } = await unknownKey(shop());
@@ -84,7 +84,7 @@ describe('resolve', () => {
       data: { charge: 'ch_seen' },
     });
     expect(await on.admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('changed');
-    expect(await eventsOf(key, 'verdict')).toBe(1);
+    expect(await recordsOf(key, 'verdict')).toBe(1);
     expect(await effects(database.client, `${key}:finished`)).toBe(1);
     expect(provider.sends).toBe(1);
   });
@@ -94,7 +94,7 @@ describe('resolve', () => {
     const { key, seen } = await unknownKey(on);
     const click = () => on.admin.resolve(seen, { kind: 'failed' }, 'eve');
     expect((await Promise.all([click(), click()])).sort()).toEqual(['changed', 'recorded']);
-    expect(await eventsOf(key, 'verdict')).toBe(1);
+    expect(await recordsOf(key, 'verdict')).toBe(1);
     expect(await effects(database.client, `${key}:undone:marked_failed`)).toBe(1);
   });
 
@@ -111,7 +111,7 @@ describe('resolve', () => {
     const corrected = { kind: 'succeeded', reference: 'ch_seen' } as const;
     expect(await on.admin.resolve({ ...seen, fencingToken }, corrected, 'eve')).toBe('recorded');
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded' });
-    expect(await eventsOf(key, 'verdict')).toBe(2);
+    expect(await recordsOf(key, 'verdict')).toBe(2);
     expect(provider.sends).toBe(1);
   });
 
@@ -135,7 +135,7 @@ describe('resolve', () => {
     expect(await on.admin.resolve(seen, { kind: 'retry' }, 'eve')).toBe('changed');
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded' });
     expect(provider.sends).toBe(2);
-    expect(await eventsOf(key, 'verdict')).toBe(1);
+    expect(await recordsOf(key, 'verdict')).toBe(1);
   });
 
   test('what was unknown, sent again and is unknown again is another key to have seen', async () => {
@@ -161,7 +161,7 @@ describe('resolve', () => {
     expect(await broken.resolve(seen, { kind: 'succeeded', reference: 'ch_seen' }, 'eve')).toBe('changed');
     await on.idempotency.completeDue({ limit: 100 });
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded' });
-    const [event] = await database.client.idempotencyEvent.findMany({ where: { key, type: 'verdict' } });
+    const [event] = await database.client.idempotencyAudit.findMany({ where: { key, type: 'verdict' } });
     expect(event).toMatchObject({
       actor: 'eve',
       detail: { step: 'charge_created', verdict: 'succeeded', reference: 'ch_seen' },
@@ -174,7 +174,7 @@ describe('resolve', () => {
     expect(await on.admin.resolve({ ...seen, principal: 'bob' }, { kind: 'failed' }, 'eve')).toBe('changed');
     expect(await on.admin.resolve({ ...seen, fencingToken: 7 }, { kind: 'failed' }, 'eve')).toBe('changed');
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'unknown' });
-    expect(await eventsOf(key, 'verdict')).toBe(0);
+    expect(await recordsOf(key, 'verdict')).toBe(0);
   });
 });
 
@@ -185,18 +185,18 @@ describe('retryNow', () => {
     provider.faults = ['before'];
     const key = freshKey();
     await on.pay.execute({ key, payload: {} });
-    const seen: SeenKey = { ...idOf(key), fencingToken: 1 };
+    const seen: SeenKey = { ...idOf(key), fencingToken: 2 }; // raised when its executor let go of it
     await database.client
       .$executeRaw`UPDATE idempotency_keys SET lease_until = now() + interval '1 h' WHERE key = ${key}`;
     expect(await on.admin.retryNow(seen, 'eve')).toBe('changed');
-    expect(await eventsOf(key, 'retry')).toBe(0);
+    expect(await recordsOf(key, 'retry')).toBe(0);
 
     await database.client.$executeRaw`UPDATE idempotency_keys SET lease_until = now(), next_attempt_at = NULL,
       needs_attention = true WHERE key = ${key}`;
     expect(await on.admin.retryNow(seen, 'eve')).toBe('recorded');
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded', needsAttention: false });
     expect(await on.admin.retryNow(seen, 'eve')).toBe('changed');
-    expect(await eventsOf(key, 'retry')).toBe(1);
+    expect(await recordsOf(key, 'retry')).toBe(1);
     expect(provider.count(`secret-order-${key}`)).toBe(1);
   });
 });

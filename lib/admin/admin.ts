@@ -4,13 +4,24 @@ import type { KeyId } from '../core/scope.ts';
 import { readSecrets } from '../core/secrets.ts';
 import type { Remembered } from '../engine/recent.ts';
 import type { Step } from '../store/leases.ts';
-import type { AnnouncedEvent, KeyFilter, KeyPage, ListedKey, OutcomeBucket, Overview } from '../store/oversight.ts';
-import type { PrismaClientLike } from '../store/prisma/client.ts';
+import type {
+  AnnouncedEvent,
+  AuditFilter,
+  AuditPage,
+  KeyFilter,
+  KeyPage,
+  ListedKey,
+  OutcomeBucket,
+  Overview,
+} from '../store/oversight.ts';
+import type { PrismaClientLike, TransactionOf } from '../store/prisma/client.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import type { KeyEvent, KeyRow } from '../store/store.ts';
 import { linksTo } from '../telemetry/trace-parent.ts';
-import { type Complete, type Operations, operationsOn } from './operate.ts';
+import type { AuditLog } from './audit-log.ts';
+import type { OnErase } from './erase.ts';
+import { type AfterCommit, type Complete, type Operations, operationsOn } from './operate.ts';
 import { type PhaseView, phaseView } from './phase-view.ts';
 import { type RedactedAnswer, redactAnswer } from './redact.ts';
 
@@ -46,11 +57,13 @@ export interface Admin extends Operations {
   /** Keys, newest first where nothing else is said. */
   listKeys(filter: KeyFilter): Promise<KeyPage>;
   findKey(id: KeyId): Promise<KeyDetail | null>;
+  /** What people did, newest first: to keys, also to those that are gone, and what else was recorded. */
+  audit(filter: AuditFilter): Promise<AuditPage>;
 }
 
 /** The database, and what of the kit’s set-up the admin view must know. */
-export interface AdminOptions {
-  prisma: PrismaClientLike;
+export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike> {
+  prisma: Client;
   /** What `createIdempotency` is given. */
   tables?: Tables | undefined;
   /**
@@ -63,6 +76,11 @@ export interface AdminOptions {
    * process, a retry may still be told the erased answer for five seconds.
    */
   dropRecent?: ((of: Remembered) => void) | undefined;
+  /**
+   * Where `prisma` is a transaction of yours (`joinTransaction`): takes what must wait for its commit, which is `complete`,
+   * `dropRecent` and `log`. What the handler of an operation is given fits.
+   */
+  afterCommit?: AfterCommit | undefined;
   /** When a key that is not settled counts as stuck, in milliseconds since its claim. Default 60,000. */
   stuckAfterMs?: number | undefined;
   /** What `createIdempotency` is given: a key that was signed for somebody else is not fenced for the one who is named. */
@@ -71,6 +89,13 @@ export interface AdminOptions {
   window?: Duration | undefined;
   /** What `createIdempotency` is given. Default 25 h. */
   retention?: Duration | undefined;
+  /**
+   * Erases the app's own rows of a person, in the transaction of `erasePrincipal`, and says by name what stays. Without it
+   * `erasePrincipal` erases the kit's rows alone, and says so.
+   */
+  onErase?: OnErase<TransactionOf<Client>> | undefined;
+  /** Called with one line for each thing that a person did. What `createIdempotency` is given fits. */
+  log?: AuditLog | undefined;
   /** What `createOutbox` is given. Default `oncekit`. */
   namespace?: string | undefined;
 }
@@ -82,15 +107,26 @@ export interface AdminOptions {
  * @throws ConfigurationError for a window or retention that is no duration
  * @throws StoreUnavailableError from each of them when the database cannot be asked
  */
-export function createAdmin(options: AdminOptions): Admin {
-  const { prisma, complete, dropRecent, stuckAfterMs = 60_000, namespace = 'oncekit' } = options;
+export function createAdmin<Client extends PrismaClientLike>(options: AdminOptions<Client>): Admin {
+  const { prisma, complete, dropRecent, afterCommit, log, onErase } = options;
+  const { stuckAfterMs = 60_000, namespace = 'oncekit' } = options;
   const windowMs = toMs(options.window ?? '24h', 'window');
   const retentionMs = toMs(options.retention ?? windowMs + 3_600_000, 'retention');
   const store = prismaStore(prisma, options.tables);
   return {
-    ...operationsOn(store, { complete, dropRecent, windowMs, retentionMs, secrets: readSecrets(options.secret ?? []) }),
+    ...operationsOn(store, {
+      complete,
+      dropRecent,
+      afterCommit,
+      log,
+      onErase,
+      windowMs,
+      retentionMs,
+      secrets: readSecrets(options.secret ?? []),
+    }),
     overview: () => store.overview(stuckAfterMs),
     outcomes: (since) => store.tallies(since),
+    audit: (filter) => store.audit(filter),
     listKeys: (filter) => store.list({ stuckAfterMs, ...filter }),
     findKey: async (id) => {
       const row = await store.find(id);

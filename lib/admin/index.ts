@@ -1,6 +1,6 @@
 export { TALLIED, type Tallied } from '../core/tally.ts';
 export type { Verdict } from '../store/leases.ts';
-export type { Erased } from '../store/oversight.ts';
+export type { AuditFilter, AuditPage, AuditRecord, Erased, NewAuditRecord, Person } from '../store/oversight.ts';
 export {
   type Admin,
   type AdminOptions,
@@ -14,6 +14,9 @@ export {
   type OutcomeBucket,
   type Overview,
 } from './admin.ts';
+export type { AuditLog, AuditLogEntry } from './audit-log.ts';
+export type { OnErase, OwnErased } from './erase.ts';
+export { joinTransaction } from './join-transaction.ts';
 export {
   createMessagesAdmin,
   type DeliveryFilter,

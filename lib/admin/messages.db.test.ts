@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { createInbox } from '../messaging/index.ts';
 import { announce, destination, outboxOn, timePasses } from '../messaging/messaging.testsuite.ts';
-import { createMessagesAdmin } from './index.ts';
+import { type AuditLogEntry, createMessagesAdmin } from './index.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -118,4 +118,50 @@ test('X3 a received event is shown without its values, as long as it has a paylo
   const shown = JSON.stringify([dead, processed, listed]);
   for (const secret of ['secret', 'payloadHash']) expect(shown).not.toContain(secret);
   expect(await admin.inbox.find({ ...event, eventId: 'evt_2' })).toBeNull();
+});
+
+test('A7 what people did to messages outlives them, is reaped after a year, and leaves a line each', async () => {
+  const { outbox, inbox, refusing } = shop('outlived');
+  const lines: AuditLogEntry[] = [];
+  const admin = createMessagesAdmin({ outbox, inbox, log: (entry) => void lines.push(entry) });
+  const [eventId = ''] = await announce(database.client, outbox, 'order:outlived', 1);
+  await outbox.relayDue();
+  const given = { destination: 'outlived', eventId };
+  expect(await admin.outbox.requeue(given, 'eve')).toBe('recorded');
+  expect(await admin.outbox.requeue(given, 'eve')).toBe('changed');
+  await outbox.relayDue();
+  expect(refusing.sent.length).toBeGreaterThan(0);
+  expect(await admin.outbox.skip(given, 'eve')).toBe('recorded');
+  const event = { source: 'bank', eventId: 'evt_outlived' };
+  await inbox.receiveOnce({ ...event, payload: {} }, () => Promise.reject(new Error('secret-error')));
+  expect(await admin.inbox.requeue(event, 'eve')).toBe('recorded');
+  await inbox.receiveOnce({ ...event, payload: {} }, async () => 'done');
+  const about = { level: 'info', actor: 'eve', peer: 'outlived', event: eventId };
+  expect(lines).toEqual([
+    { ...about, msg: 'audit: requeued' },
+    { ...about, msg: 'audit: skipped' },
+    { ...about, msg: 'audit: requeued', peer: 'bank', event: 'evt_outlived' },
+  ]);
+
+  const age = (table: string, column: string, by: string) =>
+    database.client.$executeRawUnsafe(`UPDATE ${table} SET ${column} = ${column} - interval '${by}'`);
+  await age('outbox_events', 'created_at', '60 days');
+  await age('outbox_deliveries', 'settled_at', '60 days');
+  await age('inbox_events', 'expires_at', '60 days');
+  await outbox.reap();
+  await inbox.reap();
+  expect([await outbox.find(eventId), await inbox.find(event)]).toEqual([undefined, undefined]);
+  const kept = async () =>
+    (
+      await database.client.messageEvent.findMany({
+        where: { eventId: { in: [eventId, 'evt_outlived'] } },
+        orderBy: { id: 'asc' },
+      })
+    ).map(({ type, box }) => `${box} ${type}`);
+  expect(await kept()).toEqual(['outbox requeued', 'outbox skipped', 'inbox requeued']);
+  await age('message_events', 'at', '367 days');
+  await outbox.reap({ batch: 1 });
+  expect(await kept()).toEqual(['inbox requeued']);
+  await inbox.reap({ batch: 1 });
+  expect(await kept()).toEqual([]);
 });

@@ -13,6 +13,7 @@ import type {
   Stop,
 } from '../messaging/index.ts';
 import type { FoundDelivery } from '../store/messages.ts';
+import { type AuditLog, auditLog } from './audit-log.ts';
 import type { Operated } from './operate.ts';
 import { type Shape, shapeOf } from './redact.ts';
 
@@ -47,7 +48,10 @@ export interface ReceivedDetail extends ReceivedSummary {
   records: MessageRecord[];
 }
 
-/** The outbox as an admin may see and change it. An operation is recorded with its actor in the statement that does it. */
+/**
+ * The outbox as an admin may see and change it. An operation is recorded with its actor in the statement that does it. The
+ * record outlives the event.
+ */
 export interface OutboxAdmin {
   /** What is under way or dead, by destination, and which destinations are stopped. */
   overview(): Promise<{ open: Open[]; stops: Stop[] }>;
@@ -81,6 +85,8 @@ export interface InboxAdmin {
 export interface MessagesAdminOptions {
   outbox: Pick<Outbox, 'open' | 'stops' | 'list' | 'find' | 'requeue' | 'requeueAll' | 'skip' | 'abandon' | 'resume'>;
   inbox: Pick<Inbox<unknown>, 'open' | 'list' | 'find' | 'requeue'>;
+  /** Called with one line for each thing that a person did. What `createAdmin` is given. */
+  log?: AuditLog | undefined;
 }
 
 /**
@@ -90,10 +96,19 @@ export interface MessagesAdminOptions {
  *
  * @throws StoreUnavailableError from each of them when the database cannot be asked
  */
-export function createMessagesAdmin({ outbox, inbox }: MessagesAdminOptions): {
+export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions): {
   outbox: OutboxAdmin;
   inbox: InboxAdmin;
 } {
+  const tell = auditLog(log);
+  /** Nothing was done where there is nothing to count, so there is no line either. */
+  const told = <Done extends boolean | number>(
+    done: Done,
+    act: { type: string; actor: string; peer: string; event?: string },
+  ): Done => {
+    if (done) tell({ ...act, ...(typeof done === 'number' ? { detail: { messages: String(done) } } : {}) });
+    return done;
+  };
   return {
     outbox: {
       overview: async () => {
@@ -102,11 +117,13 @@ export function createMessagesAdmin({ outbox, inbox }: MessagesAdminOptions): {
       },
       list: (filter) => paged(filter, (more) => outbox.list(more)),
       find: async (eventId) => sentDetail(await outbox.find(eventId)),
-      requeue: async (delivery, actor) => operated(await outbox.requeue(delivery, actor)),
-      requeueAll: (destination, actor) => outbox.requeueAll(destination, actor),
-      skip: async (delivery, actor) => operated(await outbox.skip(delivery, actor)),
-      abandon: (destination, actor) => outbox.abandon(destination, actor),
-      resume: async (destination, actor) => operated(await outbox.resume(destination, actor)),
+      requeue: async (delivery, actor) =>
+        operated(told(await outbox.requeue(delivery, actor), { type: 'requeued', actor, ...named(delivery) })),
+      requeueAll: async (peer, actor) => told(await outbox.requeueAll(peer, actor), { type: 'requeued', actor, peer }),
+      skip: async (delivery, actor) =>
+        operated(told(await outbox.skip(delivery, actor), { type: 'skipped', actor, ...named(delivery) })),
+      abandon: async (peer, actor) => told(await outbox.abandon(peer, actor), { type: 'abandoned', actor, peer }),
+      resume: async (peer, actor) => operated(told(await outbox.resume(peer, actor), { type: 'resumed', actor, peer })),
     },
     inbox: {
       overview: async () => ({ open: await inbox.open() }),
@@ -115,10 +132,20 @@ export function createMessagesAdmin({ outbox, inbox }: MessagesAdminOptions): {
         return { rows: rows.map(receivedSummary), hasMore };
       },
       find: async (event) => receivedDetail(await inbox.find(event)),
-      requeue: async (event, actor) => operated(await inbox.requeue(event, actor)),
+      requeue: async ({ source, eventId }, actor) =>
+        operated(
+          told(await inbox.requeue({ source, eventId }, actor), {
+            type: 'requeued',
+            actor,
+            peer: source,
+            event: eventId,
+          }),
+        ),
     },
   };
 }
+
+const named = ({ destination, eventId }: GivenUp) => ({ peer: destination, event: eventId });
 
 function operated(isDone: boolean): Operated {
   return isDone ? 'recorded' : 'changed';

@@ -5,8 +5,10 @@ import type { Secrets } from '../core/secrets.ts';
 import { identify } from '../engine/identify.ts';
 import type { Remembered } from '../engine/recent.ts';
 import type { Verdict } from '../store/leases.ts';
-import type { Erased, Operated as Outcome, SeenRow } from '../store/oversight.ts';
+import type { Erased, NewAuditRecord, Operated as Outcome, SeenRow } from '../store/oversight.ts';
 import type { Fence, Fenced, Store } from '../store/store.ts';
+import { type AuditLog, auditLog } from './audit-log.ts';
+import { concludeErasure, namesOf, type OnErase } from './erase.ts';
 
 /** A key as the admin saw it: the token tells whether anybody has gone on with it since. */
 export type SeenKey = SeenRow;
@@ -17,7 +19,10 @@ export type Operated = Exclude<Outcome, 'refused'>;
 /** Drives a key on at once; `idempotency.completeKey` is one. */
 export type Complete = (id: KeyId) => Promise<unknown>;
 
-/** The writes behind an admin view. Each is recorded with its actor, in the statement that does it. */
+/**
+ * The writes behind an admin view. Each is recorded with its actor in the transaction that does it, apart from the key: the
+ * record is append-only and outlives it. Each leaves a line in the log.
+ */
 export interface Operations {
   /**
    * Records what a person has found out about the foreign call of an `unknown` key: a compare-and-set on the state and
@@ -54,11 +59,21 @@ export interface Operations {
    */
   forget(id: SeenKey, actor: string): Promise<Operated | 'refused'>;
   /**
-   * `forget` for every settled key of a principal, in one statement that reads the whole table: a second for some millions
-   * of keys. What is not settled keeps what it needs until it is: then ask again.
+   * `forget` for every settled key of a person, and the app's own `onErase`, in one transaction that reads the whole
+   * table: a second for some millions of keys. `aliases` are the person's other principals, such as the anonymous shopper
+   * they were before they signed in: the app knows them, the kit does not. What is not settled keeps what it needs until
+   * it is: then ask again. Says by name what it leaves. Recorded also where nothing was stored.
    */
-  erasePrincipal(who: Pick<Principal, 'tenant' | 'principal'>, actor: string): Promise<Erased>;
+  erasePrincipal(who: Principal, actor: string): Promise<Erased>;
+  /**
+   * Records what a person did outside of the kit, such as a sign-in: no payload and no secret. It stands in the audit
+   * beside what they did to keys.
+   */
+  record(act: NewAuditRecord): Promise<void>;
 }
+
+/** Runs what must wait for a commit. */
+export type AfterCommit = (run: () => void | Promise<void>) => void | Promise<void>;
 
 /** How long an admin waits to see the effect; it goes on without them. */
 const PATIENCE_MS = 5000;
@@ -66,37 +81,61 @@ const PATIENCE_MS = 5000;
 export interface OperateOptions {
   complete: Complete | undefined;
   dropRecent: ((of: Remembered) => void) | undefined;
+  afterCommit: AfterCommit | undefined;
   windowMs: number;
   retentionMs: number;
   secrets: Secrets;
+  log: AuditLog | undefined;
+  onErase: OnErase<never> | undefined;
 }
 
-type Operable = Pick<Store<never>, 'recordVerdict' | 'retryNow' | 'release' | 'fence' | 'forget' | 'erasePrincipal'>;
+type Operable = Pick<
+  Store<never>,
+  'recordVerdict' | 'retryNow' | 'release' | 'fence' | 'forget' | 'erasePrincipal' | 'record'
+>;
 
 export function operationsOn(store: Operable, options: OperateOptions): Operations {
-  const { complete, dropRecent } = options;
-  const driven = async (id: SeenKey, isRecorded: boolean): Promise<Operated> => {
-    if (!isRecorded) return 'changed';
-    if (complete) await inPatience(complete, id);
-    return 'recorded';
+  // Each statement commits by itself, unless it is said that it does not.
+  const { complete, dropRecent, afterCommit = (run) => run() } = options;
+  const line = auditLog(options.log);
+  const tell: typeof line = (act) => void afterCommit(() => line(act));
+  /** A second click has done nothing, so it leaves no line either. */
+  const told = <Result extends Outcome>(operated: Result, type: string, id: KeyId, actor: string): Result => {
+    const { tenant, principal, operation, key } = id;
+    if (operated === 'recorded') tell({ type, actor, tenant, principal, operation, key });
+    return operated;
+  };
+  const driven = async (isRecorded: boolean, type: string, id: SeenKey, actor: string): Promise<Operated> => {
+    const operated = told(isRecorded ? 'recorded' : 'changed', type, id, actor);
+    if (isRecorded && complete) await afterCommit(() => inPatience(complete, id));
+    return operated;
   };
   return {
-    resolve: async (id, verdict, actor) => driven(id, await store.recordVerdict(id, verdict, actor)),
-    retryNow: async (id, actor) => driven(id, await store.retryNow(id, actor)),
-    release: (id, actor) => store.release(id, actor),
+    resolve: async (id, verdict, actor) => driven(await store.recordVerdict(id, verdict, actor), 'verdict', id, actor),
+    retryNow: async (id, actor) => driven(await store.retryNow(id, actor), 'retry', id, actor),
+    release: async (id, actor) => told(await store.release(id, actor), 'released', id, actor),
     fence: async (id, actor) => {
       const wanted = fenceOf(id, actor, options);
-      return wanted ? fencedAs(await store.fence(wanted)) : 'refused';
+      return wanted ? told(fencedAs(await store.fence(wanted)), 'fenced', id, actor) : 'refused';
     },
-    forget: async ({ tenant, principal, operation, key, fencingToken }, actor) => {
+    forget: async (seen, actor) => {
+      const { tenant, principal, operation, key, fencingToken } = seen;
       const operated = await store.forget({ tenant, principal, operation, key, fencingToken }, actor);
-      dropRecent?.({ tenant, principal, operation, key });
-      return operated;
+      await afterCommit(() => dropRecent?.({ tenant, principal, operation, key }));
+      return told(operated, 'forgotten', seen, actor);
     },
-    erasePrincipal: async ({ tenant, principal }, actor) => {
-      const erased = await store.erasePrincipal({ tenant, principal }, actor);
-      dropRecent?.({ tenant, principal });
+    erasePrincipal: async (who, actor) => {
+      const person = { tenant: who.tenant, names: namesOf(who) };
+      const erased = await store.erasePrincipal(person, actor, concludeErasure(person, options.onErase));
+      for (const principal of person.names) {
+        await afterCommit(() => dropRecent?.({ tenant: who.tenant, principal }));
+        tell({ type: 'erased', actor, tenant: who.tenant, principal });
+      }
       return erased;
+    },
+    record: async (act) => {
+      await store.record(act);
+      tell({ ...act, detail: act.detail ?? undefined });
     },
   };
 }

@@ -3,7 +3,10 @@ import { redactAnswer, type Shape } from './redact.ts';
 
 /** One step of an operation in phases, as an admin may see it (X3). */
 export interface PhaseView
-  extends Pick<Step, 'name' | 'position' | 'kind' | 'state' | 'sends' | 'derivedKey' | 'firstSentAt' | 'finishedAt'> {
+  extends Pick<
+    Step,
+    'name' | 'position' | 'kind' | 'state' | 'sends' | 'notExecuted' | 'derivedKey' | 'firstSentAt' | 'finishedAt'
+  > {
   /** What a person has found out of it; null again once a run has gone on with that. */
   verdict: Step['verdict'];
   /** The reference that an admin gave with that verdict. */
@@ -17,7 +20,8 @@ export interface PhaseView
  * steps is not shown because nobody thought of it.
  */
 export function phaseView(step: Step): PhaseView {
-  const { name, position, kind, state, sends, derivedKey, firstSentAt, finishedAt, verdict, reference } = step;
+  const { name, position, kind, state, sends, notExecuted, derivedKey, firstSentAt, finishedAt, verdict, reference } =
+    step;
   const result = step.result === null ? null : redactAnswer(step.result);
   return {
     name,
@@ -25,6 +29,7 @@ export function phaseView(step: Step): PhaseView {
     kind,
     state,
     sends,
+    notExecuted,
     derivedKey,
     firstSentAt,
     finishedAt,

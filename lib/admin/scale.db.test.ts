@@ -4,6 +4,8 @@ import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import type { KeyFilter } from '../store/oversight.ts';
 import { listStatement } from '../store/prisma/list.ts';
 import { overview } from '../store/prisma/overview.ts';
+import { REAP } from '../store/prisma/reap.ts';
+import { prismaStore } from '../store/prisma/store.ts';
 import { type Admin, createAdmin } from './index.ts';
 
 const KEYS = 100_000;
@@ -46,14 +48,16 @@ interface Plan {
 }
 
 /** How PostgreSQL goes through the keys for a filter: `Index Scan idempotency_keys_pkey`. */
-async function waysOf(filter: KeyFilter): Promise<string[]> {
-  const { text, values } = listStatement(filter);
+const waysOf = (filter: KeyFilter) => waysOfStatement(listStatement(filter));
+
+async function waysOfStatement({ text, values }: { text: string; values: unknown[] }): Promise<string[]> {
   const [row] = await database.client.$queryRawUnsafe<[{ 'QUERY PLAN': [{ Plan: Plan }] }]>(
     `EXPLAIN (FORMAT JSON) ${text}`,
     ...values,
   );
   const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
   return nodes(row['QUERY PLAN'][0].Plan)
+    .filter((node) => node['Node Type'] !== 'ModifyTable')
     .filter((node) => node['Relation Name'] === 'idempotency_keys' || node['Index Name'])
     .map((node) => `${node['Node Type']} ${node['Index Name'] ?? ''}`.trim());
 }
@@ -137,4 +141,38 @@ test('of many rows, what is settled is not counted for each look; what is open i
   expect(after.counts).toEqual({ ...before.counts, unknown: 499 });
   const counted = await overview(database.client, 60_000, { usedAgain: KEYS + 1 });
   expect(counted.counts).toEqual({ ...before.counts, unknown: 499, failed: 1999 });
+});
+
+test('a claim that was committed without its answer is found along an index, and for good once the reaper has seen it', async () => {
+  const { client } = database;
+  const insert = (key: string, days: number) => client.$executeRaw`
+    INSERT INTO idempotency_keys (tenant, principal, operation, key, state, claimed_at, expires_at)
+    VALUES ('acme', 'ann', 'checkout', ${key}, 'in_progress', now() - ${days}::int * interval '1 day',
+            now() - interval '1 hour')`;
+  const strays = async () => {
+    const { rows } = await admin.listKeys({ stuck: true, search: 'stray', limit: 25, offset: 0 });
+    return rows.map(({ key }) => key).sort();
+  };
+  for (const key of ['stray-1', 'stray-2', 'stray-3']) await insert(key, 1);
+  await insert('stray-old', 60); // more claims came since than are looked through
+  expect(await strays()).toEqual(['stray-1', 'stray-2', 'stray-3']);
+  expect(await waysOf({ stuck: true, limit: 25, offset: 0 })).toContain('Index Scan idempotency_keys_claimed_at_idx');
+  await prismaStore(client).reap(1000);
+  expect(await strays()).toEqual(['stray-1', 'stray-2', 'stray-3', 'stray-old']);
+  await client.$executeRaw`DELETE FROM idempotency_keys WHERE starts_with(key, 'stray')`;
+});
+
+test('P5 the reaper chooses a batch along the index of expiries, and deletes it along the primary key', async () => {
+  await database.client.$executeRaw`
+    UPDATE idempotency_keys SET expires_at = claimed_at WHERE claimed_at < now() - interval '15 days'`;
+  await database.client.$executeRaw`ANALYZE idempotency_keys`;
+  for (const limit of [20, 1000]) {
+    for (const start of [null, new Date(Date.now() - 20 * 24 * 3_600_000)]) {
+      const ways = await waysOfStatement({ text: REAP, values: [limit, start] });
+      expect(ways.filter((way) => way.includes('idempotency_keys')).sort()).toEqual([
+        'Index Scan idempotency_keys_expires_at_idx',
+        'Index Scan idempotency_keys_pkey',
+      ]);
+    }
+  }
 });

@@ -2,8 +2,10 @@ import { CliError } from './cli-error.ts';
 import { readWindow, type Window } from './doctor-window.ts';
 import { type FileTree, filesBelow } from './file-tree.ts';
 import { type App, findApp } from './find-app.ts';
+import { BOXES, hiddenBox } from './find-messaging.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { fileOf, type Given, type LoadedApp } from './load-app.ts';
+import { drivesKeysAlone } from './plan-code.ts';
 import { blanked, callAt, endOf, lineAt, withoutComments } from './source.ts';
 
 /** What the app's files tell, for the checks that go on from there. */
@@ -15,13 +17,22 @@ export interface AppFacts {
   window: Window | 'unreadable' | undefined;
   needsWorker: boolean;
   hasCron: boolean;
+  /** Of the app's own set-up; undefined where that cannot be loaded. */
+  tryClaim: LoadedApp['idempotency']['tryClaim'];
 }
 
 const CODE = /(?<!\.d|\.test|\.spec|\.e2e)\.[jt]sx?$/;
 
 /** Set-up, operations and routes, by the app's files and, of the operations, by loading them. */
 export async function checkApp(tree: FileTree, given: Given, load: () => Promise<LoadedApp>): Promise<AppFacts> {
-  const facts: AppFacts = { findings: [], app: undefined, window: undefined, needsWorker: false, hasCron: false };
+  const facts: AppFacts = {
+    findings: [],
+    app: undefined,
+    window: undefined,
+    needsWorker: false,
+    hasCron: false,
+    tryClaim: undefined,
+  };
   try {
     facts.app = findApp(tree);
     const file = fileOf('idempotency', tree, given);
@@ -29,13 +40,15 @@ export async function checkApp(tree: FileTree, given: Given, load: () => Promise
     facts.window = readWindow(source) ?? 'unreadable';
     facts.findings.push(checkScope(file, source));
     const loaded = await load();
+    facts.tryClaim = loaded.idempotency.tryClaim;
     const sources = filesBelow(tree, '', CODE).map((name) => ({ name, text: withoutComments(tree.read(name) ?? '') }));
     facts.needsWorker =
       loaded.outbox !== undefined ||
       loaded.inbox !== undefined ||
       sources.some(({ text }) => /\)\s*\.phases\s*\(/.test(text));
     facts.findings.push(checkOperations(sources, loaded, fileOf('operations', tree, given)));
-    const cron = checkRoutes(sources, tree);
+    facts.findings.push(...checkMessaging(tree));
+    const cron = checkRoutes(sources, tree, loaded);
     facts.findings.push(...cron.findings);
     facts.hasCron = cron.hasCron;
   } catch (error) {
@@ -94,11 +107,19 @@ function definedIn(text: string): { index: number; operation: string }[] {
   });
 }
 
-function checkRoutes(sources: Source[], tree: FileTree): { findings: Finding[]; hasCron: boolean } {
+function checkMessaging(tree: FileTree): Finding[] {
+  return BOXES.flatMap((box) => {
+    const hidden = hiddenBox(tree, box);
+    return hidden ? [checkNamed(box === 'outbox' ? 'Outbox' : 'Inbox').problem(hidden.says, hidden.fix)] : [];
+  });
+}
+
+function checkRoutes(sources: Source[], tree: FileTree, loaded: LoadedApp): { findings: Finding[]; hasCron: boolean } {
   const routes = sources.filter(({ name }) => /(^|\/)route\.[jt]sx?$/.test(name));
   const status = routes.find(({ text }) => /\bstatusRoute\s*\(/.test(text));
   const cron = routes.find(({ text }) => /\bcronRoute\s*\(/.test(text));
   const isSecret = cron === undefined || /\bsecret\b/.test(callAt(cron.text, 'cronRoute') ?? '');
+  const lacking = cron && drivesKeysAlone(cron.text) ? BOXES.filter((box) => loaded[box]) : [];
   const isCalled = /\/api\/cron\//.test(tree.read('vercel.json') ?? '');
   const routeCheck = checkNamed('Status route');
   const cronCheck = checkNamed('Cron route');
@@ -110,12 +131,17 @@ function checkRoutes(sources: Source[], tree: FileTree): { findings: Finding[]; 
         : routeCheck.problem('There is none: a form whose answer was lost cannot ask for it.', 'npx oncekit init'),
       cron === undefined
         ? cronCheck.ok('There is none. Where a worker runs, none is needed.')
-        : isSecret
-          ? cronCheck.ok(`${cron.name}${isCalled ? ', called by vercel.json' : ''}.`)
-          : cronCheck.problem(
+        : !isSecret
+          ? cronCheck.problem(
               `${cron.name} has no secret, so it stays closed.`,
               'cronRoute(idempotency, { secret: process.env.CRON_SECRET })',
-            ),
+            )
+          : lacking.length > 0
+            ? cronCheck.warning(
+                `${cron.name} is given no ${lacking.join(' and no ')}: where no worker runs, its events wait for ever.`,
+                `cronRoute({ ...idempotency, ${lacking.join(', ')} }, { secret: process.env.CRON_SECRET })`,
+              )
+            : cronCheck.ok(`${cron.name}${isCalled ? ', called by vercel.json' : ''}.`),
     ],
   };
 }

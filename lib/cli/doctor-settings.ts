@@ -1,25 +1,26 @@
+import { weaknessOf } from '../core/secret-strength.ts';
+import { LEAST_TO_SIGN } from '../core/secrets.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const LEAST = 32;
-const MAKE = 'openssl rand -base64 32';
+const MAKE = 'Make one with: openssl rand -base64 32';
 
-/** What signs keys, and what opens the cron route. */
+/** What signs keys, and what opens the cron route: as production takes them. */
 export function checkSecrets(env: Environment): Finding[] {
-  return [checkSigning(env.IDEMPOTENCY_SECRET), checkCron(env.CRON_SECRET)];
+  const signing = (env.IDEMPOTENCY_SECRET ?? '').split(',').filter(Boolean);
+  return [checkSigning(signing), checkCron(env.CRON_SECRET, signing)];
 }
 
-function checkSigning(value: string | undefined): Finding {
+function checkSigning(secrets: readonly string[]): Finding {
   const check = checkNamed('Secret');
-  const secrets = (value ?? '').split(',').filter(Boolean);
   if (secrets.length === 0) {
-    return check.problem('IDEMPOTENCY_SECRET is not set: production refuses to run.', `Make one with: ${MAKE}`);
+    return check.problem('IDEMPOTENCY_SECRET is not set: production refuses to run.', MAKE);
   }
-  const short = secrets.findIndex((secret) => secret.length < LEAST);
-  if (short >= 0) {
-    const which = secrets.length === 1 ? 'IDEMPOTENCY_SECRET' : `IDEMPOTENCY_SECRET number ${short + 1}`;
-    return check.problem(`${which} is shorter than ${LEAST} characters.`, `Make one with: ${MAKE}`);
+  for (const [index, secret] of secrets.entries()) {
+    const weakness = weaknessOf(secret, LEAST_TO_SIGN);
+    const which = secrets.length === 1 ? 'IDEMPOTENCY_SECRET' : `IDEMPOTENCY_SECRET number ${index + 1}`;
+    if (weakness) return check.problem(`${which} ${weakness}: production refuses to run.`, MAKE);
   }
   return check.ok(
     secrets.length === 1
@@ -28,13 +29,14 @@ function checkSigning(value: string | undefined): Finding {
   );
 }
 
-function checkCron(value: string | undefined): Finding {
+function checkCron(secret: string | undefined, signing: readonly string[]): Finding {
   const check = checkNamed('Cron secret');
-  if (!value)
-    return check.warning(
-      'CRON_SECRET is not set: the cron route is closed.',
-      `Where no worker runs, make one with: ${MAKE}`,
-    );
-  if (value.length < 16) return check.warning('CRON_SECRET is short enough to guess.', `Make one with: ${MAKE}`);
+  if (!secret)
+    return check.warning('CRON_SECRET is not set: the cron route is closed.', `Where no worker runs: ${MAKE}`);
+  const weakness = weaknessOf(secret);
+  if (weakness) return check.problem(`CRON_SECRET ${weakness}: production refuses the cron route.`, MAKE);
+  if (signing.includes(secret)) {
+    return check.problem('CRON_SECRET is IDEMPOTENCY_SECRET as well: production refuses the cron route.', MAKE);
+  }
   return check.ok('CRON_SECRET is set.');
 }

@@ -1,3 +1,4 @@
+import { UNFINISHED_KEYS, WAITS_FOR_PERSON } from '../store/prisma/stuck.ts';
 import type { Sql } from './database.ts';
 import { checkNamed, counted, type Finding } from './finding.ts';
 
@@ -18,8 +19,8 @@ export interface WorkOptions {
 const KEYS = `SELECT
   (SELECT count(*)::int FROM idempotency_keys
     WHERE next_attempt_at < clock_timestamp() - interval '${DUE_S} s') AS due,
-  (SELECT count(*)::int FROM idempotency_keys
-    WHERE needs_attention) AS attention,
+  (SELECT count(*)::int FROM ${UNFINISHED_KEYS} WHERE ${WAITS_FOR_PERSON}) AS attention,
+  (SELECT count(*)::int FROM ${UNFINISHED_KEYS} WHERE needs_attention AND NOT ${WAITS_FOR_PERSON}) AS slow,
   (SELECT count(*)::int FROM (SELECT FROM idempotency_keys
     WHERE expires_at < clock_timestamp() - interval '${UNREAPED_H} h' AND settled_at IS NOT NULL LIMIT 10000) AS looked) AS unreaped`;
 
@@ -44,7 +45,7 @@ const SEEN = `SELECT EXTRACT(epoch FROM clock_timestamp() - max(state_change))::
 /** Whether somebody does what is due: seen by its traces, and by what is left lying. */
 export async function checkWork(sql: Sql, options: WorkOptions): Promise<Finding[]> {
   const check = checkNamed('Worker');
-  const { due, attention, unreaped } = (await sql.query(KEYS)).rows[0];
+  const { due, slow, attention, unreaped } = (await sql.query(KEYS)).rows[0];
   const messages = options.hasMessaging ? (await sql.query(MESSAGES)).rows[0] : { unsent: 0, unprocessed: 0, dead: 0 };
   const findings: Finding[] = [];
   const run = (pass: string) => `Run npx oncekit worker, or call /api/cron/${pass} each minute.`;
@@ -63,6 +64,10 @@ export async function checkWork(sql: Sql, options: WorkOptions): Promise<Finding
   if (attention > 0) {
     const says = `${counted(attention, 'key')} could not be finished and ${attention === 1 ? 'waits' : 'wait'} for a person.`;
     findings.push(checkNamed('Attention').warning(says, 'Look at them: npx oncekit keys list --stuck'));
+  }
+  if (slow > 0) {
+    const says = `${counted(slow, 'key')} could not be finished for long. The completer goes on with ${slow === 1 ? 'it' : 'them'}.`;
+    findings.push(checkNamed('Attention').warning(says, 'See what they wait for: npx oncekit keys list --stuck'));
   }
   if (messages.dead > 0) {
     const says = `${counted(messages.dead, 'event')} could not be delivered or processed.`;

@@ -1,7 +1,9 @@
+import { createIdempotency } from 'oncekit';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { startPgBouncer } from '../../scripts/pgbouncer.ts';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { markOf, SCHEMA_VERSIONS } from '../store/prisma/schema-version.ts';
 import { type Files, folders, ready } from './app.testsuite.ts';
 import { CliError } from './cli-error.ts';
 import { examine } from './doctor.ts';
@@ -12,6 +14,7 @@ import type { LoadedApp } from './load-app.ts';
 const made = folders();
 let database: TestDatabase;
 let sql: pg.Client;
+const SIGNING = 'a-secret-that-is-long-enough-for-it';
 beforeAll(async () => {
   database = await testDatabase();
   sql = new pg.Client({ connectionString: database.url });
@@ -23,8 +26,8 @@ afterAll(async () => {
   await database?.drop();
 });
 beforeEach(() => {
-  const secret = 'a-secret-that-is-long-enough-for-it';
-  for (const name of ['IDEMPOTENCY_SECRET', 'CRON_SECRET']) vi.stubEnv(name, secret);
+  vi.stubEnv('IDEMPOTENCY_SECRET', SIGNING);
+  vi.stubEnv('CRON_SECRET', 'another-one-that-is-long-enough');
   vi.stubEnv('DATABASE_URL', database.url);
   vi.stubEnv('DIRECT_URL', '');
 });
@@ -36,6 +39,7 @@ afterEach(() => {
 const idempotency = {
   completeDue: async () => ({ taken: 0, settled: 0, unknown: 0, unfinished: 0 }),
   reap: async () => 0,
+  tryClaim: () => createIdempotency({ prisma: database.client }).tryClaim(),
 };
 const loaded: LoadedApp = { idempotency, outbox: undefined, inbox: undefined, operations: [{ name: 'checkout' }] };
 
@@ -51,7 +55,7 @@ test('an app that is set up well has nothing to mend', async () => {
   const findings = await look();
   expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
   expect(findings.map(({ check }) => check)).toEqual(
-    'Database,Clock,Connections,Pooler,Migrations,Messaging,Window,Worker,Secret,Cron secret,Scope,Operations,Status route,Cron route,Pages'.split(
+    'Database,Clock,Connections,TLS,Pooler,Migrations,Messaging,Client,Window,Worker,Secret,Cron secret,Scope,Operations,Status route,Cron route,Pages'.split(
       ',',
     ),
   );
@@ -73,7 +77,10 @@ const key = (columns: string, values: string, age = '3 days') =>
    VALUES ('a', 'b', 'checkout', 'k', now() - interval '${age}', ${values})`;
 const gone = 'DELETE FROM idempotency_keys';
 const say = (table: string, words: string) => `COMMENT ON TABLE ${table} IS ${words}`;
-const isOne = say('idempotency_keys', "'oncekit schema 1'");
+const isCurrent = say('idempotency_keys', `'${markOf(SCHEMA_VERSIONS.keys)}'`);
+
+const cronOf = (driven: string) =>
+  `export const { GET } = cronRoute(${driven}, { secret: process.env.CRON_SECRET });\n`;
 
 const BROKEN: Broken[] = [
   {
@@ -106,17 +113,22 @@ const BROKEN: Broken[] = [
   },
   {
     of: 'tables of `prisma db push`',
-    sql: [say('idempotency_keys', 'NULL'), isOne],
+    sql: [say('idempotency_keys', 'NULL'), isCurrent],
     found: ['Migrations', 'problem', "do not say that the kit's migration made them", 'Drop them while they are empty'],
   },
   {
     of: 'tables of an older kit',
-    sql: [say('idempotency_keys', "'oncekit schema 0'"), isOne],
-    found: ['Migrations', 'problem', 'The tables are of version 0, and this kit needs 1.', 'npx oncekit init'],
+    sql: [say('idempotency_keys', "'oncekit schema 0'"), isCurrent],
+    found: [
+      'Migrations',
+      'problem',
+      `The tables are of version 0, and this kit needs ${SCHEMA_VERSIONS.keys}.`,
+      'npx oncekit init',
+    ],
   },
   {
     of: 'tables of a newer kit',
-    sql: [say('idempotency_keys', "'oncekit schema 9'"), isOne],
+    sql: [say('idempotency_keys', "'oncekit schema 9'"), isCurrent],
     found: ['Migrations', 'warning', 'another deploy is newer', 'Install the same version'],
   },
   {
@@ -131,8 +143,23 @@ const BROKEN: Broken[] = [
   },
   {
     of: 'a second secret that is too short',
-    env: { IDEMPOTENCY_SECRET: `${'x'.repeat(32)},short` },
-    found: ['Secret', 'problem', 'IDEMPOTENCY_SECRET number 2 is shorter than 32 characters.', 'openssl'],
+    env: { IDEMPOTENCY_SECRET: `${SIGNING},short` },
+    found: ['Secret', 'problem', 'IDEMPOTENCY_SECRET number 2 is shorter than 32 characters', 'openssl'],
+  },
+  {
+    of: 'a long secret that can be guessed',
+    env: { IDEMPOTENCY_SECRET: 'changeme'.repeat(5) },
+    found: ['Secret', 'problem', 'IDEMPOTENCY_SECRET repeats itself: production refuses to run.', 'openssl'],
+  },
+  {
+    of: 'a cron secret that can be guessed',
+    env: { CRON_SECRET: 'x'.repeat(40) },
+    found: ['Cron secret', 'problem', 'CRON_SECRET has fewer than 5 different characters', 'openssl'],
+  },
+  {
+    of: 'one secret for two purposes',
+    env: { CRON_SECRET: SIGNING },
+    found: ['Cron secret', 'problem', 'CRON_SECRET is IDEMPOTENCY_SECRET as well', 'openssl'],
   },
   {
     of: 'nobody who calls the completer',
@@ -148,6 +175,22 @@ const BROKEN: Broken[] = [
     found: ['Worker', 'warning', '1 key should have been deleted a day ago.', '/api/cron/reap'],
   },
   {
+    of: 'a key that could not be finished for long',
+    sql: [
+      key(
+        'state, expires_at, needs_attention, next_attempt_at, lease_until',
+        "'in_progress', now() + interval '1 day', true, now() + interval '1 hour', now()",
+      ),
+      gone,
+    ],
+    found: [
+      'Attention',
+      'warning',
+      '1 key could not be finished for long. The completer goes on with it.',
+      'npx oncekit keys list --stuck',
+    ],
+  },
+  {
     of: 'a key that nobody could finish',
     sql: [key('state, expires_at, needs_attention', "'unknown', now() + interval '1 day', true"), gone],
     found: [
@@ -160,6 +203,7 @@ const BROKEN: Broken[] = [
   {
     of: 'phases without a worker',
     app: { ...loaded, outbox: {} as never },
+    files: (files) => ({ ...files, 'app/api/cron/[task]/route.ts': cronOf('{ ...idempotency, outbox }') }),
     found: ['Worker', 'warning', 'None was seen in the last 90 s.', 'npx oncekit worker'],
   },
   {
@@ -206,6 +250,25 @@ const BROKEN: Broken[] = [
       'app/api/cron/[task]/route.ts': 'export const { GET } = cronRoute(idempotency, {});',
     }),
     found: ['Cron route', 'problem', 'has no secret, so it stays closed', 'process.env.CRON_SECRET'],
+  },
+  {
+    of: 'a cron route that is not given the outbox',
+    app: { ...loaded, outbox: {} as never },
+    files: (files) => ({ ...files, 'vercel.json': '{ "crons": [{ "path": "/api/cron/relay" }] }' }),
+    found: ['Cron route', 'warning', 'is given no outbox', 'cronRoute({ ...idempotency, outbox }, '],
+  },
+  {
+    of: 'an outbox that no worker can import',
+    files: (files) => ({
+      ...files,
+      'lib/shop.ts': "const outbox = createOutbox({ prisma, destinations: [{ name: 'crm', publisher }] });",
+    }),
+    found: [
+      'Outbox',
+      'problem',
+      'lib/shop.ts does not export its outbox, so no worker sends its events.',
+      'Write there: export const outbox = createOutbox(',
+    ],
   },
   {
     of: 'a page that issues one key for all',

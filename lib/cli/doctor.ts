@@ -5,10 +5,13 @@ import { CliError } from './cli-error.ts';
 import { type Command, readArgs } from './command.ts';
 import { openDatabase, reasonOf, type Sql } from './database.ts';
 import { type AppFacts, checkApp } from './doctor-app.ts';
+import { checkClient } from './doctor-client.ts';
 import { checkSchema, checkServer } from './doctor-database.ts';
 import { checkPages } from './doctor-pages.ts';
 import { checkPooler } from './doctor-pooler.ts';
 import { checkSecrets } from './doctor-settings.ts';
+import { checkTls } from './doctor-tls.ts';
+import { checkWebhooks } from './doctor-webhooks.ts';
 import { checkWindow } from './doctor-window.ts';
 import { checkWork } from './doctor-work.ts';
 import { databaseUrl, loadEnv } from './env.ts';
@@ -43,13 +46,20 @@ export async function examine(root: string, given: Given = {}, load = loadApp): 
     ...(await onDatabase((sql, url) => checkDatabase(sql, url, facts, renamerOf(tablesOf(tree))))),
     ...checkSecrets(process.env),
     ...facts.findings,
+    ...checkWebhooks(tree),
     ...(facts.app ? checkPages(tree, facts.app.router) : []),
   ];
 }
 
 async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, rename?: Rename): Promise<Finding[]> {
   const schema = await checkSchema(sql, rename);
-  const findings = [...(await checkServer(sql)), await checkPooler(sql, url, process.env.DIRECT_URL), ...schema];
+  const findings = [
+    ...(await checkServer(sql)),
+    checkTls(sql, url),
+    await checkPooler(sql, url, process.env.DIRECT_URL),
+    ...schema,
+  ];
+  if (facts.tryClaim) findings.push(...(await checkClient(sql, facts.tryClaim, rename)));
   // What follows reads the tables.
   if (schema[0]?.level === 'problem') return findings;
   const hasMessaging = schema[1] !== undefined && schema[1].level !== 'problem';

@@ -53,8 +53,9 @@ async function run(args: string[]): Promise<number> {
     console.error('Nothing was written. To write without being asked: --yes.');
     return 1;
   }
-  await writeFiles(root, plan.writes);
-  const steps = [...plan.next, 'Look whether all of it works together: npx oncekit doctor'];
+  const open = await writeFiles(root, plan.writes);
+  const close = open.map((file) => `Close ${file} to others on this machine, for it holds secrets: chmod 600 ${file}`);
+  const steps = [...plan.next, ...close, 'Look whether all of it works together: npx oncekit doctor'];
   console.log(`Written: ${count}. Next:\n${steps.map((step, n) => `  ${n + 1}. ${step}`).join('\n')}`);
   return 0;
 }

@@ -94,9 +94,10 @@ function cellsOf(row: KeySummary): string[] {
 }
 
 function nextOf({ needsAttention, nextAttemptAt, leaseUntil }: KeySummary): string {
-  if (needsAttention) return 'needs a person';
-  if (leaseUntil && leaseUntil.getTime() > Date.now()) return `lease ends ${when(leaseUntil)}`;
-  return nextAttemptAt ? `due ${when(nextAttemptAt)}` : '';
+  const flag = needsAttention ? 'needs attention, ' : '';
+  if (needsAttention && !nextAttemptAt) return 'needs a person';
+  if (leaseUntil && leaseUntil.getTime() > Date.now()) return `${flag}lease ends ${when(leaseUntil)}`;
+  return nextAttemptAt ? `${flag}due ${when(nextAttemptAt)}` : '';
 }
 
 function inWords(key: KeyDetail): string {
@@ -117,12 +118,12 @@ function inWords(key: KeyDetail): string {
     ['Answer', key.answer && shapeOf(key.answer)],
   ];
   const told = facts.flatMap(([name, value]) => (value ? [[name, value]] : []));
-  const steps = key.phases.map(({ name, kind, state, sends, finishedAt, verdict }) => [
+  const steps = key.phases.map(({ name, kind, state, sends, notExecuted, finishedAt, verdict }) => [
     '',
     name,
     kind,
     state,
-    sends > 0 ? `sent ${sends}×` : '',
+    sends > 0 ? `sent ${sends}×${notExecuted > 0 ? `, ${notExecuted} not executed` : ''}` : '',
     at(finishedAt) ?? '',
     verdict ?? '',
   ]);

@@ -29,7 +29,10 @@ UNION ALL
 SELECT relname || ': ' || conname || ' ' || pg_get_constraintdef(c.oid) || CASE WHEN convalidated THEN '' ELSE ' invalid' END
   FROM ours JOIN pg_constraint c ON conrelid = ours.oid
 UNION ALL
-SELECT tablename || ': ' || indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename LIKE ANY ($1)`;
+SELECT tablename || ': ' || indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename LIKE ANY ($1)
+UNION ALL
+SELECT relname || ': ' || pg_get_triggerdef(t.oid) || ' ' || prosrc
+  FROM ours JOIN pg_trigger t ON tgrelid = ours.oid AND NOT tgisinternal JOIN pg_proc ON pg_proc.oid = tgfoid`;
 
 const { migrations } = readKitFiles();
 let migrated: TestDatabase;
@@ -49,18 +52,65 @@ async function catalogue(url: string, before: readonly string[] = []): Promise<s
   }
 }
 
-test('the SQL that users are given makes the tables that the demo has', async () => {
+/** A database that is empty, for one test. */
+async function onEmpty(look: (url: string) => Promise<void>) {
   const empty = `${new URL(migrated.url).pathname.slice(1)}_kit`;
   await migrated.client.$executeRawUnsafe(`CREATE DATABASE ${empty} TEMPLATE template0`);
-  const url = Object.assign(new URL(migrated.url), { pathname: empty }).href;
-  const ours = await catalogue(
-    url,
-    migrations.map(({ sql }) => sql),
-  );
-  expect(ours).toEqual(await catalogue(migrated.url));
-  // Both, and not neither.
-  for (const table of ['idempotency_tallies', 'message_events']) expect(ours.join('\n')).toContain(`${table}: table`);
-  await migrated.client.$executeRawUnsafe(`DROP DATABASE ${empty} WITH (FORCE)`);
+  try {
+    await look(Object.assign(new URL(migrated.url), { pathname: empty }).href);
+  } finally {
+    await migrated.client.$executeRawUnsafe(`DROP DATABASE ${empty} WITH (FORCE)`);
+  }
+}
+
+test('the SQL that users are given makes the tables that the demo has', async () => {
+  await onEmpty(async (url) => {
+    const ours = await catalogue(
+      url,
+      migrations.map(({ sql }) => sql),
+    );
+    expect(ours).toEqual(await catalogue(migrated.url));
+    // Both, and not neither.
+    for (const table of ['idempotency_tallies', 'message_events']) expect(ours.join('\n')).toContain(`${table}: table`);
+    expect(ours.join('\n')).toMatch(/idempotency_audit: CREATE TRIGGER/);
+  });
+});
+
+test('A7 an upgrade takes what people did so far out of the reach of the reaper, and leaves what machines noted', async () => {
+  const keys = migrations.filter(({ part }) => part === 'keys').map(({ sql }) => sql);
+  await onEmpty(async (url) => {
+    const sql = new pg.Client({ connectionString: url });
+    await sql.connect();
+    const insert = `INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail, at)
+                    SELECT 'a', 'ann', 'pay', 'k', type, actor, '{"with": "it"}', '2026-11-01T10:00Z'
+                      FROM unnest($1::text[], $2::text[]) AS told(type, actor)`;
+    const types = ['verdict', 'retry', 'released', 'forgotten', 'fenced', 'fenced', 'evidence', 'gave_up'];
+    const actors = ['eve', 'eve', 'eve', 'eve', 'eve', 'client', 'stripe', 'executor'];
+    try {
+      await sql.query(keys[0] as string);
+      await sql.query(insert, [types, actors]);
+      for (const later of keys.slice(1)) await sql.query(later);
+      const told = async (table: string) =>
+        (await sql.query(`SELECT type, actor FROM ${table} ORDER BY id`)).rows.map(
+          ({ type, actor }) => `${type} ${actor}`,
+        );
+      expect(await told('idempotency_audit')).toEqual(types.slice(0, 5).map((type) => `${type} eve`));
+      expect(await told('idempotency_events')).toEqual(['fenced client', 'evidence stripe', 'gave_up executor']);
+      const whole = `SELECT DISTINCT tenant, principal, operation, key, detail, at FROM idempotency_audit`;
+      expect((await sql.query(whole)).rows).toEqual([
+        {
+          tenant: 'a',
+          principal: 'ann',
+          operation: 'pay',
+          key: 'k',
+          detail: { with: 'it' },
+          at: new Date('2026-11-01T10:00Z'),
+        },
+      ]);
+    } finally {
+      await sql.end();
+    }
+  });
 });
 
 test.each(['keys', 'messaging'] satisfies SchemaPart[])(

@@ -1,14 +1,16 @@
 import { createRequire, register } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Idempotency } from '../engine/idempotency.ts';
 import type { Driven } from '../worker/passes.ts';
 import { CliError } from './cli-error.ts';
 import type { FileTree } from './file-tree.ts';
 import { readPackageJson } from './find-app.ts';
+import { type BoxModule, findBox } from './find-messaging.ts';
 
 /** What the command line uses of an app. */
 export interface LoadedApp {
-  idempotency: Driven;
+  idempotency: Driven & Partial<Pick<Idempotency<never>, 'tryClaim'>>;
   outbox: Driven['outbox'];
   inbox: Driven['inbox'];
   operations: readonly { name: string }[];
@@ -24,22 +26,24 @@ export interface Given {
 export const APP_OPTIONS = { idempotency: { type: 'string' }, operations: { type: 'string' } } as const;
 
 /** What stands about them in the help. */
-export const APP_HELP = `  --idempotency <path>  the module that exports \`idempotency\`, and \`outbox\` and \`inbox\` where the app has them
+export const APP_HELP = `  --idempotency <path>  the module that exports \`idempotency\`. It may export \`outbox\` and \`inbox\`, too; else they are
+                        taken from the module that makes them, such as lib/messaging.ts
   --operations <path>   the module that exports \`operations\`. Left out: what package.json says under "oncekit", else
                         lib/idempotency.ts and lib/operations.ts, also below src/`;
 
 /**
- * Loads the app's set-up and its operations into this process, TypeScript and path aliases included.
+ * Loads the app's set-up, its operations, and its outbox and inbox into this process, TypeScript and path aliases included.
  *
  * @throws CliError with what is missing, or with what the module itself threw
  */
 export async function loadApp(root: string, tree: FileTree, given: Given = {}): Promise<LoadedApp> {
   const files = { idempotency: fileOf('idempotency', tree, given), operations: fileOf('operations', tree, given) };
+  const boxes = { outbox: findBox(tree, 'outbox'), inbox: findBox(tree, 'inbox') };
   await prepareImports(root, Object.values(files));
   // One behind the other: what is wrong with the first is said once.
   const setUp = await load(root, files.idempotency);
   const listed = await load(root, files.operations);
-  const { idempotency, outbox, inbox } = setUp as Partial<LoadedApp>;
+  const { idempotency, ...exported } = setUp as Partial<LoadedApp>;
   if (typeof idempotency?.completeDue !== 'function') {
     throw new CliError(
       `${files.idempotency} exports no \`idempotency\`.`,
@@ -53,7 +57,14 @@ export async function loadApp(root: string, tree: FileTree, given: Given = {}): 
       'Write: export const operations = [checkout] as const;',
     );
   }
+  const outbox = exported.outbox ?? (await loadBox<LoadedApp['outbox']>(root, boxes.outbox));
+  const inbox = exported.inbox ?? (await loadBox<LoadedApp['inbox']>(root, boxes.inbox));
   return { idempotency, outbox, inbox, operations };
+}
+
+async function loadBox<Loaded>(root: string, found: BoxModule | undefined): Promise<Loaded | undefined> {
+  if (!found?.exported) return undefined;
+  return ((await load(root, found.file)) as Record<string, Loaded>)[found.exported];
 }
 
 const ENDINGS = ['.ts', '.tsx', '.mts', '.js', '.mjs', '.jsx'];

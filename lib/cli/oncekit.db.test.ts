@@ -90,13 +90,14 @@ test('init asks, and writes when it is told to', async () => {
     oncekit(fresh, ['init', '--dry-run']),
   ]);
   expect(no).toMatchObject({ code: 1, err: expect.stringContaining('Nothing was written.') });
-  expect(dry).toMatchObject({ code: 0, out: expect.stringContaining('A dry run: 7 files would be written.') });
+  expect(dry).toMatchObject({ code: 0, out: expect.stringContaining('A dry run: 8 files would be written.') });
   expect(folderTree(fresh).list('lib')).toEqual(['prisma.ts']);
   const yes = await oncekit(fresh, ['init'], { stdin: 'y\n' });
   expect(yes).toMatchObject({
     code: 0,
     out: expect.stringMatching(/Next:\n {2}1\. Make the tables: npx prisma migrate deploy\n/),
   });
+  expect(yes.out, 'of a file that was open').toContain('chmod 600 .env');
   expect(folderTree(fresh).list('lib')).toEqual(['idempotency.ts', 'operations.ts', 'prisma.ts']);
 }, 60_000);
 

@@ -1,9 +1,10 @@
-import { line, PASSES } from '../worker/passes.ts';
+import { line, NEEDS, PASSES } from '../worker/passes.ts';
 import { CliError } from './cli-error.ts';
 import { type Command, readArgs } from './command.ts';
 import { reasonOf } from './database.ts';
 import { loadEnv } from './env.ts';
 import { folderTree } from './file-tree.ts';
+import { hiddenBox } from './find-messaging.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './load-app.ts';
 
 const DOES: Record<string, string> = {
@@ -12,9 +13,6 @@ const DOES: Record<string, string> = {
   relay: 'Sends the events of the outbox that are due.',
   inbox: 'Runs received events again that failed and are due.',
 };
-
-/** What a pass needs that the app may not have set up. */
-const BOXES: Record<string, 'outbox' | 'inbox'> = { relay: 'outbox', inbox: 'inbox' };
 
 /** A command that does once what a worker does all the time, and ends. */
 export function passNamed(name: string): Command {
@@ -33,12 +31,15 @@ Ends with 0 when it could look, whatever it found, else with 1.`;
       const { values } = readArgs(args, { json: { type: 'boolean' }, ...APP_OPTIONS });
       const root = process.cwd();
       loadEnv(root);
-      const app = await loadApp(root, folderTree(root), values);
-      const box = BOXES[name];
+      const tree = folderTree(root);
+      const app = await loadApp(root, tree, values);
+      const box = NEEDS[name];
       if (box && !app[box]) {
+        const hidden = hiddenBox(tree, box);
+        if (hidden) throw new CliError(hidden.says, hidden.fix);
         throw new CliError(
           `The app exports no \`${box}\`, so there is nothing to ${name === 'inbox' ? 'run' : name}.`,
-          `Export it beside \`idempotency\`: export const ${box} = create${box === 'inbox' ? 'Inbox' : 'Outbox'}({ prisma });`,
+          `Write in lib/messaging.ts: export const ${box} = create${box === 'inbox' ? 'Inbox' : 'Outbox'}({ prisma });`,
         );
       }
       const run = PASSES[name] as (typeof PASSES)[string];

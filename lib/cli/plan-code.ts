@@ -2,8 +2,17 @@ import path from 'node:path';
 import { type FileTree, filesBelow } from './file-tree.ts';
 import { type App, type Imports, specifier } from './find-app.ts';
 import type { ClientModule } from './find-client.ts';
+import { BOXES, type Box, findBox } from './find-messaging.ts';
 import type { Plan, Write } from './plan.ts';
-import { cronRoute, idempotencyModule, operationsModule, statusRoute } from './templates.ts';
+import { callAt, withoutComments } from './source.ts';
+import {
+  type BoxImports,
+  cronRoute,
+  idempotencyModule,
+  messagingModule,
+  operationsModule,
+  statusRoute,
+} from './templates.ts';
 
 /** Where the app's own modules are, by what package.json says or where `init` puts them. */
 export function moduleFiles({ src, packageJson }: App): { idempotency: string; operations: string } {
@@ -15,8 +24,16 @@ export function moduleFiles({ src, packageJson }: App): { idempotency: string; o
   };
 }
 
+export interface CodeOptions {
+  app: App;
+  imports: Imports;
+  client: ClientModule | undefined;
+  /** Whether the app is to have an outbox and an inbox. */
+  messaging: boolean;
+}
+
 /** The files of the app's own code that the kit needs. One that is there stays as it is. */
-export function planCode(tree: FileTree, app: App, imports: Imports, client: ClientModule | undefined): Plan {
+export function planCode(tree: FileTree, { app, imports, client, messaging }: CodeOptions): Plan {
   const { idempotency, operations } = moduleFiles(app);
   const from = (file: string, to: string) => specifier(file, to, imports);
   const plan: Plan = { writes: [], kept: [], notes: [] };
@@ -40,6 +57,13 @@ export function planCode(tree: FileTree, app: App, imports: Imports, client: Cli
   });
   add(operations, 'export const operations', operationsModule);
 
+  const boxes = findBoxes(tree);
+  if (messaging && boxes.length === 0) {
+    const file = `${app.src}lib/messaging.ts`;
+    add(file, 'createOutbox', () => messagingModule({ client: from(file, made.file), exported: made.exported }));
+    boxes.push({ box: 'outbox', file, exported: 'outbox' }, { box: 'inbox', file, exported: 'inbox' });
+  }
+
   const routes = filesBelow(tree, app.router, /(^|\/)route\.[jt]sx?$/);
   const addRoute = (at: string, holds: string, content: (file: string) => string) => {
     const file = `${app.router}/api/${at}/route.ts`;
@@ -56,8 +80,21 @@ export function planCode(tree: FileTree, app: App, imports: Imports, client: Cli
   };
   addRoute('idempotency/[operation]/[key]', 'statusRoute', (file) => statusRoute(from(file, operations)));
   addRoute('cron/[task]', 'cronRoute', (file) =>
-    cronRoute({ idempotency: from(file, idempotency), operations: from(file, operations) }),
+    cronRoute({
+      idempotency: from(file, idempotency),
+      operations: from(file, operations),
+      boxes: importsOf(boxes, (module) => from(file, module)),
+    }),
   );
+  if (boxes.length > 0) {
+    const lacking = routes.find((file) => drivesKeysAlone(tree.read(file)));
+    const names = boxes.map(({ box }) => box).join(', ');
+    if (lacking) {
+      plan.kept.push(
+        `${lacking} is there already and stays as it is. It should have: cronRoute({ ...idempotency, ${names} }, …).`,
+      );
+    }
+  }
   return plan;
 }
 
@@ -67,4 +104,32 @@ function variantsOf(file: string): string[] {
     `${bare}${ending}`,
     `${bare}/index${ending}`,
   ]);
+}
+
+interface FoundBox {
+  box: Box;
+  file: string;
+  exported: string;
+}
+
+/** Those of the app that others can import. */
+function findBoxes(tree: FileTree): FoundBox[] {
+  return BOXES.flatMap((box) => {
+    const { file, exported } = findBox(tree, box) ?? {};
+    return file && exported ? [{ box, file, exported }] : [];
+  });
+}
+
+function importsOf(boxes: FoundBox[], specifierOf: (file: string) => string): BoxImports {
+  const byModule: Record<string, string[]> = {};
+  for (const { box, file, exported } of boxes) {
+    const from = specifierOf(file);
+    byModule[from] = [...(byModule[from] ?? []), exported === box ? box : `${exported} as ${box}`];
+  }
+  return byModule;
+}
+
+/** Of a cron route that is given more than a plain name nothing can be told. */
+export function drivesKeysAlone(text: string | undefined): boolean {
+  return /^\s*idempotency\s*,/.test(callAt(withoutComments(text ?? ''), 'cronRoute') ?? '');
 }

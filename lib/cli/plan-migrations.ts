@@ -56,7 +56,7 @@ export function planMigrations(tree: FileTree, folder: string, kit: KitFiles, pa
       isNew && names.length === 0
         ? [
             'The app has no migrations yet: `npx prisma migrate dev` makes one of your own tables, too.',
-            `If you use \`prisma db push\`, run the kit's by itself: npx prisma db execute --file ${writes[0]?.file}`,
+            `If you use \`prisma db push\`, run the kit's by itself: ${writes.map(({ file }) => `npx prisma db execute --file ${file}`).join(' && ')}`,
           ]
         : [],
   };

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { SCHEMA_VERSIONS } from '../store/prisma/schema-version.ts';
 import { APP, type Files, treeOf, without } from './app.testsuite.ts';
 import { readKitFiles } from './kit-files.ts';
 import { type Plan, planInit } from './plan.ts';
@@ -24,6 +25,7 @@ test('adds what an app of create-next-app lacks, and finds nothing to do the sec
   expect(namesOf(first)).toEqual([
     'prisma/schema.prisma',
     'prisma/migrations/20261122080000_oncekit/migration.sql',
+    'prisma/migrations/20261122080001_oncekit_2/migration.sql',
     'lib/idempotency.ts',
     'lib/operations.ts',
     'app/api/idempotency/[operation]/[key]/route.ts',
@@ -41,12 +43,27 @@ test('messaging comes later as well as at once, behind what is there', () => {
   const added = plan(later, { messaging: true });
   expect(namesOf(added)).toEqual([
     'prisma/schema.prisma',
-    'prisma/migrations/20261122080001_oncekit_messaging/migration.sql',
+    'prisma/migrations/20261122080002_oncekit_messaging/migration.sql',
+    'lib/messaging.ts',
+  ]);
+  expect(added.kept).toEqual([
+    'app/api/cron/[task]/route.ts is there already and stays as it is. It should have: cronRoute({ ...idempotency, outbox, inbox }, …).',
   ]);
   const atOnce = plan(APP, { messaging: true });
   expect(contentOf(atOnce, 'prisma/schema.prisma')).toBe(contentOf(added, 'prisma/schema.prisma'));
   expect(atOnce.writes.find(({ file }) => file === 'prisma/schema.prisma')?.before).toBe(APP['prisma/schema.prisma']);
-  expect(plan(written(APP, atOnce), { messaging: true }).writes).toEqual([]);
+  expect(contentOf(atOnce, 'app/api/cron/[task]/route.ts')).toContain('cronRoute({ ...idempotency, outbox, inbox }, {');
+  const { writes, kept } = plan(written(APP, atOnce), { messaging: true });
+  expect([writes, kept]).toEqual([[], []]);
+});
+
+test('the cron route is written with the outbox that is there, wherever it is and whatever its name', () => {
+  const outbox = "export const events = createOutbox({ prisma, destinations: [{ name: 'crm', publisher }] });";
+  const first = plan({ ...APP, 'server/events.ts': outbox }, { messaging: true });
+  expect(namesOf(first)).not.toContain('lib/messaging.ts');
+  const route = contentOf(first, 'app/api/cron/[task]/route.ts');
+  expect(route).toContain("import { events as outbox } from '@/server/events';");
+  expect(route).toContain('cronRoute({ ...idempotency, outbox }, {');
 });
 
 test('a folder of models gets a file of its own, in an app below src/ with another alias', () => {
@@ -64,6 +81,7 @@ test('a folder of models gets a file of its own, in an app below src/ with anoth
   expect(namesOf(found)).toEqual([
     'prisma/idempotency.prisma',
     'db/steps/20261122080000_oncekit/migration.sql',
+    'db/steps/20261122080001_oncekit_2/migration.sql',
     'db/steps/migration_lock.toml',
     'src/lib/idempotency.ts',
     'src/lib/operations.ts',
@@ -74,7 +92,7 @@ test('a folder of models gets a file of its own, in an app below src/ with anoth
   expect(contentOf(found, 'src/lib/idempotency.ts')).toContain("import { db as prisma } from '~/server/db';");
   expect(found.notes).toEqual([
     expect.stringContaining('no migrations yet'),
-    expect.stringContaining('--file db/steps/20261122080000_oncekit/migration.sql'),
+    expect.stringMatching(/--file db\/steps\/20261122080000_oncekit\/migration\.sql && .*oncekit_2\/migration\.sql$/),
   ]);
   expect(plan(written(files, found)).writes).toEqual([]);
 });
@@ -153,9 +171,10 @@ test('models that nobody has changed follow the kit; changed ones stay', () => {
 test('an upgrade adds the migrations that are missing, behind the last one', () => {
   const now = written(APP, plan(APP));
   const later = { 'prisma/migrations/20271231235959_cart/migration.sql': 'SELECT 1;' };
-  const second = { part: 'keys' as const, version: 2, file: '0002_keys.sql', sql: 'ALTER …' };
-  const found = plan({ ...now, ...later }, { kit: { ...kit, migrations: [...kit.migrations, second] } });
-  expect(namesOf(found)).toEqual(['prisma/migrations/20280101000000_oncekit_2/migration.sql']);
+  const version = SCHEMA_VERSIONS.keys + 1;
+  const next = { part: 'keys' as const, version, file: 'next_keys.sql', sql: 'ALTER …' };
+  const found = plan({ ...now, ...later }, { kit: { ...kit, migrations: [...kit.migrations, next] } });
+  expect(namesOf(found)).toEqual([`prisma/migrations/20280101000000_oncekit_${version}/migration.sql`]);
 });
 
 test('what is shown holds no secret, old or new, and names plain copies', () => {

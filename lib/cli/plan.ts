@@ -55,7 +55,12 @@ export function planInit(tree: FileTree, kit: KitFiles, options: PlanOptions): P
   const plans: Plan[] = [
     planModels(prisma, kit, parts),
     planMigrations(tree, prisma.migrations, kit, parts, options.now),
-    planCode(tree, app, findImports(tree), findClient(tree)),
+    planCode(tree, {
+      app,
+      imports: findImports(tree),
+      client: findClient(tree),
+      messaging: options.messaging ?? false,
+    }),
     planEnv(tree, options.secret),
   ];
   const writes = plans.flatMap((plan) => plan.writes);

@@ -9,12 +9,11 @@ export function idempotencyModule({
   exported: string;
   isFound: boolean;
 }) {
-  const name = exported === 'prisma' ? '{ prisma }' : exported === 'default' ? 'prisma' : `{ ${exported} as prisma }`;
   const advice = isFound
     ? ''
     : '// Your Prisma client: `npx oncekit init` has found none. Make this module, or import the one that you have.\n';
   return `import { createIdempotency } from 'oncekit';
-${advice}import ${name} from '${client}';
+${advice}import ${prismaFrom(exported)} from '${client}';
 
 export const idempotency = createIdempotency({
   prisma,
@@ -23,6 +22,7 @@ export const idempotency = createIdempotency({
   // Who acts in this request. null is nobody: no key is issued and nothing runs, until you return somebody here:
   //   const session = await yourSession();
   //   return session && { tenant: 'main', principal: session.userId };
+  // For visitors who have not signed in, a name from a cookie of their own, and isAnonymous: true.
   scope: async () => null,
 });
 `;
@@ -41,16 +41,52 @@ export function statusRoute(operations: string) {
 import { operations } from '${operations}';
 
 // Tells a browser what became of a key, and gives a key up. Only the caller's own keys are seen.
-export const { GET, DELETE } = statusRoute(operations);
+export const { GET, DELETE } = statusRoute(operations, {
+  // Who is signed in is counted by principal, whom your scope calls \`isAnonymous\` by address. Which header has it, only you
+  // know: one that your proxy sets itself, such as x-real-ip. Without it all strangers share one limit on giving up keys.
+  limit: { requests: 120, seconds: 30, addressHeader: process.env.ADDRESS_HEADER },
+});
 `;
 }
 
-export function cronRoute({ idempotency, operations }: { idempotency: string; operations: string }) {
+/** Modules of the app by how a file of it imports them, and what a worker takes from each: `outbox`, `events as outbox`. */
+export type BoxImports = Readonly<Record<string, readonly string[]>>;
+
+export function cronRoute({
+  idempotency,
+  operations,
+  boxes,
+}: {
+  idempotency: string;
+  operations: string;
+  boxes: BoxImports;
+}) {
+  const imports = Object.entries(boxes).map(([from, names]) => `import { ${names.join(', ')} } from '${from}';\n`);
+  const names = Object.values(boxes).flatMap((list) => list.map((name) => name.replace(/^.* as /, '')));
+  const driven = names.length > 0 ? `{ ...idempotency, ${names.join(', ')} }` : 'idempotency';
+  const messaging = names.length > 0 ? ', /api/cron/relay and /api/cron/inbox each minute' : '';
   return `import { cronRoute } from 'oncekit/next';
 import { idempotency } from '${idempotency}';
-import '${operations}'; // what was begun can be finished once its module was imported
+${imports.join('')}import '${operations}'; // what was begun can be finished once its module was imported
 
-// For hosts without a worker: /api/cron/complete each minute, /api/cron/reap each hour, with the secret as Bearer token.
-export const { GET, POST } = cronRoute(idempotency, { secret: process.env.CRON_SECRET });
+// For hosts without a worker: /api/cron/complete each minute, /api/cron/reap each hour${messaging}. The secret is the Bearer token.
+export const { GET, POST } = cronRoute(${driven}, { secret: process.env.CRON_SECRET });
 `;
+}
+
+export function messagingModule({ client, exported }: { client: string; exported: string }) {
+  return `import { createInbox, createOutbox } from 'oncekit/messaging';
+import ${prismaFrom(exported)} from '${client}';
+
+// Where events go: each destination has a name, and a publisher such as webhook({ url, secrets }) of oncekit/messaging.
+export const outbox = createOutbox({ prisma, destinations: [] });
+
+// Where events come from. Those of a source with a \`handle\` are tried again by a worker.
+export const inbox = createInbox({ prisma, sources: {} });
+`;
+}
+
+/** The client is called `prisma` from there on. */
+function prismaFrom(exported: string): string {
+  return exported === 'prisma' ? '{ prisma }' : exported === 'default' ? 'prisma' : `{ ${exported} as prisma }`;
 }

@@ -3,13 +3,14 @@ import { UsageError } from './cli-error.ts';
 import { type Command, readArgs } from './command.ts';
 import { databaseUrl, loadEnv } from './env.ts';
 import { folderTree } from './file-tree.ts';
+import { hiddenBox } from './find-messaging.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './load-app.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
 const help = `oncekit worker
 
-Finishes what others have begun, deletes what is past its retention, and sends and receives events where the app exports
-\`outbox\` and \`inbox\`. Any number of workers may run on one database. Ctrl-C or SIGTERM finishes what is running, a second
+Finishes what others have begun, deletes what is past its retention, and sends and receives events where a module of the
+app exports an outbox and an inbox. Any number of workers may run on one database. Ctrl-C or SIGTERM finishes what is running, a second
 one ends at once. For job handlers of your own, start it in a module of yours instead: docs/worker.md.
 
   --grace <ms>          how long what is running may go on once it is stopped. Left out: 5000
@@ -24,9 +25,14 @@ async function run(args: string[]): Promise<number> {
   const root = process.cwd();
   loadEnv(root);
   const connectionString = databaseUrl({ DATABASE_URL: process.env.DIRECT_URL || process.env.DATABASE_URL });
-  const { idempotency, outbox, inbox, operations } = await loadApp(root, folderTree(root), values);
+  const tree = folderTree(root);
+  const { idempotency, outbox, inbox, operations } = await loadApp(root, tree, values);
   const worker = startWorker({ idempotency, outbox, inbox, connectionString, graceMs, log: console.log });
   console.log(`The worker runs. Operations: ${operations.map(({ name }) => name).join(', ') || 'none'}`);
+  if (outbox) console.log(`It sends events to: ${outbox.destinations.join(', ') || 'nobody yet'}`);
+  for (const hidden of [outbox ? undefined : hiddenBox(tree, 'outbox'), inbox ? undefined : hiddenBox(tree, 'inbox')]) {
+    if (hidden) console.error(`${hidden.says} Fix: ${hidden.fix}`);
+  }
   stopOnSignal(() => void worker.stop());
   await worker.ended;
   return 0;

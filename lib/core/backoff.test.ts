@@ -146,3 +146,9 @@ describe('H5 Retry-After', () => {
     fc.assert(fc.property(seconds, (s) => parseHttpDate(new Date(s * 1000).toUTCString()) === s * 1000));
   });
 });
+
+test('with a factor of its own, equal jitter grows by that', () => {
+  const how = { baseMs: 1000, capMs: 3_600_000, factor: 1.25 };
+  expect([1, 2, 3, 100].map((attempt) => equalJitter(attempt, how, 1))).toEqual([1000, 1250, 1563, 3_600_000]);
+  expect(equalJitter(2, how, 0)).toBe(625);
+});

@@ -1,7 +1,11 @@
-/** How waits grow: `baseMs` is what the first retry waits at most, `capMs` what any retry waits at most. */
+/**
+ * How waits grow: `baseMs` is what the first retry waits at most, `capMs` what any retry waits at most. The limit of each
+ * wait that is counted is `factor` times the one before it; default 2.
+ */
 export interface Backoff {
   baseMs: number;
   capMs: number;
+  factor?: number;
 }
 
 /**
@@ -42,8 +46,8 @@ export function decorrelatedJitter(previousMs: number, { baseMs, capMs }: Backof
   return Math.round(Math.min(capMs, baseMs + random * (most - baseMs)));
 }
 
-function ceiling(attempt: number, { baseMs, capMs }: Backoff): number {
-  return Math.min(capMs, baseMs * 2 ** (attempt - 1));
+function ceiling(attempt: number, { baseMs, capMs, factor = 2 }: Backoff): number {
+  return Math.min(capMs, baseMs * factor ** (attempt - 1));
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

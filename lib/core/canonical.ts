@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import { BadPayloadError } from './errors.ts';
 import { isInternalField } from './fields.ts';
+import { MAX_BODY_BYTES } from './payload-limits.ts';
 
 const MAX_DEPTH = 100;
 
-/** Bounds the work: values may refer to one object many times, and each reference is written out. */
+/** Bounds the work: values may refer to one object many times, or to one text, and each reference is written out. */
 const MAX_VALUES = 100_000;
+const MAX_CHARACTERS = MAX_BODY_BYTES;
+
+/** JSON that is known to have one meaning. */
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 /**
  * The canonical text of what a client sent (F1): equal for payloads that mean the same, different for all others.
@@ -22,11 +26,11 @@ export async function canonicalText(payload: unknown, volatile: ReadonlySet<stri
     volatile.size > 0 && isPlainObject(payload)
       ? Object.fromEntries(Object.entries(payload).filter(([name]) => !volatile.has(name)))
       : payload;
-  return `json:${canonicalize(toJson(kept, 0, { left: MAX_VALUES }))}`;
+  return `json:${serialize(toJson(kept, 0, { values: MAX_VALUES, characters: MAX_CHARACTERS }))}`;
 }
 
 async function canonicalForm(form: FormData, volatile: ReadonlySet<string>): Promise<string> {
-  const byName = new Map<string, unknown[]>();
+  const byName = new Map<string, Json[]>();
   for (const [name, value] of form) {
     if (isInternalField(name) || volatile.has(name)) continue;
     const values = byName.get(name) ?? [];
@@ -34,7 +38,7 @@ async function canonicalForm(form: FormData, volatile: ReadonlySet<string>): Pro
     byName.set(name, values);
   }
   const fields = [...byName].sort(([a], [b]) => (a < b ? -1 : 1));
-  return canonicalize(fields) ?? '[]';
+  return serialize(fields);
 }
 
 /** A native submit sends CRLF, a hydrated one LF, for the same text in the same field. */
@@ -42,20 +46,26 @@ function normalizeText(value: string): string {
   return value.replaceAll('\r\n', '\n').replaceAll('\r', '\n');
 }
 
-async function describeFile(file: File): Promise<unknown> {
+async function describeFile(file: File): Promise<Json> {
   const digest = createHash('sha256')
     .update(Buffer.from(await file.arrayBuffer()))
     .digest('hex');
   return { name: file.name, type: file.type, size: file.size, sha256: digest };
 }
 
-function toJson(value: unknown, depth: number, budget: { left: number }): unknown {
+/** What may still be written out. */
+interface Budget {
+  values: number;
+  characters: number;
+}
+
+function toJson(value: unknown, depth: number, budget: Budget): Json {
   if (depth > MAX_DEPTH) throw bad(`nested deeper than ${MAX_DEPTH} levels, or in a circle`);
-  if (budget.left-- <= 0) throw bad(`more than ${MAX_VALUES} values`);
+  if (budget.values-- <= 0) throw bad(`more than ${MAX_VALUES} values`);
   const next = (inner: unknown) => toJson(inner, depth + 1, budget);
   switch (typeof value) {
     case 'string':
-      return wellFormed(value);
+      return wellFormed(value, budget);
     case 'boolean':
       return value;
     case 'number':
@@ -78,14 +88,24 @@ function toJson(value: unknown, depth: number, budget: { left: number }): unknow
   // A name that starts with $ is escaped, so that it cannot pass for one of the tags above. A property that is
   // undefined is left out, as JSON does.
   const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
-  return Object.fromEntries(entries.map(([name, inner]) => [escapeName(name), next(inner)]));
+  return Object.fromEntries(entries.map(([name, inner]) => [escapeName(name, budget), next(inner)]));
 }
 
-function escapeName(name: string): string {
-  return wellFormed(name.startsWith('$') ? `$${name}` : name);
+/** RFC 8785: members by the UTF-16 code units of their names, numbers and strings as ECMAScript writes them. */
+function serialize(value: Json): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(serialize).join(',')}]`;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, inner]) => `${JSON.stringify(name)}:${serialize(inner)}`).join(',')}}`;
 }
 
-function wellFormed(text: string): string {
+function escapeName(name: string, budget: Budget): string {
+  return wellFormed(name.startsWith('$') ? `$${name}` : name, budget);
+}
+
+function wellFormed(text: string, budget: Budget): string {
+  budget.characters -= text.length;
+  if (budget.characters < 0) throw bad(`more than ${MAX_CHARACTERS} characters of text`);
   if (!text.isWellFormed()) throw bad('a lone surrogate, which no two systems read alike');
   return text;
 }

@@ -27,6 +27,11 @@ export class ConfigurationError extends IdempotencyError {
   override readonly name = 'ConfigurationError';
 }
 
+/** By its name: a bundler may give a page and a route a copy of the class each. */
+export function isSetUpWrongly(error: unknown): error is ConfigurationError {
+  return error instanceof Error && error.name === 'ConfigurationError';
+}
+
 /** Code asked for a state change that the table in `key-state.ts` does not know. A bug, never a user's fault. */
 export class IllegalTransitionError extends IdempotencyError {
   override readonly name = 'IllegalTransitionError';
@@ -53,6 +58,18 @@ export class CodedError extends IdempotencyError {
   constructor(code: Code, message: string, facts?: Facts) {
     super(message, facts);
     this.code = code;
+  }
+}
+
+/**
+ * What is stored with a key was not written by this app: no instance will ever read it, and nothing is executed with it.
+ * A person must look.
+ */
+export class UntrustedDataError extends CodedError {
+  override readonly name = 'UntrustedDataError';
+
+  constructor(message: string, facts?: Facts) {
+    super('unavailable', message, facts);
   }
 }
 

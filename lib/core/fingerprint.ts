@@ -1,11 +1,8 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { deriveKey, type Secrets } from './secrets.ts';
+import { deriveKey, readingSecret, type Secrets, writingSecret } from './secrets.ts';
 
 /** The version of the canonical form and of the way it is hashed. Rows remember theirs. */
 export const FINGERPRINT_VERSION = 1;
-
-/** The id that rows carry when no secret is configured (outside production). */
-export const NO_SECRET = 'none';
 
 /** A keyed hash of a canonical payload, with what is needed to compute it again. */
 export interface Fingerprint {
@@ -19,13 +16,14 @@ export interface Fingerprint {
  * and says nothing across tenants (F2).
  */
 export function fingerprint(canonical: string, tenant: string, secrets: Secrets): Fingerprint {
-  const { id, value } = secrets.first ?? { id: NO_SECRET, value: '' };
+  const { id, value } = writingSecret(secrets);
   return { hash: hash(canonical, tenant, value), version: FINGERPRINT_VERSION, secretId: id };
 }
 
 /**
  * Compares a payload with a stored fingerprint. `'unreadable'`: the row was written under a version or a secret that
- * this process does not know, by a newer deploy, say; another instance will (R3).
+ * this process does not know, by a newer deploy, say; another instance will (R3). Or it was written without a secret,
+ * and now there is one: anybody could have written it.
  *
  * @param own the payload's fingerprint, where it is known already: most rows were written under the first secret, too
  */
@@ -37,7 +35,7 @@ export function matchFingerprint(
   own?: Fingerprint,
 ): 'same' | 'different' | 'unreadable' {
   if (stored.version !== FINGERPRINT_VERSION) return 'unreadable';
-  const value = stored.secretId === NO_SECRET ? '' : secrets.all.find(({ id }) => id === stored.secretId)?.value;
+  const value = readingSecret(secrets, stored.secretId);
   if (value === undefined) return 'unreadable';
   const ours = own?.secretId === stored.secretId ? own.hash : hash(canonical, tenant, value);
   return isSameHash(ours, stored.hash) ? 'same' : 'different';

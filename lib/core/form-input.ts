@@ -14,7 +14,9 @@ export function formInput(
   for (const [name, value] of form) {
     if (isInternalField(name) || !keep(name, value)) continue;
     const before = fields.get(name);
-    fields.set(name, before === undefined ? value : [before, value].flat());
+    // Into the same array each time: to copy it for each value would take the square of their number.
+    if (Array.isArray(before)) before.push(value);
+    else fields.set(name, before === undefined ? value : [before, value]);
   }
   return Object.fromEntries(fields);
 }

@@ -8,7 +8,7 @@ export type Retry = 'never' | 'same-key' | 'new-key';
 
 /**
  * Whether the effect of this *key* exists, not whether this attempt ran. `false` only where it is proven that
- * nothing was committed and nothing can have been; `'unknown'` is honest about everything else.
+ * nothing was committed and nothing can have been (`proof.ts`); `'unknown'` is honest about everything else.
  */
 export type Executed = boolean | 'unknown';
 
@@ -25,16 +25,25 @@ export const ADVICE = {
   validation: { status: 400, retry: 'same-key', message: 'Some fields need your attention.' },
   malformed_body: { status: 400, retry: 'never', message: 'The request could not be read.' },
   unsupported_media_type: { status: 415, retry: 'never', message: 'This content type is not accepted.' },
-  payload_too_large: { status: 413, retry: 'never', message: 'The request is too large.' },
+  payload_too_large: { status: 413, retry: 'never', message: 'What was sent is too large, so nothing was done.' },
   key_missing: { status: 400, retry: 'new-key', message: 'The idempotency key is missing.' },
   key_malformed: { status: 400, retry: 'new-key', message: 'The idempotency key is not well-formed.' },
-  key_invalid: { status: 400, retry: 'never', message: 'This form does not belong to your session.' },
+  key_invalid: {
+    status: 400,
+    retry: 'never',
+    message:
+      'Your session has changed since this page was opened, so nothing was done just now. Sign in as before, then try again.',
+  },
   key_expired: {
     status: 410,
     retry: 'never',
-    message: 'This form has been open too long. Check whether it went through before you send it again.',
+    message: 'This page was open for too long, so nothing was done just now. Reload it to see how things stand.',
   },
-  key_abandoned: { status: 410, retry: 'new-key', message: 'This attempt was given up and will never run.' },
+  key_abandoned: {
+    status: 410,
+    retry: 'new-key',
+    message: 'This was called off before it was done, so nothing was done. Send it again if you still want it.',
+  },
   unauthorized: { status: 401, retry: 'same-key', message: 'Please sign in, then send it again.' },
   precondition_failed: { status: 412, retry: 'never', message: 'It has changed since you read it.' },
   precondition_required: { status: 428, retry: 'never', message: 'Say which version you are changing.' },
@@ -49,9 +58,22 @@ export const ADVICE = {
   rate_limited: { status: 429, retry: 'same-key', message: 'Too many requests. Please wait a moment.' },
   failed: { status: 422, retry: 'new-key', message: 'This could not be done.' },
   unavailable: { status: 503, retry: 'same-key', message: 'The service is not available right now.' },
-  phase_mismatch: { status: 500, retry: 'never', message: 'This was begun by a version that differs from this one.' },
-  result_unreadable: { status: 500, retry: 'never', message: 'It went through, but its stored answer cannot be read.' },
-  result_too_large: { status: 500, retry: 'never', message: 'The answer is too large to be stored.' },
+  phase_mismatch: {
+    status: 500,
+    retry: 'never',
+    message:
+      'The site was changed while this was under way, so it could not be finished. Ask us before you send it again.',
+  },
+  result_unreadable: {
+    status: 500,
+    retry: 'never',
+    message: 'This has been dealt with, but we cannot show what came of it. There is no need to send it again.',
+  },
+  result_too_large: {
+    status: 500,
+    retry: 'never',
+    message: 'This could not be done, and nothing was changed. Sending it again will not help.',
+  },
   internal: { status: 500, retry: 'same-key', message: 'Something went wrong on our side. You can send it again.' },
 } as const satisfies Record<string, Advice>;
 
@@ -94,8 +116,8 @@ export interface Refusal {
 /** What every caller gets: a success, or a refusal that says whether and how to try again. */
 export type Outcome<T> = Success<T> | Refusal;
 
-/** A refusal with the advice and words of its code. */
-export function refuse(code: Code, details: Partial<Omit<Refusal, 'ok' | 'code'>> & { executed: Executed }): Refusal {
+/** A refusal with the advice and words of its code. Where nothing proves more, whether it was executed is `'unknown'`. */
+export function refuse(code: Code, details: Partial<Omit<Refusal, 'ok' | 'code'>> = {}): Refusal {
   const { retry, message } = ADVICE[code];
-  return { ok: false, code, message, retry, ...details };
+  return { ok: false, code, message, retry, executed: 'unknown', ...details };
 }

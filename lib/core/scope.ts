@@ -11,6 +11,11 @@ export interface Principal {
    * signed for an alias runs and replays under that alias.
    */
   aliases?: readonly string[];
+  /**
+   * Whether anybody is given such a name for the asking, as by a first cookie. Limits then count by address: a new name for
+   * each request would be let in each time.
+   */
+  isAnonymous?: boolean;
 }
 
 /** What a key is unique in. Three columns of their own, so that no crafted value of one reaches into another (K4). */

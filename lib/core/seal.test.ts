@@ -28,6 +28,7 @@ test.each([
   ['another use', () => unseal(seal('x', 'input', id, old), 'arguments of charge', id, old)],
   ['changed bytes', () => unseal(seal('x', 'input', id, old).fill(0, -1), 'input', id, old)],
   ['a newer version', () => unseal(seal('x', 'input', id, old).fill(9, 0, 1), 'input', id, old)],
+  ['no secret, though there is one now', () => unseal(seal('x', 'input', id, none), 'input', id, old)],
   ['nothing', () => unseal(new Uint8Array(), 'input', id, old)],
 ])('is unavailable, not wrong, with %s', (_, open) => {
   expect(open).toThrow(expect.objectContaining({ code: 'unavailable' }));

@@ -1,9 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { CodedError } from './errors.ts';
-import { NO_SECRET } from './fingerprint.ts';
+import { CodedError, UntrustedDataError } from './errors.ts';
 import { lengthPrefixed } from './length-prefix.ts';
 import type { KeyId } from './scope.ts';
-import { deriveKey, type Secrets } from './secrets.ts';
+import { deriveKey, NO_SECRET, readingSecret, type Secrets, writingSecret } from './secrets.ts';
 
 const ALGORITHM = 'aes-256-gcm';
 const VERSION = 1;
@@ -19,7 +18,7 @@ const HEADER_BYTES = 1 + ID_BYTES + IV_BYTES + TAG_BYTES;
  * Layout: version (1 byte), id of the secret (16), initialisation vector (12), tag (16), ciphertext.
  */
 export function seal(text: string, use: string, id: KeyId, secrets: Secrets): Uint8Array<ArrayBuffer> {
-  const { id: secretId, value } = secrets.first ?? { id: NO_SECRET, value: '' };
+  const { id: secretId, value } = writingSecret(secrets);
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(ALGORITHM, keyOf(value, id), iv).setAAD(bindingOf(use, id));
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
@@ -30,12 +29,17 @@ export function seal(text: string, use: string, id: KeyId, secrets: Secrets): Ui
 
 /**
  * @throws CodedError `unavailable` for what was sealed by a version or a secret that this process does not know: another
- *   instance will (R3). Also for bytes that were changed or moved.
+ *   instance will (R3)
+ * @throws UntrustedDataError for bytes that were changed, moved, or sealed without a secret although there is one
  */
 export function unseal(sealed: Uint8Array, use: string, id: KeyId, secrets: Secrets): string {
   const bytes = Buffer.from(sealed);
   const secretId = bytes.toString('ascii', 1, 1 + ID_BYTES).replace(/\0+$/, '');
-  const value = secretId === NO_SECRET ? '' : secrets.all.find((secret) => secret.id === secretId)?.value;
+  const value = readingSecret(secrets, secretId);
+  if (bytes.length < HEADER_BYTES) throw new UntrustedDataError('What was stored with the key is cut short.');
+  if (secretId === NO_SECRET && value === undefined) {
+    throw new UntrustedDataError('What was stored with the key was sealed without a secret, and now there is one.');
+  }
   if (bytes[0] !== VERSION || value === undefined) {
     throw new CodedError('unavailable', 'It was stored under a secret or a version that this process does not know.', {
       existing: `version ${bytes[0]}, secret ${secretId}`,
@@ -48,7 +52,7 @@ export function unseal(sealed: Uint8Array, use: string, id: KeyId, secrets: Secr
     const decipher = createDecipheriv(ALGORITHM, keyOf(value, id), iv).setAAD(bindingOf(use, id)).setAuthTag(tag);
     return decipher.update(bytes.subarray(HEADER_BYTES), undefined, 'utf8') + decipher.final('utf8');
   } catch (cause) {
-    throw new CodedError('unavailable', 'What was stored with the key has been changed.', { cause });
+    throw new UntrustedDataError('What was stored with the key has been changed.', { cause });
   }
 }
 

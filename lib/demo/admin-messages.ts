@@ -1,5 +1,8 @@
-import { createMessagesAdmin } from 'oncekit/admin';
+import { createMessagesAdmin, joinTransaction } from 'oncekit/admin';
+import { createInbox, createOutbox } from 'oncekit/messaging';
+import type { Within } from './admin.ts';
 import { inbox } from './inbox.ts';
+import { logAudit } from './log.ts';
 import { outbox } from './outbox.ts';
 
 // An app that has installed the admin pages (scripts/registry.ts) has the same names in a file of its own.
@@ -10,7 +13,13 @@ export const knownPeers: Record<'outbox' | 'inbox', readonly string[]> = {
   inbox: inbox.sources,
 };
 
-/** The admin view's reads and operations on messages, on the demo's database. */
-export function messagesAdmin() {
-  return createMessagesAdmin({ outbox, inbox });
+/** The admin view's reads and operations on messages, on the demo's database; or within a transaction on it. */
+export function messagesAdmin(within?: Within) {
+  if (!within) return createMessagesAdmin({ outbox, inbox, log: logAudit });
+  const prisma = joinTransaction(within.tx);
+  return createMessagesAdmin({
+    outbox: createOutbox({ prisma, destinations: [] }),
+    inbox: createInbox({ prisma }),
+    log: (line) => within.afterCommit(() => logAudit(line)),
+  });
 }

@@ -3,7 +3,7 @@ import type { KeyFilter } from 'oncekit/admin';
 import { z } from 'zod';
 import { nameOf } from './admin-names.ts';
 
-const KEYS_PER_PAGE = 25;
+const ROWS_PER_PAGE = 25;
 /** How far back the chart of outcomes goes. */
 const CHART_HOURS = 6;
 
@@ -16,11 +16,21 @@ const text = z
   .optional()
   .catch(undefined);
 
+const page = z.coerce.number().int().min(1).max(10_000).catch(1);
+
 /** A principal, as an address or a form names it. */
 export const wholePrincipal = z.object({ tenant: nameOf(255), principal: nameOf(255) });
 
 /** A key, as an address or a form names it. */
 export const keyId = wholePrincipal.extend({ operation: nameOf(100), key: nameOf(255) });
+
+/** Other principals of the same person, as a form names them: one a line. */
+export const aliases = z
+  .string()
+  .max(10_000)
+  .transform((lines) => lines.split(/\r?\n/).flatMap((line) => line.trim() || []))
+  .pipe(z.array(nameOf(255)).max(100))
+  .default([]);
 
 /** What the admin's address says; what cannot be read is as if it were not there. */
 const query = z.object({
@@ -29,7 +39,7 @@ const query = z.object({
   operation: text,
   q: text,
   sort: z.enum(['oldest', 'expires']).optional().catch(undefined),
-  page: z.coerce.number().int().min(1).max(10_000).catch(1),
+  page,
 });
 
 export type KeysQuery = z.output<typeof query>;
@@ -38,10 +48,24 @@ export function readKeysQuery(params: Record<string, string | string[] | undefin
   return query.parse(params);
 }
 
+const auditQuery = z.object({ tenant: text, principal: text, operation: text, key: text, page });
+
+/** What the address of the audit says: whose, and which. */
+export function readAuditQuery(params: Record<string, string | string[] | undefined>): z.output<typeof auditQuery> {
+  return auditQuery.parse(params);
+}
+
 export function filterOf({ state, stuck, operation, q, sort, page }: KeysQuery): KeyFilter {
-  const [limit, search] = [KEYS_PER_PAGE, q || undefined];
-  const which = { state, stuck: stuck === '1', operation: operation || undefined, search };
-  return { ...which, sort: sort ?? 'newest', limit, offset: (page - 1) * limit };
+  const which = { state, stuck: stuck === '1', operation: operation || undefined, search: q || undefined };
+  return { ...which, sort: sort ?? 'newest', ...pageOf(page) };
+}
+
+/** The keys that somebody must act upon, the oldest first: as many as one looks at before acting. */
+export const STUCK: KeyFilter = { stuck: true, sort: 'oldest', limit: 5, offset: 0 };
+
+/** Which rows a page of a list shows. */
+export function pageOf(page: number): { limit: number; offset: number } {
+  return { limit: ROWS_PER_PAGE, offset: (page - 1) * ROWS_PER_PAGE };
 }
 
 /** Whether the list shows less than all keys. */

@@ -54,6 +54,13 @@ test('nothing else opens it: no shopper, no device, no other password, no rubbis
 
 test('its cookie is for this site and for the server alone, and over https for https alone', async () => {
   const over = await seal.adminCookie(seal.newAdminSession(), new Headers({ 'x-forwarded-proto': 'https' }));
-  expect(over).toMatchObject({ httpOnly: true, sameSite: 'strict', secure: true });
-  expect(await seal.adminCookie(seal.newAdminSession(), plain)).toMatchObject({ secure: false });
+  expect(over).toMatchObject({
+    name: '__Host-oncekit_admin',
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: true,
+    path: '/',
+  });
+  expect(over).not.toHaveProperty('domain');
+  expect(await seal.adminCookie(seal.newAdminSession(), plain)).toMatchObject({ name: 'oncekit_admin', secure: false });
 });

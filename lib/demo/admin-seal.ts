@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { sealData, unsealData } from 'iron-session';
-import { isHttps, required } from './env.ts';
+import { hostCookie } from './cookie.ts';
+import { required } from './env.ts';
 
 /** An admin who has signed in. Times in milliseconds since 1970. */
 export interface AdminSession {
@@ -18,6 +19,8 @@ export const IDLE_MS = 30 * 60_000;
 export const LIFETIME_MS = 8 * 3_600_000;
 /** Not each request needs a new cookie. */
 const RENEW_MS = 60_000;
+/** No link and no form of another site comes with it. */
+const STRICT = 'strict';
 
 export function newAdminSession(now = Date.now()): AdminSession {
   return { id: randomUUID(), since: now, seen: now };
@@ -37,7 +40,13 @@ export async function openAdminSession(seal: string | undefined, now = Date.now(
 
 /** The session as a cookie. `headers` are those of the request. */
 export async function adminCookie(session: AdminSession, headers: Headers) {
-  return cookie(ADMIN_COOKIE, await sealData(session, sealing('session')), LIFETIME_MS, headers);
+  const value = await sealData(session, sealing('session'));
+  return hostCookie({ name: ADMIN_COOKIE, value, sameSite: STRICT, lifetimeMs: LIFETIME_MS }, headers);
+}
+
+/** A cookie that takes the session's place, and is gone at once. */
+export function noAdminCookie(headers: Headers) {
+  return hostCookie({ name: ADMIN_COOKIE, value: '', sameSite: STRICT, lifetimeMs: 0 }, headers);
 }
 
 /** A cookie that prolongs the session in this one; none where there is no session, or where it was prolonged just now. */
@@ -51,7 +60,8 @@ const DEVICE_MS = 180 * 24 * 3_600_000;
 
 /** Tells a browser in which the admin has signed in before. It opens nothing. */
 export async function deviceCookie(device: string, headers: Headers) {
-  return cookie(DEVICE_COOKIE, await sealData({ device }, sealing('device')), DEVICE_MS, headers);
+  const value = await sealData({ device }, sealing('device'));
+  return hostCookie({ name: DEVICE_COOKIE, value, sameSite: STRICT, lifetimeMs: DEVICE_MS }, headers);
 }
 
 /** The device in a cookie's value; undefined when it was not sealed by us. */
@@ -61,19 +71,6 @@ export async function openDevice(seal: string | undefined): Promise<string | und
     (): { device?: string } => ({}),
   );
   return device;
-}
-
-function cookie(name: string, value: string, lifetimeMs: number, headers: Headers) {
-  return {
-    name,
-    value,
-    httpOnly: true,
-    // Strict: no link and no form of another site comes with it.
-    sameSite: 'strict' as const,
-    secure: isHttps(headers),
-    path: '/',
-    maxAge: lifetimeMs / 1000,
-  };
 }
 
 /**

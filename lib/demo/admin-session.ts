@@ -9,28 +9,33 @@ import {
   deviceCookie,
   LIFETIME_MS,
   newAdminSession,
+  noAdminCookie,
   openAdminSession,
   openDevice,
 } from './admin-seal.ts';
-import { db } from './db.ts';
+import { recordSignIn, recordSignOut } from './admin-sign-ins.ts';
+import { cookieName } from './cookie.ts';
 import { safeNext } from './next-path.ts';
+import { endSession, hasEnded } from './session-end.ts';
 
 const HOME = '/admin/keys';
 
 /** Whether the current request comes from an admin. Asked by every admin page and action itself, not by the proxy. */
 export async function isAdmin(): Promise<boolean> {
-  const seal = (await cookies()).get(ADMIN_COOKIE)?.value;
+  const seal = (await cookies()).get(cookieName(ADMIN_COOKIE, await headers()))?.value;
   if (!seal) return false;
   await connection(); // as for every seal: see visitor.ts
   const session = await openAdminSession(seal);
-  return session !== null && (await db().rateLimit.findUnique({ where: { key: signedOut(session.id) } })) === null;
+  return session !== null && !(await hasEnded(session));
 }
 
 /** Signs the admin in, if the password is right and may be looked at. */
 export async function signInAdmin(password: string): Promise<Tried> {
   const [asked, jar] = [await headers(), await cookies()];
-  const device = await openDevice(jar.get(DEVICE_COOKIE)?.value);
-  const tried = await tryPassword(password, { address: addressOf(asked), device });
+  const device = await openDevice(jar.get(cookieName(DEVICE_COOKIE, asked))?.value);
+  const address = addressOf(asked);
+  const tried = await tryPassword(password, { address, device });
+  await recordSignIn(tried, address);
   if (tried !== 'right') return tried;
   jar.set(await adminCookie(newAdminSession(), asked));
   jar.set(await deviceCookie(device ?? randomUUID(), asked));
@@ -39,24 +44,18 @@ export async function signInAdmin(password: string): Promise<Tried> {
 
 /** Ends the session for good: a copy of its cookie, or a page that prolongs it just now, opens nothing any more. */
 export async function signOutAdmin(): Promise<void> {
-  const jar = await cookies();
-  const session = await openAdminSession(jar.get(ADMIN_COOKIE)?.value);
-  jar.delete(ADMIN_COOKIE);
+  const [asked, jar] = [await headers(), await cookies()];
+  const session = await openAdminSession(jar.get(cookieName(ADMIN_COOKIE, asked))?.value);
+  jar.set(noAdminCookie(asked));
   if (!session) return;
-  const key = signedOut(session.id);
-  const expire = BigInt(session.since + LIFETIME_MS);
-  await db().rateLimit.upsert({ where: { key }, create: { key, points: 1, expire }, update: {} });
+  await endSession(session.id, session.since + LIFETIME_MS);
+  await recordSignOut();
 }
 
 /** Where to go on after signing in: a page of the admin view, never elsewhere. */
 export function adminPath(next: unknown): string {
   const path = safeNext(next);
   return /^\/admin\/(?!sign-in)/.test(path) ? path : HOME;
-}
-
-/** Kept among the limits, whose rows are swept away when they expire. */
-function signedOut(id: string): string {
-  return `admin-signed-out:${id}`;
 }
 
 /**

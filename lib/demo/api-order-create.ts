@@ -10,6 +10,7 @@ import { sell, undoSale } from './sale.ts';
 export const createOrder = idempotency
   .operation({
     name: 'orders.create',
+    acceptKeys: 'any', // clients make their keys, and may give them up
     schema: newOrder,
     admit: admitOrder,
     onRefused: (tx, refused) => undoSale(tx, 'api', refused),

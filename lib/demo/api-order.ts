@@ -7,7 +7,6 @@ import { problem } from './api-problem.ts';
 import { address } from './api-schemas.ts';
 import { type Client, db } from './db.ts';
 import { callOff, findOrder, type LockedOrder, lockOrder } from './orders.ts';
-import { namesOf } from './visitor.ts';
 
 interface Asked {
   request: Request;
@@ -86,14 +85,8 @@ function done(): Response {
   return new Response(null, { status: 204 });
 }
 
-/** Locks the order under whichever of the caller's names it was placed. */
 async function lockOwn(tx: Pick<Client, '$queryRaw'>, id: string, who: Principal): Promise<LockedOrder | undefined> {
-  if (!z.uuid().safeParse(id).success) return undefined;
-  for (const principal of namesOf(who)) {
-    const order = await lockOrder(tx, id, { tenant: who.tenant, principal });
-    if (order) return order;
-  }
-  return undefined;
+  return z.uuid().safeParse(id).success ? await lockOrder(tx, id, who) : undefined;
 }
 
 async function viewIn(tx: Pick<Client, 'order'>, { id }: LockedOrder) {

@@ -10,7 +10,12 @@ const schema = newRefund.extend({ order_id: z.uuid().catch(NONE) });
 
 /** Gives money back by the API: what the refund form does, under a key of its own. */
 export const createRefund = idempotency
-  .operation({ name: 'refunds.create', schema, onRefused: (tx, refused) => undoRefund(tx, 'api', refused) })
+  .operation({
+    name: 'refunds.create',
+    acceptKeys: 'any',
+    schema,
+    onRefused: (tx, refused) => undoRefund(tx, 'api', refused),
+  })
   .phases(({ input, ...steps }) =>
     giveRefund(steps, { source: 'api', orderId: input.order_id, amountCents: input.amount_cents }),
   );

@@ -67,6 +67,12 @@ export const problem = z.object({
   detail: z.string().meta({ description: 'A sentence for a person.' }),
   instance: z.string().regex(/^urn:uuid:/),
   code: z.enum(Object.keys(ADVICE) as [Code, ...Code[]]),
+  executed: z.union([z.boolean(), z.literal('unknown')]).meta({
+    description: 'Whether the effect of this key exists. `false` where that is proven not to be so.',
+  }),
+  retry: z.enum(['never', 'same-key', 'new-key']).meta({
+    description: 'What may be sent: nothing, the same again, or another intent under a new key.',
+  }),
   retryable: z.boolean().meta({ description: 'Whether sending it again with the same key can help.' }),
   idempotency_key: z.string().nullable(),
   reason: z.string().optional().meta({ description: 'Why the shop refused; with the code `failed`.' }),

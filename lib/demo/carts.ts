@@ -17,11 +17,6 @@ export async function createCart(shopper: Session, form: unknown): Promise<strin
   return cart.id;
 }
 
-/** Gives the carts of an anonymous shopper to the account that has just signed in. They stay the shopper's as well. */
-export async function adoptCarts(shopperId: string, account: string): Promise<void> {
-  await db().cart.updateMany({ where: { shopper: shopperId, account: null }, data: { account } });
-}
-
 /** A cart with its goods and, once it was ordered, its order. */
 export interface CartView {
   id: string;
@@ -38,7 +33,7 @@ export interface CartView {
 export async function findCart(shopper: Session, id: string | undefined): Promise<CartView | null> {
   if (id !== undefined && !z.uuid().safeParse(id).success) return null;
   const cart = await db().cart.findFirst({
-    where: { shopper: shopper.shopperId, ...(id ? { id } : {}) },
+    where: { ...ownerOf(shopper), ...(id ? { id } : {}) },
     orderBy: { createdAt: 'desc' },
     include: { order: { select: { id: true, status: true } } },
   });
@@ -56,4 +51,9 @@ export async function findCart(shopper: Session, id: string | undefined): Promis
     orderId: order?.id ?? null,
     orderStatus: order?.status ?? null,
   };
+}
+
+/** An account has the carts of all its sessions; an anonymous shopper has the session alone. */
+function ownerOf({ shopperId, account }: Session): { account: string } | { shopper: string } {
+  return account ? { account } : { shopper: shopperId };
 }

@@ -31,14 +31,16 @@ describe.each(CODES)('H2 the page of %s', (code) => {
 
   test('shows an answer as the API gives it', async () => {
     const example = JSON.parse(/```json\n(.*?)```/s.exec(await read(code))?.[1] ?? '');
-    const { idempotency_key: key, detail, instance, errors, reason, data, ...rest } = example;
+    const { idempotency_key: key, detail, instance, errors, reason, data, executed, ...rest } = example;
     expect(rest).toEqual({
       type: `https://shop.example/docs/errors/${code}`,
       title: code.replaceAll('_', ' '),
       status: ADVICE[code].status,
       code,
+      retry: ADVICE[code].retry,
       retryable: RETRYABLE.includes(code),
     });
+    expect([true, false, 'unknown']).toContain(executed);
     expect(key === null || typeof key === 'string').toBe(true);
     expect(detail === ADVICE[code].message).toBe(!IN_OWN_WORDS.includes(code));
     expect(instance).toMatch(/^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);

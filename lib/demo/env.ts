@@ -1,3 +1,4 @@
+import { secretProblems } from 'oncekit';
 import { paymentComplaints } from './payment-settings.ts';
 
 /** What the demo cannot run without, and how to make it. */
@@ -14,20 +15,33 @@ const REQUIRED = {
 type Name = keyof typeof REQUIRED;
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How short each may be at least; iron-session and the kit refuse shorter ones too, but at the first request. */
-const MIN_LENGTH: Partial<Record<Name, number>> = { IDEMPOTENCY_SECRET: 32, SESSION_SECRET: 32 };
+/** All that must stay secret: nobody may guess one, and none may do the work of two. */
+const SECRETS = [
+  'IDEMPOTENCY_SECRET',
+  'SESSION_SECRET',
+  'ADMIN_PASSWORD',
+  'STRIPE_WEBHOOK_SECRET',
+  'EVENTS_WEBHOOK_SECRET',
+  'CRON_SECRET',
+  'METRICS_TOKEN',
+] as const;
+/** Those of which there may be several, comma-separated, while one takes the place of another. */
+const LISTS: readonly string[] = ['IDEMPOTENCY_SECRET', 'STRIPE_WEBHOOK_SECRET', 'EVENTS_WEBHOOK_SECRET'];
+/** iron-session and the kit refuse shorter ones too, but at the first request. */
+const LEAST = { IDEMPOTENCY_SECRET: 32, SESSION_SECRET: 32 };
 
-/** A sentence for every variable that is missing or too short; none when the app may start. */
+/** A sentence for every variable that is missing, can be guessed, or has two purposes; none when the app may start. */
 export function complaints(env: Environment): string[] {
-  const found = (Object.keys(REQUIRED) as Name[]).flatMap((name) => {
-    const values = env[name] ? valuesOf(name, env) : [];
-    if (values.length === 0) return `${name} is not set. ${REQUIRED[name]}`;
-    const least = MIN_LENGTH[name] ?? 1;
-    return values.every((value) => value.length >= least)
-      ? []
-      : `${name} is shorter than ${least} characters. ${REQUIRED[name]}`;
-  });
-  return [...found, ...paymentComplaints(env)];
+  const missing = (Object.keys(REQUIRED) as Name[])
+    .filter((name) => valuesOf(name, env).length === 0)
+    .map((name) => `${name} is not set. ${REQUIRED[name]}`);
+  return [...missing, ...secretComplaints(env), ...paymentComplaints(env)];
+}
+
+/** A sentence for every secret that is set and can be guessed, or has two purposes. */
+export function secretComplaints(env: Environment): string[] {
+  const named = Object.fromEntries(SECRETS.map((name) => [name, valuesOf(name, env)]));
+  return secretProblems(named, LEAST).map((words) => `${words} Make another one with: openssl rand -base64 32`);
 }
 
 /** The secrets that sign the shop's events: each signs, and its receiver knows any. Comma-separated while they rotate. */
@@ -57,8 +71,10 @@ export function isHttps(headers: Headers): boolean {
   return headers.get('x-forwarded-proto')?.split(',')[0]?.trim() === 'https';
 }
 
-function valuesOf(name: Name, env: Environment): string[] {
-  return name === 'IDEMPOTENCY_SECRET' ? listed(env[name]) : [env[name] ?? ''];
+function valuesOf(name: string, env: Environment): string[] {
+  const value = env[name];
+  if (!value) return [];
+  return LISTS.includes(name) ? listed(value) : [value];
 }
 
 /** Comma-separated while one takes the place of another. */

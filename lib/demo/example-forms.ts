@@ -18,7 +18,7 @@ const quantity = z.coerce
   .min(1, 'At least one.')
   .max(10, 'At most ten.');
 
-/** Below what Next accepts in an action (1 MB): what is larger never gets as far as these words. */
+/** Below what Next accepts in an action (next.config.ts): what is larger never gets as far as these words. */
 export const MAX_PICTURE_BYTES = 500_000;
 
 /** A file. It counts in the fingerprint by its content, so that another picture of the same name is noticed. */

@@ -1,4 +1,5 @@
 import { createIdempotency } from 'oncekit';
+import { ERROR_PAGES } from './api-problem.ts';
 import { clientOrNone } from './db.ts';
 import { idempotencySecrets } from './env.ts';
 import { faultPoints } from './faults.ts';
@@ -11,8 +12,10 @@ function setUp() {
     prisma: clientOrNone(),
     secret: idempotencySecrets(),
     scope: currentPrincipal,
+    errorPages: ERROR_PAGES,
     transaction: process.env.TRANSACTION === 'ambient' ? 'ambient' : 'interactive',
     log: logKey,
+    redefine: true, // by the second evaluation, see below
     // The tests' is short: they wait for the leases of the executors they kill.
     ...(leaseMs ? { leaseMs: Number(leaseMs) } : {}),
     ...(faults ? { onPoint: faultPoints(faults) } : {}),

@@ -1,9 +1,9 @@
 import type { Principal } from 'oncekit';
+import { namesOf } from './adoption.ts';
 import { db } from './db.ts';
 import { chargesOf, type LabCharge } from './lab-gateway.ts';
 import { PROOF_PREFIX } from './lab-proof.ts';
 import type { LabRun } from './lab-run.ts';
-import { namesOf } from './visitor.ts';
 
 /** An order row. Times are ISO 8601. */
 export interface LabOrder {
@@ -38,7 +38,7 @@ const MOST = 200;
 /** What has come of a run so far, of this visitor's own. */
 export async function reportOf(who: Principal | null, run: LabRun | null): Promise<LabReport | null> {
   if (!who || !run) return null;
-  const owner = { tenant: who.tenant, principal: { in: namesOf(who) } };
+  const owner = { tenant: who.tenant, principal: { in: await namesOf(who) } };
   const [orders, keys] = await Promise.all([
     db().order.findMany({
       where: {

@@ -1,5 +1,7 @@
 import { cookies, headers } from 'next/headers.js';
+import { cookieName } from './cookie.ts';
 import { openSession, SESSION_COOKIE, sessionCookie } from './session.ts';
+import { hasEnded } from './session-end.ts';
 
 /** The session that has "expired", sealed as before, for as long as a play may take. */
 const PARKED = 'oncekit_lab_session';
@@ -10,13 +12,14 @@ const PARKED_S = 300;
  * somebody has begun meanwhile gives way.
  */
 export async function parkSession(ends: boolean): Promise<void> {
-  const jar = await cookies();
-  const [from, to] = ends ? [SESSION_COOKIE, PARKED] : [PARKED, SESSION_COOKIE];
-  const session = await openSession(jar.get(from)?.value);
-  if (!session) return;
-  const cookie = await sessionCookie(session, await headers());
-  jar.delete(from);
-  jar.set({ ...cookie, name: to, ...(ends ? { path: '/api/lab', maxAge: PARKED_S } : {}) });
-  // A cookie is deleted where it was set.
-  if (!ends) jar.set({ name: PARKED, value: '', path: '/api/lab', maxAge: 0 });
+  const [asked, jar] = [await headers(), await cookies()];
+  const [from, to] = (ends ? [SESSION_COOKIE, PARKED] : [PARKED, SESSION_COOKIE]).map((name) =>
+    cookieName(name, asked),
+  );
+  const session = await openSession(jar.get(String(from))?.value);
+  // What is over, because its shopper has signed in or out meanwhile, is not prolonged.
+  if (!session || (await hasEnded({ id: session.shopperId, account: session.account }))) return;
+  const cookie = await sessionCookie(session, asked);
+  jar.set({ ...cookie, name: String(to), ...(ends ? { maxAge: PARKED_S } : {}) });
+  jar.set({ ...cookie, name: String(from), value: '', maxAge: 0 });
 }

@@ -1,4 +1,5 @@
 import type { LogEntry } from 'oncekit';
+import type { AuditLogEntry } from 'oncekit/admin';
 import { pino } from 'pino';
 
 /**
@@ -13,5 +14,10 @@ const logger = pino({
 
 /** Writes down what happened to a key. */
 export function logKey({ level, msg, ...fields }: LogEntry): void {
+  logger[level](fields, msg);
+}
+
+/** Writes down what a person did. */
+export function logAudit({ level, msg, ...fields }: AuditLogEntry): void {
   logger[level](fields, msg);
 }

@@ -1,12 +1,12 @@
 import type { Principal } from 'oncekit';
+import { namesOf } from './adoption.ts';
 import { db } from './db.ts';
-import { namesOf } from './visitor.ts';
 
 /** The mails about a visitor's own orders, newest first. */
 export async function listMails(who: Principal | null) {
   if (!who) return [];
   return db().mail.findMany({
-    where: { order: { tenant: who.tenant, principal: { in: namesOf(who) } } },
+    where: { order: { tenant: who.tenant, principal: { in: await namesOf(who) } } },
     orderBy: { id: 'desc' },
     take: 50,
   });

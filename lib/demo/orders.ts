@@ -1,9 +1,9 @@
 import type { Principal, Scope } from 'oncekit';
 import { z } from 'zod';
+import { isOwner, namesOf } from './adoption.ts';
 import { type Client, db } from './db.ts';
 import { announce } from './outbox.ts';
 import { returnStock } from './products.ts';
-import { namesOf } from './visitor.ts';
 
 /** What an operation answers with: enough to show, nothing personal, because it is stored with the key. */
 export interface PlacedOrder {
@@ -16,19 +16,15 @@ export interface PlacedOrder {
 
 /** An order; null when there is none, and just so when it is somebody else's. */
 export async function findOrder(id: string, who: Principal | null) {
-  if (!who) return null;
-  return findOrderFor(id, { tenant: who.tenant, principal: { in: namesOf(who) } });
+  const order = who && (await findAnyOrder(id));
+  return order && order.tenant === who.tenant && (await isOwner(who, order.principal)) ? order : null;
 }
 
 /** An order, whoever placed it. For the admin alone. */
 export async function findAnyOrder(id: string) {
-  return findOrderFor(id, {});
-}
-
-async function findOrderFor(id: string, owner: { tenant?: string; principal?: { in: string[] } }) {
   if (!z.uuid().safeParse(id).success) return null;
-  const order = await db().order.findFirst({
-    where: { id, ...owner },
+  const order = await db().order.findUnique({
+    where: { id },
     include: { refunds: { orderBy: { createdAt: 'asc' } } },
   });
   if (!order) return null;
@@ -64,7 +60,7 @@ export interface LockedOrder {
  * prevents this: two refunds both find enough left and give back more than was paid; an order is cancelled while its
  * card is being charged.
  *
- * A worker has no session and so no aliases: the cart tells that the shopper's order is the account's as well.
+ * A worker has no session: the row of the adoption tells that the order of a shopper who has signed in is the account's.
  */
 export async function lockOrder(
   tx: Pick<Client, '$queryRaw'>,
@@ -73,9 +69,11 @@ export async function lockOrder(
 ): Promise<LockedOrder | undefined> {
   const [order] = await tx.$queryRaw<LockedOrder[]>`
     SELECT o.id, o.status, o.sku, o.quantity, o.amount_cents AS "amountCents", o.payment_intent AS "paymentIntent"
-    FROM orders o LEFT JOIN carts c ON c.id = o.cart_id
-    WHERE o.id = ${id}::uuid AND o.tenant = ${tenant} AND ${principal} IN (o.principal, c.shopper, c.account)
-    FOR UPDATE OF o`;
+    FROM orders o
+    WHERE o.id = ${id}::uuid AND o.tenant = ${tenant}
+      AND (o.principal = ${principal}
+           OR EXISTS (SELECT FROM adopted_shoppers a WHERE a.shopper = o.principal AND a.account = ${principal}))
+    FOR UPDATE`;
   return order;
 }
 
@@ -141,7 +139,7 @@ export async function findOrderOfKey({ tenant, principal, operation, key }: Scop
 /** How many orders each of the lab's two forms has made for this principal. */
 export async function countLabOrders(who: Principal | null): Promise<{ lab: number; plain: number }> {
   if (!who) return { lab: 0, plain: 0 };
-  const owner = { tenant: who.tenant, principal: { in: namesOf(who) } };
+  const owner = { tenant: who.tenant, principal: { in: await namesOf(who) } };
   const [lab, plain] = await Promise.all([
     db().order.count({ where: { ...owner, source: 'lab' } }),
     db().order.count({ where: { ...owner, source: 'plain' } }),

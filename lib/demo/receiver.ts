@@ -1,9 +1,9 @@
 import type { Principal } from 'oncekit';
 import type { Received } from 'oncekit/messaging';
 import { z } from 'zod';
+import { namesOf } from './adoption.ts';
 import { db } from './db.ts';
 import { inbox } from './inbox.ts';
-import { namesOf } from './visitor.ts';
 
 /** What a column of text holds. */
 const text = (max: number) =>
@@ -59,7 +59,7 @@ export interface ReceivedRow {
 export async function listReceived(who: Principal | null, limit: number): Promise<ReceivedRow[]> {
   if (!who) return [];
   const orders = await db().order.findMany({
-    where: { tenant: who.tenant, principal: { in: namesOf(who) } },
+    where: { tenant: who.tenant, principal: { in: await namesOf(who) } },
     select: { id: true },
     orderBy: { createdAt: 'desc' },
     take: limit,

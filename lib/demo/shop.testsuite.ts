@@ -22,14 +22,16 @@ interface ShopOptions {
   keyTtlMs?: number;
   /** Where the gateway sends its webhooks. */
   webhook?: { url: string; secret: string };
+  /** A gateway that is there already; default: one in this process. */
+  gateway?: { url: string; close(): Promise<void> };
 }
 
 /** What the tests of the shop share: a database and a payment gateway of their own, and the operations on them. */
-export async function openShop({ keyTtlMs, webhook }: ShopOptions = {}) {
+export async function openShop({ keyTtlMs, webhook, gateway: given }: ShopOptions = {}) {
   const database = await testDatabase({ max: 5 });
   const folder = await mkdtemp(path.join(tmpdir(), 'oncekit-gateway-'));
   const dataFile = path.join(folder, 'ledger.jsonl');
-  const gateway = await startGateway({ port: 0, dataFile, keyTtlMs, ...(webhook ? { webhook } : {}) });
+  const gateway = given ?? (await startGateway({ port: 0, dataFile, keyTtlMs, ...(webhook ? { webhook } : {}) }));
   Object.assign(process.env, {
     DATABASE_URL: database.url,
     STRIPE_API_BASE: gateway.url,

@@ -2,14 +2,25 @@ import { cookies, headers } from 'next/headers.js';
 import { connection } from 'next/server.js';
 import type { Principal } from 'oncekit';
 import { accountOf } from './accounts.ts';
+import { cookieName } from './cookie.ts';
 import { openSession, SESSION_COOKIE, type Session, sessionCookie } from './session.ts';
+import { hasEnded } from './session-end.ts';
 
 export const TENANT = 'demo';
 
-/** The session of the current request. The proxy has set one before any page renders. */
-export async function currentSession(): Promise<Session | null> {
+/**
+ * The session that the request's cookie says, which may be over: for its name on the page, and for a sign-in. The proxy
+ * has set one before any page renders.
+ */
+export async function claimedSession(): Promise<Session | null> {
   await connection(); // opening a seal looks at the clock, which no prerendering may do
-  return openSession((await cookies()).get(SESSION_COOKIE)?.value);
+  return openSession((await cookies()).get(cookieName(SESSION_COOKIE, await headers()))?.value);
+}
+
+/** The session of the current request; null when it is over. */
+export async function currentSession(): Promise<Session | null> {
+  const session = await claimedSession();
+  return session && !(await hasEnded({ id: session.shopperId, account: session.account })) ? session : null;
 }
 
 /** Writes the session into the answer. Only in actions and route handlers. */
@@ -32,14 +43,9 @@ export async function currentPrincipal(): Promise<Principal | null> {
   return session && principalOf(session);
 }
 
-/** A key that was minted for the anonymous shopper stays valid when the shopper signs in (K2). */
-export function principalOf({ shopperId, account }: Session): Principal {
-  return account
-    ? { tenant: TENANT, principal: account, aliases: [shopperId] }
-    : { tenant: TENANT, principal: shopperId };
-}
-
-/** Every name a principal goes by. */
-export function namesOf({ principal, aliases = [] }: Principal): string[] {
-  return [principal, ...aliases];
+/** A key that was minted for the anonymous shopper stays valid for a while when the shopper signs in (K2). */
+export function principalOf({ shopperId, account, alias }: Session): Principal {
+  if (!account) return { tenant: TENANT, principal: shopperId, isAnonymous: true };
+  const aliases = alias && alias.until > Date.now() ? [alias.shopperId] : [];
+  return { tenant: TENANT, principal: account, aliases };
 }

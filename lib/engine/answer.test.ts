@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
 import { type Answer, decodeAnswer, encodeAnswer, MAX_RESULT_BYTES } from './answer.ts';
@@ -99,6 +100,37 @@ describe('R1 what cannot be stored is refused clearly', () => {
   });
 });
 
+describe('what cannot be stored is reported without what it says', () => {
+  class Card {
+    number = 'secret-4242';
+  }
+  const fails = () => {
+    throw new Error('secret-4242');
+  };
+
+  test.each([
+    ['a class instance', { card: new Card(), note: 'secret-note' }, 'Card at .data.card'],
+    ['a function that closes over it', { pay: () => 'secret-4242' }, 'function at .data.pay'],
+    ['a symbol', { tag: Symbol('secret-4242') }, 'symbol at .data.tag'],
+    ['what stands under a key of a Map', new Map([['secret-"4242")', new Card()]]), 'Card at .data.get(…)'],
+    ['the key of a Map itself', new Map([[new Card(), 1]]), /^Card at \.data/],
+    ['a getter that throws', Object.defineProperty({}, 'card', { get: fails, enumerable: true }), /threw Error$/],
+  ])('of %s, its place and its type', (_, value, existing) => {
+    let error: unknown;
+    try {
+      encodeAnswer(data(value));
+    } catch (caught) {
+      error = caught;
+    }
+    expect(error).toBeInstanceOf(ConfigurationError);
+    const { existing: found } = error as ConfigurationError;
+    if (typeof existing === 'string') expect(found).toBe(existing);
+    else expect(found).toMatch(existing);
+    // As a logger writes it: with causes, and the fields of each.
+    expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('secret');
+  });
+});
+
 describe('R3 what cannot be read', () => {
   test.each([
     ['an erased answer', null],
@@ -109,5 +141,16 @@ describe('R3 what cannot be read', () => {
   ])('R3 %s is result_unreadable, never a crash', (_, text) => {
     expect(() => decodeAnswer(text)).toThrow(ResultUnreadableError);
     expect(() => decodeAnswer(text)).toThrow(expect.objectContaining({ code: 'result_unreadable' }));
+  });
+
+  test('of what cannot be parsed nothing is told but its size', () => {
+    let error: unknown;
+    try {
+      decodeAnswer('secret-4242');
+    } catch (caught) {
+      error = caught;
+    }
+    expect(error).toMatchObject({ existing: '11 characters that are none', expected: 'a stored answer' });
+    expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('secret');
   });
 });

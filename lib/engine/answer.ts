@@ -2,6 +2,7 @@ import * as devalue from 'devalue';
 import { ConfigurationError, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
 import type { Redirect } from '../core/redirect.ts';
 import type { StoredResponse } from './response.ts';
+import { unstorable } from './unstorable.ts';
 
 /** What an execution ends in, as it is stored with the key and replayed. */
 export type Answer =
@@ -46,8 +47,12 @@ export function decodeAnswer(text: string | null): Answer {
   }
   try {
     return devalue.parse(text, { View: (bytes) => bytes }) as Answer;
-  } catch (cause) {
-    throw new ResultUnreadableError('result_unreadable', 'The stored answer cannot be parsed.', { cause });
+  } catch {
+    // Without the parser's error: it quotes what it could not read.
+    throw new ResultUnreadableError('result_unreadable', 'The stored answer cannot be parsed.', {
+      existing: `${text.length} characters that are none`,
+      expected: 'a stored answer',
+    });
   }
 }
 
@@ -63,11 +68,11 @@ function ownBytes(value: unknown): unknown {
 function stringify(answer: Answer): string {
   try {
     return devalue.stringify(answer, { View: ownBytes });
-  } catch (cause) {
-    const { path = '' } = cause as { path?: string };
+  } catch (error) {
+    const { path, type } = unstorable(error);
     throw new ConfigurationError(
       `The answer cannot be stored${path && ` because of ${path}`}. Return plain data: no class instances, no functions.`,
-      { expected: 'plain data, Date, BigInt, Map, Set', cause },
+      { existing: path ? `${type} at ${path}` : type, expected: 'plain data, Date, BigInt, Map, Set' },
     );
   }
 }

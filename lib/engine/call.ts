@@ -2,7 +2,9 @@ import { canonicalText } from '../core/canonical.ts';
 import { isBadPayload } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
 import { parseKey } from '../core/key.ts';
-import { type Executed, type Refusal, refuse } from '../core/outcome.ts';
+import { type Refusal, refuse } from '../core/outcome.ts';
+import { formBeyondLimits } from '../core/payload-limits.ts';
+import { executedBy, type Proof, proofOfCall } from '../core/proof.ts';
 import type { Principal } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Store } from '../store/store.ts';
@@ -26,8 +28,12 @@ export interface Engine<Tx> {
   readonly slots: WaitingSlots;
   readonly breakers: Breakers;
   readonly tallies: Tallies;
+  /** Every operation by name: two of one name would answer for each other. */
+  readonly definitions: Map<string, Definition<Tx>>;
   /** The operations in phases by name, for the completer. */
   readonly registry: Map<string, PhasedDefinition<Tx>>;
+  /** How many keys of each operation completers of this process are driving. */
+  readonly driving: Map<string, number>;
 }
 
 /** What an operation is and does: in one transaction, or in phases. */
@@ -49,6 +55,8 @@ export interface Call<Tx> extends Identity {
   readonly engine: Engine<Tx>;
   readonly definition: Definition<Tx>;
   readonly request: ExecuteRequest;
+  /** What is known of the key's effect before a row is seen. */
+  proof: Proof;
   readonly canonical: string;
   readonly fingerprint: Fingerprint;
   readonly nextKey: string;
@@ -66,8 +74,9 @@ export async function openCall<Tx>(
   const started = performance.now();
   const { config } = engine;
   const { name, volatile, fingerprint: narrow } = definition.options;
-  const executed = unclaimed(request);
-  const given = request.keyless ? undefined : readKey(request.key);
+  const proof = proofOfCall(request);
+  const executed = executedBy(proof);
+  const given = request.keyless ? undefined : readKey(request.key, proof);
   const who: Principal | null = await whoActs(config, request.scope);
   if (given && 'refusal' in given) {
     return who ? { ...given.refusal, nextKey: mintFor(config, name, who) } : given.refusal;
@@ -77,8 +86,11 @@ export async function openCall<Tx>(
   const key = given ? (request.key as string) : mintFor(config, name, who);
   const accept = { secrets: config.secrets, acceptKeys: request.acceptKeys ?? 'any' } as const;
   const identity = identify(key, given?.parsed ?? parseKey(key), name, who, accept);
-  if (!identity) return refuse('key_invalid', { executed: 'unknown', nextKey });
+  if (!identity) return refuse('key_invalid', { nextKey });
 
+  // Before anybody else looks at it, `fingerprint` and the schema included.
+  const beyond = request.payload instanceof FormData ? formBeyondLimits(request.payload) : undefined;
+  if (beyond) return refuse(beyond.code, { executed, message: beyond.message, key: identity.id.key, nextKey });
   let whole = request;
   let canonical: string;
   try {
@@ -99,20 +111,13 @@ export async function openCall<Tx>(
     engine,
     definition,
     request: whole,
+    proof,
     canonical,
     fingerprint: fingerprint(canonical, identity.id.tenant, config.secrets),
     nextKey,
     waitMs: Math.min(request.waitMs ?? config.waitMs, request.deadlineMs ?? Infinity),
     deadline: started + (request.deadlineMs ?? Infinity),
   };
-}
-
-/**
- * What a refusal may say of a key that this call has not claimed. A first attempt proves that nothing was done; of a
- * retry, an earlier attempt may have done it.
- */
-export function unclaimed({ attempt = 1 }: Pick<ExecuteRequest, 'attempt'>): Executed {
-  return attempt > 1 ? 'unknown' : false;
 }
 
 /** What a log, a hook or a crash point is told of a call. */

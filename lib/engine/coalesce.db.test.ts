@@ -73,25 +73,6 @@ describe('C2 duplicates inside one process', () => {
     expect(new Set(data).size).toBe(3);
   });
 
-  test('O4 another payload under a running key is a mismatch at once', async () => {
-    const { operation, started, end, runs } = slow();
-    const key = freshKey();
-    const running = operation.execute({ key, payload: { a: 1 } });
-    await started.opened;
-    expect(await operation.execute({ key, payload: { a: 2 } })).toMatchObject({
-      code: 'payload_mismatch',
-      executed: 'unknown',
-      retry: 'never',
-    });
-    end.open('commit');
-    expect(await running).toMatchObject({ ok: true });
-    expect(await operation.execute({ key, payload: { a: 2 } })).toMatchObject({
-      code: 'payload_mismatch',
-      executed: true,
-    });
-    expect(runs()).toBe(1);
-  });
-
   test('C2 each follower keeps its own wait; 0 is never', async () => {
     const { operation, started, end } = slow();
     const key = freshKey();

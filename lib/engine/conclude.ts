@@ -1,16 +1,18 @@
 import { refuse } from '../core/outcome.ts';
+import { executedBy, type Proof } from '../core/proof.ts';
 import type { KeyRow } from '../store/store.ts';
 import { decodeAnswer } from './answer.ts';
-import { type Call, pointOf, unclaimed } from './call.ts';
-import { newInstance } from './config.ts';
-import { comparePayload, executedOf, present, RETRY_AFTER_MS, type Run, replay, unreadableHere } from './interpret.ts';
+import { type Call, pointOf } from './call.ts';
+import { type ErrorContext, newInstance } from './config.ts';
+import { comparePayload, present, proofOfRow, RETRY_AFTER_MS, type Run, replay, unreadableHere } from './interpret.ts';
 import type { Ended } from './leaders.ts';
 import type { Attempted } from './transaction.ts';
-import { refusalOf, suspended, unavailable } from './trouble.ts';
+import { refusalOf, unavailable } from './trouble.ts';
 
 /** The outcome of an execution of this call's own. */
-export async function concludeOwn<Tx, T>(call: Call<Tx>, { executed, afterCommit }: Attempted): Promise<Run<T>> {
-  if (executed.kind !== 'committed') return await conclude<Tx, T>(call, executed);
+export async function concludeOwn<Tx, T>(call: Call<Tx>, attempted: Attempted): Promise<Run<T>> {
+  const { executed, afterCommit } = attempted;
+  if (executed.kind !== 'committed') return await conclude<Tx, T>(call, executed, attempted);
   for (const after of afterCommit) await runAfterCommit(after, call);
   // What was stored, not what the handler holds: the first answer is the replayed one, to the letter (R1).
   const answer = decodeAnswer(executed.row.result);
@@ -24,7 +26,11 @@ export async function concludeOwn<Tx, T>(call: Call<Tx>, { executed, afterCommit
 }
 
 /** The outcome of an execution that gave this call no answer of its own. */
-export function conclude<Tx, T>(call: Call<Tx>, ended: Ended): Run<T> | Promise<Run<T>> {
+export function conclude<Tx, T>(
+  call: Call<Tx>,
+  ended: Ended,
+  { hasAnswered = false }: Pick<Attempted, 'hasAnswered'> = {},
+): Run<T> | Promise<Run<T>> {
   switch (ended.kind) {
     case 'committed':
     case 'existing':
@@ -32,23 +38,29 @@ export function conclude<Tx, T>(call: Call<Tx>, ended: Ended): Run<T> | Promise<
     case 'locked':
       return inFlight(call);
     case 'early':
-      return { outcome: refuse('key_invalid', { executed: 'unknown', ...keysOf(call) }) };
+      return { outcome: refuse('key_invalid', keysOf(call)) };
     case 'expired':
       return concludeExpired(call);
     case 'not_admitted':
       return {
         outcome: refuse('rate_limited', {
-          executed: unclaimed(call.request),
+          executed: executedBy(call.proof),
           retryAfterMs: ended.retryAfterMs,
           ...keysOf(call),
         }),
       };
     case 'suspended':
-      return suspended(ended.error, whereOf(call));
+      // A completer goes on from what was finished, so nothing is known of the effect yet.
+      return refusalOf(ended.error, whereOf(call, 'none', 'phases'));
     case 'in_doubt':
-      return unavailable(ended.error, whereOf(call), true);
-    case 'rolled_back':
-      return ended.why === 'error' ? refusalOf(ended.error, whereOf(call)) : unavailable(ended.error, whereOf(call));
+      return unavailable(ended.error, whereOf(call, 'none', 'database'));
+    case 'rolled_back': {
+      const where =
+        ended.at === 'claim'
+          ? whereOf(call, call.proof, 'claim')
+          : whereOf(call, 'rolled_back', ended.at === 'run' && !hasAnswered ? 'handler' : 'answer');
+      return ended.why === 'error' ? refusalOf(ended.error, where) : unavailable(ended.error, where);
+    }
   }
 }
 
@@ -57,7 +69,7 @@ async function concludeExpired<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   const probed = await call.engine.store.probe(call.id);
   if (probed.kind === 'existing') return decideByRow(probed.row, call);
   if (probed.kind === 'locked') return inFlight(call);
-  return { outcome: refuse('key_expired', { executed: 'unknown', ...keysOf(call) }) };
+  return { outcome: refuse('key_expired', keysOf(call)) };
 }
 
 /** A committed row decides: the same payload is replayed, another one is refused. */
@@ -79,14 +91,23 @@ function interpreted<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> | Promise<Run<T
   return run;
 }
 
+/** The rows whose mismatch this process has recorded: all who have followed one leader are given the same one. */
+const recorded = new WeakSet<KeyRow>();
+
 async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
   const { config, store } = call.engine;
+  // Once, for that needs a connection, which those who wait for each other in this process do not take.
+  if (recorded.has(row)) return mismatch(call, proofOfRow(row));
+  recorded.add(row);
   const fingerprint = Buffer.from(call.fingerprint.hash).toString('hex', 0, 6);
   await store
     .recordEvent(call.id, { type: 'payload_mismatch', actor: 'client', detail: { fingerprint } })
     // It is for the admin's eyes; the answer is known without it.
-    .catch((error) => config.onError(error, { ...pointOf(call), during: 'database', instance: newInstance() }));
-  return mismatch(call, executedOf(row));
+    .catch((error) => {
+      recorded.delete(row);
+      config.onError(error, { ...pointOf(call), during: 'database', instance: newInstance() });
+    });
+  return mismatch(call, proofOfRow(row));
 }
 
 async function runAfterCommit<Tx>(after: () => void | Promise<void>, call: Call<Tx>): Promise<void> {
@@ -98,16 +119,24 @@ async function runAfterCommit<Tx>(after: () => void | Promise<void>, call: Call<
   }
 }
 
-function whereOf<Tx>(call: Call<Tx>) {
-  return { engine: call.engine, operation: call.id.operation, request: call.request, keys: keysOf(call) };
+function whereOf<Tx>(call: Call<Tx>, proof: Proof, during: ErrorContext['during']) {
+  return {
+    engine: call.engine,
+    operation: call.id.operation,
+    request: call.request,
+    keys: keysOf(call),
+    proof,
+    during,
+  };
 }
 
-export function mismatch<Tx, T>(call: Call<Tx>, executed: boolean | 'unknown'): Run<T> {
-  return { outcome: refuse('payload_mismatch', { executed, ...keysOf(call) }) };
+/** Another payload than the key's row has. `proof`: what that row proves of its effect. */
+export function mismatch<Tx, T>(call: Call<Tx>, proof: Proof): Run<T> {
+  return { outcome: refuse('payload_mismatch', { executed: executedBy(proof), ...keysOf(call) }) };
 }
 
 export function inFlight<Tx, T>(call: Call<Tx>): Run<T> {
-  return { outcome: refuse('in_flight', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS, ...keysOf(call) }) };
+  return { outcome: refuse('in_flight', { retryAfterMs: RETRY_AFTER_MS, ...keysOf(call) }) };
 }
 
 export function keysOf<Tx>({ id, nextKey }: Call<Tx>): { key: string; nextKey: string } {

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
+import { isProduction } from '../core/production.ts';
 import type { Principal } from '../core/scope.ts';
+import { assertOnePurpose, assertStrong } from '../core/secret-strength.ts';
 import { readSecrets, type Secrets } from '../core/secrets.ts';
-import { errorReporter, isProduction } from './error-log.ts';
+import { errorReporter } from './error-log.ts';
 import { type Log, type LogEntry, tracedLog } from './log.ts';
 
 /**
@@ -32,10 +34,24 @@ export interface ErrorContext {
   operation: string;
   key: string;
   /**
-   * `handler`: everything was rolled back. `phases`: what was finished stands, and the key can go on from there.
-   * `database`: it could not be asked, or did not answer. The others: the effect stands.
+   * `checks` (who acts, the schema, `admit`, the reading of the body) and `claim`: the handler did not run. `handler`, and
+   * `answer` (its answer could not be made, stored or committed): everything was rolled back. `phases`: what was finished
+   * stands, and the key can go on from there. `database`: it could not be asked, or did not answer. `setup`: the
+   * handler has come upon a ConfigurationError; the key can go on once that is mended. The others: the effect stands.
    */
-  during: 'handler' | 'phases' | 'database' | 'replay' | 'afterCommit' | 'onSettled' | 'redirectTo' | 'respond';
+  during:
+    | 'checks'
+    | 'claim'
+    | 'handler'
+    | 'answer'
+    | 'phases'
+    | 'database'
+    | 'setup'
+    | 'replay'
+    | 'afterCommit'
+    | 'onSettled'
+    | 'redirectTo'
+    | 'respond';
   /** Names this one refusal, for the log and for support. */
   instance: string;
 }
@@ -44,7 +60,8 @@ export interface ErrorContext {
 export interface Options {
   /**
    * Secrets that sign keys and key fingerprints, each of 32 characters or more: the first signs, all verify. Rotate
-   * in two deploys: add the new one behind the old, then put it first. Required in production.
+   * in two deploys: add the new one behind the old, then put it first. Required in production, which takes none that can
+   * be guessed or that has another purpose as well.
    */
   secret?: readonly (string | undefined)[];
   /** Who acts in the current request; null when nobody is signed in. Not asked when `execute` is given a scope. */
@@ -55,6 +72,8 @@ export interface Options {
   retention?: Duration;
   /** How long a row of an operation in phases is kept. Default 72 h, or the retention where that is longer. */
   phasesRetention?: Duration;
+  /** How long what people did is kept, in the audit. At least 30 days, which the database insists on. Default 365 days. */
+  auditRetention?: Duration;
   /** How long an executor of phases is believed to be alive that says nothing. It says so three times as often. Default 30,000. */
   leaseMs?: number;
   /** The app's name in derived keys: keeps two apps apart that share an account elsewhere. Never change it. Default `oncekit`. */
@@ -63,15 +82,26 @@ export interface Options {
   waitMs?: number;
   /** The size of your client's connection pool; at most a fifth of it waits for claims of others. Default 10. */
   poolSize?: number;
+  /**
+   * Whether an operation that is defined again under its name takes the place of the first; else that is a
+   * ConfigurationError. For an instance that several evaluations of your modules share, such as one on `globalThis`: Next
+   * evaluates them once for pages and once for routes. Default: in development alone, where an edit evaluates them anew.
+   */
+  redefine?: boolean;
   /** The app's clock, for minting. Whether a key is too old is judged by the database's. */
   clock?: () => number;
+  /**
+   * Where your pages about the kit's error codes are, such as `/docs/errors` or `https://shop.example/docs/errors`: the
+   * `type` of a problem is then `<it>/<code>`. Default: `about:blank`, which leads nowhere.
+   */
+  errorPages?: string;
   /**
    * Called with each transition of a key, each refusal and each error, as the fields of a log line, without payload, result
    * or secret. Give it to the logger of your app: `({ level, msg, ...fields }) => logger[level](fields, msg)`.
    */
   log?: (entry: LogEntry) => void | Promise<void>;
   /**
-   * Called with what a handler, an `afterCommit` or an `onSettled` threw. Default: a line on the console; in production
+   * Called with what a handler, a check before it, an `afterCommit` or an `onSettled` threw. Default: a line on the console; in production
    * none where `log` is told.
    */
   onError?: (error: unknown, context: ErrorContext) => void | Promise<void>;
@@ -81,23 +111,41 @@ export interface Options {
 
 /** The options, checked and filled in. */
 export interface Config
-  extends Required<Omit<Options, 'secret' | 'window' | 'retention' | 'phasesRetention' | 'scope' | 'onPoint' | 'log'>> {
+  extends Required<
+    Omit<
+      Options,
+      | 'secret'
+      | 'window'
+      | 'retention'
+      | 'phasesRetention'
+      | 'auditRetention'
+      | 'scope'
+      | 'onPoint'
+      | 'log'
+      | 'errorPages'
+    >
+  > {
   readonly secrets: Secrets;
   readonly scope: NonNullable<Options['scope']>;
   readonly windowMs: number;
   readonly retentionMs: number;
   readonly phasesRetentionMs: number;
+  readonly auditRetentionMs: number;
   /** Not called where there is none: an await costs even if there is nothing to wait for. */
   readonly onPoint: Options['onPoint'];
   readonly log: Log | undefined;
+  /** Without a slash at its end. */
+  readonly errorPages: string | undefined;
 }
 
+const SECRET_OPTION = 'createIdempotency({ secret })';
 const MARGIN_MS = 15 * 60_000;
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 /** A heartbeat needs room for a late one. */
 const MIN_LEASE_MS = 300;
 
-/** @throws ConfigurationError for durations that cannot protect, and for secrets that are too short */
+/** @throws ConfigurationError for durations that cannot protect, secrets that can be guessed, and pages that are nowhere */
 export function readConfig(options: Options): Config {
   const windowMs = toMs(options.window ?? '24h', 'window');
   const retentionMs = toMs(options.retention ?? windowMs + HOUR_MS, 'retention');
@@ -107,19 +155,27 @@ export function readConfig(options: Options): Config {
       expected: 'a retention of at least the window plus 15 min',
     });
   }
+  const secrets = readSecrets(options.secret ?? []);
+  for (const { value } of secrets.all) {
+    assertStrong(SECRET_OPTION, value);
+    assertOnePurpose(SECRET_OPTION, value);
+  }
   const log = tracedLog(options.log);
   const phasesRetentionMs = toMs(options.phasesRetention ?? Math.max(retentionMs, 72 * HOUR_MS), 'phasesRetention');
   return {
-    secrets: readSecrets(options.secret ?? []),
+    secrets,
     scope: options.scope ?? noScope,
     windowMs,
     retentionMs,
     phasesRetentionMs: atLeast(retentionMs, phasesRetentionMs, 'phasesRetention'),
+    auditRetentionMs: atLeast(30 * DAY_MS, toMs(options.auditRetention ?? '365d', 'auditRetention'), 'auditRetention'),
     leaseMs: atLeast(MIN_LEASE_MS, options.leaseMs ?? 30_000, 'leaseMs'),
     namespace: options.namespace ?? 'oncekit',
     waitMs: atLeast(0, options.waitMs ?? 1000, 'waitMs'),
     poolSize: atLeast(1, options.poolSize ?? 10, 'poolSize'),
     clock: options.clock ?? Date.now,
+    redefine: options.redefine ?? process.env.NODE_ENV === 'development',
+    errorPages: pagesAt(options.errorPages),
     log,
     onError: errorReporter(options.onError, log),
     onPoint: options.onPoint,
@@ -143,6 +199,14 @@ function atLeast(least: number, value: number, name: string): number {
   throw new ConfigurationError(`${name} cannot be used.`, {
     existing: value,
     expected: `a number of at least ${least}`,
+  });
+}
+
+function pagesAt(address: string | undefined): string | undefined {
+  if (address === undefined || /^(https?:\/\/[^/]|\/(?!\/))/.test(address)) return address?.replace(/\/+$/, '');
+  throw new ConfigurationError('errorPages is no address.', {
+    existing: address,
+    expected: 'a path that begins with /, or an URL of http or https',
   });
 }
 

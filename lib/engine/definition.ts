@@ -17,6 +17,12 @@ export interface OperationOptions<S extends StandardSchema, Tx> {
   isolationLevel?: IsolationLevel;
   /** Narrows what counts as the same payload. */
   fingerprint?: (payload: unknown) => unknown;
+  /**
+   * Which keys are its own, once a secret is set: those that this app signed, or any. Server actions take no others, and the
+   * status route gives up no others: for each key that strangers make up it would keep a row. Default `minted`; routes take
+   * any key, unless it is said here. Say `any` for an API whose clients make their keys and may give them up.
+   */
+  acceptKeys?: 'minted' | 'any';
   /** Names of fields that may differ between two sends of one intent: a captcha, a time stamp. */
   volatile?: readonly string[];
   /** Names of fields whose values are never sent back; added to those whose name looks secret. */
@@ -43,8 +49,11 @@ export interface OperationOptions<S extends StandardSchema, Tx> {
   inputUpcasts?: Readonly<Record<number, (input: never) => unknown>>;
   /** How long one run of phases may hold its lease, in milliseconds. Default 5 min. */
   maxRunMs?: number;
-  /** How often an unfinished key of phases is taken up in all before it waits for a person. Default 30. */
-  maxAttempts?: number;
+  /**
+   * How old an unfinished key of phases may be, in milliseconds, before it is flagged for a person (`needs_attention`).
+   * The completer goes on with it all the same. Default 15 min.
+   */
+  attentionAfterMs?: number;
 }
 
 /** What was refused. */
@@ -71,7 +80,10 @@ export interface ExecuteRequest {
   input?: unknown;
   /** What else makes this intent what it is: bound arguments, a path. Counts in the fingerprint. */
   context?: readonly unknown[] | undefined;
-  /** More than 1 when the client says that it sends this key again; a stored answer is then looked for first. */
+  /**
+   * How often the client says that it has sent this key, with this send. 1: for the first time, so that a refusal may say
+   * that nothing was executed. More: a stored answer is looked for first. Leave it out where you do not know.
+   */
   attempt?: number | undefined;
   /** How long to wait for another's execution of the same key, in milliseconds. Default: as configured. */
   waitMs?: number | undefined;

@@ -8,7 +8,7 @@ import type { TransactionOf } from '../store/prisma/client.ts';
 
 export const ANN: Principal = { tenant: 'acme', principal: 'ann' };
 export const BOB: Principal = { tenant: 'acme', principal: 'bob' };
-export const SECRET = 's'.repeat(32);
+export const SECRET = 'Vq3-Jt0Lr8_Yd2Wc6Hn1Pz9Xs4Bk7Fe5';
 export const HOUR = 3_600_000;
 
 /** The kit as one process has it: each call makes an engine that shares nothing with the others but the database. */

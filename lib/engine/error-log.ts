@@ -1,11 +1,7 @@
 import { CodedError, IdempotencyError } from '../core/errors.ts';
+import { isProduction } from '../core/production.ts';
 import type { Config, ErrorContext, Options } from './config.ts';
 import type { Log } from './log.ts';
-
-/** Where the kit's own lines go, and how much of an error they may tell. */
-export function isProduction(): boolean {
-  return process.env.NODE_ENV === 'production';
-}
 
 /**
  * Passes an error on to the app's `onError` and to its log. Never throws: what fails there must not change the fate of
@@ -39,8 +35,12 @@ function tell(log: Log, error: unknown, { operation, key, during, instance }: Er
 const SHORT = /^\w{1,40}$/;
 
 const FATES: Record<ErrorContext['during'], string> = {
+  checks: 'a check before the claim threw; the handler did not run',
+  claim: 'the key could not be claimed; the handler did not run',
   handler: 'the handler threw; everything was rolled back and the key can be used again',
+  answer: 'the answer could not be made, stored or committed; everything was rolled back and the key can be used again',
   phases: 'a phase or a foreign call threw; what was finished stands and the key can go on from there',
+  setup: 'the kit is set up or used wrongly; once that is mended, the key can be used again',
   database: 'the database could not be asked or did not answer',
   replay: 'the stored answer cannot be read; the effect stands',
   afterCommit: 'afterCommit threw; the effect stands',

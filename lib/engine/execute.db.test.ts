@@ -53,14 +53,6 @@ describe('S1, S2 one transaction', () => {
     expect(await op.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, replayed: false, data: 2 });
   });
 
-  test('S2 of a retry that rolls back, `executed` is unknown: an earlier attempt may have run', async () => {
-    const op = define().handler(async () => Promise.reject(new Error('boom')));
-    expect(await op.execute({ key: freshKey(), payload: {}, attempt: 2 })).toMatchObject({
-      code: 'internal',
-      executed: 'unknown',
-    });
-  });
-
   test('S2 a statement error that the handler swallowed is no success', async () => {
     const key = freshKey();
     const op = define().handler(async ({ tx }) => {

@@ -4,7 +4,7 @@ import { derivedKey } from '../core/derived-key.ts';
 import { CodedError, LeaseLostError } from '../core/errors.ts';
 import { type Answered, type Move, nextMove } from '../core/foreign.ts';
 import { seal } from '../core/seal.ts';
-import type { Step } from '../store/leases.ts';
+import { isDoubtful, type Step } from '../store/leases.ts';
 import { recordDelay } from '../telemetry/keys.ts';
 import type { ForeignCall } from './foreign-call.ts';
 import { ask, type Heard, readReference, send } from './foreign-io.ts';
@@ -45,7 +45,7 @@ export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call
   try {
     if (stored?.state === 'done') return readStep<R>(stored.result);
     assertGoesOn(running);
-    const begun = stored !== undefined;
+    const maybeDone = stored !== undefined && isDoubtful(stored);
     const talk: Talk<A, R> = {
       name,
       position,
@@ -53,8 +53,8 @@ export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call
       stored,
       readAt: performance.now(),
       hasSent: false,
-      maybeDone: begun,
-      tookOver: begun,
+      maybeDone,
+      tookOver: maybeDone,
       settleMs: call.settleMs ?? SETTLE_MS,
       mustLookUp: false,
       answered: undefined,
@@ -99,7 +99,7 @@ async function make<Tx, A, R>(
   switch (move) {
     case 'send':
       talk.hasSent = true;
-      return learn(talk, await send(running, talk.call, () => start(running, talk)));
+      return await sendOnce(running, talk);
     case 'look up':
       return learn(talk, await ask(running, talk.call, talk.stored));
     case 'ask later':
@@ -110,6 +110,22 @@ async function make<Tx, A, R>(
     case 'give up':
       return { kind: 'over' };
   }
+}
+
+/** Sends it, and writes down where that has proved that nothing was done. */
+async function sendOnce<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<Heard<R>> {
+  const { store, config } = running.engine;
+  let isStarted = false;
+  const heard = await send(running, talk.call, async () => {
+    const step = await start(running, talk);
+    isStarted = true;
+    return step;
+  });
+  // Behind an open circuit nothing was begun.
+  if (isStarted && heard.kind === 'failed' && heard.verdict === 'not_executed') {
+    await store.recordNotExecuted(running.held, config.leaseMs, talk.name);
+  }
+  return learn(talk, heard);
 }
 
 function learn<A, R>(talk: Talk<A, R>, heard: Heard<R>): Heard<R> {
@@ -195,6 +211,7 @@ async function record<Tx, A, R>(running: Running<Tx>, { name, position }: Talk<A
     }
     throw error;
   }
+  running.hasProgressed = true;
   await reach(running, 'after-recorded', name);
   return readStep<R>(result);
 }
@@ -209,14 +226,14 @@ async function comeBack<Tx>(running: Running<Tx>, step: { name: string; result: 
 
 /** The end of this run's efforts: a later run may send again, or it is unknown. */
 async function stop<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>, isOver: boolean, cause: unknown): Promise<never> {
-  const { name, call } = talk;
-  running.canAskAgain = !isOver && (call.lookup !== undefined || call.indeterminate === 'retry');
-  const maySendLater = !isOver && nextMove({ ...situationOf(talk), answered: undefined }) === 'send';
-  if (maySendLater && running.held.state === 'in_progress') {
+  const { name } = talk;
+  const later = nextMove({ ...situationOf(talk), answered: undefined });
+  if (!isOver && later === 'send' && running.held.state === 'in_progress') {
     const words = `${name} has not succeeded yet; a later run goes on.`;
     return endRun(running, { error: new CodedError('unavailable', words, { cause }) });
   }
-  return await becomeUnknown(running, name);
+  // What asking has not helped with may still be found by asking later: a request that was on its way arrives.
+  return await becomeUnknown(running, { step: name, canAsk: later !== 'give up', needsPerson: isOver });
 }
 
 function situationOf<A, R>({ call, stored, readAt, ...talk }: Talk<A, R>) {

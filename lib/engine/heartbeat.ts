@@ -5,7 +5,8 @@ import { isLeaseDoubtful, renewalIntervalMs } from '../core/lease.ts';
 export interface Heartbeat {
   /** Aborted when the lease is lost or may be, with a `LeaseLostError`. */
   readonly signal: AbortSignal;
-  stop(): void;
+  /** Ends it. Resolves when no renewal is under way any more, or none that could still be waited for. */
+  stop(): Promise<void>;
 }
 
 interface Pulse {
@@ -26,12 +27,15 @@ export function startHeartbeat({ leaseMs, renew, isHeldAnyway, until }: Pulse): 
   const lost = new AbortController();
   const stopping = new AbortController();
   let renewedAt = performance.now();
+  let renewal: Promise<boolean | undefined> = Promise.resolve(undefined);
+
+  const patience = () => wait(renewalIntervalMs(leaseMs), undefined, { ref: false });
 
   async function beat(): Promise<void> {
     const askedAt = performance.now();
+    renewal = isHeldAnyway() ? Promise.resolve(true) : renew().catch(() => undefined);
     // An answer that does not come must not keep the executor in its belief.
-    const patience = wait(renewalIntervalMs(leaseMs), undefined, { signal: stopping.signal }).catch(() => undefined);
-    const isRenewed = isHeldAnyway() || (await Promise.race([renew().catch(() => undefined), patience]));
+    const isRenewed = await Promise.race([renewal, patience()]);
     if (stopping.signal.aborted) return;
     if (isRenewed) renewedAt = askedAt;
     else if (isRenewed === false) lose('somebody else holds the key');
@@ -48,5 +52,11 @@ export function startHeartbeat({ leaseMs, renew, isHeldAnyway, until }: Pulse): 
       await beat();
     }
   })().catch(() => {}); // stopped
-  return { signal: lost.signal, stop: () => stopping.abort() };
+  return {
+    signal: lost.signal,
+    stop: async () => {
+      stopping.abort();
+      await Promise.race([renewal, patience()]);
+    },
+  };
 }

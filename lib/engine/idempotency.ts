@@ -1,8 +1,9 @@
+import { type Batches, untilNoneIsLeft } from '../core/batches.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
-import type { SchemaState, Store } from '../store/store.ts';
+import type { SchemaState, Store, TriedClaim } from '../store/store.ts';
 import { gaugeKeys } from '../telemetry/keys.ts';
 import { Breakers } from './breakers.ts';
 import type { Definition, Engine } from './call.ts';
@@ -22,7 +23,8 @@ export interface Idempotency<Tx> {
   /**
    * The completer, once: takes up keys of this app's operations in phases whose executor died, or whose outcome is
    * unknown and due to be asked about, and drives them on. In any number of processes at once. An operation is known
-   * once its module was imported; keys of others are left alone.
+   * once its module was imported; keys of others are left alone. At most `limit` of each operation (default 10), between
+   * all calls of this process.
    */
   completeDue(options?: { limit?: number; signal?: AbortSignal }): Promise<Completed>;
   /** Drives one key on, if it is to be had now; what a person's "retry now" calls. */
@@ -42,7 +44,8 @@ export interface Idempotency<Tx> {
   recordEvidence(tx: Tx, id: KeyId, said: string, actor: string): Promise<boolean>;
   /**
    * The reaper, once: deletes settled rows past their retention, in batches of `batch` (default 1000), until none is
-   * left or `signal` says to stop. Never a row in progress or unknown. Returns how many.
+   * left or `signal` says to stop. Never a row in progress or unknown. Returns how many. Records of what people did go
+   * past a retention of their own, `auditRetention`.
    */
   reap(options?: { batch?: number; signal?: AbortSignal }): Promise<number>;
   /**
@@ -54,8 +57,15 @@ export interface Idempotency<Tx> {
    *   looks", and sees the first event as growth
    */
   gauge(operations?: readonly { name: string }[]): () => void;
+  /** Where the pages of the errors are, as configured: for `problemResponse` in routes of your own. */
+  readonly errorPages: string | undefined;
   /** Which version of the kit's tables the database has, what this kit needs, and what to run where they differ. */
   readSchema(): Promise<SchemaState[]>;
+  /**
+   * Claims a key of nobody's through the app's client, and rolls it back: whether its role, its tables and its database
+   * let an execution do its part. For `npx oncekit doctor`. Changes nothing.
+   */
+  tryClaim(): Promise<TriedClaim>;
   /**
    * Drops what this process remembers of one key, or of all keys of a principal, for the few seconds that it does: what a
    * person has erased is then told by nobody here. For `createAdmin`.
@@ -88,7 +98,9 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
     slots: new WaitingSlots(config.poolSize),
     breakers: new Breakers(),
     tallies: new Tallies((counts) => store.addTallies(counts)),
+    definitions: new Map(),
     registry: new Map(),
+    driving: new Map(),
   };
   return {
     completeDue: (how) => completeDue(engine, how),
@@ -99,8 +111,10 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
         () => store.unfinished(STUCK_AFTER_MS),
         operations.map(({ name }) => name),
       ),
-    reap: (how) => reap(store, how),
+    reap: (how) => reap(engine, how),
+    errorPages: config.errorPages,
     readSchema: () => store.readSchema(),
+    tryClaim: () => store.tryClaim(),
     dropRecent: (of) => engine.recent.drop(of),
     operation: (operation) => {
       if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(operation.name)) {
@@ -119,9 +133,9 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
   };
 }
 
-async function reap<Tx>(store: Store<Tx>, { batch = 1000, signal }: { batch?: number; signal?: AbortSignal } = {}) {
-  let reaped = 0;
-  for (let last = batch; last === batch && !signal?.aborted; reaped += last) last = await store.reap(batch);
-  if (!signal?.aborted) await store.reapTallies();
+async function reap<Tx>({ store, config }: Engine<Tx>, how: Batches = {}): Promise<number> {
+  const reaped = await untilNoneIsLeft((limit) => store.reap(limit), how);
+  await untilNoneIsLeft((limit) => store.reapAudit(config.auditRetentionMs, limit), how);
+  if (!how.signal?.aborted) await store.reapTallies();
   return reaped;
 }

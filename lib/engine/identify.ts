@@ -1,5 +1,6 @@
 import { mintKey, type ParsedKey, parseKey, verifyKey } from '../core/key.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
+import { executedBy, type Proof } from '../core/proof.ts';
 import { assertScope, type KeyId, type Principal, type Scope } from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
 import { assertSecret, type Config } from './config.ts';
@@ -31,11 +32,15 @@ export function loggedKey(key: unknown): string {
 }
 
 /** Checks the key's syntax (K1), without asking who acts or touching the database. */
-export function readKey(key: string | null | undefined): { parsed: ParsedKey } | { refusal: Refusal } {
-  if (key === null || key === undefined || key === '') return { refusal: refuse('key_missing', { executed: false }) };
+export function readKey(
+  key: string | null | undefined,
+  proof: Proof = 'none',
+): { parsed: ParsedKey } | { refusal: Refusal } {
+  const executed = executedBy(proof);
+  if (key === null || key === undefined || key === '') return { refusal: refuse('key_missing', { executed }) };
   // An action can be called with anything, whatever its types say.
   const parsed: ParsedKey = typeof key === 'string' ? parseKey(key) : { shape: 'malformed' };
-  return parsed.shape === 'malformed' ? { refusal: refuse('key_malformed', { executed: false }) } : { parsed };
+  return parsed.shape === 'malformed' ? { refusal: refuse('key_malformed', { executed }) } : { parsed };
 }
 
 /**

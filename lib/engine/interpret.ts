@@ -1,6 +1,7 @@
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { type Fingerprint, matchFingerprint } from '../core/fingerprint.ts';
 import { type Outcome, refuse } from '../core/outcome.ts';
+import { executedBy, type Proof } from '../core/proof.ts';
 import type { Redirect } from '../core/redirect.ts';
 import type { Secrets } from '../core/secrets.ts';
 import type { KeyRow } from '../store/store.ts';
@@ -42,21 +43,20 @@ interface Reader {
 /** A stored row decides, whatever its state (O2). Nothing runs. */
 export function replay<T>(row: KeyRow, reader: Reader): Run<T> {
   const shared = { key: row.key, nextKey: reader.nextKey };
+  const executed = executedBy(proofOfRow(row));
   switch (row.state) {
     case 'abandoned':
-      return { outcome: refuse('key_abandoned', { executed: false, ...shared }) };
+      return { outcome: refuse('key_abandoned', { executed, ...shared }) };
     case 'in_progress':
-      return { outcome: refuse('in_flight', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS, ...shared }) };
+      return { outcome: refuse('in_flight', { retryAfterMs: RETRY_AFTER_MS, ...shared }) };
     case 'unknown':
-      return {
-        outcome: refuse('outcome_unknown', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS, ...shared }),
-      };
+      return { outcome: refuse('outcome_unknown', { retryAfterMs: RETRY_AFTER_MS, ...shared }) };
   }
   // Written by a newer deploy: another instance can read it. Same key, try again (R3).
   if (row.schemaVersion > reader.schemaVersion) return { outcome: unreadableHere(shared) };
   // A refusal that a person has erased: what it said is gone, and that it was refused is not.
   if (row.state === 'failed' && row.result === null) {
-    return { outcome: refuse('failed', { executed: true, replayed: true, ...shared }), expiresAt: row.expiresAt };
+    return { outcome: refuse('failed', { executed, replayed: true, ...shared }), expiresAt: row.expiresAt };
   }
   try {
     const answer = decodeAnswer(row.result);
@@ -66,7 +66,7 @@ export function replay<T>(row: KeyRow, reader: Reader): Run<T> {
     return { ...present<T>(answer, { replayed: true, ...shared }), expiresAt: row.expiresAt };
   } catch (error) {
     const code = error instanceof CodedError ? error.code : 'result_unreadable';
-    return { outcome: refuse(code, { executed: true, ...shared }), thrown: error };
+    return { outcome: refuse(code, { executed, ...shared }), thrown: error };
   }
 }
 
@@ -81,7 +81,8 @@ export function present<T>(answer: Answer, shared: { replayed: boolean; key: str
       return { outcome: { ok: true, data: undefined as T, ...shared }, redirect: answer.redirect };
     case 'refusal': {
       const { reason, message, data, status } = answer;
-      return { outcome: refuse('failed', { executed: true, reason, message, data, ...shared }), status };
+      const executed = executedBy('answer');
+      return { outcome: refuse('failed', { executed, reason, message, data, ...shared }), status };
     }
   }
 }
@@ -98,13 +99,13 @@ export function comparePayload(
 
 /** The refusal for a row that this deploy cannot read. */
 export function unreadableHere(keys: { key: string; nextKey: string }) {
-  return refuse('unavailable', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS, ...keys });
+  return refuse('unavailable', { retryAfterMs: RETRY_AFTER_MS, ...keys });
 }
 
-/** Whether the effect of a row's key exists: told to a caller whose own payload was another one. */
-export function executedOf(row: KeyRow): boolean | 'unknown' {
-  if (row.state === 'abandoned') return false;
-  return row.state === 'succeeded' || row.state === 'failed' ? true : 'unknown';
+/** What a row proves of its key's effect: told to a caller whose own payload was another one. */
+export function proofOfRow({ state }: Pick<KeyRow, 'state'>): Proof {
+  if (state === 'abandoned') return 'tombstone';
+  return state === 'succeeded' || state === 'failed' ? 'answer' : 'none';
 }
 
 function upcast(data: unknown, from: number, { schemaVersion, upcasts }: Reader): unknown {

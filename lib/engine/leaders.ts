@@ -11,10 +11,14 @@ export type Ended =
 /** An execution under way in this process, which its duplicates follow without a connection (C2). */
 export interface Leader {
   readonly fingerprint: Uint8Array;
+  /** A committed row has this fingerprint: the row of phases, which is there before they have ended. */
+  readonly hasRow: boolean;
   /** How patient its caller was when it came: what its followers compare themselves with. */
   readonly waitMs: number;
   /** When its caller gives up, in milliseconds of `performance.now()`. */
   readonly deadline: number;
+  /** Aborted when its caller has gone away. */
+  readonly signal?: AbortSignal | undefined;
   readonly ended: Promise<Ended>;
 }
 
@@ -26,18 +30,30 @@ export class Leaders {
     return this.#byId.get(nameOf(id));
   }
 
-  /** Registers the leader before anything is awaited, so that of two calls in one tick only one leads. */
-  lead(id: KeyId, leader: Omit<Leader, 'ended'>, execute: () => Promise<Ended>): Promise<Ended> {
+  /**
+   * Registers the leader before anything is awaited, so that of two calls in one tick only one leads.
+   *
+   * @param execute is given what says that a row with the leader's fingerprint is committed
+   */
+  lead(
+    id: KeyId,
+    leader: Omit<Leader, 'ended' | 'hasRow'>,
+    execute: (claimed: () => void) => Promise<Ended>,
+  ): Promise<Ended> {
     const name = nameOf(id);
+    const running = { ...leader, hasRow: false };
+    const claimed = () => {
+      running.hasRow = true;
+    };
     // Removed before anybody hears of the end: a follower that must take over does not find the old leader again.
-    const ended = execute().finally(() => this.#byId.delete(name));
-    this.#byId.set(name, { ...leader, ended });
+    const ended = execute(claimed).finally(() => this.#byId.delete(name));
+    this.#byId.set(name, Object.assign(running, { ended }));
     return ended;
   }
 }
 
 /** How a leader ended, or undefined when it outlasted `waitMs`. */
-export async function follow(leader: Leader, waitMs: number): Promise<Ended | undefined> {
+export async function follow(leader: Pick<Leader, 'ended'>, waitMs: number): Promise<Ended | undefined> {
   if (waitMs <= 0) return undefined;
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, waitMs, undefined);

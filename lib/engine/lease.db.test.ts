@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { anything, effects, freshKey, gate, kit } from './engine.testsuite.ts';
+import { effects, freshKey, gate } from './engine.testsuite.ts';
 import { database, expectOnce, expire, provider, rowOf, shop, usePhases } from './phases-shop.testsuite.ts';
 
 usePhases();
@@ -58,20 +58,6 @@ describe('a lease', () => {
     expect(passes.reduce((sum, { taken }) => sum + taken, 0)).toBe(1);
     await expectOnce(key);
   });
-
-  test('after too many attempts it waits for a person', async () => {
-    const key = freshKey();
-    const idempotency = kit(database.client);
-    const pay = idempotency
-      .operation({ name: 'pay', schema: anything, maxAttempts: 2 })
-      .phases(({ atomic }) => atomic('a', () => Promise.reject(new Error('never'))));
-    await pay.execute({ key, payload: {} });
-    expect(await rowOf(key)).toMatchObject({ needsAttention: false });
-    await expire(key);
-    await idempotency.completeDue({ limit: 100 });
-    expect(await rowOf(key)).toMatchObject({ state: 'in_progress', needsAttention: true, nextAttemptAt: null });
-    expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 0 });
-  });
 });
 
 test('a completer that is told to stop lets go of the key before its next step, and another goes on', async () => {
@@ -88,16 +74,4 @@ test('a completer that is told to stop lets go of the key before its next step, 
   await expire(key);
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
   await expectOnce(key);
-});
-
-test('a key whose every run kills its process waits for a person in the end', async () => {
-  const key = freshKey();
-  const { checkout, idempotency } = shop({}, { maxTries: 1 }, { maxAttempts: 3 });
-  provider.faults = ['before'];
-  await checkout.execute({ key, payload: {} });
-  await database.client.$executeRaw`UPDATE idempotency_keys SET attempts = 3 WHERE key = ${key}`;
-  await expire(key);
-  await idempotency.completeDue({ limit: 100 });
-  expect(provider.sends).toBe(1);
-  expect(await rowOf(key)).toMatchObject({ state: 'unknown', needsAttention: true });
 });

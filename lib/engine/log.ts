@@ -33,7 +33,9 @@ export interface LogEntry {
 export type Log = (entry: LogEntry) => void;
 
 /** The log with the trace of each entry, that never throws: it must not change the fate of what it reports. */
-export function tracedLog(log: ((entry: LogEntry) => void | Promise<void>) | undefined): Log | undefined {
+export function tracedLog<Entry extends object>(
+  log: ((entry: Entry) => void | Promise<void>) | undefined,
+): ((entry: Entry) => void) | undefined {
   return (
     log &&
     ((entry) => {

@@ -99,6 +99,18 @@ describe('COMMIT that is lost with its connection', () => {
     expect(runs()).toBe(1);
   });
 
+  test('a follower of a leader in doubt that finds no row proves nothing, whatever it says of its attempt', async () => {
+    const { prisma } = await cuttingProxy('COMMIT\0', 'before the server sees it');
+    let admitted = 0;
+    const operation = kit(prisma)
+      .operation({ name: 'checkout', schema: anything, admit: () => ++admitted === 1 || 60_000 })
+      .handler(async ({ tx, key }) => effect(tx, key));
+    const key = freshKey();
+    const [leader, follower] = await Promise.all([1, 2].map(() => operation.execute({ key, payload: {}, attempt: 1 })));
+    expect(leader).toMatchObject({ code: 'unavailable', executed: 'unknown' });
+    expect(follower).toMatchObject({ code: 'rate_limited', executed: 'unknown' });
+  });
+
   test('afterCommit does not run in doubt', async () => {
     const { prisma } = await cuttingProxy('COMMIT\0', 'before its answer comes back');
     let after = 0;
@@ -134,7 +146,7 @@ describe('C6 a database that cannot be reached', () => {
     return counting(prisma);
   };
 
-  test('C6 a first attempt executed nothing; of a retry that is unknown', async () => {
+  test('C6 what is said to be the first attempt executed nothing; of any other that is unknown', async () => {
     const { operation, runs } = nowhere();
     const refusal = {
       ok: false,
@@ -144,7 +156,12 @@ describe('C6 a database that cannot be reached', () => {
       nextKey: expect.any(String),
     };
     const key = freshKey();
-    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ...refusal, executed: false, key });
+    expect(await operation.execute({ key, payload: {}, attempt: 1 })).toMatchObject({
+      ...refusal,
+      executed: false,
+      key,
+    });
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ...refusal, executed: 'unknown' });
     expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({
       ...refusal,
       executed: 'unknown',

@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../core/errors.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal } from '../core/scope.ts';
 import type { InputOf, OutputOf, StandardSchema } from '../core/standard-schema.ts';
@@ -15,6 +16,10 @@ import { type FenceResult, fenceKey, type KeyRequest, type KeyStatus, statusOf }
 /** Something that is done once per key. Server actions, route handlers and jobs are ways to reach it. */
 export interface Operation<Input, Result> {
   readonly name: string;
+  /** As it was defined. */
+  readonly acceptKeys: 'minted' | 'any' | undefined;
+  /** Where the pages of the errors are, as configured. For adapters. */
+  readonly errorPages: string | undefined;
   /**
    * Runs it once for this key, or answers with what the first run came to. Expected failures are values; it throws
    * only for a kit that is set up wrongly.
@@ -24,6 +29,8 @@ export interface Operation<Input, Result> {
   run(request: ExecuteRequest): Promise<Run<Result>>;
   /** A fresh key for whoever acts now, or null when nobody does. */
   mintKey(who?: Principal): Promise<string | null>;
+  /** Who acts now, or null when nobody does. For adapters. */
+  whoActs(): Promise<Principal | null>;
   /** What became of a key of one's own. Changes nothing. */
   status(request: KeyRequest): Promise<KeyStatus<Result> | Refusal>;
   /** Passes an error that came after the effect on to `onError`, under the name that it returns. For adapters. */
@@ -50,6 +57,8 @@ export function defineOperation<Tx, Input, Result>(
   definition: Definition<Tx>,
 ): Operation<Input, Result> {
   const { name } = definition.options;
+  assertNew(engine, definition);
+  engine.definitions.set(name, definition);
   if (definition.phases) engine.registry.set(name, definition);
   const report: Operation<Input, Result>['report'] = (error, context) => {
     const instance = newInstance();
@@ -58,17 +67,32 @@ export function defineOperation<Tx, Input, Result>(
   };
   return {
     name,
+    acceptKeys: definition.options.acceptKeys,
+    errorPages: engine.config.errorPages,
     run: (request) => run<Tx, Result>(engine, definition, request),
     execute: async (request) => (await run<Tx, Result>(engine, definition, request)).outcome,
     mintKey: async (given) => {
       const who = await whoActs(engine.config, given);
       return who && mintFor(engine.config, name, who);
     },
+    whoActs: () => whoActs(engine.config, undefined),
     status: (request) => closed(request, report, () => statusOf<Tx, Result>(engine, definition, request)),
     fence: (request) => closed(request, report, () => fenceKey<Tx, Result>(engine, definition, request)),
     report,
     as: (other) => defineOperation(engine, { ...definition, options: { ...definition.options, name: other } }),
   };
+}
+
+/** A key is unique within its operation's name: the caller of a second one would be given the first one's answers (K4). */
+function assertNew<Tx>({ config, definitions }: Engine<Tx>, { options, handler, phases }: Definition<Tx>): void {
+  const known = definitions.get(options.name);
+  if (!known || config.redefine) return;
+  // The same under the same name, such as a second `.as(name)`.
+  if (known.options.schema === options.schema && known.handler === handler && known.phases === phases) return;
+  throw new ConfigurationError(
+    `There are two operations of the name ${options.name}, so that one would answer for the other. Rename one of them. If it is one that was defined twice, define it once in a plain module; for an instance on globalThis, which several evaluations of your modules share, say \`redefine: true\`.`,
+    { existing: options.name, expected: 'a name of its own for each operation' },
+  );
 }
 
 /** Fail closed (C6): a database that cannot be asked is a value like any other refusal. */
@@ -82,6 +106,6 @@ async function closed<T>(
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     report(error.cause, { key: loggedKey(key), during: 'database' });
-    return refuse('unavailable', { executed: 'unknown', retryAfterMs: RETRY_AFTER_MS });
+    return refuse('unavailable', { retryAfterMs: RETRY_AFTER_MS });
   }
 }

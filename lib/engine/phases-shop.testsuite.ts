@@ -23,7 +23,11 @@ export function usePhases(): void {
 export type Call = ForeignCall<{ amount: number; order: string }, { id: string }>;
 
 /** A checkout: an order, a charge, and the end. */
-export function shop(options: Partial<Options> = {}, how: Partial<Call> = {}, more: { maxAttempts?: number } = {}) {
+export function shop(
+  options: Partial<Options> = {},
+  how: Partial<Call> = {},
+  more: { attentionAfterMs?: number } = {},
+) {
   const idempotency = kit(database.client, options);
   const checkout = idempotency
     .operation({

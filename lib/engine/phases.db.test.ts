@@ -93,10 +93,10 @@ describe('an operation in phases', () => {
 
   test('steps run one at a time, under names of their own', async () => {
     const thrown: unknown[] = [];
-    const idempotency = kit(database.client, { onError: (error) => void thrown.push(error) });
-    const attempt = async (run: Parameters<ReturnType<typeof idempotency.operation>['phases']>[0]) => {
+    const idempotency = () => kit(database.client, { onError: (error) => void thrown.push(error) });
+    const attempt = async (run: Parameters<ReturnType<ReturnType<typeof kit>['operation']>['phases']>[0]) => {
       thrown.length = 0;
-      await idempotency
+      await idempotency()
         .operation({ name: 'pay', schema: anything })
         .phases(run)
         .execute({ key: freshKey(), payload: {} });
@@ -221,7 +221,7 @@ test('C6 a scope that finds no database is `unavailable`, and nothing is claimed
   const pay = kit(database.client, { scope })
     .operation({ name: 'pay', schema: anything })
     .phases(async () => 'done');
-  expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', executed: false });
+  expect(await pay.execute({ key, payload: {}, attempt: 1 })).toMatchObject({ code: 'unavailable', executed: false });
   expect(await rowOf(key)).toBeUndefined();
 });
 

@@ -1,4 +1,4 @@
-import { LeaseLostError } from '../core/errors.ts';
+import { LeaseLostError, UntrustedDataError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
 import { seal, unseal } from '../core/seal.ts';
 import type { Held } from '../store/leases.ts';
@@ -14,7 +14,7 @@ import { startHeartbeat } from './heartbeat.ts';
 import { comparePayload } from './interpret.ts';
 import { Journal } from './journal.ts';
 import type { Ended } from './leaders.ts';
-import { letGo } from './pause.ts';
+import { leaveToPerson, letGo } from './pause.ts';
 import type { PhasesContext } from './phases-context.ts';
 import type { ResponseOptions } from './response.ts';
 import { RunEnded, type Running, reach, reasonOf } from './running.ts';
@@ -26,12 +26,20 @@ import { untilAborted } from './until-aborted.ts';
 
 const MAX_RUN_MS = 300_000;
 
+/** How a call of phases begins. */
+interface Plan {
+  input: unknown;
+  /** How long to wait for another's uncommitted claim, in milliseconds. */
+  waitMs: number;
+  /** Called as soon as a committed row has the call's fingerprint. */
+  claimed: () => void;
+}
+
 /** Claims the key and runs the phases; or goes on with a key that its executor has left, if the payload is the same. */
 export async function executeInPhases<Tx>(
   call: Call<Tx>,
   definition: PhasedDefinition<Tx>,
-  input: unknown,
-  waitMs: number,
+  { input, waitMs, claimed }: Plan,
 ): Promise<Ended> {
   const { engine, id, mintedAt, fingerprint, request, deadline } = call;
   const { config, store, slots } = engine;
@@ -59,15 +67,17 @@ export async function executeInPhases<Tx>(
         }),
       ({ kind }) => kind === 'locked',
     ),
-  );
-  if (begun.kind === 'in_doubt') return begun;
+  ).catch((error) => ({ kind: 'rolled_back' as const, error, why: 'error' as const, at: 'claim' as const }));
+  if (begun.kind === 'in_doubt' || begun.kind === 'rolled_back') return begun;
   if (begun.kind === 'held') {
+    claimed();
     transitioned(config, id, { from: 'absent', to: 'in_progress', attempt: 1, fingerprint });
     await config.onPoint?.('after-claim', point);
     return await runHeld(engine, definition, begun.held, how);
   }
   if (begun.kind !== 'existing' || !isUnfinished(begun.row)) return begun;
   if (comparePayload(begun.row, call, config.secrets) !== 'same') return begun;
+  claimed();
   const { row } = begun;
   const taken = await inDoubt(async () => ({
     kind: 'taken' as const,
@@ -138,6 +148,7 @@ export async function runHeld<Tx>(
     engine,
     options,
     held,
+    heartbeat,
     journal: new Journal(held.steps),
     input: undefined,
     signal: AbortSignal.any([heartbeat.signal, overdue]),
@@ -145,7 +156,7 @@ export async function runHeld<Tx>(
     innerRetries,
     deadline: endsAt,
     inTransaction: false,
-    canAskAgain: true,
+    hasProgressed: false,
     ending: undefined,
   };
   try {
@@ -153,7 +164,7 @@ export async function runHeld<Tx>(
   } catch (error) {
     return await interrupted(running, error);
   } finally {
-    heartbeat.stop();
+    void heartbeat.stop();
   }
 }
 
@@ -206,7 +217,8 @@ async function interrupted<Tx>(running: Running<Tx>, thrown: unknown): Promise<E
   if (ending && 'row' in ending) return ended(ending.row);
   const error = thrown instanceof RunEnded && ending && 'error' in ending ? ending.error : thrown;
   try {
-    if (!(error instanceof LeaseLostError)) await letGo(running);
+    if (error instanceof UntrustedDataError) await leaveToPerson(running, error.message);
+    else if (!(error instanceof LeaseLostError)) await letGo(running);
   } catch {
     // The lease ends by itself.
   }

@@ -30,12 +30,15 @@ function process(more: object = {}, ends: (context: never) => unknown = () => ({
     waitMs: 10_000,
     secret: [SECRET],
     onError,
+    redefine: true, // one process, after a deploy
   });
   const define = (options: object = {}, answer = ends) =>
-    kit.operation({ name: 'checkout', schema: anything, ...more, ...options }).handler(async (context) => {
-      await effect(context.tx, context.key);
-      return answer(context as never);
-    });
+    kit
+      .operation({ name: 'checkout', schema: anything, acceptKeys: 'any', ...more, ...options })
+      .handler(async (context) => {
+        await effect(context.tx, context.key);
+        return answer(context as never);
+      });
   /** The questions since it was last asked. */
   const questions = () => {
     const now = { ...asked };

@@ -236,7 +236,7 @@ describe('K2 and X1 whose key it is', () => {
 
   test('K2 nobody signed in: unauthorized, and no key is minted', async () => {
     const nobody = op({ scope: () => null });
-    expect(await nobody.execute({ key: freshKey(), payload: {} })).toMatchObject({
+    expect(await nobody.execute({ key: freshKey(), payload: {}, attempt: 1 })).toMatchObject({
       code: 'unauthorized',
       executed: false,
     });

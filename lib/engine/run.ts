@@ -1,15 +1,17 @@
 import { isSameHash } from '../core/fingerprint.ts';
 import { formInput } from '../core/form-input.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
+import { formBeyondLimits } from '../core/payload-limits.ts';
+import { executedBy, proofOfCall } from '../core/proof.ts';
 import { validate } from '../core/standard-schema.ts';
-import { type AtomicDefinition, type Call, type Definition, type Engine, openCall, unclaimed } from './call.ts';
+import { type AtomicDefinition, type Call, type Definition, type Engine, openCall } from './call.ts';
 import { conclude, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from './conclude.ts';
 import type { ExecuteRequest } from './definition.ts';
 import type { Run } from './interpret.ts';
 import { type Ended, follow, type Leader } from './leaders.ts';
 import { executeInPhases, isUnfinished } from './phases.ts';
 import { type Attempted, executeAgain, executeInTransaction } from './transaction.ts';
-import { refusalOf, throwIfSetUpWrongly } from './trouble.ts';
+import { refusalOf } from './trouble.ts';
 import { enteredValues } from './values.ts';
 import { isWatched, watched } from './watch.ts';
 
@@ -42,42 +44,45 @@ async function outcomeOf<Tx, T>(
     const run: Run<T> = 'ok' in call ? { outcome: call } : await decide<Tx, T>(call);
     return withValues(run, definition, request);
   } catch (error) {
-    throwIfSetUpWrongly(error);
-    const keys = call && !('ok' in call) ? keysOf(call) : undefined;
-    const where = { engine, operation: definition.options.name, request, keys };
+    const { proof, keys } =
+      call && !('ok' in call)
+        ? { proof: call.proof, keys: keysOf(call) }
+        : { proof: proofOfCall(request), keys: undefined };
+    const where = { engine, operation: definition.options.name, request, proof, keys, during: 'checks' as const };
     return withValues(refusalOf<T>(error, where), definition, request);
   }
 }
 
-/** What was entered goes back with every refusal of a form, so that no page loses it (B7). */
+/** What was entered goes back with every refusal of a form, so that no page loses it (B7): of a form that a page may hold. */
 function withValues<Tx, T>(run: Run<T>, { options }: Definition<Tx>, { payload }: ExecuteRequest): Run<T> {
-  if (run.outcome.ok || !(payload instanceof FormData)) return run;
+  if (run.outcome.ok || !(payload instanceof FormData) || formBeyondLimits(payload)) return run;
   return { ...run, outcome: { ...run.outcome, values: enteredValues(payload, options.sensitive) } };
 }
 
 async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   const { engine, definition, request } = call;
   if (request.signal?.aborted) {
-    return { outcome: refuse('unavailable', { executed: unclaimed(request), ...keysOf(call) }) };
+    return { outcome: refuse('unavailable', { executed: executedBy(call.proof), ...keysOf(call) }) };
   }
-  const leader = engine.leaders.find(call.id);
-  if (leader && !isSamePayload(leader, call)) return mismatch(call, 'unknown');
   const recent = engine.recent.find(call.id);
   const known = recent && (await decideByRow<Tx, T>(recent, call));
   if (known && !runsAgain(known, definition)) return known;
 
   const validated = await validate(definition.options.schema, inputOf(request));
-  if (!validated.ok) {
-    // A row decides, whatever the schema says today: a deploy must not turn a retry into a validation error (O2).
-    const probed = await engine.store.probe(call.id);
-    if (probed.kind === 'existing') return decideByRow(probed.row, call);
-    if (probed.kind === 'locked') return inFlight(call);
-    const { fieldErrors } = validated;
-    return { outcome: refuse('validation', { executed: unclaimed(request), fieldErrors, ...keysOf(call) }) };
-  }
-  const answered = known ?? (await leadOrFollow<Tx, T>(call, validated.value));
+  if (!validated.ok) return await followOr<Tx, T>(call, () => refuseInput(call, validated.fieldErrors));
+  const { value } = validated;
+  const answered = known ?? (await followOr<Tx, T>(call, (waitMs) => lead(call, value, waitMs)));
   if (definition.phases || !runsAgain(answered, definition)) return answered;
-  return await again<Tx, T>(call, definition, validated.value);
+  return await again<Tx, T>(call, definition, value);
+}
+
+/** A row decides, whatever the schema says today: a deploy must not turn a retry into a validation error (O2). */
+async function refuseInput<Tx, T>(call: Call<Tx>, fieldErrors: Record<string, string[]>): Promise<Run<T>> {
+  const probed = await call.engine.store.probe(call.id);
+  if (probed.kind === 'existing') return decideByRow(probed.row, call);
+  if (probed.kind === 'locked') return inFlight(call);
+  const executed = executedBy(call.proof);
+  return { outcome: refuse('validation', { executed, fieldErrors, ...keysOf(call) }) };
 }
 
 /** Whether the stored answer cannot be read here, and the operation does no harm twice (R3). */
@@ -92,7 +97,7 @@ async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, in
   if ('row' in attempted.executed) call.engine.recent.remember(attempted.executed.row);
   const run = await concludeOwn<Tx, T>(call, attempted);
   // The first execution stands, whatever has become of this one.
-  return run.outcome.ok ? run : { ...run, outcome: { ...run.outcome, executed: true } };
+  return run.outcome.ok ? run : { ...run, outcome: { ...run.outcome, executed: executedBy('answer') } };
 }
 
 /** A form reaches the schema as an object of its fields. */
@@ -100,15 +105,22 @@ function inputOf({ payload, input = payload }: ExecuteRequest): unknown {
   return input instanceof FormData ? formInput(input) : input;
 }
 
-/** One leads, the others wait without a connection; where the leader rolled back, one of them leads (C2). */
-async function leadOrFollow<Tx, T>(call: Call<Tx>, input: unknown): Promise<Run<T>> {
+/**
+ * Follows whoever runs this key in this process, without a connection (C2); where nobody does any more and there is no
+ * answer, does what is given with the patience that is left.
+ *
+ * Another payload waits like the same one: the leader may be the one that is wrong, and only a row can tell.
+ */
+async function followOr<Tx, T>(call: Call<Tx>, alone: (waitMs: number) => Promise<Run<T>>): Promise<Run<T>> {
   const { leaders } = call.engine;
   const patience = performance.now() + call.waitMs;
   for (;;) {
     const left = Math.max(0, Math.min(patience, call.deadline) - performance.now());
     const leader = leaders.find(call.id);
-    if (!leader) return await lead<Tx, T>(call, input, left);
-    if (!isSamePayload(leader, call)) return mismatch(call, 'unknown');
+    if (!leader) return await alone(left);
+    // Somebody else has sent the key, so whatever was said, this is not the first attempt.
+    call.proof = 'none';
+    if (leader.hasRow && !isSameHash(leader.fingerprint, call.fingerprint.hash)) return mismatch(call, 'none');
     const ended = await follow(leader, left);
     if (!ended) return inFlight(call);
     if (!mayTakeOver(call, leader, ended)) return await conclude<Tx, T>(call, ended);
@@ -124,6 +136,8 @@ function mayTakeOver<Tx>(call: Call<Tx>, leader: Leader, ended: Ended): boolean 
       return leader.waitMs < call.waitMs;
     case 'rolled_back':
       return ended.why === 'error' || leader.deadline < call.deadline;
+    case 'suspended': // what it has finished stands, and a call that has more time goes on from there
+      return leader.deadline < call.deadline || leader.signal?.aborted === true;
     default:
       return false;
   }
@@ -131,14 +145,19 @@ function mayTakeOver<Tx>(call: Call<Tx>, leader: Leader, ended: Ended): boolean 
 
 async function lead<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Promise<Run<T>> {
   let attempted: Attempted | undefined;
-  const leader = { fingerprint: call.fingerprint.hash, waitMs: call.waitMs, deadline: call.deadline };
-  const ended = await call.engine.leaders.lead(call.id, leader, async (): Promise<Ended> => {
+  const { signal } = call.request;
+  const leader = { fingerprint: call.fingerprint.hash, waitMs: call.waitMs, deadline: call.deadline, signal };
+  const ended = await call.engine.leaders.lead(call.id, leader, async (claimed): Promise<Ended> => {
     const { definition } = call;
     const refused = mustLookFirst(call) ? await lookFirst(call, input) : undefined;
     const mayGoOn = refused?.kind === 'existing' && definition.phases && isUnfinished(refused.row);
     if (refused && !mayGoOn) return refused;
+    const seen = () => {
+      call.proof = 'none'; // the row is there, and may be driven to its end without this call
+      claimed();
+    };
     attempted = definition.phases
-      ? { executed: await executeInPhases(call, definition, input, waitMs), afterCommit: [] }
+      ? { executed: await executeInPhases(call, definition, { input, waitMs, claimed: seen }), afterCommit: [] }
       : await executeInTransaction({ call, definition, input, waitMs });
     return attempted.executed;
   });
@@ -158,8 +177,4 @@ async function lookFirst<Tx>(call: Call<Tx>, input: unknown): Promise<Ended | un
   if (row) return { kind: 'existing', row };
   const admitted = (await admit?.({ scope: call.id, key: call.id.key, input: input as never })) ?? true;
   return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
-}
-
-function isSamePayload(leader: Leader, { fingerprint }: { fingerprint: { hash: Uint8Array } }): boolean {
-  return isSameHash(leader.fingerprint, fingerprint.hash);
 }

@@ -6,6 +6,7 @@ import type { Engine } from './call.ts';
 import type { CrashPoint } from './config.ts';
 import type { OperationOptions } from './definition.ts';
 import type { RefusalAnswer } from './handler.ts';
+import type { Heartbeat } from './heartbeat.ts';
 import type { Entry, Journal } from './journal.ts';
 
 /** What has ended a run before its function did: the settled or unknown row, a refusal to store, or an error. */
@@ -17,6 +18,7 @@ export interface Running<Tx> {
   readonly options: OperationOptions<StandardSchema, Tx>;
   /** Replaced when the key comes back from `unknown`, under a higher token. */
   held: Held;
+  readonly heartbeat: Heartbeat;
   readonly journal: Journal;
   input: unknown;
   /** Aborted when the lease is lost, or the time is up. */
@@ -29,8 +31,8 @@ export interface Running<Tx> {
   readonly deadline: number;
   /** Whether a transaction of this run is open. */
   inTransaction: boolean;
-  /** Whether a foreign call of unknown outcome can be asked about, or sent again, without a person. */
-  canAskAgain: boolean;
+  /** Whether this run has finished a step. */
+  hasProgressed: boolean;
   ending: Ending | undefined;
 }
 

@@ -64,7 +64,8 @@ export async function fenceKey<Tx, T>(
   definition: Definition<Tx>,
   request: KeyRequest,
 ): Promise<FenceResult<T> | Refusal> {
-  const opened = await open(engine, definition, request);
+  // Each tombstone is a row: only for a key that could run at all.
+  const opened = await open(engine, definition, request, definition.options.acceptKeys ?? 'minted');
   if ('ok' in opened) return opened;
   const { windowMs, retentionMs, waitMs } = engine.config;
   const wanted = { ...opened.id, mintedAt: opened.mintedAt, windowMs, retentionMs };
@@ -85,7 +86,7 @@ export async function fenceKey<Tx, T>(
     case 'expired':
       return await expired(engine, definition, opened);
     case 'early':
-      return refuse('key_invalid', { executed: 'unknown', key: opened.id.key, nextKey: opened.nextKey });
+      return refuse('key_invalid', { key: opened.id.key, nextKey: opened.nextKey });
   }
 }
 
@@ -98,7 +99,7 @@ async function expired<Tx, T>(
   const probed = await engine.store.probe(opened.id);
   if (probed.kind === 'existing') return { fenced: false, ...describeRow<T>(opened, probed.row, definition) };
   if (probed.kind === 'locked') return { fenced: false, ...describe<T>(opened, 'in_progress') };
-  return refuse('key_expired', { executed: 'unknown', key: opened.id.key, nextKey: opened.nextKey });
+  return refuse('key_expired', { key: opened.id.key, nextKey: opened.nextKey });
 }
 
 /**
@@ -126,15 +127,16 @@ async function open<Tx>(
   { config }: Engine<Tx>,
   { options }: Definition<Tx>,
   request: KeyRequest,
+  acceptKeys: 'minted' | 'any' = 'any',
 ): Promise<Opened | Refusal> {
   const key = readKey(request.key);
   if ('refusal' in key) return key.refusal;
   const who = await whoActs(config, request.scope);
-  if (!who) return refuse('unauthorized', { executed: 'unknown' });
+  if (!who) return refuse('unauthorized');
   const nextKey = mintFor(config, options.name, who);
-  const accept = { secrets: config.secrets, acceptKeys: 'any' } as const;
+  const accept = { secrets: config.secrets, acceptKeys };
   const identity = identify(request.key, key.parsed, options.name, who, accept);
-  return identity ? { ...identity, nextKey } : refuse('key_invalid', { executed: 'unknown', nextKey });
+  return identity ? { ...identity, nextKey } : refuse('key_invalid', { nextKey });
 }
 
 function describe<T>({ id, nextKey }: Opened, state: 'in_progress' | 'unknown' | 'absent'): KeyStatus<T> {

@@ -28,6 +28,7 @@ export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx
     return await inStepSpan(running, 'atomic', name, async () => {
       const { write, row } = await transactPatiently(running, phase, name);
       if (row) endRun(running, { row });
+      running.hasProgressed = true;
       await reach(running, 'after-commit', name);
       // What was stored, not what the function holds: a later run gets the same, to the letter.
       return readStep<R>('step' in write ? write.step.result : null);
@@ -46,6 +47,7 @@ export async function capture<Tx, T>(running: Running<Tx>, name: string, make: (
     if (stored) return readStep<T>(stored.result);
     assertGoesOn(running);
     const result = writeStep(await make());
+    assertGoesOn(running); // it may have taken longer than the run
     const { store, config } = running.engine;
     await store.recordCapture(running.held, config.leaseMs, { name, position, result });
     return readStep<T>(result);

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { decodeInput, encodeInput } from './stored-input.ts';
 
@@ -20,6 +21,23 @@ test('an older input is led to this version, step by step', () => {
 test('a newer input is for another instance', () => {
   const text = encodeInput(stored, { inputVersion: 2 });
   expect(() => decodeInput(text, {})).toThrow(expect.objectContaining({ code: 'unavailable' }));
+});
+
+test('what cannot be stored is reported without what it says', () => {
+  const input = {
+    name: 'secret-name',
+    card: new (class Card {
+      number = 'secret-4242';
+    })(),
+  };
+  let error: unknown;
+  try {
+    encodeInput({ input, context: ['secret-context'] }, {});
+  } catch (caught) {
+    error = caught;
+  }
+  expect(error).toMatchObject({ existing: 'Card at .input.card' });
+  expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('secret');
 });
 
 test('files and class instances are refused, with where they are', () => {

@@ -1,5 +1,6 @@
 import * as devalue from 'devalue';
 import { CodedError, ConfigurationError } from '../core/errors.ts';
+import { unstorable } from './unstorable.ts';
 
 /** What a later run of phases needs besides the key and its steps. */
 export interface StoredInput {
@@ -16,12 +17,12 @@ interface Versions {
 export function encodeInput({ input, context }: StoredInput, { inputVersion = 1 }: Versions): string {
   try {
     return devalue.stringify({ version: inputVersion, input, context });
-  } catch (cause) {
-    const { path = '' } = cause as { path?: string };
+  } catch (error) {
+    const { path, type } = unstorable(error);
     throw new ConfigurationError(
       `The input cannot be stored${path && ` because of ${path}`}, and phases may have to go on without the client. ` +
         'Let the schema give plain data; of a file, store it first and pass its id.',
-      { expected: 'plain data, Date, BigInt, Map, Set', cause },
+      { existing: path ? `${type} at ${path}` : type, expected: 'plain data, Date, BigInt, Map, Set' },
     );
   }
 }

@@ -30,6 +30,8 @@ export interface Plan<Tx> {
 export interface Attempted {
   executed: Ended;
   afterCommit: (() => void | Promise<void>)[];
+  /** The handler has ended by itself, in an answer or a refusal: what was thrown came behind it. */
+  hasAnswered?: boolean;
 }
 
 /** Runs the handler and stores its answer in one transaction, again where that conflicts with others. */
@@ -147,10 +149,14 @@ async function runHandler<Tx>(
   const { context = [], response } = call.request;
   const afterCommit = (run: () => void | Promise<void>) => void attempted.afterCommit.push(run);
   const scope = { tenant, principal, operation };
-  const answer = await answerOf(
-    () => handler({ input: input as never, tx, key, scope, context, capture, fail, afterCommit }),
-    response,
-  );
+  attempted.hasAnswered = false;
+  const handle = async () => {
+    const data = await handler({ input: input as never, tx, key, scope, context, capture, fail, afterCommit });
+    attempted.hasAnswered = true;
+    return data;
+  };
+  const answer = await answerOf(handle, response);
+  attempted.hasAnswered = true;
   if (answer.kind === 'refusal') {
     await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });
   }

@@ -8,6 +8,10 @@ function form(...fields: [string, string | File][]): FormData {
 }
 
 describe('entered values', () => {
+  test.each([undefined, null, 'a', { get: 1 }])('there are none in %j, with which an action was called', (sent) => {
+    expect(enteredValues(sent as never)).toEqual({});
+  });
+
   test('are given back by name; several of one name as a list, in order', () => {
     const values = enteredValues(form(['name', 'Ann'], ['tag', 'a'], ['tag', 'b'], ['tag', 'c'], ['note', '']));
     expect(values).toEqual({ name: 'Ann', tag: ['a', 'b', 'c'], note: '' });

@@ -52,6 +52,8 @@ export class NoAnswerError extends IdempotencyError {
 /** The origin has failed so often in a row that this call sent nothing. Try again, with the same `key`, later. */
 export class CircuitOpenError extends IdempotencyError {
   override readonly name = 'CircuitOpenError';
+  /** This call sent nothing; of an earlier one with this key nothing is known. */
+  readonly executed = 'unknown';
   readonly origin: string;
   readonly key: string | undefined;
   /** Milliseconds until the next call is let through to see; 0 while one is on its way. */

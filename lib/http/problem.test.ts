@@ -35,8 +35,9 @@ const RETRYABLE = ['in_flight', 'outcome_unknown', 'rate_limited', 'unavailable'
 
 describe('H2 problem details', () => {
   test.each(CODES)('H2 %s', async (code) => {
-    const response = problemResponse(refuse(code, { executed: false, message: 'So it is.' }), REQUEST);
-    const type = `${ORIGIN}/docs/errors/${code}`;
+    const refusal = refuse(code, { message: 'So it is.' });
+    const response = problemResponse(refusal, REQUEST, { errorPages: '/help/errors' });
+    const type = `${ORIGIN}/help/errors/${code}`;
     expect(response.status).toBe(STATUS[code]);
     expect(Object.fromEntries(response.headers)).toEqual({
       'content-type': 'application/problem+json',
@@ -51,9 +52,38 @@ describe('H2 problem details', () => {
       detail: 'So it is.',
       instance: expect.stringMatching(/^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
       code,
+      executed: 'unknown',
+      retry: ADVICE[code].retry,
       retryable: RETRYABLE.includes(code),
       idempotency_key: null,
     });
+  });
+
+  test('H2 where there are no pages, the type leads nowhere, and no link to one is given', async () => {
+    const response = problemResponse(refuse('payload_mismatch'), REQUEST);
+    expect(response.headers.has('link')).toBe(false);
+    expect(await response.json()).toMatchObject({
+      type: 'about:blank',
+      title: 'Unprocessable Entity',
+      code: 'payload_mismatch',
+    });
+    // A status of the handler's own that has no phrase.
+    const odd = problemResponse(refuse('failed', { executed: true }), REQUEST, { status: 470 });
+    expect(await odd.json()).toMatchObject({ type: 'about:blank', title: 'failed' });
+  });
+
+  test('H2 pages elsewhere', async () => {
+    const { type } = await problemResponse(refuse('failed'), REQUEST, { errorPages: 'https://docs.test/e' }).json();
+    expect(type).toBe('https://docs.test/e/failed');
+  });
+
+  test.each([false, true, 'unknown'] as const)('H2 it says whether it was executed: %j', async (executed) => {
+    expect(await problemResponse(refuse('internal', { executed }), REQUEST).json()).toMatchObject({ executed });
+  });
+
+  test('H2 what must not be repeated is not advised', async () => {
+    const told = await problemResponse(refuse('unavailable'), REQUEST, { mayRepeat: false }).json();
+    expect(told).toMatchObject({ retry: 'never', retryable: false });
   });
 
   test('H2 the key and the next one are told where there are any', async () => {
@@ -81,8 +111,8 @@ describe('H2 problem details', () => {
     [{ Host: 'no host>' }, 'https://shop.test'],
   ])('H2 the page lies where the client has found us: %j', async (headers, origin) => {
     const asked = new Request(`${ORIGIN}/api/orders`, { headers: headers as Record<string, string> });
-    const { type } = await problemResponse(refuse('not_found', { executed: false }), asked).json();
-    expect(type).toBe(`${origin}/docs/errors/not_found`);
+    const { type } = await problemResponse(refuse('not_found'), asked, { errorPages: '/help' }).json();
+    expect(type).toBe(`${origin}/help/not_found`);
   });
 
   test('R1 a stored refusal says what the handler said; a validation names the fields', async () => {

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { ADVICE, type Code, type Refusal } from '../core/outcome.ts';
 import { originOf } from './origin.ts';
 
@@ -18,30 +19,36 @@ export interface ProblemOptions {
   instance?: string | undefined;
   /** False: the request has no key and may have been executed, so sending it again is no advice. Default true. */
   mayRepeat?: boolean;
+  /** Where the pages of the errors are: `idempotency.errorPages`. Default: there are none. */
+  errorPages?: string | undefined;
 }
 
-/** A refusal as problem details (RFC 9457). `type` leads to the error's page, where the client has found us. */
+/**
+ * A refusal as problem details (RFC 9457). `code` names the problem. `type` leads to its page where there are such pages;
+ * elsewhere it is `about:blank`, for a link that leads nowhere is worse than none.
+ */
 export function problemResponse(refusal: Refusal, request: Request, options: ProblemOptions = {}): Response {
   const {
     status = ADVICE[refusal.code].status,
     instance = `urn:uuid:${crypto.randomUUID()}`,
     mayRepeat = true,
+    errorPages,
   } = options;
-  const page = `${originOf(request)}/docs/errors/${refusal.code}`;
-  const headers = new Headers({
-    'Content-Type': 'application/problem+json',
-    'Cache-Control': 'no-store',
-    Link: `<${page}>; rel="describedby"`,
-  });
+  const page = errorPages === undefined ? undefined : new URL(`${errorPages}/${refusal.code}`, originOf(request)).href;
+  const headers = new Headers({ 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
+  if (page) headers.set('Link', `<${page}>; rel="describedby"`);
   if (refusal.code === 'unauthorized') headers.set('WWW-Authenticate', 'Bearer'); // RFC 9110, 15.5.2
   if (refusal.retryAfterMs !== undefined && mayRepeat) headers.set('Retry-After', retryAfter(refusal.retryAfterMs));
   const body = {
-    type: page,
-    title: refusal.code.replaceAll('_', ' '),
+    type: page ?? 'about:blank',
+    // Of `about:blank` it is the phrase of the status (RFC 9457, 4.2.1).
+    title: (page ? undefined : STATUS_CODES[status]) ?? refusal.code.replaceAll('_', ' '),
     status,
     detail: refusal.message,
     instance,
     code: refusal.code,
+    executed: refusal.executed,
+    retry: mayRepeat ? refusal.retry : 'never',
     retryable: mayRepeat && RETRYABLE.has(refusal.code),
     idempotency_key: refusal.key ?? null,
     ...detailsOf(refusal),

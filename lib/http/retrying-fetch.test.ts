@@ -473,6 +473,7 @@ describe('H5 the circuit', () => {
     const error = await finish(client(URL_, POST)).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(CircuitOpenError);
     expect(error).toMatchObject({ origin: 'https://shop.example', retryAfterMs: 1000, key: expect.any(String) });
+    expect(error).toMatchObject({ executed: 'unknown' });
     expect(sent).toHaveLength(3);
   });
 

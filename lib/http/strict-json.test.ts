@@ -1,6 +1,8 @@
+import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MAX_FIELDS, parseStrictJson } from './strict-json.ts';
+import { MAX_FIELDS } from '../core/payload-limits.ts';
+import { parseStrictJson } from './strict-json.ts';
 
 describe('F1 JSON of one meaning', () => {
   test('what has one is read as JSON.parse reads it', () => {
@@ -48,4 +50,15 @@ describe('F1 JSON of one meaning', () => {
     expect(parseStrictJson(wide(MAX_FIELDS))).toBeDefined();
     expect(() => parseStrictJson(wide(MAX_FIELDS + 1))).toThrow('too many names');
   });
+});
+
+test('what is not JSON is refused without a word of it', () => {
+  let error: unknown;
+  try {
+    parseStrictJson('{"card": secret-4242}');
+  } catch (caught) {
+    error = caught;
+  }
+  expect(error).toMatchObject({ code: 'malformed_body' });
+  expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('secret');
 });

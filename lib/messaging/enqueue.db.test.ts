@@ -93,11 +93,48 @@ describe('M1 enqueue', () => {
     });
     await expect(twice).rejects.toThrow(EventError);
     expect(await eventsOf('order:2')).toEqual([]);
+    // Nor in a transaction of its own, later: only an execution in place of an earlier one announces what that has.
+    const step = { ...from, step: 'once' };
+    await client.$transaction((tx) => outbox.enqueue(tx, paid('order:2b'), step));
+    await expect(client.$transaction((tx) => outbox.enqueue(tx, paid('order:2b'), step))).rejects.toThrow(EventError);
+    expect(await eventsOf('order:2b')).toHaveLength(1);
     await client.$transaction(async (tx) => {
       await outbox.enqueue(tx, paid('order:2'), { ...from, step: 'first' });
       await outbox.enqueue(tx, paid('order:2'), { ...from, step: 'second' });
     });
     expect(await eventsOf('order:2')).toHaveLength(2);
+  });
+
+  test('an operation that is naturally idempotent runs again, and its event is not published twice', async () => {
+    const [aggregate, key] = [`order:${freshKey()}`, freshKey()];
+    const { route, sent } = destination();
+    const outbox = outboxOn(client, [route]);
+    let announcements = 1;
+    const told: unknown[] = [];
+    const version = (schemaVersion: number) =>
+      kit(client)
+        .operation({ name: 'set', schema: anything, naturallyIdempotent: true, schemaVersion })
+        .handler(async ({ tx, scope, key }) => {
+          for (let n = 0; n < announcements; n++) {
+            told.push(await outbox.enqueue(tx, paid(aggregate, { schemaVersion }), { scope, key }));
+          }
+          return 'set';
+        });
+    expect(await version(1).execute({ key, payload: {} })).toMatchObject({ ok: true });
+    await outbox.relayDue();
+    expect(await version(2).execute({ key, payload: {} })).toMatchObject({ ok: true, data: 'set' });
+    await outbox.relayDue();
+    expect(told[1]).toEqual(told[0]);
+    expect(await eventsOf(aggregate)).toMatchObject([{ payload: '{"schemaVersion":1}' }]);
+    expect(sent.filter((event) => event.aggregate === aggregate)).toHaveLength(1);
+
+    // What it has not announced before it may announce now, once.
+    await client.outboxEvent.deleteMany({ where: { aggregate } });
+    announcements = 2;
+    expect(await version(3).execute({ key, payload: {} })).toMatchObject({ code: 'internal' });
+    announcements = 1;
+    expect(await version(3).execute({ key, payload: {} })).toMatchObject({ ok: true });
+    expect(await eventsOf(aggregate)).toMatchObject([{ payload: '{"schemaVersion":3}' }]);
   });
 
   test('the trace goes along', async () => {

@@ -3,7 +3,7 @@ import { createClient } from '../demo/db.ts';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { effect, effects, freshKey, type Tx } from '../engine/engine.testsuite.ts';
 import { StoreUnavailableError } from '../store/store.ts';
-import { createInbox, type InboxOptions, type Received } from './inbox.ts';
+import { createInbox, type InboxOptions, type Received, type ReceivedEvent } from './inbox.ts';
 import { gate, watchOf } from './messaging.testsuite.ts';
 import type { Report } from './report.ts';
 
@@ -182,6 +182,78 @@ describe('M3 payloads', () => {
       result: '"first"',
       records: [{ peer: 'stripe', type: 'payload_mismatch', actor: 'inbox' }],
     });
+  });
+
+  test('another payload under the id of a failed event is a mismatch: the first one stays, and is run again', async () => {
+    const paid: unknown[] = [];
+    let fails = true;
+    const handle = async (tx: Tx, { eventId, payload }: ReceivedEvent) => {
+      await effect(tx, eventId);
+      if (fails) throw new Error('told to fail');
+      paid.push(payload);
+    };
+    const inbox = inboxOn(client, { sources: { stripe: { handle } } });
+    const id = freshKey();
+    await inbox.receiveOnce(event(id));
+    const other = event(id, { amount: 500 });
+    for (let times = 0; times < 2; times++) {
+      await timePasses();
+      expect(await inbox.receiveOnce(other)).toMatchObject({ kind: 'failed', attempts: 1, isKept: true });
+    }
+    fails = false;
+    expect(await inbox.receiveOnce(other)).toMatchObject({ kind: 'failed', attempts: 1 });
+    expect(await rowOf(id)).toMatchObject({ mismatches: 3, attempts: 1, payload: '{"amount":5}' });
+    expect(inbox.reports.map(({ kind }) => kind)).toEqual(['not-processed', 'mismatch', 'mismatch', 'mismatch']);
+    expect(await effects(client, id)).toBe(0);
+    expect(await inbox.retryDue()).toMatchObject({ processed: 1 });
+    expect(paid).toEqual([{ amount: 5 }]);
+    expect(await inbox.find({ source: 'stripe', eventId: id })).toMatchObject({
+      state: 'processed',
+      records: [{ type: 'payload_mismatch' }],
+    });
+  });
+
+  test('of two payloads under one id that fail at the same time the one that is written down first stays', async () => {
+    const id = freshKey();
+    // Due again at once: the other payload is not counted for being early either, but for being another one.
+    const backoff = { baseMs: 0, capMs: 0 };
+    const inbox = inboxOn(client, { backoff });
+    const [isRunning, mayFail] = [gate(), gate()];
+    const first = inboxOn(client, { backoff }).receiveOnce(event(id), async () => {
+      isRunning.open();
+      await mayFail.opened;
+      throw new Error('told to fail');
+    });
+    await isRunning.opened;
+    const second = inbox.receiveOnce(event(id, { amount: 500 }), async () => {
+      throw new Error('told to fail, too');
+    });
+    // The claim of the second waits for the transaction of the first, so both have failed before either is counted.
+    await watch.untilWaiting(1);
+    mayFail.open();
+    expect(kinds(await Promise.all([first, second]))).toEqual(['failed', 'failed']);
+    const row = await rowOf(id);
+    expect([row?.mismatches, row?.attempts]).toEqual([1, 1]);
+  });
+
+  test('of what is not compared, too, the payload that failed first is the one that is run again', async () => {
+    const seen: unknown[] = [];
+    let fails = true;
+    const handle = async (_: Tx, { payload }: ReceivedEvent) => {
+      if (fails) throw new Error('told to fail');
+      seen.push(payload);
+    };
+    const compare = ({ amount }: { amount: number }) => amount;
+    const inbox = inboxOn(client, { sources: { stripe: { handle, compare } } });
+    const id = freshKey();
+    for (const note of ['first', 'second']) {
+      await inbox.receiveOnce(event(id, { amount: 5, note }));
+      await timePasses();
+    }
+    expect(await rowOf(id)).toMatchObject({ attempts: 2, mismatches: 0 });
+    fails = false;
+    expect(await inbox.retryDue()).toMatchObject({ processed: 1 });
+    expect(seen).toEqual([{ amount: 5, note: 'first' }]);
   });
 
   test('what is declared is compared, in whatever order its fields come', async () => {

@@ -1,8 +1,10 @@
 import { type Backoff, equalJitter } from '../core/backoff.ts';
+import { untilNoneIsLeft } from '../core/batches.ts';
 import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { FoundReceived, InboxFilter, InboxRow, KnownRow, Open, Receipt } from '../store/messages.ts';
 import type { PrismaClientLike, TransactionOf } from '../store/prisma/client.ts';
+import { isSamePayload } from '../store/prisma/messages/receive.ts';
 import { prismaInbox } from '../store/prisma/messages/stores.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import { countReception, gaugeOpen } from '../telemetry/messages.ts';
@@ -35,7 +37,10 @@ export type Received<R> =
   | { kind: 'processed'; result: R }
   /** It was processed before: its result. `differs`: under another payload than this one. */
   | { kind: 'replayed'; result: R; differs: boolean }
-  /** Nothing was done, and it is tried again: by the sender's next delivery, or by `retryDue`. */
+  /**
+   * Nothing was done, and it is tried again: by the sender's next delivery, or by `retryDue`. Under another payload than
+   * the one that failed first, that one is; the mismatch is recorded.
+   */
   | { kind: 'failed'; error: unknown; attempts: number; retryAfterMs: number; isKept: boolean }
   /** Nothing was done, and only a person can have it tried again. */
   | { kind: 'dead'; error?: unknown; attempts: number; isKept: boolean };
@@ -164,7 +169,12 @@ export function createInbox<Client extends PrismaClientLike>(
       result = await run(tx, event);
       return jsonResult(result);
     };
-    const how = { timeoutMs, retentionMs, onPoint: async (point: 'claimed' | 'handled') => onPoint(point, name) };
+    const how = {
+      timeoutMs,
+      retentionMs,
+      wasDue,
+      onPoint: async (point: 'claimed' | 'handled') => onPoint(point, name),
+    };
     const received = await deliveries.run(JSON.stringify([source, eventId]), async () => {
       for (let attempt = 1; ; attempt++) {
         const tried = await store.receive(receipt, effect, how);
@@ -182,7 +192,7 @@ export function createInbox<Client extends PrismaClientLike>(
     const pausesMs = Array.from({ length: attempts - 1 }, (_, n) => equalJitter(n + 1, backoff, random()));
     const kept = await keepable(payload);
     const row = await store.failed(receipt, { payload: kept, pausesMs, error: describe(error), wasDue });
-    if (row.state === 'processed') return await known(receipt, row);
+    if (row.state === 'processed' || (!wasDue && !isSamePayload(row, receipt))) return await known(receipt, row);
     const isDead = row.state === 'dead';
     report({ kind: isDead ? 'not-processed-dead' : 'not-processed', error, attempt: row.attempts, event: name });
     const open = { error, attempts: row.attempts, isKept: row.isKept };
@@ -192,14 +202,23 @@ export function createInbox<Client extends PrismaClientLike>(
   };
 
   const known = async <R>(receipt: Receipt, row: KnownRow): Promise<Received<R>> => {
-    const differs = !Buffer.from(row.payloadHash).equals(receipt.payloadHash);
+    const differs = !isSamePayload(row, receipt);
     if (differs) {
       await store.mismatched(receipt);
       countReception(receipt.source, 'mismatch');
       report({ kind: 'mismatch', event: { eventId: receipt.eventId, peer: receipt.source } });
     }
-    if (row.state === 'dead') return { kind: 'dead', attempts: row.attempts, isKept: row.isKept };
-    return { kind: 'replayed', result: (row.result === null ? undefined : JSON.parse(row.result)) as R, differs };
+    const { state, attempts, isKept, nextAttemptAt } = row;
+    if (state === 'dead') return { kind: 'dead', attempts, isKept };
+    if (state === 'failed') {
+      const error = new Error(
+        'The event has failed before, under another payload. That one counts, and is tried again.',
+      );
+      const retryAfterMs = Math.max(0, (nextAttemptAt?.getTime() ?? 0) - Date.now());
+      return { kind: 'failed', error, attempts, retryAfterMs, isKept };
+    }
+    const result = (row.result === null ? undefined : JSON.parse(row.result)) as R;
+    return { kind: 'replayed', result, differs };
   };
 
   return {
@@ -230,9 +249,9 @@ export function createInbox<Client extends PrismaClientLike>(
     find: ({ source, eventId }) => store.find(source, eventId),
     open: () => store.open(),
     gauge: () => gaugeOpen('inbox', () => store.open()),
-    reap: async ({ batch = 1000, signal } = {}) => {
-      let reaped = 0;
-      for (let last = batch; last === batch && !signal?.aborted; reaped += last) last = await store.reap(batch);
+    reap: async (how) => {
+      const reaped = await untilNoneIsLeft((limit) => store.reap(limit), how);
+      await untilNoneIsLeft((limit) => store.reapRecords(limit), how);
       return reaped;
     },
   };

@@ -13,6 +13,7 @@ export type {
   Stop,
 } from '../store/messages.ts';
 export { RELAY_TASK } from '../store/prisma/messages/enqueue.ts';
+export type { AllowAddress } from './allowed-fetch.ts';
 export type { Destination } from './destination.ts';
 export { EventError, type EventToSend, type Origin } from './event.ts';
 export {
@@ -36,6 +37,7 @@ export {
 } from './nats.ts';
 export { type StreamedEvent, streamedEvent } from './nats-message.ts';
 export { createOutbox, type GivenUp, type Outbox, type OutboxOptions, type OutboxTransaction } from './outbox.ts';
+export { isPublicAddress } from './public-address.ts';
 export { type Attempt, type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
 export type { Relayed, RelayOptions, RelayPoint } from './relay.ts';
 export type { EventName, OnReport, Report } from './report.ts';

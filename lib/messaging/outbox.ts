@@ -1,6 +1,7 @@
+import { untilNoneIsLeft } from '../core/batches.ts';
 import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
-import type { DeliveryFilter, DeliveryRow, FoundEvent, Open, Stop } from '../store/messages.ts';
+import type { DeliveryFilter, DeliveryRow, Enqueued, FoundEvent, Open, Stop } from '../store/messages.ts';
 import type { PrismaClientLike, RawQueries } from '../store/prisma/client.ts';
 import { prismaOutbox } from '../store/prisma/messages/stores.ts';
 import type { Tables } from '../store/prisma/tables.ts';
@@ -59,9 +60,11 @@ export interface Outbox {
    * transactions that announce something of the same aggregate wait, so call it late.
    *
    * @param from the intent it comes from; a handler's context fits. Gives the event its derived key
+   * An operation that is `naturallyIdempotent` and runs again gets the event that it has announced before, as it was.
+   *
    * @throws EventError for what cannot be sent, and for an event that this intent has announced before
    */
-  enqueue(tx: OutboxTransaction, event: EventToSend, from?: Origin): Promise<{ eventId: string; sequence: number }>;
+  enqueue(tx: OutboxTransaction, event: EventToSend, from?: Origin): Promise<Enqueued>;
   /** The relay, once: sends what is due until nothing is, to all destinations or one. In any number of processes. */
   relayDue(options?: RelayOptions & { destination?: string }): Promise<Relayed>;
   /** Sends a dead letter again, and what waited behind it. Audited. False: it is none. */
@@ -120,8 +123,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
       const headers = { ...sendableTrace(traced(traceContext)), ...event.headers };
       const to = destinations.filter(({ types }) => !types || types.includes(event.type)).map(({ name }) => name);
       const row = newEvent({ ...event, headers }, from, { namespace, now: clock(), destinations: to, wakes: wake });
-      const sequence = await store.enqueue(tx, row);
-      if (sequence !== undefined) return { eventId: row.id, sequence };
+      const enqueued = await store.enqueue(tx, row);
+      if (enqueued) return enqueued;
       throw new EventError('This intent has announced this event before. Give each a `step` of its own.', {
         existing: `an event for the step ${from?.step ?? `event ${event.type} ${event.aggregate}`}`,
         expected: 'none',
@@ -149,10 +152,9 @@ export function createOutbox(options: OutboxOptions): Outbox {
     find: async (eventId) => (isEventId(eventId) ? await store.find(eventId) : undefined),
     open: () => store.open(),
     gauge: () => gaugeOpen('outbox', () => store.open()),
-    reap: async ({ batch = 1000, signal } = {}) => {
-      let reaped = 0;
-      for (let last = batch; last === batch && !signal?.aborted; reaped += last)
-        last = await store.reap(retentionMs, batch);
+    reap: async (how) => {
+      const reaped = await untilNoneIsLeft((limit) => store.reap(retentionMs, limit), how);
+      await untilNoneIsLeft((limit) => store.reapRecords(limit), how);
       return reaped;
     },
     close: async () => void (await Promise.all(routes.map(({ publisher }) => publisher.close?.()))),

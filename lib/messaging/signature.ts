@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
+import { assertStrong } from '../core/secret-strength.ts';
 
 const PREFIX = 'whsec_';
 const MIN_BYTES = 24;
@@ -74,6 +75,7 @@ export function signers(secrets: readonly string[]): Webhook[] {
     });
   }
   return secrets.map((secret) => {
+    assertStrong('A webhook secret', secret);
     const bytes = Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64');
     if (bytes.length >= MIN_BYTES && bytes.length <= MAX_BYTES) return new Webhook(bytes, { format: 'raw' });
     throw new ConfigurationError('A webhook secret cannot be used. Make one: whsec_$(openssl rand -base64 32)', {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ConfigurationError } from '../core/errors.ts';
 import type { OutgoingEvent } from './publisher.ts';
 import { SignatureError, signWebhook, verifyWebhook } from './signature.ts';
 import { webhook } from './webhook.ts';
@@ -169,6 +170,22 @@ describe('signatures', () => {
     vi.setSystemTime(nowMs + laterMs);
     expect(() => verifyWebhook(sent, headers, [OLD])).toThrow(SignatureError);
   });
+
+  test.each(['whsec_x', OLD, `whsec_${Buffer.from('changeme!'.repeat(4)).toString('base64')}`])(
+    'production neither signs nor verifies with %s, which can be guessed',
+    (weak) => {
+      vi.stubEnv('NODE_ENV', 'production');
+      try {
+        expect(() => webhook({ url, secrets: [weak] })).toThrow(/^A webhook secret can be guessed/);
+        expect(() => signWebhook('msg_1', body, nowMs, [weak])).toThrow(ConfigurationError);
+        expect(() => verifyWebhook(body, { ...signed }, [weak])).toThrow(ConfigurationError);
+        const strong = `whsec_${Buffer.from('a secret of the tests of webhooks').toString('base64')}`;
+        expect(() => verifyWebhook(body, { ...signed }, [strong])).toThrow(SignatureError);
+      } finally {
+        vi.unstubAllEnvs();
+      }
+    },
+  );
 
   test('takes what any of several signatures and secrets fits', () => {
     const both = `v1a,whatever v1,AAAA ${signed['webhook-signature']}`;

@@ -1,5 +1,6 @@
 import { parseHttpDate, parseRetryAfter } from '../core/backoff.ts';
 import { ConfigurationError } from '../core/errors.ts';
+import { type AllowAddress, allowedFetch } from './allowed-fetch.ts';
 import { type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
 import { signers, signWebhook } from './signature.ts';
 
@@ -8,6 +9,12 @@ export interface WebhookOptions {
   url: string;
   /** The first signs, and so do all others: receivers may know any of them. See `signWebhook`. */
   secrets: readonly string[];
+  /**
+   * To which IP addresses a connection may be made: `isPublicAddress` where a customer chooses the URL, who could
+   * otherwise have your server speak to your own network. Asked with each address that is connected to. Left out: to all.
+   */
+  allowAddress?: AllowAddress;
+  /** In place of the platform's. Not with `allowAddress`, which it could not keep. */
   fetch?: typeof fetch;
   clock?: () => number;
 }
@@ -23,7 +30,7 @@ const DRAIN_MS = 100;
  *
  * Source: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
-export function webhook({ url, secrets, fetch: send = fetch, clock = Date.now }: WebhookOptions): Publisher {
+export function webhook({ url, secrets, allowAddress, clock = Date.now, ...options }: WebhookOptions): Publisher {
   const target = new URL(url);
   if (target.protocol !== 'https:' && target.protocol !== 'http:') {
     throw new ConfigurationError('A webhook goes to a URL of https or http.', { existing: target.protocol });
@@ -35,6 +42,13 @@ export function webhook({ url, secrets, fetch: send = fetch, clock = Date.now }:
     });
   }
   signers(secrets);
+  if (allowAddress && options.fetch) {
+    throw new ConfigurationError('A fetch of your own connects to what it likes, so allowAddress could not be kept.', {
+      existing: 'allowAddress and fetch',
+      expected: 'one of them',
+    });
+  }
+  const send = allowAddress ? allowedFetch(allowAddress) : (options.fetch ?? fetch);
   return {
     async publish(event, { signal }) {
       const body = webhookBody(event);

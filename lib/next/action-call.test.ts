@@ -14,7 +14,7 @@ const success = { ok: true, data: { id: 1 }, replayed: false, key: 'k0', nextKey
 describe('a form', () => {
   test('alone: the key is its field, the payload is the form itself', () => {
     const call = readActionCall([form]);
-    expect(call).toMatchObject({ key: 'k1', context: [], attempt: 1 });
+    expect(call).toMatchObject({ key: 'k1', context: [], attempt: undefined });
     expect(call.payload).toBe(form);
   });
 
@@ -59,10 +59,14 @@ describe('a form', () => {
   test.each([
     ['2', 2],
     ['17', 17],
-    ['two', 1],
-    ['1.5', 1],
-    ['Infinity', 1],
-  ])('the attempt field %j is attempt %d', (text, attempt) => {
+    ['1', 1],
+    ['', undefined],
+    ['0', undefined],
+    ['-1', undefined],
+    ['two', undefined],
+    ['1.5', undefined],
+    ['Infinity', undefined],
+  ])('the attempt field %j is attempt %j', (text, attempt) => {
     expect(readActionCall([formOf({ idempotency_key: 'k1', idempotency_attempt: text })]).attempt).toBe(attempt);
   });
 });

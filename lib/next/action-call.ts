@@ -4,7 +4,7 @@ import type { ExecuteRequest } from '../engine/definition.ts';
 /** How code calls an action with an object instead of a form. */
 export interface KeyedCall {
   key: string;
-  /** More than 1 when this key is sent again. */
+  /** How often this key was sent, with this time. Leave it out where you do not know. */
   attempt?: number;
 }
 
@@ -18,18 +18,22 @@ export function readActionCall(args: readonly unknown[]): ExecuteRequest {
     const before = args.slice(0, -1);
     const bound = isPreviousState(before.at(-1)) ? before.slice(0, -1) : before;
     const key = last.get(KEY_FIELD);
-    const attempt = Number(last.get(ATTEMPT_FIELD) ?? 1);
     return {
       key: typeof key === 'string' ? key : undefined,
       payload: last,
       context: bound,
-      attempt: Number.isInteger(attempt) ? attempt : 1,
+      attempt: attemptOf(last.get(ATTEMPT_FIELD)),
     };
   }
   const { key, attempt } = (
     args.length > 1 && typeof last === 'object' && last !== null ? last : {}
   ) as Partial<KeyedCall>;
   return { key, attempt, payload: args.at(-2), context: args.slice(0, -2) };
+}
+
+/** How often the form says that it was sent; nothing where it does not say so, as without JavaScript. */
+function attemptOf(said: FormDataEntryValue | null): number | undefined {
+  return typeof said === 'string' && /^[1-9]\d{0,8}$/.test(said) ? Number(said) : undefined;
 }
 
 /**

@@ -1,4 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest';
+import { ConfigurationError } from '../core/errors.ts';
+import { assertOnePurpose } from '../core/secret-strength.ts';
 import type { Driven } from '../worker/passes.ts';
 import { type CronRouteOptions, cronRoute } from './cron-route.ts';
 
@@ -9,7 +11,9 @@ const log = vi.fn<(line: string) => void>();
 
 beforeEach(() => {
   for (const mock of [completeDue, reap, log]) mock.mockReset();
-  completeDue.mockResolvedValue({ taken: 2, settled: 1, unknown: 1, unfinished: 0 });
+  // One batch, and then nothing is due: a pass goes on until that.
+  completeDue.mockResolvedValueOnce({ taken: 2, settled: 1, unknown: 1, unfinished: 0 });
+  completeDue.mockResolvedValue({ taken: 0, settled: 0, unknown: 0, unfinished: 0 });
   reap.mockResolvedValue(1000);
 });
 
@@ -68,10 +72,48 @@ test.each([undefined, ''])(
   },
 );
 
+test.each(['x', 'x'.repeat(32), 'changemechangeme'])(
+  'X2 production refuses the secret %j, which can be guessed',
+  (secret) => {
+    const open = () => cronRoute({ completeDue, reap }, { secret, log });
+    expect(open).not.toThrow();
+    vi.stubEnv('NODE_ENV', 'production');
+    try {
+      expect(open).toThrow(ConfigurationError);
+      expect(open).toThrow(/^cronRoute\(\{ secret \}\) can be guessed/);
+      expect(() => cronRoute({ completeDue, reap }, { secret: SECRET, log })).not.toThrow();
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  },
+);
+
+test('X2 production refuses the secret that signs keys', () => {
+  const secret = 'a secret that signs keys, for crontabs as well';
+  vi.stubEnv('NODE_ENV', 'production');
+  try {
+    assertOnePurpose('createIdempotency({ secret })', secret);
+    expect(() => cronRoute({ completeDue, reap }, { secret, log })).toThrow(/is the secret of createIdempotency/);
+  } finally {
+    vi.unstubAllEnvs();
+  }
+});
+
 test.each(['sweep', 'constructor', '__proto__', 'toString', ''])('%j is no task', async (task) => {
   expect(await ask(task, `Bearer ${SECRET}`)).toMatchObject({ status: 404, body: { code: 'not_found' } });
   expect((await ask(task)).status).toBe(401); // who has no secret learns no names
   nothingRan();
+});
+
+test.each([
+  ['relay', 'outbox'],
+  ['inbox', 'inbox'],
+])('%s without an %s is no success: it says what the route was not given', async (task, box) => {
+  const { status, body } = await ask(task, `Bearer ${SECRET}`);
+  expect(status).toBe(404);
+  expect(body.detail).toContain(`cronRoute({ ...idempotency, ${box} }`);
+  expect(log).toHaveBeenCalledWith(expect.stringContaining(`was given no ${box}`));
+  expect((await ask(task)).body.detail).not.toContain('cronRoute');
 });
 
 test('a call ends when its time is up', async () => {

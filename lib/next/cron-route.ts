@@ -1,13 +1,16 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Code, refuse } from '../core/outcome.ts';
+import { assertOnePurpose, assertStrong } from '../core/secret-strength.ts';
 import { problemResponse } from '../http/problem.ts';
-import { type Driven, PASSES } from '../worker/passes.ts';
+import { type Driven, NEEDS, PASSES } from '../worker/passes.ts';
+
+const OPTION = 'cronRoute({ secret })';
 
 type Handler = (request: Request) => Promise<Response>;
 
 /** Who may call the route, and how long one call may take. */
 export interface CronRouteOptions {
-  /** What the caller must know. Without one the route is closed, not open. */
+  /** What the caller must know. Without one the route is closed, not open. At least 16 characters, and none of another purpose. */
   secret: string | undefined;
   /** How long one call may take, in milliseconds; the next one goes on. Stay below what your host allows a request. */
   maxMs?: number;
@@ -18,23 +21,37 @@ export interface CronRouteOptions {
  * Runs a task of the worker once, for hosts that have a clock and no processes (`vercel.json`, `pg_cron`, crontab with
  * curl). For `app/api/cron/[task]/route.ts`; the tasks are those of `PASSES`. Nobody gets in without
  * `Authorization: Bearer <secret>`, and without a secret nobody at all (X2). Safe beside workers and beside itself.
+ *
+ * @throws ConfigurationError in production, for a secret that can be guessed or that has another purpose as well
  */
 export function cronRoute(
   idempotency: Driven,
   { secret, maxMs = 10_000, log = console.error }: CronRouteOptions,
 ): { GET: Handler; POST: Handler } {
+  if (secret) {
+    assertStrong(OPTION, secret);
+    assertOnePurpose(OPTION, secret);
+  }
   const handler = async (request: Request) => {
     if (!secret) log('The cron route is closed: no secret is configured.');
-    if (!secret || !knows(request, secret)) return problem(request, 'unauthorized');
+    const problem = (code: 'unauthorized' | 'not_found' | 'unavailable', words = WORDS[code]) =>
+      problemResponse(refuse(code, words), request, { errorPages: idempotency.errorPages });
+    if (!secret || !knows(request, secret)) return problem('unauthorized');
     const task = new URL(request.url).pathname.split('/').filter(Boolean).at(-1) ?? '';
     const run = Object.hasOwn(PASSES, task) ? PASSES[task] : undefined;
-    if (!run) return problem(request, 'not_found');
+    if (!run) return problem('not_found');
+    const box = NEEDS[task];
+    if (box && !idempotency[box]) {
+      const missing = `The cron route was given no ${box}. Write: cronRoute({ ...idempotency, ${box} }, { … })`;
+      log(missing);
+      return problem('not_found', { message: missing });
+    }
     try {
       const figures = await run(idempotency, { signal: AbortSignal.timeout(maxMs) });
       return Response.json({ task, ...figures }, { headers: { 'Cache-Control': 'no-store' } });
     } catch (error) {
       log(`The cron task ${task} failed: ${error instanceof Error ? error.message : error}`);
-      return problem(request, 'unavailable');
+      return problem('unavailable');
     }
   };
   return { GET: handler, POST: handler };
@@ -47,12 +64,6 @@ function knows(request: Request, secret: string): boolean {
   return given !== undefined && timingSafeEqual(digest(given), digest(secret));
 }
 
-const WORDS: Partial<Record<Code, string>> = {
-  unauthorized: 'This needs the cron secret: Authorization: Bearer …',
+const WORDS: Partial<Record<Code, { message: string }>> = {
+  unauthorized: { message: 'This needs the cron secret: Authorization: Bearer …' },
 };
-
-function problem(request: Request, code: 'unauthorized' | 'not_found' | 'unavailable'): Response {
-  const message = WORDS[code];
-  const details = { executed: 'unknown' as const, ...(message ? { message } : {}) };
-  return problemResponse(refuse(code, details), request);
-}

@@ -1,6 +1,7 @@
 export { type ProblemOptions, problemResponse } from '../http/problem.ts';
 export { readBody, readBytes } from '../http/read-body.ts';
 export type { KeyedCall } from './action-call.ts';
+export type { CallerLimit } from './caller-limit.ts';
 export { type CronRouteOptions, cronRoute } from './cron-route.ts';
 export { issueKey } from './issue-key.ts';
 export { rollbackAndRedirect } from './rollback-redirect.ts';

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Refusal } from '../core/outcome.ts';
 import type { Run } from '../engine/interpret.ts';
+import type { Operation } from '../engine/operation.ts';
 import { deliverable, responseOf, storedResponse } from '../engine/response.ts';
 import { problemResponse } from '../http/problem.ts';
 
 interface Answering {
-  operation: string;
+  operation: Pick<Operation<never, never>, 'name' | 'errorPages'>;
   request: Request;
   key: string | undefined;
   /** Whether the method may be repeated without a key (H1). */
@@ -51,6 +52,7 @@ function problem<Result>(refusal: Refusal, run: Run<Result>, how: Answering): Re
     instance: refusal.code === 'failed' ? instanceOf(how, refusal) : run.instance,
     // Without a key, what may have been done would be done a second time.
     mayRepeat: how.isTheirs || how.isIdempotent || refusal.executed === false,
+    errorPages: how.operation.errorPages,
   });
   return refusal.code === 'failed' ? marked(answer, run, how) : withNextKey(answer, nextKey);
 }
@@ -58,7 +60,7 @@ function problem<Result>(refusal: Refusal, run: Run<Result>, how: Answering): Re
 /** The same name in each replay of one stored refusal (R1): a UUID of version 8 (RFC 9562), made of what it is of. */
 function instanceOf({ operation, key }: Answering, { reason }: Refusal): string {
   const bytes = createHash('sha256')
-    .update(JSON.stringify([operation, key, reason]))
+    .update(JSON.stringify([operation.name, key, reason]))
     .digest()
     .subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;

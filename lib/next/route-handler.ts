@@ -1,4 +1,5 @@
 import { refuse } from '../core/outcome.ts';
+import { executedBy } from '../core/proof.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';
@@ -38,12 +39,18 @@ export interface RouteHandlerOptions<Result> {
   mismatchStatus?: 422 | 409;
   /** Headers of the response that a replay repeats, besides those that describe it (Content-Type, Location, ETag, …). */
   headers?: readonly string[];
-  /** Default `any`: API clients make their own keys. */
+  /** Default: as the operation says, or else `any`: API clients make their own keys. */
   acceptKeys?: 'minted' | 'any';
 }
 
-/** What Next calls for a request, and what any server can that speaks `Request` and `Response`. */
-export type RouteHandler = (request: Request, context?: RouteContext) => Promise<Response>;
+/**
+ * What Next calls for a request, and what any server can that speaks `Request` and `Response`. Two signatures, because
+ * `next build --webpack` reads the last one and refuses a context that may be undefined.
+ */
+export interface RouteHandler {
+  (request: Request): Promise<Response>;
+  (request: Request, context: RouteContext): Promise<Response>;
+}
 
 /**
  * Makes an operation a route handler: `Request` in, `Response` out, for Next and any server that speaks them. POST and
@@ -62,9 +69,9 @@ export function routeHandler<Input, Result>(
   operation: Operation<Input, Result>,
   options: RouteHandlerOptions<Result> = {},
 ): RouteHandler {
-  const { headers = [], respond = asJson } = options;
+  const { headers = [], respond = asJson, acceptKeys = operation.acceptKeys } = options;
   repeatedHeaders(headers); // told where the route is defined, not at its first request
-  return async (request, context) => {
+  return async (request: Request, context?: RouteContext) => {
     const keyed = keyOf(request, options);
     let fresh: Headers | undefined;
     const render = async (result: unknown) => {
@@ -80,7 +87,7 @@ export function routeHandler<Input, Result>(
       context: [pathOf(request)],
       response: { headers, render },
       ...callerLimits(request.headers),
-      ...(options.acceptKeys && keyed.isTheirs ? { acceptKeys: options.acceptKeys } : {}),
+      ...(acceptKeys && keyed.isTheirs ? { acceptKeys } : {}),
     });
     await dropBody(request);
     // Of this call's own making alone: a follower shares the error, but a body can be read only once.
@@ -88,14 +95,18 @@ export function routeHandler<Input, Result>(
     if (thrown instanceof ServerErrorResponse && thrown.response.headers === fresh) return thrown.response;
     if (thrown instanceof RollbackRedirect) return seeOther(thrown.url);
     if (isControlFlow(thrown)) throw thrown; // notFound() and its like: Next answers
-    const how = { operation: operation.name, request, headers, render, fresh, ...keyed };
+    const how = { operation, request, headers, render, fresh, ...keyed };
     try {
       return await answerRoute(run, { ...how, mismatchStatus: options.mismatchStatus });
     } catch (error) {
       // The answer of a key that a worker has finished cannot be rendered. Its effect stands.
       const key = run.outcome.key ?? '';
       const instance = operation.report(error, { key, during: 'respond' });
-      return problemResponse(refuse('internal', { executed: run.outcome.ok || 'unknown', key }), request, { instance });
+      const executed = executedBy(run.outcome.ok ? 'answer' : 'none');
+      return problemResponse(refuse('internal', { executed, key }), request, {
+        instance,
+        errorPages: operation.errorPages,
+      });
     }
   };
 }

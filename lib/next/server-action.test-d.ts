@@ -63,7 +63,7 @@ describe('options', () => {
         expectTypeOf(outcome).toEqualTypeOf<Outcome<Order>>();
       },
     });
-    // @ts-expect-error: no such choice
-    serverAction(checkout, { acceptKeys: 'some' });
+    // @ts-expect-error: no address
+    serverAction(checkout, { redirectTo: () => 1 });
   });
 });

@@ -1,9 +1,10 @@
 import { redirect } from 'next/navigation.js';
-import type { Outcome } from '../core/outcome.ts';
+import type { Outcome, Refusal } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { Operation } from '../engine/operation.ts';
 import { type KeyedCall, readActionCall } from './action-call.ts';
 import { withFirstAnswer } from './first-answer.ts';
+import { complainOfKeylessForm, inWordsForPeople } from './keyless-form.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
 
 /** A server action that runs once per key. */
@@ -16,7 +17,7 @@ export interface ServerAction<Input, Result> {
   (previous: Outcome<Result> | null, form: FormData): Promise<Outcome<Result>>;
 }
 
-/** What follows an answer, and which keys are taken. */
+/** What follows an answer. */
 export interface ServerActionOptions<Result> {
   /**
    * Runs for every settled answer, first or replayed: revalidate here, set cookies here. The effect stands whatever
@@ -25,8 +26,11 @@ export interface ServerActionOptions<Result> {
   onSettled?: (outcome: Outcome<Result>) => void | Promise<void>;
   /** Where a success leads, first or replayed. Without JavaScript this is post/redirect/get. */
   redirectTo?: (data: Result) => string;
-  /** Default `minted`: once a secret is set, only keys that this app signed. */
-  acceptKeys?: 'minted' | 'any';
+  /**
+   * Where a refusal leads that nothing would show: of a bare `<form action>`, which drops what its action returns. Not
+   * asked where `useActionState` or a caller gets the refusal.
+   */
+  refusedTo?: (refusal: Refusal) => string;
 }
 
 /**
@@ -40,11 +44,22 @@ export interface ServerActionOptions<Result> {
  */
 export function serverAction<Input, Result>(
   operation: Operation<Input, Result>,
-  { onSettled, redirectTo, acceptKeys = 'minted' }: ServerActionOptions<Result> = {},
+  { onSettled, redirectTo, refusedTo }: ServerActionOptions<Result> = {},
 ): ServerAction<Input, Result> {
   const action = async (...args: unknown[]): Promise<Outcome<Result>> => {
     const request = readActionCall(args);
-    const { outcome, redirect: stored, thrown } = await operation.run({ ...request, acceptKeys });
+    // Neither a previous state from `useActionState` was left out of the context, nor a call from code.
+    const isBare = request.payload instanceof FormData && request.context?.length === args.length - 1;
+    complainOfKeylessForm(operation.name, request, isBare);
+    const {
+      outcome: plain,
+      redirect: stored,
+      thrown,
+    } = await operation.run({
+      ...request,
+      acceptKeys: operation.acceptKeys ?? 'minted',
+    });
+    const outcome = inWordsForPeople(plain, request);
     if (thrown instanceof RollbackRedirect) redirect(thrown.url);
     if (isControlFlow(thrown)) throw thrown;
     if (isSettled(outcome)) await harmless(operation, outcome, 'onSettled', () => onSettled?.(outcome));
@@ -53,6 +68,7 @@ export function serverAction<Input, Result>(
       const to = await harmless(operation, outcome, 'redirectTo', () => redirectTo(outcome.data));
       if (to !== undefined) redirect(to);
     }
+    if (!outcome.ok && isBare && refusedTo) redirect(refusedTo(outcome));
     return await withFirstAnswer(outcome, operation);
   };
   return action as ServerAction<Input, Result>;

@@ -1,4 +1,7 @@
+import { redirect } from 'next/navigation.js';
+import { NextRequest } from 'next/server.js';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { ADVICE, type Code } from '../core/outcome.ts';
 import { createClient } from '../demo/db.ts';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { ANN, anything, BOB, freshKey, kit, rowsOf, SECRET, stopping } from '../engine/engine.testsuite.ts';
@@ -36,10 +39,41 @@ function asking(operations: Parameters<typeof statusRoute>[0], options?: StatusR
   };
 }
 
-const problem = (status: number, code: string) => ({
+/** A question proves nothing of the effect. */
+const problem = (status: number, code: Code) => ({
   status,
   problem: true,
-  body: expect.objectContaining({ code, status, type: `${ORIGIN}/docs/errors/${code}` }),
+  body: expect.objectContaining({
+    code,
+    status,
+    type: 'about:blank',
+    executed: 'unknown',
+    retry: ADVICE[code].retry,
+  }),
+});
+
+test('K4 two operations of one name are refused by it, where the route is made', () => {
+  const one = op();
+  expect(() => statusRoute([one, op()])).toThrow(/Two operations of the status route have the name checkout/);
+  expect(() => statusRoute([one, one.as('refund'), one])).not.toThrow();
+});
+
+test("a stored redirect leads under Next's basePath, and an address elsewhere stays", async () => {
+  for (const [stored, told] of [
+    ['/orders/1', '/shop/orders/1'],
+    ['//other.test/1', '//other.test/1'],
+    ['https://other.test/1', 'https://other.test/1'],
+  ]) {
+    const key = freshKey();
+    const checkout = op(() => redirect(String(stored)));
+    await checkout.execute({ key, payload: {} });
+    const url = `${ORIGIN}/shop/api/idempotency/checkout/${key}`;
+    const options = { nextConfig: { basePath: '/shop' } };
+    for (const method of ['GET', 'DELETE'] as const) {
+      const answer = await statusRoute([checkout])[method](new NextRequest(url, { method, ...options }));
+      expect(await answer.json()).toMatchObject({ state: 'succeeded', redirect: told });
+    }
+  }
 });
 
 describe('GET', () => {
@@ -209,10 +243,21 @@ describe('X1 who asks', () => {
   });
 });
 
+test('H2 problems lead to the pages that are configured, also that of an operation nobody knows', async () => {
+  const ask = asking([op(undefined, { errorPages: '/help/errors' })]);
+  for (const [path, code] of [
+    ['checkout/a%20b', 'key_malformed'],
+    ['nothing/k1', 'not_found'],
+  ] as const) {
+    const { body } = await ask('GET', path);
+    expect(body).toMatchObject({ code, type: `${ORIGIN}/help/errors/${code}` });
+  }
+});
+
 describe('admit', () => {
   test('a number refuses with 429 and says when to come back; nothing is asked and nothing written', async () => {
     const key = freshKey();
-    const operation = { name: 'checkout', status: vi.fn(), fence: vi.fn() };
+    const operation = { name: 'checkout', whoActs: vi.fn(), status: vi.fn(), fence: vi.fn() };
     const ask = asking([operation], { admit: async () => 1500 });
     for (const method of ['GET', 'DELETE'] as const) {
       expect(await ask(method, `checkout/${key}`)).toMatchObject({ ...problem(429, 'rate_limited'), retryAfter: '2' });

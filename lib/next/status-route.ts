@@ -1,16 +1,23 @@
+import type { NextRequest } from 'next/server.js';
+import { ConfigurationError } from '../core/errors.ts';
 import { refuse } from '../core/outcome.ts';
 import type { Operation } from '../engine/operation.ts';
+import type { KeyRequest } from '../engine/status.ts';
 import { plainJson, problemResponse, retryAfter } from '../http/problem.ts';
+import { type CallerLimit, callerLimit } from './caller-limit.ts';
 
-type AnyOperation = Pick<Operation<never, unknown>, 'name' | 'status' | 'fence'>;
+type AnyOperation = Pick<Operation<never, unknown>, 'name' | 'status' | 'fence' | 'whoActs'> &
+  Partial<Pick<Operation<never, unknown>, 'errorPages'>>;
 type Handler = (request: Request) => Promise<Response>;
 
 /** How often one caller may ask. */
 export interface StatusRouteOptions {
   /**
-   * Asked before each answer: `true`, or how many milliseconds to wait. Limit it per principal: a status costs a
-   * query or two, and a fence writes a row.
+   * Per process: a status costs a query or two, and a fence writes a row. Who is signed in is counted by principal,
+   * everybody else by address, as far as `addressHeader` tells it. Default 120 requests in 30 s; false: none.
    */
+  limit?: CallerLimit | false;
+  /** A limit of your own, asked before each answer: `true`, or how many milliseconds to wait. */
   admit?: (request: Request) => Promise<true | number> | true | number;
 }
 
@@ -21,41 +28,69 @@ export interface StatusRouteOptions {
  */
 export function statusRoute(
   operations: readonly AnyOperation[],
-  { admit = () => true }: StatusRouteOptions = {},
+  { limit = {}, admit = () => true }: StatusRouteOptions = {},
 ): { GET: Handler; DELETE: Handler } {
-  const byName = new Map(operations.map((operation) => [operation.name, operation]));
+  const errorPages = operations[0]?.errorPages;
+  const byName = namesOf(operations);
+  const counted = limit ? callerLimit(limit) : () => true as const;
   const handler = (ask: Ask) => async (request: Request) => {
-    const admitted = await admit(request);
-    if (admitted === true) return await answer(request, byName, ask);
-    const refusal = refuse('rate_limited', { executed: 'unknown', retryAfterMs: admitted });
-    return problemResponse(refusal, request);
+    const { operation, key } = askedOf(request, byName);
+    if (!operation || key === undefined) return problemResponse(refuse('not_found'), request, { errorPages });
+    let admitted = await admit(request);
+    if (admitted === true) {
+      const who = await operation.whoActs();
+      admitted = counted(request, who);
+      if (admitted === true) return await ask(operation, { key, scope: who ?? undefined }, request);
+    }
+    const refusal = refuse('rate_limited', { retryAfterMs: admitted });
+    return problemResponse(refusal, request, { errorPages });
   };
   return { GET: handler(getStatus), DELETE: handler(fence) };
 }
 
-type Ask = (operation: AnyOperation, key: string, request: Request) => Promise<Response>;
-
-async function answer(request: Request, byName: ReadonlyMap<string, AnyOperation>, ask: Ask): Promise<Response> {
+function askedOf(request: Request, byName: ReadonlyMap<string, AnyOperation>) {
   const { pathname } = new URL(request.url);
   const [name, key] = pathname.split('/').filter(Boolean).slice(-2).map(decode);
-  const operation = name === undefined ? undefined : byName.get(name);
-  if (!operation || key === undefined) return problemResponse(refuse('not_found', { executed: false }), request);
-  return await ask(operation, key, request);
+  return { operation: name === undefined ? undefined : byName.get(name), key };
 }
 
-const getStatus: Ask = async (operation, key, request) => {
-  const status = await operation.status({ key });
-  if ('ok' in status) return problemResponse(status, request);
-  return json(200, status, status.retryAfterMs);
+/** @throws ConfigurationError where two of them have one name: they would tell each other's answers (K4) */
+function namesOf(operations: readonly AnyOperation[]): ReadonlyMap<string, AnyOperation> {
+  const byName = new Map<string, AnyOperation>();
+  for (const operation of operations) {
+    const { name } = operation;
+    if ((byName.get(name) ?? operation) !== operation) {
+      throw new ConfigurationError(`Two operations of the status route have the name ${name}. Rename one of them.`, {
+        existing: operations.map((each) => each.name),
+        expected: 'a name of its own for each operation',
+      });
+    }
+    byName.set(name, operation);
+  }
+  return byName;
+}
+
+type Ask = (operation: AnyOperation, asked: KeyRequest, request: Request) => Promise<Response>;
+
+const getStatus: Ask = async (operation, asked, request) => {
+  const status = await operation.status(asked);
+  if ('ok' in status) return problemResponse(status, request, { errorPages: operation.errorPages });
+  return json(200, underBasePath(status, request), status.retryAfterMs);
 };
 
-const fence: Ask = async (operation, key, request) => {
-  const result = await operation.fence({ key });
-  if ('ok' in result) return problemResponse(result, request);
+const fence: Ask = async (operation, asked, request) => {
+  const result = await operation.fence(asked);
+  if ('ok' in result) return problemResponse(result, request, { errorPages: operation.errorPages });
   const { fenced, ...rest } = result;
   if (result.fenced) return json(200, { state: 'abandoned', nextKey: result.nextKey });
-  return json(409, rest, 'retryAfterMs' in rest ? rest.retryAfterMs : undefined);
+  return json(409, underBasePath(rest, request), 'retryAfterMs' in rest ? rest.retryAfterMs : undefined);
 };
+
+/** A stored redirect, as Next's router would have followed it. The browser half goes there by itself. */
+function underBasePath<T extends object>(answer: T & { redirect?: string }, request: Request): T {
+  const { basePath = '' } = (request as Partial<NextRequest>).nextUrl ?? {};
+  return /^\/(?!\/)/.test(answer.redirect ?? '') ? { ...answer, redirect: basePath + answer.redirect } : answer;
+}
 
 function json(status: number, body: unknown, retryAfterMs?: number): Response {
   const headers = new Headers({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });

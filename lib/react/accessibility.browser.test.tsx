@@ -47,7 +47,7 @@ const WAYS: Record<string, Way> = {
     policy: ONCE,
     async after({ checkAgain, says }) {
       await userEvent.click(checkAgain);
-      await says('We could not find it.');
+      await says('It has not reached us');
     },
   },
   checking: {
@@ -152,7 +152,7 @@ describe('a screen reader', () => {
     const heard = hearing(page);
     await page.place();
     await page.is('hasSucceeded');
-    expect(heard).toEqual(['Sending…', 'We are trying again. It will be done only once.', 'It went through. Order 1']);
+    expect(heard).toEqual(['Sending…', 'Trying again. It is done only once.', 'It went through. Order 1']);
   });
 
   test('hears each change once: doubt, a check, an edit', async () => {
@@ -162,15 +162,15 @@ describe('a screen reader', () => {
     const heard = hearing(page);
     await page.place();
     await userEvent.click(page.checkAgain);
-    await page.says('We could not find it.');
+    await page.says('It has not reached us');
     await page.edit('coffee');
     await page.is('idle');
     expect(heard).toEqual([
       'Sending…',
       'We do not know yet whether it went through. Sending it again is safe.',
-      'We are checking whether it went through.',
-      'We could not find it. Sending it again is safe.',
-      'We are checking whether it went through.',
+      'Checking whether it went through…',
+      'It has not reached us so far. Sending it again is safe.',
+      'Checking whether it went through…',
       '',
     ]);
   });
@@ -232,7 +232,7 @@ describe('the keyboard alone', () => {
     await expect.element(checkAgain).toBeVisible();
     (checkAgain.element() as HTMLElement).focus();
     await userEvent.keyboard('{Enter}');
-    await says('We could not find it.');
+    await says('It has not reached us');
     expect(focused()).toBe('Check again');
     const running = orders.hold();
     void sendElsewhere(orders, orders.attempts[0]?.key as string);
@@ -263,7 +263,7 @@ describe('the keyboard alone', () => {
     await is(state);
     await says(words);
     expect(document.activeElement?.previousElementSibling).toBe(status.element());
-    expect(heard).toEqual(['We are checking whether it went through.', words]);
+    expect(heard).toEqual(['Checking whether it went through…', words]);
     // A key that is still held down presses nothing, and the next one goes on from there.
     await userEvent.keyboard('{Enter}');
     await is(state);

@@ -26,8 +26,8 @@ describe('`unknown` survives what says nothing of the key', () => {
     ['validation', 'Some fields need your attention.'],
     ['malformed_body', 'The request could not be read.'],
     ['unauthorized', 'Please sign in, then send it again.'],
-    ['key_invalid', 'This form does not belong to your session.'],
-    ['key_expired', 'This form has been open too long.'],
+    ['key_invalid', 'Your session has changed since this page was opened, so nothing was done just now.'],
+    ['key_expired', 'This page was open for too long, so nothing was done just now.'],
   ])('%s: it says why, keeps the key, and the next attempt is the replay', async (code, why) => {
     const { orders, place, is, says, initialKey } = await inDoubt('answer');
     orders.refuseNext(code, { executed: 'unknown' });
@@ -201,7 +201,7 @@ describe('a key that was used for other values', () => {
     expect(orders.effects.map(({ data }) => data.note)).toEqual(['milk', 'coffee']);
   });
 
-  test('while the first is running, it waits for it', async () => {
+  test('while the first is running, it waits for it, and shows what came of that', async () => {
     const orders = shop();
     const running = orders.hold();
     const { place, is, says, initialKey } = await open(orders);
@@ -209,9 +209,10 @@ describe('a key that was used for other values', () => {
     await running.reached;
     await place();
     await is('checking');
-    await says('This form was already sent with other values. The first submission counts.');
+    await says('Your first submission is still being processed.');
     running.release();
     await is('hasSucceeded');
+    await says('This was already sent, and it went through. Order 1');
     expect(orders.effects.map(({ data }) => data.note)).toEqual(['milk']);
   });
 
@@ -221,7 +222,7 @@ describe('a key that was used for other values', () => {
     orders.fence(initialKey);
     await place();
     await is('hasErrored');
-    await says('This attempt was given up and will never run.');
+    await says('This was called off before it was done, so nothing was done. Send it again if you still want it.');
     await place();
     await is('hasSucceeded');
     expect(orders.effects).toHaveLength(1);

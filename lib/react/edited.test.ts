@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { refuse } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
+import { DEFAULT_POLICY } from './defaults.ts';
 import { success } from './machine.testsuite.ts';
-import { DEFAULT_POLICY } from './settings.ts';
 import { openRecords } from './storage.ts';
-import { begin, held, onAPage, sent, status, statusSays, waitForTurns } from './submission.testsuite.ts';
+import { begin, held, onAPage, records, sent, status, statusSays, waitForTurns } from './submission.testsuite.ts';
 
 describe('other values, while the first ones are under way', () => {
   onAPage();
@@ -54,10 +54,75 @@ describe('other values, while the first ones are under way', () => {
     const { lose, answer, action, done, state } = await edited({ state: 'in_progress', retryAfterMs: 1000 });
     if (how === 'lost') lose();
     else answer(refuse('unavailable', { executed: 'unknown' }));
-    await vi.advanceTimersByTimeAsync(60_000);
     expect(await done).toBeNull();
+    expect(state(), 'the question goes on').toMatchObject({ status: 'checking', by: 'edit' });
+    await vi.advanceTimersByTimeAsync(DEFAULT_POLICY.pollMs + 2000);
     expect(state()).toMatchObject({ status: 'unknown', isPending: false, key: 'k1' });
     expect(action).toHaveBeenCalledTimes(2);
+  });
+
+  it('show what has become of the first ones, although the attempt is lost meanwhile', async () => {
+    const { lose, state, settled } = await edited({ state: 'in_progress', retryAfterMs: 1000 });
+    lose();
+    await vi.advanceTimersByTimeAsync(0);
+    statusSays({ state: 'succeeded', outcome: success });
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(state()).toMatchObject({ status: 'hasSucceeded', recovered: true });
+    expect(settled).toHaveBeenCalledTimes(1);
+  });
+
+  describe('while the very first attempt is out', () => {
+    async function editedAtOnce(...statuses: object[]) {
+      const first = held();
+      const action = vi.fn<SubmitAction<string>>(first.action);
+      const submission = begin(action);
+      const done = submission.submit(new FormData());
+      statusSays(...statuses);
+      submission.dispatch({ type: 'edited' });
+      await vi.advanceTimersByTimeAsync(0);
+      return { ...submission, ...first, action, done };
+    }
+    const methods = () => status.mock.calls.map(([, { method }]) => method);
+
+    it('ask at once, and give nothing up that may only not have arrived yet', async () => {
+      const { state, answer } = await editedAtOnce({ state: 'absent' });
+      await vi.advanceTimersByTimeAsync(5000);
+      expect(state()).toMatchObject({ status: 'checking', by: 'edit', key: 'k1' });
+      expect(new Set(methods())).toEqual(new Set(['GET']));
+      answer(success);
+      await vi.advanceTimersByTimeAsync(0);
+      expect(state()).toMatchObject({ status: 'hasSucceeded', recovered: false });
+    });
+
+    it('give it up once it is lost, or too late, and send nothing by themselves', async () => {
+      for (const end of ['lost', 'late']) {
+        const { state, lose, action } = await editedAtOnce({ state: 'absent' });
+        if (end === 'lost') lose();
+        status.mockImplementation(async (_, { method }) =>
+          Response.json(method === 'GET' ? { state: 'absent' } : { state: 'abandoned', nextKey: 'k3' }),
+        );
+        await vi.advanceTimersByTimeAsync(end === 'lost' ? 2000 : DEFAULT_POLICY.timeoutMs + 2000);
+        expect(state(), end).toMatchObject({ status: 'idle', key: 'k3' });
+        expect(action).toHaveBeenCalledTimes(1);
+        records.write('checkout:1', null);
+      }
+    });
+
+    it('have a new key, although the late attempt is refused before the fence has answered', async () => {
+      const { state, answer } = await editedAtOnce({ state: 'absent' });
+      let fence = (_: Response) => {};
+      status.mockImplementation(async (_, { method }) =>
+        method === 'GET' ? Response.json({ state: 'absent' }) : new Promise((resolve) => (fence = resolve)),
+      );
+      await vi.advanceTimersByTimeAsync(DEFAULT_POLICY.timeoutMs + 2000);
+      expect(state()).toMatchObject({ status: 'checking', by: 'replace' });
+      answer(refuse('validation', { executed: false, key: 'k1' }));
+      await vi.advanceTimersByTimeAsync(0);
+      expect(state()).toMatchObject({ status: 'hasErrored', key: 'k1' });
+      fence(Response.json({ state: 'abandoned', nextKey: 'k3' }));
+      await vi.advanceTimersByTimeAsync(0);
+      expect(state()).toMatchObject({ status: 'hasErrored', result: { code: 'validation' }, nextKey: 'k3' });
+    });
   });
 
   it('nor when nobody answers the question about them, either', async () => {
@@ -87,7 +152,7 @@ describe('other values, while the first ones are under way', () => {
     expect(submission.state()).toMatchObject({ status, key });
     turns.shift()?.();
     expect(await done).toBeNull();
-    expect(sent(action)).toEqual([['k1', null]]);
+    expect(sent(action)).toEqual([['k1', '1']]);
   });
 
   it('end the intent once, when the attempt runs out of patience behind it', async () => {

@@ -2,6 +2,7 @@
 
 import type { ComponentPropsWithRef, ReactNode } from 'react';
 import type { SubmitAction } from './attempt.ts';
+import { recoveryModule } from './deferred.ts';
 import { IdempotencyKeyField } from './key-field.tsx';
 import type { Messages } from './messages.ts';
 import { SubmitStatus } from './submit-status.tsx';
@@ -14,21 +15,34 @@ export interface IdempotentFormProps<R>
   extends IdempotentSubmitOptions<R>,
     Omit<ComponentPropsWithRef<'form'>, OwnProps> {
   action: SubmitAction<R>;
-  messages?: Partial<Messages> | undefined;
+  messages?: Partial<Messages<R>> | undefined;
   children: ReactNode | ((submit: IdempotentSubmit<R>) => ReactNode);
 }
 
 /** `useIdempotentSubmit` with its form, key field and status in one. Other props go to the `<form>`. */
 export function IdempotentForm<R>(props: IdempotentFormProps<R>) {
-  const { action, intent, initialKey, operation, statusUrl, storage, policy, ...others } = props;
-  const { onSettled, onTransition, messages, children, ...rest } = others;
-  const options = { intent, initialKey, operation, statusUrl, storage, policy, onSettled, onTransition };
-  const submit = useIdempotentSubmit(action, options);
+  const {
+    action,
+    children,
+    messages,
+    intent,
+    initialKey,
+    operation,
+    statusUrl,
+    storage,
+    policy,
+    onSettled,
+    onTransition,
+    ...rest
+  } = props;
+  const submit = useIdempotentSubmit(action, props);
+  const Summary = recoveryModule?.ErrorSummary;
   return (
     <form {...rest} {...submit.formProps}>
       <IdempotencyKeyField {...submit.fieldProps} />
       {typeof children === 'function' ? children(submit) : children}
       <SubmitStatus submit={submit} messages={messages} />
+      {Summary && <Summary submit={submit} />}
     </form>
   );
 }

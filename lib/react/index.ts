@@ -1,7 +1,9 @@
 export type { SubmitAction } from './attempt.ts';
+export { ErrorSummary, type ErrorSummaryProps } from './error-summary.tsx';
 export { IdempotentForm, type IdempotentFormProps } from './idempotent-form.tsx';
 export { type FieldProps, IdempotencyKeyField } from './key-field.tsx';
-export { defaultMessages, type Messages } from './messages.ts';
+export { type LastSubmission, type LastSubmissionOptions, useLastSubmission } from './last-submission.ts';
+export { type Message, type Messages, messages } from './messages.ts';
 export type { RetryPolicy, Transition } from './settings.ts';
 export type { Status } from './state.ts';
 export type { KeyRecord, KeyStorage } from './storage.ts';

@@ -1,11 +1,17 @@
 import { type Code, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
-import type { Event } from './machine.ts';
+import { type Event, reduce as reduceAny } from './machine.ts';
+import { RECOVERY_HANDLERS } from './recovery-machine.ts';
 import { isOpen, type State } from './state.ts';
 import type { KeyRecord } from './storage.ts';
 
 /** What the machine's tests share: its events, in few words. */
 
 export type Ev = Event<string>;
+
+/** With the part that comes later. */
+export function reduce<R = string>(state: State<R>, event: Event<R>): State<R> {
+  return reduceAny(state, event, RECOVERY_HANDLERS) as State<R>;
+}
 
 export const success: Outcome<string> = { ok: true, data: 'order 1', replayed: false, key: 'k1', nextKey: 'k2' };
 export const refused = (code: Code, more: Partial<Refusal> = {}): Refusal =>
@@ -27,5 +33,5 @@ export const record = (state: KeyRecord['state'], nextKey?: string): KeyRecord =
 
 /** Whether other values, entered in this state, end what is under way. What has only just been submitted goes on. */
 export function isCalledOff(state: State<string>): boolean {
-  return isOpen(state) && state.status !== 'executing' && state.by !== 'told';
+  return isOpen(state) && state.by !== 'told';
 }

@@ -24,7 +24,7 @@ describe('without a network', () => {
     net.gone();
     await place();
     await is('offline');
-    await says('You are offline. It will be sent once you are back online.');
+    await says('You are offline. It is sent when you are back.');
     await place();
     expect(orders.attempts).toHaveLength(0);
     net.back();

@@ -17,7 +17,7 @@ describe('a reload', () => {
     await before.screen.unmount();
     const { is, says, field } = await open(orders, { intent: before.intent });
     await is('checking');
-    await says('We are checking whether it went through.');
+    await says('Checking whether it went through…');
     expect(field()).toBe(before.initialKey);
     running.release();
     await is('hasSucceeded');
@@ -40,7 +40,7 @@ describe('a reload', () => {
       expect(orders.attempts).toHaveLength(1);
       return;
     }
-    await says('We could not find it. Sending it again is safe.');
+    await says('It has not reached us so far. Sending it again is safe.');
     await is('unknown');
     expect(orders.attempts).toHaveLength(1);
     await place();

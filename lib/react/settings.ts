@@ -16,16 +16,6 @@ export interface RetryPolicy {
   pollMs: number;
 }
 
-export const DEFAULT_POLICY: RetryPolicy = {
-  // Long enough for a killed server to be started again.
-  attempts: 8,
-  baseMs: 400,
-  capMs: 4000,
-  totalMs: 30_000,
-  timeoutMs: 10_000,
-  pollMs: 60_000,
-};
-
 /** One step of a form, for a log: no values, no answers. */
 export interface Transition {
   intent: string;
@@ -42,10 +32,10 @@ export interface Transition {
 export interface Settings<R> {
   intent: string;
   action: SubmitAction<R>;
-  statusUrl: string;
-  operation: string;
+  statusUrl?: string | undefined;
+  operation?: string | undefined;
   records: Records;
-  policy: RetryPolicy;
+  policy?: Partial<RetryPolicy> | undefined;
   onSettled?: ((outcome: Outcome<R>, info: { recovered: boolean }) => void) | undefined;
   onTransition?: ((transition: Transition) => void) | undefined;
   /** Gets what steers the framework (`notFound()`), to be thrown while rendering. */

@@ -40,14 +40,24 @@ export interface State<R> {
   readonly by?: Asker | undefined;
   /** Of `unknown`: the server says it has not seen the key; a hint (S5). */
   readonly isAbsent?: boolean | undefined;
-  /** Of `unknown`: why the latest attempt was turned away. */
+  /** Of `unknown` and `checking`: why the latest attempt was turned away. */
   readonly notice?: string | undefined;
+  /** The latest attempt is on its way, and is still waited for. */
+  readonly isOut?: boolean | undefined;
+  /** What the status route has said of the key, while the submit is sent once more for its replay. */
+  readonly found?: Found<R> | undefined;
+}
+
+/** The stored answer of a key, and where it wants the person to go. */
+export interface Found<R> {
+  readonly outcome: Outcome<R>;
+  readonly redirect?: string | undefined;
 }
 
 /** The next state. What belongs to one status only does not outlive it. */
 export function go<R>(state: State<R>, status: Status, more?: Partial<State<R>>): State<R> {
   const isPending = isSending({ status }) || status === 'offline' || status === 'checking';
-  return { ...state, by: undefined, isAbsent: false, notice: undefined, status, isPending, ...more };
+  return { ...state, by: undefined, isOut: false, isAbsent: false, notice: undefined, status, isPending, ...more };
 }
 
 /** Whether a check gives the key up. */
@@ -55,7 +65,7 @@ export function isFence(by: Asker | undefined): boolean {
   return by === 'fence' || by === 'replace';
 }
 
-/** An attempt is out, and nothing definite is known yet. Late answers count, answers after the end do not. */
+/** An attempt is out, and nothing definite is known yet. */
 export function isOpen({ isPending, status }: State<unknown>): boolean {
   return isPending || status === 'unknown';
 }
@@ -63,11 +73,6 @@ export function isOpen({ isPending, status }: State<unknown>): boolean {
 /** The submit waits for its attempt. Nothing has called it off, such as an edit, so it may send again by itself. */
 export function isSending({ status }: Pick<State<unknown>, 'status'>): boolean {
   return status === 'executing' || status === 'retrying';
-}
-
-/** It was sent, and may be sent again by itself, or by a person who sees that nobody knows what became of it. */
-export function isRepeating({ status, attempt }: State<unknown>): boolean {
-  return (status === 'offline' && attempt > 0) || status === 'retrying' || status === 'unknown';
 }
 
 /** A submit is swallowed (B2): while pending, and after success, so that a late second click cannot order again. */
@@ -78,13 +83,6 @@ export function isLocked({ isPending, status }: State<unknown>): boolean {
 /** A person can ask again. */
 export function canCheck({ by, isPending, status }: State<unknown>): boolean {
   return by === 'person' || isFence(by) || (status === 'unknown' && !isPending);
-}
-
-/** A person can give the key up: in doubt, where an old answer stands in the way, or where the key leads nowhere. */
-export function canStartOver(state: State<unknown>): boolean {
-  const { status, result, nextKey, recovered } = state;
-  const isStuck = status === 'hasErrored' && result?.ok === false && result.retry === 'never' && !nextKey;
-  return canCheck(state) || isStuck || (status === 'hasSucceeded' && recovered);
 }
 
 /** The intent has its final answer: done, or refused for good. */

@@ -19,13 +19,18 @@ export interface KeyAnswer<R> {
 
 const TIMEOUT_MS = 8000;
 
+const NO_ROUTE =
+  '[oncekit] The status route answers 404, so this form cannot learn what became of its key. Mount statusRoute there, with the operation in its list, or give the form its statusUrl:';
+
 /**
  * Asks what became of a key (GET, changes nothing), or for a tombstone (DELETE, S5). Never throws; null when there is
  * no answer.
  */
 export async function askAbout<R>(url: string, method: 'GET' | 'DELETE'): Promise<KeyAnswer<R> | null> {
   try {
-    const response = await fetch(url, { method, cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await fetch(url, { method, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    // It would show when the first answer is lost, and then as "we do not know" for ever.
+    if (process.env.NODE_ENV === 'development' && response.status === 404) console.error(NO_ROUTE, url);
     const body = await response.json();
     if (/^key_(exp|inv|mal)/.test(body.code)) body.state = 'expired';
     if (!isOutcome(body.outcome)) body.outcome = undefined;

@@ -15,7 +15,7 @@ test('the key is remembered before it is sent, and no value that was entered', a
   await place();
   await held.reached;
   const record = recordOf(intent);
-  expect(record).toMatchObject({ version: 1, key: initialKey, intent, state: 'executing' });
+  expect(record).toMatchObject({ version: 1, key: initialKey, intent, state: 'executing', page: location.href });
   expect(Math.abs(Date.now() - record.submittedAt)).toBeLessThan(60_000);
   expect(JSON.stringify(record)).not.toContain('private');
   held.release();

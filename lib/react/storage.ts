@@ -16,6 +16,8 @@ export interface KeyRecord {
   state: 'executing' | 'unknown' | 'settled';
   /** Milliseconds since the epoch, by this browser's clock. */
   submittedAt: number;
+  /** Where it was sent from: the page on which its form finds out what became of it. */
+  page?: string | undefined;
   /** A new deployment did not know the page's action, so the page was loaded again. That happens once for a key. */
   reloaded?: boolean | undefined;
   nextKey?: string | undefined;
@@ -28,6 +30,12 @@ const PREFIX = 'oncekit:';
 
 /** For storages that are blocked or full. Per page, and written by effects only, so never shared on a server. */
 const memory = new Map<string, string>();
+
+/** The intents that have a record. None for a storage that is blocked. */
+export function intentsIn(storage: 'session' | 'local' | 'memory'): string[] {
+  const names = storage === 'memory' ? [...memory.keys()] : attempt(() => Object.keys(window[`${storage}Storage`]));
+  return (names ?? []).filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length));
+}
 
 /** The records of one storage. Blocked, full or tampered storage degrades to memory and to "no record", never throws. */
 export function openRecords(storage: 'session' | 'local' | 'memory' | KeyStorage) {

@@ -47,6 +47,10 @@ function shareABrowser(): void {
 /** A tab with the form, and its person. `complain` gets what must not be. */
 function openTab(server: FuzzServer, complain: (fault: string) => void) {
   const ended: string[] = [];
+  /** Keys whose end an attempt of this page has been told. */
+  const told = new Set<string>();
+  let shown = 0;
+  wires.addEventListener('pageshow', () => shown++);
   let note = 'tea';
   let submitted = '';
   let isEdited = false;
@@ -57,10 +61,14 @@ function openTab(server: FuzzServer, complain: (fault: string) => void) {
       if (ended.includes(key)) complain(`${key} ended twice`);
       ended.push(key);
     },
-    action(_, form) {
+    async action(_, form) {
       const [key, what] = [String(form.get('idempotency_key')), String(form.get('note'))];
       if (isEdited || what !== submitted) complain(`${key} was sent with what was not submitted last`);
-      return server.send(key, what);
+      const page = shown;
+      const outcome = await server.send(key, what);
+      if (page !== shown) return outcome; // of a page that the cache has kept, but not its connections
+      if (outcome.ok || outcome.code === 'failed') told.add(key);
+      return outcome;
     },
   };
   const submission = createSubmission(initialState<string>(server.mint(), null), () => settings);
@@ -77,6 +85,7 @@ function openTab(server: FuzzServer, complain: (fault: string) => void) {
   });
   return {
     ...submission,
+    told,
     stop: submission.start(),
     submit() {
       if (isLocked(submission.state())) return;
@@ -141,8 +150,9 @@ describe('forms against a server, a network and a person of any kind', () => {
           server.calm();
           happen.online();
           await vi.advanceTimersByTimeAsync(60_000);
-          for (const { state, stop } of [tab, other]) {
+          for (const { state, stop, told } of [tab, other]) {
             if (state().isPending) faults.push(`stays ${state().status}`);
+            if (state().status === 'unknown' && told.has(state().key)) faults.push('does not show what it was told');
             stop();
           }
           vi.clearAllTimers();

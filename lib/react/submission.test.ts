@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { refuse } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
+import { DEFAULT_POLICY } from './defaults.ts';
 import { success } from './machine.testsuite.ts';
-import { DEFAULT_POLICY } from './settings.ts';
 import { openRecords } from './storage.ts';
 import {
   begin,
@@ -29,7 +29,7 @@ describe('a submission', () => {
     const submission = begin(action, { onSettled: settled });
     const [first, second] = await Promise.all([submission.submit(new FormData()), submission.submit(new FormData())]);
     expect([first, second, await submission.submit(new FormData())]).toEqual([success, null, null]);
-    expect(sent(action)).toEqual([['k1', null]]);
+    expect(sent(action)).toEqual([['k1', '1']]);
     expect(settled.mock.calls).toEqual([[success, { recovered: false }]]);
     expect(records.read('checkout:1')).toMatchObject({ state: 'settled', nextKey: 'k2' });
   });
@@ -105,6 +105,20 @@ describe('a submission', () => {
     expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3' });
     expect(action).toHaveBeenCalledTimes(1);
     expect(records.read('checkout:1')).toBeNull();
+  });
+
+  it('asks about a first attempt that was turned away once the page is loaded again: it may have been sent twice', async () => {
+    const turnedAway = refuse('rate_limited', { executed: false, key: 'k1', nextKey: 'k2', retryAfterMs: 600_000 });
+    const action = vi.fn<SubmitAction<string>>().mockResolvedValue(turnedAway);
+    const submission = begin(action);
+    expect(await submission.submit(new FormData())).toBe(turnedAway);
+    submission.stop();
+    statusSays({ state: 'succeeded', outcome: success });
+    const again = begin(action);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(again.state()).toMatchObject({ status: 'hasSucceeded', key: 'k1', recovered: true });
+    expect(sent(action)).toEqual([['k1', '1']]);
+    again.stop();
   });
 
   it('leads a person, and nobody else, away from a key that is not theirs', async () => {
@@ -278,7 +292,7 @@ describe('a submission', () => {
     const form = new FormData();
     form.set('idempotency_attempt', '2');
     await submission.submit(form);
-    expect(sent(action)).toEqual([['k1', null]]);
+    expect(sent(action)).toEqual([['k1', '1']]);
   });
 
   it('follows no address that runs code', async () => {

@@ -1,8 +1,10 @@
-import { afterEach, beforeEach, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, vi } from 'vitest';
 import type { Outcome } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
+import { DEFAULT_POLICY } from './defaults.ts';
+import { loadRecovery } from './deferred.ts';
 import { initialState } from './machine.ts';
-import { DEFAULT_POLICY, type Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 import { openRecords } from './storage.ts';
 import { createSubmission } from './submission.ts';
 
@@ -73,6 +75,7 @@ export function waitForTurns() {
 
 /** Call it in the `describe`: modules are loaded once for all files, so hooks cannot be registered by the import. */
 export function onAPage() {
+  beforeAll(loadRecovery);
   beforeEach(() => {
     vi.useFakeTimers();
     vi.spyOn(Math, 'random').mockReturnValue(0.5); // jitter may wait for nothing at all, once in a while

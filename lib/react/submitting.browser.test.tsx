@@ -177,7 +177,7 @@ describe('an attempt without an answer', () => {
     await place();
     await second.reached;
     await is('retrying');
-    await says('We are trying again. It will be done only once.');
+    await says('Trying again. It is done only once.');
     second.release();
     await is('hasSucceeded');
     expect(states()).toEqual(['idle', 'executing', 'unknown', 'retrying', 'hasSucceeded']);
@@ -219,7 +219,7 @@ describe('an attempt without an answer', () => {
     await says('We do not know yet whether it went through. Sending it again is safe.');
     expect(orders.attempts).toHaveLength(4);
     await userEvent.click(checkAgain);
-    await says('We could not find it. Sending it again is safe.');
+    await says('It has not reached us so far. Sending it again is safe.');
     await place();
     await is('hasSucceeded');
     expect(new Set(keysOf(orders))).toEqual(new Set([initialKey]));
@@ -231,7 +231,7 @@ describe('an attempt without an answer', () => {
     const held = orders.hold('request');
     const { place, is, says } = await open(orders, { policy: { ...IMPATIENT, timeoutMs: 50 } });
     await place();
-    await says('We could not find it. Sending it again is safe.');
+    await says('It has not reached us so far. Sending it again is safe.');
     await is('unknown');
     held.release();
     await is('hasSucceeded');

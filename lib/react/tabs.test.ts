@@ -1,9 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Outcome, refuse } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
+import { DEFAULT_POLICY } from './defaults.ts';
+import { loadRecovery } from './deferred.ts';
 import { success } from './machine.testsuite.ts';
 import { initialState } from './machine.ts';
-import { DEFAULT_POLICY, type Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 import { openRecords } from './storage.ts';
 import { sharedByTabs, status } from './submission.testsuite.ts';
 import { createSubmission } from './submission.ts';
@@ -26,10 +28,13 @@ function keysOf(action: ReturnType<typeof vi.fn<SubmitAction<string>>>) {
   return action.mock.calls.map(([, form]) => form.get('idempotency_key'));
 }
 
+beforeAll(loadRecovery);
+
 beforeEach(() => {
   const { localStorage, locks } = sharedByTabs();
   vi.stubGlobal('window', Object.assign(new EventTarget(), { localStorage, BroadcastChannel }));
   vi.stubGlobal('navigator', { onLine: true, locks });
+  vi.stubGlobal('location', { href: 'http://localhost/' });
   vi.stubGlobal('fetch', status);
 });
 

@@ -4,10 +4,11 @@ import { type SubmitEvent, useActionState, useEffect, useId, useRef, useState, u
 import { KEY_FIELD } from '../core/fields.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
+import { recoveryModule } from './deferred.ts';
 import type { FieldProps } from './key-field.tsx';
 import { initialState } from './machine.ts';
-import { DEFAULT_POLICY, type RetryPolicy, type Settings, type Transition } from './settings.ts';
-import { canCheck, canStartOver, fieldKey, isLocked, type Status } from './state.ts';
+import type { RetryPolicy, Settings, Transition } from './settings.ts';
+import { canCheck, fieldKey, isLocked, type Status } from './state.ts';
 import { type KeyStorage, openRecords } from './storage.ts';
 import { createSubmission } from './submission.ts';
 
@@ -19,7 +20,7 @@ export interface IdempotentSubmitOptions<R> {
   initialKey: string;
   /** Default: the part of `intent` before the first colon. */
   operation?: string | undefined;
-  /** Where `statusRoute` is mounted. Default `/api/idempotency`. */
+  /** Where `statusRoute` is mounted, as the browser asks for it. Default `/api/idempotency`, under Next's `basePath`. */
   statusUrl?: string | undefined;
   /**
    * Where keys are remembered. Default `session`: each tab for itself. `local`: tabs that submit the same intent share
@@ -101,9 +102,6 @@ export function useIdempotentSubmit<R>(
     ...options,
     action,
     records: openRecords(options.storage ?? 'session'),
-    operation: options.operation ?? intent.replace(/:.*/s, ''),
-    statusUrl: options.statusUrl ?? '/api/idempotency',
-    policy: { ...DEFAULT_POLICY, ...options.policy },
     onSteered: setThrown,
   };
   const latest = useRef(settings);
@@ -142,7 +140,7 @@ export function useIdempotentSubmit<R>(
     ...state,
     isLocked: isLocked(state),
     canCheck: canCheck(state),
-    canStartOver: canStartOver(state),
+    canStartOver: recoveryModule?.canStartOver(state) ?? false,
     execute: submission.submit,
     executeAsync: submission.submit,
     check: () => submission.dispatch({ type: 'asked', by: 'person' }),

@@ -49,7 +49,7 @@ export function executionContract<Tx>(harness: Suite<Tx>): void {
         await write(tx, claim.key);
         throw error;
       };
-      expect(await store.execute(claim, thrown, HOW)).toEqual({ kind: 'rolled_back', error, why: 'error' });
+      expect(await store.execute(claim, thrown, HOW)).toEqual({ kind: 'rolled_back', error, why: 'error', at: 'run' });
       expect(await store.find(claim)).toBeUndefined();
       expect(await isWritten(claim.key)).toBe(false);
       expect(await store.execute(claim, async () => DONE, HOW)).toMatchObject({ kind: 'committed' });
@@ -96,7 +96,12 @@ export function executionContract<Tx>(harness: Suite<Tx>): void {
         return DONE;
       };
       const executed = await store.execute(claim, run, HOW);
-      expect(executed).toMatchObject({ kind: 'rolled_back', why: 'error', error: { name: 'LeaseLostError' } });
+      expect(executed).toMatchObject({
+        kind: 'rolled_back',
+        why: 'error',
+        at: 'commit',
+        error: { name: 'LeaseLostError' },
+      });
       expect(await isWritten(claim.key)).toBe(false);
       expect(await store.find(claim)).toBeUndefined();
     });

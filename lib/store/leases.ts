@@ -21,10 +21,13 @@ export interface Leases<Tx> {
    */
   takeOver(id: KeyId, leaseMs: number, early: boolean): Promise<Held | undefined>;
 
-  /** `takeOver` for whatever is due among these operations, the longest due first. */
-  takeDue(operations: readonly string[], leaseMs: number, limit: number): Promise<Held[]>;
+  /** `takeOver` for whatever is due: of each operation so many, the longest due first. */
+  takeDue(shares: readonly Share[], leaseMs: number): Promise<Held[]>;
 
-  /** Prolongs the lease. False: it is no longer this executor's. */
+  /**
+   * Prolongs the lease. The completer's next look, where it was put off for longer, stays put off. False: it is no longer
+   * this executor's.
+   */
   renew(held: Held, leaseMs: number): Promise<boolean>;
 
   /**
@@ -48,31 +51,37 @@ export interface Leases<Tx> {
    */
   resolve(held: Held, leaseMs: number, step: { name: string; result: string | null }): Promise<Held>;
 
-  /** Lets go of the lease after a failed attempt: a retry may go on at once, the completer after the pause. */
-  suspend(held: Held, pauseMs: number): Promise<void>;
+  /** Writes down that the last send of a started call has proved that nothing was done. */
+  recordNotExecuted(held: Held, leaseMs: number, name: string): Promise<void>;
+
+  /**
+   * Lets go of the lease after a failed attempt: a retry may go on at once, the completer after the pause. Returns
+   * whether a person is asked to look at the key.
+   */
+  suspend(held: Held, put: PutOff): Promise<boolean>;
+
+  /** The same for the completer alone, and the lease goes on: in case that the run comes to no end. */
+  postpone(held: Held, put: PutOff): Promise<boolean>;
 
   /**
    * Writes that a foreign call's outcome cannot be learned now. `askAfterMs` null: nobody can be asked, a person must
    * find out. Also for a key that is `unknown` already and stays so.
    */
-  markUnknown(held: Held, how: { askAfterMs: number | null; needsAttention: boolean }): Promise<KeyRow>;
+  markUnknown(held: Held, how: { askAfterMs: number | null } & Pick<PutOff, 'attentionAfterMs'>): Promise<KeyRow>;
 
   /** Makes an `unknown` key due to be asked about: something was heard of it. */
   wake(id: KeyId): Promise<void>;
-
-  /** Gives up until a person looks at it. What is in progress stays so, and a client's retry may still go on with it. */
-  giveUp(held: Held): Promise<void>;
 
   /** The steps of a key, in their order. */
   steps(id: KeyId): Promise<Step[]>;
 
   /**
-   * What a person has found out about a key's started foreign call; for the next run to act upon, at once. False: the
-   * key is no longer as the person saw it. Recorded as an event with it.
+   * What a person has found out about a key's started foreign call; for the next run to act upon, at once. For a key that
+   * is `unknown`, or flagged and at rest. False: the key is no longer as the person saw it. Recorded with it.
    */
   recordVerdict(id: KeyId & { fencingToken: number }, verdict: Verdict, actor: string): Promise<boolean>;
 
-  /** Lets the completer look at a key at once, also one that it has given up on. Recorded as an event with it. */
+  /** Lets the completer look at a key at once, also one that it has given up on. Recorded with it. */
   retryNow(id: KeyId & { fencingToken: number }, actor: string): Promise<boolean>;
 
   /**
@@ -83,7 +92,8 @@ export interface Leases<Tx> {
   recordEvidence(tx: Tx, id: KeyId, said: string, actor: string): Promise<boolean>;
 
   /**
-   * How many keys are unfinished, by operation and state. Cheap however many are settled, so that it can be asked often.
+   * How many keys are unfinished, by operation and state. Takes some 30 ms at most, however many are settled, so that it
+   * can be asked often.
    *
    * @param stuckAfterMs how old a key must be to count as stuck that nobody has given up on
    */
@@ -91,6 +101,12 @@ export interface Leases<Tx> {
 
   /** Deletes settled rows past their retention, at most `limit`; never one that is not settled. Returns how many. */
   reap(limit: number): Promise<number>;
+}
+
+/** How many keys of an operation may be taken at once. */
+export interface Share {
+  operation: string;
+  most: number;
 }
 
 export interface LeasedClaim extends Claim {
@@ -112,6 +128,8 @@ export interface Held {
   readonly fencingToken: number;
   /** How often it was taken up, this time included. */
   readonly attempts: number;
+  /** Whether a person was asked to look at it before. */
+  readonly needsAttention: boolean;
   readonly schemaVersion: number;
   readonly input: Uint8Array | null;
   /** The trace of the run that claimed it, as W3C `traceparent`; null where nobody was tracing. */
@@ -146,13 +164,23 @@ export interface Step {
   arguments: Uint8Array | null;
   derivedKey: string | null;
   sends: number;
-  /** Milliseconds since the first and the last send, by the database's clock when the step was read. */
+  /** How many of these sends proved that nothing was done. All of them: nothing is in doubt. */
+  notExecuted: number;
+  /**
+   * Milliseconds since the first send that may have arrived, and since the last one, by the database's clock when the
+   * step was read.
+   */
   sinceFirstSentMs: number | null;
   sinceLastSentMs: number | null;
   firstSentAt: Date | null;
   finishedAt: Date | null;
   verdict: Verdict['kind'] | null;
   reference: string | null;
+}
+
+/** Whether a started call may have been done: some send of it did not prove the contrary. */
+export function isDoubtful({ sends, notExecuted }: Pick<Step, 'sends' | 'notExecuted'>): boolean {
+  return sends > notExecuted;
 }
 
 export interface FinishedStep {
@@ -168,6 +196,13 @@ export interface ForeignStart {
   derivedKey: string;
   /** For how long the provider remembers the derived key, in milliseconds. Default 0: it honours none. */
   providerKeyTtlMs?: number | undefined;
+}
+
+/** When the completer looks again, and how old the key may be before a person is asked to look at it, too. */
+export interface PutOff {
+  /** Null: never again, a person must. */
+  pauseMs: number | null;
+  attentionAfterMs: number;
 }
 
 /** What a transaction of the executor ends in. */

@@ -10,9 +10,10 @@ export interface OutboxStore<Tx> {
    * Writes the event and its deliveries in the caller's transaction, numbers it in its aggregate, and has the relay
    * woken when that transaction commits. Waits for another transaction that has numbered in this aggregate.
    *
-   * @returns its number; undefined: an event with this derived key is there already, and nothing was written
+   * @returns undefined: an event with this derived key is there already, and nothing was written. In the transaction of an
+   *   operation that runs again: the event of its earlier execution
    */
-  enqueue(tx: Tx, event: NewEvent): Promise<number | undefined>;
+  enqueue(tx: Tx, event: NewEvent): Promise<Enqueued | undefined>;
 
   /**
    * Takes the next event of each aggregate whose next event is due, of at most `limit` aggregates behind `after` in
@@ -60,18 +61,22 @@ export interface OutboxStore<Tx> {
 
   /** Deletes events older than `retentionMs` of which nothing is under way or dead. At most `limit`; returns how many. */
   reap(retentionMs: number, limit: number): Promise<number>;
+
+  /** Deletes records of what people did that are older than a year: they outlive their message. Returns how many. */
+  reapRecords(limit: number): Promise<number>;
 }
 
 export interface InboxStore<Tx> {
   /**
    * One transaction: the row that says "processed", then `run`, then its result. Waits for another transaction that
-   * processes the same event. `existing`: it is there already and `run` did not run.
+   * processes the same event. `existing`: it is there already, or has failed under another payload, and `run` did not run.
    */
   receive(event: Receipt, run: (tx: Tx) => Promise<string | null>, how: ReceiveOptions): Promise<Receiving>;
 
   /**
    * Counts a failed attempt, after its transaction was rolled back. Changes nothing of an event that is processed or
-   * dead, nor of one that has failed and is not due yet, unless the attempt `wasDue`; returns the row as it is.
+   * dead, nor of one that has failed under another payload, or is not due yet unless the attempt `wasDue`; returns the row
+   * as it is.
    */
   failed(event: Receipt, failure: FailedAttempt): Promise<KnownRow>;
 
@@ -95,6 +100,15 @@ export interface InboxStore<Tx> {
 
   /** Deletes processed events past their retention; never one that failed or is dead. Returns how many. */
   reap(limit: number): Promise<number>;
+
+  /** As the outbox's. */
+  reapRecords(limit: number): Promise<number>;
+}
+
+/** An event as it was numbered. */
+export interface Enqueued {
+  eventId: string;
+  sequence: number;
 }
 
 export interface NewEvent {
@@ -206,6 +220,8 @@ export interface Receipt {
 }
 
 export interface ReceiveOptions {
+  /** It was taken because it was due, with the payload that counts: nothing is compared. */
+  wasDue: boolean;
   timeoutMs: number;
   retentionMs: number;
   /** Called when the row is written, and before COMMIT. For tests. */
@@ -214,7 +230,8 @@ export interface ReceiveOptions {
 
 export type Receiving =
   | { kind: 'processed' }
-  | { kind: 'existing'; row: KnownRow & { state: 'processed' | 'dead' } }
+  /** Processed, dead, or failed under another payload. */
+  | { kind: 'existing'; row: KnownRow }
   /** Nothing is committed, as far as can be known: `failed` finds out. */
   | { kind: 'failed'; error: unknown; isConflict: boolean };
 

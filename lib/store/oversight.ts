@@ -1,13 +1,13 @@
 import type { KeyState } from '../core/key-state.ts';
-import type { KeyId, Principal } from '../core/scope.ts';
+import type { KeyId } from '../core/scope.ts';
 import type { Tallied } from '../core/tally.ts';
 import type { KeyRow } from './store.ts';
 
 /**
  * The part of the port that stands behind an admin view: what is seen of all keys, and what a person may do to one.
  *
- * Every write is a compare-and-set on what the person has seen, and is recorded as an event with its actor by the same
- * statement: done twice it has one effect and one record. `changed`: the key is not as it was seen; nothing was done.
+ * Every write is a compare-and-set on what the person has seen, and is recorded with its actor by the same statement, apart
+ * from the key, which the record outlives: done twice it has one effect and one record. `changed`: the key is not as it was seen; nothing was done.
  * `refused`: it would not be safe; nothing was done. A database that cannot be asked is a `StoreUnavailableError`.
  */
 export interface Oversight {
@@ -35,16 +35,34 @@ export interface Oversight {
   announced(time: Pick<KeyRow, 'claimedAt' | 'settledAt'>, intent: Uint8Array): Promise<AnnouncedEvent[]>;
 
   /**
-   * Takes a key in progress from an executor whose lease is over, under a higher token, and makes it due. `refused`: the
-   * lease is live or a transaction of the executor is open, or a foreign call has begun at a provider that knows no key of it.
+   * Takes a key in progress from an executor whose lease is over, under a higher token, and makes it due; also one that
+   * never had a lease, and was committed without its answer. `refused`: the lease is live or a transaction of the executor is open, or a foreign call has begun at a provider that knows no key of it.
    */
   release(id: SeenRow, actor: string): Promise<Operated>;
 
   /** Erases the stored answer of a settled key, and what is stored of its steps. `refused`: it is not settled, or a tombstone. */
   forget(id: SeenRow, actor: string): Promise<Operated>;
 
-  /** The same for every settled key of a principal. Reads the whole table. */
-  erasePrincipal(who: Pick<Principal, 'tenant' | 'principal'>, actor: string): Promise<Erased>;
+  /**
+   * The same for every settled key of a person, under all their names. Reads the whole table. Recorded in any case, also
+   * where nothing was stored.
+   *
+   * @param conclude called in the transaction of it, which its failure rolls back; says what there is to record
+   */
+  erasePrincipal(
+    person: Person,
+    actor: string,
+    conclude: (keys: ErasedKeys, tx: unknown) => Promise<Erased>,
+  ): Promise<Erased>;
+
+  /** Records what a person did that no other method records. */
+  record(act: NewAuditRecord): Promise<void>;
+
+  /** A page of what people did, newest first. */
+  audit(filter: AuditFilter): Promise<AuditPage>;
+
+  /** Deletes records older than that, at most `limit`; never one younger than 30 days. Returns how many. */
+  reapAudit(retentionMs: number, limit: number): Promise<number>;
 }
 
 /** A key as a person saw it. */
@@ -89,7 +107,7 @@ export interface Overview {
    * million rows on. What is in progress or unknown is always counted.
    */
   isEstimated: boolean;
-  /** In progress or unknown, and: lease over, or claimed longer ago than `stuckAfterMs`, or flagged for a person. */
+  /** In progress or unknown, and: no lease, or lease over, or claimed longer ago than `stuckAfterMs`, or flagged for a person. */
   stuck: number;
   oldestInProgressAt: Date | null;
   /**
@@ -120,10 +138,58 @@ export interface AnnouncedEvent {
   createdAt: Date;
 }
 
-/** What came of an erasure. */
-export interface Erased {
+/** Somebody whose data is erased, by every principal they were. */
+export interface Person {
+  tenant: string;
+  /** Their principal first, then their aliases. */
+  names: readonly string[];
+}
+
+/** What an erasure came to among the kit's own rows. */
+export interface ErasedKeys {
   /** How many keys had something to erase. */
   forgotten: number;
-  /** How many of the principal's keys are not settled: what they need to go on is kept until they are (P4). */
+  /** How many of the person's keys are not settled: what they need to go on is kept until they are (P4). */
   unsettled: number;
+  /** Whether there are an outbox and an inbox, whose payloads stay. */
+  hasMessages: boolean;
+}
+
+/** What came of an erasure. */
+export interface Erased extends Omit<ErasedKeys, 'hasMessages'> {
+  /** How many rows of the app's own `onErase` has erased, by name. */
+  erased: Readonly<Record<string, number>>;
+  /** What may still tell of the person, by name. */
+  left: readonly string[];
+}
+
+/** One thing that a person did. Holds no payload, no result and no secret. */
+export interface AuditRecord extends KeyId {
+  at: Date;
+  /** Who: a name of the app's. */
+  actor: string;
+  /** `verdict`, `retry`, `released`, `fenced`, `forgotten`, `erased`, or a word of the app's own. */
+  type: string;
+  detail: Readonly<Record<string, string>> | null;
+}
+
+/** A record to be written. What it does not name of a key is empty. */
+export type NewAuditRecord = Pick<AuditRecord, 'type' | 'actor'> & Partial<KeyId & Pick<AuditRecord, 'detail'>>;
+
+/** Which records a list shows. */
+export interface AuditFilter {
+  tenant?: string | undefined;
+  principal?: string | undefined;
+  operation?: string | undefined;
+  key?: string | undefined;
+  actor?: string | undefined;
+  type?: string | undefined;
+  limit: number;
+  offset: number;
+}
+
+/** A page of records, and whether there are more behind it. */
+export interface AuditPage {
+  rows: AuditRecord[];
+  hasMore: boolean;
 }

@@ -51,14 +51,33 @@ export interface Store<Tx> extends Leases<Tx>, Oversight {
   /** Whether what a query of the user's own threw says that the database cannot be reached, or not in time. */
   isUnavailable(error: unknown): boolean;
 
-  /** Records what happened to a key outside its ordinary way; each kind of event once per key and actor. */
+  /** Records what machines noted about a key outside its ordinary way; each kind of event once per key and actor. */
   recordEvent(id: KeyId, event: Omit<KeyEvent, 'at'>): Promise<void>;
 
-  /** What was recorded for a key, oldest first. */
+  /** What was recorded for a key, by machines and by people, oldest first. */
   events(id: KeyId): Promise<KeyEvent[]>;
 
   /** Which version of the kit's tables the database has, by part. */
   readSchema(): Promise<SchemaState[]>;
+
+  /** Claims and completes a key of nobody's, and rolls it back: whether an execution can do its part here. Changes nothing. */
+  tryClaim(): Promise<TriedClaim>;
+}
+
+/** What a claim that is rolled back came to, and where. Names are quoted where they must be. */
+export interface TriedClaim {
+  database: string;
+  quotedDatabase: string;
+  /** Server, database and key table in one text: equal for connections that see the same table. */
+  place: string;
+  user: string;
+  keyTable: string | null;
+  /** Tables of the kit that the user may not read and write. */
+  lacking: string[];
+  /** What makes transactions read-only where none says otherwise: a `source` of PostgreSQL's `pg_settings`. */
+  readOnlyBy: string | null;
+  /** The server's own code (SQLSTATE) and words. None: the claim went through. */
+  refused?: { state: string; says: string };
 }
 
 /** The tables that belong together: those of keys, and those of outbox and inbox, which an app may do without. */
@@ -126,8 +145,11 @@ export type Executed =
   | { kind: 'locked' }
   /** No row, and the minted key is outside its window: `expired`, or `early` when it comes from the future. */
   | { kind: 'expired' | 'early' }
-  /** Nothing was committed, for certain. */
-  | { kind: 'rolled_back'; error: unknown; why: RollbackReason }
+  /**
+   * Nothing was committed by this execution, for certain. `at`: what failed. Behind `claim` the claim had been inserted,
+   * so no row of the key stood, and what was rolled back is all there was.
+   */
+  | { kind: 'rolled_back'; error: unknown; why: RollbackReason; at: 'claim' | 'run' | 'commit' }
   /** COMMIT was sent and no answer came: it may or may not have been committed. */
   | { kind: 'in_doubt'; error: unknown };
 
@@ -141,7 +163,7 @@ export type Probed = { kind: 'absent' } | { kind: 'locked' } | { kind: 'existing
 
 export interface Fence extends KeyId, Window {
   waitMs: number;
-  /** Who gives it up, for the record. Default `client`. */
+  /** The person who gives it up, for the record that outlives the key. None: the client did. */
   actor?: string | undefined;
 }
 
@@ -182,7 +204,7 @@ export interface KeyEvent {
     | 'payload_mismatch'
     | 'unknown'
     | 'resolved'
-    | 'gave_up'
+    | 'needs_attention'
     | 'late_answer'
     | 'evidence'
     | 'verdict'

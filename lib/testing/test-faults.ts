@@ -1,6 +1,7 @@
 import { type Code, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
+import { executedBy } from '../core/proof.ts';
 import { mintTestKey } from './mint-test-key.ts';
-import { type Arrival, unclaimed } from './test-keys.ts';
+import { type Arrival, proofOf } from './test-keys.ts';
 
 /** Has the server deal with an attempt. `whileRunning` comes between the claim and the handler. */
 export type Serve<R> = (arrival: Arrival, whileRunning?: () => Promise<void>) => Promise<Outcome<R>>;
@@ -30,7 +31,7 @@ export const lostAnswer: Fault = async (arrival, serve) => {
 
 export function refusal(code: Code, details: Partial<Omit<Refusal, 'ok' | 'code'>> = {}): Fault {
   return async (arrival) => {
-    const executed = code === 'key_invalid' ? 'unknown' : unclaimed(arrival);
+    const executed = executedBy(code === 'key_invalid' ? 'none' : proofOf(arrival));
     return refuse(code, { executed, key: arrival.key, nextKey: mintTestKey(), ...details });
   };
 }

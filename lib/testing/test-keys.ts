@@ -1,5 +1,7 @@
+import { ATTEMPT_FIELD } from '../core/fields.ts';
 import type { KeyStateOrAbsent } from '../core/key-state.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
+import { executedBy, type Proof, proofOfCall } from '../core/proof.ts';
 import { isControlFlow, redirectOf } from '../core/redirect.ts';
 import { mintTestKey } from './mint-test-key.ts';
 import { testFingerprint } from './test-payload.ts';
@@ -58,7 +60,7 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
     const fingerprint = await testFingerprint(arrival.form);
     const row = rows.get(key);
     if (row) return decide(row, fingerprint, keys);
-    if (expired.has(key)) return refuse('key_expired', { executed: 'unknown', ...keys });
+    if (expired.has(key)) return refuse('key_expired', keys);
 
     const claim: Row<R> = { state: 'in_progress', fingerprint };
     rows.set(key, claim);
@@ -67,7 +69,7 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
     if (!ended.stored) {
       rows.delete(key);
       if (ended.thrown) throw ended.thrown;
-      return { ...ended.outcome, executed: unclaimed(arrival), ...keys };
+      return { ...ended.outcome, executed: executedBy(ended.proof), ...keys };
     }
     const outcome: Outcome<R> = { ...ended.outcome, ...keys };
     Object.assign(claim, { state: outcome.ok ? 'succeeded' : 'failed', outcome, thrown: ended.thrown });
@@ -81,24 +83,24 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
     try {
       const data = await run(arrival);
       if (!isRefusal(data)) return { stored: true, outcome: success(structuredClone(data)) } as const;
-      if (data.code !== 'failed') return { stored: false, outcome: data } as const;
-      return { stored: true, outcome: { ...data, executed: true, replayed: false } } as const;
+      if (data.code !== 'failed') return { stored: false, outcome: data, proof: proofOf(arrival) } as const;
+      return { stored: true, outcome: { ...data, executed: executedBy('answer'), replayed: false } } as const;
     } catch (thrown) {
       if (redirectOf(thrown)) return { stored: true, outcome: success(undefined as R), thrown } as const;
       const steers = isControlFlow(thrown) ? thrown : undefined;
-      return { stored: false, outcome: refuse('internal', { executed: false }), thrown: steers } as const;
+      return { stored: false, outcome: refuse('internal'), proof: 'rolled_back', thrown: steers } as const;
     }
   }
 
   function decide(row: Row<R>, fingerprint: string, keys: { key: string; nextKey: string }): Outcome<R> {
     const outcome = row.outcome && replayed(row.outcome, keys);
-    if (row.state === 'abandoned') return refuse('key_abandoned', { executed: false, ...keys });
-    if (row.fingerprint !== fingerprint) {
-      const first = outcome ? { data: { first: outcome } } : {};
-      return refuse('payload_mismatch', { executed: outcome ? true : 'unknown', ...first, ...keys });
+    if (row.state === 'abandoned') return abandoned(keys);
+    // What still runs may roll back, and then the other values are as good.
+    if (outcome && row.fingerprint !== fingerprint) {
+      return refuse('payload_mismatch', { executed: executedBy('answer'), data: { first: outcome }, ...keys });
     }
     if (row.thrown) throw row.thrown;
-    return outcome ?? refuse('in_flight', { executed: 'unknown', retryAfterMs, ...keys });
+    return outcome ?? refuse('in_flight', { retryAfterMs, ...keys });
   }
 
   function status(key: string): TestKeyStatus<R> {
@@ -106,7 +108,7 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
     const { state, outcome, thrown } = rows.get(key) ?? { state: 'absent' };
     const told: TestKeyStatus<R> = { operation: name, state, ...keys };
     if (state === 'in_progress') told.retryAfterMs = retryAfterMs;
-    if (state === 'abandoned') told.outcome = refuse('key_abandoned', { executed: false, ...keys });
+    if (state === 'abandoned') told.outcome = abandoned(keys);
     if (outcome) told.outcome = replayed(outcome, keys);
     const redirect = redirectOf(thrown)?.url;
     return redirect ? { ...told, redirect } : told;
@@ -115,7 +117,7 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
   /** The tombstone, or the state of what was faster; a refusal where the key is too old for either (S5). */
   function fence(key: string): TestKeyStatus<R> | Refusal {
     if (!rows.has(key)) {
-      if (expired.has(key)) return refuse('key_expired', { executed: 'unknown', key, nextKey: mintTestKey() });
+      if (expired.has(key)) return refuse('key_expired', { key, nextKey: mintTestKey() });
       rows.set(key, { state: 'abandoned' });
     }
     return status(key);
@@ -124,9 +126,13 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
   return { effects, submit, status, fence, expire: (key: string): void => void expired.add(key) };
 }
 
-/** What may be said of a key that this attempt has left unclaimed: an earlier one may have done it. */
-export function unclaimed({ attempt }: Pick<Arrival, 'attempt'>): false | 'unknown' {
-  return attempt > 1 ? 'unknown' : false;
+/** What an attempt proves by itself: nothing, where its form does not say that it is the first. */
+export function proofOf({ form }: Pick<Arrival, 'form'>): Proof {
+  return proofOfCall({ attempt: Number(form.get(ATTEMPT_FIELD)) });
+}
+
+function abandoned(keys: { key: string; nextKey: string }): Refusal {
+  return refuse('key_abandoned', { executed: executedBy('tombstone'), ...keys });
 }
 
 const UNKEYED = { replayed: false, key: '', nextKey: '' };

@@ -1,6 +1,7 @@
-import { ATTEMPT_FIELD, KEY_FIELD } from '../core/fields.ts';
+import { ATTEMPT_FIELD, KEY_FIELD, KEYLESS_FORM } from '../core/fields.ts';
 import { isKey } from '../core/key-syntax.ts';
 import { type Code, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
+import { executedBy } from '../core/proof.ts';
 import { mintTestKey } from './mint-test-key.ts';
 import {
   disconnected,
@@ -13,7 +14,7 @@ import {
   refusal,
   type Serve,
 } from './test-faults.ts';
-import { type Arrival, createTestKeys, type TestEffect, type TestKeyStatus } from './test-keys.ts';
+import { type Arrival, createTestKeys, proofOf, type TestEffect, type TestKeyStatus } from './test-keys.ts';
 import { copyOf, withValues } from './test-payload.ts';
 
 /** What the operation does, and how patient its form has to be. */
@@ -94,7 +95,8 @@ export function testOperation<R>(name: string, { run, retryAfterMs = 20 }: TestO
   const serve: Serve<R> = async (arrival, whileRunning = async () => {}) => {
     if (isKey(arrival.key)) return await keys.submit(arrival, whileRunning);
     const code = arrival.key === '' ? 'key_missing' : 'key_malformed';
-    return refuse(code, { executed: false, nextKey: mintTestKey() });
+    const executed = executedBy(proofOf(arrival));
+    return refuse(code, { executed, nextKey: mintTestKey(), message: KEYLESS_FORM });
   };
 
   return {

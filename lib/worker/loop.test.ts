@@ -112,3 +112,31 @@ test('a long pass in one lane does not hold up the others; an outage of all is s
   await loop({ ...base, pass, wait, log: (line) => log.push(line) });
   expect(log).toEqual(['The completer fails and is tried again until it works: ECONNREFUSED']);
 });
+
+test('a pass that takes longer than the rhythm does not keep the next one waiting, and is waited for at the end', async () => {
+  const stopping = new AbortController();
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let passes = 0;
+  let hasEnded = false;
+  const pass = async () => {
+    if (++passes > 1) return passes === 3 ? stopping.abort() : undefined;
+    await released;
+    hasEnded = true;
+  };
+  const running = loop({
+    name: 'The completer',
+    everyMs: 1,
+    overlaps: true,
+    pass,
+    stopping: stopping.signal,
+    log: () => {},
+  });
+  await vi.waitFor(() => expect(stopping.signal.aborted).toBe(true));
+  expect(hasEnded).toBe(false);
+  release();
+  await running;
+  expect(hasEnded).toBe(true);
+});

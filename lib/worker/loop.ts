@@ -9,6 +9,8 @@ export interface LoopOptions {
   everyMs: number;
   /** How many passes may run at once, each in a rhythm of its own: a long one then holds up no other. */
   lanes?: number;
+  /** Whether the next pass begins without waiting for one that takes longer than the rhythm. */
+  overlaps?: boolean;
   /** The longest wait after failures; `everyMs` where that is longer. */
   capMs?: number;
   /** May call `works` early, when it takes long and has got over what failed before. */
@@ -25,30 +27,50 @@ export interface LoopOptions {
  * slowly and goes on by itself; it is logged once, however long that takes, and once more when it works again.
  */
 export async function loop(options: LoopOptions): Promise<void> {
-  const { name, everyMs, lanes = 1, capMs = CAP_MS, pass, stopping, log } = options;
+  const { name, everyMs, lanes = 1, overlaps = false, capMs = CAP_MS, pass, stopping, log } = options;
   const { wait = untilElapsed, random = Math.random } = options;
   let failures = 0;
   const works = () => {
     if (failures > 0) log(`${name} works again.`);
     failures = 0;
   };
+  const attempt = async () => {
+    try {
+      await pass(works);
+      works();
+    } catch (error) {
+      // What was broken off is no outage.
+      if (stopping.aborted) return;
+      failures++;
+      if (failures === 1) log(`${name} fails and is tried again until it works: ${reason(error)}`);
+    }
+  };
+  const running = new Set<Promise<void>>();
   const lane = async () => {
     while (!stopping.aborted) {
-      try {
-        await pass(works);
-        works();
-      } catch (error) {
-        // What was broken off is no outage.
-        if (stopping.aborted) return;
-        failures++;
-        if (failures === 1) log(`${name} fails and is tried again until it works: ${reason(error)}`);
-      }
+      const attempted = attempt().finally(() => running.delete(attempted));
+      running.add(attempted);
+      await (overlaps ? firstOf(attempted, everyMs, stopping) : attempted);
+      if (stopping.aborted) break;
       const ms = Math.min(everyMs * 2 ** failures, Math.max(everyMs, capMs));
       // Without jitter, workers that a deploy started together would ask the database in step for ever.
       await wait(ms * (0.75 + random() / 2), stopping);
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(running);
+}
+
+/** Resolves with the pass, or after `ms`, or when the signal is aborted. */
+async function firstOf(attempted: Promise<void>, ms: number, stopping: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  const end = () => over.abort();
+  // By hand, not by AbortSignal.any: on Node 20 that leaks one signal per pass for as long as the worker lives.
+  stopping.addEventListener('abort', end, { once: true });
+  if (stopping.aborted) end();
+  void attempted.then(end);
+  await untilElapsed(ms, over.signal);
+  stopping.removeEventListener('abort', end);
 }
 
 /** Resolves after `ms`, or when the signal is aborted. */

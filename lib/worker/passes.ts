@@ -9,7 +9,8 @@ import type { Relayed } from '../messaging/relay.ts';
  */
 export type Driven = Keys & Messaging;
 
-export type Keys = Pick<Idempotency<never>, 'completeDue' | 'reap'> & Partial<Pick<Idempotency<never>, 'readSchema'>>;
+export type Keys = Pick<Idempotency<never>, 'completeDue' | 'reap'> &
+  Partial<Pick<Idempotency<never>, 'readSchema' | 'errorPages'>>;
 
 /** What a worker ships and retries besides its keys. */
 export interface Messaging {
@@ -23,7 +24,7 @@ export interface PassOptions {
   until?: AbortSignal;
   /** Break off what is running, too; another pass goes on with it. */
   signal?: AbortSignal;
-  /** Keys the completer takes at once. */
+  /** Keys of each operation that the completer drives at once. */
   limit?: number;
 }
 
@@ -42,7 +43,7 @@ export async function complete(idempotency: Driven, options: PassOptions = {}): 
   while (!until?.aborted && !signal?.aborted) {
     const batch = await idempotency.completeDue({ limit, ...(signal ? { signal } : {}) });
     for (const figure of Object.keys(sum) as (keyof Completed)[]) sum[figure] += batch[figure];
-    if (batch.taken < limit || batch.unfinished >= batch.taken) break;
+    if (batch.unfinished >= batch.taken) break;
   }
   return sum;
 }
@@ -85,6 +86,9 @@ export const PASSES: Readonly<Record<string, (idempotency: Driven, options?: Pas
   relay,
   inbox,
 };
+
+/** What a pass works at besides keys. Without it there is nothing to do, for ever: whoever asks is told. */
+export const NEEDS: Readonly<Record<string, 'outbox' | 'inbox'>> = { relay: 'outbox', inbox: 'inbox' };
 
 /** One line: `complete: 3 taken, 2 settled, 1 unknown, 0 unfinished`. */
 export function line(task: string, figures: Figures): string {

@@ -135,7 +135,8 @@ test('stop lets a running pass of the completer end', async () => {
   const stopped = worker.stop();
   open();
   await stopped;
-  expect(ends).toEqual([false, false, false]);
+  expect(ends.length).toBeGreaterThanOrEqual(3);
+  expect(ends).not.toContain(true);
 });
 
 test('a database that is not there is waited for', async () => {

@@ -17,9 +17,8 @@ import {
 import { relayLoops } from './relay.ts';
 import { tellOfSchema } from './tell-schema.ts';
 
-/** A batch takes as long as its slowest foreign call; the other lanes meanwhile keep what is due in time. */
-const LANES = 3;
-const LIMIT = 5;
+/** Keys of one operation that are driven at once: each has a share of its own, however slow another's provider is. */
+const LIMIT = 15;
 /** After everything was told to stop, and has not. */
 const AT_LAST_MS = 2000;
 
@@ -82,7 +81,8 @@ export function startWorker(options: WorkerOptions): Worker {
       ...base,
       name: 'The completer',
       everyMs: completeEveryMs,
-      lanes: LANES,
+      // A batch takes as long as its slowest foreign call; the passes behind it keep in time what else is due.
+      overlaps: true,
       pass: passOf('complete', complete),
     }),
     loop({ ...base, name: 'The reaper', everyMs: reapEveryMs, pass: passOf('reap', reap) }),

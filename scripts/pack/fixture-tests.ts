@@ -7,10 +7,12 @@ const db = new pg.Client({ connectionString: process.env.DATABASE_URL });
 test.beforeAll(() => db.connect());
 test.afterAll(() => db.end());
 
+/** Where a page is, under the app's \`basePath\`. */
+const at = (path: string) => (process.env.BASE_PATH ?? '') + path;
 const orders = async () => Number((await db.query('SELECT count(*) FROM "Order"')).rows[0].count);
 const button = (page: Page) => page.getByRole('button', { name: 'Place order' });
 
-test.beforeEach(({ page }) => page.goto('/checkout', { waitUntil: 'networkidle' }));
+test.beforeEach(({ page }) => page.goto(at('/checkout'), { waitUntil: 'networkidle' }));
 `;
 
 export const TESTS: Record<string, string> = {
@@ -45,7 +47,7 @@ test('a lost answer makes one order', async ({ page }) => {
 });
 
 test('an answer that the network loses makes one order', async ({ page, request }) => {
-  const rule = { match: { method: 'POST', path: '/checkout' }, kind: 'lose-answer', times: 2 };
+  const rule = { match: { method: 'POST', path: at('/checkout') }, kind: 'lose-answer', times: 2 };
   expect((await request.post('/__proxy/faults', { data: rule })).ok()).toBe(true);
   await expectExactlyOne(orders, async () => {
     await button(page).click();
@@ -65,7 +67,7 @@ test('a reload while the order is on its way makes one order', async ({ page }) 
 test('without JavaScript it makes one order', async ({ browser, baseURL }) => {
   const context = await browser.newContext({ javaScriptEnabled: false, baseURL });
   const page = await context.newPage();
-  await page.goto('/checkout');
+  await page.goto(at('/checkout'));
   await expectExactlyOne(orders, async () => {
     const answered = page.waitForResponse((response) => response.request().method() === 'POST');
     await button(page).click();
@@ -90,7 +92,7 @@ test('before the diff, sending again after a lost answer makes two orders, and t
     const lost = await loseResponse(page, { url: '**/checkout' });
     await button(page).click();
     await expect.poll(() => lost.count).toBe(1);
-    await page.goto('/checkout', { waitUntil: 'networkidle' });
+    await page.goto(at('/checkout'), { waitUntil: 'networkidle' });
     await button(page).click();
     await expect.poll(orders).toBe(before + 2);
   });

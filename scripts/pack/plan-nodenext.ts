@@ -12,17 +12,19 @@ import { setUp } from './set-up.ts';
 import type { Tarball } from './tarball.ts';
 import { walk } from './walk.ts';
 
-/** The same app where TypeScript resolves modules as Node does, and a service that has no Next at all. */
+/** The same app under a `basePath`, where TypeScript resolves modules as Node does, and a service that has no Next at all. */
 export async function checkNodenext(context: Context, tarball: Tarball): Promise<void> {
   const { report, server, signal } = context;
-  await inFolder(report, 'An app under moduleResolution "nodenext"', async (app) => {
+  await inFolder(report, 'An app under moduleResolution "nodenext", and under a basePath', async (app) => {
     const databaseUrl = await server.database();
     const files = appFiles({ name: 'nodenext-shop', databaseUrl });
     const tsconfig = JSON.parse(files['tsconfig.json'] ?? '');
     Object.assign(tsconfig.compilerOptions, { module: 'nodenext', moduleResolution: 'nodenext' });
     files['tsconfig.json'] = JSON.stringify(tsconfig, null, 2);
+    const basePath = '/shop';
+    files['next.config.ts'] = `export default { basePath: '${basePath}' };\n`;
     await setUp(context, app, tarball, { files: { ...files, ...TESTS }, ...APP_PACKAGES });
-    await walk(context, { app, databaseUrl });
+    await walk(context, { app, databaseUrl, basePath });
   });
 
   await inFolder(report, 'A service under "nodenext", without Next and without skipLibCheck', async (app) => {
@@ -50,6 +52,10 @@ async function copyTables(app: string, databaseUrl: string): Promise<void> {
     'prisma/schema.prisma': `${schema}\n${models}`,
     'prisma/migrations/20260102090000_oncekit/migration.sql': await readFile(
       path.join(kit, 'kit/0001_keys.sql'),
+      'utf8',
+    ),
+    'prisma/migrations/20260102090001_oncekit_2/migration.sql': await readFile(
+      path.join(kit, 'kit/0002_keys.sql'),
       'utf8',
     ),
   });

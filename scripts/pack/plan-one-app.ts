@@ -1,11 +1,12 @@
 import path from 'node:path';
-import { installFromRegistry } from '../registry-install.ts';
 import { commandRuns, directivesStay } from './contents.ts';
 import type { Context } from './context.ts';
+import { checkAsCreated } from './create-next-app.ts';
 import { isForBrowsers, leavesNothingUnused, loadsInNode } from './entries.ts';
 import { inFolder } from './fixture.ts';
 import { APP_PACKAGES, appFiles } from './fixture-app.ts';
 import { TESTS } from './fixture-tests.ts';
+import { checkScripts } from './scripts-of-an-app.ts';
 import { setUp } from './set-up.ts';
 import type { Tarball } from './tarball.ts';
 import { typeChecks } from './type-checks.ts';
@@ -26,8 +27,7 @@ export async function checkOneApp(context: Context, tarball: Tarball): Promise<v
     await report.alone('what is not used costs a bundle nothing', () => leavesNothingUnused(app));
     if (isThorough) for (const { name, run } of await typeChecks(app, signal)) await report.alone(name, run);
     await walk(context, { app, databaseUrl, contrast: isThorough });
-    if (isThorough) {
-      await report.alone('shadcn add takes the registry, and it compiles', () => installFromRegistry(app, signal));
-    }
+    await checkScripts(context, app, databaseUrl);
+    if (isThorough) await checkAsCreated(context, app);
   });
 }

@@ -47,12 +47,14 @@ export interface TestOutcome {
 /** Runs the app's own Playwright on one of its files of tests. */
 export async function runTests(
   app: string,
-  { file, url, databaseUrl, signal }: { file: string; url: string; databaseUrl: string; signal: AbortSignal },
+  options: { file: string; url: string; basePath?: string | undefined; databaseUrl: string; signal: AbortSignal },
 ): Promise<TestOutcome[]> {
+  const { file, url, basePath = '', databaseUrl, signal } = options;
   const report = path.join(app, 'playwright-report.json');
   const cli = installed(app, '@playwright/test', 'cli.js');
   const env = {
     BASE_URL: url,
+    BASE_PATH: basePath,
     DATABASE_URL: databaseUrl,
     LAUNCH_OPTIONS: JSON.stringify(await launchOptions()),
     PLAYWRIGHT_JSON_OUTPUT_NAME: report,

@@ -34,6 +34,8 @@ function change(file: string, before: string, after: string[]): FileChange {
 export interface WalkOptions {
   app: string;
   databaseUrl: string;
+  /** As in its next.config.ts. */
+  basePath?: string;
   /** Also builds the app as it was, and sees the same checks fail. */
   contrast?: boolean;
 }
@@ -42,7 +44,8 @@ export interface WalkOptions {
  * From an app that has the kit installed to one that uses it: `init`, migrations, the diff of the README, `next build`,
  * and the app's own tests of its form.
  */
-export async function walk(context: Context, { app, databaseUrl, contrast = false }: WalkOptions): Promise<void> {
+export async function walk(context: Context, options: WalkOptions): Promise<void> {
+  const { app, databaseUrl, contrast = false } = options;
   const { report, signal } = context;
   const diff = readmeDiff(readPage('README.md', await readFile(path.join(root, 'README.md'), 'utf8')));
   // What the README shows itself need not be made up for.
@@ -52,7 +55,7 @@ export async function walk(context: Context, { app, databaseUrl, contrast = fals
     await generate(app, signal);
     await migrate(app, databaseUrl, signal);
     await report.check('the app builds as it was', () => run(app, ['next', 'build'], signal));
-    await testForm(context, app, databaseUrl, 'tests/without-oncekit.spec.ts');
+    await testForm(context, options, 'tests/without-oncekit.spec.ts');
   }
   await report.check('npx oncekit init --yes', () => npx(app, ['oncekit', 'init', '--yes'], signal));
   await report.alone('a second init changes nothing', () => initChangesNothing(app, signal));
@@ -67,7 +70,7 @@ export async function walk(context: Context, { app, databaseUrl, contrast = fals
   await report.check('next build', () => run(app, ['next', 'build'], signal));
   await report.alone('oncekit doctor has nothing against it', () => run(app, ['oncekit', 'doctor'], signal));
   await report.alone('oncekit reap', () => run(app, ['oncekit', 'reap'], signal));
-  await testForm(context, app, databaseUrl, 'tests/with-oncekit.spec.ts');
+  await testForm(context, options, 'tests/with-oncekit.spec.ts');
 }
 
 /** The files of the README's diff before it. With them the app works, and orders twice. */
@@ -108,9 +111,9 @@ async function textsIn(folder: string): Promise<Map<string, string>> {
 }
 
 /** Each of the app's own tests is a check of ours. */
-async function testForm({ report, signal }: Context, app: string, databaseUrl: string, file: string): Promise<void> {
-  await served(app, signal, async (url) => {
-    for (const { title, error } of await runTests(app, { file, url, databaseUrl, signal })) {
+async function testForm({ report, signal }: Context, options: WalkOptions, file: string): Promise<void> {
+  await served(options.app, signal, async (url) => {
+    for (const { title, error } of await runTests(options.app, { ...options, file, url, signal })) {
       await report.alone(title, () => {
         if (error) throw new Error(error);
       });

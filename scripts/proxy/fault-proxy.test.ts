@@ -107,6 +107,57 @@ describe('faults', () => {
     expect(await log()).toMatchObject([{ fault: 'lose-answer', outcome: 'lost', status: 201 }]);
   });
 
+  test.each([
+    [0, ''],
+    [0.5, 'plac'],
+    [1, 'placed:1'],
+  ])(
+    'mid-answer, %d of it: the app has answered whole; the client gets so much and never its end',
+    async (share, part) => {
+      let finished: boolean | undefined;
+      bed.answer = (_, res) => {
+        res.on('close', () => {
+          finished = res.writableFinished;
+        });
+        res.writeHead(201, { 'Content-Length': 8, 'X-Order': '1' }).end('placed:1');
+      };
+      await plan({ kind: 'mid-answer', share });
+      const out = request(`${bed.proxy.url}/checkout`, { method: 'POST' }).end('sku=7');
+      const [res] = (await once(out, 'response')) as [IncomingMessage];
+      expect([res.statusCode, res.headers['x-order']]).toEqual([201, '1']);
+      let got = '';
+      res.setEncoding('utf8').on('data', (piece) => {
+        got += piece;
+      });
+      const [error] = await once(res, 'error');
+      expect(error).toMatchObject({ code: 'ECONNRESET' });
+      expect(got).toBe(part);
+      expect(finished).toBe(true);
+      expect(bed.arrived).toMatchObject([{ body: 'sku=7' }]);
+      expect(await log()).toMatchObject([{ fault: 'mid-answer', outcome: 'lost', status: 201 }]);
+    },
+  );
+
+  test('mid-answer with ms: what has arrived stands for so long before the connection ends', async () => {
+    await plan({ kind: 'mid-answer', share: 1, ms: 200 });
+    const out = request(`${bed.proxy.url}/checkout`, { method: 'POST' }).end();
+    const [res] = (await once(out, 'response')) as [IncomingMessage];
+    const [piece] = await once(res.setEncoding('utf8'), 'data');
+    const arrivedAt = Date.now();
+    expect(piece).toBe('placed');
+    await once(res, 'error');
+    expect(Date.now() - arrivedAt).toBeGreaterThanOrEqual(195);
+  });
+
+  test('mid-answer: the answer is not compressed, so that its share is that of the text', async () => {
+    bed.answer = ({ headers }, res) => res.end(`${headers['accept-encoding']}`.padEnd(20, '.'));
+    await plan({ kind: 'mid-answer', share: 0.45 });
+    const out = request(bed.proxy.url, { headers: { 'Accept-Encoding': 'gzip' } }).end();
+    const [res] = (await once(out, 'response')) as [IncomingMessage];
+    res.on('error', () => {});
+    expect(String((await once(res, 'data'))[0])).toBe('undefined');
+  });
+
   describe('late-request', () => {
     const release = async () => JSON.parse((await ask('/__proxy/release', { method: 'POST' })).body);
 

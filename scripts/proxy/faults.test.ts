@@ -36,6 +36,7 @@ test('a rule has defaults', () => {
     times: 1,
     ms: 0,
     status: 503,
+    share: 0.5,
     keepAlive: true,
     when: 'after',
   });
@@ -51,6 +52,8 @@ test.each([
   [{ kind: 'delay', times: 0 }, /"times" must be a whole number/],
   [{ kind: 'delay', times: '2' }, /"times" must be a whole number/],
   [{ kind: 'status', status: 99 }, /"status" must be a whole number/],
+  [{ kind: 'mid-answer', share: 1.5 }, /"share" must be a number from 0 to 1/],
+  [{ kind: 'mid-answer', share: '1' }, /"share" must be a number from 0 to 1/],
   [{ kind: 'status', retryAfter: 0.5 }, /"retryAfter" must be a whole number/],
   [{ kind: 'delay', keepAlive: 'no' }, /"keepAlive" must be true or false/],
   [{ kind: 'kill-app', when: 'during' }, /"when" must be one of/],

@@ -2,6 +2,8 @@
 
 export const FAULT_KINDS = [
   'lose-answer',
+  /** Ends the connection after `share` of the answer's body, and `ms` later. The app has answered whole by then. */
+  'mid-answer',
   'lose-request',
   /** Cuts the client off at once; the request reaches the app on `POST /__proxy/release`, or after `ms` if that is set. */
   'late-request',
@@ -28,9 +30,11 @@ export interface FaultRule {
   times: number;
   /** It heals by itself so long after it was made. Milliseconds. */
   forMs?: number;
-  /** How long to hold the request or the answer, or to wait before the app is killed. Milliseconds. */
+  /** How long to hold the request or the answer, or to wait before the connection ends or the app is killed. Milliseconds. */
   ms: number;
   status: number;
+  /** Of `mid-answer`: how much of the body arrives. 0: the headers alone; 1: all of it, but not that it has ended. */
+  share: number;
   /** Seconds, for the `Retry-After` header of a `status` fault. */
   retryAfter?: number;
   /** `false` answers `Connection: close`. */
@@ -42,7 +46,7 @@ export interface FaultRule {
 /** A control request that makes no sense. Its message is a sentence for the person who sent it. */
 export class FaultInputError extends Error {}
 
-const FIELDS = ['match', 'kind', 'times', 'forMs', 'ms', 'status', 'retryAfter', 'keepAlive', 'when'];
+const FIELDS = ['match', 'kind', 'times', 'forMs', 'ms', 'status', 'share', 'retryAfter', 'keepAlive', 'when'];
 
 /** Reads a rule from a control request's body. Throws `FaultInputError`; an unknown field is refused as a typo. */
 export function parseRule(body: unknown): Omit<FaultRule, 'id' | 'remaining'> {
@@ -57,6 +61,7 @@ export function parseRule(body: unknown): Omit<FaultRule, 'id' | 'remaining'> {
     ...(forMs === undefined ? {} : { forMs }),
     ms: integer(input.ms ?? 0, 0, 600_000, '"ms"'),
     status: integer(input.status ?? 503, 200, 599, '"status"'),
+    share: fraction(input.share ?? 0.5, '"share"'),
     ...(retryAfter === undefined ? {} : { retryAfter }),
     keepAlive: parseEnabled(input.keepAlive ?? true, '"keepAlive"'),
     when: oneOf(input.when ?? 'after', ['before', 'after'] as const, '"when"'),
@@ -176,6 +181,13 @@ function oneOf<T extends string>(value: unknown, allowed: readonly T[], name: st
 function integer(value: unknown, min: number, max: number, name: string): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
     throw new FaultInputError(`${name} must be a whole number from ${min} to ${max}.`);
+  }
+  return value;
+}
+
+function fraction(value: unknown, name: string): number {
+  if (typeof value !== 'number' || !(value >= 0 && value <= 1)) {
+    throw new FaultInputError(`${name} must be a number from 0 to 1.`);
   }
   return value;
 }

@@ -13,15 +13,15 @@ export interface AskOptions {
   signal?: AbortSignal;
   /** Called once the whole request has been written to the app. */
   onSent?: () => void;
-  /** Asks the app not to compress its answer: it is read here, and not by the client. */
-  isForUs?: boolean;
+  /** Asks the app not to compress its answer: it is read here, or cut at a place that a test has chosen. */
+  isPlain?: boolean;
 }
 
 /**
  * Sends the client's request to the app and resolves with the head of its answer. `Host` stays as the client sent it:
  * Next compares it with `Origin` before it runs a server action.
  */
-export function askApp(req: IncomingMessage, target: URL, { body, signal, onSent, isForUs }: AskOptions = {}) {
+export function askApp(req: IncomingMessage, target: URL, { body, signal, onSent, isPlain }: AskOptions = {}) {
   return new Promise<IncomingMessage>((resolve, reject) => {
     // No agent: a pooled connection that the app has just closed would look like a fault that nobody asked for.
     const out: ClientRequest = request({
@@ -29,7 +29,7 @@ export function askApp(req: IncomingMessage, target: URL, { body, signal, onSent
       port: target.port,
       method: req.method,
       path: req.url,
-      headers: without(requestHeaders(req, body), isForUs ? ['accept-encoding'] : []),
+      headers: without(requestHeaders(req, body), isPlain ? ['accept-encoding'] : []),
       agent: false,
       signal,
     });
@@ -54,6 +54,16 @@ export async function deliver(answer: IncomingMessage, res: ServerResponse, clos
   res.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers);
   res.flushHeaders();
   await pipeline(held ? Readable.from(held.length > 0 ? [held] : []) : answer, res);
+}
+
+/**
+ * Hands the client the head of the app's answer and the first part of its body. No length is announced, so that even a
+ * whole body lacks its end. Resolves when the bytes have left.
+ */
+export async function deliverPart(answer: IncomingMessage, res: ServerResponse, part: Buffer): Promise<void> {
+  const headers = without(answer.rawHeaders, [...HOP_BY_HOP, 'transfer-encoding', 'content-length']);
+  res.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers);
+  await new Promise((resolve) => res.write(part, resolve));
 }
 
 /** Joins an upgraded connection (hot reload's websocket) with the app, byte for byte. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FaultRule } from './faults.ts';
-import { type AskOptions, askApp, deliver } from './forward.ts';
+import { type AskOptions, askApp, deliver, deliverPart } from './forward.ts';
 import type { LateRequests } from './late.ts';
 import type { LogEntry } from './request-log.ts';
 
@@ -70,11 +70,21 @@ async function playFault(turn: Turn, rule: FaultRule): Promise<void> {
       await hold();
       return lose(turn);
     }
+    case 'mid-answer': {
+      const answer = await ask(turn, { body: await wholeBody(req), isPlain: true });
+      turn.entry.status = answer.statusCode ?? null;
+      const whole = await buffer(answer); // the app has done its work and believes that it was heard
+      if (turn.res.closed) throw new ClientGone();
+      await deliverPart(answer, turn.res, whole.subarray(0, Math.floor(whole.length * rule.share)));
+      await hold();
+      // Closed, not reset: a reset makes browsers drop what they have received and not read yet, now and then.
+      return lose(turn);
+    }
     case 'late-request': {
       const { entry } = turn;
       const body = await wholeBody(req);
       turn.late.hold(entry, rule.ms, async () => {
-        const answer = await ask(turn, { body, isForUs: true });
+        const answer = await ask(turn, { body, isPlain: true });
         entry.status = answer.statusCode ?? null;
         return (await buffer(answer)).toString();
       });

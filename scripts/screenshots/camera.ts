@@ -33,13 +33,8 @@ export async function photograph(page: Page, folder: string, name: string, from?
 }
 
 /** What differs from run to run is replaced in the page. The page does not know, and may write over it: just before. */
-async function calm(page: Page): Promise<void> {
-  const texts = await page.evaluate(() => {
-    const found: string[] = [];
-    const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (nodes.nextNode()) found.push(nodes.currentNode.nodeValue ?? '');
-    return found;
-  });
+export async function calm(page: Page): Promise<void> {
+  const texts = await textsOf(page);
   await page.evaluate(
     (said) => {
       const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -50,4 +45,18 @@ async function calm(page: Page): Promise<void> {
     },
     texts.map((text) => [text, steady(text)] as const),
   );
+}
+
+/** Whether the page has written nothing over it since. */
+export async function isCalm(page: Page): Promise<boolean> {
+  return (await textsOf(page)).every((text) => steady(text) === text);
+}
+
+function textsOf(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const found: string[] = [];
+    const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (nodes.nextNode()) found.push(nodes.currentNode.nodeValue ?? '');
+    return found;
+  });
 }

@@ -1,6 +1,6 @@
 import { issueKey } from 'oncekit/next';
 import { CartSummary } from '../../../components/shop/cart-summary.tsx';
-import { CheckoutForm } from '../../../components/shop/checkout-form.tsx';
+import { CheckoutArea } from '../../../components/shop/checkout-area.tsx';
 import { Empty } from '../../../components/ui/empty.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../components/ui/text-link.tsx';
@@ -8,6 +8,7 @@ import { findCart } from '../../../lib/demo/carts.ts';
 import { checkout } from '../../../lib/demo/checkout.ts';
 import { paymentChoices } from '../../../lib/demo/payment-methods.ts';
 import { currentSession } from '../../../lib/demo/visitor.ts';
+import { buy } from '../actions.ts';
 import { placeOrder } from './actions.ts';
 
 export const metadata = { title: 'Checkout' };
@@ -16,7 +17,8 @@ export default async function CheckoutPage({ searchParams }: { searchParams: Pro
   const session = await currentSession();
   const wanted = [(await searchParams).cart].flat()[0];
   const cart = session && (await findCart(session, wanted));
-  if (!cart) {
+  const cartId = cart?.id ?? wanted;
+  if (!cartId) {
     return (
       <>
         <PageTitle>Checkout</PageTitle>
@@ -30,21 +32,16 @@ export default async function CheckoutPage({ searchParams }: { searchParams: Pro
   return (
     <>
       <PageTitle>Checkout</PageTitle>
-      <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
-        <div className="lg:sticky lg:top-6 lg:order-last">
-          <CartSummary cart={cart} />
-        </div>
-        <CheckoutForm
-          key={cart.id}
-          action={placeOrder}
-          initialKey={await issueKey(checkout)}
-          cartId={cart.id}
-          amountCents={cart.amountCents}
-          orderId={cart.orderId}
-          isBeingPaid={cart.orderStatus === 'paying'}
-          paymentChoices={paymentChoices}
-        />
-      </div>
+      <CheckoutArea
+        action={placeOrder}
+        buy={buy}
+        initialKey={session && (await issueKey(checkout))}
+        cart={cart}
+        summary={cart ? <CartSummary cart={cart} /> : null}
+        cartId={cartId}
+        account={session?.account}
+        paymentChoices={paymentChoices}
+      />
     </>
   );
 }

@@ -9,7 +9,8 @@ import { StorageCard } from '../../../components/admin/storage-card.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../components/ui/text-link.tsx';
 import { admin, keptFor, operationNames } from '../../../lib/demo/admin.ts';
-import { chartBegin, filterOf, isNarrowed, readKeysQuery } from '../../../lib/demo/admin-query.ts';
+import { renderedAt } from '../../../lib/demo/admin-clock.ts';
+import { chartBegin, filterOf, isNarrowed, readKeysQuery, STUCK } from '../../../lib/demo/admin-query.ts';
 import { Header, PROBE } from '../header.tsx';
 import { type Params, requireAdmin } from '../require-admin.ts';
 
@@ -19,10 +20,12 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
   const params = await searchParams;
   await requireAdmin('/admin/keys', params);
   const query = readKeysQuery(params);
-  const now = Date.now();
+  const now = renderedAt();
   const since = chartBegin(now);
   const { overview, listKeys, outcomes } = admin();
   const [all, page, buckets] = await Promise.all([overview(), listKeys(filterOf(query)), outcomes(since)]);
+  // Who has asked for some keys wants those; everybody else sees first what somebody must act upon.
+  const waiting = all.stuck > 0 && !isNarrowed(query) ? await listKeys(STUCK) : null;
   return (
     <>
       <Header current="keys" />
@@ -33,24 +36,36 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
         </div>
       </div>
       <StateTiles overview={all} query={query} now={now} />
-      <div className="flex flex-col">
-        {/* On a phone what may have to be acted upon comes first. */}
-        <div className="mb-6 grid items-start gap-6 max-lg:order-last max-lg:mt-8 lg:grid-cols-[2fr_1fr]">
-          <OutcomeChart buckets={buckets} since={since} now={now} operation={query.operation} />
-          <StorageCard overview={all} {...keptFor} />
-        </div>
-        <div>
-          <KeyFilters query={query} operations={operationNames} />
-          <KeyTable rows={page.rows} now={now} isNarrowed={isNarrowed(query)} />
-          <Pager
-            page={query.page}
-            hasMore={page.hasMore}
-            href={(page) => listHref(query, { page })}
-            {...(query.sort ? { words: ['Previous', 'Next'] as const } : {})}
-          />
-        </div>
+      {waiting ? (
+        <section className="mb-8" aria-labelledby="waiting-title">
+          <h2 id="waiting-title" className="mb-3 text-lg font-semibold">
+            Waiting for somebody
+          </h2>
+          <KeyTable label="Waiting for somebody" rows={waiting.rows} now={now} isNarrowed />
+          {waiting.hasMore ? (
+            <p className="mt-3">
+              <TextLink href={listHref(query, { stuck: '1' })}>All that are stuck</TextLink>
+            </p>
+          ) : null}
+        </section>
+      ) : null}
+      <h2 className="mb-3 text-lg font-semibold">{isNarrowed(query) ? 'Found' : 'All keys'}</h2>
+      <KeyFilters query={query} operations={operationNames} />
+      <KeyTable rows={page.rows} now={now} isNarrowed={isNarrowed(query)} />
+      <Pager
+        page={query.page}
+        hasMore={page.hasMore}
+        href={(page) => listHref(query, { page })}
+        {...(query.sort ? { words: ['Previous', 'Next'] as const } : {})}
+      />
+      <div className="mt-8 grid items-start gap-6 lg:grid-cols-[2fr_1fr]">
+        <OutcomeChart buckets={buckets} since={since} now={now} operation={query.operation} />
+        <StorageCard overview={all} {...keptFor} />
       </div>
       <p className="mt-6 flex flex-wrap gap-x-6 gap-y-2">
+        <TextLink href="/admin/keys/audit" prefetch={false}>
+          What people did
+        </TextLink>
         <TextLink href="/admin/keys/fence" prefetch={false}>
           Give up a key that was never seen
         </TextLink>

@@ -6,7 +6,9 @@ import { MessageNotice } from '../../../components/admin/message-notice.tsx';
 import { MessageStops } from '../../../components/admin/message-stops.tsx';
 import { MessageTiles } from '../../../components/admin/message-tiles.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
+import { renderedAt } from '../../../lib/demo/admin-clock.ts';
 import { knownPeers, messagesAdmin } from '../../../lib/demo/admin-messages.ts';
+import { messageActs } from '../../../lib/demo/admin-messages-acts.ts';
 import { peersOf, readMessagesQuery } from '../../../lib/demo/admin-messages-query.ts';
 import { Header, PROBE } from '../header.tsx';
 import { type Params, requireAdmin } from '../require-admin.ts';
@@ -17,14 +19,15 @@ export const metadata = { title: 'Messages' };
 
 export default async function MessagesPage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
-  await requireAdmin('/admin/messages', params);
+  const actor = await requireAdmin('/admin/messages', params);
   const query = readMessagesQuery(params);
   const messages = messagesAdmin();
   const [sent, received] = await Promise.all([messages.outbox.overview(), messages.inbox.overview()]);
   const open = { outbox: sent.open, inbox: received.open };
   const pending = (destination: string) =>
     sent.open.find(({ peer, state }) => peer === destination && state === 'pending')?.count ?? 0;
-  const now = Date.now();
+  const now = renderedAt();
+  const actKey = await messageActs.newKey(actor);
   return (
     <>
       <Header current="messages" />
@@ -39,8 +42,8 @@ export default async function MessagesPage({ searchParams }: { searchParams: Pro
       <MessageTiles query={query} open={open[query.box]} now={now} />
       {query.box === 'outbox' ? (
         <>
-          <MessageStops stops={sent.stops} waiting={pending} now={now} resume={resumeDestination} />
-          <MessageDeadLetters open={sent.open} requeueAll={requeueAllSent} />
+          <MessageStops stops={sent.stops} waiting={pending} now={now} resume={{ send: resumeDestination, actKey }} />
+          <MessageDeadLetters open={sent.open} requeueAll={{ send: requeueAllSent, actKey }} />
         </>
       ) : null}
       <MessageFilters query={query} peers={peersOf(query, knownPeers[query.box], open[query.box])} />

@@ -4,6 +4,7 @@ import { revalidatePath } from 'next/cache';
 import { redirect } from 'next/navigation';
 import { serverAction } from 'oncekit/next';
 import { dialogOrder, giftOrder, printOrder, sampleOrder, stepsOrder } from '../../../lib/demo/example-forms.ts';
+import { postedForm } from '../../../lib/demo/posted-form.ts';
 
 const onSettled = () => revalidatePath('/examples/forms');
 
@@ -18,7 +19,8 @@ const sampleOnce = serverAction(sampleOrder, { redirectTo: ({ id }) => `/orders/
  * For a button's `formAction`. The key in the form belongs to the form's own operation, so the button brings another:
  * `orderSample.bind(null, key)`.
  */
-export async function orderSample(key: string, form: FormData): Promise<void> {
+export async function orderSample(key: string, sent: FormData): Promise<void> {
+  const form = postedForm(sent);
   form.set('idempotency_key', key);
   const outcome = await sampleOnce(null, form);
   if (!outcome.ok) redirect(`/examples/forms?sample=${outcome.code}`);

@@ -225,7 +225,7 @@ describe('a pool that gives up by itself (query_timeout)', () => {
     await inside.opened;
     const client = impatient();
     const { outcome } = await execute(client, ({ tx, key }) => effect(tx, key), { key });
-    expect(outcome).toMatchObject({ code: 'unavailable', executed: false });
+    expect(outcome).toMatchObject({ code: 'unavailable', executed: 'unknown' });
     end.open();
     await held;
     while ((await here.watch.inTransaction()) > 0);

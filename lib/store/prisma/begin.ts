@@ -36,7 +36,17 @@ export async function begin(client: PrismaClientLike, primary: RawQueries, claim
       const id = { tenant, principal, operation, key };
       return {
         kind: 'held',
-        held: { id, state: 'in_progress', fencingToken, attempts: 1, schemaVersion, input, traceParent, steps: [] },
+        held: {
+          id,
+          state: 'in_progress',
+          fencingToken,
+          attempts: 1,
+          needsAttention: false,
+          schemaVersion,
+          input,
+          traceParent,
+          steps: [],
+        },
       };
     }
     const rival = await rivalOf(primary, claim);

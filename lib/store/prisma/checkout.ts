@@ -9,12 +9,9 @@ export interface Checkout {
 
 /** For a connection that the pool has just given. */
 export function checkedOut(client: ClientLike): Checkout {
-  // Its end is told by the query that it fails; as an event that nobody listens to it would end the process.
-  client.on('error', ignored);
   // Of this checkout: behind it `client.release` is the next one's.
   const { release } = client;
   const giveBack = (broken?: unknown) => {
-    client.off('error', ignored);
     try {
       release.call(client, broken);
     } catch (error) {
@@ -26,5 +23,3 @@ export function checkedOut(client: ClientLike): Checkout {
   };
   return { seat: seatOn(client), giveBack };
 }
-
-const ignored = () => {};

@@ -46,3 +46,6 @@ export function primaryOf(client: PrismaClientLike): PrismaClientLike {
   const { $primary } = client as { $primary?: () => PrismaClientLike };
   return typeof $primary === 'function' ? $primary.call(client) : client;
 }
+
+/** The setting of a transaction that runs a naturally idempotent operation again. */
+export const RERUNS = 'oncekit.reruns';

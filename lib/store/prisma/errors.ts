@@ -1,3 +1,4 @@
+import { IdempotencyError } from '../../core/errors.ts';
 import type { RollbackReason } from '../store.ts';
 
 /** Prisma's codes for: cannot connect, timed out, closed the connection, pool exhausted, transaction expired. */
@@ -54,6 +55,25 @@ export function isNothingChanged(error: unknown): boolean {
 /** Whether a schema, a table or a column is not there that a statement names. */
 export function isSchemaGap(error: unknown): boolean {
   return ['3F000', '42P01', '42703'].includes(sqlState(error) ?? '');
+}
+
+/** Whether the role may not do what the kit's statement does, or there is no unique index for its ON CONFLICT. */
+export function isSetUpFault(error: unknown): boolean {
+  return ['42501', '42P10'].includes(sqlState(error) ?? '');
+}
+
+/** Whether the transaction may not write: a standby, perhaps after a failover, or `default_transaction_read_only`. */
+export function isReadOnly(error: unknown): boolean {
+  return sqlState(error) === '25006';
+}
+
+/** The same in words. It may pass, as a failover does, so it counts as a database that cannot be asked. */
+export function explainedReadOnly(error: unknown): unknown {
+  if (!isReadOnly(error)) return error;
+  return new IdempotencyError(
+    'The database takes no writes here (25006): it is a standby, or its default_transaction_read_only is on.',
+    { existing: serverWords(error), expected: 'the primary, with transactions that may write', cause: error },
+  );
 }
 
 /** What the server said in words, where it did. Of a missing table or column it holds names alone. */

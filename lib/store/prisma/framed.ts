@@ -53,6 +53,7 @@ async function frame<Tx extends RawQueries, Skipped>(
     const begun = ride.begun;
     // Taken once: an extension of the client that tries a transaction again gets statements of its own.
     ride.begun = undefined;
+    ride.completed = undefined;
     ride.ended = undefined;
     isCarried = begun !== undefined;
     // Whatever pool the work connects to from here on, even another database's: it is not this transaction's.
@@ -97,12 +98,13 @@ export function whyOf({ error, at }: { error: unknown; at: 'first' | 'work' | 'l
 }
 
 /**
- * It was committed by a COMMIT that the pool did not recognise, without what was to go before it. That is sent now, and
- * from now on this pool's transactions carry their own statements.
+ * It was committed, and how the server put it was not seen. Where COMMIT itself went past the pool, what was to go before
+ * it is sent now, and from now on this pool's transactions carry their own statements.
  */
-async function mended<Skipped>(client: PrismaClientLike, { pool, last }: Ride): Promise<Framed<Skipped>> {
-  if (pool) distrust(pool);
+async function mended<Skipped>(client: PrismaClientLike, { pool, last, completed }: Ride): Promise<Framed<Skipped>> {
   try {
+    if (completed) return { kind: 'committed', last: rowsOf(await completed), isProven: false };
+    if (pool) distrust(pool);
     return { kind: 'committed', last: last ? await send(primaryOf(client), last) : [], isProven: false };
   } catch (error) {
     return { kind: 'in_doubt', error };

@@ -7,10 +7,20 @@ import type { Statement } from './ride.ts';
 export const IS_HELD = `tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = $5
    AND fencing_token = $6::int`;
 
-/** What a write of the executor renews with it: parameter 7. An unknown key has no lease, only a turn to be asked. */
+const LEASE_END = `clock_timestamp() + $7::float8 * interval '1 ms'`;
+const PROLONGED = `lease_until = CASE state WHEN 'in_progress' THEN ${LEASE_END} END`;
+
+/**
+ * What a write of the executor renews with it: parameter 7. An unknown key has no lease, only a turn to be asked. A look
+ * that was put off ahead of the run (`postpone`) stays put off: who renews a lease may be about to die of what killed the
+ * runs before it.
+ */
 export const RENEWED = `
-  lease_until = CASE state WHEN 'in_progress' THEN clock_timestamp() + $7::float8 * interval '1 ms' END,
-  next_attempt_at = clock_timestamp() + $7::float8 * interval '1 ms'`;
+  ${PROLONGED}, next_attempt_at = greatest(next_attempt_at, ${LEASE_END})`;
+
+/** The same with a write that gets the key further: should the run die now, the completer comes with the lease's end. */
+export const RENEWED_WITH_PROGRESS = `
+  ${PROLONGED}, next_attempt_at = ${LEASE_END}`;
 
 // The session setting ends with the transaction. It is for the executor that goes silent inside one, its machine paused
 // or its cable cut: the server ends the transaction, and with it the lock that keeps others from taking the key over.

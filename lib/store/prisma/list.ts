@@ -1,7 +1,7 @@
 import type { KeyFilter, KeyPage, ListedKey } from '../oversight.ts';
 import type { RawQueries } from './client.ts';
 import { KEY_COLUMNS, type RawRow, toKeyRow } from './row.ts';
-import { IS_OPEN, isStuck } from './stuck.ts';
+import { isStuck, UNFINISHED_KEYS } from './stuck.ts';
 
 /** How far a filter looks that no index knows: half a second's work. What is behind it is found by its key all the same. */
 const FAR = 1_000_000;
@@ -27,7 +27,7 @@ export async function list(db: RawQueries, filter: KeyFilter): Promise<KeyPage> 
  * the index that has the wanted order, and stops when the page is full. The bound keeps PostgreSQL from sorting the whole
  * table where it expects to find little, and a person from waiting for the whole of a large one.
  *
- * What is not settled is few, and has an index of its own. A key that begins with the wanted text is found by the primary
+ * What is not settled is few, and found by itself. A key that begins with the wanted text is found by the primary
  * key; in one condition with the principal, it would not be.
  */
 export function listStatement(filter: KeyFilter): { text: string; values: unknown[] } {
@@ -50,14 +50,14 @@ export function listStatement(filter: KeyFilter): { text: string; values: unknow
 
   const isOpen = stuck || state === 'in_progress' || state === 'unknown';
   if (!search) {
-    const rows = isOpen ? from('idempotency_keys', IS_OPEN) : from(walked);
+    const rows = isOpen ? from(UNFINISHED_KEYS) : from(walked);
     return { text: `SELECT ${COLUMNS} ${rows} ORDER BY ${order} ${page}`, values };
   }
   const [text, end] = [given(search), given(`${search}\u{10FFFF}`)];
   const byKey = `key >= ${text} AND key < ${end}`;
   const byPrincipal = `starts_with(principal, ${text})`;
   if (isOpen) {
-    const rows = from('idempotency_keys', IS_OPEN, `(${byKey} OR ${byPrincipal})`);
+    const rows = from(UNFINISHED_KEYS, `(${byKey} OR ${byPrincipal})`);
     return { text: `SELECT ${COLUMNS} ${rows} ORDER BY ${order} ${page}`, values };
   }
   const enough = `ORDER BY ${order} LIMIT ${given(limit + offset + 1)}::int`;

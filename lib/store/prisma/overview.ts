@@ -1,7 +1,7 @@
 import type { KeyState } from '../../core/key-state.ts';
 import type { Overview } from '../oversight.ts';
 import type { RawQueries } from './client.ts';
-import { IS_OPEN, isStuck } from './stuck.ts';
+import { isStuck, UNFINISHED_KEYS } from './stuck.ts';
 
 /** From how many rows on a count of what is settled is used again for some seconds: 100,000 take some 30 ms. */
 const USED_AGAIN = 20_000;
@@ -17,7 +17,7 @@ SELECT greatest(reltuples, 0)::float8 AS expected, pg_total_relation_size(pg_cla
                count(*) FILTER (WHERE state = 'unknown')::float8 AS unknown,
                count(*) FILTER (WHERE ${isStuck('$1')})::float8 AS stuck,
                min(claimed_at) FILTER (WHERE state = 'in_progress') AS oldest
-          FROM idempotency_keys WHERE ${IS_OPEN}) AS open,
+          FROM ${UNFINISHED_KEYS}) AS open,
        (SELECT coalesce(sum(count), 0)::float8 AS prevented
           FROM idempotency_tallies
          WHERE outcome IN ('replayed', 'in_flight', 'mismatch')

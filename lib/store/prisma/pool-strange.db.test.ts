@@ -61,24 +61,74 @@ test('a transaction that is tried again: the one that commits has claim, effect 
   await expectOneOrder(client, freshKey());
 });
 
-test('a COMMIT in other words: the answer is stored all the same, and nothing rides on that pool again', async () => {
+/** A client whose adapter ends its transactions in a way of its own. */
+async function committing(commit: (client: pg.PoolClient) => unknown) {
   const pool = oncekitPool(new pg.Pool({ connectionString: database.url, max: 2 }));
   const connect = pool.connect.bind(pool) as (...args: unknown[]) => Promise<pg.PoolClient>;
   const heard: string[] = [];
   pool.connect = (async (...args: unknown[]) => {
     if (args.length > 0) return connect(...args);
     const client = await connect();
-    const query = client.query.bind(client) as (config: { text?: string }) => unknown;
-    const inOtherWords = (config: { text?: string }) => {
+    const query = (config: { text?: string }) => {
       if (config.text) heard.push(config.text); // and not a query of ours
-      return query(config.text === 'COMMIT' ? { ...config, text: 'COMMIT WORK' } : config);
+      return config.text === 'COMMIT' ? commit(client) : client.query(config as pg.QueryConfig);
     };
-    return Object.assign(Object.create(client), { query: inOtherWords, release: () => client.release() });
+    return Object.assign(Object.create(client), { query, release: () => client.release() });
   }) as never;
-  const client = createClient(database.url, { pool });
+  /** How many claims did not ride with BEGIN. */
+  const claims = () => heard.filter((text) => text.includes('INSERT INTO idempotency_keys')).length;
+  return { client: createClient(database.url, { pool }), claims };
+}
+
+test.each([
+  ['COMMIT WORK'],
+  ['Commit transaction;'],
+  ['END'],
+  ['-- now\n/* and /* here */ */ commit and no chain ;'],
+  ['COMMIT AND CHAIN'],
+  ['SELECT 1; COMMIT; SELECT 2'],
+])(
+  'a COMMIT as %j: no moment at which the claim is committed without its answer, and the next one rides, too',
+  async (text) => {
+    const found: unknown[] = [];
+    const { client, claims } = await committing(async (connection) => {
+      const result = await connection.query(text);
+      found.push(...(await database.client.idempotencyKey.findMany({ where: { settledAt: null } })));
+      return result;
+    });
+    try {
+      await expectOneOrder(client, freshKey());
+      await expectOneOrder(client, freshKey());
+      expect([found, claims()]).toEqual([[], 0]);
+    } finally {
+      await client.$disconnect();
+    }
+  },
+);
+
+test('a COMMIT in other words, behind a completion that fails: everything is rolled back, and that is told', async () => {
+  const { client } = await committing((connection) => connection.query('END'));
+  const key = freshKey();
+  const operation = kit(client)
+    .operation({ name: 'checkout', schema: anything })
+    .handler(async ({ tx }) => {
+      await effect(tx, key);
+      await tx.$executeRaw`UPDATE idempotency_keys SET fencing_token = 2 WHERE key = ${key}`;
+    });
+  try {
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'internal', executed: false });
+    expect([await effects(database.client, key), await rowsOf(database.client, key)]).toEqual([0, []]);
+  } finally {
+    await client.$disconnect();
+  }
+});
+
+test('a COMMIT that goes past the pool: the answer is stored all the same, and nothing rides on that pool again', async () => {
+  const { client, claims } = await committing((connection) =>
+    (pg.Client.prototype.query as (text: string) => unknown).call(connection, 'COMMIT'),
+  );
   try {
     await expectOneOrder(client, freshKey());
-    const claims = () => heard.filter((text) => text.includes('INSERT INTO idempotency_keys')).length;
     expect(claims()).toBe(0); // it rode with BEGIN, unheard here
     await expectOneOrder(client, freshKey());
     expect(claims()).toBe(1);

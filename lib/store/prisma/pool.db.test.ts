@@ -357,7 +357,7 @@ describe('a pool that has no connection to give', () => {
     const [slow, quick] = [freshKey(), freshKey()];
     const holding = operation.execute({ key: slow, payload: { holds: true } });
     await held.inside.opened;
-    expect(await operation.execute({ key: quick, payload: {} })).toMatchObject({
+    expect(await operation.execute({ key: quick, payload: {}, attempt: 1 })).toMatchObject({
       code: 'unavailable',
       executed: false,
     });

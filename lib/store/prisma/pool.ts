@@ -18,7 +18,7 @@ import { driverError } from './wire.ts';
 import { expectContexts, runWithin, within } from './within.ts';
 
 const wrapped = new WeakSet<object>();
-/** Pools whose COMMIT was not recognised: an adapter that speaks in another way. */
+/** Pools whose COMMIT was not seen: an adapter that speaks to the server in another way. */
 const strange = new WeakSet<object>();
 /** How many rides were given up in a row. */
 const givenUp = new WeakMap<object, number>();
@@ -28,6 +28,8 @@ const MAX_GIVEN_UP = 3;
 /**
  * Makes an idempotent transaction as few round trips as the bare one: the claim travels with Prisma's BEGIN and the
  * completion with its COMMIT, on the transaction's own connection. Whatever else goes through the pool goes as before.
+ *
+ * A connection that the server ends while it is checked out fails its query; it never ends the process.
  *
  * `new PrismaPg(oncekitPool(new Pool({ connectionString })), { disposeExternalPool: true })`. Without this, or with
  * `pg-native` or `pg`'s pipeline mode, the kit sends statements of its own inside the transaction: the same guarantees,
@@ -65,14 +67,15 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
       return client;
     });
   }) as Pool['connect'];
-  // A connection that came back without COMMIT or ROLLBACK carries nobody's statements into its next use.
+  // Each connection is known, and its end listened for, before the pool gives it away. One that came back without COMMIT
+  // or ROLLBACK carries nobody's statements into its next use.
   pool.on('acquire', (client: ClientLike) => {
     seatOn(client).carry = undefined;
   });
   return pool;
 }
 
-/** Its COMMIT was not recognised: from now on its transactions carry statements of their own. */
+/** Its COMMIT was not seen: from now on its transactions carry statements of their own. */
 export function distrust(pool: PoolLike): void {
   strange.add(pool);
 }
@@ -123,9 +126,10 @@ function carry(seat: Seat, ride: Ride, config: QueryConfig, rest: unknown[]): un
     return query(config, ...rest);
   }
   if (text === 'ROLLBACK' || text === 'COMMIT') seat.carry = undefined;
-  if (text !== 'COMMIT' || ride.isOver || !ride.last) return query(config, ...rest);
+  if (text === 'ROLLBACK' || ride.isOver || !ride.last) return query(config, ...rest);
   if (ride.pool) givenUp.delete(ride.pool);
-  return commit(seat, ride, ride.last);
+  if (text === 'COMMIT' && !ride.completed) return commit(seat, ride, ride.last);
+  return completeBefore(seat, ride, ride.last, config, rest);
 }
 
 /**
@@ -149,6 +153,26 @@ async function begin(seat: Seat, ride: Ride): Promise<QueryResult> {
   const arrival = await begun;
   if ('error' in arrival) throw arrival.error;
   return resultOf(arrival.tag);
+}
+
+/**
+ * The work is done, so what comes now is COMMIT, in whatever words, or a query that nobody has awaited. `last` goes first:
+ * at no moment may a process that dies leave a claim committed without its answer.
+ */
+async function completeBefore(
+  seat: Seat,
+  ride: Ride,
+  last: Statement,
+  config: QueryConfig,
+  rest: unknown[],
+): Promise<unknown> {
+  ride.completed ??= askOn(seat, last);
+  const completed = await ride.completed;
+  const result = await seat.query(config, ...rest);
+  const tag = result?.command;
+  const hasEnded = tag === 'COMMIT' || (tag === 'ROLLBACK' && 'error' in completed);
+  if (hasEnded) ride.ended = Promise.resolve({ last: completed, commit: { tag } });
+  return result;
 }
 
 /** `last` and COMMIT. Where both were rolled back, Prisma is told what COMMIT of a failed transaction is answered with. */

@@ -5,7 +5,7 @@ import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
 import { gate } from '../contract-harness.testsuite.ts';
 import type { Store } from '../store.ts';
 import type { TransactionOf } from './client.ts';
-import { reap } from './reap.ts';
+import { REAP, reap } from './reap.ts';
 import { prismaStore } from './store.ts';
 
 type Client = TestDatabase['client'];
@@ -220,4 +220,51 @@ test('P5 a row whose expiry its holder has put off stays', async () => {
   });
   expect(await store.reap(100)).toBe(0);
   expect(await keys()).toEqual(['old-1']);
+});
+
+test.each([
+  ['', REAP],
+  [', where a lock is worth nothing, too', REAP.replace('FOR UPDATE SKIP LOCKED', '')],
+])('K5 a row that changes between choice and delete stays%s', async (_, text) => {
+  await rows('old', 'expired', { count: 2 });
+  // Holds the reaper up in the middle of its DELETE, at its first row.
+  await client.$executeRawUnsafe(`CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF OLD.key = 'old-1' THEN PERFORM pg_advisory_xact_lock(22); END IF;
+    RETURN OLD; END $$`);
+  await client.$executeRawUnsafe(`CREATE TRIGGER hold_up BEFORE DELETE ON idempotency_keys
+    FOR EACH ROW EXECUTE FUNCTION hold_up()`);
+  const other = createClient(database.url, { max: 4 });
+  const isWaiting = async () =>
+    (
+      await other.$queryRaw<unknown[]>`
+      SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database AND datname = current_database()
+       WHERE locktype = 'advisory' AND objid = 22 AND NOT granted`
+    ).length > 0;
+  let reaped: Promise<[{ count: number }]> | undefined;
+  let isChanged = false;
+  try {
+    await other.$transaction(
+      async (tx) => {
+        await tx.$queryRaw`SELECT pg_advisory_xact_lock(22)::text`;
+        reaped = other.$queryRawUnsafe(text, 100, null) as typeof reaped;
+        reaped?.catch(() => {}); // sent by this
+        while (!(await isWaiting()));
+        // Locked by the reaper, or not chosen yet: then the change is committed before its turn comes.
+        isChanged = await other
+          .$transaction([
+            other.$executeRaw`SET LOCAL lock_timeout = '200ms'`,
+            other.$executeRaw`UPDATE idempotency_keys SET expires_at = now() + interval '1 hour' WHERE key = 'old-2'`,
+          ])
+          .then(() => true)
+          .catch(() => false);
+      },
+      { timeout: 20_000 },
+    );
+    expect(isChanged).toBe(text !== REAP);
+    expect(await reaped).toMatchObject([{ count: isChanged ? 1 : 2 }]);
+    expect(await keys()).toEqual(isChanged ? ['old-2'] : []);
+  } finally {
+    await client.$executeRawUnsafe('DROP FUNCTION hold_up CASCADE');
+    await other.$disconnect();
+  }
 });

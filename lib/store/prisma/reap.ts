@@ -1,26 +1,43 @@
 import type { RawQueries } from './client.ts';
+import { IS_STRAY, UNFINISHED_KEYS } from './stuck.ts';
 
 // By the time of the statement, not `clock_timestamp()`: that one is volatile, and no index would bound the look by it.
 // Bounded, oldest first by the index on expires_at, and SKIP LOCKED: several reapers share the work, and none waits for
 // a row that an admin's action or a re-run holds. Whatever is not settled stays, however old (P5): its effect may still
 // come, and only its row says so. Steps go with their key. Business rows are nobody's business here.
 //
-// Deleted where it was found: the lock keeps the row at its place until the statement ends, so a second look through
-// the key's index would tell nothing. What its holder has changed in between is not there for the statement, and stays.
-const REAP = `
+// Deleted by the primary key: a `ctid` names a row of one partition only. State and expiry are said again, so that a row
+// which is not as it was chosen stays, whatever the lock above is worth where this runs. PostgreSQL expects few elements
+// of an array that it does not know, so it looks each key up in the index instead of reading the table once a batch.
+const IS_EXPIRED = `expires_at <= statement_timestamp() AND state IN ('succeeded', 'failed', 'abandoned')`;
+
+export const REAP = `
 WITH expired AS MATERIALIZED (
-  SELECT ctid, expires_at FROM idempotency_keys
-   WHERE expires_at >= coalesce($2::timestamptz, '-infinity') AND expires_at <= statement_timestamp()
-     AND state IN ('succeeded', 'failed', 'abandoned')
+  SELECT tenant, principal, operation, key, expires_at FROM idempotency_keys
+   WHERE expires_at >= coalesce($2::timestamptz, '-infinity') AND ${IS_EXPIRED}
    ORDER BY expires_at LIMIT $1::int
      FOR UPDATE SKIP LOCKED),
 reaped AS (
-  DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(SELECT ctid FROM expired))
-  RETURNING tenant, principal, operation, key),
+  DELETE FROM idempotency_keys
+   USING unnest(ARRAY(SELECT key FROM expired), ARRAY(SELECT operation FROM expired),
+                ARRAY(SELECT principal FROM expired), ARRAY(SELECT tenant FROM expired))
+         AS chosen(key, operation, principal, tenant)
+   WHERE idempotency_keys.key = chosen.key AND idempotency_keys.operation = chosen.operation
+     AND idempotency_keys.principal = chosen.principal AND idempotency_keys.tenant = chosen.tenant AND ${IS_EXPIRED}
+  RETURNING idempotency_keys.tenant, idempotency_keys.principal, idempotency_keys.operation, idempotency_keys.key),
 events AS (
   DELETE FROM idempotency_events
    WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM reaped))
 SELECT count(*)::int AS count, (SELECT max(expires_at) FROM expired) AS reached FROM reaped`;
+
+// What no index holds and nobody finds once it is no longer among the newest: from here on the index holds it.
+const FLAG_STRAYS = `
+UPDATE idempotency_keys SET needs_attention = true
+ WHERE ${IS_STRAY} AND (key, operation, principal, tenant) IN (
+   SELECT key, operation, principal, tenant FROM ${UNFINISHED_KEYS} WHERE ${IS_STRAY}
+   UNION ALL
+   SELECT key, operation, principal, tenant FROM idempotency_keys
+    WHERE expires_at <= statement_timestamp() AND ${IS_STRAY})`;
 
 /**
  * Where the batch before has ended: the next one starts there. The entries of deleted rows stay in the index until a
@@ -34,7 +51,11 @@ const ends = new WeakMap<RawQueries, Date>();
 export async function reap(db: RawQueries, limit: number): Promise<number> {
   const start = ends.get(db);
   const count = await reapFrom(db, start ?? null, limit);
-  return count < limit && start ? count + (await reapFrom(db, null, limit - count)) : count;
+  if (count === limit) return count;
+  const rest = start ? await reapFrom(db, null, limit - count) : 0;
+  // Among the expired ones there is little left but what is not settled.
+  if (count + rest < limit) await db.$queryRawUnsafe(FLAG_STRAYS);
+  return count + rest;
 }
 
 async function reapFrom(db: RawQueries, start: Date | null, limit: number): Promise<number> {

@@ -179,6 +179,9 @@ describe('tables of other names', () => {
 
   test('the version is read there, and a kit that looks elsewhere says what it misses', async () => {
     expect(await named().readSchema()).toMatchObject([{ verdict: 'current' }, { verdict: 'current' }]);
+    const tried = await named().tryClaim();
+    expect(tried).not.toHaveProperty('refused');
+    expect(tried).toMatchObject({ lacking: [], keyTable: expect.not.stringMatching(/^idempotency_keys$/) });
     const plain = kit(database.client);
     expect(await plain.readSchema()).toMatchObject([{ verdict: 'missing' }, { verdict: 'missing' }]);
     const order = plain.operation({ name: 'order', schema: anything }).handler(async () => 'done');

@@ -1,6 +1,6 @@
 import type { KeyId } from '../../core/scope.ts';
 import type { Completion, Executed, KeyRow } from '../store.ts';
-import type { PrismaClientLike, RawQueries } from './client.ts';
+import { type PrismaClientLike, type RawQueries, RERUNS } from './client.ts';
 import { explainedAbort } from './complete.ts';
 import type { FrameOptions, Work } from './frame.ts';
 import { framed, whyOf } from './framed.ts';
@@ -8,9 +8,10 @@ import type { Rows } from './ride.ts';
 import { KEY_COLUMNS, type RawRow, toKeyRow } from './row.ts';
 import { verified } from './verified.ts';
 
-// The lock prevents this: two calls find the same unreadable result, and both run.
+// The lock prevents this: two calls find the same unreadable result, and both run. The setting ends with the transaction:
+// it tells `enqueue` that what this intent has announced before was announced by an earlier execution, not by mistake.
 const LOCK = `
-SELECT ${KEY_COLUMNS} FROM idempotency_keys
+SELECT ${KEY_COLUMNS}, set_config('${RERUNS}', 'on', true) FROM idempotency_keys
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'succeeded'
    FOR UPDATE`;
 
@@ -19,6 +20,8 @@ const REPLACE = `
 UPDATE idempotency_keys SET result = $5, schema_version = $6::int
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'succeeded' AND schema_version < $6::int
 RETURNING ${KEY_COLUMNS}`;
+
+const AT = { first: 'claim', work: 'run', last: 'commit' } as const;
 
 /** `Store.rerun` in one transaction of the user's client. */
 export async function rerun<Tx extends RawQueries>(
@@ -46,7 +49,7 @@ export async function rerun<Tx extends RawQueries>(
     case 'in_doubt':
       return ended;
     case 'rolled_back':
-      return { kind: 'rolled_back', error: explainedAbort(ended.error), why: whyOf(ended) };
+      return { kind: 'rolled_back', error: explainedAbort(ended.error), why: whyOf(ended), at: AT[ended.at] };
     case 'committed': {
       const [replaced] = ended.last;
       const row = replaced ? toKeyRow(replaced as RawRow) : (found as KeyRow);

@@ -1,20 +1,26 @@
 import type { Held } from '../leases.ts';
 import type { RawQueries } from './client.ts';
 import { holderOf, IS_HELD, stillHeld } from './hold.ts';
+import { NOT_EXECUTED } from './steps.ts';
 
 // S4: compare-and-set on (state, token). It prevents this: the completer and a person find out at the same time, or a
 // late answer comes in, and each goes on with a result of its own.
+//
+// A person's verdict stays until the call is sent again (`start-foreign.ts`): a run that ends before that leaves it to the
+// next one.
 const RESOLVE = `
 WITH held AS (
   UPDATE idempotency_keys
-     SET state = 'in_progress', fencing_token = fencing_token + 1, needs_attention = false,
+     SET state = 'in_progress', fencing_token = fencing_token + 1,
          lease_until = clock_timestamp() + $7::float8 * interval '1 ms',
-         next_attempt_at = clock_timestamp() + $7::float8 * interval '1 ms',
+         next_attempt_at = greatest(CASE WHEN $9::text IS NULL THEN next_attempt_at END,
+                                    clock_timestamp() + $7::float8 * interval '1 ms'),
          recovery_point = CASE WHEN $9::text IS NULL THEN recovery_point ELSE $8::text END
    WHERE ${IS_HELD}
   RETURNING fencing_token)
 UPDATE idempotency_phases
-   SET state = CASE WHEN $9::text IS NULL THEN 'started' ELSE 'done' END, result = $9::text, verdict = NULL,
+   SET state = CASE WHEN $9::text IS NULL THEN 'started' ELSE 'done' END, result = $9::text,
+       not_executed = ${NOT_EXECUTED},
        fencing_token = held.fencing_token,
        finished_at = CASE WHEN $9::text IS NULL THEN NULL ELSE clock_timestamp() END
   FROM held

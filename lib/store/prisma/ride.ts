@@ -33,6 +33,8 @@ export interface Ride {
   level?: string;
   /** There once it has boarded: gives the transaction back to whoever else has begun it. */
   giveUp?: () => void;
+  /** There once `last` is on its way without COMMIT. Never rejects. */
+  completed?: Promise<Answer> | undefined;
   /** There once `last` and COMMIT are on their way. Never rejects. */
   ended?: Promise<Landing> | undefined;
 }

@@ -2,11 +2,11 @@ import { ConfigurationError } from '../../core/errors.ts';
 import type { SchemaPart, SchemaState } from '../store.ts';
 import { bounded } from './bounded.ts';
 import type { RawQueries } from './client.ts';
-import { isSchemaGap, serverWords } from './errors.ts';
+import { isSchemaGap, isSetUpFault, serverWords } from './errors.ts';
 import { TABLES_OF } from './tables.ts';
 
 /** The version of the tables that this kit needs. Raised together with a file in `prisma/kit` that brings it about. */
-export const SCHEMA_VERSIONS: Readonly<Record<SchemaPart, number>> = { keys: 1, messaging: 1 };
+export const SCHEMA_VERSIONS: Readonly<Record<SchemaPart, number>> = { keys: 2, messaging: 1 };
 
 const INIT: Readonly<Record<SchemaPart, string>> = {
   keys: 'npx oncekit init',
@@ -64,7 +64,7 @@ const WITHIN_MS = 2000;
 
 /**
  * The error of a statement of ours, or what explains it: a table or column that it names is not there, so the kit's
- * migration has not run. Asks the database only then.
+ * migration has not run; the role may not use them; or the primary key is gone. Asks the database for the first alone.
  *
  * @param db asked for its version; none where the failed transaction is still open, and takes no questions any more
  */
@@ -73,6 +73,16 @@ export async function explainedBySchema(
   db: RawQueries | undefined,
   part: SchemaPart,
 ): Promise<unknown> {
+  if (isSetUpFault(error)) {
+    return new ConfigurationError(
+      "The database refuses a statement of oncekit's: the role lacks a right, or a table its primary key. See npx oncekit doctor.",
+      {
+        existing: serverWords(error),
+        expected: `SELECT, INSERT, UPDATE and DELETE on ${TABLES_OF[part].join(', ')}, as its migration makes them`,
+        cause: error,
+      },
+    );
+  }
   if (!isSchemaGap(error)) return error;
   const states = db && (await bounded(() => readSchema(db), WITHIN_MS).catch(() => undefined));
   const state = states?.find((one) => one.part === part);

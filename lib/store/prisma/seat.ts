@@ -14,7 +14,6 @@ export interface ClientLike {
   query: Query;
   release(broken?: unknown): void;
   on(event: 'error', listener: () => void): unknown;
-  off(event: 'error', listener: () => void): unknown;
 }
 
 interface Query {
@@ -54,6 +53,9 @@ const seats = new WeakMap<ClientLike, Seat>();
 export function seatOn(client: ClientLike): Seat {
   const known = seats.get(client);
   if (known) return known;
+  // The pool stops listening when it gives the connection away, and its user begins some moments later: a server process
+  // that ends between the two would end this process. Its queries fail, and the pool drops it, without our help.
+  client.on('error', ignored);
   const query = client.query.bind(client) as Query;
   const seat: Seat = { client, query, kept: new Map() };
   seats.set(client, seat);

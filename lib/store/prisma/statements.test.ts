@@ -4,17 +4,20 @@ import { hiddenStatements, type RoomStatement, statementsOfRoom } from './statem
 // Where the tables are distributed over several machines, a statement that names every column of a key's scope finds its
 // rows on one of them, whichever of the columns they are distributed by. See docs/scale.md.
 
-const KEY_TABLES = 'idempotency_(?:keys|phases|events)';
+const KEY_TABLES = 'idempotency_(?:keys|phases|events|audit)';
 const SCOPE = ['tenant', 'principal', 'operation', 'key'];
 
 /** What is not about one key, and why. */
 const ABOUT_MANY_KEYS: Record<string, string> = {
   'take.ts TAKE_DUE': 'the completer: whatever is due',
   'reap.ts REAP': 'the reaper: whatever is past its retention',
+  'reap.ts FLAG_STRAYS': 'the reaper: whatever no index holds',
   'unfinished.ts UNFINISHED': 'gauges: how much is open',
   'overview.ts ABOUT': 'the admin view: what is open, and the size',
   'overview.ts COUNT': 'the admin view: how many have settled',
-  'forget.ts ERASE': 'a person’s wish: all keys of one principal, of which it names the tenant',
+  'forget.ts ERASE': 'a person’s wish: all keys of one person, of which it names the tenant',
+  'forget.ts RECORD_ERASED': 'the same: a record for each of their names',
+  'audit.ts REAP_AUDIT': 'the reaper: whatever is past its retention',
   'list.ts 1': 'the admin view: a page of keys',
   'list.ts 2': 'the admin view: a page of keys',
   'list.ts 3': 'the admin view: a page of keys',

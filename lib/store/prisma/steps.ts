@@ -5,9 +5,14 @@ import type { RawQueries } from './client.ts';
 /** The columns of a step, in the order of `Step`. Ages by the server's clock, so that no other clock is asked. */
 export const STEP_COLUMNS = `name, position, kind, idempotency_phases.state, result,
   idempotency_phases.fencing_token AS "fencingToken", arguments, derived_key AS "derivedKey", sends,
+  not_executed AS "notExecuted",
   extract(epoch FROM clock_timestamp() - first_sent_at)::float8 * 1000 AS "sinceFirstSentMs",
   extract(epoch FROM clock_timestamp() - last_sent_at)::float8 * 1000 AS "sinceLastSentMs",
   first_sent_at AS "firstSentAt", finished_at AS "finishedAt", verdict, reference`;
+
+/** How many sends are known to have done nothing, before the next one: all of them where a person said "send it again". */
+export const NOT_EXECUTED = `CASE idempotency_phases.verdict WHEN 'retry' THEN idempotency_phases.sends
+  ELSE idempotency_phases.not_executed END`;
 
 const STEPS = `
 SELECT ${STEP_COLUMNS} FROM idempotency_phases

@@ -6,6 +6,7 @@ import type { AmbientTransaction } from './ambient-transaction.ts';
 import { txOf } from './ambient-tx.ts';
 import { announced } from './announced.ts';
 import { askedOn } from './asked.ts';
+import { audit, reapAudit, record } from './audit.ts';
 import { begin } from './begin.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from './client.ts';
 import { isLockTimeout, isUnavailable } from './errors.ts';
@@ -14,11 +15,11 @@ import { recordEvidence } from './evidence.ts';
 import { execute } from './execute.ts';
 import { fence } from './fence.ts';
 import { find } from './find.ts';
-import { finishForeign, recordCapture } from './finish-step.ts';
+import { finishForeign, recordCapture, recordNotExecuted } from './finish-step.ts';
 import { erasePrincipal, forget } from './forget.ts';
 import type { FrameOptions } from './frame.ts';
 import { hold } from './hold.ts';
-import { giveUp, markUnknown, suspend, wake } from './let-go.ts';
+import { markUnknown, postpone, suspend, wake } from './let-go.ts';
 import { list } from './list.ts';
 import { overview } from './overview.ts';
 import { probe } from './probe.ts';
@@ -35,6 +36,7 @@ import { type Rename, renamerOf, type Tables } from './tables.ts';
 import { takeDue, takeOver } from './take.ts';
 import { addTallies, reapTallies, tallies } from './tallies.ts';
 import { transact } from './transact.ts';
+import { tryClaim } from './try-claim.ts';
 import { unfinished } from './unfinished.ts';
 import { recordVerdict, retryNow } from './verdict.ts';
 import { judgeWindow } from './window.ts';
@@ -87,6 +89,8 @@ function renamedStore<Tx>(client: PrismaClientLike, rename: Rename): Store<Tx> {
     transact: (held, leaseMs, run, how) => store.transact(held, leaseMs, (tx) => run(originalOf(tx)), named(how)),
     recordEvidence: (tx, id, said, actor) =>
       store.recordEvidence(renamedQueries(tx as RawQueries, rename), id, said, actor),
+    erasePrincipal: (person, actor, conclude) =>
+      store.erasePrincipal(person, actor, (keys, tx) => conclude(keys, originalOf(tx))),
   };
 }
 
@@ -105,6 +109,7 @@ function storeOn<Client extends PrismaClientLike>(client: Client): Store<Transac
     recordEvent: (id, event) => asked(() => recordEvent(primary(), id, event)),
     events: (id) => asked(() => events(primary(), id)),
     readSchema: () => asked(() => readSchema(primary())),
+    tryClaim: () => asked(() => tryClaim(client)),
   };
 }
 
@@ -115,7 +120,7 @@ function leasesOn<Client extends PrismaClientLike>(client: Client): Leases<Trans
   return {
     begin: (claim) => asked(() => begin(client, db(), claim)),
     takeOver: (id, leaseMs, early) => asked(() => takeOver(db(), id, leaseMs, early)),
-    takeDue: (operations, leaseMs, limit) => asked(() => takeDue(db(), operations, leaseMs, limit)),
+    takeDue: (shares, leaseMs) => asked(() => takeDue(db(), shares, leaseMs)),
     renew: (held, leaseMs) => asked(() => hold(db(), held, leaseMs, leaseMs)),
     transact: (held, leaseMs, run, how) =>
       transact(client, held, leaseMs, run as (tx: RawQueries) => ReturnType<typeof run>, how),
@@ -123,10 +128,11 @@ function leasesOn<Client extends PrismaClientLike>(client: Client): Leases<Trans
     startForeign: (held, leaseMs, call) => asked(() => startForeign(db(), held, leaseMs, call)),
     finishForeign: (held, leaseMs, step) => asked(() => finishForeign(db(), held, leaseMs, step)),
     resolve: (held, leaseMs, step) => asked(() => resolve(db(), held, leaseMs, step)),
-    suspend: (held, pauseMs) => asked(() => suspend(db(), held, pauseMs)),
+    recordNotExecuted: (held, leaseMs, name) => asked(() => recordNotExecuted(db(), held, leaseMs, name)),
+    suspend: (held, put) => asked(() => suspend(db(), held, put)),
+    postpone: (held, put) => asked(() => postpone(db(), held, put)),
     markUnknown: (held, how) => asked(() => markUnknown(db(), held, how)),
     wake: (id) => asked(() => wake(db(), id)),
-    giveUp: (held) => asked(() => giveUp(db(), held)),
     steps: (id) => asked(() => stepsOf(db(), id)),
     recordVerdict: (id, verdict, actor) => asked(() => recordVerdict(db(), id, verdict, actor)),
     retryNow: (id, actor) => asked(() => retryNow(db(), id, actor)),
@@ -149,7 +155,10 @@ function oversightOn(client: PrismaClientLike): Oversight {
     announced: (time, intent) => asked(() => announced(db(), time, intent)),
     release: (id, actor) => asked(() => release(db(), id, actor)),
     forget: (id, actor) => asked(() => forget(db(), id, actor)),
-    erasePrincipal: (who, actor) => asked(() => erasePrincipal(db(), who, actor)),
+    erasePrincipal: (person, actor, conclude) => asked(() => erasePrincipal(client, person, actor, conclude)),
+    record: (act) => asked(() => record(db(), act)),
+    audit: (filter) => asked(() => audit(db(), filter)),
+    reapAudit: (retentionMs, limit) => asked(() => reapAudit(db(), retentionMs, limit)),
   };
 }
 
@@ -158,7 +167,10 @@ async function fenceOrRival(client: PrismaClientLike, wanted: Fence): Promise<Fe
     return await client.$transaction(
       async (tx: RawQueries): Promise<Fenced> => {
         if (await fence(tx, wanted)) {
-          await recordEvent(tx, wanted, { type: 'fenced', actor: wanted.actor ?? 'client', detail: null });
+          const fenced = { type: 'fenced', detail: null } as const;
+          // A person's doing outlives the tombstone; a client's is a note on it.
+          if (wanted.actor !== undefined) await record(tx, { ...wanted, ...fenced, actor: wanted.actor });
+          else await recordEvent(tx, wanted, { ...fenced, actor: 'client' });
           return { kind: 'fenced' };
         }
         const row = await find(tx, wanted);

@@ -6,7 +6,7 @@ import type { SchemaPart } from '../store.ts';
  * part's version: schema-version.ts.
  */
 export const TABLES_OF = {
-  keys: ['idempotency_keys', 'idempotency_phases', 'idempotency_events', 'idempotency_tallies'],
+  keys: ['idempotency_keys', 'idempotency_phases', 'idempotency_events', 'idempotency_tallies', 'idempotency_audit'],
   messaging: [
     'outbox_events',
     'outbox_aggregates',

@@ -1,13 +1,11 @@
 import type { Unfinished } from '../leases.ts';
 import type { RawQueries } from './client.ts';
-import { IS_OPEN, isStuck } from './stuck.ts';
+import { isStuck, UNFINISHED_KEYS } from './stuck.ts';
 
-// For whoever asks every few seconds: the index of what is open holds these rows alone, so the millions that are settled
-// cost nothing.
 const UNFINISHED = `
 SELECT operation, state, count(*)::int AS count, count(*) FILTER (WHERE ${isStuck('$1')})::int AS stuck,
        min(claimed_at) AS "oldestAt"
-  FROM idempotency_keys WHERE ${IS_OPEN} AND settled_at IS NULL
+  FROM ${UNFINISHED_KEYS}
  GROUP BY operation, state`;
 
 /** `Leases.unfinished`. */

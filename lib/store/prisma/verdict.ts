@@ -1,36 +1,38 @@
 import type { KeyId } from '../../core/scope.ts';
 import type { Verdict } from '../leases.ts';
+import { AUDIT } from './audit.ts';
 import type { RawQueries } from './client.ts';
 
-const EVENT = 'INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)';
-
-// Compare-and-set on what the person saw, with the event in the same statement. The key's row first, and under a higher
+// Compare-and-set on what the person saw, with its record in the same statement. The key's row first, and under a higher
 // token: a second click, a second person, or a run that asks at the same time changes nothing and is told so. Whoever
-// looks again may still correct what nobody could act upon: a mistyped reference.
+// looks again may still correct what nobody could act upon: a mistyped reference. A key in progress takes one when it is
+// flagged and at rest: what a person knows need not wait for the provider to be back.
 const VERDICT = `
 WITH seen AS (
   UPDATE idempotency_keys SET next_attempt_at = clock_timestamp(), fencing_token = fencing_token + 1
-   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'unknown' AND fencing_token = $5::int
+   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND fencing_token = $5::int
+     AND (state = 'unknown' OR (state = 'in_progress' AND needs_attention AND lease_until <= clock_timestamp()))
   RETURNING 1),
 judged AS (
   UPDATE idempotency_phases SET verdict = $6::varchar, reference = $7::varchar
     FROM seen
    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'started'
   RETURNING name)
-${EVENT}
+${AUDIT}
 SELECT $1::text, $2::text, $3::text, $4::text, 'verdict', $8::text,
        jsonb_strip_nulls(jsonb_build_object('step', name, 'verdict', $6::text, 'reference', $7::text)) FROM judged
 RETURNING 1`;
 
-// The count of attempts starts anew: a person has looked at it.
+// The count of attempts starts anew: a person has looked at it. A completer takes what has a lease that is over.
 const RETRY = `
 WITH woken AS (
   UPDATE idempotency_keys SET next_attempt_at = clock_timestamp(), attempts = 0, needs_attention = false,
+         lease_until = CASE state WHEN 'in_progress' THEN coalesce(lease_until, clock_timestamp()) END,
          fencing_token = fencing_token + 1
    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND fencing_token = $5::int
      AND state IN ('in_progress', 'unknown') AND (lease_until IS NULL OR lease_until <= clock_timestamp())
   RETURNING 1)
-${EVENT}
+${AUDIT}
 SELECT $1::text, $2::text, $3::text, $4::text, 'retry', $6::text, NULL FROM woken
 RETURNING 1`;
 

@@ -24,5 +24,6 @@ export async function verified(client: PrismaClientLike, told: KeyRow, withinMs:
   );
   // Rolled back, and claimed by another since: that one's answer stands. An older version's is no answer of ours.
   if (row && row.schemaVersion >= told.schemaVersion) return { kind: 'existing', row };
-  return { kind: 'rolled_back', error, why: 'error' };
+  // With a row there, that our claim was rolled back proves nothing any more.
+  return { kind: 'rolled_back', error, why: 'error', at: row ? 'claim' : 'commit' };
 }

@@ -1,59 +1,42 @@
 'use server';
 
 import { redirect } from 'next/navigation';
-import { z } from 'zod';
 import { keyHref } from '../../../../components/admin/addresses.ts';
-import { admin } from '../../../../lib/demo/admin.ts';
+import type { KeyNoticeName } from '../../../../components/admin/key-notice.tsx';
+import { keyActs } from '../../../../lib/demo/admin-acts.ts';
 import { keyId } from '../../../../lib/demo/admin-query.ts';
 import { requireAdminToAct } from '../../require-admin.ts';
 
-/** The key as the page has shown it. */
-const seenKey = keyId
-  .extend({ fencing_token: z.coerce.number().int().min(0).max(2_147_483_647) })
-  .transform(({ fencing_token, ...id }) => ({ ...id, fencingToken: fencing_token }));
+const VERDICTS: Record<string, string> = { succeeded: 'found', failed: 'not_done', retry: 'send_again' };
 
-const verdict = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('succeeded'), reference: z.string().trim().min(1).max(255) }),
-  z.object({ kind: z.literal('failed') }),
-  z.object({ kind: z.literal('retry') }),
-]);
-
-/** What happened at the provider, by an admin's word. Sent twice it is recorded once. */
+/** What happened at the provider, by an admin's word. */
 export async function resolveKey(form: FormData): Promise<void> {
   const actor = await requireAdminToAct();
-  const seen = readSeen(form);
-  const given = verdict.safeParse(Object.fromEntries(form));
-  if (!given.success) redirect(keyHref(seen, 'reference'));
-  redirect(keyHref(seen, await admin().resolve(seen, given.data, actor)));
+  await actOn(actor, VERDICTS[String(form.get('kind'))] ?? 'none', form);
 }
 
 /** Has a key looked at now that nobody works at. */
 export async function retryKey(form: FormData): Promise<void> {
   const actor = await requireAdminToAct();
-  const seen = readSeen(form);
-  const operated = await admin().retryNow(seen, actor);
-  redirect(keyHref(seen, operated === 'recorded' ? 'retried' : operated));
+  await actOn(actor, 'retry', form);
 }
 
 /** Takes a key from an executor that no longer shows itself. */
 export async function releaseKey(form: FormData): Promise<void> {
   const actor = await requireAdminToAct();
-  const seen = readSeen(form);
-  const operated = await admin().release(seen, actor);
-  redirect(keyHref(seen, ({ recorded: 'released', changed: 'changed', refused: 'not_released' } as const)[operated]));
+  await actOn(actor, 'release', form);
 }
 
 /** Erases what is stored of a settled key. */
 export async function forgetKey(form: FormData): Promise<void> {
   const actor = await requireAdminToAct();
-  const seen = readSeen(form);
-  const operated = await admin().forget(seen, actor);
-  redirect(keyHref(seen, ({ recorded: 'forgotten', changed: 'changed', refused: 'not_forgotten' } as const)[operated]));
+  await actOn(actor, 'forget', form);
 }
 
-/** No form of ours lacks a key; whoever sends another sees the list. */
-function readSeen(form: FormData) {
-  const seen = seenKey.safeParse(Object.fromEntries(form));
-  if (!seen.success) redirect('/admin/keys');
-  return seen.data;
+/** Does it once for the form's key, and shows the key with what came of it. */
+async function actOn(actor: string, act: string, form: FormData): Promise<never> {
+  const id = keyId.safeParse(Object.fromEntries(form));
+  // No form of ours lacks a key; whoever sends another sees the list.
+  if (!id.success) redirect('/admin/keys');
+  redirect(keyHref(id.data, (await keyActs.once(act, form, actor)) as KeyNoticeName));
 }

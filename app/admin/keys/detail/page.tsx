@@ -1,4 +1,4 @@
-import { notFound } from 'next/navigation';
+import { notFound, redirect } from 'next/navigation';
 import { withQuery } from '../../../../components/admin/addresses.ts';
 import { KeyFacts } from '../../../../components/admin/key-facts.tsx';
 import { KeyLinks } from '../../../../components/admin/key-links.tsx';
@@ -11,6 +11,8 @@ import { StoredAnswer } from '../../../../components/admin/stored-answer.tsx';
 import { PageTitle } from '../../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
 import { admin } from '../../../../lib/demo/admin.ts';
+import { keyActs } from '../../../../lib/demo/admin-acts.ts';
+import { renderedAt } from '../../../../lib/demo/admin-clock.ts';
 import { linkedRows } from '../../../../lib/demo/admin-linked.ts';
 import { keyId } from '../../../../lib/demo/admin-query.ts';
 import { eventHref, Header, PROBE } from '../../header.tsx';
@@ -19,18 +21,28 @@ import { forgetKey, releaseKey, resolveKey, retryKey } from './actions.ts';
 
 export const metadata = { title: 'Key' };
 
-const actions = { resolve: resolveKey, retryNow: retryKey, release: releaseKey, forget: forgetKey };
-
 /** In the query and not in the path: keys may hold slashes and dots, which paths do not keep. */
 export default async function KeyPage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
-  await requireAdmin('/admin/keys/detail', params);
+  const actor = await requireAdmin('/admin/keys/detail', params);
   const { success, data: id } = keyId.safeParse(params);
   if (!success) notFound();
   const [detail, linked] = await Promise.all([admin().findKey(id), linkedRows(id)]);
-  if (!detail) notFound();
-  const now = Date.now();
+  if (!detail) {
+    // Its row is gone: what people did to it is not.
+    const { rows } = await admin().audit({ ...id, limit: 1, offset: 0 });
+    if (rows.length > 0) redirect(withQuery('/admin/keys/audit', id));
+    notFound();
+  }
+  const now = renderedAt();
   const { tenant, principal } = detail;
+  const actKey = await keyActs.newKey(actor);
+  const actions = {
+    resolve: { send: resolveKey, actKey },
+    retryNow: { send: retryKey, actKey },
+    release: { send: releaseKey, actKey },
+    forget: { send: forgetKey, actKey },
+  };
   return (
     <>
       <Header current="keys" />

@@ -1,8 +1,10 @@
 import { EraseNotice } from '../../../../components/admin/erase-notice.tsx';
+import { ActKey } from '../../../../components/admin/key-form.tsx';
 import { RequestPage } from '../../../../components/admin/request-page.tsx';
 import { SubmitButton } from '../../../../components/admin/submit-button.tsx';
-import { Field } from '../../../../components/ui/field.tsx';
-import { defaultTenant } from '../../../../lib/demo/admin.ts';
+import { Field, TextField } from '../../../../components/ui/field.tsx';
+import { admin, defaultTenant } from '../../../../lib/demo/admin.ts';
+import { keyActs } from '../../../../lib/demo/admin-acts.ts';
 import { Header } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
 import { erasePrincipal } from '../actions.ts';
@@ -12,24 +14,24 @@ export const metadata = { title: 'Erase' };
 /** For somebody who asks that what is stored of them be erased. */
 export default async function ErasePage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
-  await requireAdmin('/admin/keys/erase', params);
+  const actor = await requireAdmin('/admin/keys/erase', params);
   const shown = (name: string) => (typeof params[name] === 'string' ? params[name] : undefined);
+  const [tenant, principal] = [shown('tenant') ?? defaultTenant, shown('principal')];
+  const { rows } =
+    params.notice === 'erased' && principal
+      ? await admin().audit({ tenant, principal, type: 'erased', limit: 1, offset: 0 })
+      : { rows: [] };
   return (
     <>
       <Header current="keys" />
       <RequestPage
         title="Erase what is stored of a person"
         lead="For somebody who asks for it."
-        notice={<EraseNotice params={params} />}
+        notice={<EraseNotice notice={params.notice} record={rows[0]} />}
       >
         <form action={erasePrincipal} className="grid gap-4">
-          <Field
-            label="Tenant"
-            name="tenant"
-            required
-            maxLength={255}
-            defaultValue={shown('tenant') ?? defaultTenant}
-          />
+          <ActKey value={await keyActs.newKey(actor)} />
+          <Field label="Tenant" name="tenant" required maxLength={255} defaultValue={tenant} />
           <Field
             label="Principal"
             name="principal"
@@ -37,12 +39,20 @@ export default async function ErasePage({ searchParams }: { searchParams: Promis
             maxLength={255}
             autoComplete="off"
             spellCheck={false}
-            defaultValue={shown('principal')}
+            defaultValue={principal}
+          />
+          <TextField
+            label="Other names of the same person, one a line"
+            name="aliases"
+            rows={3}
+            maxLength={10_000}
+            autoComplete="off"
+            spellCheck={false}
           />
           <p className="max-w-prose text-muted">
-            The stored answers of all this principal’s settled keys are erased, and cannot be had back. The rows stay
-            until they expire: a retry is told that it was done, and nothing runs again. Your other rows and events stay
-            as they are.
+            The stored answers of all this person’s settled keys are erased, and cannot be had back. The rows stay until
+            they expire: a retry is told that it was done, and nothing runs again. What else stays is named afterwards,
+            and on record.
           </p>
           <div>
             <SubmitButton>Erase it for good</SubmitButton>

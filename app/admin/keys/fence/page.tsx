@@ -1,8 +1,10 @@
 import { FormNotice } from '../../../../components/admin/form-notice.tsx';
+import { ActKey } from '../../../../components/admin/key-form.tsx';
 import { RequestPage } from '../../../../components/admin/request-page.tsx';
 import { SubmitButton } from '../../../../components/admin/submit-button.tsx';
 import { Field, SelectField } from '../../../../components/ui/field.tsx';
 import { defaultTenant, operationNames } from '../../../../lib/demo/admin.ts';
+import { keyActs } from '../../../../lib/demo/admin-acts.ts';
 import { Header } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
 import { fenceKey } from '../actions.ts';
@@ -11,6 +13,12 @@ export const metadata = { title: 'Give up a key' };
 
 const notices = {
   invalid: { tone: 'bad', words: 'Fill in all four. A key has no spaces.' },
+  stale: { tone: 'warn', words: 'This page was open for too long. Nothing was done; ask for it again.' },
+  changed: {
+    tone: 'warn',
+    words: 'Another key was given up from this page before. Nothing was done; ask for it again.',
+  },
+  unsure: { tone: 'warn', words: 'Not given up: it may run just now. Ask for it again in a moment.' },
   refused: {
     tone: 'warn',
     words:
@@ -21,7 +29,7 @@ const notices = {
 /** For a person who holds a form whose fate nobody knows. */
 export default async function FencePage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
-  await requireAdmin('/admin/keys/fence', params);
+  const actor = await requireAdmin('/admin/keys/fence', params);
   const shown = (name: string) => (typeof params[name] === 'string' ? params[name] : undefined);
   return (
     <>
@@ -32,6 +40,7 @@ export default async function FencePage({ searchParams }: { searchParams: Promis
         notice={<FormNotice notices={notices} name={params.notice} />}
       >
         <form action={fenceKey} className="grid gap-4">
+          <ActKey value={await keyActs.newKey(actor)} />
           <div className="grid gap-4 sm:grid-cols-2">
             <Field
               label="Tenant"

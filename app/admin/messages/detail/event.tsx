@@ -7,15 +7,23 @@ import { SentOperations } from '../../../../components/admin/message-sent-operat
 import { MessageShape } from '../../../../components/admin/message-shape.tsx';
 import { MessageStops } from '../../../../components/admin/message-stops.tsx';
 import { PageTitle } from '../../../../components/ui/page-title.tsx';
+import { renderedAt } from '../../../../lib/demo/admin-clock.ts';
 import { messagesAdmin } from '../../../../lib/demo/admin-messages.ts';
 import { requeueReceived, requeueSent, resumeDestination, skipSent } from '../actions.ts';
 
+interface Shown {
+  eventId: string;
+  /** For what may be done about it. */
+  actKey: string;
+  notice: ReactNode;
+}
+
 /** Only for a page that has asked `requireAdmin`. */
-export async function Sent({ eventId, notice }: { eventId: string; notice: ReactNode }) {
+export async function Sent({ eventId, actKey, notice }: Shown) {
   const { outbox } = messagesAdmin();
   const [detail, { open, stops }] = await Promise.all([outbox.find(eventId), outbox.overview()]);
   if (!detail) notFound();
-  const now = Date.now();
+  const now = renderedAt();
   const isInTheWay = (destination: string) =>
     detail.deliveries.some((each) => each.destination === destination && each.state === 'pending');
   const pending = (destination: string) =>
@@ -28,10 +36,10 @@ export async function Sent({ eventId, notice }: { eventId: string; notice: React
         stops={stops.filter(({ destination }) => isInTheWay(destination))}
         waiting={pending}
         now={now}
-        resume={resumeDestination}
+        resume={{ send: resumeDestination, actKey }}
       />
       <div className="grid gap-6">
-        <SentOperations detail={detail} requeue={requeueSent} skip={skipSent} />
+        <SentOperations detail={detail} requeue={{ send: requeueSent, actKey }} skip={{ send: skipSent, actKey }} />
         <SentFacts detail={detail} now={now} />
         <SentDeliveries detail={detail} stops={stops} now={now} />
         <MessageShape title="Payload" shape={detail.payload} none="There is none." />
@@ -42,17 +50,17 @@ export async function Sent({ eventId, notice }: { eventId: string; notice: React
 }
 
 /** Only for a page that has asked `requireAdmin`. */
-export async function Received({ notice, ...event }: { source: string; eventId: string; notice: ReactNode }) {
+export async function Received({ notice, actKey, ...event }: Shown & { source: string }) {
   const detail = await messagesAdmin().inbox.find(event);
   if (!detail) notFound();
-  const now = Date.now();
+  const now = renderedAt();
   const isProcessed = detail.state === 'processed';
   return (
     <>
       <PageTitle>Event of {detail.source}</PageTitle>
       {notice}
       <div className="grid gap-6">
-        <ReceivedOperations detail={detail} requeue={requeueReceived} />
+        <ReceivedOperations detail={detail} requeue={{ send: requeueReceived, actKey }} />
         <ReceivedFacts detail={detail} now={now} />
         <MessageShape
           title="Payload"

@@ -2,6 +2,7 @@ import { notFound } from 'next/navigation';
 import { z } from 'zod';
 import { MessageNotice } from '../../../../components/admin/message-notice.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
+import { messageActs } from '../../../../lib/demo/admin-messages-acts.ts';
 import { nameOf } from '../../../../lib/demo/admin-names.ts';
 import { Header } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
@@ -17,10 +18,11 @@ const address = z.union([
 /** In the query and not in the path, as for keys: a sender's ids may hold anything. */
 export default async function MessagePage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
-  await requireAdmin('/admin/messages/detail', params);
+  const actor = await requireAdmin('/admin/messages/detail', params);
   const found = address.safeParse(params);
   if (!found.success) notFound();
   const { data: at } = found;
+  const actKey = await messageActs.newKey(actor);
   return (
     <>
       <Header current="messages" />
@@ -28,9 +30,14 @@ export default async function MessagePage({ searchParams }: { searchParams: Prom
         <TextLink href={`/admin/messages?box=${at.box}`}>All of the {at.box}</TextLink>
       </p>
       {at.box === 'outbox' ? (
-        <Sent eventId={at.event} notice={<MessageNotice name={params.notice} />} />
+        <Sent eventId={at.event} actKey={actKey} notice={<MessageNotice name={params.notice} />} />
       ) : (
-        <Received source={at.source} eventId={at.event} notice={<MessageNotice name={params.notice} />} />
+        <Received
+          source={at.source}
+          eventId={at.event}
+          actKey={actKey}
+          notice={<MessageNotice name={params.notice} />}
+        />
       )}
     </>
   );

@@ -1,5 +1,5 @@
-import type { NewEvent } from '../../messages.ts';
-import type { RawQueries } from '../client.ts';
+import type { Enqueued, NewEvent } from '../../messages.ts';
+import { type RawQueries, RERUNS } from '../client.ts';
 import { explainedBySchema } from '../schema-version.ts';
 
 // The number is drawn under a lock on the aggregate's row, which is kept until COMMIT. It prevents this: one transaction
@@ -12,7 +12,8 @@ import { explainedBySchema } from '../schema-version.ts';
 //
 // ON CONFLICT on the derived key: the same intent announcing the same step twice is a mistake, and the caller is told so
 // in words; a unique violation would abort the transaction first. No number is drawn for it, in case the caller catches
-// the error and commits.
+// the error and commits. An operation that runs again (R3) announces again what its earlier execution has announced: that
+// event is its event, and stays as it is.
 const ENQUEUE = `
 WITH numbered AS (
   INSERT INTO outbox_aggregates AS a (aggregate, last_sequence)
@@ -28,16 +29,19 @@ event AS (
 deliveries AS (
   INSERT INTO outbox_deliveries (event_id, destination, aggregate, sequence, next_attempt_at)
   SELECT id, destination, aggregate, sequence, clock_timestamp() FROM event, unnest($7::text[]) AS destination)
-SELECT sequence,
+SELECT id AS "eventId", sequence,
        EXISTS (SELECT FROM pg_namespace
                 WHERE nspname = 'graphile_worker' AND has_schema_privilege(oid, 'USAGE')) AS can_wake
-  FROM event`;
+  FROM event
+UNION ALL
+SELECT id, sequence, false FROM outbox_events
+ WHERE derived_key = $6::varchar AND created_at < transaction_timestamp() AND current_setting('${RERUNS}', true) = 'on'`;
 
 /** `OutboxStore.enqueue`. */
-export async function enqueue(tx: RawQueries, event: NewEvent): Promise<number | undefined> {
+export async function enqueue(tx: RawQueries, event: NewEvent): Promise<Enqueued | undefined> {
   const { id, aggregate, type, payload, headers, derivedKey, destinations, wakes } = event;
   const values = [id, aggregate, type, payload, JSON.stringify(headers), derivedKey, destinations];
-  let rows: { sequence: bigint; can_wake: boolean }[];
+  let rows: { eventId: string; sequence: bigint; can_wake: boolean }[];
   try {
     rows = await tx.$queryRawUnsafe(ENQUEUE, ...values);
   } catch (error) {
@@ -46,7 +50,7 @@ export async function enqueue(tx: RawQueries, event: NewEvent): Promise<number |
   }
   const [row] = rows;
   if (row?.can_wake && wakes && destinations.length > 0) await wakeRelay(tx, aggregate);
-  return row && Number(row.sequence);
+  return row && { eventId: row.eventId, sequence: Number(row.sequence) };
 }
 
 /** The name under which the job runner knows the job that wakes the relay. Stored in its queue, so never rename it. */

@@ -1,4 +1,5 @@
 import type { RawQueries } from '../client.ts';
+import { BY_PEOPLE } from './requeue.ts';
 
 // The time of the statement and not `clock_timestamp()`, which is volatile: no index would bound the look by it.
 //
@@ -28,24 +29,46 @@ WITH old AS MATERIALIZED (
    WHERE id = ANY($1::uuid[]) AND NOT EXISTS (SELECT FROM outbox_deliveries WHERE event_id = e.id)
      FOR UPDATE SKIP LOCKED),
 records AS (
-  DELETE FROM message_events WHERE box = 'outbox' AND event_id IN (SELECT id::text FROM old)),
+  DELETE FROM message_events
+   WHERE box = 'outbox' AND event_id IN (SELECT id::text FROM old) AND NOT ${BY_PEOPLE}),
 reaped AS (
   DELETE FROM outbox_events WHERE id IN (SELECT id FROM old) RETURNING 1)
 SELECT count(*)::int AS count FROM reaped`;
 
-// Never what failed or is dead: its effect may still come, and only its row says so.
+// Never what failed or is dead: its effect may still come, and only its row says so. Said again in the DELETE, as in
+// `reap.ts`.
+const IS_EXPIRED = `expires_at <= statement_timestamp() AND state = 'processed'`;
+
 const REAP_RECEIVED = `
 WITH expired AS MATERIALIZED (
   SELECT source, event_id FROM inbox_events
-   WHERE expires_at <= statement_timestamp() AND state = 'processed'
+   WHERE ${IS_EXPIRED}
    ORDER BY expires_at LIMIT $1::int
      FOR UPDATE SKIP LOCKED),
+reaped AS (
+  DELETE FROM inbox_events
+   WHERE (source, event_id) IN (SELECT source, event_id FROM expired) AND ${IS_EXPIRED}
+  RETURNING source, event_id),
 records AS (
   DELETE FROM message_events
-   WHERE box = 'inbox' AND (peer, event_id) IN (SELECT source, event_id FROM expired)),
-reaped AS (
-  DELETE FROM inbox_events WHERE (source, event_id) IN (SELECT source, event_id FROM expired) RETURNING 1)
+   WHERE box = 'inbox' AND (peer, event_id) IN (SELECT source, event_id FROM reaped) AND NOT ${BY_PEOPLE})
 SELECT count(*)::int AS count FROM reaped`;
+
+// Who did what to a message is asked long after the message is gone.
+const REAP_RECORDS = `
+WITH old AS MATERIALIZED (
+  SELECT id FROM message_events
+   WHERE box = $1::text AND ${BY_PEOPLE} AND at <= statement_timestamp() - interval '1 year'
+   ORDER BY at LIMIT $2::int
+     FOR UPDATE SKIP LOCKED),
+reaped AS (
+  DELETE FROM message_events WHERE id IN (SELECT id FROM old) RETURNING 1)
+SELECT count(*)::int AS count FROM reaped`;
+
+/** `OutboxStore.reapRecords`, and the inbox's. */
+export async function reapRecords(db: RawQueries, box: 'outbox' | 'inbox', limit: number): Promise<number> {
+  return countOf(await db.$queryRawUnsafe(REAP_RECORDS, box, limit));
+}
 
 /** `OutboxStore.reap`. */
 export async function reapSent(db: RawQueries, retentionMs: number, limit: number): Promise<number> {

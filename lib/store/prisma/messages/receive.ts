@@ -11,7 +11,8 @@ const SILENCE_MS = 2000;
 
 // The unique index decides, and nothing before it: of two deliveries of one event at once the second waits here until
 // the first has ended. If that was a commit, DO UPDATE finds "processed" and changes nothing, and its effect is not
-// repeated; if it was a rollback, this one inserts. An event that has failed before is taken over from `failed`, by one.
+// repeated; if it was a rollback, this one inserts. An event that has failed before is taken over from `failed`, by one,
+// and only with the payload that it failed with: another one is no repetition of it, and must not take its place.
 //
 // The session settings end with the transaction: the server ends it where its process goes silent, or where one of its
 // statements takes longer than all of it may, so that a paused machine does not keep all later deliveries waiting.
@@ -22,7 +23,7 @@ VALUES ($1::varchar, $2::varchar, 'processed', $3::bytea, clock_timestamp(),
 ON CONFLICT (source, event_id) DO UPDATE
    SET state = 'processed', attempts = i.attempts + 1, payload_hash = EXCLUDED.payload_hash, payload = NULL,
        next_attempt_at = NULL, last_error = NULL, processed_at = EXCLUDED.processed_at, expires_at = EXCLUDED.expires_at
- WHERE i.state = 'failed'
+ WHERE i.state = 'failed' AND ($6::boolean OR i.payload_hash = EXCLUDED.payload_hash)
 RETURNING set_config('idle_in_transaction_session_timeout', $5, true),
           set_config('statement_timeout', $5, true)`;
 
@@ -72,14 +73,15 @@ async function receiveInTransaction<Tx extends RawQueries>(
   client: PrismaClientLike,
   event: Receipt,
   run: (tx: Tx) => Promise<string | null>,
-  { timeoutMs, retentionMs, onPoint }: ReceiveOptions,
+  { timeoutMs, retentionMs, onPoint, wasDue }: ReceiveOptions,
   progress: { isClaimed: boolean },
 ): Promise<Receiving | undefined> {
   return await client.$transaction(
     async (tx: Tx) => {
       const { source, eventId, payloadHash } = event;
       const idle = `${Math.ceil(timeoutMs) + 1000}ms`;
-      const claimed = await tx.$queryRawUnsafe<unknown[]>(CLAIM, source, eventId, payloadHash, retentionMs, idle);
+      const values = [source, eventId, payloadHash, retentionMs, idle, wasDue];
+      const claimed = await tx.$queryRawUnsafe<unknown[]>(CLAIM, ...values);
       if (claimed.length === 0) return await existing(tx, event);
       progress.isClaimed = true;
       await onPoint('claimed');
@@ -95,7 +97,7 @@ async function receiveInTransaction<Tx extends RawQueries>(
 
 async function existing(db: RawQueries, event: Receipt): Promise<Receiving> {
   const row = await findReceived(db, event);
-  if (row && row.state !== 'failed') return { kind: 'existing', row: { ...row, state: row.state } };
+  if (row && (row.state !== 'failed' || !isSamePayload(row, event))) return { kind: 'existing', row };
   // Reaped, or requeued, between two statements. The next try sees it as it is.
   return { kind: 'failed', error: new Error('The event changed while it was looked at.'), isConflict: true };
 }
@@ -111,6 +113,11 @@ async function confirmed(client: PrismaClientLike, event: Receipt): Promise<Rece
     'A statement failed after the handler had returned, and everything was rolled back. Await every query of the handler.',
   );
   return { kind: 'failed', error, isConflict: false };
+}
+
+/** Whether an event has come with the payload that counts. */
+export function isSamePayload(row: Pick<KnownRow, 'payloadHash'>, event: Pick<Receipt, 'payloadHash'>): boolean {
+  return Buffer.from(row.payloadHash).equals(event.payloadHash);
 }
 
 export async function findReceived(

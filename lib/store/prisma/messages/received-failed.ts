@@ -9,6 +9,8 @@ import { short } from './undelivered.ts';
 // a processed event is not counted down to a dead letter by a delivery that failed beside it. The pauses come as a list,
 // because how many attempts there were is only known under the row's lock.
 //
+// The payload that was written down first stays: it is what is run again, and what later ones are compared with.
+//
 // What fails again before it is due is not counted: ten deliveries of one moment, or a stream that delivers again at
 // once, would make a dead letter of what a minute would have mended.
 const FAILED = `
@@ -17,11 +19,11 @@ INSERT INTO inbox_events AS i
 VALUES ($1::varchar, $2::varchar, CASE WHEN cardinality($5::float8[]) < 1 THEN 'dead' ELSE 'failed' END, $3::bytea,
         $4::text, 1, $6::varchar, clock_timestamp() + ($5::float8[])[1] * interval '1 ms')
 ON CONFLICT (source, event_id) DO UPDATE
-   SET attempts = i.attempts + 1, payload_hash = EXCLUDED.payload_hash, payload = EXCLUDED.payload,
-       last_error = EXCLUDED.last_error,
+   SET attempts = i.attempts + 1, payload = coalesce(i.payload, EXCLUDED.payload), last_error = EXCLUDED.last_error,
        state = CASE WHEN cardinality($5::float8[]) < i.attempts + 1 THEN 'dead' ELSE 'failed' END,
        next_attempt_at = clock_timestamp() + ($5::float8[])[i.attempts + 1] * interval '1 ms'
- WHERE i.state = 'failed' AND ($7::boolean OR i.next_attempt_at <= clock_timestamp())
+ WHERE i.state = 'failed'
+   AND ($7::boolean OR (i.payload_hash = EXCLUDED.payload_hash AND i.next_attempt_at <= clock_timestamp()))
 RETURNING 1`;
 
 // Counted on the row and written down once per event: a sender that repeats itself must not fill the table.

@@ -8,7 +8,7 @@ import { delivered } from './delivered.ts';
 import { enqueue } from './enqueue.ts';
 import { findEvent, findReceivedEvent, openReceived, openSent } from './find-message.ts';
 import { listDeliveries, listReceived, stops } from './list-messages.ts';
-import { reapReceived, reapSent } from './reap-messages.ts';
+import { reapReceived, reapRecords, reapSent } from './reap-messages.ts';
 import { receive } from './receive.ts';
 import { mismatched, receivedFailed, takeFailed } from './received-failed.ts';
 import { abandon, requeue, requeueReceived, resume, skip } from './requeue.ts';
@@ -47,6 +47,7 @@ function outboxOn(client: PrismaClientLike): OutboxStore<RawQueries> {
     find: (eventId) => asked(() => findEvent(db(), eventId)),
     open: () => asked(() => openSent(db())),
     reap: (retentionMs, limit) => asked(() => reapSent(db(), retentionMs, limit)),
+    reapRecords: (limit) => asked(() => reapRecords(db(), 'outbox', limit)),
   };
 }
 
@@ -76,5 +77,6 @@ function inboxOn<Client extends PrismaClientLike>(client: Client): InboxStore<Tr
     find: (source, eventId) => asked(() => findReceivedEvent(db(), source, eventId)),
     open: () => asked(() => openReceived(db())),
     reap: (limit) => asked(() => reapReceived(db(), limit)),
+    reapRecords: (limit) => asked(() => reapRecords(db(), 'inbox', limit)),
   };
 }

@@ -1,0 +1,38 @@
+import { withQuery } from '../../../../components/admin/addresses.ts';
+import { AuditTable } from '../../../../components/admin/audit-table.tsx';
+import { Pager } from '../../../../components/admin/pager.tsx';
+import { PageTitle } from '../../../../components/ui/page-title.tsx';
+import { TextLink } from '../../../../components/ui/text-link.tsx';
+import { admin } from '../../../../lib/demo/admin.ts';
+import { renderedAt } from '../../../../lib/demo/admin-clock.ts';
+import { pageOf, readAuditQuery } from '../../../../lib/demo/admin-query.ts';
+import { Header } from '../../header.tsx';
+import { type Params, requireAdmin } from '../../require-admin.ts';
+
+export const metadata = { title: 'Audit' };
+
+/** What people did: in all, or about one key or principal that the address names, also where the key is gone. */
+export default async function AuditPage({ searchParams }: { searchParams: Promise<Params> }) {
+  const params = await searchParams;
+  await requireAdmin('/admin/keys/audit', params);
+  const { page, ...about } = readAuditQuery(params);
+  const { rows, hasMore } = await admin().audit({ ...about, ...pageOf(page) });
+  const named = [about.key ? `the key ${about.key}` : null, about.principal].filter(Boolean).join(' of ');
+  return (
+    <>
+      <Header current="keys" />
+      <p className="mb-2 flex flex-wrap gap-x-6 text-sm">
+        <TextLink href="/admin/keys">All keys</TextLink>
+        {named ? <TextLink href="/admin/keys/audit">All that people did</TextLink> : null}
+      </p>
+      <PageTitle lead="Kept apart from the keys, for longer than they are.">What people did</PageTitle>
+      {named ? <p className="mb-4 break-all">About {named}.</p> : null}
+      <AuditTable rows={rows} now={renderedAt()} />
+      <Pager
+        page={page}
+        hasMore={hasMore}
+        href={(other) => withQuery('/admin/keys/audit', { ...about, page: other })}
+      />
+    </>
+  );
+}

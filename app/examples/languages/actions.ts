@@ -1,0 +1,7 @@
+'use server';
+
+import { revalidatePath } from 'next/cache';
+import { serverAction } from 'oncekit/next';
+import { languagesOrder } from '../../../lib/demo/example-languages.ts';
+
+export const placeOrder = serverAction(languagesOrder, { onSettled: () => revalidatePath('/examples/languages') });

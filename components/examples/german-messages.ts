@@ -1,0 +1,25 @@
+import type { Messages } from 'oncekit/react';
+import type { PlacedOrder } from '../../lib/demo/orders.ts';
+
+/** The whole table in German, with words for the refusals that a person meets. */
+export const GERMAN: Messages<PlacedOrder> = {
+  idle: '',
+  executing: 'Wird gesendet …',
+  retrying: 'Wir versuchen es noch einmal. Bestellt wird nur einmal.',
+  offline: 'Sie sind offline. Gesendet wird, sobald Sie wieder online sind.',
+  unknown: 'Wir wissen noch nicht, ob die Bestellung angekommen ist. Sie können sie gefahrlos noch einmal senden.',
+  checking: 'Wir sehen nach, ob die Bestellung angekommen ist.',
+  hasSucceeded: (outcome) => (outcome?.ok ? `Bestellt. Ihre Nummer ist ${outcome.data.id}.` : 'Bestellt.'),
+  hasErrored: 'Das hat nicht geklappt. Es wurde nichts bestellt.',
+  hasNavigated: 'Einen Moment …',
+  absent: 'Es wurde nichts bestellt. Sie können die Bestellung noch einmal senden.',
+  recovered: 'Diese Bestellung ist bereits bei uns.',
+  checkAgain: 'Noch einmal nachsehen',
+  startOver: 'Neu beginnen',
+  show: 'Anzeigen',
+  validation: 'Bitte sehen Sie die markierten Felder noch einmal an. Es wurde nichts bestellt.',
+  unauthorized: 'Bitte melden Sie sich an und senden Sie die Bestellung dann noch einmal.',
+  rate_limited: 'Das waren viele Versuche. Bitte warten Sie einen Moment.',
+  unavailable: 'Wir sind gerade nicht erreichbar.',
+  payload_mismatch: 'Diese Bestellung wurde schon mit anderen Angaben gesendet. Es gilt die erste.',
+};

@@ -1,0 +1,58 @@
+'use client';
+
+import {
+  IdempotencyKeyField,
+  type Messages,
+  type SubmitAction,
+  SubmitStatus,
+  useIdempotentSubmit,
+} from 'oncekit/react';
+import { useState } from 'react';
+import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import { type Choice, GoodsFields } from '../lab/goods-fields.tsx';
+import { Button } from '../ui/button.tsx';
+import { GERMAN } from './german-messages.ts';
+
+interface Props {
+  action: SubmitAction<PlacedOrder>;
+  initialKey: string;
+  products: readonly Choice[];
+}
+
+/** Single keys are replaced; what is not named keeps the kit's words. */
+const ENGLISH: Partial<Messages<PlacedOrder>> = {
+  hasSucceeded: (outcome) => (outcome?.ok ? `Ordered. Your number is ${outcome.data.id}.` : 'Ordered.'),
+};
+
+const LANGUAGES = {
+  en: { label: 'English', button: 'Place order', messages: ENGLISH },
+  de: { label: 'Deutsch', button: 'Bestellen', messages: GERMAN },
+};
+type Language = keyof typeof LANGUAGES;
+
+/** An order form whose words change with the language. */
+export function LanguagesForm({ action, initialKey, products }: Props) {
+  const [language, setLanguage] = useState<Language>('en');
+  const submit = useIdempotentSubmit(action, { intent: 'example.languages:demo', initialKey });
+  const { button, messages } = LANGUAGES[language];
+  const refused = submit.result?.ok === false ? submit.result : null;
+  return (
+    <>
+      {/* Outside of the form: another language is no other order. */}
+      <fieldset className="flex gap-4">
+        <legend className="text-sm text-muted">Language, Sprache</legend>
+        {Object.entries(LANGUAGES).map(([name, { label }]) => (
+          <label key={name} lang={name} className="flex items-center gap-2">
+            <input type="radio" checked={name === language} onChange={() => setLanguage(name as Language)} /> {label}
+          </label>
+        ))}
+      </fieldset>
+      <form {...submit.formProps} noValidate lang={language} className="grid gap-4">
+        <IdempotencyKeyField {...submit.fieldProps} />
+        <GoodsFields products={products} errors={refused?.fieldErrors} values={refused?.values} />
+        <Button>{button}</Button>
+        <SubmitStatus submit={submit} messages={messages} />
+      </form>
+    </>
+  );
+}

@@ -1,0 +1,45 @@
+'use client';
+
+import type { SubmitAction } from 'oncekit/react';
+import { type ReactNode, useState } from 'react';
+import type { CartView } from '../../lib/demo/carts.ts';
+import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import type { PaymentChoice } from '../../lib/demo/payment-methods.ts';
+import { CheckoutForm } from './checkout-form.tsx';
+
+interface Props {
+  action: SubmitAction<PlacedOrder>;
+  /** Puts goods into a cart of their own, and leads to its checkout. */
+  buy: (goods: FormData) => Promise<void>;
+  /** Null where nobody acts any more. */
+  initialKey: string | null;
+  /** Null where the session that asks has no such cart: it is another one than before, or another person's. */
+  cart: CartView | null;
+  /** What is in it, made on the server: its pictures are no part of what the browser loads. */
+  summary: ReactNode;
+  /** The cart that is asked for. */
+  cartId: string;
+  /** Who has signed in. */
+  account: string | undefined;
+  paymentChoices: readonly PaymentChoice[];
+}
+
+/** A cart and its form. A session that ends takes neither away: what was entered stays, with words about what to do. */
+export function CheckoutArea({ cart, summary, cartId, account, initialKey, ...props }: Props) {
+  const [seen, see] = useState({ cart, summary, account, initialKey });
+  if (cart && seen.cart !== cart) see({ cart, summary, account, initialKey });
+  const shown = cart ?? seen.cart;
+  return (
+    <div className={`grid items-start gap-6 ${shown ? 'lg:grid-cols-[minmax(0,1fr)_22rem]' : ''}`}>
+      {shown ? <div className="lg:sticky lg:top-6 lg:order-last">{cart ? summary : seen.summary}</div> : null}
+      <CheckoutForm
+        {...props}
+        initialKey={seen.initialKey ?? ''}
+        cart={shown}
+        cartId={shown?.id ?? cartId}
+        account={seen.cart ? seen.account : undefined}
+        isOurs={cart !== null}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,176 @@
+import { expect } from '@playwright/test';
+import { ADA } from '../fixtures/shop.ts';
+import type { Point, Tab } from './engine.ts';
+
+/** The form's words, with its state. */
+export interface Said {
+  state: string;
+  words: string;
+}
+
+/** Somebody at the shop, in a tab of whichever engine. Finds things as people do, by what is written on them. */
+export class Person {
+  readonly tab: Tab;
+  readonly #home: string;
+
+  constructor(tab: Tab, home: string) {
+    this.tab = tab;
+    this.#home = home;
+  }
+
+  async go(path: string): Promise<void> {
+    await this.tab.open(this.#home + path);
+  }
+
+  /** Puts a mug into the cart and goes to the checkout. Whether the page there runs is another matter. */
+  async buy(): Promise<void> {
+    await this.go('/');
+    await this.press('Buy Enamel mug');
+    await this.until(async () => expect(await this.path()).toBe('/checkout'));
+    await this.until(async () => expect(await this.tab.evaluate(isLoaded, 'Place order')).toBe(true));
+  }
+
+  /** Until React has taken the form over. It marks its elements; effects run right behind. */
+  async untilHydrated(): Promise<void> {
+    await this.until(async () => expect(await this.tab.evaluate(isHydrated, null)).toBe(true));
+  }
+
+  async fill(fields: Partial<typeof ADA> = ADA): Promise<void> {
+    for (const [label, value] of Object.entries(fields)) {
+      await this.tab.evaluate(select, label);
+      await this.tab.type(value);
+    }
+    const entered = await this.entered();
+    for (const [label, value] of Object.entries(fields)) expect(entered[label], label).toBe(value);
+  }
+
+  /** Clicks a button or a link. */
+  async press(name: string, times = 1): Promise<void> {
+    await this.tab.click(await this.find(name), times);
+  }
+
+  /** Where a button or link is, once it stands still and nothing lies over it. */
+  async find(name: string): Promise<Point> {
+    const found: Point[] = [];
+    await this.until(async () => {
+      const at = await this.tab.evaluate(middleOf, name);
+      expect(at, `"${name}" can be pressed`).not.toBeNull();
+      if (at) found.push(at);
+    });
+    return found[0] as Point;
+  }
+
+  /** What the form says; null where there is none. */
+  async hears(): Promise<Said | null> {
+    return await this.tab.evaluate(status, null);
+  }
+
+  async untilHears(what: Partial<{ state: RegExp; words: RegExp }>): Promise<void> {
+    await this.until(async () => {
+      const said = await this.hears();
+      expect(said).not.toBeNull();
+      if (what.state) expect(said?.state).toMatch(what.state);
+      if (what.words) expect(said?.words).toMatch(what.words);
+    });
+  }
+
+  async untilReads(words: string): Promise<void> {
+    await this.until(async () => expect(await this.tab.evaluate(text, null)).toContain(words));
+  }
+
+  /** Whether there is such a button or link to press. */
+  async sees(name: string): Promise<boolean> {
+    return await this.tab.evaluate(isShown, name);
+  }
+
+  async path(): Promise<string> {
+    return await this.tab.evaluate(() => location.pathname, null);
+  }
+
+  /** The key that the form would send. */
+  async key(): Promise<string> {
+    return await this.tab.evaluate(keyField, null);
+  }
+
+  /** What stands in the labelled fields. */
+  async entered(): Promise<Record<string, string>> {
+    return await this.tab.evaluate(values, null);
+  }
+
+  /** On the page of the order, which shows what was entered. */
+  async untilOrdered(): Promise<void> {
+    await this.until(async () => {
+      expect(await this.path()).toMatch(/^\/orders\//);
+      expect(await this.tab.evaluate(text, null)).toContain(ADA.Name);
+    }, 40_000);
+  }
+
+  /** The page may give way to another one at any moment, and is then asked again. */
+  async until(holds: () => Promise<void>, timeout = 20_000): Promise<void> {
+    await expect(holds).toPass({ timeout, intervals: [50, 100, 250] });
+  }
+}
+
+// What runs in the page. Each stands by itself: nothing of this file is there.
+
+const text = () => document.body.innerText;
+
+const isLoaded = (button: string) =>
+  document.readyState === 'complete' &&
+  [...document.querySelectorAll('button')].some((one) => one.textContent?.trim() === button);
+
+const isHydrated = () => {
+  const form = document.querySelector('main form');
+  return form !== null && Object.keys(form).some((key) => key.startsWith('__reactProps$'));
+};
+
+const select = (label: string) => {
+  const found = [...document.querySelectorAll('label')].find((one) => one.textContent?.trim() === label);
+  const field = found?.control as HTMLInputElement | null | undefined;
+  if (!field) throw new Error(`There is no field ${label}.`);
+  field.focus();
+  field.select();
+};
+
+const keyField = () => (document.querySelector('main input[name=idempotency_key]') as HTMLInputElement).value;
+
+const values = () =>
+  Object.fromEntries(
+    [...document.querySelectorAll('label')].map((label) => [
+      label.textContent?.trim() ?? '',
+      (label.control as HTMLInputElement | null)?.value ?? '',
+    ]),
+  );
+
+const isShown = (name: string) =>
+  [...document.querySelectorAll('main button, main a')].some(
+    (one) => (one.getAttribute('aria-label') ?? one.textContent)?.trim() === name && one.checkVisibility(),
+  );
+
+/** Null while it is not there, still moves, or lies under something else. */
+const middleOf = async (name: string) => {
+  const look = () => {
+    const found = [...document.querySelectorAll('main button, main a')].find(
+      (one) => (one.getAttribute('aria-label') ?? one.textContent)?.trim() === name && one.checkVisibility(),
+    );
+    if (!found) return null;
+    found.scrollIntoView({ block: 'center', behavior: 'instant' });
+    // Its first line: between two there may be nothing to click.
+    const line = found.getClientRects()[0];
+    if (!line) return null;
+    const { left, top, width, height } = line;
+    const [x, y] = [Math.round(left + width / 2), Math.round(top + height / 2)];
+    return found.contains(document.elementFromPoint(x, y)) ? { x, y } : null;
+  };
+  const before = look();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const after = look();
+  return before && after && before.x === after.x && before.y === after.y ? after : null;
+};
+
+const status = () => {
+  const found = [...document.querySelectorAll<HTMLElement>('[role=status][data-state]')].find((one) =>
+    one.checkVisibility(),
+  );
+  return found ? { state: found.dataset.state ?? '', words: found.textContent ?? '' } : null;
+};

@@ -1,0 +1,105 @@
+import { expect } from '@playwright/test';
+import { Builder, Capabilities, Origin, type WebDriver } from 'selenium-webdriver';
+import { theWebKit } from '../../scripts/engines-install.ts';
+import { freePort, untilAnswering } from '../../scripts/ports.ts';
+import { spawnChild } from '../../scripts/process.ts';
+import type { BrowserWindow, Engine, Tab } from './engine.ts';
+
+export async function startWebKit(): Promise<Engine> {
+  const { driver, screen, browser } = await theWebKit();
+  const port = await freePort();
+  const lines: string[] = [];
+  const child = spawnChild({
+    name: 'WebKitWebDriver',
+    command: screen,
+    args: ['-a', driver, `--port=${port}`],
+    onLine: (line) => lines.push(line),
+    log: (line) => lines.push(line),
+  });
+  const server = `http://127.0.0.1:${port}`;
+  await untilAnswering(`${server}/status`, { timeoutMs: 30_000, signal: new AbortController().signal }).catch(() => {
+    throw new Error(`WebKitWebDriver does not answer:\n${lines.join('\n')}`);
+  });
+  const first = await session(server, browser);
+  const version = (await first.getCapabilities()).get('browserVersion');
+  await first.quit();
+  return {
+    title: `WebKitGTK ${version}`,
+    // Whatever a driver opens is a private window: MiniBrowser keeps nothing of it.
+    open: async (kind) => {
+      if (kind === 'noStorage') throw new Error('WebKit cannot be told to refuse storage.');
+      return windowOf(await session(server, browser));
+    },
+    close: () => child.stop(),
+  };
+}
+
+async function session(server: string, binary: string): Promise<WebDriver> {
+  const wanted = new Capabilities()
+    .set('browserName', 'MiniBrowser')
+    // Else each command waits for the navigation that a click has begun, and may not be answered while it is held.
+    .set('pageLoadStrategy', 'none')
+    .set('webkitgtk:browserOptions', { binary, args: ['--automation'] });
+  return await new Builder().usingServer(server).withCapabilities(wanted).build();
+}
+
+async function windowOf(driver: WebDriver): Promise<BrowserWindow> {
+  let current = await driver.getWindowHandle();
+  /** The driver speaks to one tab at a time. */
+  const inTab = async (handle: string) => {
+    if (current !== handle) await driver.switchTo().window(handle);
+    current = handle;
+    return driver;
+  };
+  const another = async () => {
+    // MiniBrowser opens a tab behind the others, and what is behind gets no clicks. A window of its own shares as much.
+    await driver.switchTo().newWindow('window');
+    current = await driver.getWindowHandle();
+    return tabOf(inTab, current, another);
+  };
+  return { tab: tabOf(inTab, current, another), close: () => driver.quit() };
+}
+
+function tabOf(inTab: (handle: string) => Promise<WebDriver>, handle: string, another: () => Promise<Tab>): Tab {
+  const evaluate: Tab['evaluate'] = async (run, given) => {
+    const driver = await inTab(handle);
+    const { value, error } = await driver.executeAsyncScript<{ value: never; error?: string }>(
+      `const done = arguments[1];
+       new Promise((resolve) => resolve((${run})(arguments[0]))).then(
+         (value) => done({ value: value ?? null }),
+         (error) => done({ error: String(error) }),
+       );`,
+      given,
+    );
+    if (error !== undefined) throw new Error(error);
+    return value;
+  };
+  /** Until the tab shows another page, and all of it. */
+  const untilLoaded = async (begin: () => Promise<void>) => {
+    await evaluate(() => {
+      document.documentElement.dataset.isLeft = '';
+    }, null);
+    await begin();
+    await expect(async () => {
+      const isThere = () => !('isLeft' in document.documentElement.dataset) && document.readyState === 'complete';
+      expect(await evaluate(isThere, null)).toBe(true);
+    }).toPass();
+  };
+  return {
+    open: (url) => untilLoaded(async () => (await inTab(handle)).get(url)),
+    reload: () => untilLoaded(async () => (await inTab(handle)).navigate().refresh()),
+    back: async () => (await inTab(handle)).navigate().back(),
+    evaluate,
+    click: async ({ x, y }, times) => {
+      const mouse = (await inTab(handle)).actions().move({ x, y, origin: Origin.VIEWPORT, duration: 0 });
+      for (let n = 0; n < times; n++) mouse.click();
+      await mouse.perform();
+    },
+    // Its driver keeps a click of the mouse until there is another page under it.
+    clickWhileLeaving: (at) =>
+      evaluate(({ x, y }) => document.elementFromPoint(x, y)?.closest<HTMLElement>('button')?.click(), at),
+    type: async (text) => (await inTab(handle)).actions().sendKeys(text).perform(),
+    screenshot: async () => Buffer.from(await (await inTab(handle)).takeScreenshot(), 'base64'),
+    another,
+  };
+}

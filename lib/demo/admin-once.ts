@@ -1,0 +1,38 @@
+import type { Operation, Outcome } from 'oncekit';
+
+/** Admins are nobody's customers: their keys have a tenant of their own. */
+const TENANT = 'admin';
+
+/** What a form of the admin view came to where its operation has nothing to say. */
+export type Unsaid = 'changed' | 'invalid' | 'stale' | 'unsure';
+
+/** What an admin asks for is an operation of the kit: each copy of one form gets the answer that the first one got. */
+export function actsOnce<Said extends string>(operation: Operation<never, Said>) {
+  const scopeOf = (actor: string) => ({ tenant: TENANT, principal: actor });
+  return {
+    /** For the forms of one page. Their page is made anew when one of them was sent. */
+    newKey: async (actor: string): Promise<string> => (await operation.mintKey(scopeOf(actor))) ?? '',
+
+    /** Does what the form asks for, once for its key. A form of an older deploy has none, and is an intent of its own. */
+    once: async (act: string, form: FormData, actor: string): Promise<Said | Unsaid> => {
+      const payload = new FormData();
+      for (const [name, value] of form) payload.append(name, value);
+      payload.set('act', act);
+      const key = form.get('idempotency_key');
+      const outcome = await operation.execute({
+        ...(typeof key === 'string' ? { key } : { key: undefined, keyless: true }),
+        payload: payload as never,
+        scope: scopeOf(actor),
+        acceptKeys: 'minted',
+      });
+      return outcome.ok ? outcome.data : unsaid(outcome.code);
+    },
+  };
+}
+
+function unsaid(code: Exclude<Outcome<never>, { ok: true }>['code']): Unsaid {
+  if (code === 'validation') return 'invalid';
+  // Another form of the same page was sent first.
+  if (code === 'payload_mismatch') return 'changed';
+  return code.startsWith('key_') ? 'stale' : 'unsure';
+}

@@ -1,0 +1,64 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { ConfigurationError } from '../core/errors.ts';
+import type { Options } from './config.ts';
+import { idempotencyOn } from './idempotency.ts';
+
+afterEach(() => void vi.unstubAllEnvs());
+
+const schema = z.object({});
+
+/** Defines operations on one instance. No store is asked: all of it is set-up. */
+function defining(options: Options = {}) {
+  const { operation } = idempotencyOn({} as never, options);
+  return {
+    one: (name: string, work = async () => 'A') => operation({ name, schema }).handler(work),
+    phased: (name: string) => operation({ name, schema }).phases(async () => 'B'),
+  };
+}
+
+describe('K4 two operations of one name', () => {
+  test.each<[string, (on: ReturnType<typeof defining>) => unknown]>([
+    ['another handler', ({ one }) => one('pay', async () => 'B')],
+    ['phases', ({ phased }) => phased('pay')],
+    ['another one that is renamed to it', ({ one }) => one('refund', async () => 'B').as('pay')],
+  ])('%s is refused where it is defined, by its name', (_, second) => {
+    const on = defining();
+    on.one('pay');
+    expect(() => second(on)).toThrow(ConfigurationError);
+    expect(() => second(defining())).not.toThrow();
+  });
+
+  test('the words name it, and say what to do', () => {
+    const { one, phased } = defining();
+    phased('pay');
+    expect(() => one('pay')).toThrow(/two operations of the name pay.*Rename one.*redefine: true/);
+  });
+
+  test('the same work under one more name is an operation of its own, however often it is said', () => {
+    const pay = defining().one('pay');
+    expect([pay.as('api.pay').name, pay.as('api.pay').name, pay.as('pay').name]).toEqual(['api.pay', 'api.pay', 'pay']);
+  });
+
+  test('another instance has names of its own', () => {
+    defining().one('pay');
+    expect(() => defining().one('pay')).not.toThrow();
+  });
+
+  test('development defines anew what was edited; nothing else does unless it is said', () => {
+    vi.stubEnv('NODE_ENV', 'development');
+    const inDevelopment = defining();
+    const strict = defining({ redefine: false });
+    vi.stubEnv('NODE_ENV', 'production');
+    for (const on of [inDevelopment, strict, defining(), defining({ redefine: true })]) on.one('pay');
+    const again = (on: ReturnType<typeof defining>) => () => on.one('pay', async () => 'edited');
+    expect(again(inDevelopment)).not.toThrow();
+    expect(again(strict)).toThrow(ConfigurationError);
+  });
+
+  test('an instance that several evaluations share says so', () => {
+    const on = defining({ redefine: true });
+    on.one('pay');
+    expect(() => on.one('pay')).not.toThrow();
+  });
+});

@@ -1,0 +1,230 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { createClient } from '../demo/db.ts';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { effect, effects, freshKey, gate, kit, stopping, watchOf } from './engine.testsuite.ts';
+
+let database: TestDatabase;
+const closers: (() => Promise<unknown>)[] = [];
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterEach(() => Promise.all(closers.splice(0).map((close) => close())));
+afterAll(() => database?.drop());
+
+/** Another call has sent the key before, so a caller who says otherwise is mistaken, as after a browser's own re-send. */
+const NOT_FIRST = { executed: 'unknown', retry: 'same-key' };
+const FIRST = { payload: { sku: 'tea' }, attempt: 1 } as const;
+
+/** Opens with the second call that was validated: what it does next, without a turn, is to follow. */
+function watchedSchema() {
+  const second = gate();
+  let seen = 0;
+  const schema = z.object({ sku: z.enum(['tea', 'mug']) }).transform((input) => {
+    if (++seen === 2) second.open();
+    return input;
+  });
+  const followed = async () => {
+    await second.opened;
+    await turn();
+  };
+  return { schema, followed };
+}
+
+/** Admits one call, and nobody after it: a follower that takes over is stopped before it could prove anything. */
+function admitOnce() {
+  let asked = 0;
+  return () => ++asked === 1 || 60_000;
+}
+
+// Of a leader in doubt: `lost-commit.db.test.ts`.
+describe('said to be the first attempt, behind a leader in the same process: not known, where the leader', () => {
+  test('was not admitted', async () => {
+    const [asked, answer] = [gate(), gate()];
+    const { schema, followed } = watchedSchema();
+    const { execute } = kit(database.client)
+      .operation({
+        name: 'checkout',
+        schema,
+        admit: async () => {
+          asked.open();
+          await answer.opened;
+          return 60_000;
+        },
+      })
+      .handler(async () => 'done');
+    const key = freshKey();
+    const leader = execute({ key, ...FIRST });
+    await asked.opened;
+    const follower = execute({ key, ...FIRST });
+    await followed();
+    answer.open();
+    expect(await follower).toMatchObject({ code: 'rate_limited', ...NOT_FIRST });
+    // Of the leader nothing disproves it.
+    expect(await leader).toMatchObject({ code: 'rate_limited', executed: false });
+  });
+
+  test('could not reach the database', async () => {
+    const [claims, mayClaim] = [gate(), gate()];
+    const onPoint = async (point: string) => {
+      if (point !== 'before-claim') return;
+      claims.open();
+      await mayClaim.opened;
+    };
+    const { schema, followed } = watchedSchema();
+    const away = createClient('postgresql://nobody@127.0.0.1:1/none');
+    closers.push(() => away.$disconnect());
+    const { execute } = kit(away, { onPoint })
+      .operation({ name: 'checkout', schema })
+      .handler(async () => 'done');
+    const key = freshKey();
+    const leader = execute({ key, ...FIRST });
+    await claims.opened;
+    const follower = execute({ key, ...FIRST });
+    await followed();
+    mayClaim.open();
+    expect(await follower).toMatchObject({ code: 'unavailable', ...NOT_FIRST });
+    expect(await leader).toMatchObject({ code: 'unavailable', executed: false });
+  });
+
+  test('threw before it claimed', async () => {
+    const [asked, answer] = [gate(), gate()];
+    const { schema, followed } = watchedSchema();
+    const { execute } = kit(database.client)
+      .operation({
+        name: 'checkout',
+        schema,
+        admit: async () => {
+          asked.open();
+          await answer.opened;
+          throw new Error('the counter is away');
+        },
+      })
+      .handler(async () => 'done');
+    const key = freshKey();
+    const leader = execute({ key, ...FIRST });
+    await asked.opened;
+    const follower = execute({ key, ...FIRST });
+    await followed();
+    answer.open();
+    expect(await follower).toMatchObject({ code: 'internal', ...NOT_FIRST });
+    expect(await leader).toMatchObject({ code: 'internal', executed: false });
+  });
+
+  test('rolled back, and the follower that goes on by itself is not admitted', async () => {
+    const held = stopping();
+    const { schema, followed } = watchedSchema();
+    const { execute } = kit(database.client)
+      .operation({ name: 'checkout', schema, timeoutMs: 20_000, admit: admitOnce() })
+      .handler(held.handle);
+    const key = freshKey();
+    const leader = execute({ key, ...FIRST });
+    await held.started.opened;
+    const follower = execute({ key, ...FIRST });
+    await followed();
+    held.end.open('roll back');
+    expect(await follower).toMatchObject({ code: 'rate_limited', ...NOT_FIRST });
+    expect(await leader).toMatchObject({ code: 'internal', executed: false });
+    expect(await effects(database.client, key)).toBe(0);
+  });
+
+  test('rolled back, and what the follower has sent is not valid', async () => {
+    const held = stopping();
+    const { schema } = watchedSchema();
+    const { execute } = kit(database.client)
+      .operation({ name: 'checkout', schema, timeoutMs: 20_000 })
+      .handler(held.handle);
+    const key = freshKey();
+    const leader = execute({ key, ...FIRST });
+    await held.started.opened;
+    const follower = execute({ key, payload: { sku: 'none' } as never, attempt: 1 });
+    await turn();
+    held.end.open('roll back');
+    expect(await follower).toMatchObject({ code: 'validation', ...NOT_FIRST });
+    await leader;
+  });
+
+  test('was suspended', async () => {
+    const [started, end] = [gate(), gate()];
+    const { schema, followed } = watchedSchema();
+    const { execute } = kit(database.client)
+      .operation({ name: 'pay', schema })
+      .phases(async ({ atomic, key }) => {
+        await atomic('paid', (tx) => effect(tx, key));
+        started.open();
+        await end.opened;
+        throw new Error('it goes on later');
+      });
+    const key = freshKey();
+    const leader = execute({ key, ...FIRST });
+    await started.opened;
+    const follower = execute({ key, ...FIRST });
+    await followed();
+    end.open();
+    for (const told of [await leader, await follower]) expect(told).toMatchObject({ code: 'internal', ...NOT_FIRST });
+    expect(await effects(database.client, key)).toBe(1);
+  });
+
+  test.each([
+    ['is no more patient', 100, 'in_flight'],
+    ['is, and is not admitted when it waits by itself', 20_000, 'rate_limited'],
+  ])('was locked out by another process, and the follower %s', async (_, waitMs, code) => {
+    const elsewhere = stopping();
+    const running = kit(database.client)
+      .operation({ name: 'checkout', schema: watchedSchema().schema, timeoutMs: 20_000 })
+      .handler(elsewhere.handle);
+    const key = freshKey();
+    const first = running.execute({ key, ...FIRST });
+    await elsewhere.started.opened;
+
+    const { schema, followed } = watchedSchema();
+    const watch = await watchOf(database.url);
+    closers.push(watch.close);
+    const { execute } = kit(database.client)
+      .operation({ name: 'checkout', schema, timeoutMs: 20_000, admit: admitOnce() })
+      .handler(async () => 'done');
+    const leader = execute({ key, ...FIRST, waitMs: 1000 });
+    await watch.untilWaiting(1);
+    const follower = execute({ key, ...FIRST, waitMs: Math.max(waitMs, 1000) });
+    await followed();
+    expect(await leader).toMatchObject({ code: 'in_flight', ...NOT_FIRST });
+    expect(await follower).toMatchObject({ code, ...NOT_FIRST });
+    elsewhere.end.open('commit');
+    await first;
+  });
+
+  test('outlasts the follower', async () => {
+    const held = stopping();
+    const { execute } = kit(database.client)
+      .operation({ name: 'checkout', schema: watchedSchema().schema, timeoutMs: 20_000 })
+      .handler(held.handle);
+    const key = freshKey();
+    const leader = execute({ key, ...FIRST });
+    await held.started.opened;
+    for (const limits of [{ waitMs: 0 }, { waitMs: 30 }, { deadlineMs: 30 }]) {
+      expect(await execute({ key, ...FIRST, ...limits })).toMatchObject({ code: 'in_flight', ...NOT_FIRST });
+    }
+    held.end.open('commit');
+    await leader;
+  });
+});
+
+describe('said to be the first attempt, of a call that leads', () => {
+  test.each([
+    ['before-claim', false],
+    ['after-claim', 'unknown'],
+  ] as const)(
+    'phases that throw at %s: executed is %j, for what is claimed goes on without it',
+    async (at, executed) => {
+      const onPoint = (point: string) => {
+        if (point === at) throw new Error('no luck');
+      };
+      const { execute } = kit(database.client, { onPoint })
+        .operation({ name: 'pay', schema: watchedSchema().schema })
+        .phases(async () => 'done');
+      const told = await execute({ key: freshKey(), ...FIRST });
+      expect(told).toMatchObject({ code: 'internal', executed, retry: 'same-key' });
+    },
+  );
+});

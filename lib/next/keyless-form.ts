@@ -1,0 +1,23 @@
+import { ConfigurationError } from '../core/errors.ts';
+import { KEYLESS_FORM } from '../core/fields.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { ExecuteRequest } from '../engine/definition.ts';
+
+/**
+ * Tells whoever builds a form that it has no key, in development: on the console, and as an error on the page where React
+ * would drop the refusal, as it does with what the action of a bare `<form action>` returns.
+ *
+ * @throws ConfigurationError for a bare form in development
+ */
+export function complainOfKeylessForm(operation: string, { key, payload }: ExecuteRequest, isBare: boolean): void {
+  if (process.env.NODE_ENV !== 'development' || key !== undefined || !(payload instanceof FormData)) return;
+  const words = `A form of ${operation} was sent without its key, so nothing was done. Put <IdempotencyKeyField> into it, with initialKey={await issueKey(${operation})}, or make it an <IdempotentForm>.`;
+  if (isBare) throw new ConfigurationError(words, { existing: 'no field idempotency_key', expected: 'a key' });
+  console.error(`[oncekit] ${words}`);
+}
+
+/** In production a person reads it, who can do something about it: a field that had not arrived yet is there then. */
+export function inWordsForPeople<Result>(outcome: Outcome<Result>, { payload }: ExecuteRequest): Outcome<Result> {
+  const isKeyless = !outcome.ok && (outcome.code === 'key_missing' || outcome.code === 'key_malformed');
+  return isKeyless && payload instanceof FormData ? { ...outcome, message: KEYLESS_FORM } : outcome;
+}

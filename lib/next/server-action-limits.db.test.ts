@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { MAX_BODY_BYTES, MAX_FIELDS } from '../core/payload-limits.ts';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { anything, effect, effects, freshKey, kit, rowsOf } from '../engine/engine.testsuite.ts';
+import { serverAction } from './index.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+
+/** An action, what its schema and its fingerprint were given, and a form with its key. */
+function checkout() {
+  const key = freshKey();
+  const fingerprint = vi.fn((payload: unknown) => payload);
+  const operation = kit(database.client)
+    .operation({ name: 'checkout', schema: anything, fingerprint })
+    .handler(async ({ tx, input }) => {
+      await effect(tx, key);
+      return Object.entries(input).map(([name, value]) => [name, [value].flat().length]);
+    });
+  const form = new FormData();
+  form.append('idempotency_key', key);
+  const left = async () => [await effects(database.client, key), (await rowsOf(database.client, key)).length];
+  return { key, form, action: serverAction(operation), fingerprint, left };
+}
+
+describe('X4 a form that Next has parsed', () => {
+  test('as many fields as there may be, of one name, are one value each', async () => {
+    const { form, action } = checkout();
+    for (let at = 1; at < MAX_FIELDS; at++) form.append('tag', String(at));
+    const outcome = await action(null, form);
+    expect(outcome).toMatchObject({ ok: true, data: [['tag', MAX_FIELDS - 1]] });
+  });
+
+  test('one field more is refused by its limit, and nobody has looked at it', async () => {
+    const { key, form, action, fingerprint, left } = checkout();
+    for (let at = 0; at < MAX_FIELDS; at++) form.append(`name${at}`, '');
+    const message = 'The form has too many fields: at most 1000 can be sent at once.';
+    const outcome = await action(null, form);
+    expect(outcome).toMatchObject({ ok: false, code: 'malformed_body', message, retry: 'never', key });
+    expect(outcome).not.toHaveProperty('values');
+    expect(fingerprint).not.toHaveBeenCalled();
+    expect(await left()).toEqual([0, 0]);
+  });
+
+  test('so is more text than a route would read, wherever in the form it is', async () => {
+    for (const [name, value] of [
+      ['note', 'x'.repeat(MAX_BODY_BYTES)],
+      ['ü'.repeat(MAX_BODY_BYTES / 2), ''],
+    ] as const) {
+      const { form, action, left } = checkout();
+      form.append(name, value);
+      expect(await action(null, form)).toMatchObject({ ok: false, code: 'payload_too_large' });
+      expect(await left()).toEqual([0, 0]);
+    }
+  });
+
+  test('a file counts as a field, and is as large as Next lets it be', async () => {
+    const { form, action, left } = checkout();
+    form.append('picture', new File([new Uint8Array(MAX_BODY_BYTES + 1)], 'a.png'));
+    expect(await action(null, form)).toMatchObject({ ok: true, data: [['picture', 1]] });
+    expect(await left()).toEqual([1, 1]);
+    const many = checkout();
+    for (let at = 0; at < MAX_FIELDS; at++) many.form.append('picture', new File([], `${at}.png`));
+    expect(await many.action(null, many.form)).toMatchObject({ ok: false, code: 'malformed_body' });
+  });
+
+  test('without a key as well, nothing of it comes back', async () => {
+    const { form, action } = checkout();
+    form.delete('idempotency_key');
+    for (let at = 0; at <= MAX_FIELDS; at++) form.append('tag', 'x');
+    const outcome = await action(null, form);
+    expect(outcome).toMatchObject({ ok: false, code: 'key_missing' });
+    expect(outcome).not.toHaveProperty('values');
+  });
+});
+
+describe('X4 what code calls an action with', () => {
+  // React hands over one text, or one object, for as many references to it as were sent.
+  const text = 'x'.repeat(100_000);
+  const leaf = Array.from({ length: 100 }, () => 1);
+  test.each<[string, unknown]>([
+    ['one text, referred to 1000 times', Array.from({ length: 1000 }, () => text)],
+    ['one object, referred to 1001 times', Array.from({ length: 1001 }, () => leaf)],
+    ['a map of it', new Map(Array.from({ length: 1000 }, (_, at) => [at, text]))],
+    ['names of it', Array.from({ length: 1000 }, () => ({ [text]: 1 }))],
+    ['a set in a set, 200 deep', Array.from({ length: 200 }).reduce((inner) => new Set([inner]), 1)],
+  ])('%s is refused before it is written out', async (_, input) => {
+    const { key, action, left } = checkout();
+    expect(await action({ input }, { key })).toMatchObject({ ok: false, code: 'malformed_body', executed: 'unknown' });
+    expect(await left()).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import type { Claim, TriedClaim } from '../store.ts';
+import { claimStatement } from './claim.ts';
+import { type PrismaClientLike, primaryOf, type RawQueries, send } from './client.ts';
+import { completionStatement } from './complete.ts';
+import { serverWords, sqlState } from './errors.ts';
+import { TABLES } from './tables.ts';
+
+/**
+ * The table that a connection sees as the kit's, as one text: two connections see the same one where it is equal. A server
+ * is told by when it started, which a pooler does not change and everybody may read.
+ */
+export const PLACE = `
+SELECT current_database() AS database,
+       concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), current_database(),
+                 to_regclass('idempotency_keys')::oid) AS place`;
+
+// Quoted, so that each name can stand in a statement that mends what is wrong.
+const RIGHTS = `
+SELECT quote_ident(current_user) AS "user", quote_ident(current_database()) AS "quotedDatabase",
+       to_regclass('idempotency_keys')::text AS "keyTable",
+       (SELECT source FROM pg_settings WHERE name = 'default_transaction_read_only' AND setting = 'on') AS "readOnlyBy",
+       ARRAY(SELECT found::text
+               FROM unnest(ARRAY[${TABLES.map((table) => `to_regclass('${table}')`)}]) AS found
+              WHERE NOT (has_table_privilege(found, 'SELECT') AND has_table_privilege(found, 'INSERT')
+                         AND has_table_privilege(found, 'UPDATE') AND has_table_privilege(found, 'DELETE'))) AS lacking`;
+
+/** Ends the transaction without a trace. */
+class Undo extends Error {}
+
+/** Claims a key of nobody's and completes it, by the statements of every execution, in a transaction that is rolled back. */
+export async function tryClaim(client: PrismaClientLike): Promise<TriedClaim> {
+  const db: RawQueries = primaryOf(client);
+  const [place] = await db.$queryRawUnsafe<[Pick<TriedClaim, 'place' | 'database'>]>(PLACE);
+  const [rights] = await db.$queryRawUnsafe<[Omit<TriedClaim, 'place' | 'database' | 'refused'>]>(RIGHTS);
+  const tried = { ...place, ...rights };
+  try {
+    await client.$transaction(async (tx: RawQueries) => {
+      const claim = { ...NOBODYS, key: randomUUID() };
+      await send(tx, claimStatement(claim, 1000));
+      await send(tx, completionStatement(claim, { state: 'succeeded', result: '' }));
+      throw new Undo();
+    });
+    return tried;
+  } catch (error) {
+    if (error instanceof Undo) return tried;
+    const state = sqlState(error);
+    if (state === undefined) throw error;
+    return { ...tried, refused: { state, says: serverWords(error) ?? state } };
+  }
+}
+
+const NOBODYS: Omit<Claim, 'key'> = {
+  tenant: 'oncekit',
+  principal: 'nobody',
+  operation: 'oncekit.doctor',
+  fingerprint: { hash: new Uint8Array(32), version: 1, secretId: 'none' },
+  schemaVersion: 1,
+  mintedAt: null,
+  windowMs: 1000,
+  retentionMs: 1000,
+  waitMs: 0,
+};
