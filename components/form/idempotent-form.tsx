@@ -9,7 +9,7 @@ import {
   useIdempotentSubmit,
 } from 'oncekit/react';
 import type { ReactNode } from 'react';
-import { BusyButton } from '../ui/busy-button.tsx';
+import { SubmitButton } from './submit-button.tsx';
 import { SubmitStatus } from './submit-status.tsx';
 
 /** What an input needs: its name, what was entered, and what the server refused of it. */
@@ -23,7 +23,7 @@ export interface IdempotentFormProps<R> extends IdempotentSubmitOptions<R> {
   action: SubmitAction<R>;
   /** The words on its button. */
   label: ReactNode;
-  /** What they become while it is at work. Default `Sending…`. */
+  /** The words while it is at work. Default `Sending…`. */
   busyLabel?: ReactNode | undefined;
   /** The fields, such as `(field) => <Field label="Name" {...field('name')} />`. */
   children: (field: FieldOf, submit: IdempotentSubmit<R>) => ReactNode;
@@ -61,15 +61,9 @@ export function IdempotentForm<R>(props: IdempotentFormProps<R>) {
     <form {...submit.formProps} noValidate className={`grid gap-4 ${className}`}>
       <IdempotencyKeyField {...submit.fieldProps} />
       {children(field, submit)}
-      <BusyButton
-        // Where nobody knows whether it got through, to ask helps more than to send.
-        variant={submit.canCheck && !submit.isAbsent ? 'quiet' : 'primary'}
-        isBusy={submit.isPending && submit.status !== 'checking'}
-        busyWords={busyLabel ?? 'Sending…'}
-        className={busy}
-      >
+      <SubmitButton submit={submit} busyWords={busyLabel ?? 'Sending…'} className={busy}>
         {label}
-      </BusyButton>
+      </SubmitButton>
       <SubmitStatus submit={submit} messages={messages}>
         {success}
       </SubmitStatus>

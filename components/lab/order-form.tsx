@@ -1,6 +1,6 @@
 import { IdempotencyKeyField, type IdempotentSubmit } from 'oncekit/react';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
-import { BusyButton } from '../ui/busy-button.tsx';
+import { SubmitButton } from '../form/submit-button.tsx';
 import { type Choice, GoodsFields } from './goods-fields.tsx';
 import { OrderAnswer } from './order-answer.tsx';
 
@@ -20,13 +20,9 @@ export function OrderForm({ submit, products, href, label }: Props) {
     <form {...submit.formProps} noValidate className="grid gap-4">
       <IdempotencyKeyField {...submit.fieldProps} />
       <GoodsFields products={products} errors={refused?.fieldErrors} values={refused?.values} />
-      <BusyButton
-        variant={submit.canCheck && !submit.isAbsent ? 'quiet' : 'primary'}
-        isBusy={submit.isPending && submit.status !== 'checking'}
-        busyWords="Ordering…"
-      >
+      <SubmitButton submit={submit} busyWords="Ordering…">
         {label}
-      </BusyButton>
+      </SubmitButton>
       <OrderAnswer submit={submit} href={href} />
     </form>
   );

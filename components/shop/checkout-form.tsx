@@ -5,15 +5,15 @@ import { lazy, Suspense, useState } from 'react';
 import type { CartView } from '../../lib/demo/carts.ts';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
 import type { PaymentChoice } from '../../lib/demo/payment-methods.ts';
-import { BusyButton } from '../ui/busy-button.tsx';
+import { SubmitButton } from '../form/submit-button.tsx';
 import { formatCents } from '../ui/money.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { TextLink } from '../ui/text-link.tsx';
-import { AlreadyPlaced, OrderLink } from './already-placed.tsx';
 import { CheckoutFields } from './checkout-fields.tsx';
 import { CHECKOUT_WORDS, RELOADED_WORDS } from './checkout-words.ts';
 import { FirstAnswer, isMismatch } from './first-answer.tsx';
+import { AlreadyPlaced, OrderLink } from './placed-order.tsx';
 import { useOtherSession } from './use-other-session.ts';
 
 // Seldom needed, so no part of what everybody loads.
@@ -97,15 +97,9 @@ export function CheckoutForm({ action, buy, initialKey, cart, cartId, account, i
             <WayOn reason={said?.reason ?? said?.code} data={said?.data} cartId={cartId} />
             {mismatch ? <FirstAnswer mismatch={mismatch} freshHref={`/checkout?cart=${cartId}`} /> : null}
             {cart && !isLookingUp ? (
-              <BusyButton
-                className="w-full sm:min-h-12"
-                // Where nobody knows whether it got through, to ask helps more than to send.
-                variant={submit.canCheck && !submit.isAbsent ? 'quiet' : 'primary'}
-                isBusy={submit.isPending && submit.status !== 'checking'}
-                busyWords="Placing your order…"
-              >
+              <SubmitButton submit={submit} busyWords="Placing your order…" className="w-full sm:min-h-12">
                 Place order
-              </BusyButton>
+              </SubmitButton>
             ) : null}
           </div>
         )}

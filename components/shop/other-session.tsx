@@ -62,11 +62,10 @@ function wordsOf(cart: CartView | null, account: string | undefined, isInDoubt: 
   if (isInDoubt && isGuest) {
     return 'Your order may have been placed, and this page can no longer find out. If it was, a receipt comes to the e-mail address you entered. Wait for it before you order again.';
   }
-  if (isInDoubt && !cart) {
-    return 'Your order may have been placed. Do not order again: sign in as before, and this page shows what became of it. If you ordered as a guest, wait for the receipt in your mail.';
-  }
   if (isInDoubt) {
-    return 'Your order may have been placed. Do not order again: sign in as before, and this page shows what became of it.';
+    const words =
+      'Your order may have been placed. Do not order again: sign in as before, and this page shows what became of it.';
+    return cart ? words : `${words} If you ordered as a guest, wait for the receipt in your mail.`;
   }
   if (isGuest) return 'Nothing was ordered. What you entered is still here.';
   if (cart) return 'Nothing was ordered. What you entered stays here while you sign in.';

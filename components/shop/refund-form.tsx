@@ -2,7 +2,7 @@
 
 import { ErrorSummary, IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
 import type { RefundMade } from '../../lib/demo/refunds.ts';
-import { BusyButton } from '../ui/busy-button.tsx';
+import { SubmitButton } from '../form/submit-button.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { formatCents } from '../ui/money.ts';
@@ -57,13 +57,9 @@ export function RefundForm({ action, initialKey, orderId, refundableCents }: Pro
               errors={refused?.fieldErrors?.amount}
               defaultValue={String(refused?.values?.amount ?? (refundableCents / 100).toFixed(2))}
             />
-            <BusyButton
-              variant="quiet"
-              isBusy={submit.isPending && submit.status !== 'checking'}
-              busyWords="Giving it back…"
-            >
+            <SubmitButton submit={submit} variant="quiet" busyWords="Giving it back…">
               Get refund
-            </BusyButton>
+            </SubmitButton>
           </div>
         ) : null}
         <div className="ends-done grid gap-3">

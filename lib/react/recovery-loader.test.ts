@@ -9,11 +9,11 @@ const LOST = new TypeError('Failed to fetch');
 
 /** A form on a page for which the part that comes later cannot be had, until `arrive`. */
 async function isolated(action: SubmitAction<string>) {
-  const deferred = await import('./deferred.ts');
+  const deferred = await import('./recovery-loader.ts');
   const recovery = await import('./recovery.ts');
   let hasArrived = false;
   vi.resetModules();
-  vi.doMock('./deferred.ts', () => ({
+  vi.doMock('./recovery-loader.ts', () => ({
     ...deferred,
     get recoveryModule() {
       return hasArrived ? recovery : undefined;
@@ -37,7 +37,7 @@ async function isolated(action: SubmitAction<string>) {
 describe('while the part that goes on after a loss has not come', () => {
   onAPage();
   afterEach(() => {
-    vi.doUnmock('./deferred.ts');
+    vi.doUnmock('./recovery-loader.ts');
     vi.resetModules();
   });
 

@@ -1,0 +1,19 @@
+import type { IdempotentSubmit } from 'oncekit/react';
+import type { ComponentProps } from 'react';
+import { BusyButton } from '../ui/busy-button.tsx';
+
+interface Props extends Omit<ComponentProps<typeof BusyButton>, 'isBusy'> {
+  submit: Pick<IdempotentSubmit<unknown>, 'canCheck' | 'isAbsent' | 'isPending' | 'status'>;
+}
+
+/** The button of an idempotent form. It steps back where nobody knows what became of the last submit: to ask helps more than to send. */
+export function SubmitButton({ submit, variant, ...props }: Props) {
+  const isInDoubt = submit.canCheck && !submit.isAbsent;
+  return (
+    <BusyButton
+      variant={variant ?? (isInDoubt ? 'quiet' : 'primary')}
+      isBusy={submit.isPending && submit.status !== 'checking'}
+      {...props}
+    />
+  );
+}
