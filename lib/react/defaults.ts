@@ -17,7 +17,10 @@ export const DEFAULT_POLICY: RetryPolicy = {
 export const STATUS_URL = `${typeof process === 'object' ? (process.env.__NEXT_ROUTER_BASEPATH ?? '') : ''}/api/idempotency`;
 
 /** Where the status route tells of a key. */
-export function addressOf<R>({ statusUrl = STATUS_URL, intent, operation }: Settings<R>, key: string): string {
+export function addressOf(
+  { statusUrl = STATUS_URL, intent, operation }: Pick<Settings<unknown>, 'statusUrl' | 'intent' | 'operation'>,
+  key: string,
+): string {
   return `${statusUrl}/${encodeURIComponent(operation ?? intent.replace(/:.*/s, ''))}/${encodeURIComponent(key)}`;
 }
 

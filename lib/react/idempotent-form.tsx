@@ -2,9 +2,9 @@
 
 import type { ComponentPropsWithRef, ReactNode } from 'react';
 import type { SubmitAction } from './attempt.ts';
-import { recoveryModule } from './deferred.ts';
 import { IdempotencyKeyField } from './key-field.tsx';
 import type { Messages } from './messages.ts';
+import { recoveryModule } from './recovery-loader.ts';
 import { SubmitStatus } from './submit-status.tsx';
 import { type IdempotentSubmit, type IdempotentSubmitOptions, useIdempotentSubmit } from './use-idempotent-submit.ts';
 

@@ -1,7 +1,7 @@
 'use client';
 
 import { useEffect, useReducer, useState } from 'react';
-import { STATUS_URL } from './defaults.ts';
+import { addressOf } from './defaults.ts';
 import { askAbout } from './status-client.ts';
 import { intentsIn, type KeyRecord, openRecords, type Records } from './storage.ts';
 
@@ -121,12 +121,11 @@ async function learn(
   options: LastSubmissionOptions,
 ): Promise<Found & { next?: string }> {
   const { intent, key } = record;
-  const { statusUrl = STATUS_URL, operation = () => intent.replace(/:.*/s, '') } = options;
-  const url = `${statusUrl}/${encodeURIComponent(operation(intent))}/${encodeURIComponent(key)}`;
-  const answer = await askAbout(url, 'GET');
+  const { statusUrl, operation } = options;
+  const answer = await askAbout(addressOf({ statusUrl, intent, operation: operation?.(intent) }, key), 'GET');
   // A key that only this page remembers would be forgotten with it, so its form cannot be the one who finds out.
   const isKept = records.isKept(intent);
-  const page = isKept && isOurs(record.page) ? record.page : undefined;
+  const page = isKept && isOfThisSite(record.page) ? record.page : undefined;
   // What cannot be reached cannot be loaded either: this page, at least, is there.
   if (!answer || !(answer.outcome || isKept)) return { status: 'unreachable', intent };
   const { outcome, redirect } = answer;
@@ -168,13 +167,13 @@ function mayLead({ key, submittedAt }: KeyRecord): boolean {
 }
 
 function isHere(href: string | undefined): boolean {
-  if (!isOurs(href)) return false;
+  if (!isOfThisSite(href)) return false;
   const { pathname, search } = new URL(href, location.href);
   return pathname === location.pathname && search === location.search;
 }
 
 /** Storage may have been tampered with: no address of another site, and none that is a script. */
-function isOurs(href: string | undefined): href is string {
+function isOfThisSite(href: string | undefined): href is string {
   return (
     href !== undefined && URL.canParse(href, location.href) && new URL(href, location.href).origin === location.origin
   );

@@ -1,9 +1,9 @@
 import { ATTEMPT_FIELD, KEY_FIELD } from '../core/fields.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { type Reply, sendOnce } from './attempt.ts';
-import { loadRecovery, recoveryModule, whenIdle } from './deferred.ts';
 import { type Event, OF_THE_VIEW, reduce } from './machine.ts';
 import type { Attempt, Form, Recovery } from './recovery.ts';
+import { loadRecovery, recoveryModule, whenIdle } from './recovery-loader.ts';
 import type { Settings } from './settings.ts';
 import { isLocked, isOpen, isOurs, isSending, isSettled, recordedAs, type State } from './state.ts';
 

@@ -2,9 +2,9 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { type Outcome, refuse } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
 import { DEFAULT_POLICY } from './defaults.ts';
-import { loadRecovery } from './deferred.ts';
 import { success } from './machine.testsuite.ts';
 import { initialState } from './machine.ts';
+import { loadRecovery } from './recovery-loader.ts';
 import type { Settings } from './settings.ts';
 import { openRecords } from './storage.ts';
 import { sharedByTabs, status } from './submission.testsuite.ts';

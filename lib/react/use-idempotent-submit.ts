@@ -4,9 +4,9 @@ import { type SubmitEvent, useActionState, useEffect, useId, useRef, useState, u
 import { KEY_FIELD } from '../core/fields.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { SubmitAction } from './attempt.ts';
-import { recoveryModule } from './deferred.ts';
 import type { FieldProps } from './key-field.tsx';
 import { initialState } from './machine.ts';
+import { recoveryModule } from './recovery-loader.ts';
 import type { RetryPolicy, Settings, Transition } from './settings.ts';
 import { canCheck, fieldKey, isLocked, type Status } from './state.ts';
 import { type KeyStorage, openRecords } from './storage.ts';
