@@ -1,6 +1,6 @@
 import { CliError } from './cli-error.ts';
 import { readWindow, type Window } from './doctor-window.ts';
-import { type FileTree, filesBelow } from './file-tree.ts';
+import { type FileTree, filesBelow, SOURCE_FILE } from './file-tree.ts';
 import { type App, findApp } from './find-app.ts';
 import { BOXES, hiddenBox } from './find-messaging.ts';
 import { checkNamed, type Finding } from './finding.ts';
@@ -21,8 +21,6 @@ export interface AppFacts {
   tryClaim: LoadedApp['idempotency']['tryClaim'];
 }
 
-const CODE = /(?<!\.d|\.test|\.spec|\.e2e)\.[jt]sx?$/;
-
 /** Set-up, operations and routes, by the app's files and, of the operations, by loading them. */
 export async function checkApp(tree: FileTree, given: Given, load: () => Promise<LoadedApp>): Promise<AppFacts> {
   const facts: AppFacts = {
@@ -41,7 +39,10 @@ export async function checkApp(tree: FileTree, given: Given, load: () => Promise
     facts.findings.push(checkScope(file, source));
     const loaded = await load();
     facts.tryClaim = loaded.idempotency.tryClaim;
-    const sources = filesBelow(tree, '', CODE).map((name) => ({ name, text: withoutComments(tree.read(name) ?? '') }));
+    const sources = filesBelow(tree, '', SOURCE_FILE).map((name) => ({
+      name,
+      text: withoutComments(tree.read(name) ?? ''),
+    }));
     facts.needsWorker =
       loaded.outbox !== undefined ||
       loaded.inbox !== undefined ||

@@ -1,9 +1,8 @@
 import path from 'node:path';
-import { type FileTree, filesBelow } from './file-tree.ts';
+import { type FileTree, filesBelow, SOURCE_FILE } from './file-tree.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { blanked, endOf, lineAt } from './source.ts';
 
-const CODE = /(?<!\.d|\.test|\.spec|\.e2e)\.[jt]sx?$/;
 const ISSUES = /\b(?:issueKey|mintKey)\s*\(/g;
 /** A value that is drawn while a component renders, and is the same for everybody when it renders once for everybody. */
 const DRAWN =
@@ -22,7 +21,7 @@ interface Page {
  */
 export function checkPages(tree: FileTree, router: string): Finding[] {
   const check = checkNamed('Pages');
-  const pages = filesBelow(tree, '', CODE).flatMap((file): Page[] => {
+  const pages = filesBelow(tree, '', SOURCE_FILE).flatMap((file): Page[] => {
     const source = tree.read(file) ?? '';
     return /issueKey|mintKey|idempoten|oncekit|force-static/i.test(source)
       ? [{ file, source, code: blanked(source) }]

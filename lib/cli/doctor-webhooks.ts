@@ -1,8 +1,7 @@
-import { type FileTree, filesBelow } from './file-tree.ts';
+import { type FileTree, filesBelow, SOURCE_FILE } from './file-tree.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { blanked, endOf, lineAt } from './source.ts';
 
-const CODE = /(?<!\.d|\.test|\.spec|\.e2e)\.[jt]sx?$/;
 const CALLS = /\bwebhook\s*\(/g;
 /** A URL that comes with a row: `url: customer.url`. What the environment or a setting says is the developer's own. */
 const OF_A_ROW = /\burl\s*:\s*(?!process\.|env\b|config\b|settings\b)(?:await\s+)?[A-Za-z_$][\w$]*\s*(?:\?\.|\.|\[)/;
@@ -10,7 +9,7 @@ const OF_A_ROW = /\burl\s*:\s*(?!process\.|env\b|config\b|settings\b)(?:await\s+
 /** Webhooks whose URL a customer may have chosen, and that may go anywhere, as far as their text tells. */
 export function checkWebhooks(tree: FileTree): Finding[] {
   const check = checkNamed('Webhooks');
-  const found = filesBelow(tree, '', CODE).flatMap((file) => {
+  const found = filesBelow(tree, '', SOURCE_FILE).flatMap((file) => {
     const source = tree.read(file) ?? '';
     return /oncekit\/messaging/.test(source) ? anywhere(source).map((at) => `${file}:${lineAt(source, at)}`) : [];
   });

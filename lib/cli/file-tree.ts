@@ -28,6 +28,9 @@ export function folderTree(root: string): FileTree {
 /** Below these there is nothing that a person wrote. */
 const SKIPPED = ['node_modules/', 'dist/', 'build/', 'coverage/', 'generated/'];
 
+/** The name of a file of code that is no test. */
+export const SOURCE_FILE = /(?<!\.d|\.test|\.spec|\.e2e)\.[cm]?[jt]sx?$/;
+
 /** Every file below a folder whose name ends so, in order. Leaves out what is hidden, installed or generated. */
 export function filesBelow(tree: FileTree, folder: string, ending: RegExp): string[] {
   return tree.list(folder).flatMap((name) => {

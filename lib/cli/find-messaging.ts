@@ -1,4 +1,4 @@
-import { type FileTree, filesBelow } from './file-tree.ts';
+import { type FileTree, filesBelow, SOURCE_FILE } from './file-tree.ts';
 import { blanked, callAt, withoutComments } from './source.ts';
 
 /** What a worker drives besides keys. */
@@ -17,12 +17,10 @@ const MAKES: Record<Box, string> = { outbox: 'createOutbox', inbox: 'createInbox
 
 /** Where people put them, most likely first; below `src/` too. */
 const LIKELY = ['lib/messaging.ts', 'lib/outbox.ts', 'lib/inbox.ts'].flatMap((name) => [name, `src/${name}`]);
-const CODE = /(?<!\.d|\.test|\.spec|\.e2e)\.[cm]?[jt]sx?$/;
-
 /** The module that exports an outbox or inbox, else one that makes it for itself; undefined where no file makes one. */
 export function findBox(tree: FileTree, box: Box): BoxModule | undefined {
   let hidden: BoxModule | undefined;
-  for (const file of [...LIKELY, ...filesBelow(tree, '', CODE)]) {
+  for (const file of [...LIKELY, ...filesBelow(tree, '', SOURCE_FILE)]) {
     const text = tree.read(file);
     if (!text?.includes(MAKES[box])) continue;
     const source = withoutComments(text);
