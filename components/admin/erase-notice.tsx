@@ -9,7 +9,7 @@ interface Props {
   record: AuditRecord | undefined;
 }
 
-/** What came of an erasure: what was erased, and by name what is left. Both as they are on record. */
+/** Shows an erasure as it is on record: how much was erased, and by name what is left. */
 export function EraseNotice({ notice, record }: Props) {
   if (notice === 'invalid') return <Said tone="bad">Say whose. Fill in both.</Said>;
   if (notice === 'stale' || notice === 'changed')

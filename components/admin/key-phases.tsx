@@ -41,7 +41,7 @@ export function KeyPhases({ phases, now }: { phases: readonly PhaseView[]; now: 
   );
 }
 
-/** What the sends of a call have proven, all of them together. */
+/** Says what all sends of a call together have proven. */
 function provenOf({ kind, state, sends, notExecuted }: PhaseView): string {
   if (kind !== 'foreign') return '–';
   if (state === 'done') return 'executed';

@@ -11,7 +11,7 @@ interface Props {
   children?: ReactNode;
 }
 
-/** What stands in place of a page that could not be shown. */
+/** Stands in place of a page that could not be shown. */
 export function ErrorNotice({ title, text, icon = 'signal', children }: Props) {
   return (
     <>

@@ -27,7 +27,7 @@ const WORDS: Record<LastSubmission['status'], Words> = {
   },
 };
 
-/** What became of the form that was sent last, and the way there. */
+/** Says what became of the form that was sent last, and leads there. */
 export function LostPage() {
   const { status, href, tryAgain } = useLastSubmission();
   const { title, text } = WORDS[status];

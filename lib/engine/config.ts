@@ -101,8 +101,8 @@ export interface Options {
    */
   log?: (entry: LogEntry) => void | Promise<void>;
   /**
-   * Called with what a handler, a check before it, an `afterCommit` or an `onSettled` threw. Default: a line on the console; in production
-   * none where `log` is told.
+   * Called with what a handler, a check before it, an `afterCommit` or an `onSettled` threw. Default: a line on the
+   * console; in production none where `log` is told.
    */
   onError?: (error: unknown, context: ErrorContext) => void | Promise<void>;
   /** Called at each moment at which a crash matters. For tests. */

@@ -36,7 +36,8 @@ export interface KeyStatus<T> {
 export type FenceResult<T> = { fenced: true; nextKey: string } | ({ fenced: false } & KeyStatus<T>);
 
 /**
- * What became of a key (S5). Changes nothing, but lets the completer go on with a key that its executor has left. A claim that is not committed yet shows as `in_progress`.
+ * Reads the state of a key (S5). Changes nothing, but lets the completer go on with a key that its executor has left.
+ * A claim that is not committed yet shows as `in_progress`.
  *
  * @throws StoreUnavailableError when the database cannot be asked
  */

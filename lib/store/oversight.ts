@@ -7,8 +7,8 @@ import type { KeyRow } from './store.ts';
  * The part of the port that stands behind an admin view: what is seen of all keys, and what a person may do to one.
  *
  * Every write is a compare-and-set on what the person has seen, and is recorded with its actor by the same statement, apart
- * from the key, which the record outlives: done twice it has one effect and one record. `changed`: the key is not as it was seen; nothing was done.
- * `refused`: it would not be safe; nothing was done. A database that cannot be asked is a `StoreUnavailableError`.
+ * from the key, which the record outlives: done twice it has one effect and one record. `changed`: the key is not as it was
+ * seen; nothing was done. `refused`: it would not be safe; nothing was done. A database that cannot be asked is a `StoreUnavailableError`.
  */
 export interface Oversight {
   /** A page of key rows, without fingerprints and stored answers. No filter reads the whole table by its pages. */
@@ -36,7 +36,8 @@ export interface Oversight {
 
   /**
    * Takes a key in progress from an executor whose lease is over, under a higher token, and makes it due; also one that
-   * never had a lease, and was committed without its answer. `refused`: the lease is live or a transaction of the executor is open, or a foreign call has begun at a provider that knows no key of it.
+   * never had a lease, and was committed without its answer. `refused`: the lease is live, a transaction of the executor is
+   * open, or a foreign call has begun at a provider that knows no key of it.
    */
   release(id: SeenRow, actor: string): Promise<Operated>;
 
@@ -155,7 +156,7 @@ export interface ErasedKeys {
   hasMessages: boolean;
 }
 
-/** What came of an erasure. */
+/** An erasure: how many rows it took, and what it left. */
 export interface Erased extends Omit<ErasedKeys, 'hasMessages'> {
   /** How many rows of the app's own `onErase` has erased, by name. */
   erased: Readonly<Record<string, number>>;

@@ -94,7 +94,10 @@ export function rollbackReason(error: unknown): RollbackReason {
   return isUnavailable(error) ? 'unavailable' : 'error';
 }
 
-/** Whether an error of Prisma's, or of the kit about one, says that the database could not be reached or asked in time: a 503, and not a bug. */
+/**
+ * Whether an error of Prisma's, or of the kit about one, says that the database could not be reached or asked in time:
+ * a 503, and not a bug.
+ */
 export function isUnavailable(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const { code, message, name } = error as Shape;

@@ -9,7 +9,7 @@ import { requireAdminToAct } from '../../require-admin.ts';
 
 const VERDICTS: Record<string, string> = { succeeded: 'found', failed: 'not_done', retry: 'send_again' };
 
-/** What happened at the provider, by an admin's word. */
+/** An admin says what happened at the provider. */
 export async function resolveKey(form: FormData): Promise<void> {
   const actor = await requireAdminToAct();
   await actOn(actor, VERDICTS[String(form.get('kind'))] ?? 'none', form);
