@@ -48,9 +48,9 @@ describe('a provider that is away', () => {
     const { sends, notExecuted } = await chargeOf(key);
     expect(sends).toBeGreaterThan(10);
     expect(notExecuted).toBe(sends);
-    // It is back: within a quarter of the time that it was away, and an hour at most.
+    // It is back: within half of the time that it was away, and an hour at most.
     provider.faults = [];
-    expect(await time.pauseOf(key)).toBeLessThan(Math.min(60 * MINUTE, ms / 3));
+    expect(await time.pauseOf(key)).toBeLessThan(Math.min(60 * MINUTE, ms / 2));
     await time.work(idempotency, key, 60 * MINUTE);
     expect(await rowOf(key)).toMatchObject({ state: 'succeeded', needsAttention: false });
     await expectOnce(key);

@@ -5,8 +5,9 @@ import { transitioned } from './transition.ts';
 
 /**
  * How long the completer leaves a key alone, by how often it was taken up: a second at first, an hour in the end. With
- * this factor each pause is a quarter of all that were before it, so a provider that is back after an outage has its
- * calls within a quarter of the time that it was away: quick for minutes, slow for days, and never over.
+ * this factor a pause is about a third of all that were before it, and with the worst of luck half of them. So a provider
+ * that is back after an outage has its calls within half of the time that it was away: quick for minutes, slow for days,
+ * and never over.
  */
 const PACE = { baseMs: 1000, capMs: 3_600_000, factor: 1.25 };
 /** How old a key may be that a run has not finished, before a person is told. */
