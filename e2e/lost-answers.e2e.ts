@@ -10,18 +10,20 @@ const POST_TO_LAB = { method: 'POST', path: '/lab' };
  * Opens several connections and leaves them idle. Only on a reused connection does Chromium take a broken answer for
  * a server that was about to close, and sends the POST again by itself.
  */
-async function warmUp(page: Page): Promise<void> {
+async function warmUp(page: Page, network: Network): Promise<void> {
+  // Each waits while the others are sent: one that were done would lend its connection to the next.
+  await network.break({ match: { path: '/api/products' }, kind: 'delay-answer', ms: 300, times: 6 });
   await page.evaluate(async () => {
     await Promise.all(Array.from({ length: 6 }, () => fetch('/api/products').then((answer) => answer.text())));
   });
+  await network.heal();
 }
 
 for (const lost of [1, 3]) {
   test.describe(`the answer is lost ${lost === 1 ? 'once' : 'three times'}`, () => {
     test.beforeEach(async ({ page, network }) => {
       await page.goto('/lab');
-      await warmUp(page);
-      await network.heal();
+      await warmUp(page, network);
       await network.break({ match: POST_TO_LAB, kind: 'lose-answer', times: lost });
     });
 
@@ -47,8 +49,7 @@ for (const lost of [1, 3]) {
 test.describe('Chromium sends one POST seven times by itself', () => {
   /** Each of six warm connections breaks as the POST comes over it, and is tried anew over the next; a seventh holds. */
   async function breakWarmConnections(page: Page, network: Network, path: string): Promise<() => Promise<void>> {
-    await warmUp(page);
-    await network.heal();
+    await warmUp(page, network);
     // What was cut off arrives all the same, a moment later: seven copies are at the app at once.
     await network.break({ match: { method: 'POST', path }, kind: 'late-request', times: 6, ms: 30 });
     const sent: string[] = [];
@@ -94,8 +95,7 @@ test('the request is lost before it reaches the server: one order', async ({ pag
 
 test('the answer is lost and the page reloaded: it finds out and shows the order', async ({ page, shop, network }) => {
   await page.goto('/lab');
-  await warmUp(page);
-  await network.heal();
+  await warmUp(page, network);
   // More losses than the browser and the kit try to make up for before the reload.
   await network.break({ match: POST_TO_LAB, kind: 'lose-answer', times: 50 });
   await shop.orderInLab.click();
