@@ -16,8 +16,8 @@ const POLICY = 'content-security-policy';
 export async function proxy(request: NextRequest): Promise<Response> {
   const refused = await refuseForm(request);
   if (refused) return refused;
-  const cookies = [await sessionOf(request), await adminOf(request)].filter((cookie) => cookie !== undefined);
-  for (const { name, value } of cookies) request.cookies.set(name, value);
+  const [session, admin] = [await sessionOf(request), await adminOf(request)];
+  for (const cookie of [session?.cookie, admin]) if (cookie) request.cookies.set(cookie.name, cookie.value);
   const policy = pagePolicy(newNonce(), {
     isHttps: isHttps(request.headers),
     isDevelopment: process.env.NODE_ENV === 'development',
@@ -25,15 +25,22 @@ export async function proxy(request: NextRequest): Promise<Response> {
   request.headers.set(POLICY, policy);
   const response = NextResponse.next({ request: { headers: request.headers } });
   response.headers.set(POLICY, policy);
-  for (const cookie of cookies) response.cookies.set(cookie);
+  if (session?.isKept) response.cookies.set(session.cookie);
+  if (admin) response.cookies.set(admin);
   return response;
 }
 
-/** A new visitor's session; also of one whose session is over. Not for a form: it says so itself, and loses nothing. */
+/**
+ * A new visitor's session; also of one whose session is over. Not for a form: it says so itself, and loses nothing.
+ *
+ * `isKept`: the browser keeps it. What a page fetches may have been sent before the sign-in or sign-out that ended its
+ * session, and its answer come behind that one's: a session in it would take the place of the one that has begun.
+ */
 async function sessionOf(request: NextRequest) {
-  const session = await openSession(request.cookies.get(cookieName(SESSION_COOKIE, request.headers))?.value);
-  if (session && (request.method !== 'GET' || !(await isOver(session)))) return undefined;
-  return sessionCookie(newSession(), request.headers);
+  const known = await openSession(request.cookies.get(cookieName(SESSION_COOKIE, request.headers))?.value);
+  if (known && (request.method !== 'GET' || !(await isOver(known)))) return undefined;
+  const isFetched = request.headers.get('sec-fetch-dest') === 'empty';
+  return { cookie: await sessionCookie(newSession(), request.headers), isKept: !(known && isFetched) };
 }
 
 /** Without the database nobody knows; the page then says so in words. */

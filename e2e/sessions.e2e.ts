@@ -71,6 +71,25 @@ test('a cookie from before the sign-in has power over nothing: not over what was
   expect(shown.headers()['set-cookie']).toMatch(/^oncekit_session=/);
 });
 
+test('a look at a page that began before the sign-in and ends after it does not undo it', async ({
+  page,
+  context,
+  network,
+}) => {
+  await page.goto('/mailbox');
+  await network.heal();
+  // The page looks for mail again and again: one such look is still on its way to the shop.
+  await network.break({ match: { method: 'GET', path: '/mailbox' }, kind: 'delay', ms: 4000, times: 1 });
+  const delayed = async () => (await network.log()).find(({ fault }) => fault === 'delay');
+  await expect.poll(delayed).toBeDefined();
+  const other = await context.newPage();
+  await signIn(other);
+  expect((await delayed())?.atAppAt, 'not there yet').toBeNull();
+  await expect.poll(async () => (await delayed())?.outcome).toBe('answered');
+  await other.goto('/mailbox');
+  await expect(other.getByRole('banner')).toContainText('alice');
+});
+
 test('an order whose request was lost before the sign-in is placed once by its retry, and is the account’s', async ({
   page,
   context,
