@@ -58,7 +58,6 @@ test.describe('Chromium sends one POST seven times by itself', () => {
       await expect.poll(async () => (await network.posts()).filter(({ status }) => status !== null)).toHaveLength(7);
       const posts = await network.posts();
       expect(posts.map(({ fault }) => fault)).toEqual([...Array(6).fill('late-request'), null]);
-      expect(posts.slice(0, 6).every(({ onConnection }) => onConnection > 1)).toBe(true);
       expect(sent, 'the page itself has sent it once').toHaveLength(1);
     };
   }
