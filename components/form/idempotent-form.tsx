@@ -9,7 +9,7 @@ import {
   useIdempotentSubmit,
 } from 'oncekit/react';
 import type { ReactNode } from 'react';
-import { SubmitButton } from './submit-button.tsx';
+import { IdempotentSubmitButton } from './idempotent-submit-button.tsx';
 import { SubmitStatus } from './submit-status.tsx';
 
 /** What an input needs: its name, what was entered, and what the server refused of it. */
@@ -61,9 +61,9 @@ export function IdempotentForm<R>(props: IdempotentFormProps<R>) {
     <form {...submit.formProps} noValidate className={`grid gap-4 ${className}`}>
       <IdempotencyKeyField {...submit.fieldProps} />
       {children(field, submit)}
-      <SubmitButton submit={submit} busyWords={busyLabel ?? 'Sending…'} className={busy}>
+      <IdempotentSubmitButton submit={submit} busyWords={busyLabel ?? 'Sending…'} className={busy}>
         {label}
-      </SubmitButton>
+      </IdempotentSubmitButton>
       <SubmitStatus submit={submit} messages={messages}>
         {success}
       </SubmitStatus>

@@ -1,6 +1,6 @@
 import { IdempotencyKeyField, type IdempotentSubmit } from 'oncekit/react';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
-import { SubmitButton } from '../form/submit-button.tsx';
+import { IdempotentSubmitButton } from '../form/idempotent-submit-button.tsx';
 import { type Choice, GoodsFields } from './goods-fields.tsx';
 import { OrderAnswer } from './order-answer.tsx';
 
@@ -20,9 +20,9 @@ export function OrderForm({ submit, products, href, label }: Props) {
     <form {...submit.formProps} noValidate className="grid gap-4">
       <IdempotencyKeyField {...submit.fieldProps} />
       <GoodsFields products={products} errors={refused?.fieldErrors} values={refused?.values} />
-      <SubmitButton submit={submit} busyWords="Ordering…">
+      <IdempotentSubmitButton submit={submit} busyWords="Ordering…">
         {label}
-      </SubmitButton>
+      </IdempotentSubmitButton>
       <OrderAnswer submit={submit} href={href} />
     </form>
   );

@@ -2,7 +2,7 @@
 
 import { IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
-import { SubmitButton } from '../form/submit-button.tsx';
+import { IdempotentSubmitButton } from '../form/idempotent-submit-button.tsx';
 
 interface Props {
   action: SubmitAction<PlacedOrder>;
@@ -29,9 +29,9 @@ export function CancelForm({ action, initialKey, orderId, isPossible }: Props) {
       <IdempotencyKeyField {...submit.fieldProps} />
       <input type="hidden" name="order_id" value={orderId} />
       {isPossible ? (
-        <SubmitButton submit={submit} variant="quiet" busyWords="Cancelling…">
+        <IdempotentSubmitButton submit={submit} variant="quiet" busyWords="Cancelling…">
           Cancel this order
-        </SubmitButton>
+        </IdempotentSubmitButton>
       ) : null}
       <SubmitStatus submit={submit} messages={WORDS} />
     </form>

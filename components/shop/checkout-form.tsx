@@ -5,7 +5,7 @@ import { lazy, Suspense, useState } from 'react';
 import type { CartView } from '../../lib/demo/carts.ts';
 import type { PlacedOrder } from '../../lib/demo/orders.ts';
 import type { PaymentChoice } from '../../lib/demo/payment-methods.ts';
-import { SubmitButton } from '../form/submit-button.tsx';
+import { IdempotentSubmitButton } from '../form/idempotent-submit-button.tsx';
 import { formatCents } from '../ui/money.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Panel } from '../ui/panel.tsx';
@@ -97,9 +97,9 @@ export function CheckoutForm({ action, buy, initialKey, cart, cartId, account, i
             <WayOn reason={said?.reason ?? said?.code} data={said?.data} cartId={cartId} />
             {mismatch ? <FirstAnswer mismatch={mismatch} freshHref={`/checkout?cart=${cartId}`} /> : null}
             {cart && !isLookingUp ? (
-              <SubmitButton submit={submit} busyWords="Placing your order…" className="w-full sm:min-h-12">
+              <IdempotentSubmitButton submit={submit} busyWords="Placing your order…" className="w-full sm:min-h-12">
                 Place order
-              </SubmitButton>
+              </IdempotentSubmitButton>
             ) : null}
           </div>
         )}

@@ -2,7 +2,7 @@
 
 import { ErrorSummary, IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
 import type { RefundMade } from '../../lib/demo/refunds.ts';
-import { SubmitButton } from '../form/submit-button.tsx';
+import { IdempotentSubmitButton } from '../form/idempotent-submit-button.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { formatCents } from '../ui/money.ts';
@@ -57,9 +57,9 @@ export function RefundForm({ action, initialKey, orderId, refundableCents }: Pro
               errors={refused?.fieldErrors?.amount}
               defaultValue={String(refused?.values?.amount ?? (refundableCents / 100).toFixed(2))}
             />
-            <SubmitButton submit={submit} variant="quiet" busyWords="Giving it back…">
+            <IdempotentSubmitButton submit={submit} variant="quiet" busyWords="Giving it back…">
               Get refund
-            </SubmitButton>
+            </IdempotentSubmitButton>
           </div>
         ) : null}
         <div className="ends-done grid gap-3">

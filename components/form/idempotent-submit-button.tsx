@@ -7,7 +7,7 @@ interface Props extends Omit<ComponentProps<typeof BusyButton>, 'isBusy'> {
 }
 
 /** The button of an idempotent form. It steps back where nobody knows what became of the last submit: to ask helps more than to send. */
-export function SubmitButton({ submit, variant, ...props }: Props) {
+export function IdempotentSubmitButton({ submit, variant, ...props }: Props) {
   const isInDoubt = submit.canCheck && !submit.isAbsent;
   return (
     <BusyButton
