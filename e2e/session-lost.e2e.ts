@@ -1,5 +1,6 @@
 import type { BrowserContext, Page } from '@playwright/test';
 import { MANY, TO_CHECKOUT, untilOrdered } from './fixtures/checkout-plays.ts';
+import { expectGoodPage } from './fixtures/page-checks.ts';
 import { ADA } from './fixtures/shop.ts';
 import { expect, test } from './fixtures/test.ts';
 
@@ -141,6 +142,12 @@ test('lost by a guest after the order was sent: nothing invites to order again',
   );
   await expect(page.getByRole('button', { name: 'Carry on' })).toBeHidden();
   await expect(shop.placeOrder).toBeHidden();
+  // Nor does the empty cart of the new session.
+  await page.getByRole('link', { name: 'Cart', exact: true }).click();
+  await expect(page.getByText('Your cart is empty')).toBeVisible();
+  await expectGoodPage(page, 'an empty cart behind an order in doubt');
+  await page.getByRole('link', { name: 'Show this order' }).click();
+  await expect(page.getByRole('main').getByRole('alert')).toContainText('Your order may have been placed');
   expect(await shop.gained()).toEqual(ONE);
 });
 

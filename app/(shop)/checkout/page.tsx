@@ -1,9 +1,8 @@
 import { issueKey } from 'oncekit/next';
 import { CartSummary } from '../../../components/shop/cart-summary.tsx';
 import { CheckoutArea } from '../../../components/shop/checkout-area.tsx';
-import { Empty } from '../../../components/ui/empty.tsx';
+import { EmptyCart } from '../../../components/shop/empty-cart.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
-import { TextLink } from '../../../components/ui/text-link.tsx';
 import { findCart } from '../../../lib/demo/carts.ts';
 import { checkout } from '../../../lib/demo/checkout.ts';
 import { paymentChoices } from '../../../lib/demo/payment-methods.ts';
@@ -22,10 +21,7 @@ export default async function CheckoutPage({ searchParams }: { searchParams: Pro
     return (
       <>
         <PageTitle>Checkout</PageTitle>
-        <Empty icon="cart">
-          <p className="text-lg font-medium">Your cart is empty</p>
-          <TextLink href="/">Choose something in the shop</TextLink>
-        </Empty>
+        <EmptyCart />
       </>
     );
   }
