@@ -102,7 +102,7 @@ test('a renewal that is under way when a run throws ends before the key is let g
   const { store, renewing, order, free } = slowRenewals();
   const key = freshKey();
   let runs = 0;
-  const pay = idempotencyOn(store, { scope: () => ANN, leaseMs: 600, onError: () => {} })
+  const pay = idempotencyOn(store, { scope: () => ANN, leaseMs: 1800, onError: () => {} })
     .operation({ name: 'pay', schema: anything })
     .phases(async ({ atomic }) => {
       await atomic('a', async () => 1);
@@ -121,7 +121,7 @@ test('a renewal that is under way when nobody can be asked any more does not mak
   const key = freshKey();
   const call = provider.call(key, { indeterminate: 'unknown', providerKeyTtlMs: 0 });
   let runs = 0;
-  const idempotency = idempotencyOn(store, { scope: () => ANN, leaseMs: 600, onError: () => {} });
+  const idempotency = idempotencyOn(store, { scope: () => ANN, leaseMs: 1800, onError: () => {} });
   const pay = idempotency.operation({ name: 'pay', schema: anything }).phases(async ({ foreign }) => {
     if (++runs === 2) {
       await renewing;
