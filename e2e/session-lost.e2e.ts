@@ -1,13 +1,20 @@
 import type { BrowserContext, Page } from '@playwright/test';
 import { MANY, TO_CHECKOUT, untilOrdered } from './fixtures/checkout-plays.ts';
 import { expectGoodPage } from './fixtures/page-checks.ts';
-import { ADA } from './fixtures/shop.ts';
+import type { Network } from './fixtures/proxy-control.ts';
+import { ADA, type Shop } from './fixtures/shop.ts';
 import { expect, test } from './fixtures/test.ts';
 
 /** The session ends while a form is open: the cookie expires, or somebody deletes it. The person must not buy again. */
 
 const NONE = { orders: 0, stockTaken: 0, keys: 0 };
 const ONE = { orders: 1, stockTaken: 1, keys: 1 };
+
+interface Parts {
+  context: BrowserContext;
+  shop: Shop;
+  network: Network;
+}
 
 async function enterAlice(page: Page): Promise<void> {
   await page.getByLabel('Account').fill('alice');
@@ -32,6 +39,19 @@ async function signInAgain(page: Page, context: BrowserContext): Promise<void> {
   await page.bringToFront();
 }
 
+/** The order is placed, its answer lost, and then the session. The network is back. */
+async function loseAnswerAndSession({ context, shop, network }: Parts): Promise<void> {
+  await shop.checkout();
+  await network.break({ match: TO_CHECKOUT, kind: 'lose-answer', times: MANY });
+  await shop.placeOrder.click();
+  await expect(shop.status).toHaveAttribute('data-state', /unknown|retrying/);
+  await context.clearCookies();
+  await network.heal();
+}
+
+/** The words in the place of the button. */
+const notice = (page: Page) => page.getByRole('main').getByRole('alert');
+
 async function expectEntered(page: Page): Promise<void> {
   for (const [label, value] of Object.entries(ADA)) {
     await expect(page.getByLabel(label, { exact: true })).toHaveValue(value);
@@ -48,8 +68,8 @@ test('lost before the first submit, by an account: what was entered is kept, and
   await shop.checkout();
   await context.clearCookies();
   await shop.placeOrder.click();
-  await expect(page.getByRole('main').getByRole('alert')).toContainText('You are no longer signed in as alice');
-  await expect(page.getByRole('main').getByRole('alert')).toContainText('Nothing was ordered');
+  await expect(notice(page)).toContainText('You are no longer signed in as alice');
+  await expect(notice(page)).toContainText('Nothing was ordered');
   await expect(shop.placeOrder).toBeHidden();
   await expectEntered(page);
   expect(await shop.gained()).toEqual(NONE);
@@ -69,7 +89,7 @@ test('lost before the first submit, by a guest: one click carries on, with what 
   await shop.checkout();
   await context.clearCookies();
   await shop.placeOrder.click();
-  await expect(page.getByRole('main').getByRole('alert')).toContainText('Nothing was ordered');
+  await expect(notice(page)).toContainText('Nothing was ordered');
   await expectEntered(page);
   expect(await shop.gained()).toEqual(NONE);
   await page.getByRole('button', { name: 'Carry on' }).click();
@@ -87,13 +107,8 @@ test('lost between the lost answer and the retry: the form says so, and finds th
   network,
 }) => {
   await signIn(page);
-  await shop.checkout();
-  await network.break({ match: TO_CHECKOUT, kind: 'lose-answer', times: MANY });
-  await shop.placeOrder.click();
-  await expect(shop.status).toHaveAttribute('data-state', /unknown|retrying/);
-  await context.clearCookies();
-  await network.heal();
-  await expect(page.getByRole('main').getByRole('alert')).toContainText('Your order may have been placed');
+  await loseAnswerAndSession({ context, shop, network });
+  await expect(notice(page)).toContainText('Your order may have been placed');
   await expect(page.getByText('Your cart is empty')).toBeHidden();
   await expect(shop.placeOrder).toBeHidden();
   await signInAgain(page, context);
@@ -110,14 +125,9 @@ test('lost between the lost answer and a reload: the page says so, and finds the
   network,
 }) => {
   await signIn(page);
-  await shop.checkout();
-  await network.break({ match: TO_CHECKOUT, kind: 'lose-answer', times: MANY });
-  await shop.placeOrder.click();
-  await expect(shop.status).toHaveAttribute('data-state', /unknown|retrying/);
-  await context.clearCookies();
-  await network.heal();
+  await loseAnswerAndSession({ context, shop, network });
   await page.reload();
-  await expect(page.getByRole('main').getByRole('alert')).toContainText('Your order may have been placed');
+  await expect(notice(page)).toContainText('Your order may have been placed');
   await expect(page.getByText('Your cart is empty')).toBeHidden();
   await page.getByRole('link', { name: 'Sign in again' }).click();
   await enterAlice(page);
@@ -131,15 +141,8 @@ test('lost by a guest after the order was sent: nothing invites to order again',
   shop,
   network,
 }) => {
-  await shop.checkout();
-  await network.break({ match: TO_CHECKOUT, kind: 'lose-answer', times: MANY });
-  await shop.placeOrder.click();
-  await expect(shop.status).toHaveAttribute('data-state', /unknown|retrying/);
-  await context.clearCookies();
-  await network.heal();
-  await expect(page.getByRole('main').getByRole('alert')).toContainText(
-    'a receipt comes to the e-mail address you entered',
-  );
+  await loseAnswerAndSession({ context, shop, network });
+  await expect(notice(page)).toContainText('a receipt comes to the e-mail address you entered');
   await expect(page.getByRole('button', { name: 'Carry on' })).toBeHidden();
   await expect(shop.placeOrder).toBeHidden();
   // Nor does the empty cart of the new session.
@@ -147,7 +150,7 @@ test('lost by a guest after the order was sent: nothing invites to order again',
   await expect(page.getByText('Your cart is empty')).toBeVisible();
   await expectGoodPage(page, 'an empty cart behind an order in doubt');
   await page.getByRole('link', { name: 'Show this order' }).click();
-  await expect(page.getByRole('main').getByRole('alert')).toContainText('Your order may have been placed');
+  await expect(notice(page)).toContainText('Your order may have been placed');
   expect(await shop.gained()).toEqual(ONE);
 });
 
