@@ -1,9 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { FileTree } from './file-tree.ts';
 import { readKitFiles } from './kit-files.ts';
 import { planInit } from './plan.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Files as they are on a disk, by their path. */
 export type Files = Record<string, string>;
@@ -78,6 +81,25 @@ export function ready(): Files {
 export const checkout = idempotency.operation({ name: 'checkout', schema }).handler(async () => null);
 `,
     'lib/operations.ts': "import { checkout } from './checkout';\nexport const operations = [checkout] as const;\n",
+  };
+}
+
+/** The same as it runs on this repository's source, with the demo's Prisma client. */
+export function runnable(): Files {
+  return {
+    ...ready(),
+    'tsconfig.json': JSON.stringify({
+      compilerOptions: {
+        paths: {
+          '@/*': ['./*'],
+          oncekit: [`${ROOT}lib/index.ts`],
+          'oncekit/messaging': [`${ROOT}lib/messaging/index.ts`],
+        },
+      },
+    }),
+    'lib/prisma.ts': `import { createClient } from '${ROOT}lib/demo/db.ts';
+export const prisma = createClient(process.env.DATABASE_URL as string);
+`,
   };
 }
 

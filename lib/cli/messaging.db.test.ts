@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readPage } from '../../scripts/docs-pages.ts';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { verifyWebhook } from '../messaging/index.ts';
-import { folders, ready } from './app.testsuite.ts';
+import { folders, runnable } from './app.testsuite.ts';
 
 // An app whose messaging is where docs/messaging.md puts it, and a worker that was told nothing of it.
 
@@ -42,19 +42,7 @@ beforeAll(async () => {
   await new Promise<void>((listening) => crm.listen(0, '127.0.0.1', listening));
   url = `http://127.0.0.1:${(crm.address() as AddressInfo).port}/events`;
   app = made.of({
-    ...ready(),
-    'tsconfig.json': JSON.stringify({
-      compilerOptions: {
-        paths: {
-          '@/*': ['./*'],
-          oncekit: [`${root}lib/index.ts`],
-          'oncekit/messaging': [`${root}lib/messaging/index.ts`],
-        },
-      },
-    }),
-    'lib/prisma.ts': `import { createClient } from '${root}lib/demo/db.ts';
-export const prisma = createClient(process.env.DATABASE_URL as string);
-`,
+    ...runnable(),
     'lib/messaging.ts': documented('lib/messaging.ts'),
     // The page's app has a model of its own; this one announces an order that is nowhere.
     'lib/checkout.ts': documented('lib/checkout.ts').replace('await tx.order.create({ data: input })', "{ id: '17' }"),

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
-import { APP, folders, ready } from './app.testsuite.ts';
+import { APP, folders, runnable } from './app.testsuite.ts';
 import { checkWork } from './doctor-work.ts';
 import { folderTree } from './file-tree.ts';
 
@@ -19,19 +19,7 @@ let app: string;
 beforeAll(async () => {
   database = await testDatabase();
   app = made.of({
-    ...ready(),
-    'tsconfig.json': JSON.stringify({
-      compilerOptions: {
-        paths: {
-          '@/*': ['./*'],
-          oncekit: [`${root}lib/index.ts`],
-          'oncekit/messaging': [`${root}lib/messaging/index.ts`],
-        },
-      },
-    }),
-    'lib/prisma.ts': `import { createClient } from '${root}lib/demo/db.ts';
-export const prisma = createClient(process.env.DATABASE_URL as string);
-`,
+    ...runnable(),
     'lib/idempotency.ts': `import 'server-only';
 import { cookies } from 'next/headers';
 import { createIdempotency } from 'oncekit';
