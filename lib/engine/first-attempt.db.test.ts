@@ -32,6 +32,24 @@ function watchedSchema() {
   return { schema, followed };
 }
 
+/** A call leads and has come to `reached` when another one follows it; then it goes on. What both are told. */
+async function leadAndFollow<T>(
+  execute: (request: { key: string } & typeof FIRST) => Promise<T>,
+  {
+    reached,
+    followed,
+    goOn,
+  }: { reached: { opened: Promise<unknown> }; followed: () => Promise<void>; goOn: () => void },
+) {
+  const key = freshKey();
+  const led = execute({ key, ...FIRST });
+  await reached.opened;
+  const following = execute({ key, ...FIRST });
+  await followed();
+  goOn();
+  return { key, follower: await following, leader: await led };
+}
+
 /** Admits one call, and nobody after it: a follower that takes over is stopped before it could prove anything. */
 function admitOnce() {
   let asked = 0;
@@ -54,15 +72,10 @@ describe('said to be the first attempt, behind a leader in the same process: not
         },
       })
       .handler(async () => 'done');
-    const key = freshKey();
-    const leader = execute({ key, ...FIRST });
-    await asked.opened;
-    const follower = execute({ key, ...FIRST });
-    await followed();
-    answer.open();
-    expect(await follower).toMatchObject({ code: 'rate_limited', ...NOT_FIRST });
+    const { leader, follower } = await leadAndFollow(execute, { reached: asked, followed, goOn: () => answer.open() });
+    expect(follower).toMatchObject({ code: 'rate_limited', ...NOT_FIRST });
     // Of the leader nothing disproves it.
-    expect(await leader).toMatchObject({ code: 'rate_limited', executed: false });
+    expect(leader).toMatchObject({ code: 'rate_limited', executed: false });
   });
 
   test('could not reach the database', async () => {
@@ -78,14 +91,13 @@ describe('said to be the first attempt, behind a leader in the same process: not
     const { execute } = kit(away, { onPoint })
       .operation({ name: 'checkout', schema })
       .handler(async () => 'done');
-    const key = freshKey();
-    const leader = execute({ key, ...FIRST });
-    await claims.opened;
-    const follower = execute({ key, ...FIRST });
-    await followed();
-    mayClaim.open();
-    expect(await follower).toMatchObject({ code: 'unavailable', ...NOT_FIRST });
-    expect(await leader).toMatchObject({ code: 'unavailable', executed: false });
+    const { leader, follower } = await leadAndFollow(execute, {
+      reached: claims,
+      followed,
+      goOn: () => mayClaim.open(),
+    });
+    expect(follower).toMatchObject({ code: 'unavailable', ...NOT_FIRST });
+    expect(leader).toMatchObject({ code: 'unavailable', executed: false });
   });
 
   test('threw before it claimed', async () => {
@@ -102,14 +114,9 @@ describe('said to be the first attempt, behind a leader in the same process: not
         },
       })
       .handler(async () => 'done');
-    const key = freshKey();
-    const leader = execute({ key, ...FIRST });
-    await asked.opened;
-    const follower = execute({ key, ...FIRST });
-    await followed();
-    answer.open();
-    expect(await follower).toMatchObject({ code: 'internal', ...NOT_FIRST });
-    expect(await leader).toMatchObject({ code: 'internal', executed: false });
+    const { leader, follower } = await leadAndFollow(execute, { reached: asked, followed, goOn: () => answer.open() });
+    expect(follower).toMatchObject({ code: 'internal', ...NOT_FIRST });
+    expect(leader).toMatchObject({ code: 'internal', executed: false });
   });
 
   test('rolled back, and the follower that goes on by itself is not admitted', async () => {
@@ -118,14 +125,13 @@ describe('said to be the first attempt, behind a leader in the same process: not
     const { execute } = kit(database.client)
       .operation({ name: 'checkout', schema, timeoutMs: 20_000, admit: admitOnce() })
       .handler(held.handle);
-    const key = freshKey();
-    const leader = execute({ key, ...FIRST });
-    await held.started.opened;
-    const follower = execute({ key, ...FIRST });
-    await followed();
-    held.end.open('roll back');
-    expect(await follower).toMatchObject({ code: 'rate_limited', ...NOT_FIRST });
-    expect(await leader).toMatchObject({ code: 'internal', executed: false });
+    const { key, leader, follower } = await leadAndFollow(execute, {
+      reached: held.started,
+      followed,
+      goOn: () => held.end.open('roll back'),
+    });
+    expect(follower).toMatchObject({ code: 'rate_limited', ...NOT_FIRST });
+    expect(leader).toMatchObject({ code: 'internal', executed: false });
     expect(await effects(database.client, key)).toBe(0);
   });
 
@@ -156,13 +162,12 @@ describe('said to be the first attempt, behind a leader in the same process: not
         await end.opened;
         throw new Error('it goes on later');
       });
-    const key = freshKey();
-    const leader = execute({ key, ...FIRST });
-    await started.opened;
-    const follower = execute({ key, ...FIRST });
-    await followed();
-    end.open();
-    for (const told of [await leader, await follower]) expect(told).toMatchObject({ code: 'internal', ...NOT_FIRST });
+    const { key, leader, follower } = await leadAndFollow(execute, {
+      reached: started,
+      followed,
+      goOn: () => end.open(),
+    });
+    for (const told of [leader, follower]) expect(told).toMatchObject({ code: 'internal', ...NOT_FIRST });
     expect(await effects(database.client, key)).toBe(1);
   });
 
