@@ -20,7 +20,7 @@ const words: Record<string, string> = {
   signed_out: 'Signed out',
 };
 
-/** What people did, newest first. A newer version, or the app, may have written other types. */
+/** Shows what people did, newest first. A newer version, or the app, may have written other types. */
 export function AuditTable({ rows, now }: { rows: readonly AuditRecord[]; now: number }) {
   if (rows.length === 0) {
     return (

@@ -29,7 +29,7 @@ const buttons = [
   '[&>a]:font-medium [&>a]:text-accent [&>a]:underline [&>a]:underline-offset-2',
 ].join(' ');
 
-/** What is wrong, field by field. */
+/** The summary says what is wrong, field by field. */
 const summary =
   '-mt-4 grid gap-1 rounded-b-lg bg-bad-surface px-4 pb-3 text-bad [&_a]:underline [&_a]:underline-offset-2';
 

@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'react';
 import type { Preset } from '../../lib/demo/lab-presets.ts';
 import { buttonClass } from '../ui/button.tsx';
 
-/** What can go wrong, each at its own address. On a phone they scroll, and fade where there are more. */
+/** Offers the faults, each at its own address. On a phone they scroll, and fade where there are more. */
 export function PresetNav({ presets, current }: { presets: readonly Preset[]; current: string }) {
   const row = useRef<HTMLUListElement>(null);
   useEffect(() => {

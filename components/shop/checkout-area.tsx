@@ -15,7 +15,7 @@ interface Props {
   initialKey: string | null;
   /** Null where the session that asks has no such cart: it is another one than before, or another person's. */
   cart: CartView | null;
-  /** What is in it, made on the server: its pictures are no part of what the browser loads. */
+  /** Shows what is in it. Made on the server, so that its pictures are no part of what the browser loads. */
   summary: ReactNode;
   /** The cart that is asked for. */
   cartId: string;

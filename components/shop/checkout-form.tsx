@@ -69,7 +69,7 @@ export function CheckoutForm({ action, buy, initialKey, cart, cartId, account, i
   const isSaid = status === 'hasErrored' || status === 'executing';
   const refused = result && !result.ok ? result : null;
   const said = isSaid ? refused : null;
-  // Whoever comes back to a form that was sent is told what became of it before there is anything to fill in.
+  // A person who comes back to a form that was sent is told what became of it before there is anything to fill in.
   const isLookingUp = status === 'checking' && !result && !hasEntered;
   const isAway = !isOurs && !submit.isPending;
   return (

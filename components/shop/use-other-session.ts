@@ -4,7 +4,7 @@ import { useRouter } from 'next/navigation';
 import type { IdempotentSubmit } from 'oncekit/react';
 import { useEffect, useState } from 'react';
 
-/** What the kit says where the session is not the one that the form was made for. */
+/** The kit says one of these where the session is not the one that the form was made for. */
 const TURNED_AWAY: readonly string[] = ['key_invalid', 'unauthorized'];
 
 /**
@@ -20,7 +20,7 @@ export function useOtherSession(submit: IdempotentSubmit<unknown>, isOurs: boole
   useEffect(() => {
     if (isTurnedAway) refresh();
   }, [isTurnedAway, refresh]);
-  // What was refused was never sent before: the key of whoever signs in takes the place of the stranger's.
+  // A refused form was never sent before: the key of whoever signs in takes the place of the stranger's.
   useEffect(() => {
     if (!isOurs && refused) reset();
   }, [isOurs, refused, reset]);

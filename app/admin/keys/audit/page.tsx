@@ -11,7 +11,7 @@ import { type Params, requireAdmin } from '../../require-admin.ts';
 
 export const metadata = { title: 'Audit' };
 
-/** What people did: in all, or about one key or principal that the address names, also where the key is gone. */
+/** Lists what people did: in all, or about one key or principal that the address names, also where the key is gone. */
 export default async function AuditPage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
   await requireAdmin('/admin/keys/audit', params);
