@@ -3,9 +3,9 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { chromium } from './scripts/vitest-browser.ts';
 
 /** What goes through the store, on each of its three paths. */
-const ON_EACH_PATH = ['lib/engine/**/*.db.test.ts', 'lib/store/**/!(ambient)*.db.test.ts'];
+const ON_EACH_PATH = ['lib/engine/**/*.db.test.ts', 'lib/store/**/!(ambient|own)*.db.test.ts'];
 /** What is asked of transactions of the kit's own alone. */
-const ON_THAT_PATH = 'lib/store/prisma/ambient*.db.test.ts';
+const ON_THAT_PATH = 'lib/store/prisma/{ambient,own}*.db.test.ts';
 /** They need what a process has one of for themselves: the demo's client, the meters. */
 const ALONE = ['lib/demo/**/*.db.test.ts', 'lib/messaging/telemetry.db.test.ts'];
 /** Gives Next's own modules what they store a request in; too late once one of them is loaded. */

@@ -23,20 +23,6 @@ describe('a completion, or a COMMIT, that fails commits nothing', () => {
     await lift();
     await expectAnother(client, key);
   });
-
-  test.each<[string, (context: Context) => Promise<unknown>]>([
-    ['the handler has done away with its own key', ({ tx, key }) => tx.idempotencyKey.deleteMany({ where: { key } })],
-    ['the handler has ended the transaction itself', ({ tx }) => tx.$executeRawUnsafe('ROLLBACK')],
-    ['its tx has, in a savepoint', ({ tx }) => ended(tx.$transaction((inner) => inner.$executeRawUnsafe('ROLLBACK')))],
-  ])('%s', async (_, handle) => {
-    const { client } = only();
-    const { key, outcome } = await execute(client, async (context) => {
-      await effect(context.tx, context.key);
-      await handle(context);
-    });
-    expect(outcome.ok).toBe(false);
-    await expectAnother(client, key);
-  });
 });
 
 describe('a statement that takes too long for the server (statement_timeout)', () => {

@@ -1,7 +1,8 @@
 import { ExecutionClosedError, IdempotencyError } from '../../core/errors.ts';
+import type { Connection } from './connection.ts';
+import type { PoolLike } from './pool.ts';
 import type { QueryQueue } from './query-queue.ts';
-import type { PoolLike } from './ride.ts';
-import { resultOf } from './seat.ts';
+import { type Rows, rowsOf, type Statement } from './statement.ts';
 import { driverError } from './wire.ts';
 import type { Within } from './within.ts';
 
@@ -17,6 +18,7 @@ export class AmbientTransaction {
   /** Whose transaction it is: the client under all its extensions. */
   readonly client: object;
   readonly pool: PoolLike;
+  readonly #connection: Connection;
   readonly #queue: QueryQueue;
   readonly #outer: AmbientTransaction | undefined;
   readonly #depth: number;
@@ -26,9 +28,10 @@ export class AmbientTransaction {
   /** Queries of several statements that are not through, each until it is. */
   readonly #halves = new Set<Promise<void>>();
 
-  constructor(client: object, pool: PoolLike, queue: QueryQueue, outer?: AmbientTransaction) {
+  constructor(client: object, pool: PoolLike, connection: Connection, queue: QueryQueue, outer?: AmbientTransaction) {
     this.client = client;
     this.pool = pool;
+    this.#connection = connection;
     this.#queue = queue;
     this.#outer = outer;
     this.#depth = outer ? outer.#depth + 1 : 0;
@@ -47,11 +50,19 @@ export class AmbientTransaction {
 
   /** What the pool's `query` does within it. */
   query({ isQuery }: Within, args: never[]): unknown {
-    return told(args, async (asked) => {
+    return told(args, (asked) => {
       // It has not come by a loader that we pass by: it may be another execution's, of the same tick.
       if (!isQuery && isOfPrisma(asked[0])) throw unmet();
-      return await this.#send(asked);
+      const text = textOf(asked[0]);
+      if (ENDS.test(text)) throw endedByHand(text);
+      return this.#send(asked);
     });
+  }
+
+  /** A statement of the kit's. */
+  async ask(statement: Statement): Promise<Rows> {
+    this.assertOpen();
+    return rowsOf(await this.#queue.send(() => this.#connection.ask(statement), this.#mayGo));
   }
 
   /**
@@ -87,7 +98,10 @@ export class AmbientTransaction {
       leave = left;
     });
     try {
-      return await this.#inSavepoint(new AmbientTransaction(this.client, this.pool, this.#queue, this), run);
+      return await this.#inSavepoint(
+        new AmbientTransaction(this.client, this.pool, this.#connection, this.#queue, this),
+        run,
+      );
     } finally {
       this.#nested = undefined;
       leave();
@@ -128,6 +142,7 @@ export class AmbientTransaction {
   finish(): void {
     this.close();
     if (this.#queue.isLost) throw lost();
+    if (this.#queue.isStale) throw stale();
     if (!this.#nested && this.#halves.size === 0 && this.#queue.open === 0) return;
     throw new IdempotencyError('A query was still running when its handler, or its $transaction, returned. Await it.', {
       existing: this.#nested ? 'an open $transaction' : 'a query without an answer',
@@ -135,18 +150,26 @@ export class AmbientTransaction {
     });
   }
 
-  async #send(args: never[]): Promise<unknown> {
+  #send(args: never[]): Promise<unknown> {
     this.assertOpen();
-    // A branch beside an open savepoint. On the wire now, its query would be rolled back with what it is no part of.
+    const query = () => this.#connection.query(...args);
+    const isKept = args.length === 1 && isOfPrisma(args[0]) && this.#connection.keep(args[0]);
+    return this.#nested ? this.#sendBehind(query, isKept) : this.#queue.send(query, this.#mayGo, isKept);
+  }
+
+  /** Of a branch beside an open savepoint: on the wire now, it would be rolled back with what it is no part of. */
+  async #sendBehind(query: () => Promise<unknown>, isKept: boolean): Promise<unknown> {
     while (this.#nested) await this.#nested;
     this.assertOpen();
-    return await this.#queue.send(args, () => this.assertOpen());
+    return await this.#queue.send(query, this.#mayGo, isKept);
   }
+
+  readonly #mayGo = () => this.assertOpen();
 
   async #control(text: string): Promise<unknown> {
     this.assertOpen();
     try {
-      return await this.#queue.send([{ text }] as never[], () => this.assertOpen());
+      return await this.#queue.send(() => this.#connection.query({ text } as never), this.#mayGo);
     } catch (error) {
       throw error instanceof IdempotencyError ? error : driverError(error);
     }
@@ -155,6 +178,13 @@ export class AmbientTransaction {
 
 const IS_CONTROL = /^(BEGIN|COMMIT|ROLLBACK|SET TRANSACTION ISOLATION LEVEL [A-Z ]+)$/;
 const MAY_CONTROL = /^\W*(BEGIN|START|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|PREPARE|SET)\b/i;
+
+/** The first word of what ends a transaction, behind comments. ROLLBACK TO a savepoint does not. */
+const ENDS =
+  /^(?:[\s;]|--.*(?:\n|$)|\/\*[\s\S]*?\*\/)*(?:COMMIT|END|ABORT|PREPARE\s+TRANSACTION|ROLLBACK(?!\s+(?:(?:WORK|TRANSACTION)\s+)?TO\b))\b/i;
+
+const textOf = (asked: unknown): string =>
+  String(typeof asked === 'string' ? asked : ((asked as { text?: unknown } | undefined)?.text ?? ''));
 
 /** Whether it is in the words of Prisma's adapter. */
 function isOfPrisma(asked: unknown): boolean {
@@ -178,12 +208,24 @@ function begun(going: Set<Promise<void>>): () => void {
 /** As `pg` answers: a promise, or nothing where there is a callback. */
 function told(args: never[], ask: (args: never[]) => Promise<unknown>): unknown {
   const callback = args.at(-1) as unknown;
-  if (typeof callback !== 'function') return ask(args);
-  ask(args.slice(0, -1)).then(
+  if (typeof callback !== 'function') return tried(ask, args);
+  tried(ask, args.slice(0, -1)).then(
     (result) => callback(undefined, result),
     (error) => callback(error),
   );
 }
+
+/** Whatever is thrown at once is a rejection, too. */
+function tried(ask: (args: never[]) => Promise<unknown>, args: never[]): Promise<unknown> {
+  try {
+    return ask(args);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** What Prisma's adapter reads of `pg`'s answer to a statement that controls a transaction. */
+const resultOf = (command: string) => ({ command, rowCount: null, rows: [], fields: [] });
 
 const closed = () =>
   new ExecutionClosedError(
@@ -203,11 +245,23 @@ const unheard = (text: string) =>
     expected: 'BEGIN, COMMIT and ROLLBACK, as @prisma/adapter-pg 7 says them',
   });
 
+const endedByHand = (text: string) =>
+  new IdempotencyError('A handler must not end its transaction by SQL of its own; nothing was sent.', {
+    existing: text,
+    expected: 'COMMIT left to the kit, and an error thrown to roll back',
+  });
+
 const unmet = () =>
   new IdempotencyError(
     'A client of another copy of Prisma was used within an execution, on its pool; which execution its queries are of could not be told.',
     { existing: 'two copies of @prisma/client', expected: 'one, or a pool of its own for the other' },
   );
+
+const stale = () =>
+  new IdempotencyError('The server has forgotten a prepared statement, or would answer it in other columns.', {
+    existing: 'DEALLOCATE, DISCARD or a migration since it was prepared',
+    expected: 'to be tried again',
+  });
 
 const lost = () =>
   new IdempotencyError('A query got no answer, and what it has done is not known; everything is rolled back.', {

@@ -176,5 +176,5 @@ export function stage() {
 }
 
 /** When a trigger runs that meets the completion, and one that meets COMMIT. */
-export const AT_COMPLETION = 'TRIGGER fault BEFORE UPDATE ON idempotency_keys';
+export const AT_COMPLETION = 'TRIGGER fault BEFORE INSERT OR UPDATE ON idempotency_keys';
 export const AT_COMMIT = 'CONSTRAINT TRIGGER fault AFTER INSERT ON audit_records DEFERRABLE INITIALLY DEFERRED';

@@ -42,6 +42,11 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03';
 }
 
+/** Whether a row of that key is there already. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlState(error) === '23505';
+}
+
 /** Whether an earlier statement of the transaction failed, so that this one was not even tried. */
 export function isAbortedTransaction(error: unknown): boolean {
   return sqlState(error) === '25P02';
@@ -50,6 +55,11 @@ export function isAbortedTransaction(error: unknown): boolean {
 /** Whether a statement that must change a row, and says so by a division by their number, found none. */
 export function isNothingChanged(error: unknown): boolean {
   return sqlState(error) === '22012';
+}
+
+/** Whether a text was no number: how the completion says that its transaction is not the one that was claimed in. */
+export function isBadNumber(error: unknown): boolean {
+  return sqlState(error) === '22P02';
 }
 
 /** Whether a schema, a table or a column is not there that a statement names. */

@@ -2,7 +2,7 @@ import type { FinishedStep, Held } from '../leases.ts';
 import { type RawQueries, send } from './client.ts';
 import { isNothingChanged } from './errors.ts';
 import { holderOf, IS_HELD, leaseLost, orFail, RENEWED, RENEWED_WITH_PROGRESS, stillHeld } from './hold.ts';
-import type { Statement } from './ride.ts';
+import type { Statement } from './statement.ts';
 
 // Result and recovery point in one statement, under the token. A captured value is no recovery point: nothing has
 // happened yet. The insert fails on a name that is there already, which no run with the right token can reach.

@@ -84,7 +84,7 @@ export async function explainedBySchema(
     );
   }
   if (!isSchemaGap(error)) return error;
-  const states = db && (await bounded(() => readSchema(db), WITHIN_MS).catch(() => undefined));
+  const states = db && (await bounded(readSchema(db), WITHIN_MS).catch(() => undefined));
   const state = states?.find((one) => one.part === part);
   const changed = `Somebody has changed its tables: compare them with the migration that ${INIT[part]} writes.`;
   const advice = state ? (state.advice ?? changed) : migrate(part);

@@ -1,7 +1,7 @@
 import type { Held, LeasedCompletion } from '../leases.ts';
 import { holderOf, IS_HELD, orFail } from './hold.ts';
-import type { Statement } from './ride.ts';
 import { KEY_COLUMNS } from './row.ts';
+import type { Statement } from './statement.ts';
 
 // Input, arguments and results of steps were kept so that the key could be finished. It is. The version is that of the
 // executor that finishes it. A key that settles late is kept for another day: who asks for it then must find its answer.

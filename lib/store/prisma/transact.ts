@@ -7,36 +7,37 @@ import { explainedAbort } from './complete.ts';
 import { isNothingChanged } from './errors.ts';
 import { find } from './find.ts';
 import { stepStatement } from './finish-step.ts';
-import type { FrameOptions } from './frame.ts';
-import { framed, whyOf } from './framed.ts';
 import { holdStatement, leaseLost, stillHeld } from './hold.ts';
-import type { Rows } from './ride.ts';
 import { type RawRow, toKeyRow } from './row.ts';
 import { throwSchemaGap } from './schema-version.ts';
 import { settleStatement } from './settle.ts';
 import { stepsOf } from './steps.ts';
+import { type Plan, rollbackReasonOf, runTransaction, type TransactionOptions } from './transaction.ts';
 
 /** What the transaction has written: the name of a step, or the settled row. */
 type Written = string | KeyRow;
 
 /** `Leases.transact` in one transaction of the user's client. */
-export async function transact<Tx extends RawQueries>(
+export async function transact<Tx>(
   client: PrismaClientLike,
   held: Held,
   leaseMs: number,
   run: (tx: Tx) => Promise<Write>,
-  how: FrameOptions,
+  how: TransactionOptions,
 ): Promise<Transacted> {
   let done: Write | undefined;
-  const work = async (tx: Tx, rows: Rows) => {
-    stillHeld(rows, held);
-    done = await run(tx);
-    return {
-      last: 'settle' in done ? settleStatement(held, done.settle) : stepStatement(held, leaseMs, 'atomic', done.step),
-    };
+  const plan: Plan<Tx, never> = {
+    // Held first, so that an executor that was overtaken takes no business lock. See `hold`.
+    first: () => [holdStatement(held, leaseMs, how.timeoutMs)],
+    async work(tx, rows) {
+      stillHeld(rows, held);
+      done = await run(tx);
+      return {
+        last: 'settle' in done ? settleStatement(held, done.settle) : stepStatement(held, leaseMs, 'atomic', done.step),
+      };
+    },
   };
-  // Held first, so that an executor that was overtaken takes no business lock. See `hold`.
-  const ended = await framed<Tx, never>(client, holdStatement(held, leaseMs, how.timeoutMs), work, how);
+  const ended = await runTransaction(client, plan, how);
   switch (ended.kind) {
     case 'skipped':
       return ended.value;
@@ -48,7 +49,7 @@ export async function transact<Tx extends RawQueries>(
       return {
         kind: 'rolled_back',
         error: isOvertaken ? leaseLost(held) : explainedAbort(ended.error),
-        why: whyOf(ended),
+        why: rollbackReasonOf(ended),
       };
     }
     case 'committed': {
@@ -64,10 +65,10 @@ export async function transact<Tx extends RawQueries>(
 async function confirmed(db: RawQueries, { id }: Held, written: Written, withinMs: number): Promise<Transacted> {
   try {
     if (typeof written === 'string') {
-      const steps = await bounded(() => stepsOf(db, id), withinMs);
+      const steps = await bounded(stepsOf(db, id), withinMs);
       if (steps.some(({ name }) => name === written)) return { kind: 'committed' };
     } else {
-      const row = await bounded(() => find(db, id), withinMs);
+      const row = await bounded(find(db, id), withinMs);
       if (row?.state === written.state && row.result === written.result) return { kind: 'committed', row };
     }
   } catch (error) {

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Claim, TriedClaim } from '../store.ts';
-import { claimStatement } from './claim.ts';
+import { claimedBy, claimStatements } from './claim.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, send } from './client.ts';
 import { completionStatement } from './complete.ts';
 import { serverWords, sqlState } from './errors.ts';
+import type { Rows } from './statement.ts';
 import { TABLES } from './tables.ts';
 
 /**
@@ -37,8 +38,10 @@ export async function tryClaim(client: PrismaClientLike): Promise<TriedClaim> {
   try {
     await client.$transaction(async (tx: RawQueries) => {
       const claim = { ...NOBODYS, key: randomUUID() };
-      await send(tx, claimStatement(claim, 1000));
-      await send(tx, completionStatement(claim, { state: 'succeeded', result: '' }));
+      let rows: Rows = [];
+      for (const statement of claimStatements(claim, 1000, false)) rows = await send(tx, statement);
+      const claimed = claimedBy(claim, rows);
+      if (claimed) await send(tx, completionStatement(claim, claimed, { state: 'succeeded', result: '' }));
       throw new Undo();
     });
     return tried;

@@ -57,6 +57,10 @@ export function isAnswer(error: unknown): boolean {
   return typeof severity === 'string' && typeof code === 'string';
 }
 
+/** As the server refuses a write where it takes none. */
+export const readOnlyError = () =>
+  new DriverError('cannot execute INSERT in a read-only transaction', { originalCode: '25006', kind: 'postgres' });
+
 export function driverError(error: unknown): DriverError {
   const { message, code } = (error ?? {}) as { message?: unknown; code?: string };
   return new DriverError(

@@ -54,8 +54,8 @@ export async function receive<Tx extends RawQueries>(
 ): Promise<Receiving> {
   const progress = { isClaimed: false };
   try {
-    const begin = () => receiveInTransaction(client, event, run, how, progress);
-    const received = await bounded(begin, how.timeoutMs + MAX_WAIT_MS + SILENCE_MS);
+    const receiving = receiveInTransaction(client, event, run, how, progress);
+    const received = await bounded(receiving, how.timeoutMs + MAX_WAIT_MS + SILENCE_MS);
     return received ?? (await confirmed(client, event));
   } catch (error) {
     // Once claimed, it may be the handler's: a statement out of its time, another system's database. Whether ours is
