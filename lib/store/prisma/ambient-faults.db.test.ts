@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Client } from '../../demo/db.ts';
 import { effect, gate, watchOf } from '../../engine/engine.testsuite.ts';
-import { AT_COMMIT, AT_COMPLETION, type Context, ended, execute, stage } from './ambient.testsuite.ts';
+import { AT_COMMIT, AT_COMPLETION, ended, execute, stage } from './ambient.testsuite.ts';
 
 /** Statements that fail and time that runs out, in an ambient transaction: nobody is told of a success that is none. */
 

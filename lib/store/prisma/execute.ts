@@ -11,14 +11,9 @@ import {
   isUniqueViolation,
 } from './errors.ts';
 import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
+import { runTransaction } from './run-transaction.ts';
 import { explainedBySchema, throwSchemaGap } from './schema-version.ts';
-import {
-  type Plan,
-  rollbackReasonOf,
-  runTransaction,
-  type TransactionEnd,
-  type TransactionOptions,
-} from './transaction.ts';
+import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 import { verified } from './verified.ts';
 
 /** `Store.execute` in one transaction. */

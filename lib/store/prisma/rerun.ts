@@ -3,7 +3,8 @@ import type { Completion, Executed, KeyRow } from '../store.ts';
 import { type PrismaClientLike, RERUNS } from './client.ts';
 import { explainedAbort } from './complete.ts';
 import { KEY_COLUMNS, type RawRow, toKeyRow } from './row.ts';
-import { type Plan, rollbackReasonOf, runTransaction, type TransactionOptions } from './transaction.ts';
+import { runTransaction } from './run-transaction.ts';
+import { type Plan, rollbackReasonOf, type TransactionOptions } from './transaction.ts';
 import { verified } from './verified.ts';
 
 // The lock prevents this: two calls find the same unreadable result, and both run. The setting ends with the transaction:

@@ -9,10 +9,11 @@ import { find } from './find.ts';
 import { stepStatement } from './finish-step.ts';
 import { holdStatement, leaseLost, stillHeld } from './hold.ts';
 import { type RawRow, toKeyRow } from './row.ts';
+import { runTransaction } from './run-transaction.ts';
 import { throwSchemaGap } from './schema-version.ts';
 import { settleStatement } from './settle.ts';
 import { stepsOf } from './steps.ts';
-import { type Plan, rollbackReasonOf, runTransaction, type TransactionOptions } from './transaction.ts';
+import { type Plan, rollbackReasonOf, type TransactionOptions } from './transaction.ts';
 
 /** What the transaction has written: the name of a step, or the settled row. */
 type Written = string | KeyRow;

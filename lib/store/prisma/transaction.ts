@@ -1,12 +1,8 @@
-import { ConfigurationError } from '../../core/errors.ts';
 import type { ExecuteOptions, RollbackReason } from '../store.ts';
-import type { PrismaClientLike, RawQueries } from './client.ts';
+import type { RawQueries } from './client.ts';
 import type { CommitAnswer } from './connection.ts';
 import { isForgotten, provesRollback, rollbackReason } from './errors.ts';
-import { runInteractive } from './interactive-transaction.ts';
 import type { OwnClient } from './own-client.ts';
-import { runOwn } from './own-transaction.ts';
-import type { PoolLike } from './pool.ts';
 import type { Rows, Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 
@@ -46,29 +42,6 @@ export type TransactionEnd<Skipped> =
   | { kind: 'rolled_back'; error: unknown; at: 'first' | 'work' | 'last' | 'commit'; why?: RollbackReason }
   /** COMMIT may have been sent, and no answer came. */
   | { kind: 'in_doubt'; error: unknown };
-
-/**
- * Runs it in a transaction of the kit's own on the client's pool, or in an interactive one of Prisma's where the pool is
- * not ours.
- *
- * @param client with the kit's names for tables of other names
- * @throws ConfigurationError in ambient mode, for a client that cannot have such transactions
- */
-export async function runTransaction<Tx, Skipped>(
-  client: PrismaClientLike,
-  plan: Plan<Tx, Skipped>,
-  how: TransactionOptions,
-): Promise<TransactionEnd<Skipped>> {
-  const { own } = how;
-  let pool: PoolLike | undefined;
-  try {
-    pool = own && (own.pool ?? (await own.findPool(how.maxWaitMs)));
-  } catch (error) {
-    if (error instanceof ConfigurationError) throw error;
-    return { kind: 'rolled_back', error, at: 'first' };
-  }
-  return await (own && pool ? runOwn(own, pool, plan, how) : runInteractive(client, plan, how));
-}
 
 /** What a transaction came to whose last statement and COMMIT were sent in one flight. */
 export function endOfCommit<Skipped>({ last, commit }: CommitAnswer): TransactionEnd<Skipped> {
