@@ -102,11 +102,11 @@ export interface Claimed {
  * The claim of an execution in one transaction. Read its last answer with `claimedBy`.
  *
  * @param holdMs how long the transaction may be idle before the server ends it
- * @param isOwn whether nobody but the kit sends its COMMIT
+ * @param writesOnce whether the completion writes the row: where nobody but the kit sends COMMIT, under READ COMMITTED
  */
-export function claimStatements(claim: Claim, holdMs: number, isOwn: boolean): Statement[] {
+export function claimStatements(claim: Claim, holdMs: number, writesOnce: boolean): Statement[] {
   const idle = `${Math.ceil(holdMs) + 1000}ms`;
-  if (isOwn && claim.waitMs <= 0) {
+  if (writesOnce && claim.waitMs <= 0) {
     const { tenant, principal, operation, key, mintedAt, windowMs } = claim;
     const look = [tenant, principal, operation, key, mintedAt && timestamp(mintedAt), windowMs, idle];
     return [

@@ -10,11 +10,14 @@ import {
   isSetUpFault,
   isUniqueViolation,
 } from './errors.ts';
+import { find } from './find.ts';
 import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
 import { runTransaction } from './run-transaction.ts';
 import { explainedBySchema, throwSchemaGap } from './schema-version.ts';
 import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 import { verified } from './verified.ts';
+
+const LOWEST = 'ReadCommitted';
 
 /** `Store.execute` in one transaction. */
 export async function execute<Tx>(
@@ -23,11 +26,13 @@ export async function execute<Tx>(
   run: (tx: Tx, claimed: ClaimedKey) => Promise<Completion>,
   how: TransactionOptions,
 ): Promise<Executed> {
+  const { isolationLevel } = how;
   for (let attempt = 1; ; attempt++) {
     let claimed: Claimed | undefined;
     let completion: Completion | undefined;
     const plan: Plan<Tx, Rival> = {
-      first: (isOwn) => claimStatements(claim, how.timeoutMs, isOwn),
+      // Under a stricter level all statements see what the first one saw: a row that came since would be missed.
+      first: (isOwn) => claimStatements(claim, how.timeoutMs, isOwn && (isolationLevel ?? LOWEST) === LOWEST),
       async work(tx, rows, db) {
         claimed = claimedBy(claim, rows);
         if (!claimed) return { skip: await rivalOf(db, claim) };
@@ -44,7 +49,7 @@ export async function execute<Tx>(
       case 'in_doubt':
         return ended;
       case 'rolled_back':
-        return await rolledBack(client, ended, claimed);
+        return await rolledBack(client, claim, ended, claimed);
       case 'committed': {
         const row = completedRow(claim, claimed as Claimed, completion as Completion, ended.last);
         return ended.isProven ? { kind: 'committed', row } : await verified(client, row, how.maxWaitMs);
@@ -55,6 +60,7 @@ export async function execute<Tx>(
 
 async function rolledBack(
   client: PrismaClientLike,
+  claim: Claim,
   ended: Extract<TransactionEnd<never>, { kind: 'rolled_back' }>,
   claimed: Claimed | undefined,
 ): Promise<Executed> {
@@ -63,8 +69,9 @@ async function rolledBack(
   if (at !== 'work') await throwSchemaGap(error, primaryOf(client), 'keys');
   const why = rollbackReasonOf(ended);
   if (claimed && at === 'last' && !claimed.isWritten && isUniqueViolation(error)) {
-    // A row has come without a ticket, as of an older version: there was nothing to claim.
-    return { kind: 'rolled_back', why: 'conflict', error, at: 'claim' };
+    // A row has come without a ticket, so there was nothing to claim.
+    const row = await find(primaryOf(client), claim);
+    return row ? { kind: 'existing', row } : { kind: 'rolled_back', why: 'conflict', error, at: 'claim' };
   }
   // The handler has ended the transaction by SQL that was not recognised: what it had written before may be committed.
   if (claimed && at === 'last' && !claimed.isWritten && isBadNumber(error)) {

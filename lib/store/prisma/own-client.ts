@@ -1,11 +1,13 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import { isProduction } from '../../core/production.ts';
+import type { ExecuteOptions } from '../store.ts';
 import { joinContexts } from './ambient-client.ts';
 import { bounded } from './bounded.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
+import { isUnavailable } from './errors.ts';
 import { acquire, ask, exhausted, type PoolLike } from './pool.ts';
 import { renamedQueries } from './renamed.ts';
-import { renamed, rowsOf } from './statement.ts';
+import { renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 import { hasContexts, runWithin } from './within.ts';
 
@@ -66,19 +68,18 @@ export class OwnClient {
    *   that the kit knows
    * @throws ConfigurationError instead, in ambient mode; the driver's error where the tables cannot be written
    */
-  async findPool(withinMs: number): Promise<PoolLike | undefined> {
+  async findPool({
+    timeoutMs,
+    maxWaitMs,
+  }: Pick<ExecuteOptions, 'timeoutMs' | 'maxWaitMs'>): Promise<PoolLike | undefined> {
     if (this.#whyNot) return undefined;
     try {
       if (!hasContexts()) throw noPool(false);
       this.#original ??= joinContexts(this.client);
       if (!this.isAmbient) assertOwnTransaction(this.client, this.#original);
-      const pool = await bounded(poolOf(this.#original), withinMs, () => exhausted(withinMs));
-      const { connection, giveBack } = await acquire(pool, withinMs);
-      const answer =
-        connection.takesFlights && (await connection.ask(renamed({ text: CHECK, values: [] }, this.#rename)));
-      giveBack();
-      if (!answer) throw strangePool();
-      rowsOf(answer);
+      // Prisma's engine starts with its first query, which takes a slow machine a while.
+      const pool = await bounded(poolOf(this.#original), timeoutMs + maxWaitMs, () => exhausted(maxWaitMs));
+      await checkTable(pool, renamed({ text: CHECK, values: [] }, this.#rename), maxWaitMs);
       this.#pool = pool;
       return pool;
     } catch (error) {
@@ -89,6 +90,21 @@ export class OwnClient {
       return undefined;
     }
   }
+}
+
+/** Statements of that kind that have gone through, by pool. */
+const checked = new WeakMap<PoolLike, Set<string>>();
+
+/** @throws ConfigurationError where the pool's connections take no flights; the server's error where it refuses */
+async function checkTable(pool: PoolLike, check: Statement, maxWaitMs: number): Promise<void> {
+  const through = checked.get(pool) ?? new Set();
+  if (through.has(check.text)) return;
+  const { connection, giveBack } = await acquire(pool, maxWaitMs);
+  const answer = connection.takesFlights && (await connection.ask(check));
+  giveBack(answer && 'error' in answer && isUnavailable(answer.error) ? answer.error : undefined);
+  if (!answer) throw strangePool();
+  rowsOf(answer);
+  checked.set(pool, through.add(check.text));
 }
 
 function warnOnce(client: object, why: string): void {
