@@ -78,6 +78,7 @@ export { enteredValues } from './engine/values.ts';
 export { isUnavailable } from './store/prisma/errors.ts';
 export { oncekitPool } from './store/prisma/pool.ts';
 export { serializeOn } from './store/prisma/serialize-on.ts';
+export { type Sql, type SqlConnection, type SqlResult, sqlOf } from './store/prisma/sql.ts';
 export type { TransactionMode } from './store/prisma/store.ts';
 export type { TableName, Tables } from './store/prisma/tables.ts';
 export { outside } from './store/prisma/within.ts';

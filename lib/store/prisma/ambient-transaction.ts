@@ -53,10 +53,13 @@ export class AmbientTransaction {
     return told(args, (asked) => {
       // It has not come by a loader that we pass by: it may be another execution's, of the same tick.
       if (!isQuery && isOfPrisma(asked[0])) throw unmet();
-      const text = textOf(asked[0]);
-      if (ENDS.test(text)) throw endedByHand(text);
-      return this.#send(asked);
+      return this.#sendUsers(asked);
     });
+  }
+
+  /** A statement of the user's, past Prisma. */
+  sql(config: { text: string; values: readonly unknown[] }): Promise<unknown> {
+    return tried((args) => this.#sendUsers(args), [config] as never[]);
   }
 
   /** A statement of the kit's. */
@@ -66,19 +69,19 @@ export class AmbientTransaction {
   }
 
   /**
-   * What the pool's `connect` does within it: gives a query of several statements what it takes for a transaction of its
-   * own. It has ours, as it would have within an interactive transaction of Prisma's, so its BEGIN, COMMIT and ROLLBACK are
+   * What the pool's `connect` does within it: gives a query builder, or a query of several statements of Prisma's, what it
+   * takes for a connection of its own. It has ours, as it would have within an interactive transaction of Prisma's, so its BEGIN, COMMIT and ROLLBACK are
    * none: what it has written before it failed stays, unless the error fails the handler or a `$transaction` around it.
    */
   connect({ isQuery }: Within, args: never[]): unknown {
     return told(args, async () => {
       this.assertOpen();
-      if (!isQuery || args.length > 0) throw stranger();
-      const query = async (config: { text: string }) => {
-        if (IS_CONTROL.test(config.text)) return resultOf(config.text);
+      const query = async (...asked: unknown[]) => {
+        const text = textOf(asked[0]);
         // On the wire it would end ours, or open one that nobody ends.
-        if (MAY_CONTROL.test(config.text)) throw unheard(config.text);
-        return await this.#send([config] as never[]);
+        if (isQuery && IS_CONTROL.test(text)) return resultOf(text);
+        if (MAY_CONTROL.test(text)) throw isQuery ? unheard(text) : stranger();
+        return await this.#send(asked as never[]);
       };
       const client = { query, release: begun(this.#halves), on: () => client, removeListener: () => client };
       return client;
@@ -150,10 +153,17 @@ export class AmbientTransaction {
     });
   }
 
+  /** @throws IdempotencyError for what would control the transaction */
+  #sendUsers(args: never[]): Promise<unknown> {
+    const text = textOf(args[0]);
+    if (CONTROLS.test(text)) throw controlled(text);
+    return this.#send(args);
+  }
+
   #send(args: never[]): Promise<unknown> {
     this.assertOpen();
     const query = () => this.#connection.query(...args);
-    const isKept = args.length === 1 && isOfPrisma(args[0]) && this.#connection.keep(args[0]);
+    const isKept = args.length === 1 && this.#connection.keep(args[0] as never);
     return this.#nested ? this.#sendBehind(query, isKept) : this.#queue.send(query, this.#mayGo, isKept);
   }
 
@@ -179,9 +189,9 @@ export class AmbientTransaction {
 const IS_CONTROL = /^(BEGIN|COMMIT|ROLLBACK|SET TRANSACTION ISOLATION LEVEL [A-Z ]+)$/;
 const MAY_CONTROL = /^\W*(BEGIN|START|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|PREPARE|SET)\b/i;
 
-/** The first word of what ends a transaction, behind comments. ROLLBACK TO a savepoint does not. */
-const ENDS =
-  /^(?:[\s;]|--.*(?:\n|$)|\/\*[\s\S]*?\*\/)*(?:COMMIT|END|ABORT|PREPARE\s+TRANSACTION|ROLLBACK(?!\s+(?:(?:WORK|TRANSACTION)\s+)?TO\b))\b/i;
+/** The first word of what begins or ends a transaction, behind comments. ROLLBACK TO a savepoint does neither. */
+const CONTROLS =
+  /^(?:[\s;]|--.*(?:\n|$)|\/\*[\s\S]*?\*\/)*(?:BEGIN|START|COMMIT|END|ABORT|PREPARE\s+TRANSACTION|ROLLBACK(?!\s+(?:(?:WORK|TRANSACTION)\s+)?TO\b))\b/i;
 
 const textOf = (asked: unknown): string =>
   String(typeof asked === 'string' ? asked : ((asked as { text?: unknown } | undefined)?.text ?? ''));
@@ -236,7 +246,10 @@ const closed = () =>
 const stranger = () =>
   new IdempotencyError(
     'A transaction that the kit does not control was begun within an execution. Use the client that createIdempotency was given, or wrap it in outside().',
-    { existing: 'pool.connect(), or $transaction of another client of the same pool', expected: 'outside(() => …)' },
+    {
+      existing: 'BEGIN on pool.connect(), or $transaction of another client of the same pool',
+      expected: 'outside(() => …)',
+    },
   );
 
 const unheard = (text: string) =>
@@ -245,11 +258,14 @@ const unheard = (text: string) =>
     expected: 'BEGIN, COMMIT and ROLLBACK, as @prisma/adapter-pg 7 says them',
   });
 
-const endedByHand = (text: string) =>
-  new IdempotencyError('A handler must not end its transaction by SQL of its own; nothing was sent.', {
-    existing: text,
-    expected: 'COMMIT left to the kit, and an error thrown to roll back',
-  });
+const controlled = (text: string) =>
+  new IdempotencyError(
+    'A handler is in a transaction, which it must not end, or begin again, by SQL of its own; nothing was sent.',
+    {
+      existing: text,
+      expected: 'COMMIT left to the kit, and an error thrown to roll back',
+    },
+  );
 
 const unmet = () =>
   new IdempotencyError(

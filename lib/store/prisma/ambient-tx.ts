@@ -1,4 +1,5 @@
 import type { AmbientTransaction } from './ambient-transaction.ts';
+import { joinSql } from './sql.ts';
 import { runWithin, within } from './within.ts';
 
 /** Left out of Prisma's own transaction clients, too. */
@@ -28,13 +29,14 @@ export function txOf<Client extends object>(client: Client, transaction: Ambient
   const membrane: ProxyHandler<object> = {
     get: (target, name) => bound(Reflect.get(target, name), name, target),
   };
-  return new Proxy(client, {
+  const tx = new Proxy(client, {
     get(target, name) {
       if (LEFT_OUT.has(name)) return undefined;
       const value = Reflect.get(target, name);
       return isModel(value, name) ? new Proxy(value, membrane) : bound(value, name, target);
     },
   });
+  return joinSql(tx, transaction);
 }
 
 function isThenable(value: unknown): value is object {

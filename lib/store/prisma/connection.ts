@@ -55,8 +55,8 @@ export class Connection {
   }
 
   /** Has the server keep a statement of the user's that comes again and again. @returns whether it does */
-  keep(config: { text?: string; name?: string } | undefined): boolean {
-    if (!this.#isDirect || typeof config?.text !== 'string' || config.name !== undefined) return false;
+  keep(config: { text?: unknown; name?: string; submit?: unknown }): boolean {
+    if (!this.#isDirect || typeof config.text !== 'string' || config.name !== undefined || config.submit) return false;
     const name = statementName(config.text);
     if (name === undefined) return false;
     config.name = name;

@@ -31,8 +31,12 @@ interface Cause {
   kind?: unknown;
 }
 
+/** Errors as `pg` gives them, of statements in transactions of the kit's own: those of other connections say nothing here. */
+export const serverErrors = new WeakSet<object>();
+
 /** The SQLSTATE behind a Prisma error, where the server gave one. */
 export function sqlState(error: unknown): string | undefined {
+  if (serverErrors.has(error as object)) return (error as { code: string }).code;
   const code = driverCause(error)?.originalCode;
   return typeof code === 'string' ? code : undefined;
 }

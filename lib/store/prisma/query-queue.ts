@@ -1,5 +1,5 @@
 import { IdempotencyError } from '../../core/errors.ts';
-import { isForgotten } from './errors.ts';
+import { isForgotten, serverErrors } from './errors.ts';
 import { driverError, isAnswer } from './wire.ts';
 
 /**
@@ -48,7 +48,9 @@ export class QueryQueue {
 
   readonly #failed = (error: unknown) => {
     this.open--;
+    // Also where the user asks past Prisma, a conflict with others is one.
+    if (isAnswer(error)) serverErrors.add(error);
     // Neither refused by us nor by the server: pg's `query_timeout`, behind which the query goes on, or a lost connection.
-    if (!(error instanceof IdempotencyError) && !isAnswer(error)) this.isLost = true;
+    else if (!(error instanceof IdempotencyError)) this.isLost = true;
   };
 }

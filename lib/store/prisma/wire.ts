@@ -52,7 +52,7 @@ export class DriverError extends Error {
 }
 
 /** Whether it came over the wire, and is not the connection's end. A pooler words the end of its own in such a way, too. */
-export function isAnswer(error: unknown): boolean {
+export function isAnswer(error: unknown): error is object & { severity: string; code: string } {
   const { severity, code } = (error ?? {}) as { severity?: unknown; code?: unknown };
   return typeof severity === 'string' && typeof code === 'string';
 }
