@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { BadPayloadError } from './errors.ts';
 import { isInternalField } from './fields.ts';
 import { MAX_BODY_BYTES } from './payload-limits.ts';
@@ -47,10 +47,8 @@ function normalizeText(value: string): string {
 }
 
 async function describeFile(file: File): Promise<Json> {
-  const digest = createHash('sha256')
-    .update(Buffer.from(await file.arrayBuffer()))
-    .digest('hex');
-  return { name: file.name, type: file.type, size: file.size, sha256: digest };
+  const sha256 = hash('sha256', new Uint8Array(await file.arrayBuffer()));
+  return { name: file.name, type: file.type, size: file.size, sha256 };
 }
 
 /** What may still be written out. */
