@@ -73,7 +73,7 @@ function storeOn<Tx>(client: PrismaClientLike, setting: Setting): Store<Tx> {
   const inSetting = (how: ExecuteOptions): TransactionOptions => ({ ...how, ...setting });
   return {
     ...leasesOn<Tx>(client, setting),
-    ...oversightOn(client),
+    ...oversightOn(client, setting),
     execute: (claim, run, how) => execute(client, claim, run, inSetting(how)),
     rerun: (id, run, how) => rerun(client, id, run, inSetting(how)),
     find: (id) => asked(() => find(setting.own?.reader ?? primary(), id)),
@@ -116,13 +116,14 @@ function leasesOn<Tx>(client: PrismaClientLike, setting: Setting): Leases<Tx> {
 }
 
 /** The part of it that stands behind an admin view. */
-function oversightOn(client: PrismaClientLike): Oversight {
+function oversightOn(client: PrismaClientLike, { own }: Setting): Oversight {
   const db = () => primaryOf(client);
   const asked = askedOn(db);
   return {
     list: (filter) => asked(() => list(db(), filter)),
     overview: (stuckAfterMs) => asked(() => overview(db(), stuckAfterMs)),
-    addTallies: (counts) => asked(() => addTallies(db(), counts)),
+    // Where its answer is lost it is sent again: a sketch may hold that twice.
+    addTallies: (counts) => asked(() => addTallies(own?.reader ?? db(), counts)),
     tallies: (since) => asked(() => tallies(db(), since)),
     reapTallies: () => asked(() => reapTallies(db())),
     announced: (time, intent) => asked(() => announced(db(), time, intent)),
