@@ -166,17 +166,19 @@ async function lead<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Prom
   const { executed } = attempted;
   leader.end(executed);
   if ('row' in executed) engine.recent.remember(executed.row);
-  return await concludeOwn<Tx, T>(call, attempted);
+  const run = concludeOwn<Tx, T>(call, attempted);
+  return isPromised(run) ? await run : run;
 }
 
-async function attempt<Tx>(call: Call<Tx>, leader: Leader, input: unknown, waitMs: number): Promise<Attempted> {
+function attempt<Tx>(call: Call<Tx>, leader: Leader, input: unknown, waitMs: number): Promise<Attempted> {
   const { definition } = call;
-  if (!definition.phases) return await executeInTransaction({ call, definition, input, waitMs });
+  if (!definition.phases) return executeInTransaction({ call, definition, input, waitMs });
   const claimed = () => {
     call.proof = 'none'; // the row is there, and may be driven to its end without this call
     leader.hasRow = true;
   };
-  return { executed: await executeInPhases(call, definition, { input, waitMs, claimed }), afterCommit: [] };
+  const executing = executeInPhases(call, definition, { input, waitMs, claimed });
+  return executing.then((executed) => ({ executed, afterCommit: [] }));
 }
 
 /** Only where that may save a transaction: the client says that it retries, or a new key must be admitted first. */
