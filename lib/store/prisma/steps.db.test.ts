@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
 import { claimOf, DONE, gate, HOW } from '../contract-harness.testsuite.ts';
 import type { Held } from '../leases.ts';
@@ -73,6 +73,21 @@ test('P5 they go with all keys of a batch of the reaper', async () => {
   expect((await Promise.all(helds.map(({ id }) => store.steps(id)))).map((steps) => steps.length)).toEqual([0, 0, 2]);
   expect(await store.reap(2)).toBe(1);
   expect(await store.steps((helds[2] as Held).id)).toEqual([]);
+});
+
+test('P5 the reaper takes them along where no trigger does, as in tables that `prisma db push` has made', async () => {
+  const pushed = await testDatabase({ max: 2 });
+  onTestFinished(() => pushed.drop());
+  await pushed.client.$executeRaw`DROP FUNCTION oncekit_delete_steps CASCADE`;
+  await pushed.client.$executeRaw`
+    INSERT INTO idempotency_keys (tenant, principal, operation, key, state, settled_at, expires_at)
+    SELECT 'acme', 'ann', 'pay', 'key-' || n, 'succeeded', now(), now() + (n - 1) * interval '1 h'
+      FROM generate_series(0, 2) n`;
+  await pushed.client.$executeRaw`
+    INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, fencing_token)
+    SELECT tenant, principal, operation, key, 'paid', 1, 'atomic', 'done', 1 FROM idempotency_keys`;
+  expect(await prismaStore(pushed.client).reap(10)).toBe(2);
+  expect(await pushed.client.idempotencyPhase.findMany()).toMatchObject([{ key: 'key-2' }]);
 });
 
 test.each(['rolled back', 'killed'])('they stay where the deletion of their key is %s', async (how) => {
