@@ -38,7 +38,10 @@ export default defineConfig({
     // The same names as tsconfig's `paths`.
     alias: [
       { find: /^oncekit$/, replacement: at('./lib/index.ts') },
-      { find: /^oncekit\/(next|react|admin|worker|http|messaging|testing)$/, replacement: at('./lib/$1/index.ts') },
+      {
+        find: /^oncekit\/(next|react|admin|worker|http|messaging|testing|adapter-pg)$/,
+        replacement: at('./lib/$1/index.ts'),
+      },
       { find: /^@\//, replacement: at('./') },
     ],
   },
