@@ -74,6 +74,8 @@ export interface TriedClaim {
   keyTable: string | null;
   /** Tables of the kit that the user may not read and write. */
   lacking: string[];
+  /** Whether the client's queries go through a pool that the kit has wrapped. */
+  isOnKitPool: boolean;
   /** What makes transactions read-only where none says otherwise: a `source` of PostgreSQL's `pg_settings`. */
   readOnlyBy: string | null;
   /** The server's own code (SQLSTATE) and words. None: the claim went through. */

@@ -6,6 +6,7 @@ import { completionStatement } from './complete.ts';
 import { serverWords, sqlState } from './errors.ts';
 import type { Rows } from './statement.ts';
 import { TABLES } from './tables.ts';
+import { runWithin } from './within.ts';
 
 /**
  * The table that a connection sees as the kit's, as one text: two connections see the same one where it is equal. A server
@@ -26,15 +27,23 @@ SELECT quote_ident(current_user) AS "user", quote_ident(current_database()) AS "
               WHERE NOT (has_table_privilege(found, 'SELECT') AND has_table_privilege(found, 'INSERT')
                          AND has_table_privilege(found, 'UPDATE') AND has_table_privilege(found, 'DELETE'))) AS lacking`;
 
+type Place = Pick<TriedClaim, 'place' | 'database'>;
+type Rights = Omit<TriedClaim, keyof Place | 'isOnKitPool' | 'refused'>;
+
 /** Ends the transaction without a trace. */
 class Undo extends Error {}
 
 /** Claims a key of nobody's and completes it, by the statements of every execution, in a transaction that is rolled back. */
 export async function tryClaim(client: PrismaClientLike): Promise<TriedClaim> {
   const db: RawQueries = primaryOf(client);
-  const [place] = await db.$queryRawUnsafe<[Pick<TriedClaim, 'place' | 'database'>]>(PLACE);
-  const [rights] = await db.$queryRawUnsafe<[Omit<TriedClaim, 'place' | 'database' | 'refused'>]>(RIGHTS);
-  const tried = { ...place, ...rights };
+  let isOnKitPool = false;
+  const tellPool = () => {
+    isOnKitPool = true;
+  };
+  // Awaited within: a query of Prisma's is sent where it is awaited, not where it is made.
+  const [place] = await runWithin({ tellPool }, async () => await db.$queryRawUnsafe<[Place]>(PLACE));
+  const [rights] = await db.$queryRawUnsafe<[Rights]>(RIGHTS);
+  const tried = { ...place, ...rights, isOnKitPool };
   try {
     await client.$transaction(async (tx: RawQueries) => {
       const claim = { ...NOBODYS, key: randomUUID() };
