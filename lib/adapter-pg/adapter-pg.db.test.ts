@@ -1,4 +1,5 @@
 import { PrismaPg as PlainPg } from '@prisma/adapter-pg';
+import { oncekitPool } from 'oncekit';
 import { PrismaPg } from 'oncekit/adapter-pg';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -103,6 +104,13 @@ describe.each(KINDS)('on %s', (_, args) => {
     expect(await flightsOfAnOrder(made)).toBe(3);
     expect(made.pools).toHaveLength(2);
   });
+});
+
+test('a pool that is wrapped already is not wrapped again', async () => {
+  const pool = oncekitPool(ownPool());
+  const { connect } = pool;
+  expect(await flightsOfAnOrder(clientOn(PrismaPg, pool))).toBe(3);
+  expect(pool.connect).toBe(connect);
 });
 
 describe('what is asked of the adapter besides', () => {
