@@ -1,5 +1,4 @@
 import { CliError } from './cli-error.ts';
-import { readTransaction, type Transaction } from './doctor-transaction.ts';
 import { readWindow, type Window } from './doctor-window.ts';
 import { type FileTree, filesBelow, SOURCE_FILE } from './file-tree.ts';
 import { type App, findApp } from './find-app.ts';
@@ -16,8 +15,6 @@ export interface AppFacts {
   app: App | undefined;
   /** undefined where there is no set-up. */
   window: Window | 'unreadable' | undefined;
-  /** Whose it is to be, as far as the set-up says it. */
-  transaction: Transaction;
   needsWorker: boolean;
   hasCron: boolean;
   /** Of the app's own set-up; undefined where that cannot be loaded. */
@@ -30,7 +27,6 @@ export async function checkApp(tree: FileTree, given: Given, load: () => Promise
     findings: [],
     app: undefined,
     window: undefined,
-    transaction: undefined,
     needsWorker: false,
     hasCron: false,
     tryClaim: undefined,
@@ -40,7 +36,6 @@ export async function checkApp(tree: FileTree, given: Given, load: () => Promise
     const file = fileOf('idempotency', tree, given);
     const source = withoutComments(tree.read(file) ?? '');
     facts.window = readWindow(source) ?? 'unreadable';
-    facts.transaction = readTransaction(source);
     facts.findings.push(checkScope(file, source));
     const loaded = await load();
     facts.tryClaim = loaded.idempotency.tryClaim;

@@ -30,22 +30,21 @@ const ADAPTERS = {
 
 interface Looked {
   adapter: keyof typeof ADAPTERS;
-  /** What the set-up says of it. */
-  says?: string;
+  asked?: 'ambient' | 'interactive';
   extend?: (client: Client) => unknown;
 }
 
-async function look({ adapter, says, extend = (client) => client }: Looked) {
+async function look({ adapter, asked, extend = (client) => client }: Looked) {
   vi.stubEnv('DATABASE_URL', database.url);
   vi.stubEnv('DIRECT_URL', '');
   const client = createClient(database.url, { adapter: ADAPTERS[adapter]() });
-  const files = ready();
-  const setUp = files['lib/idempotency.ts'] as string;
-  if (says) files['lib/idempotency.ts'] = setUp.replace('  prisma,\n', `  prisma,\n  ${says},\n`);
   try {
-    const idempotency = createIdempotency({ prisma: extend(client) as Client });
+    const idempotency = createIdempotency({
+      prisma: extend(client) as Client,
+      ...(asked ? { transaction: asked } : {}),
+    });
     const app = { idempotency, outbox: undefined, inbox: undefined, operations: [{ name: 'checkout' }] };
-    const findings = await examine(made.of(files), {}, async () => app);
+    const findings = await examine(made.of(ready()), {}, async () => app);
     return findings.filter(({ check }) => check === 'Transaction');
   } finally {
     await client.$disconnect();
@@ -68,22 +67,30 @@ test.each<Looked>([
 test("a client with Prisma's adapter: what is lost, and the one line that mends it", async () => {
   const [found, ...rest] = await look({ adapter: "Prisma's" });
   expect(found).toMatchObject({ level: 'warning', says: expect.stringContaining("Prisma's interactive one") });
-  expect(found?.fix).toContain("import { PrismaPg } from 'oncekit/adapter-pg';");
+  expect(found?.fix).toContain("PrismaPg from 'oncekit/adapter-pg'");
   expect(rest).toEqual([]);
+});
+
+test('a client with a $transaction of its own: said, with what to do', async () => {
+  const own = (client: Client) =>
+    client.$extends({
+      client: { $transaction: (...args: never[]) => (client.$transaction as (...all: never[]) => unknown)(...args) },
+    });
+  const [found] = await look({ adapter: "the kit's", extend: own });
+  expect(found).toMatchObject({ level: 'warning', says: expect.stringContaining('$transaction of its own') });
 });
 
 test('a set-up that asks for the interactive one is told that it has it', async () => {
   for (const adapter of ["the kit's", "Prisma's"] as const) {
-    expect(await look({ adapter, says: "transaction: 'interactive'" })).toMatchObject([
+    expect(await look({ adapter, asked: 'interactive' })).toMatchObject([
       { level: 'ok', says: expect.stringContaining('as createIdempotency is told') },
     ]);
   }
 });
 
 test('a set-up that asks for the ambient one needs the pool of the kit', async () => {
-  const says = "transaction: 'ambient'";
-  expect(await look({ adapter: "the kit's", says })).toMatchObject([{ level: 'ok' }]);
-  expect(await look({ adapter: "Prisma's", says })).toMatchObject([
+  expect(await look({ adapter: "the kit's", asked: 'ambient' })).toMatchObject([{ level: 'ok' }]);
+  expect(await look({ adapter: "Prisma's", asked: 'ambient' })).toMatchObject([
     { level: 'problem', fix: expect.stringContaining('oncekit/adapter-pg') },
   ]);
 });

@@ -5,7 +5,7 @@ import { joinContexts } from './ambient-client.ts';
 import { bounded } from './bounded.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { isUnavailable } from './errors.ts';
-import { acquire, ask, exhausted, type PoolLike } from './pool.ts';
+import { acquire, ask, exhausted, isWrapped, type PoolLike } from './pool.ts';
 import { renamedQueries } from './renamed.ts';
 import { renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
@@ -72,7 +72,8 @@ export class OwnClient {
     timeoutMs,
     maxWaitMs,
   }: Pick<ExecuteOptions, 'timeoutMs' | 'maxWaitMs'>): Promise<PoolLike | undefined> {
-    if (this.#whyNot) return undefined;
+    if (this.#whyNot && !this.isAmbient) return undefined;
+    this.#whyNot = undefined;
     try {
       if (!hasContexts()) throw noPool(false);
       this.#original ??= joinContexts(this.client);
@@ -84,11 +85,17 @@ export class OwnClient {
       return pool;
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
-      if (this.isAmbient) throw error;
       this.#whyNot = error;
+      if (this.isAmbient) throw error;
       warnOnce(this.client, error.message);
       return undefined;
     }
+  }
+
+  /** Why `findPool` finds none; nothing where it does, or where that cannot be told at the moment. */
+  async whyNot(how: Parameters<OwnClient['findPool']>[0]): Promise<ConfigurationError | undefined> {
+    await this.findPool(how).catch(() => {});
+    return this.#whyNot;
   }
 }
 
@@ -129,7 +136,7 @@ async function poolOf(original: RawQueries): Promise<PoolLike> {
     found = pool;
   };
   await runWithin({ tellPool }, async () => await original.$queryRawUnsafe('SELECT 1'));
-  if (!found || found.ending) throw noPool(known !== undefined);
+  if (!found || found.ending || !isWrapped(found)) throw noPool(known !== undefined);
   pools.set(original, found);
   return found;
 }

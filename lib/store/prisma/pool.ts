@@ -35,7 +35,7 @@ type Wrapped = PoolLike & {
  * @returns the same pool
  */
 export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
-  if (CONNECT in pool) return pool;
+  if (isWrapped(pool)) return pool;
   expectContexts();
   const query = pool.query as (...args: never[]) => unknown;
   pool.query = ((...args: never[]) => {
@@ -56,6 +56,11 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   // Each connection is known, and its end listened for, before the pool gives it away.
   pool.on('acquire', (client: ClientLike) => void Connection.of(client));
   return pool;
+}
+
+/** Whether this version of the kit has wrapped it. */
+export function isWrapped(pool: PoolLike): boolean {
+  return CONNECT in pool;
 }
 
 /** A connection that is ours until it is given back, which is done once, and never throws. */

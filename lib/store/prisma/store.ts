@@ -83,7 +83,7 @@ function storeOn<Tx>(client: PrismaClientLike, setting: Setting): Store<Tx> {
     recordEvent: (id, event) => asked(() => recordEvent(primary(), id, event)),
     events: (id) => asked(() => events(primary(), id)),
     readSchema: () => asked(() => readSchema(primary())),
-    tryClaim: () => asked(() => tryClaim(client)),
+    tryClaim: () => asked(() => tryClaim(client, setting.own)),
   };
 }
 

@@ -4,9 +4,9 @@ import { claimedBy, claimStatements } from './claim.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, send } from './client.ts';
 import { completionStatement } from './complete.ts';
 import { serverWords, sqlState } from './errors.ts';
+import type { OwnClient } from './own-client.ts';
 import type { Rows } from './statement.ts';
 import { TABLES } from './tables.ts';
-import { runWithin } from './within.ts';
 
 /**
  * The table that a connection sees as the kit's, as one text: two connections see the same one where it is equal. A server
@@ -28,22 +28,17 @@ SELECT quote_ident(current_user) AS "user", quote_ident(current_database()) AS "
                          AND has_table_privilege(found, 'UPDATE') AND has_table_privilege(found, 'DELETE'))) AS lacking`;
 
 type Place = Pick<TriedClaim, 'place' | 'database'>;
-type Rights = Omit<TriedClaim, keyof Place | 'isOnKitPool' | 'refused'>;
+type Rights = Omit<TriedClaim, keyof Place | 'transactions' | 'whyNotOwn' | 'refused'>;
 
 /** Ends the transaction without a trace. */
 class Undo extends Error {}
 
 /** Claims a key of nobody's and completes it, by the statements of every execution, in a transaction that is rolled back. */
-export async function tryClaim(client: PrismaClientLike): Promise<TriedClaim> {
+export async function tryClaim(client: PrismaClientLike, own: OwnClient | undefined): Promise<TriedClaim> {
   const db: RawQueries = primaryOf(client);
-  let isOnKitPool = false;
-  const tellPool = () => {
-    isOnKitPool = true;
-  };
-  // Awaited within: a query of Prisma's is sent where it is awaited, not where it is made.
-  const [place] = await runWithin({ tellPool }, async () => await db.$queryRawUnsafe<[Place]>(PLACE));
+  const [place] = await db.$queryRawUnsafe<[Place]>(PLACE);
   const [rights] = await db.$queryRawUnsafe<[Rights]>(RIGHTS);
-  const tried = { ...place, ...rights, isOnKitPool };
+  const tried = { ...place, ...rights, ...(await transactionsOf(own)) };
   try {
     await client.$transaction(async (tx: RawQueries) => {
       const claim = { ...NOBODYS, key: randomUUID() };
@@ -61,6 +56,15 @@ export async function tryClaim(client: PrismaClientLike): Promise<TriedClaim> {
     return { ...tried, refused: { state, says: serverWords(error) ?? state } };
   }
 }
+
+async function transactionsOf(own: OwnClient | undefined): Promise<Pick<TriedClaim, 'transactions' | 'whyNotOwn'>> {
+  const whyNotOwn = await own?.whyNot(FIND);
+  if (own?.isAmbient) return { transactions: 'ambient', ...(whyNotOwn && { whyNotOwn }) };
+  if (whyNotOwn) return { transactions: 'interactive', whyNotOwn };
+  return { transactions: own ? 'own' : 'interactive' };
+}
+
+const FIND = { timeoutMs: 5000, maxWaitMs: 2000 };
 
 const NOBODYS: Omit<Claim, 'key'> = {
   tenant: 'oncekit',
