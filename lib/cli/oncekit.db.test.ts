@@ -78,7 +78,7 @@ test('init asks, and writes when it is told to', async () => {
     oncekit(fresh, ['init', '--dry-run']),
   ]);
   expect(no).toMatchObject({ code: 1, err: expect.stringContaining('Nothing was written.') });
-  expect(dry).toMatchObject({ code: 0, out: expect.stringContaining('A dry run: 9 files would be written.') });
+  expect(dry).toMatchObject({ code: 0, out: expect.stringContaining('A dry run: 10 files would be written.') });
   expect(folderTree(fresh).list('lib')).toEqual(['prisma.ts']);
   expect(folderTree(fresh).read('lib/prisma.ts')).toBe(APP['lib/prisma.ts']);
   const yes = await oncekit(fresh, ['init'], { stdin: 'y\n' });
