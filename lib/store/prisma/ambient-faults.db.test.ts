@@ -13,7 +13,6 @@ const { expectAnother, trigger } = here;
 describe('a completion, or a COMMIT, that fails commits nothing', () => {
   test.each([
     ['the completion is answered with an error', AT_COMPLETION, `RAISE EXCEPTION 'no completion'; RETURN NEW;`],
-    ['the completion changes nothing', AT_COMPLETION, 'RETURN NULL;'],
     ['COMMIT is refused', AT_COMMIT, `RAISE EXCEPTION 'refused' USING ERRCODE = '23514';`],
   ])('%s', async (_, when, body) => {
     const { client } = only();

@@ -1,3 +1,4 @@
+import { IdempotencyError } from '../../core/errors.ts';
 import type { Claim, Claimed as ClaimedKey, Completion, Executed } from '../store.ts';
 import { type Claimed, claimedBy, claimStatements } from './claim.ts';
 import { type PrismaClientLike, primaryOf } from './client.ts';
@@ -51,6 +52,7 @@ export async function execute<Tx>(
       case 'rolled_back':
         return await rolledBack(client, claim, ended, claimed);
       case 'committed': {
+        if (ended.last.length === 0) return { kind: 'in_doubt', error: nothingWritten() };
         const row = completedRow(claim, claimed as Claimed, completion as Completion, ended.last);
         return ended.isProven ? { kind: 'committed', row } : await verified(client, row, how.maxWaitMs);
       }
@@ -84,3 +86,9 @@ async function rolledBack(
   const isAway = isReadOnly(error) && { why: 'unavailable' as const };
   return { kind: 'rolled_back', why, ...isAway, error: explainedReadOnly(error), at: 'claim' };
 }
+
+const nothingWritten = () =>
+  new IdempotencyError('The transaction was committed without its key: a trigger or a rule has swallowed the row.', {
+    existing: 'no row',
+    expected: 'tables of the kit without triggers or rules of others',
+  });
