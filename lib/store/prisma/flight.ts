@@ -1,5 +1,6 @@
 import type { Statement } from './statement.ts';
 import { isAnswer, parserOf, toWire } from './wire.ts';
+import { WireWriter } from './wire-writer.ts';
 
 /** What the server said to one statement of a flight. `error`: as `pg` gives it. */
 export type Arrival = { rows: Row[]; tag: string } | { error: unknown };
@@ -13,14 +14,7 @@ interface Field {
 
 /** `pg`'s connection, as far as a query of one's own may use it. `pg-cursor` is one such query. */
 interface ConnectionLike {
-  readonly stream: { cork?(): void; uncork?(): void; destroy(): void };
-  close(statement: { type: 'S'; name: string }): void;
-  parse(statement: { name?: string | undefined; text: string }): void;
-  bind(parameters: { statement?: string | undefined; values: unknown[] }): void;
-  describe(portal: { type: 'P' }): void;
-  execute(portal: object): void;
-  flush(): void;
-  sync(): void;
+  readonly stream: { write(bytes: Uint8Array): unknown; destroy(): void };
 }
 
 /** The statements that a connection's server keeps, by their name, with the columns they answer in. */
@@ -47,7 +41,7 @@ export interface Leg extends Statement {
  */
 export class Flight {
   readonly #legs: readonly Leg[];
-  readonly #values: readonly unknown[][];
+  readonly #values: readonly (string | Buffer | null)[][];
   readonly #kept: Kept;
   /** How many have been told. */
   #at = 0;
@@ -65,22 +59,19 @@ export class Flight {
   submit(connection: ConnectionLike): void {
     this.#stream = connection.stream;
     this.#fields = this.#keptFields();
-    connection.stream.cork?.();
-    try {
-      this.#legs.forEach(({ name, text, mayWait, isControl }, at) => {
-        const isKept = name !== undefined && this.#kept.has(name);
-        // It may be there all the same: parsed in a flight that has failed since. To close what is not there is no error.
-        if (name !== undefined && !isKept) connection.close({ type: 'S', name });
-        if (mayWait) connection.flush(); // the server keeps its answers to itself until it is asked for them, or through
-        if (!isKept) connection.parse({ name, text });
-        connection.bind({ statement: name, values: this.#values[at] as unknown[] });
-        if (!isKept && !isControl) connection.describe({ type: 'P' });
-        connection.execute({});
-      });
-      connection.sync();
-    } finally {
-      connection.stream.uncork?.();
-    }
+    const out = new WireWriter();
+    this.#legs.forEach(({ name, text, mayWait, isControl }, at) => {
+      const isKept = name !== undefined && this.#kept.has(name);
+      // It may be there all the same: parsed in a flight that has failed since. To close what is not there is no error.
+      if (name !== undefined && !isKept) out.close(name);
+      if (mayWait) out.flush(); // the server keeps its answers to itself until it is asked for them, or through
+      if (!isKept) out.parse(name ?? '', text);
+      out.bind(name ?? '', this.#values[at] ?? []);
+      if (!isKept && !isControl) out.describe();
+      out.execute();
+    });
+    out.sync();
+    connection.stream.write(out.bytes);
   }
 
   handleRowDescription({ fields }: { fields: readonly Field[] }): void {
