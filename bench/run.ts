@@ -16,6 +16,7 @@ const FOLDER = '.data/bench-kit';
 const ENTRIES = {
   oncekit: 'lib/index.ts',
   'oncekit/messaging': 'lib/messaging/index.ts',
+  'oncekit/next': 'lib/next/index.ts',
   'oncekit/worker': 'lib/worker/index.ts',
 };
 
