@@ -13,6 +13,8 @@ export interface Leader {
   readonly fingerprint: Uint8Array;
   /** A committed row has this fingerprint: the row of phases, which is there before they have ended. */
   readonly hasRow: boolean;
+  /** Resolves when there is such a row. Never, where there is none before the end. */
+  untilRow(): Promise<void>;
   /** How patient its caller was when it came: what its followers compare themselves with. */
   readonly waitMs: number;
   /** When its caller gives up, in milliseconds of `performance.now()`. */
@@ -37,13 +39,16 @@ export class Leaders {
    */
   lead(
     id: KeyId,
-    leader: Omit<Leader, 'ended' | 'hasRow'>,
+    leader: Omit<Leader, 'ended' | 'hasRow' | 'untilRow'>,
     execute: (claimed: () => void) => Promise<Ended>,
   ): Promise<Ended> {
     const name = nameOf(id);
-    const running = { ...leader, hasRow: false };
+    const waiting: (() => void)[] = [];
+    const untilRow = () => new Promise<void>((resolve) => void waiting.push(resolve));
+    const running = { ...leader, hasRow: false, untilRow };
     const claimed = () => {
       running.hasRow = true;
+      for (const seen of waiting) seen();
     };
     // Removed before anybody hears of the end: a follower that must take over does not find the old leader again.
     const ended = execute(claimed).finally(() => this.#byId.delete(name));
@@ -53,7 +58,10 @@ export class Leaders {
 }
 
 /** How a leader ended, or undefined when it outlasted `waitMs`. */
-export async function follow(leader: Pick<Leader, 'ended'>, waitMs: number): Promise<Ended | undefined> {
+export async function follow(
+  leader: { ended: Promise<Ended | undefined> },
+  waitMs: number,
+): Promise<Ended | undefined> {
   if (waitMs <= 0) return undefined;
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, waitMs, undefined);

@@ -120,11 +120,17 @@ async function followOr<Tx, T>(call: Call<Tx>, alone: (waitMs: number) => Promis
     if (!leader) return await alone(left);
     // Somebody else has sent the key, so whatever was said, this is not the first attempt.
     call.proof = 'none';
-    if (leader.hasRow && !isSameHash(leader.fingerprint, call.fingerprint.hash)) return mismatch(call, 'none');
-    const ended = await follow(leader, left);
-    if (!ended) return inFlight(call);
+    const differs = !isSameHash(leader.fingerprint, call.fingerprint.hash);
+    if (leader.hasRow && differs) return mismatch(call, 'none');
+    const ended = await follow(differs ? untilRowOf(leader) : leader, left);
+    if (!ended) return leader.hasRow && differs ? mismatch(call, 'none') : inFlight(call);
     if (!mayTakeOver(call, leader, ended)) return await conclude<Tx, T>(call, ended);
   }
+}
+
+/** With another payload there is no more to wait for once the leader's row is there. */
+function untilRowOf(leader: Leader): { ended: Promise<Ended | undefined> } {
+  return { ended: Promise.race([leader.ended, leader.untilRow().then(() => undefined)]) };
 }
 
 /** Whether a follower may do better than its leader did: not where the leader's fate would be its own. */

@@ -15,6 +15,7 @@ import {
   takesFlights,
 } from './seat.ts';
 import { driverError } from './wire.ts';
+import { commitWithheld } from './withheld.ts';
 import { expectContexts, runWithin, within } from './within.ts';
 
 const wrapped = new WeakSet<object>();
@@ -43,12 +44,17 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   expectContexts();
   const query = pool.query as (...args: never[]) => unknown;
   pool.query = ((...args: never[]) => {
+    // ADR 37: what a phase has written must be there for whatever is asked behind it.
+    const committing = commitWithheld();
+    if (committing) return committing.then(() => (pool.query as (...args: never[]) => unknown)(...args));
     const here = within();
     here?.tellPool?.(pool);
     return here?.ambient?.pool === pool ? here.ambient.query(here, args) : query.apply(pool, args);
   }) as Pool['query'];
   const connect = pool.connect as (...args: unknown[]) => unknown;
   pool.connect = ((...args: unknown[]) => {
+    const committing = commitWithheld();
+    if (committing) return committing.then(() => (pool.connect as (...args: unknown[]) => unknown)(...args));
     const here = within();
     if (here?.ambient?.pool === pool) return here.ambient.connect(here, args as never[]);
     const ride = here?.ride;

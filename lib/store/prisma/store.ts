@@ -1,4 +1,4 @@
-import type { Leases } from '../leases.ts';
+import type { Leases, Work } from '../leases.ts';
 import type { Oversight } from '../oversight.ts';
 import type { ExecuteOptions, Fence, Fenced, Store } from '../store.ts';
 import { joinContexts } from './ambient-client.ts';
@@ -74,7 +74,9 @@ export function ambientStore<Client extends PrismaClientLike>(
     ...store,
     execute: (claim, run, how) => store.execute(claim, (tx, claimed) => run(own(tx), claimed), ambient(how)),
     rerun: (id, run, how) => store.rerun(id, (tx) => run(own(tx)), ambient(how)),
-    transact: (held, leaseMs, run, how) => store.transact(held, leaseMs, (tx) => run(own(tx)), ambient(how)),
+    begin: (claim, run, how) => store.begin(claim, (opened) => run({ ...opened, tx: own(opened.tx) }), ambient(how)),
+    transact: (held, leaseMs, run, how) =>
+      store.transact(held, leaseMs, (opened) => run({ ...opened, tx: own(opened.tx) }), ambient(how)),
   };
 }
 
@@ -86,7 +88,10 @@ function renamedStore<Tx>(client: PrismaClientLike, rename: Rename): Store<Tx> {
     ...store,
     execute: (claim, run, how) => store.execute(claim, (tx, claimed) => run(originalOf(tx), claimed), named(how)),
     rerun: (id, run, how) => store.rerun(id, (tx) => run(originalOf(tx)), named(how)),
-    transact: (held, leaseMs, run, how) => store.transact(held, leaseMs, (tx) => run(originalOf(tx)), named(how)),
+    begin: (claim, run, how) =>
+      store.begin(claim, (opened) => run({ ...opened, tx: originalOf(opened.tx) }), named(how)),
+    transact: (held, leaseMs, run, how) =>
+      store.transact(held, leaseMs, (opened) => run({ ...opened, tx: originalOf(opened.tx) }), named(how)),
     recordEvidence: (tx, id, said, actor) =>
       store.recordEvidence(renamedQueries(tx as RawQueries, rename), id, said, actor),
     erasePrincipal: (person, actor, conclude) =>
@@ -118,12 +123,11 @@ function leasesOn<Client extends PrismaClientLike>(client: Client): Leases<Trans
   const db = () => primaryOf(client);
   const asked = askedOn(db);
   return {
-    begin: (claim) => asked(() => begin(client, db(), claim)),
+    begin: (claim, run, how) => begin(client, claim, run as Work<RawQueries>, how),
     takeOver: (id, leaseMs, early) => asked(() => takeOver(db(), id, leaseMs, early)),
     takeDue: (shares, leaseMs) => asked(() => takeDue(db(), shares, leaseMs)),
     renew: (held, leaseMs) => asked(() => hold(db(), held, leaseMs, leaseMs)),
-    transact: (held, leaseMs, run, how) =>
-      transact(client, held, leaseMs, run as (tx: RawQueries) => ReturnType<typeof run>, how),
+    transact: (held, leaseMs, run, how) => transact(client, held, leaseMs, run as Work<RawQueries>, how),
     recordCapture: (held, leaseMs, step) => asked(() => recordCapture(db(), held, leaseMs, step)),
     startForeign: (held, leaseMs, call) => asked(() => startForeign(db(), held, leaseMs, call)),
     finishForeign: (held, leaseMs, step) => asked(() => finishForeign(db(), held, leaseMs, step)),
