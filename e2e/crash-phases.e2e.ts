@@ -114,7 +114,7 @@ async function crash(
   const executor = await stage.executor(point === 'charged' ? undefined : point, env);
   const answer = executor.execute(task);
   if (point === 'charged') await killWhenDone(stage, executor, task, orderId);
-  expect(await answer, 'it was killed before it could answer').toBeUndefined();
+  expect(await answer, `it was killed before it could answer: ${point} ${executor.log}`).toBeUndefined();
   await executor.end();
   const killedAt = performance.now();
   // Killed before its first COMMIT, which the claim is part of, a key is nobody's: only its client knows of it.
