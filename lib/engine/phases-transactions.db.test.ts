@@ -166,3 +166,28 @@ test('the last phase, its step and the answer are committed together', async () 
   expect(await rowOf(key)).toMatchObject({ state: 'succeeded', recoveryPoint: 'finished' });
   await expectOnce(key);
 });
+
+test('C3 at SERIALIZABLE a duplicate that has waited for the first phase is in flight, or replays', async () => {
+  const key = freshKey();
+  const [started, end] = [gate(), gate()];
+  const strict = (client: TestDatabase['client']) =>
+    kit(client)
+      .operation({ name: 'pay', schema: anything, isolationLevel: 'Serializable' })
+      .phases(async ({ atomic }) =>
+        atomic('order_created', async (tx) => {
+          await effect(tx, `${key}:order`);
+          started.open();
+          await end.opened;
+          return 'done';
+        }),
+      );
+  const first = strict(database.client).execute({ key, payload: {} });
+  await started.opened;
+  const second = strict(elsewhere).execute({ key, payload: {} });
+  await watch.untilWaiting(1);
+  end.open();
+  expect(await first).toMatchObject({ ok: true, replayed: false, data: 'done' });
+  const told = await second;
+  expect(told.ok || told.code).toSatisfy((how) => how === true || how === 'in_flight');
+  expect(await effects(database.client, `${key}:order`)).toBe(1);
+});

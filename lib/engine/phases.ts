@@ -21,7 +21,7 @@ import { abandonCurrent, linger, open, perform } from './run-transaction.ts';
 import { RunEnded, type Running, reach, reasonOf } from './running.ts';
 import { atomic, capture, refuseIn } from './steps.ts';
 import { decodeInput, encodeInput } from './stored-input.ts';
-import { timeLeft } from './transaction.ts';
+import { mayTryAgain, timeLeft } from './transaction.ts';
 import { transitioned } from './transition.ts';
 import { untilAborted } from './until-aborted.ts';
 
@@ -63,13 +63,20 @@ export async function executeInPhases<Tx>(
     input: seal(text, 'input', id, config.secrets),
   };
   const run = { engine, options: definition.options, deadline };
-  const begun = await slots
-    .patiently(
-      waitMs,
-      (wait) => open(run, { claim: { ...claim, waitMs: wait } }),
-      (opened) => 'kind' in opened && opened.kind === 'locked',
-    )
-    .catch((error) => ({ kind: 'rolled_back' as const, error, why: 'error' as const }));
+  const claimOnce = () =>
+    slots
+      .patiently(
+        Math.min(waitMs, timeLeft(deadline)),
+        (wait) => open(run, { claim: { ...claim, waitMs: wait } }),
+        (opened) => 'kind' in opened && opened.kind === 'locked',
+      )
+      .catch((error) => ({ kind: 'rolled_back' as const, error, why: 'error' as const }));
+  let begun = await claimOnce();
+  // At a stricter level than READ COMMITTED a wait for another's claim ends in a conflict.
+  for (let attempt = 1; isConflict(begun) && (innerRetries ?? true); attempt++) {
+    if (!(await mayTryAgain(attempt, deadline))) break;
+    begun = await claimOnce();
+  }
   if ('opened' in begun) {
     const committed = () => {
       claimed();
@@ -110,6 +117,10 @@ async function inDoubt<T>(ask: () => Promise<T>): Promise<T | { kind: 'in_doubt'
     if (!(error instanceof StoreUnavailableError)) throw error;
     return { kind: 'in_doubt', error: error.cause };
   }
+}
+
+function isConflict(begun: object): boolean {
+  return 'why' in begun && begun.why === 'conflict';
 }
 
 /** Whether a run may still change it. */
@@ -233,6 +244,7 @@ async function interrupted<Tx>(running: Running<Tx>, thrown: unknown): Promise<E
   const { engine, held, ending } = running;
   if (ending && 'row' in ending) return ended(ending.row);
   const error = thrown instanceof RunEnded && ending && 'error' in ending ? ending.error : thrown;
+  running.ending ??= { error }; // a step that nobody has awaited begins nothing any more
   try {
     await abandonCurrent(running, error).catch(() => {});
     await claimAlone(running);

@@ -61,7 +61,9 @@ async function performIn<Tx>(running: Running<Tx>, current: Current<Tx>, phase: 
   try {
     done = await Promise.race([opened.inside(() => phase(opened.tx)), ended]);
   } catch (error) {
-    return await over(running, current, transaction.rollBack(error));
+    const ended = await over(running, current, transaction.rollBack(error));
+    // The run has ended meanwhile, and what was there before the phase is committed.
+    return ended.kind === 'committed' ? { kind: 'rolled_back', error, why: 'error' } : ended;
   }
   current.isBusy = false;
   if ('ended' in done) return await over(running, current, transaction.ended);
@@ -83,7 +85,8 @@ async function currentOf<Tx>(
 ): Promise<Current<Tx> | Begun> {
   const { current } = running;
   current?.stopLingering?.();
-  if (current && (joins || current.write.steps.every(isCapture))) return current;
+  const mayGoOn = joins || current?.write.steps.every(isCapture);
+  if (current && mayGoOn && !current.committing) return current;
   if (current) await commitCurrent(running);
   const { claiming, held } = running;
   const begun = await open(running, claiming ?? { held });

@@ -146,6 +146,24 @@ export function leasesContract<Tx>(harness: Suite<Tx>): void {
       }
     });
 
+    test('S3 what is to be written of a key that has changed hands within the transaction rolls all of it back', async () => {
+      const { store, write, isWritten, overtake } = harness();
+      for (const last of [{ settle }, { steps: [step('late', 1)] }, { start: start('late', 1) }, {}]) {
+        const claim = leased();
+        const ended = await store.begin(
+          claim,
+          async ({ tx }) => {
+            await write(tx, claim.key);
+            await overtake(tx, claim);
+            return last;
+          },
+          HOW,
+        );
+        expect(ended).toMatchObject({ kind: 'rolled_back', why: 'error', error: { name: 'LeaseLostError' } });
+        expect([await isWritten(claim.key), await store.find(claim)]).toEqual([false, undefined]);
+      }
+    });
+
     test('what runs inside is the transaction’s, from wherever it is called', async () => {
       const { store, write, isWritten } = harness();
       const claim = leased();
