@@ -191,3 +191,26 @@ test('C3 at SERIALIZABLE a duplicate that has waited for the first phase is in f
   expect(told.ok || told.code).toSatisfy((how) => how === true || how === 'in_flight');
   expect(await effects(database.client, `${key}:order`)).toBe(1);
 });
+
+test('no renewal is sent while a transaction begins: it would wait for it, and take the key that it settles for lost', async () => {
+  const key = freshKey();
+  let released: Promise<unknown> | undefined;
+  const onPoint = async (point: string) => {
+    if (point !== 'after-recorded') return;
+    await watch.query('BEGIN');
+    await watch.query('SELECT FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
+    released = (async () => {
+      const waiting: number[] = [];
+      const other = await watchOf(database.url);
+      await other.untilWaiting(1);
+      // Three renewals would be due by then.
+      for (const until = performance.now() + 350; performance.now() < until; ) waiting.push(await other.waiting());
+      await other.close();
+      await watch.query('COMMIT');
+      return Math.max(...waiting);
+    })();
+  };
+  const { checkout } = shop({ leaseMs: 300, onPoint });
+  expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
+  expect(await released).toBe(1);
+});

@@ -159,7 +159,7 @@ export async function runHeld<Tx>(
       // A key that came back from `unknown` meanwhile has another token, and is held all the same.
       return (await engine.store.renew(asked, engine.config.leaseMs)) || running.held !== asked;
     },
-    isHeldAnyway: () => running.current !== undefined || running.claiming !== undefined,
+    isHeldAnyway: () => running.inTransaction || running.claiming !== undefined,
     until: overdue,
   });
   const running: Running<Tx> = {
@@ -175,6 +175,7 @@ export async function runHeld<Tx>(
     deadline: endsAt,
     claiming,
     current,
+    inTransaction: current !== undefined,
     closing: undefined,
     hasProgressed: false,
     ending: undefined,

@@ -89,10 +89,16 @@ async function currentOf<Tx>(
   if (current && mayGoOn && !current.committing) return current;
   if (current) await commitCurrent(running);
   const { claiming, held } = running;
-  const begun = await open(running, claiming ?? { held });
+  running.inTransaction = true;
+  const begun = await open(running, claiming ?? { held }).catch((error) => {
+    running.inTransaction = false;
+    throw error;
+  });
   if ('opened' in begun) {
     begun.write.steps.push(...carried);
     running.current = begun;
+  } else {
+    running.inTransaction = false;
   }
   return begun;
 }
@@ -199,7 +205,9 @@ async function commitOnce<Tx>(running: Running<Tx>, current: Current<Tx>): Promi
 async function over<Tx>(running: Running<Tx>, current: Current<Tx>, ending: Promise<Begun>): Promise<Begun> {
   current.stopLingering?.();
   return await ending.finally(() => {
-    if (running.current === current) running.current = undefined;
+    if (running.current !== current) return;
+    running.current = undefined;
+    running.inTransaction = false;
   });
 }
 

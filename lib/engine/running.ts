@@ -35,6 +35,8 @@ export interface Running<Tx> {
   claiming: { claim: LeasedClaim; committed(): void } | undefined;
   /** The transaction of this run that is open. */
   current: Current<Tx> | undefined;
+  /** Whether one is open, or about to be: a renewal would wait for its lock, and find the key settled behind it. */
+  inTransaction: boolean;
   /** There while one is being committed that no step waits for. Never rejects: its failure is the run's `ending`. */
   closing: Promise<void> | undefined;
   /** Whether this run has finished a step. */
