@@ -43,6 +43,7 @@ export default {
     ...room('next', ['engine', 'http', 'core', 'telemetry', 'worker/passes'], { npm: ['next'] }),
     ...room('react', ['core'], { npm: ['react'] }),
     ...room('testing', ['core']),
+    ...room('adapter-pg', ['store'], { npm: ['@prisma/adapter-pg'] }),
     ...room('cli', ['core', 'store', 'engine', 'messaging', 'worker', 'admin'], { npm: ['diff', 'pg'] }),
     {
       name: 'entry-imports-its-rooms',
@@ -74,6 +75,13 @@ export default {
       to: { path: 'node_modules/next/' },
     },
     {
+      name: 'adapter-in-its-room',
+      comment: "Within the kit, Prisma's adapter is imported in lib/adapter-pg alone: apps with another one lack it.",
+      severity: 'error',
+      from: { path: '^lib/', pathNot: ['^lib/(adapter-pg|demo)/', tests] },
+      to: { path: 'node_modules/@prisma/adapter-pg/' },
+    },
+    {
       name: 'generated-in-one-place',
       comment: "Only lib/demo/db.ts imports Prisma's output; the kit never does.",
       severity: 'error',
@@ -88,7 +96,7 @@ export default {
         path: '^(app|components|e2e|lib/demo|proxy\\.ts|instrumentation\\.ts)',
         pathNot: ['^lib/demo/.*\\.test\\.ts$'],
       },
-      to: { path: '^lib/', pathNot: ['^lib/demo/', '^lib/generated/', '^lib/index\\.ts$', '^lib/[a-z]+/index\\.ts$'] },
+      to: { path: '^lib/', pathNot: ['^lib/demo/', '^lib/generated/', '^lib/index\\.ts$', '^lib/[a-z-]+/index\\.ts$'] },
     },
     {
       name: 'app-is-not-imported',

@@ -3,9 +3,11 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { chromium } from './scripts/vitest-browser.ts';
 
 /** What goes through the store, on each of its three paths. */
-const ON_EACH_PATH = ['lib/engine/**/*.db.test.ts', 'lib/store/**/!(ambient)*.db.test.ts'];
-/** What is asked of transactions of the kit's own alone. */
-const ON_THAT_PATH = 'lib/store/prisma/ambient*.db.test.ts';
+const ON_EACH_PATH = ['lib/engine/**/*.db.test.ts', 'lib/store/**/!(ambient|own)*.db.test.ts'];
+/** What is asked of transactions of the kit's own, in both of their modes. */
+const IN_OWN = 'lib/store/prisma/own*.db.test.ts';
+/** What is asked of ambient mode alone. */
+const IN_AMBIENT = 'lib/store/prisma/ambient*.db.test.ts';
 /** They need what a process has one of for themselves: the demo's client, the meters. */
 const ALONE = ['lib/demo/**/*.db.test.ts', 'lib/messaging/telemetry.db.test.ts'];
 /** Gives Next's own modules what they store a request in; too late once one of them is loaded. */
@@ -36,7 +38,10 @@ export default defineConfig({
     // The same names as tsconfig's `paths`.
     alias: [
       { find: /^oncekit$/, replacement: at('./lib/index.ts') },
-      { find: /^oncekit\/(next|react|admin|worker|http|messaging|testing)$/, replacement: at('./lib/$1/index.ts') },
+      {
+        find: /^oncekit\/(next|react|admin|worker|http|messaging|testing|adapter-pg)$/,
+        replacement: at('./lib/$1/index.ts'),
+      },
       { find: /^@\//, replacement: at('./') },
     ],
   },
@@ -60,18 +65,18 @@ export default defineConfig({
         ...SHARED,
         setupFiles: [NEXT],
         include: ['lib/**/*.db.test.ts', 'scripts/**/*.db.test.ts'],
-        exclude: [...configDefaults.exclude, ...ON_EACH_PATH, ON_THAT_PATH, ...ALONE],
+        exclude: [...configDefaults.exclude, ...ON_EACH_PATH, IN_OWN, IN_AMBIENT, ...ALONE],
       }),
       database('db-alone', { include: ALONE }),
-      database('db-pool', { ...SHARED, include: ON_EACH_PATH }),
-      // Once more on a client whose pool is as Prisma makes it: the kit's statements then travel by themselves, and must
-      // mean the same.
+      database('db-pool', { ...SHARED, include: [...ON_EACH_PATH, IN_OWN] }),
+      // Once more on a client whose pool is as Prisma makes it: executions are then in Prisma's transactions, and must mean
+      // the same.
       database('db-plain', { ...SHARED, env: { POOL: 'plain' }, include: ON_EACH_PATH }),
-      // And once more with transactions of the kit's own.
+      // And once more in ambient mode.
       database('db-ambient', {
         ...SHARED,
         env: { TRANSACTION: 'ambient' },
-        include: [...ON_EACH_PATH, ON_THAT_PATH],
+        include: [...ON_EACH_PATH, IN_OWN, IN_AMBIENT],
         // About transactions of Prisma's, and what becomes of them; `ambient*.db.test.ts` ask the same of ours.
         exclude: [...configDefaults.exclude, 'lib/store/prisma/pool*.db.test.ts'],
       }),

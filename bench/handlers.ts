@@ -14,7 +14,7 @@ export async function handlers(): Promise<Report> {
   try {
     const rows: Row[] = [];
     for (const queries of QUERIES) {
-      const [kit, ambient] = [orderOf(client, 'interactive', queries), orderOf(client, 'ambient', queries)];
+      const [kit, ambient] = [orderOf(client, undefined, queries), orderOf(client, 'ambient', queries)];
       const floor = (n: number) => bare(plain, n, queries);
       const ways = await interleaved({
         floor: () => load(floor, OPERATIONS),

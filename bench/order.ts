@@ -63,12 +63,18 @@ export async function obvious(client: Client, n: number) {
   });
 }
 
-/** Whose transaction an execution is. */
-export type Mode = 'interactive' | 'ambient';
+/** Whose transactions executions have; the default where there is none. */
+export type Mode = Parameters<typeof createIdempotency>[0]['transaction'];
 
 /** The same with the kit. Each call sets it up anew, as a process that knows no key yet. */
-export function orderOperation(prisma: Client, transaction: Mode = 'interactive', queries = 1) {
-  return createIdempotency({ prisma, transaction, secret: SECRET, poolSize: POOL, scope: () => who })
+export function orderOperation(prisma: Client, transaction?: Mode, queries = 1) {
+  return createIdempotency({
+    prisma,
+    ...(transaction ? { transaction } : {}),
+    secret: SECRET,
+    poolSize: POOL,
+    scope: () => who,
+  })
     .operation({ name: 'order', schema: orderInput })
     .handler(async ({ input, tx }) => await business(tx, input.n, queries));
 }

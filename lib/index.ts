@@ -1,7 +1,7 @@
 import type { Options } from './engine/config.ts';
 import { type Idempotency, idempotencyOn } from './engine/idempotency.ts';
 import type { PrismaClientLike, TransactionOf } from './store/prisma/client.ts';
-import { ambientStore, prismaStore } from './store/prisma/store.ts';
+import { prismaStore, type TransactionMode } from './store/prisma/store.ts';
 import type { Tables } from './store/prisma/tables.ts';
 import { outside } from './store/prisma/within.ts';
 
@@ -19,16 +19,18 @@ export function createIdempotency<Client extends PrismaClientLike>(
     /** Where the kit's tables are, if they have names or a schema of their own. */
     tables?: Tables;
     /**
-     * Whose transaction an execution is. `'interactive'`, the default: Prisma's, and what goes through `tx` is in it.
-     * `'ambient'`: the kit's own, in which everything is that the handler asks of this client, also by its global name. It
-     * is the faster one, and needs a pool that `oncekitPool` has wrapped.
+     * Whose transactions executions run in. Not set: the kit's own, on a connection of the client's pool, and what goes
+     * through `tx` is in it; Prisma's interactive ones, which are as safe and about half as fast, where the pool is not the
+     * kit's (`PrismaPg` of `oncekit/adapter-pg`, or `oncekitPool`), or the client reads from replicas. `'ambient'`: the
+     * kit's own, in which everything is that the handler asks of this client, also by its global name. `'interactive'`:
+     * Prisma's.
      */
-    transaction?: 'interactive' | 'ambient';
+    transaction?: TransactionMode;
   },
 ): Idempotency<TransactionOf<Client>> {
   const { prisma, tables, transaction } = options;
-  if (transaction !== 'ambient') return idempotencyOn(prismaStore(prisma, tables), options);
-  return idempotencyOn(ambientStore(prisma, tables), heardOutside(options));
+  const store = prismaStore(prisma, { tables, transaction });
+  return idempotencyOn(store, transaction === 'ambient' ? heardOutside(options) : options);
 }
 
 /** What the app is told of an execution is no part of its transaction. */
@@ -76,6 +78,8 @@ export { enteredValues } from './engine/values.ts';
 export { isUnavailable } from './store/prisma/errors.ts';
 export { oncekitPool } from './store/prisma/pool.ts';
 export { serializeOn } from './store/prisma/serialize-on.ts';
+export { type Sql, type SqlConnection, type SqlResult, sqlOf } from './store/prisma/sql.ts';
+export type { TransactionMode } from './store/prisma/store.ts';
 export type { TableName, Tables } from './store/prisma/tables.ts';
 export { outside } from './store/prisma/within.ts';
 export type { SchemaPart, SchemaState, TriedClaim } from './store/store.ts';

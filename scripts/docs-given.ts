@@ -88,11 +88,11 @@ export const GIVEN = {
     import { checkout } from '@/lib/orders';
     import { prisma } from '@/lib/prisma';
     import { session } from '@/lib/session';
-    import { createIdempotency, oncekitPool } from 'oncekit';
+    import { createIdempotency } from 'oncekit';
     import { issueKey, routeHandler, serverAction, statusRoute } from 'oncekit/next';
     import { IdempotencyKeyField, IdempotentForm, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
     export {
-      Suspense, z, CheckoutForm, placeOrder, idempotency, checkout, prisma, session, createIdempotency, oncekitPool, issueKey,
+      Suspense, z, CheckoutForm, placeOrder, idempotency, checkout, prisma, session, createIdempotency, issueKey,
       routeHandler, serverAction, statusRoute, IdempotencyKeyField, IdempotentForm, SubmitStatus, useIdempotentSubmit,
     };
     export declare const cart: { id: string };

@@ -103,7 +103,9 @@ describe('what is published', () => {
 
   test('comes with the SQL and the models of each part', () => {
     const sql = readdirSync(path.join(root, 'prisma/kit'));
-    expect(sql).toEqual(expect.arrayContaining(['0001_keys.sql', '0001_messaging.sql', '0002_keys.sql']));
+    expect(sql).toEqual(
+      expect.arrayContaining(['0001_keys.sql', '0001_messaging.sql', '0002_keys.sql', '0003_keys.sql']),
+    );
     expect(manifest.files).toEqual(
       expect.arrayContaining(['dist', 'prisma/kit', 'prisma/idempotency.prisma', 'prisma/messaging.prisma']),
     );

@@ -16,6 +16,7 @@ const leads: Record<string, string> = {
   'oncekit/messaging': 'Events out and in: the outbox with its publishers, and the inbox.',
   'oncekit/admin': 'What stands behind the admin view: reads without payloads, and audited operations.',
   'oncekit/testing': 'What shows, in your own tests, that a form or an endpoint does it once.',
+  'oncekit/adapter-pg': "Prisma's adapter for PostgreSQL, on a pool of the kit's. Needs `@prisma/adapter-pg`.",
 };
 
 /**
@@ -45,8 +46,8 @@ function pageOf(entry: string, all: Exports, program: ts.Program): string {
   const source = program.getSourceFile(path.join(root, publicEntries().get(entry) ?? ''));
   const module = source && checker.getSymbolAtLocation(source);
   const symbols = new Map(module && checker.getExportsOfModule(module).map((one) => [one.name, one]));
-  const section = (title: string, kinds: readonly string[]) => {
-    const those = all.filter(({ kind }) => kinds.includes(kind));
+  const section = (title: string, kind: Exports[number]['kind'], isMeant = (_: string) => true) => {
+    const those = all.filter((one) => one.kind === kind && isMeant(one.name));
     if (those.length === 0) return [];
     const texts = those.map(({ name }) => {
       const symbol = symbols.get(name);
@@ -60,10 +61,11 @@ function pageOf(entry: string, all: Exports, program: ts.Program): string {
     `# ${entry}`,
     lead,
     `Made from the docstrings by \`npm run build:reference\`. Times are milliseconds where a name ends in \`Ms\`.`,
-    ...section('Functions', ['function']),
-    ...section('Values', ['constant']),
-    ...section('Errors', ['class']),
-    ...section('Types', ['type']),
+    ...section('Functions', 'function'),
+    ...section('Values', 'constant'),
+    ...section('Classes', 'class', (name) => !name.endsWith('Error')),
+    ...section('Errors', 'class', (name) => name.endsWith('Error')),
+    ...section('Types', 'type'),
   ].join('\n\n')}\n`;
 }
 

@@ -15,6 +15,7 @@ const planted: [rule: string, from: string, code: string][] = [
   ['browser-stays-free-of-node', 'lib/testing/browser.ts', "import 'node:crypto';"],
   ['plain-node-stays-plain', 'lib/index.ts', "import 'next/navigation.js';"],
   ['next-in-its-room', 'lib/engine/planted.ts', "import 'next/navigation.js';"],
+  ['adapter-in-its-room', 'lib/store/planted.ts', "import '@prisma/adapter-pg';"],
   ['generated-in-one-place', 'lib/store/planted.ts', "import '../generated/prisma/client.ts';"],
   ['public-entries-only', 'app/planted.ts', "import '../lib/engine/run.ts';"],
   ['components-know-no-server', 'components/planted.ts', "import '../lib/demo/db.ts';"],

@@ -112,7 +112,7 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
   const { stuckAfterMs = 60_000, namespace = 'oncekit' } = options;
   const windowMs = toMs(options.window ?? '24h', 'window');
   const retentionMs = toMs(options.retention ?? windowMs + 3_600_000, 'retention');
-  const store = prismaStore(prisma, options.tables);
+  const store = prismaStore(prisma, { tables: options.tables });
   return {
     ...operationsOn(store, {
       complete,

@@ -93,6 +93,7 @@ export function runnable(): Files {
         paths: {
           '@/*': ['./*'],
           oncekit: [`${ROOT}lib/index.ts`],
+          'oncekit/adapter-pg': [`${ROOT}lib/adapter-pg/index.ts`],
           'oncekit/messaging': [`${ROOT}lib/messaging/index.ts`],
         },
       },

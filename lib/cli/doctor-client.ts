@@ -2,6 +2,7 @@ import type { Rename } from '../store/prisma/tables.ts';
 import { PLACE } from '../store/prisma/try-claim.ts';
 import type { TriedClaim } from '../store/store.ts';
 import { reasonOf, type Sql } from './database.ts';
+import { checkTransaction } from './doctor-transaction.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
 const check = checkNamed('Client');
@@ -35,7 +36,7 @@ export async function checkClient(
     return [check.problem(says, 'Give the client the same address: connectionString: process.env.DATABASE_URL.')];
   }
   // That the tables are missing is said by the check of the migrations.
-  return tried.keyTable === null ? [] : [checkClaim(tried)];
+  return [...(tried.keyTable === null ? [] : [checkClaim(tried)]), checkTransaction(tried)];
 }
 
 function checkClaim({ refused, user, lacking, keyTable, readOnlyBy, quotedDatabase }: TriedClaim): Finding {

@@ -55,7 +55,7 @@ test('an app that is set up well has nothing to mend', async () => {
   const findings = await look();
   expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
   expect(findings.map(({ check }) => check)).toEqual(
-    'Database,Clock,Connections,TLS,Pooler,Migrations,Messaging,Client,Window,Worker,Secret,Cron secret,Scope,Operations,Status route,Cron route,Pages'.split(
+    'Database,Clock,Connections,TLS,Pooler,Migrations,Messaging,Client,Transaction,Window,Worker,Secret,Cron secret,Scope,Operations,Status route,Cron route,Pages'.split(
       ',',
     ),
   );

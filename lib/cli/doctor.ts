@@ -59,7 +59,8 @@ async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, renam
     await checkPooler(sql, url, process.env.DIRECT_URL),
     ...schema,
   ];
-  if (facts.tryClaim) findings.push(...(await checkClient(sql, facts.tryClaim, rename)));
+  const { tryClaim } = facts;
+  if (tryClaim) findings.push(...(await checkClient(sql, tryClaim, rename)));
   // What follows reads the tables.
   if (schema[0]?.level === 'problem') return findings;
   const hasMessaging = schema[1] !== undefined && schema[1].level !== 'problem';

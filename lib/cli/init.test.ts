@@ -142,12 +142,12 @@ function everything(root: string): string[] {
   });
 }
 
-test('init does not overwrite what was changed while it asked', async () => {
+test.each(['.env', 'lib/prisma.ts'])('init does not overwrite %s when it was changed while it asked', async (file) => {
   const root = folderOf(APP);
   const { writes } = planInit(folderTree(root), kit, options);
-  writeFileSync(path.join(root, '.env'), 'MINE=1\n');
-  await expect(writeFiles(root, writes)).rejects.toThrow('.env has just been changed.');
-  expect(readFileSync(path.join(root, '.env'), 'utf8')).toBe('MINE=1\n');
+  writeFileSync(path.join(root, file), 'MINE=1\n');
+  await expect(writeFiles(root, writes)).rejects.toThrow(`${file} has just been changed.`);
+  expect(readFileSync(path.join(root, file), 'utf8')).toBe('MINE=1\n');
   expect(folderTree(root).list('lib')).toEqual(['prisma.ts']);
 });
 

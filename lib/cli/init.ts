@@ -11,9 +11,9 @@ import { writeFiles } from './write-files.ts';
 const help = `oncekit init [--yes] [--dry-run] [--messaging] [--schema <path>]
 
 Adds the kit to the Next.js app in this folder: the Prisma models and their migration, lib/idempotency.ts,
-lib/operations.ts, the status route, the cron route, and two secrets in .env. Shows what it would write and asks first.
-Nothing that is there is overwritten, and a second run finds nothing to do. After an upgrade of the kit it adds what
-the new version needs.
+lib/operations.ts, the status route, the cron route, and two secrets in .env; and lets your client import PrismaPg from
+oncekit/adapter-pg. Shows what it would write and asks first. No other file that is there is changed, and a second run
+finds nothing to do. After an upgrade of the kit it adds what the new version needs.
 
   --yes            does not ask
   --dry-run        shows everything in full and writes nothing

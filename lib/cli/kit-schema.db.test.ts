@@ -113,6 +113,49 @@ test('A7 an upgrade takes what people did so far out of the reach of the reaper,
   });
 });
 
+test('an upgrade from 2 keeps keys and their steps as they are, and from then on holds what the constraints held', async () => {
+  const [before, [upgrade]] = [2, 3].map((version) =>
+    migrations
+      .filter((each) => each.part === 'keys' && (version === 2 ? each.version <= 2 : each.version === version))
+      .map(({ sql }) => sql),
+  ) as [string[], [string]];
+  await onEmpty(async (url) => {
+    const sql = new pg.Client({ connectionString: url });
+    await sql.connect();
+    const all = async () =>
+      (
+        await sql.query(`
+          SELECT (SELECT json_agg(keys ORDER BY key) FROM idempotency_keys AS keys) AS keys,
+                 (SELECT json_agg(steps ORDER BY key) FROM idempotency_phases AS steps) AS steps`)
+      ).rows[0];
+    try {
+      for (const each of before) await sql.query(each);
+      await sql.query(`
+        INSERT INTO idempotency_keys (tenant, principal, operation, key, state, settled_at, expires_at, lease_until, input)
+        SELECT 'a', 'ann', 'pay', state, state, CASE WHEN NOT is_open THEN now() END, now(),
+               CASE WHEN state = 'in_progress' THEN now() END, CASE WHEN is_open THEN '1'::bytea END
+          FROM unnest('{in_progress,succeeded,failed,unknown,abandoned}'::text[]) AS state,
+               LATERAL (SELECT state IN ('in_progress', 'unknown')) AS about(is_open)`);
+      await sql.query(`
+        INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, fencing_token)
+        SELECT tenant, principal, operation, key, 'paid', 1, 'atomic', 'done', 1 FROM idempotency_keys`);
+      const was = await all();
+      await sql.query(upgrade);
+      expect(await all()).toEqual(was);
+      expect([was.keys.length, was.steps.length]).toEqual([5, 5]);
+
+      const refused = { code: '23514', table: 'idempotency_keys' };
+      const settle = (state: string) =>
+        sql.query(`UPDATE idempotency_keys SET state = 'succeeded' WHERE key = $1`, [state]);
+      for (const state of ['in_progress', 'unknown']) await expect(settle(state)).rejects.toMatchObject(refused);
+      await sql.query(`DELETE FROM idempotency_keys WHERE key <> 'failed'`);
+      expect((await all()).steps).toMatchObject([{ key: 'failed' }]);
+    } finally {
+      await sql.end();
+    }
+  });
+});
+
 test.each(['keys', 'messaging'] satisfies SchemaPart[])(
   'the newest SQL of %s leads to the version that the kit needs',
   (part) => {

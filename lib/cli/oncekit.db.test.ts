@@ -78,8 +78,9 @@ test('init asks, and writes when it is told to', async () => {
     oncekit(fresh, ['init', '--dry-run']),
   ]);
   expect(no).toMatchObject({ code: 1, err: expect.stringContaining('Nothing was written.') });
-  expect(dry).toMatchObject({ code: 0, out: expect.stringContaining('A dry run: 8 files would be written.') });
+  expect(dry).toMatchObject({ code: 0, out: expect.stringContaining('A dry run: 9 files would be written.') });
   expect(folderTree(fresh).list('lib')).toEqual(['prisma.ts']);
+  expect(folderTree(fresh).read('lib/prisma.ts')).toBe(APP['lib/prisma.ts']);
   const yes = await oncekit(fresh, ['init'], { stdin: 'y\n' });
   expect(yes).toMatchObject({
     code: 0,
@@ -87,6 +88,8 @@ test('init asks, and writes when it is told to', async () => {
   });
   expect(yes.out, 'of a file that was open').toContain('chmod 600 .env');
   expect(folderTree(fresh).list('lib')).toEqual(['idempotency.ts', 'operations.ts', 'prisma.ts']);
+  expect(yes.out).toContain("+import { PrismaPg } from 'oncekit/adapter-pg';");
+  expect(folderTree(fresh).read('lib/prisma.ts')).toContain("import { PrismaPg } from 'oncekit/adapter-pg';");
 }, 60_000);
 
 test('doctor and the passes load the app as it is, and keys needs the database alone', async () => {

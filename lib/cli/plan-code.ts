@@ -4,6 +4,7 @@ import { type App, type Imports, specifier } from './find-app.ts';
 import type { ClientModule } from './find-client.ts';
 import { BOXES, type Box, findBox } from './find-messaging.ts';
 import type { Plan, Write } from './plan.ts';
+import { ADAPTER_LINE } from './plan-adapter.ts';
 import { callAt, withoutComments } from './source.ts';
 import {
   type BoxImports,
@@ -50,7 +51,7 @@ export function planCode(tree: FileTree, { app, imports, client, messaging }: Co
     const isFound = client !== undefined;
     if (!isFound) {
       plan.notes.push(
-        `No module that exports your Prisma client was found: make ${made.file}, or change the import in ${idempotency}.`,
+        `No module that exports your Prisma client was found: make ${made.file}, with ${ADAPTER_LINE} Or change the import in ${idempotency}.`,
       );
     }
     return idempotencyModule({ client: from(idempotency, made.file), exported: made.exported, isFound });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SCHEMA_VERSIONS } from '../store/prisma/schema-version.ts';
 import { APP, type Files, treeOf, without } from './app.testsuite.ts';
 import { readKitFiles } from './kit-files.ts';
@@ -26,6 +26,8 @@ test('adds what an app of create-next-app lacks, and finds nothing to do the sec
     'prisma/schema.prisma',
     'prisma/migrations/20261122080000_oncekit/migration.sql',
     'prisma/migrations/20261122080001_oncekit_2/migration.sql',
+    'prisma/migrations/20261122080002_oncekit_3/migration.sql',
+    'lib/prisma.ts',
     'lib/idempotency.ts',
     'lib/operations.ts',
     'app/api/idempotency/[operation]/[key]/route.ts',
@@ -43,7 +45,7 @@ test('messaging comes later as well as at once, behind what is there', () => {
   const added = plan(later, { messaging: true });
   expect(namesOf(added)).toEqual([
     'prisma/schema.prisma',
-    'prisma/migrations/20261122080002_oncekit_messaging/migration.sql',
+    'prisma/migrations/20261122080003_oncekit_messaging/migration.sql',
     'lib/messaging.ts',
   ]);
   expect(added.kept).toEqual([
@@ -82,6 +84,7 @@ test('a folder of models gets a file of its own, in an app below src/ with anoth
     'prisma/idempotency.prisma',
     'db/steps/20261122080000_oncekit/migration.sql',
     'db/steps/20261122080001_oncekit_2/migration.sql',
+    'db/steps/20261122080002_oncekit_3/migration.sql',
     'db/steps/migration_lock.toml',
     'src/lib/idempotency.ts',
     'src/lib/operations.ts',
@@ -92,7 +95,8 @@ test('a folder of models gets a file of its own, in an app below src/ with anoth
   expect(contentOf(found, 'src/lib/idempotency.ts')).toContain("import { db as prisma } from '~/server/db';");
   expect(found.notes).toEqual([
     expect.stringContaining('no migrations yet'),
-    expect.stringMatching(/--file db\/steps\/20261122080000_oncekit\/migration\.sql && .*oncekit_2\/migration\.sql$/),
+    expect.stringMatching(/--file db\/steps\/20261122080000_oncekit\/migration\.sql && .*oncekit_3\/migration\.sql$/),
+    expect.stringContaining('src/server/db.ts should make its client'),
   ]);
   expect(plan(written(files, found)).writes).toEqual([]);
 });
@@ -117,6 +121,73 @@ test('an app without a module for its client is told so, and what its import sho
   expect(contentOf(plan(files), 'lib/idempotency.ts')).toContain('`npx oncekit init` has found none');
 });
 
+describe('the adapter of the client', () => {
+  const NEW = "new PrismaClient({ adapter: new PrismaPg({ connectionString: 'x' }) })";
+  const clientOf = (imports: string, made = NEW) => `${imports}\nexport const prisma = ${made};\n`;
+  const changed = (content: string, more: Files = {}) => {
+    const found = plan({ ...APP, 'lib/prisma.ts': content, ...more });
+    return { now: contentOf(found, 'lib/prisma.ts'), notes: found.notes, found };
+  };
+
+  test('its import changes by one word, which is shown before it is written', () => {
+    const { found, now } = changed(APP['lib/prisma.ts'] as string);
+    expect(now).toBe(APP['lib/prisma.ts']?.replace('@prisma/adapter-pg', 'oncekit/adapter-pg'));
+    const shown = showPlan({ ...found, writes: found.writes.filter(({ file }) => file === 'lib/prisma.ts') });
+    expect(shown.match(/^[-+].*/gm)).toEqual([
+      '--- lib/prisma.ts',
+      '+++ lib/prisma.ts',
+      "-import { PrismaPg } from '@prisma/adapter-pg';",
+      "+import { PrismaPg } from 'oncekit/adapter-pg';",
+    ]);
+  });
+
+  test.each([
+    ['double quotes', 'import { PrismaPg } from "@prisma/adapter-pg"'],
+    ['another name', "import { PrismaPg as Adapter } from '@prisma/adapter-pg';"],
+    ['several lines, as Windows ends them', "import {\r\n  PrismaPg,\r\n} from '@prisma/adapter-pg';\r\n"],
+    ['a comment about it', "// '@prisma/adapter-pg' is Prisma's\nimport { PrismaPg } from '@prisma/adapter-pg';"],
+  ])('a plain import with %s', (_, imports) => {
+    const { now, notes } = changed(clientOf(imports));
+    expect(now).toBe(clientOf(imports.replace(/(from ['"])@prisma/, '$1oncekit')));
+    expect(notes).toEqual([]);
+  });
+
+  test.each([
+    ['a namespace', "import * as adapter from '@prisma/adapter-pg';"],
+    ['a type', "import type { PrismaPg } from '@prisma/adapter-pg';"],
+    ['one that is loaded later', "const { PrismaPg } = await import('@prisma/adapter-pg');"],
+    ['two imports', "import { PrismaPg } from '@prisma/adapter-pg';\nexport { PrismaPg } from '@prisma/adapter-pg';"],
+    [
+      'a module of its own',
+      "import { PrismaPg } from './adapter';\nimport type { PrismaPgOptions } from '@prisma/adapter-pg';",
+    ],
+    ['one in a comment', "// import { PrismaPg } from '@prisma/adapter-pg';\nimport { PrismaPg } from './adapter';"],
+    ['one in a string', 'const help = "import { PrismaPg } from \'@prisma/adapter-pg\'";'],
+  ])('of %s nothing is changed, and what to change is said', (_, imports) => {
+    const { now, notes } = changed(clientOf(imports));
+    expect(now).toBeUndefined();
+    expect(notes).toEqual([expect.stringMatching(/^lib\/prisma\.ts should .*: import \{ PrismaPg \} from 'oncekit\//)]);
+  });
+
+  test.each<[string, string, Files?]>([
+    ['the kit has it already', clientOf("import { PrismaPg } from 'oncekit/adapter-pg';")],
+    [
+      'it is on a pool of the kit',
+      clientOf("import { PrismaPg } from '@prisma/adapter-pg';", 'new PrismaClient({ adapter: new PrismaPg(pool) })'),
+      { 'lib/pool.ts': 'export const pool = oncekitPool(new Pool());' },
+    ],
+    [
+      'the app has another adapter',
+      clientOf("import { PrismaNeon } from '@prisma/adapter-neon';"),
+      {
+        'package.json': JSON.stringify({ dependencies: { next: '16', oncekit: '0.1.0', '@prisma/adapter-neon': '7' } }),
+      },
+    ],
+  ])('where %s, nothing is changed or said', (_, content, more) => {
+    expect(changed(content, more)).toMatchObject({ now: undefined, notes: [] });
+  });
+});
+
 test('modules that package.json names are the ones that routes import', () => {
   const packageJson = {
     ...JSON.parse(APP['package.json'] as string),
@@ -137,7 +208,7 @@ test('nothing that differs is overwritten, and what is kept is said', () => {
     '.env.local': 'IDEMPOTENCY_SECRET=mine\n',
   };
   const found = plan(files);
-  expect(namesOf(found).filter((file) => !file.startsWith('prisma/'))).toEqual(['.env']);
+  expect(namesOf(found).filter((file) => !file.startsWith('prisma/'))).toEqual(['lib/prisma.ts', '.env']);
   expect(contentOf(found, '.env')).not.toContain('IDEMPOTENCY_SECRET');
   expect(found.kept).toEqual([
     'lib/operations/index.ts is there already and stays as it is. It should have: export const operations.',

@@ -4,6 +4,7 @@ import { findApp, findImports, installed } from './find-app.ts';
 import { findClient } from './find-client.ts';
 import { findPrisma } from './find-prisma.ts';
 import type { KitFiles } from './kit-files.ts';
+import { planAdapter } from './plan-adapter.ts';
 import { moduleFiles, planCode } from './plan-code.ts';
 import { planEnv } from './plan-env.ts';
 import { planMigrations } from './plan-migrations.ts';
@@ -44,23 +45,21 @@ export interface PlanOptions {
 
 /**
  * What is missing in an app to use the kit. Pure: the same files lead to the same plan, and a plan that was carried out
- * leads to an empty one. Nothing that differs is overwritten.
+ * leads to an empty one. Nothing that differs is overwritten. What changes of a file that is there: the kit's own block of
+ * models, one word of the import of the client's adapter, and secrets that .env lacks.
  *
  * @throws CliError where the app is not one that the kit can be added to
  */
 export function planInit(tree: FileTree, kit: KitFiles, options: PlanOptions): Plan & { next: NextSteps } {
   const app = findApp(tree);
   const prisma = findPrisma(tree, app.packageJson, options.schema);
+  const client = findClient(tree);
   const parts: SchemaPart[] = options.messaging ? ['keys', 'messaging'] : ['keys'];
   const plans: Plan[] = [
     planModels(prisma, kit, parts),
     planMigrations(tree, prisma.migrations, kit, parts, options.now),
-    planCode(tree, {
-      app,
-      imports: findImports(tree),
-      client: findClient(tree),
-      messaging: options.messaging ?? false,
-    }),
+    planAdapter(tree, app, client),
+    planCode(tree, { app, imports: findImports(tree), client, messaging: options.messaging ?? false }),
     planEnv(tree, options.secret),
   ];
   const writes = plans.flatMap((plan) => plan.writes);

@@ -147,15 +147,15 @@ describe('F1 what has no one meaning is refused as malformed_body', () => {
     ['a lone surrogate', 'a\ud800'],
     ['a lone surrogate in a name', { '\udc00': 1 }],
   ])('F1 refuses %s', async (_, value) => {
-    const refused = canonicalText({ value });
-    await expect(refused).rejects.toThrow(BadPayloadError);
-    await expect(refused).rejects.toMatchObject({ code: 'malformed_body' });
+    const refused = () => canonicalText({ value });
+    expect(refused).toThrow(BadPayloadError);
+    expect(refused).toThrow(expect.objectContaining({ code: 'malformed_body' }));
   });
 
   test('X4 one object that is referred to over and over does not keep us busy for ever', async () => {
     let value: unknown = 'leaf';
     for (let level = 0; level < 60; level++) value = [value, value];
-    await expect(canonicalText(value)).rejects.toThrow(BadPayloadError);
+    expect(() => canonicalText(value)).toThrow(BadPayloadError);
   });
 
   test('F1 the largest safe integers are accepted', async () => {

@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import type { Awaitable } from './awaitable.ts';
 import { BadPayloadError } from './errors.ts';
 import { isInternalField } from './fields.ts';
 import { MAX_BODY_BYTES } from './payload-limits.ts';
@@ -16,12 +17,15 @@ type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
  * The canonical text of what a client sent (F1): equal for payloads that mean the same, different for all others.
  * Plain JSON becomes RFC 8785; a form becomes its fields, sorted by name, values in order, a file by its content.
  * Rich values that server actions carry (Date, BigInt, Map, Set, undefined in arrays) get tags that no plain value
- * can imitate.
+ * can imitate. At once, unless it is a form, whose files must be read.
  *
  * @throws BadPayloadError for what has no one meaning: integers beyond 2^53, NaN, cycles, functions, class instances
  */
-export async function canonicalText(payload: unknown, volatile: ReadonlySet<string> = new Set()): Promise<string> {
-  if (payload instanceof FormData) return `form:${await canonicalForm(payload, volatile)}`;
+export function canonicalText(payload: unknown, volatile: ReadonlySet<string> = new Set()): Awaitable<string> {
+  return payload instanceof FormData ? canonicalForm(payload, volatile) : canonicalJson(payload, volatile);
+}
+
+function canonicalJson(payload: unknown, volatile: ReadonlySet<string>): string {
   const kept =
     volatile.size > 0 && isPlainObject(payload)
       ? Object.fromEntries(Object.entries(payload).filter(([name]) => !volatile.has(name)))
@@ -38,7 +42,7 @@ async function canonicalForm(form: FormData, volatile: ReadonlySet<string>): Pro
     byName.set(name, values);
   }
   const fields = [...byName].sort(([a], [b]) => (a < b ? -1 : 1));
-  return serialize(fields);
+  return `form:${serialize(fields)}`;
 }
 
 /** A native submit sends CRLF, a hydrated one LF, for the same text in the same field. */
@@ -47,10 +51,8 @@ function normalizeText(value: string): string {
 }
 
 async function describeFile(file: File): Promise<Json> {
-  const digest = createHash('sha256')
-    .update(Buffer.from(await file.arrayBuffer()))
-    .digest('hex');
-  return { name: file.name, type: file.type, size: file.size, sha256: digest };
+  const sha256 = hash('sha256', new Uint8Array(await file.arrayBuffer()));
+  return { name: file.name, type: file.type, size: file.size, sha256 };
 }
 
 /** What may still be written out. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { lengthPrefixed } from './length-prefix.ts';
 import type { KeyId } from './scope.ts';
 
@@ -10,7 +10,5 @@ import type { KeyId } from './scope.ts';
  * @param namespace the app's name; keeps two apps apart that share an account at the foreign system
  */
 export function derivedKey(namespace: string, id: KeyId, step: string): string {
-  return createHash('sha256')
-    .update(lengthPrefixed(namespace, id.tenant, id.principal, id.operation, id.key, step))
-    .digest('hex');
+  return hash('sha256', lengthPrefixed(namespace, id.tenant, id.principal, id.operation, id.key, step));
 }

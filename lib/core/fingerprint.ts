@@ -1,4 +1,5 @@
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import { type Hmac, hmacUnder } from './hmac.ts';
 import { deriveKey, readingSecret, type Secrets, writingSecret } from './secrets.ts';
 
 /** The version of the canonical form and of the way it is hashed. Rows remember theirs. */
@@ -47,19 +48,19 @@ export function isSameHash(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 function hash(canonical: string, tenant: string, secret: string): Buffer {
-  return createHmac('sha256', tenantKey(secret, tenant)).update(canonical).digest();
+  return hmacOf(secret, tenant)(Buffer.from(canonical));
 }
 
 /** Deriving a tenant's key costs more than using it, so those of the tenants last seen are kept, by secret. */
-const tenantKeys = new Map<string, Map<string, KeyObject>>();
+const hmacs = new Map<string, Map<string, Hmac>>();
 const MAX_TENANTS = 1000;
 
-function tenantKey(secret: string, tenant: string): KeyObject {
-  const keys = tenantKeys.get(secret) ?? new Map<string, KeyObject>();
-  const known = keys.get(tenant);
+function hmacOf(secret: string, tenant: string): Hmac {
+  const ofTenants = hmacs.get(secret) ?? new Map<string, Hmac>();
+  const known = ofTenants.get(tenant);
   if (known) return known;
-  const key = createSecretKey(deriveKey(secret, 'fingerprint', tenant));
-  if (keys.size >= MAX_TENANTS) keys.clear();
-  tenantKeys.set(secret, keys.set(tenant, key));
-  return key;
+  const hmac = hmacUnder(deriveKey(secret, 'fingerprint', tenant));
+  if (ofTenants.size >= MAX_TENANTS) ofTenants.clear();
+  hmacs.set(secret, ofTenants.set(tenant, hmac));
+  return hmac;
 }

@@ -1,4 +1,4 @@
-import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { isKey } from './key-syntax.ts';
 import { lengthPrefixed } from './length-prefix.ts';
 import type { Scope } from './scope.ts';
@@ -46,11 +46,8 @@ export function verifyKey(key: { uuid: string; signature: string }, scope: Scope
 }
 
 function sign(uuid: string, scope: Scope, secret: Secret): string {
-  return createHmac('sha256', secret.signingKey)
-    .update(lengthPrefixed(uuid, scope.tenant, scope.principal, scope.operation))
-    .digest()
-    .subarray(0, 16)
-    .toString('base64url');
+  const signature = secret.sign(lengthPrefixed(uuid, scope.tenant, scope.principal, scope.operation));
+  return signature.toString('base64url', 0, 16);
 }
 
 /**

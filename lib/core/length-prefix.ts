@@ -7,13 +7,14 @@ const PREFIX_BYTES = 4;
  * Parts must be well-formed Unicode: UTF-8 turns every lone surrogate into the same replacement character.
  */
 export function lengthPrefixed(...parts: string[]): Buffer {
-  const lengths = parts.map((part) => Buffer.byteLength(part));
-  const joined = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + PREFIX_BYTES + length, 0)); // all of it is written
+  let size = 0;
+  for (const part of parts) size += PREFIX_BYTES + Buffer.byteLength(part);
+  const joined = Buffer.allocUnsafe(size); // all of it is written
   let at = 0;
-  for (const [index, part] of parts.entries()) {
+  for (const part of parts) {
     if (!part.isWellFormed()) throw new TypeError('A lone surrogate cannot be signed or hashed without collisions.');
-    at = joined.writeUInt32BE(lengths[index] as number, at);
-    at += joined.write(part, at);
+    const length = joined.write(part, at + PREFIX_BYTES);
+    at = joined.writeUInt32BE(length, at) + length;
   }
   return joined;
 }

@@ -1,13 +1,14 @@
-import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ConfigurationError } from './errors.ts';
+import { type Hmac, hmacUnder } from './hmac.ts';
 import { lengthPrefixed } from './length-prefix.ts';
 
 /** One configured secret, with the public name under which rows remember it. */
 export interface Secret {
   readonly id: string;
   readonly value: string;
-  /** The value, as `createHmac` takes it without reading it anew each time. */
-  readonly signingKey: KeyObject;
+  /** Signs under the value. */
+  readonly sign: Hmac;
 }
 
 /** The configured secrets: the first signs, all verify. Empty only outside production. */
@@ -30,7 +31,7 @@ export function readSecrets(values: readonly (string | undefined)[]): Secrets {
         expected: `at least ${LEAST_TO_SIGN} characters`,
       });
     }
-    return { id: secretId(value), value, signingKey: createSecretKey(value, 'utf8') };
+    return { id: secretId(value), value, sign: hmacUnder(Buffer.from(value)) };
   });
   return { first: all[0], all };
 }
@@ -54,12 +55,10 @@ export function readingSecret({ all }: Secrets, id: string): string | undefined 
 
 /** Sixteen hex digits that name a secret without telling it. */
 function secretId(value: string): string {
-  return createHash('sha256').update(lengthPrefixed('oncekit/secret-id', value)).digest('hex').slice(0, 16);
+  return hash('sha256', lengthPrefixed('oncekit/secret-id', value)).slice(0, 16);
 }
 
 /** A key for one purpose, so that what leaks from one use says nothing about another. */
 export function deriveKey(secret: string, purpose: string, ...context: string[]): Buffer {
-  return createHmac('sha256', secret)
-    .update(lengthPrefixed('oncekit', purpose, ...context))
-    .digest();
+  return hmacUnder(Buffer.from(secret))(lengthPrefixed('oncekit', purpose, ...context));
 }

@@ -1,3 +1,5 @@
+import { type Awaitable, proceed } from './awaitable.ts';
+
 /**
  * What the kit needs of a schema: zod, valibot, arktype and others offer it.
  * Source: the Standard Schema specification (standardschema.dev), version 1, reduced to what is used here.
@@ -24,8 +26,12 @@ export type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['typ
 /** A schema's verdict: the parsed value, or messages by field (`a.0.b`; `''` for what belongs to no field). */
 export type Validated<Output> = { ok: true; value: Output } | { ok: false; fieldErrors: Record<string, string[]> };
 
-export async function validate<S extends StandardSchema>(schema: S, value: unknown): Promise<Validated<OutputOf<S>>> {
-  const result = await schema['~standard'].validate(value);
+/** At once where the schema answers at once. */
+export function validate<S extends StandardSchema>(schema: S, value: unknown): Awaitable<Validated<OutputOf<S>>> {
+  return proceed(schema['~standard'].validate(value), (result) => verdictOf<S>(result));
+}
+
+function verdictOf<S extends StandardSchema>(result: Result<unknown>): Validated<OutputOf<S>> {
   if (!result.issues) return { ok: true, value: result.value as OutputOf<S> };
   const messages = new Map<string, string[]>();
   for (const { path = [], message } of result.issues) {

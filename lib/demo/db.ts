@@ -1,6 +1,6 @@
-import { PrismaPg } from '@prisma/adapter-pg';
-import { oncekitPool } from 'oncekit';
-import pg from 'pg';
+import { PrismaPg as PlainPg } from '@prisma/adapter-pg';
+import { PrismaPg } from 'oncekit/adapter-pg';
+import type pg from 'pg';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
 
 interface Options {
@@ -8,17 +8,23 @@ interface Options {
   max?: number;
   /** Or the pool. */
   pool?: pg.Pool;
+  /** Or the adapter. */
+  adapter?: PlainPg;
   transactionOptions?: { isolationLevel: 'Serializable' };
 }
 
 /** A Prisma client for one database. */
 export function createClient(
   url: string,
-  { max = 10, pool = new pg.Pool({ connectionString: url, max }), ...more }: Options = {},
+  { max = 10, pool, adapter = adapterOn(pool ?? { connectionString: url, max }), ...more }: Options = {},
 ) {
-  // Tests of the other path: what an app has that does not wrap its pool.
-  if (process.env.POOL !== 'plain') oncekitPool(pool);
-  return new PrismaClient({ ...more, adapter: new PrismaPg(pool, { disposeExternalPool: true }) });
+  return new PrismaClient({ ...more, adapter });
+}
+
+function adapterOn(poolOrConfig: pg.Pool | pg.PoolConfig): PlainPg {
+  // Tests of the other path: what an app has whose adapter is Prisma's.
+  const Adapter = process.env.POOL === 'plain' ? PlainPg : PrismaPg;
+  return new Adapter(poolOrConfig, { disposeExternalPool: true });
 }
 
 export type Client = ReturnType<typeof createClient>;

@@ -13,7 +13,7 @@ function setUp() {
     secret: idempotencySecrets(),
     scope: currentPrincipal,
     errorPages: ERROR_PAGES,
-    transaction: process.env.TRANSACTION === 'ambient' ? 'ambient' : 'interactive',
+    ...(process.env.TRANSACTION === 'ambient' ? { transaction: 'ambient' } : {}),
     log: logKey,
     redefine: true, // by the second evaluation, see below
     // The tests' is short: they wait for the leases of the executors they kill.

@@ -1,5 +1,6 @@
+import { type Awaitable, isPromised, proceed } from '../core/awaitable.ts';
 import { canonicalText } from '../core/canonical.ts';
-import { isBadPayload } from '../core/errors.ts';
+import { type BadPayloadError, isBadPayload } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
 import { parseKey } from '../core/key.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
@@ -65,19 +66,34 @@ export interface Call<Tx> extends Identity {
   readonly deadline: number;
 }
 
-/** The first checks, in the order of O1: the key's syntax, who acts, whether the key is theirs, the fingerprint. */
-export async function openCall<Tx>(
+/** A call of which nobody knows yet whose it is. */
+interface Begun<Tx> extends Pick<Call<Tx>, 'engine' | 'definition' | 'request' | 'proof'> {
+  /** In milliseconds of `performance.now()`. */
+  readonly at: number;
+}
+
+/**
+ * The first checks, in the order of O1: the key's syntax, who acts, whether the key is theirs, the fingerprint. At once
+ * where nothing must be waited for: who acts is known, and the payload is there and no form.
+ */
+export function openCall<Tx>(
   engine: Engine<Tx>,
   definition: Definition<Tx>,
   request: ExecuteRequest,
-): Promise<Call<Tx> | Refusal> {
-  const started = performance.now();
+): Awaitable<Call<Tx> | Refusal> {
+  const begun = { engine, definition, request, proof: proofOfCall(request), at: performance.now() };
+  const given = request.keyless ? undefined : readKey(request.key, begun.proof);
+  return proceed(whoActs(engine.config, request.scope), (who) => openFor(who, given, begun));
+}
+
+function openFor<Tx>(
+  who: Principal | null,
+  given: ReturnType<typeof readKey> | undefined,
+  { engine, definition, request, proof, at }: Begun<Tx>,
+): Awaitable<Call<Tx> | Refusal> {
   const { config } = engine;
-  const { name, volatile, fingerprint: narrow } = definition.options;
-  const proof = proofOfCall(request);
+  const { name } = definition.options;
   const executed = executedBy(proof);
-  const given = request.keyless ? undefined : readKey(request.key, proof);
-  const who: Principal | null = await whoActs(config, request.scope);
   if (given && 'refusal' in given) {
     return who ? { ...given.refusal, nextKey: mintFor(config, name, who) } : given.refusal;
   }
@@ -87,37 +103,67 @@ export async function openCall<Tx>(
   const accept = { secrets: config.secrets, acceptKeys: request.acceptKeys ?? 'any' } as const;
   const identity = identify(key, given?.parsed ?? parseKey(key), name, who, accept);
   if (!identity) return refuse('key_invalid', { nextKey });
+  const { id, mintedAt } = identity;
 
   // Before anybody else looks at it, `fingerprint` and the schema included.
   const beyond = request.payload instanceof FormData ? formBeyondLimits(request.payload) : undefined;
-  if (beyond) return refuse(beyond.code, { executed, message: beyond.message, key: identity.id.key, nextKey });
-  let whole = request;
-  let canonical: string;
+  if (beyond) return refuse(beyond.code, { executed, message: beyond.message, key: id.key, nextKey });
+  return proceed(readPayload(definition.options, request), (read): Call<Tx> | Refusal => {
+    if (isBadPayload(read)) {
+      // What a developer is told at an API is no sentence for a person's form.
+      const words = request.read ? { message: read.message } : {};
+      return refuse(read.code, { executed, ...words, key: id.key, nextKey });
+    }
+    const { whole, canonical } = read;
+    return {
+      id,
+      mintedAt,
+      engine,
+      definition,
+      request: whole,
+      proof,
+      canonical,
+      fingerprint: fingerprint(canonical, id.tenant, config.secrets),
+      nextKey,
+      waitMs: Math.min(request.waitMs ?? config.waitMs, request.deadlineMs ?? Infinity),
+      deadline: at + (request.deadlineMs ?? Infinity),
+    };
+  });
+}
+
+interface ReadPayload {
+  /** The request with its payload. */
+  readonly whole: ExecuteRequest;
+  readonly canonical: string;
+}
+
+type PayloadOptions = Pick<OperationOptions<StandardSchema, never>, 'fingerprint' | 'volatile'>;
+
+/** The payload and its canonical text; or the error that says that it has none, whether that comes at once or later. */
+function readPayload(options: PayloadOptions, request: ExecuteRequest): Awaitable<ReadPayload | BadPayloadError> {
   try {
-    if (request.read) whole = { ...request, ...(await request.read()) };
-    const payload = narrow ? narrow(whole.payload) : whole.payload;
-    canonical = await canonicalText(payload, new Set(volatile));
-    // Neither text holds a line break of its own: JSON writes it as \n.
-    if (request.context?.length) canonical += `\n${await canonicalText(request.context)}`;
+    const read = request.read
+      ? proceed(request.read(), (given) => canonicalOf(options, { ...request, ...given }))
+      : canonicalOf(options, request);
+    return isPromised(read) ? read.then(undefined, badPayload) : read;
   } catch (error) {
-    if (!isBadPayload(error)) throw error;
-    // What a developer is told at an API is no sentence for a person's form.
-    const words = request.read ? { message: error.message } : {};
-    return refuse(error.code, { executed, ...words, key: identity.id.key, nextKey });
+    return badPayload(error);
   }
-  return {
-    id: identity.id,
-    mintedAt: identity.mintedAt,
-    engine,
-    definition,
-    request: whole,
-    proof,
-    canonical,
-    fingerprint: fingerprint(canonical, identity.id.tenant, config.secrets),
-    nextKey,
-    waitMs: Math.min(request.waitMs ?? config.waitMs, request.deadlineMs ?? Infinity),
-    deadline: started + (request.deadlineMs ?? Infinity),
-  };
+}
+
+function canonicalOf({ fingerprint: narrow, volatile }: PayloadOptions, whole: ExecuteRequest): Awaitable<ReadPayload> {
+  const payload = narrow ? narrow(whole.payload) : whole.payload;
+  return proceed(canonicalText(payload, volatile && new Set(volatile)), (canonical) => {
+    const { context } = whole;
+    if (!context?.length) return { whole, canonical };
+    // Neither text holds a line break of its own: JSON writes it as \n.
+    return proceed(canonicalText(context), (text) => ({ whole, canonical: `${canonical}\n${text}` }));
+  });
+}
+
+function badPayload(error: unknown): BadPayloadError {
+  if (!isBadPayload(error)) throw error;
+  return error;
 }
 
 /** What a log, a hook or a crash point is told of a call. */

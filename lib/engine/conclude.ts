@@ -1,3 +1,4 @@
+import { type Awaitable, proceed } from '../core/awaitable.ts';
 import { refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import type { KeyRow } from '../store/store.ts';
@@ -10,13 +11,17 @@ import type { Attempted } from './transaction.ts';
 import { refusalOf, unavailable } from './trouble.ts';
 
 /** The outcome of an execution of this call's own. */
-export async function concludeOwn<Tx, T>(call: Call<Tx>, attempted: Attempted): Promise<Run<T>> {
+export function concludeOwn<Tx, T>(call: Call<Tx>, attempted: Attempted): Awaitable<Run<T>> {
   const { executed, afterCommit } = attempted;
-  if (executed.kind !== 'committed') return await conclude<Tx, T>(call, executed, attempted);
-  for (const after of afterCommit) await runAfterCommit(after, call);
-  // What was stored, not what the handler holds: the first answer is the replayed one, to the letter (R1).
-  const answer = decodeAnswer(executed.row.result);
+  if (executed.kind !== 'committed') return conclude<Tx, T>(call, executed, attempted);
   const { row } = executed;
+  if (afterCommit.length === 0) return presentOwn(call, row);
+  return runAll(afterCommit, call).then(() => presentOwn(call, row));
+}
+
+function presentOwn<Tx, T>(call: Call<Tx>, row: KeyRow): Run<T> {
+  // What was stored, not what the handler holds: the first answer is the replayed one, to the letter (R1).
+  const answer = decodeAnswer(row.result);
   return {
     ...present<T>(answer, { replayed: false, ...keysOf(call) }),
     expiresAt: row.expiresAt,
@@ -30,7 +35,7 @@ export function conclude<Tx, T>(
   call: Call<Tx>,
   ended: Ended,
   { hasAnswered = false }: Pick<Attempted, 'hasAnswered'> = {},
-): Run<T> | Promise<Run<T>> {
+): Awaitable<Run<T>> {
   switch (ended.kind) {
     case 'committed':
     case 'existing':
@@ -73,13 +78,11 @@ async function concludeExpired<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
 }
 
 /** A committed row decides: the same payload is replayed, another one is refused. */
-export function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> | Promise<Run<T>> {
-  const decided = interpreted<Tx, T>(row, call);
-  const withRow = (run: Run<T>) => Object.assign(run, { row });
-  return decided instanceof Promise ? decided.then(withRow) : withRow(decided);
+export function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
+  return proceed(interpreted<Tx, T>(row, call), (run) => Object.assign(run, { row }));
 }
 
-function interpreted<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> | Promise<Run<T>> {
+function interpreted<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
   const { config } = call.engine;
   const { schemaVersion = 1, upcasts = {} } = call.definition.options;
   const verdict = comparePayload(row, call, config.secrets);
@@ -110,12 +113,14 @@ async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T
   return mismatch(call, proofOfRow(row));
 }
 
-async function runAfterCommit<Tx>(after: () => void | Promise<void>, call: Call<Tx>): Promise<void> {
-  try {
-    await after();
-  } catch (error) {
-    // The effect stands; an error here must not look like one that rolled it back.
-    call.engine.config.onError(error, { ...pointOf(call), during: 'afterCommit', instance: newInstance() });
+async function runAll<Tx>(afterCommit: Attempted['afterCommit'], call: Call<Tx>): Promise<void> {
+  for (const after of afterCommit) {
+    try {
+      await after();
+    } catch (error) {
+      // The effect stands; an error here must not look like one that rolled it back.
+      call.engine.config.onError(error, { ...pointOf(call), during: 'afterCommit', instance: newInstance() });
+    }
   }
 }
 

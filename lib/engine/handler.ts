@@ -88,11 +88,16 @@ export function captures(): HandlerContext<never, never>['capture'] {
 /**
  * What the handler ended in: its return value, its refusal or its redirect. Anything else it throws is thrown on.
  *
- * `how`: what a route makes of it
+ * `how`: what a route makes of it. `returned`: called once it has returned, before that is made.
  */
-export async function answerOf(handle: () => Promise<unknown>, how?: ResponseOptions): Promise<Answer> {
+export async function answerOf(
+  handle: () => Promise<unknown>,
+  how?: ResponseOptions,
+  returned?: () => void,
+): Promise<Answer> {
   try {
     const data = await handle();
+    returned?.();
     if (!how && !(data instanceof Response)) return { kind: 'data', data };
     const made = how ? await how.render(data) : (data as Response);
     const response = await storedResponse(made, how?.headers);

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../core/awaitable.ts';
 import { mintKey, type ParsedKey, parseKey, verifyKey } from '../core/key.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
@@ -13,9 +14,9 @@ export interface Identity {
 }
 
 /** Resolves who acts. Null: nobody. What the configured `scope` throws is thrown on. */
-export async function whoActs(config: Config, given: Principal | undefined): Promise<Principal | null> {
+export function whoActs(config: Config, given: Principal | undefined): Awaitable<Principal | null> {
   assertSecret(config.secrets);
-  return given ?? (await config.scope());
+  return given ?? config.scope();
 }
 
 /** A fresh key for the next intent of this principal. */

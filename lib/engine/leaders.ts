@@ -8,20 +8,65 @@ export type Ended =
   /** In phases: what was finished stands, and the key can go on from there. */
   | { kind: 'suspended'; error: unknown };
 
-/** An execution under way in this process, which its duplicates follow without a connection (C2). */
-export interface Leader {
+/** What its followers compare themselves with. */
+export interface Led {
   readonly fingerprint: Uint8Array;
-  /** A committed row has this fingerprint: the row of phases, which is there before they have ended. */
-  readonly hasRow: boolean;
-  /** Resolves when there is such a row. Never, where there is none before the end. */
-  untilRow(): Promise<void>;
-  /** How patient its caller was when it came: what its followers compare themselves with. */
+  /** How patient its caller was when it came. */
   readonly waitMs: number;
   /** When its caller gives up, in milliseconds of `performance.now()`. */
   readonly deadline: number;
   /** Aborted when its caller has gone away. */
   readonly signal?: AbortSignal | undefined;
-  readonly ended: Promise<Ended>;
+}
+
+/** An execution under way in this process, which its duplicates follow without a connection (C2). */
+export class Leader {
+  readonly led: Led;
+  /** A committed row has this fingerprint: the row of phases, which is there before they have ended. */
+  hasRow = false;
+  #seeRow: (() => void)[] = [];
+  readonly #stepDown: () => void;
+  /** There once somebody follows: most executions nobody does, and each promise costs. */
+  #ended: Promise<Ended> | undefined;
+  #resolve: ((ended: Ended) => void) | undefined;
+  #reject: ((error: unknown) => void) | undefined;
+
+  constructor(led: Led, stepDown: () => void) {
+    this.led = led;
+    this.#stepDown = stepDown;
+  }
+
+  /** For a follower, in the tick in which `Leaders.find` has found it: nobody hears of an end that has been. */
+  get ended(): Promise<Ended> {
+    this.#ended ??= new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    return this.#ended;
+  }
+
+  /** The row is committed. */
+  showRow(): void {
+    this.hasRow = true;
+    for (const see of this.#seeRow) see();
+  }
+
+  /** Resolves when there is such a row. Never, where there is none before the end. */
+  untilRow(): Promise<void> {
+    return new Promise((resolve) => void this.#seeRow.push(resolve));
+  }
+
+  /** It is over. A follower that must take over hears of it in a later tick, and does not find the old leader again. */
+  end(ended: Ended): void {
+    this.#stepDown();
+    this.#resolve?.(ended);
+  }
+
+  /** The same where it threw. */
+  fail(error: unknown): void {
+    this.#stepDown();
+    this.#reject?.(error);
+  }
 }
 
 /** The executions under way, by key. Only a shortcut: what one process does not know, the unique index does. */
@@ -33,27 +78,14 @@ export class Leaders {
   }
 
   /**
-   * Registers the leader before anything is awaited, so that of two calls in one tick only one leads.
-   *
-   * @param execute is given what says that a row with the leader's fingerprint is committed
+   * Begins to lead. Call it in the tick in which `find` has found nobody, so that of two calls only one leads; and say how
+   * it has ended, whatever happens.
    */
-  lead(
-    id: KeyId,
-    leader: Omit<Leader, 'ended' | 'hasRow' | 'untilRow'>,
-    execute: (claimed: () => void) => Promise<Ended>,
-  ): Promise<Ended> {
+  begin(id: KeyId, led: Led): Leader {
     const name = nameOf(id);
-    const waiting: (() => void)[] = [];
-    const untilRow = () => new Promise<void>((resolve) => void waiting.push(resolve));
-    const running = { ...leader, hasRow: false, untilRow };
-    const claimed = () => {
-      running.hasRow = true;
-      for (const seen of waiting) seen();
-    };
-    // Removed before anybody hears of the end: a follower that must take over does not find the old leader again.
-    const ended = execute(claimed).finally(() => this.#byId.delete(name));
-    this.#byId.set(name, Object.assign(running, { ended }));
-    return ended;
+    const leader = new Leader(led, () => this.#byId.delete(name));
+    this.#byId.set(name, leader);
+    return leader;
   }
 }
 

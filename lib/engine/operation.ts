@@ -70,12 +70,12 @@ export function defineOperation<Tx, Input, Result>(
     acceptKeys: definition.options.acceptKeys,
     errorPages: engine.config.errorPages,
     run: (request) => run<Tx, Result>(engine, definition, request),
-    execute: async (request) => (await run<Tx, Result>(engine, definition, request)).outcome,
+    execute: (request) => run<Tx, Result>(engine, definition, request).then(({ outcome }) => outcome),
     mintKey: async (given) => {
       const who = await whoActs(engine.config, given);
       return who && mintFor(engine.config, name, who);
     },
-    whoActs: () => whoActs(engine.config, undefined),
+    whoActs: async () => await whoActs(engine.config, undefined),
     status: (request) => closed(request, report, () => statusOf<Tx, Result>(engine, definition, request)),
     fence: (request) => closed(request, report, () => fenceKey<Tx, Result>(engine, definition, request)),
     report,

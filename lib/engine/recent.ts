@@ -7,14 +7,14 @@ export type Remembered = Pick<KeyId, 'tenant' | 'principal'> & Partial<KeyId>;
 
 /** How long a row is remembered, in milliseconds. */
 const KEEP_MS = 5000;
-const MAX_ROWS = 1000;
-const MAX_BYTES = 4 * 2 ** 20;
+/** Of a generation; there are two. */
+const MAX_ROWS = 500;
+const MAX_BYTES = 2 * 2 ** 20;
 /** What a row takes besides its answer, at a guess that is rather too high. */
 const ROW_BYTES = 1000;
 
 interface Kept {
   readonly row: KeyRow;
-  readonly bytes: number;
   /** In milliseconds of the monotonic clock. */
   readonly until: number;
 }
@@ -26,12 +26,14 @@ interface Kept {
  * (X3) in another process and a newer deploy that runs a naturally idempotent operation again (R3), show here five
  * seconds later at most; so does a row that was reaped.
  *
- * Only a shortcut: what is forgotten, the row still tells. Bounded in rows and in bytes; the oldest go first.
+ * Only a shortcut: what is forgotten, the row still tells. Bounded in rows and in bytes, by two generations: the older
+ * one is let go as a whole once the younger one is full, which costs less than to forget a row for each that comes.
  */
 export class Recent {
-  /** The oldest come first. */
-  readonly #byId = new Map<string, Kept>();
+  #young = new Map<string, Kept>();
+  #old = new Map<string, Kept>();
   readonly #now: () => number;
+  /** Of the young, with what was replaced among them. */
   #bytes = 0;
 
   /** @param now milliseconds of a clock that is never set back */
@@ -40,38 +42,32 @@ export class Recent {
   }
 
   find(id: KeyId): KeyRow | undefined {
-    const found = this.#byId.get(nameOf(id));
+    const name = nameOf(id);
+    // The young first: a row that was seen again is among both.
+    const found = this.#young.get(name) ?? this.#old.get(name);
     return found && found.until > this.#now() ? found.row : undefined;
   }
 
   /** Remembers a row that was just read or written; one that may still change it does not. */
   remember(row: KeyRow): void {
     if (!isSettled(row.state)) return;
-    const name = nameOf(row);
-    this.#drop(name); // it becomes the youngest
     const bytes = ROW_BYTES + 2 * (row.result?.length ?? 0);
-    this.#byId.set(name, { row, bytes, until: this.#now() + KEEP_MS });
+    if (this.#young.size >= MAX_ROWS || this.#bytes + bytes > MAX_BYTES) {
+      this.#old = this.#young;
+      this.#young = new Map();
+      this.#bytes = 0;
+    }
+    this.#young.set(nameOf(row), { row, until: this.#now() + KEEP_MS });
     this.#bytes += bytes;
-    this.#makeRoom();
   }
 
   /** Forgets what was remembered of these keys. */
   drop(of: Remembered): void {
     const wanted = Object.entries(of) as [keyof KeyId, string][];
-    for (const [name, { row }] of this.#byId) {
-      if (wanted.every(([part, value]) => row[part] === value)) this.#drop(name);
+    for (const generation of [this.#young, this.#old]) {
+      for (const [name, { row }] of generation) {
+        if (wanted.every(([part, value]) => row[part] === value)) generation.delete(name);
+      }
     }
-  }
-
-  #makeRoom(): void {
-    for (const oldest of this.#byId.keys()) {
-      if (this.#byId.size <= MAX_ROWS && this.#bytes <= MAX_BYTES) return;
-      this.#drop(oldest);
-    }
-  }
-
-  #drop(name: string): void {
-    this.#bytes -= this.#byId.get(name)?.bytes ?? 0;
-    this.#byId.delete(name);
   }
 }

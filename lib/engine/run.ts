@@ -1,3 +1,4 @@
+import { isPromised } from '../core/awaitable.ts';
 import { isSameHash } from '../core/fingerprint.ts';
 import { formInput } from '../core/form-input.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
@@ -8,7 +9,7 @@ import { type AtomicDefinition, type Call, type Definition, type Engine, openCal
 import { conclude, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from './conclude.ts';
 import type { ExecuteRequest } from './definition.ts';
 import type { Run } from './interpret.ts';
-import { type Ended, follow, type Leader } from './leaders.ts';
+import { type Ended, follow, type Leader, type Led } from './leaders.ts';
 import { executeInPhases, isUnfinished } from './phases.ts';
 import { type Attempted, executeAgain, executeInTransaction } from './transaction.ts';
 import { refusalOf } from './trouble.ts';
@@ -21,16 +22,10 @@ import { isWatched, watched } from './watch.ts';
  *
  * @throws ConfigurationError only: for a kit that is set up wrongly
  */
-export async function run<Tx, T>(
-  engine: Engine<Tx>,
-  definition: Definition<Tx>,
-  request: ExecuteRequest,
-): Promise<Run<T>> {
+export function run<Tx, T>(engine: Engine<Tx>, definition: Definition<Tx>, request: ExecuteRequest): Promise<Run<T>> {
   const { config } = engine;
-  const { name } = definition.options;
   const work = () => outcomeOf<Tx, T>(engine, definition, request);
-  const run = isWatched(config) ? await watched({ config, operation: name, request }, work) : await work();
-  return engine.tallies.count(name, run);
+  return isWatched(config) ? watched({ config, operation: definition.options.name, request }, work) : work();
 }
 
 async function outcomeOf<Tx, T>(
@@ -38,19 +33,21 @@ async function outcomeOf<Tx, T>(
   definition: Definition<Tx>,
   request: ExecuteRequest,
 ): Promise<Run<T>> {
+  const { name } = definition.options;
   let call: Call<Tx> | Refusal | undefined;
+  let run: Run<T>;
   try {
-    call = await openCall(engine, definition, request);
-    const run: Run<T> = 'ok' in call ? { outcome: call } : await decide<Tx, T>(call);
-    return withValues(run, definition, request);
+    const opened = openCall(engine, definition, request);
+    call = isPromised(opened) ? await opened : opened;
+    run = 'ok' in call ? { outcome: call } : await decide<Tx, T>(call);
   } catch (error) {
     const { proof, keys } =
       call && !('ok' in call)
         ? { proof: call.proof, keys: keysOf(call) }
         : { proof: proofOfCall(request), keys: undefined };
-    const where = { engine, operation: definition.options.name, request, proof, keys, during: 'checks' as const };
-    return withValues(refusalOf<T>(error, where), definition, request);
+    run = refusalOf<T>(error, { engine, operation: name, request, proof, keys, during: 'checks' });
   }
+  return engine.tallies.count(name, withValues(run, definition, request));
 }
 
 /** What was entered goes back with every refusal of a form, so that no page loses it (B7): of a form that a page may hold. */
@@ -65,10 +62,12 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
     return { outcome: refuse('unavailable', { executed: executedBy(call.proof), ...keysOf(call) }) };
   }
   const recent = engine.recent.find(call.id);
-  const known = recent && (await decideByRow<Tx, T>(recent, call));
+  const decided = recent && decideByRow<Tx, T>(recent, call);
+  const known = isPromised(decided) ? await decided : decided;
   if (known && !runsAgain(known, definition)) return known;
 
-  const validated = await validate(definition.options.schema, inputOf(request));
+  const verdict = validate(definition.options.schema, inputOf(request));
+  const validated = isPromised(verdict) ? await verdict : verdict;
   if (!validated.ok) return await followOr<Tx, T>(call, () => refuseInput(call, validated.fieldErrors));
   const { value } = validated;
   const answered = known ?? (await followOr<Tx, T>(call, (waitMs) => lead(call, value, waitMs)));
@@ -107,25 +106,34 @@ function inputOf({ payload, input = payload }: ExecuteRequest): unknown {
 
 /**
  * Follows whoever runs this key in this process, without a connection (C2); where nobody does any more and there is no
- * answer, does what is given with the patience that is left.
+ * answer, does what is given with the patience that is left. That is begun in the tick in which nobody was found.
  *
  * Another payload waits like the same one: the leader may be the one that is wrong, and only a row can tell.
  */
-async function followOr<Tx, T>(call: Call<Tx>, alone: (waitMs: number) => Promise<Run<T>>): Promise<Run<T>> {
-  const { leaders } = call.engine;
-  const patience = performance.now() + call.waitMs;
-  for (;;) {
-    const left = Math.max(0, Math.min(patience, call.deadline) - performance.now());
-    const leader = leaders.find(call.id);
-    if (!leader) return await alone(left);
-    // Somebody else has sent the key, so whatever was said, this is not the first attempt.
-    call.proof = 'none';
-    const differs = !isSameHash(leader.fingerprint, call.fingerprint.hash);
-    if (leader.hasRow && differs) return mismatch(call, 'none');
-    const ended = await follow(differs ? untilRowOf(leader) : leader, left);
-    if (!ended) return leader.hasRow && differs ? mismatch(call, 'none') : inFlight(call);
-    if (!mayTakeOver(call, leader, ended)) return await conclude<Tx, T>(call, ended);
-  }
+function followOr<Tx, T>(
+  call: Call<Tx>,
+  alone: (waitMs: number) => Promise<Run<T>>,
+  patience = performance.now() + call.waitMs,
+): Promise<Run<T>> {
+  const left = Math.max(0, Math.min(patience, call.deadline) - performance.now());
+  const leader = call.engine.leaders.find(call.id);
+  if (!leader) return alone(left);
+  return followOne(call, leader, left, () => followOr(call, alone, patience));
+}
+
+async function followOne<Tx, T>(
+  call: Call<Tx>,
+  leader: Leader,
+  waitMs: number,
+  next: () => Promise<Run<T>>,
+): Promise<Run<T>> {
+  // Somebody else has sent the key, so whatever was said, this is not the first attempt.
+  call.proof = 'none';
+  const differs = !isSameHash(leader.led.fingerprint, call.fingerprint.hash);
+  if (leader.hasRow && differs) return mismatch(call, 'none');
+  const ended = await follow(differs ? untilRowOf(leader) : leader, waitMs);
+  if (!ended) return leader.hasRow && differs ? mismatch(call, 'none') : inFlight(call);
+  return mayTakeOver(call, leader.led, ended) ? await next() : await conclude<Tx, T>(call, ended);
 }
 
 /** With another payload there is no more to wait for once the leader's row is there. */
@@ -134,7 +142,7 @@ function untilRowOf(leader: Leader): { ended: Promise<Ended | undefined> } {
 }
 
 /** Whether a follower may do better than its leader did: not where the leader's fate would be its own. */
-function mayTakeOver<Tx>(call: Call<Tx>, leader: Leader, ended: Ended): boolean {
+function mayTakeOver<Tx>(call: Call<Tx>, leader: Led, ended: Ended): boolean {
   switch (ended.kind) {
     case 'in_doubt':
       return true;
@@ -150,25 +158,33 @@ function mayTakeOver<Tx>(call: Call<Tx>, leader: Leader, ended: Ended): boolean 
 }
 
 async function lead<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Promise<Run<T>> {
-  let attempted: Attempted | undefined;
-  const { signal } = call.request;
-  const leader = { fingerprint: call.fingerprint.hash, waitMs: call.waitMs, deadline: call.deadline, signal };
-  const ended = await call.engine.leaders.lead(call.id, leader, async (claimed): Promise<Ended> => {
-    const { definition } = call;
-    const refused = mustLookFirst(call) ? await lookFirst(call, input) : undefined;
-    const mayGoOn = refused?.kind === 'existing' && definition.phases && isUnfinished(refused.row);
-    if (refused && !mayGoOn) return refused;
-    const seen = () => {
-      call.proof = 'none'; // the row is there, and may be driven to its end without this call
-      claimed();
-    };
-    attempted = definition.phases
-      ? { executed: await executeInPhases(call, definition, { input, waitMs, claimed: seen }), afterCommit: [] }
-      : await executeInTransaction({ call, definition, input, waitMs });
-    return attempted.executed;
-  });
-  if ('row' in ended) call.engine.recent.remember(ended.row);
-  return attempted ? await concludeOwn<Tx, T>(call, attempted) : await conclude<Tx, T>(call, ended);
+  const { fingerprint, waitMs: patience, deadline, request, engine } = call;
+  const led = { fingerprint: fingerprint.hash, waitMs: patience, deadline, signal: request.signal };
+  const leader = engine.leaders.begin(call.id, led);
+  let attempted: Attempted;
+  try {
+    const found = mustLookFirst(call) ? await lookFirst(call, input) : undefined;
+    attempted = found ? { executed: found, afterCommit: [] } : await attempt(call, leader, input, waitMs);
+  } catch (error) {
+    leader.fail(error);
+    throw error;
+  }
+  const { executed } = attempted;
+  leader.end(executed);
+  if ('row' in executed) engine.recent.remember(executed.row);
+  const run = concludeOwn<Tx, T>(call, attempted);
+  return isPromised(run) ? await run : run;
+}
+
+function attempt<Tx>(call: Call<Tx>, leader: Leader, input: unknown, waitMs: number): Promise<Attempted> {
+  const { definition } = call;
+  if (!definition.phases) return executeInTransaction({ call, definition, input, waitMs });
+  const claimed = () => {
+    call.proof = 'none'; // the row is there, and may be driven to its end without this call
+    leader.showRow();
+  };
+  const executing = executeInPhases(call, definition, { input, waitMs, claimed });
+  return executing.then((executed) => ({ executed, afterCommit: [] }));
 }
 
 /** Only where that may save a transaction: the client says that it retries, or a new key must be admitted first. */
@@ -176,11 +192,14 @@ function mustLookFirst<Tx>({ definition, request }: Call<Tx>): boolean {
   return definition.options.admit !== undefined || (request.attempt ?? 1) > 1;
 }
 
-/** Looks for a row before a transaction begins (O2, O3). It decides nothing when it finds none: the claim does. */
-async function lookFirst<Tx>(call: Call<Tx>, input: unknown): Promise<Ended | undefined> {
-  const { admit } = call.definition.options;
-  const row = await call.engine.store.find(call.id);
-  if (row) return { kind: 'existing', row };
-  const admitted = (await admit?.({ scope: call.id, key: call.id.key, input: input as never })) ?? true;
+/**
+ * Looks for a row before a transaction begins (O2, O3). It decides nothing when it finds none: the claim does. Nor does it
+ * when it finds one of phases that can go on.
+ */
+async function lookFirst<Tx>({ engine, definition, id }: Call<Tx>, input: unknown): Promise<Ended | undefined> {
+  const row = await engine.store.find(id);
+  if (row) return definition.phases && isUnfinished(row) ? undefined : { kind: 'existing', row };
+  const { admit } = definition.options;
+  const admitted = (await admit?.({ scope: id, key: id.key, input: input as never })) ?? true;
   return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
 }

@@ -46,7 +46,9 @@ export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Attempte
     if (onPoint) attempted.afterCommit.push(() => onPoint('after-commit', pointOf(call)));
     const tryOnce = (wait: number) =>
       store.execute(claimOf(plan, wait), (tx) => runHandler(plan, tx, capture, attempted), howToExecute(plan, wait));
-    const executed = await slots.patiently(Math.min(waitMs, timeLeft(call.deadline)), tryOnce, isLocked);
+    const first = await tryOnce(0);
+    const patience = Math.min(waitMs, timeLeft(call.deadline));
+    const executed = isLocked(first) ? await slots.again(first, patience, tryOnce) : first;
     attempted.executed = executed;
     if (executed.kind === 'committed') {
       const { state: to, fingerprint } = executed.row;
@@ -150,13 +152,12 @@ async function runHandler<Tx>(
   const afterCommit = (run: () => void | Promise<void>) => void attempted.afterCommit.push(run);
   const scope = { tenant, principal, operation };
   attempted.hasAnswered = false;
-  const handle = async () => {
-    const data = await handler({ input: input as never, tx, key, scope, context, capture, fail, afterCommit });
+  const hasAnswered = () => {
     attempted.hasAnswered = true;
-    return data;
   };
-  const answer = await answerOf(handle, response);
-  attempted.hasAnswered = true;
+  const handle = () => handler({ input: input as never, tx, key, scope, context, capture, fail, afterCommit });
+  const answer = await answerOf(handle, response, hasAnswered);
+  hasAnswered();
   if (answer.kind === 'refusal') {
     await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });
   }

@@ -74,6 +74,10 @@ export interface TriedClaim {
   keyTable: string | null;
   /** Tables of the kit that the user may not read and write. */
   lacking: string[];
+  /** Whose transactions executions have. `ambient`: the kit's own, in which the client joins in by its global name. */
+  transactions: 'own' | 'ambient' | 'interactive';
+  /** Why they are not the kit's own, though nobody has asked for Prisma's. In ambient mode nothing executes then. */
+  whyNotOwn?: { message: string; expected: unknown };
   /** What makes transactions read-only where none says otherwise: a `source` of PostgreSQL's `pg_settings`. */
   readOnlyBy: string | null;
   /** The server's own code (SQLSTATE) and words. None: the claim went through. */

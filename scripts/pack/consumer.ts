@@ -37,8 +37,8 @@ export const CONSUMER_PACKAGES = {
 };
 
 /** Five workers of a queue get the same message at once: one order, five times the same answer. */
-const SELL_TWICE = `import { PrismaPg } from '@prisma/adapter-pg';
-import { createIdempotency, type Outcome } from 'oncekit';
+const SELL_TWICE = `import { createIdempotency, type Outcome } from 'oncekit';
+import { PrismaPg } from 'oncekit/adapter-pg';
 import { complete } from 'oncekit/worker';
 import { z } from 'zod';
 import { PrismaClient } from './generated/prisma/client.js';

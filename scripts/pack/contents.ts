@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** All that may be in the package. */
 const WANTED = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
-  /^dist\/([a-z]+\/)*[a-z0-9-]+\.(js|d\.ts)$/,
+  /^dist\/([a-z-]+\/)*[a-z0-9-]+\.(js|d\.ts)$/,
   /^prisma\/(idempotency|messaging)\.prisma$/,
   /^prisma\/kit\/\d{4}_[a-z_]+\.sql$/,
 ];

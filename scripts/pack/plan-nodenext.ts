@@ -58,6 +58,10 @@ async function copyTables(app: string, databaseUrl: string): Promise<void> {
       path.join(kit, 'kit/0002_keys.sql'),
       'utf8',
     ),
+    'prisma/migrations/20260102090002_oncekit_3/migration.sql': await readFile(
+      path.join(kit, 'kit/0003_keys.sql'),
+      'utf8',
+    ),
   });
   await applyMigrations(databaseUrl, path.join(app, 'prisma'));
 }

@@ -5,6 +5,7 @@ import { testDatabase } from '../../demo/test-database.ts';
 import { anything, effect, effects, freshKey, kit } from '../../engine/engine.testsuite.ts';
 import { Provider } from '../../engine/phases.testsuite.ts';
 import { ambientKit, ended, execute, orderWithRefund, pidOf, stage } from './ambient.testsuite.ts';
+import { oncekitPool } from './pool.ts';
 import { TABLES, type Tables } from './tables.ts';
 import { outside } from './within.ts';
 
@@ -124,7 +125,10 @@ describe('a client that the mode is not for', () => {
   });
 
   test('one that was disconnected, and has opened a pool of its own since', async () => {
-    const { client } = here.another();
+    vi.stubEnv('POOL', 'plain'); // the kit's adapter would wrap that one, too
+    const { client, pool } = here.another();
+    vi.unstubAllEnvs();
+    oncekitPool(pool);
     expect((await execute(client, ({ tx, key }) => effect(tx, key))).outcome).toMatchObject({ ok: true });
     await client.$disconnect();
     expect(await refused(client)).toMatchObject({

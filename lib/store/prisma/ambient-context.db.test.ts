@@ -28,11 +28,13 @@ describe('what is asked of the pool itself', () => {
     expect([again.outcome, await here.counted(again.key)]).toMatchObject([{ ok: true, data: 'written' }, [1, 1]]);
   });
 
-  test('but no connection of its own: that is refused, and there in outside()', async () => {
+  test('but no transaction of its own: BEGIN is refused, and there in outside()', async () => {
     const { client, pool } = here.another({ max: 2 });
     const { key, outcome } = await execute(client, async ({ tx, key }) => {
       await effect(tx, key);
-      expect(await ended(pool.connect())).toMatchObject({ message: expect.stringContaining('outside()') });
+      const within = await pool.connect();
+      expect(await ended(within.query('BEGIN'))).toMatchObject({ message: expect.stringContaining('outside()') });
+      within.release();
       const own = await outside(() => pool.connect());
       const { rows } = await own.query('SELECT count(*)::int AS n FROM audit_records WHERE action = $1', [key]);
       own.release();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Client } from '../../demo/db.ts';
 import { effect, gate, watchOf } from '../../engine/engine.testsuite.ts';
-import { AT_COMMIT, AT_COMPLETION, type Context, ended, execute, stage } from './ambient.testsuite.ts';
+import { AT_COMMIT, AT_COMPLETION, ended, execute, stage } from './ambient.testsuite.ts';
 
 /** Statements that fail and time that runs out, in an ambient transaction: nobody is told of a success that is none. */
 
@@ -21,20 +21,6 @@ describe('a completion, or a COMMIT, that fails commits nothing', () => {
     const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key));
     expect(outcome).toMatchObject({ code: 'internal', executed: false });
     await lift();
-    await expectAnother(client, key);
-  });
-
-  test.each<[string, (context: Context) => Promise<unknown>]>([
-    ['the handler has done away with its own key', ({ tx, key }) => tx.idempotencyKey.deleteMany({ where: { key } })],
-    ['the handler has ended the transaction itself', ({ tx }) => tx.$executeRawUnsafe('ROLLBACK')],
-    ['its tx has, in a savepoint', ({ tx }) => ended(tx.$transaction((inner) => inner.$executeRawUnsafe('ROLLBACK')))],
-  ])('%s', async (_, handle) => {
-    const { client } = only();
-    const { key, outcome } = await execute(client, async (context) => {
-      await effect(context.tx, context.key);
-      await handle(context);
-    });
-    expect(outcome.ok).toBe(false);
     await expectAnother(client, key);
   });
 });

@@ -134,7 +134,8 @@ describe('a pool that has no connection to give', () => {
   test('the first execution of a client, which nobody has seen the pool of yet, is refused in time, too', async () => {
     const { client, pool } = here.another({ max: 1 });
     const taken = await pool.connect();
-    const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key), { maxWaitMs: 100 });
+    const impatient = { maxWaitMs: 50, timeoutMs: 50 };
+    const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key), impatient);
     expect(outcome).toMatchObject(refused);
     taken.release();
     await here.expectAnother(client, key);

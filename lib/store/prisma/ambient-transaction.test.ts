@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
 import { AmbientTransaction } from './ambient-transaction.ts';
+import { type ClientLike, Connection } from './connection.ts';
+import type { PoolLike } from './pool.ts';
 import { QueryQueue } from './query-queue.ts';
-import type { PoolLike } from './ride.ts';
 
 /** What a query of several statements is given for its transaction, and what of it comes onto the wire. */
 async function connected() {
   const sent: string[] = [];
-  const queue = new QueryQueue(async ({ text }: { text: string }) => void sent.push(text));
-  const transaction = new AmbientTransaction({}, {} as PoolLike, queue);
+  const client = { query: async ({ text }: { text: string }) => void sent.push(text), on: () => {}, release: () => {} };
+  const own = Connection.of(client as unknown as ClientLike);
+  const transaction = new AmbientTransaction({}, {} as PoolLike, own, new QueryQueue());
   const connection = await (transaction.connect({ isQuery: true }, []) as Promise<{
     query(config: { text: string }): Promise<unknown>;
   }>);

@@ -1,7 +1,8 @@
 import { ExecutionClosedError, IdempotencyError } from '../../core/errors.ts';
+import type { Connection } from './connection.ts';
+import type { PoolLike } from './pool.ts';
 import type { QueryQueue } from './query-queue.ts';
-import type { PoolLike } from './ride.ts';
-import { resultOf } from './seat.ts';
+import { type Rows, rowsOf, type Statement } from './statement.ts';
 import { driverError } from './wire.ts';
 import type { Within } from './within.ts';
 
@@ -17,6 +18,7 @@ export class AmbientTransaction {
   /** Whose transaction it is: the client under all its extensions. */
   readonly client: object;
   readonly pool: PoolLike;
+  readonly #connection: Connection;
   readonly #queue: QueryQueue;
   readonly #outer: AmbientTransaction | undefined;
   readonly #depth: number;
@@ -26,9 +28,10 @@ export class AmbientTransaction {
   /** Queries of several statements that are not through, each until it is. */
   readonly #halves = new Set<Promise<void>>();
 
-  constructor(client: object, pool: PoolLike, queue: QueryQueue, outer?: AmbientTransaction) {
+  constructor(client: object, pool: PoolLike, connection: Connection, queue: QueryQueue, outer?: AmbientTransaction) {
     this.client = client;
     this.pool = pool;
+    this.#connection = connection;
     this.#queue = queue;
     this.#outer = outer;
     this.#depth = outer ? outer.#depth + 1 : 0;
@@ -47,27 +50,38 @@ export class AmbientTransaction {
 
   /** What the pool's `query` does within it. */
   query({ isQuery }: Within, args: never[]): unknown {
-    return told(args, async (asked) => {
+    return told(args, (asked) => {
       // It has not come by a loader that we pass by: it may be another execution's, of the same tick.
       if (!isQuery && isOfPrisma(asked[0])) throw unmet();
-      return await this.#send(asked);
+      return this.#sendUsers(asked);
     });
   }
 
+  /** A statement of the user's, past Prisma. */
+  sql(config: { text: string; values: readonly unknown[] }): Promise<unknown> {
+    return tried((args) => this.#sendUsers(args), [config] as never[]);
+  }
+
+  /** A statement of the kit's. */
+  async ask(statement: Statement): Promise<Rows> {
+    this.assertOpen();
+    return rowsOf(await this.#queue.send(() => this.#connection.ask(statement), this.#mayGo));
+  }
+
   /**
-   * What the pool's `connect` does within it: gives a query of several statements what it takes for a transaction of its
-   * own. It has ours, as it would have within an interactive transaction of Prisma's, so its BEGIN, COMMIT and ROLLBACK are
+   * What the pool's `connect` does within it: gives a query builder, or a query of several statements of Prisma's, what it
+   * takes for a connection of its own. It has ours, as it would have within an interactive transaction of Prisma's, so its BEGIN, COMMIT and ROLLBACK are
    * none: what it has written before it failed stays, unless the error fails the handler or a `$transaction` around it.
    */
   connect({ isQuery }: Within, args: never[]): unknown {
     return told(args, async () => {
       this.assertOpen();
-      if (!isQuery || args.length > 0) throw stranger();
-      const query = async (config: { text: string }) => {
-        if (IS_CONTROL.test(config.text)) return resultOf(config.text);
+      const query = async (...asked: unknown[]) => {
+        const text = textOf(asked[0]);
         // On the wire it would end ours, or open one that nobody ends.
-        if (MAY_CONTROL.test(config.text)) throw unheard(config.text);
-        return await this.#send([config] as never[]);
+        if (isQuery && IS_CONTROL.test(text)) return resultOf(text);
+        if (MAY_CONTROL.test(text)) throw isQuery ? unheard(text) : stranger();
+        return await this.#send(asked as never[]);
       };
       const client = { query, release: begun(this.#halves), on: () => client, removeListener: () => client };
       return client;
@@ -87,7 +101,10 @@ export class AmbientTransaction {
       leave = left;
     });
     try {
-      return await this.#inSavepoint(new AmbientTransaction(this.client, this.pool, this.#queue, this), run);
+      return await this.#inSavepoint(
+        new AmbientTransaction(this.client, this.pool, this.#connection, this.#queue, this),
+        run,
+      );
     } finally {
       this.#nested = undefined;
       leave();
@@ -128,6 +145,7 @@ export class AmbientTransaction {
   finish(): void {
     this.close();
     if (this.#queue.isLost) throw lost();
+    if (this.#queue.isStale) throw stale();
     if (!this.#nested && this.#halves.size === 0 && this.#queue.open === 0) return;
     throw new IdempotencyError('A query was still running when its handler, or its $transaction, returned. Await it.', {
       existing: this.#nested ? 'an open $transaction' : 'a query without an answer',
@@ -135,18 +153,33 @@ export class AmbientTransaction {
     });
   }
 
-  async #send(args: never[]): Promise<unknown> {
+  /** @throws IdempotencyError for what would control the transaction */
+  #sendUsers(args: never[]): Promise<unknown> {
+    const text = textOf(args[0]);
+    if (CONTROLS.test(text)) throw controlled(text);
+    return this.#send(args);
+  }
+
+  #send(args: never[]): Promise<unknown> {
     this.assertOpen();
-    // A branch beside an open savepoint. On the wire now, its query would be rolled back with what it is no part of.
+    const query = () => this.#connection.query(...args);
+    const isKept = args.length === 1 && this.#connection.keep(args[0] as never);
+    return this.#nested ? this.#sendBehind(query, isKept) : this.#queue.send(query, this.#mayGo, isKept);
+  }
+
+  /** Of a branch beside an open savepoint: on the wire now, it would be rolled back with what it is no part of. */
+  async #sendBehind(query: () => Promise<unknown>, isKept: boolean): Promise<unknown> {
     while (this.#nested) await this.#nested;
     this.assertOpen();
-    return await this.#queue.send(args, () => this.assertOpen());
+    return await this.#queue.send(query, this.#mayGo, isKept);
   }
+
+  readonly #mayGo = () => this.assertOpen();
 
   async #control(text: string): Promise<unknown> {
     this.assertOpen();
     try {
-      return await this.#queue.send([{ text }] as never[], () => this.assertOpen());
+      return await this.#queue.send(() => this.#connection.query({ text } as never), this.#mayGo);
     } catch (error) {
       throw error instanceof IdempotencyError ? error : driverError(error);
     }
@@ -155,6 +188,13 @@ export class AmbientTransaction {
 
 const IS_CONTROL = /^(BEGIN|COMMIT|ROLLBACK|SET TRANSACTION ISOLATION LEVEL [A-Z ]+)$/;
 const MAY_CONTROL = /^\W*(BEGIN|START|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|PREPARE|SET)\b/i;
+
+/** The first word of what begins or ends a transaction, behind comments. ROLLBACK TO a savepoint does neither. */
+const CONTROLS =
+  /^(?:[\s;]|--.*(?:\n|$)|\/\*[\s\S]*?\*\/)*(?:BEGIN|START|COMMIT|END|ABORT|PREPARE\s+TRANSACTION|ROLLBACK(?!\s+(?:(?:WORK|TRANSACTION)\s+)?TO\b))\b/i;
+
+const textOf = (asked: unknown): string =>
+  String(typeof asked === 'string' ? asked : ((asked as { text?: unknown } | undefined)?.text ?? ''));
 
 /** Whether it is in the words of Prisma's adapter. */
 function isOfPrisma(asked: unknown): boolean {
@@ -178,12 +218,24 @@ function begun(going: Set<Promise<void>>): () => void {
 /** As `pg` answers: a promise, or nothing where there is a callback. */
 function told(args: never[], ask: (args: never[]) => Promise<unknown>): unknown {
   const callback = args.at(-1) as unknown;
-  if (typeof callback !== 'function') return ask(args);
-  ask(args.slice(0, -1)).then(
+  if (typeof callback !== 'function') return tried(ask, args);
+  tried(ask, args.slice(0, -1)).then(
     (result) => callback(undefined, result),
     (error) => callback(error),
   );
 }
+
+/** Whatever is thrown at once is a rejection, too. */
+function tried(ask: (args: never[]) => Promise<unknown>, args: never[]): Promise<unknown> {
+  try {
+    return ask(args);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** What Prisma's adapter reads of `pg`'s answer to a statement that controls a transaction. */
+const resultOf = (command: string) => ({ command, rowCount: null, rows: [], fields: [] });
 
 const closed = () =>
   new ExecutionClosedError(
@@ -194,7 +246,10 @@ const closed = () =>
 const stranger = () =>
   new IdempotencyError(
     'A transaction that the kit does not control was begun within an execution. Use the client that createIdempotency was given, or wrap it in outside().',
-    { existing: 'pool.connect(), or $transaction of another client of the same pool', expected: 'outside(() => …)' },
+    {
+      existing: 'BEGIN on pool.connect(), or $transaction of another client of the same pool',
+      expected: 'outside(() => …)',
+    },
   );
 
 const unheard = (text: string) =>
@@ -203,11 +258,26 @@ const unheard = (text: string) =>
     expected: 'BEGIN, COMMIT and ROLLBACK, as @prisma/adapter-pg 7 says them',
   });
 
+const controlled = (text: string) =>
+  new IdempotencyError(
+    'A handler is in a transaction, which it must not end, or begin again, by SQL of its own; nothing was sent.',
+    {
+      existing: text,
+      expected: 'COMMIT left to the kit, and an error thrown to roll back',
+    },
+  );
+
 const unmet = () =>
   new IdempotencyError(
     'A client of another copy of Prisma was used within an execution, on its pool; which execution its queries are of could not be told.',
     { existing: 'two copies of @prisma/client', expected: 'one, or a pool of its own for the other' },
   );
+
+const stale = () =>
+  new IdempotencyError('The server has forgotten a prepared statement, or would answer it in other columns.', {
+    existing: 'DEALLOCATE, DISCARD or a migration since it was prepared',
+    expected: 'to be tried again',
+  });
 
 const lost = () =>
   new IdempotencyError('A query got no answer, and what it has done is not known; everything is rolled back.', {

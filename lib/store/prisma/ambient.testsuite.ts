@@ -27,10 +27,20 @@ interface How {
 export const ambientKit = (client: Client, options: Parameters<typeof kit>[1] = {}) =>
   kit(client, { transaction: 'ambient', ...options });
 
-/** One execution, and what its handler has thrown. */
-export async function execute(client: Client, handle: Handle, { key = freshKey(), attempt, ...options }: How = {}) {
+/** One execution in ambient mode, and what its handler has thrown. */
+export const execute = (client: Client, handle: Handle, how?: How) => executeIn(ambientKit, client, handle, how);
+
+/** One execution in the mode that these tests run in. */
+export const executeHere = (client: Client, handle: Handle, how?: How) => executeIn(kit, client, handle, how);
+
+async function executeIn(
+  make: typeof kit,
+  client: Client,
+  handle: Handle,
+  { key = freshKey(), attempt, ...options }: How = {},
+) {
   const errors: Error[] = [];
-  const operation = ambientKit(client, { onError: (error) => void errors.push(error as Error) })
+  const operation = make(client, { onError: (error) => void errors.push(error as Error) })
     .operation({ name: 'checkout', schema: anything, ...options })
     .handler(async (context) => (await handle(context as unknown as Context)) as string);
   const outcome = await operation.execute({ key, payload: {}, ...(attempt ? { attempt } : {}) });
@@ -176,5 +186,5 @@ export function stage() {
 }
 
 /** When a trigger runs that meets the completion, and one that meets COMMIT. */
-export const AT_COMPLETION = 'TRIGGER fault BEFORE UPDATE ON idempotency_keys';
+export const AT_COMPLETION = 'TRIGGER fault BEFORE INSERT OR UPDATE ON idempotency_keys';
 export const AT_COMMIT = 'CONSTRAINT TRIGGER fault AFTER INSERT ON audit_records DEFERRABLE INITIALLY DEFERRED';

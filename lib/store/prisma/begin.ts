@@ -1,15 +1,15 @@
 import type { Begun, Held, LeasedClaim, Work } from '../leases.ts';
 import { claimValues } from './claim.ts';
-import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
+import { type PrismaClientLike, primaryOf } from './client.ts';
 import { FIRST_TOKEN } from './complete.ts';
 import { explainedReadOnly, isLockTimeout, isReadOnly, isSetUpFault } from './errors.ts';
-import type { FrameOptions } from './frame.ts';
-import { framed } from './framed.ts';
-import type { Statement } from './ride.ts';
 import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
+import { runTransaction } from './run-transaction.ts';
 import { explainedBySchema } from './schema-version.ts';
+import type { Statement } from './statement.ts';
 import { drawTicket, lockTimeout } from './ticket.ts';
 import { concluded, type Done, perform } from './transact.ts';
+import type { Plan, TransactionOptions } from './transaction.ts';
 
 // The same insert, ticket and window as a claim in one transaction (`claim.ts`), with a lease besides, which says for how
 // long the claim is believed once it is committed: what follows lies partly outside the database. The completer looks at
@@ -35,11 +35,11 @@ RETURNING set_config('idle_in_transaction_session_timeout', $18, true) AS idle,
           set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`;
 
 /** `Leases.begin` in one transaction of the user's client. */
-export async function begin<Tx extends RawQueries>(
+export async function begin<Tx>(
   client: PrismaClientLike,
   claim: LeasedClaim,
   run: Work<Tx>,
-  how: FrameOptions,
+  how: TransactionOptions,
 ): Promise<Begun> {
   for (let attempt = 1; ; attempt++) {
     const begun = await beginOnce(client, claim, run, how);
@@ -48,18 +48,24 @@ export async function begin<Tx extends RawQueries>(
   }
 }
 
-async function beginOnce<Tx extends RawQueries>(
+async function beginOnce<Tx>(
   client: PrismaClientLike,
   claim: LeasedClaim,
   run: Work<Tx>,
-  how: FrameOptions,
+  how: TransactionOptions,
 ): Promise<Begun | 'vanished'> {
   const { leaseMs } = claim;
   const held = heldBy(claim);
   const done: Done = {};
-  const work = async (tx: Tx, [claimed]: readonly unknown[]) =>
-    claimed ? await perform({ held, leaseMs, done }, tx, run) : { skip: await rivalOf(tx, claim) };
-  const ended = await framed<Tx, Rival>(client, beginStatement(claim, how.timeoutMs), work, how);
+  const plan: Plan<Tx, Rival> = {
+    first(isOwn) {
+      done.isOwn = isOwn;
+      return [beginStatement(claim, how.timeoutMs)];
+    },
+    work: async (tx, [claimed], db) =>
+      claimed ? await perform({ held, leaseMs, done }, tx, run) : { skip: await rivalOf(db, claim) },
+  };
+  const ended = await runTransaction(client, plan, how);
   if (ended.kind === 'skipped') return ended.value;
   if (ended.kind === 'rolled_back' && ended.at === 'first') {
     const { error } = ended;

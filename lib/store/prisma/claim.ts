@@ -1,11 +1,12 @@
 import type { Claim } from '../store.ts';
-import type { Statement } from './ride.ts';
-import { epochMs } from './row.ts';
-import { lockTimeout, ticketOf } from './ticket.ts';
-import { timestamp } from './wire.ts';
+import { epochMs, IS_KEY } from './row.ts';
+import type { Rows, Statement } from './statement.ts';
+import { lockTimeout, TICKET, ticketOf } from './ticket.ts';
+import { readOnlyError, timestamp } from './wire.ts';
 
 /**
- * Whoever inserts is the executor; the unique index is the only arbiter.
+ * The claim of a transaction whose COMMIT is Prisma's, and of one that waits for another's: a row, completed before COMMIT.
+ * The caller whose INSERT succeeds executes; the unique index is the only arbiter.
  *
  * The interleaving it prevents: two transactions both look, both see nothing, both run. Here the second INSERT meets
  * the first one's index entry and waits for its transaction. When that commits, ON CONFLICT DO NOTHING returns no row
@@ -47,8 +48,28 @@ WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_time
           set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`,
 );
 
-// The hot path: nearly every claim is one, and settings and CTEs would be half of its cost.
 const IMPATIENT = claim('', '', 'pg_try_advisory_xact_lock($12::bigint)', '');
+
+/**
+ * The claim of a transaction of the kit's own, which nearly every claim is. It writes nothing: nobody could see the row
+ * before COMMIT, the ticket keeps others out until then, and the completion writes it once and whole (`complete.ts`). There
+ * the unique index decides again, should a row have come without a ticket.
+ *
+ * Two statements, because one would look with a snapshot taken before it had the ticket: a rival that commits in between
+ * would be missed, and the handler run beside its effect. The setting says to the completion that it is still the same
+ * transaction, and ends with it.
+ */
+const DRAW = `
+SELECT set_config('${TICKET}', CASE WHEN pg_try_advisory_xact_lock($1::bigint) THEN 'drawn' ELSE '' END, true)`;
+const LOOK = `
+SELECT current_setting('${TICKET}') = 'drawn'
+       AND NOT EXISTS (SELECT FROM idempotency_keys WHERE ${IS_KEY})
+       AND ($5::timestamptz IS NULL
+            OR ($5::timestamptz > clock_timestamp() - $6::float8 * interval '1 ms'
+                AND $5::timestamptz <= clock_timestamp() + interval '5 min')) AS "isFree",
+       current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+       ${epochMs('clock_timestamp()')} AS "claimedAtMs",
+       set_config('idle_in_transaction_session_timeout', $7, true) AS idle`;
 
 /** What every claim says, as parameters 1 to 12; its own come behind them. */
 export function claimValues(claim: Claim) {
@@ -69,19 +90,49 @@ export function claimValues(claim: Claim) {
   ] as const;
 }
 
-/** What a claim returns: one such row, or none where a row or another's claim is in the way, or the key outside its window. */
-export interface ClaimedRow {
+/** A key that is this execution's. */
+export interface Claimed {
   claimedAtMs: number;
   expiresAtMs: number;
+  /** Its row is there, and is to be completed; otherwise the completion writes it. */
+  isWritten: boolean;
 }
 
 /**
- * The claim of an execution in one transaction.
+ * The claim of an execution in one transaction. Read its last answer with `claimedBy`.
  *
  * @param holdMs how long the transaction may be idle before the server ends it
+ * @param writesOnce whether the completion writes the row: where nobody but the kit sends COMMIT, under READ COMMITTED
  */
-export function claimStatement(claim: Claim, holdMs: number): Statement {
-  const values = [...claimValues(claim), `${Math.ceil(holdMs) + 1000}ms`, claim.traceParent ?? null];
-  if (claim.waitMs <= 0) return { text: IMPATIENT, values };
-  return { text: PATIENT, values: [...values, lockTimeout(claim.waitMs)], mayWait: true };
+export function claimStatements(claim: Claim, holdMs: number, writesOnce: boolean): Statement[] {
+  const idle = `${Math.ceil(holdMs) + 1000}ms`;
+  if (writesOnce && claim.waitMs <= 0) {
+    const { tenant, principal, operation, key, mintedAt, windowMs } = claim;
+    const look = [tenant, principal, operation, key, mintedAt && timestamp(mintedAt), windowMs, idle];
+    return [
+      { text: DRAW, values: [ticketOf(claim)] },
+      { text: LOOK, values: look },
+    ];
+  }
+  const values = [...claimValues(claim), idle, claim.traceParent ?? null];
+  if (claim.waitMs <= 0) return [{ text: IMPATIENT, values }];
+  return [{ text: PATIENT, values: [...values, lockTimeout(claim.waitMs)], mayWait: true }];
+}
+
+type Inserted = Omit<Claimed, 'isWritten'>;
+type Looked = { isFree: boolean; isReadOnly: boolean; claimedAtMs: number };
+
+/**
+ * The claim, or nothing where a row or another's claim is in the way, or the key outside its window.
+ *
+ * @throws the server's own error (25006) in a transaction that may not write: before the handler finds out
+ */
+export function claimedBy(claim: Claim, [row]: Rows): Claimed | undefined {
+  if (!row) return undefined;
+  if (!('isFree' in (row as object))) return { ...(row as Inserted), isWritten: true };
+  const { isFree, isReadOnly, claimedAtMs } = row as Looked;
+  if (!isFree) return undefined;
+  if (isReadOnly) throw readOnlyError();
+  const from = Math.max(claimedAtMs, claim.mintedAt?.getTime() ?? 0);
+  return { claimedAtMs, expiresAtMs: from + claim.retentionMs, isWritten: false };
 }

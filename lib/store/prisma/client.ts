@@ -1,4 +1,4 @@
-import type { Rows, Statement } from './ride.ts';
+import type { Rows, Statement } from './statement.ts';
 
 /**
  * The user's Prisma client, by its shape: the kit never imports anybody's generated client. Any Prisma >= 7 client

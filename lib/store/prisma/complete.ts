@@ -1,9 +1,11 @@
 import { IdempotencyError, LeaseLostError } from '../../core/errors.ts';
 import type { Claim, Completion, KeyRow } from '../store.ts';
-import type { ClaimedRow } from './claim.ts';
-import { isAbortedTransaction, isNothingChanged } from './errors.ts';
-import type { Rows, Statement } from './ride.ts';
+import type { Claimed } from './claim.ts';
+import { isAbortedTransaction, isBadNumber, isNothingChanged } from './errors.ts';
 import { epochMs } from './row.ts';
+import type { Rows, Statement } from './statement.ts';
+import { TICKET } from './ticket.ts';
+import { timestamp } from './wire.ts';
 
 /** The token of a row that has just been inserted. */
 export const FIRST_TOKEN = 1;
@@ -21,16 +23,34 @@ WITH completed AS (
   RETURNING settled_at)
 SELECT ${epochMs('max(settled_at)')} AS "settledAtMs", 1 / count(*) AS one FROM completed`;
 
+// The whole row of a claim that has written none. It fails, and with it the COMMIT behind it, where a row is there after all
+// (there is no ON CONFLICT), where nothing was written, and in another transaction than the one that drew the ticket: a
+// handler that has ended that one must not get a key without its effect.
+const WRITE = `
+WITH written AS (
+INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
+                              schema_version, minted_at, claimed_at, settled_at, expires_at, trace_parent, result,
+                              fencing_token)
+VALUES ($1, $2, $3, $4, $5, $6::bytea, $7::smallint, $8, $9::int, $10::timestamptz, $11::timestamptz,
+        greatest(clock_timestamp(), $11::timestamptz), $12::timestamptz, $13, $14,
+        CASE WHEN current_setting('${TICKET}', true) = 'drawn' THEN '${FIRST_TOKEN}' ELSE 'no ticket' END::int)
+RETURNING settled_at)
+SELECT ${epochMs('max(settled_at)')} AS "settledAtMs", 1 / count(*) AS one FROM written`;
+
 /** Stores the answer with the effect, at the end of the transaction that claimed the key. */
-export function completionStatement(
-  { tenant, principal, operation, key }: Claim,
-  { state, result }: Completion,
-): Statement {
-  return { text: COMPLETE, values: [tenant, principal, operation, key, FIRST_TOKEN, state, result] };
+export function completionStatement(claim: Claim, claimed: Claimed, { state, result }: Completion): Statement {
+  const { tenant, principal, operation, key } = claim;
+  if (claimed.isWritten)
+    return { text: COMPLETE, values: [tenant, principal, operation, key, FIRST_TOKEN, state, result] };
+  const { mintedAt, schemaVersion, traceParent = null } = claim;
+  const { hash, version, secretId } = claim.fingerprint;
+  const times = [mintedAt, new Date(claimed.claimedAtMs), new Date(claimed.expiresAtMs)];
+  const sealed = [hash, version, secretId, schemaVersion, ...times.map((at) => at && timestamp(at))];
+  return { text: WRITE, values: [tenant, principal, operation, key, state, ...sealed, traceParent, result] };
 }
 
 /** The row as it was committed. */
-export function completedRow(claim: Claim, claimed: ClaimedRow, { state, result }: Completion, last: Rows): KeyRow {
+export function completedRow(claim: Claim, claimed: Claimed, { state, result }: Completion, last: Rows): KeyRow {
   const { tenant, principal, operation, key, fingerprint, schemaVersion, mintedAt } = claim;
   const [{ settledAtMs }] = last as readonly [{ settledAtMs: number }];
   return {
@@ -56,11 +76,9 @@ export function completedRow(claim: Claim, claimed: ClaimedRow, { state, result 
   };
 }
 
-/**
- * Why a completion failed: LeaseLostError when the key is no longer this executor's, IdempotencyError when the handler
- * swallowed a statement's error, which has aborted the transaction.
- */
-export function explained(error: unknown): unknown {
+/** Why a completion failed: an IdempotencyError in words, or the error as it is. */
+export function explained(error: unknown, { isWritten }: Claimed): unknown {
+  if (isBadNumber(error) && !isWritten) return endedTransaction(error);
   if (isNothingChanged(error)) {
     return new LeaseLostError('The key is no longer held by this execution; its writes are rolled back.', {
       existing: 'another state or fencing token',
@@ -79,3 +97,10 @@ export function explainedAbort(error: unknown): unknown {
     { existing: 'an aborted transaction', expected: 'a transaction that can commit', cause: error },
   );
 }
+
+const endedTransaction = (cause: unknown) =>
+  new IdempotencyError('The handler has ended its transaction by raw SQL; its answer is not stored.', {
+    existing: 'another transaction, or none',
+    expected: 'COMMIT and ROLLBACK left to the kit: throw to roll back',
+    cause,
+  });

@@ -31,8 +31,12 @@ interface Cause {
   kind?: unknown;
 }
 
+/** Errors as `pg` gives them, of statements in transactions of the kit's own: those of other connections say nothing here. */
+export const serverErrors = new WeakSet<object>();
+
 /** The SQLSTATE behind a Prisma error, where the server gave one. */
 export function sqlState(error: unknown): string | undefined {
+  if (serverErrors.has(error as object)) return (error as { code: string }).code;
   const code = driverCause(error)?.originalCode;
   return typeof code === 'string' ? code : undefined;
 }
@@ -40,6 +44,11 @@ export function sqlState(error: unknown): string | undefined {
 /** Whether the lock on another's uncommitted claim was not had within `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03';
+}
+
+/** Whether a row of that key is there already. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlState(error) === '23505';
 }
 
 /** Whether an earlier statement of the transaction failed, so that this one was not even tried. */
@@ -50,6 +59,11 @@ export function isAbortedTransaction(error: unknown): boolean {
 /** Whether a statement that must change a row, and says so by a division by their number, found none. */
 export function isNothingChanged(error: unknown): boolean {
   return sqlState(error) === '22012';
+}
+
+/** Whether a text was no number: how the completion says that its transaction is not the one that was claimed in. */
+export function isBadNumber(error: unknown): boolean {
+  return sqlState(error) === '22P02';
 }
 
 /** Whether a schema, a table or a column is not there that a statement names. */

@@ -1,67 +1,86 @@
-import type { Claim, Claimed, Completion, Executed } from '../store.ts';
-import { type ClaimedRow, claimStatement } from './claim.ts';
-import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
+import type { Claim, Claimed as ClaimedKey, Completion, Executed } from '../store.ts';
+import { type Claimed, claimedBy, claimStatements } from './claim.ts';
+import { type PrismaClientLike, primaryOf } from './client.ts';
 import { completedRow, completionStatement, explained, FIRST_TOKEN } from './complete.ts';
-import { explainedReadOnly, isLockTimeout, isReadOnly, isSetUpFault } from './errors.ts';
-import type { FrameOptions } from './frame.ts';
-import { framed, whyOf } from './framed.ts';
+import {
+  explainedReadOnly,
+  isBadNumber,
+  isLockTimeout,
+  isReadOnly,
+  isSetUpFault,
+  isUniqueViolation,
+} from './errors.ts';
+import { find } from './find.ts';
 import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
+import { runTransaction } from './run-transaction.ts';
 import { explainedBySchema, throwSchemaGap } from './schema-version.ts';
+import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 import { verified } from './verified.ts';
 
-/** `Store.execute` in one transaction of the user's client. */
-export async function execute<Tx extends RawQueries>(
+const LOWEST = 'ReadCommitted';
+
+/** `Store.execute` in one transaction. */
+export async function execute<Tx>(
   client: PrismaClientLike,
   claim: Claim,
-  run: (tx: Tx, claimed: Claimed) => Promise<Completion>,
-  how: FrameOptions,
+  run: (tx: Tx, claimed: ClaimedKey) => Promise<Completion>,
+  how: TransactionOptions,
 ): Promise<Executed> {
+  const { isolationLevel } = how;
   for (let attempt = 1; ; attempt++) {
-    const ended = await executeOnce(client, claim, run, how);
-    if (ended !== 'vanished') return ended;
-    if (attempt === MAX_CLAIMS) return { kind: 'locked' };
+    let claimed: Claimed | undefined;
+    let completion: Completion | undefined;
+    const plan: Plan<Tx, Rival> = {
+      // Under a stricter level all statements see what the first one saw: a row that came since would be missed.
+      first: (isOwn) => claimStatements(claim, how.timeoutMs, isOwn && (isolationLevel ?? LOWEST) === LOWEST),
+      async work(tx, rows, db) {
+        claimed = claimedBy(claim, rows);
+        if (!claimed) return { skip: await rivalOf(db, claim) };
+        completion = await run(tx, { fencingToken: FIRST_TOKEN, expiresAt: new Date(claimed.expiresAtMs) });
+        return { last: completionStatement(claim, claimed, completion) };
+      },
+    };
+    const ended = await runTransaction(client, plan, how);
+    switch (ended.kind) {
+      case 'skipped':
+        if (ended.value !== 'vanished') return ended.value;
+        if (attempt === MAX_CLAIMS) return { kind: 'locked' };
+        continue;
+      case 'in_doubt':
+        return ended;
+      case 'rolled_back':
+        return await rolledBack(client, claim, ended, claimed);
+      case 'committed': {
+        const row = completedRow(claim, claimed as Claimed, completion as Completion, ended.last);
+        return ended.isProven ? { kind: 'committed', row } : await verified(client, row, how.maxWaitMs);
+      }
+    }
   }
 }
 
-async function executeOnce<Tx extends RawQueries>(
+async function rolledBack(
   client: PrismaClientLike,
   claim: Claim,
-  run: (tx: Tx, claimed: Claimed) => Promise<Completion>,
-  how: FrameOptions,
-): Promise<Executed | 'vanished'> {
-  let done: { claimed: ClaimedRow; completion: Completion } | undefined;
-  let isClaimed = false;
-  const work = async (tx: Tx, [row]: readonly unknown[]) => {
-    isClaimed = row !== undefined;
-    if (!row) return { skip: await rivalOf(tx, claim) };
-    const claimed = row as ClaimedRow;
-    const expiresAt = new Date(claimed.expiresAtMs);
-    const completion = await run(tx, { fencingToken: FIRST_TOKEN, expiresAt });
-    done = { claimed, completion };
-    return { last: completionStatement(claim, completion) };
-  };
-  const ended = await framed<Tx, Rival>(client, claimStatement(claim, how.timeoutMs), work, how);
-  switch (ended.kind) {
-    case 'skipped':
-      return ended.value;
-    case 'in_doubt':
-      return ended;
-    case 'rolled_back': {
-      if (ended.at === 'first' && isLockTimeout(ended.error)) return { kind: 'locked' };
-      if (ended.at !== 'work') await throwSchemaGap(ended.error, primaryOf(client), 'keys');
-      const { error } = ended;
-      const rolledBack = { kind: 'rolled_back', why: whyOf(ended) } as const;
-      if (ended.at === 'last') return { ...rolledBack, error: explained(error), at: 'commit' };
-      if (ended.at === 'work' && isClaimed) return { ...rolledBack, error, at: 'run' };
-      // The claim is a statement of ours alone, so it is not the handler's doing.
-      if (isSetUpFault(error)) throw await explainedBySchema(error, undefined, 'keys');
-      const isAway = isReadOnly(error) && { why: 'unavailable' as const };
-      return { ...rolledBack, ...isAway, error: explainedReadOnly(error), at: 'claim' };
-    }
-    case 'committed': {
-      const { claimed, completion } = done as NonNullable<typeof done>;
-      const row = completedRow(claim, claimed, completion, ended.last);
-      return ended.isProven ? { kind: 'committed', row } : await verified(client, row, how.maxWaitMs);
-    }
+  ended: Extract<TransactionEnd<never>, { kind: 'rolled_back' }>,
+  claimed: Claimed | undefined,
+): Promise<Executed> {
+  const { at, error } = ended;
+  if (at === 'first' && isLockTimeout(error)) return { kind: 'locked' };
+  if (at !== 'work') await throwSchemaGap(error, primaryOf(client), 'keys');
+  const why = rollbackReasonOf(ended);
+  if (claimed && at === 'last' && !claimed.isWritten && isUniqueViolation(error)) {
+    // A row has come without a ticket, so there was nothing to claim.
+    const row = await find(primaryOf(client), claim);
+    return row ? { kind: 'existing', row } : { kind: 'rolled_back', why: 'conflict', error, at: 'claim' };
   }
+  // The handler has ended the transaction by SQL that was not recognised: what it had written before may be committed.
+  if (claimed && at === 'last' && !claimed.isWritten && isBadNumber(error)) {
+    return { kind: 'in_doubt', error: explained(error, claimed) };
+  }
+  if (claimed && at === 'work') return { kind: 'rolled_back', why, error, at: 'run' };
+  if (claimed) return { kind: 'rolled_back', why, error: explained(error, claimed), at: 'commit' };
+  // The claim is a statement of ours alone, so it is not the handler's doing.
+  if (isSetUpFault(error)) throw await explainedBySchema(error, undefined, 'keys');
+  const isAway = isReadOnly(error) && { why: 'unavailable' as const };
+  return { kind: 'rolled_back', why, ...isAway, error: explainedReadOnly(error), at: 'claim' };
 }

@@ -1,4 +1,4 @@
-import type { Statement } from './ride.ts';
+import type { Statement } from './statement.ts';
 import { isAnswer, parserOf, toWire } from './wire.ts';
 
 /** What the server said to one statement of a flight. `error`: as `pg` gives it. */

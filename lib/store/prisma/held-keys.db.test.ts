@@ -5,7 +5,8 @@ import { claimOf, HOW } from '../contract-harness.testsuite.ts';
 import type { Held } from '../leases.ts';
 import type { Store } from '../store.ts';
 import type { TransactionOf } from './client.ts';
-import { ambientStore, prismaStore } from './store.ts';
+import { storeOf } from './prisma-harness.testsuite.ts';
+import { prismaStore } from './store.ts';
 import { verified } from './verified.ts';
 
 /** Keys that are held under a lease: what each condition of the statements about them is for. */
@@ -18,7 +19,7 @@ let store: Store<TransactionOf<Client>>;
 beforeAll(async () => {
   database = await testDatabase();
   client = database.client;
-  store = process.env.TRANSACTION === 'ambient' ? ambientStore(client) : prismaStore(client);
+  store = storeOf(client);
 });
 afterAll(() => database?.drop());
 

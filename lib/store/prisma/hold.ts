@@ -1,7 +1,7 @@
 import { LeaseLostError } from '../../core/errors.ts';
 import type { Held } from '../leases.ts';
 import { type RawQueries, send } from './client.ts';
-import type { Statement } from './ride.ts';
+import type { Statement } from './statement.ts';
 
 /** The key's row as its executor knows it: parameters 1 to 6, from `holderOf`. */
 export const IS_HELD = `tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = $5

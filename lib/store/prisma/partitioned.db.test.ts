@@ -7,20 +7,20 @@ import { anything, effect, effects, freshKey, kit } from '../../engine/engine.te
 let database: TestDatabase;
 beforeAll(async () => {
   database = await testDatabase();
-  const foreignKey = 'idempotency_phases_tenant_principal_operation_key_fkey';
-  const columns = 'tenant, principal, operation, key';
+  const { client } = database;
+  const triggers = await client.$queryRaw<{ definition: string }[]>`
+    SELECT pg_get_triggerdef(oid) AS definition FROM pg_trigger
+     WHERE tgrelid = 'idempotency_keys'::regclass AND NOT tgisinternal`;
   for (const sql of [
-    `ALTER TABLE idempotency_phases DROP CONSTRAINT ${foreignKey}`,
     'ALTER TABLE idempotency_keys RENAME TO whole',
     'CREATE TABLE idempotency_keys (LIKE whole INCLUDING ALL) PARTITION BY HASH (key)',
     ...[0, 1, 2, 3].map(
       (n) => `CREATE TABLE keys_${n} PARTITION OF idempotency_keys FOR VALUES WITH (MODULUS 4, REMAINDER ${n})`,
     ),
     'DROP TABLE whole',
-    `ALTER TABLE idempotency_phases ADD CONSTRAINT ${foreignKey}
-       FOREIGN KEY (${columns}) REFERENCES idempotency_keys (${columns}) ON DELETE CASCADE`,
+    ...triggers.map(({ definition }) => definition), // LIKE does not copy them
   ]) {
-    await database.client.$executeRawUnsafe(sql);
+    await client.$executeRawUnsafe(sql);
   }
 });
 afterAll(() => database?.drop());

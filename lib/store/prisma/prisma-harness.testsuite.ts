@@ -2,11 +2,17 @@ import pg from 'pg';
 import { createClient } from '../../demo/db.ts';
 import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
 import type { Harness } from '../contract-harness.testsuite.ts';
+import type { Store } from '../store.ts';
 import type { TransactionOf } from './client.ts';
-import { ambientStore, prismaStore } from './store.ts';
+import { prismaStore } from './store.ts';
 import type { Tables } from './tables.ts';
 
 export type Tx = TransactionOf<TestDatabase['client']>;
+
+/** The store in the mode that these tests run in. */
+export function storeOf(client: TestDatabase['client'], tables?: Tables): Store<Tx> {
+  return prismaStore(client, { tables, ...(process.env.TRANSACTION === 'ambient' ? { transaction: 'ambient' } : {}) });
+}
 
 /**
  * The Prisma store on a database of its own, for the contract.
@@ -16,7 +22,6 @@ export type Tx = TransactionOf<TestDatabase['client']>;
 export async function prismaHarness(
   own: { tables?: Tables; keys?: string; prepare?: (database: TestDatabase) => Promise<unknown> } = {},
 ): Promise<Harness<Tx>> {
-  const storeOf = process.env.TRANSACTION === 'ambient' ? ambientStore : prismaStore;
   const { tables, keys = 'idempotency_keys', prepare } = own;
   const database = await testDatabase();
   await prepare?.(database);

@@ -1,27 +1,28 @@
 import { IdempotencyError } from '../../core/errors.ts';
-import { isAnswer } from './wire.ts';
+import { isForgotten, serverErrors } from './errors.ts';
+import { driverError, isAnswer } from './wire.ts';
 
 /**
- * What is asked on one connection, one query at a time: `pg` will not queue them much longer, and what waits can still be
- * refused.
+ * The queries of one transaction, one at a time on its connection: `pg` will not queue them much longer, and what waits can
+ * still be refused.
  */
 export class QueryQueue {
-  readonly #query: (...args: never[]) => unknown;
   #tail: Promise<unknown> = Promise.resolve();
   /** How many queries are not answered yet. */
   open = 0;
   /** A query was given up, and what the server has done of it, or will do, is not known. */
   isLost = false;
+  /** The server has refused a statement that it was to keep: tried again without, everything may go through. */
+  isStale = false;
 
-  constructor(query: (...args: never[]) => unknown) {
-    this.#query = query;
-  }
-
-  /** @param mayGo throws where it must not be sent any more, once it is its turn */
-  send(args: never[], mayGo: () => void): Promise<unknown> {
-    const sent = this.open === 0 ? (this.#query(...args) as Promise<unknown>) : this.#inTurn(args, mayGo);
+  /**
+   * @param mayGo throws where it must not be sent any more, once it is its turn
+   * @param isKept whether the server is to keep it
+   */
+  send<T>(query: () => Promise<T>, mayGo: () => void, isKept = false): Promise<T> {
+    const sent = this.open === 0 ? query() : this.#inTurn(query, mayGo);
     this.open++;
-    this.#tail = sent.then(this.#answered, this.#failed);
+    this.#tail = sent.then(this.#answered, isKept ? this.#keptFailed : this.#failed);
     return sent;
   }
 
@@ -30,19 +31,26 @@ export class QueryQueue {
     await this.#tail;
   }
 
-  async #inTurn(args: never[], mayGo: () => void): Promise<unknown> {
+  async #inTurn<T>(query: () => Promise<T>, mayGo: () => void): Promise<T> {
     await this.#tail;
     mayGo();
-    return await this.#query(...args);
+    return await query();
   }
 
   readonly #answered = () => {
     this.open--;
   };
 
+  readonly #keptFailed = (error: unknown) => {
+    if (isForgotten(driverError(error))) this.isStale = true;
+    this.#failed(error);
+  };
+
   readonly #failed = (error: unknown) => {
     this.open--;
+    // Also where the user asks past Prisma, a conflict with others is one.
+    if (isAnswer(error)) serverErrors.add(error);
     // Neither refused by us nor by the server: pg's `query_timeout`, behind which the query goes on, or a lost connection.
-    if (!(error instanceof IdempotencyError) && !isAnswer(error)) this.isLost = true;
+    else if (!(error instanceof IdempotencyError)) this.isLost = true;
   };
 }

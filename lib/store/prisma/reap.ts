@@ -4,11 +4,14 @@ import { IS_STRAY, UNFINISHED_KEYS } from './stuck.ts';
 // By the time of the statement, not `clock_timestamp()`: that one is volatile, and no index would bound the look by it.
 // Bounded, oldest first by the index on expires_at, and SKIP LOCKED: several reapers share the work, and none waits for
 // a row that an admin's action or a re-run holds. Whatever is not settled stays, however old (P5): its effect may still
-// come, and only its row says so. Steps go with their key. Business rows are nobody's business here.
+// come, and only its row says so. Business rows are nobody's business here.
 //
 // Deleted by the primary key: a `ctid` names a row of one partition only. State and expiry are said again, so that a row
 // which is not as it was chosen stays, whatever the lock above is worth where this runs. PostgreSQL expects few elements
 // of an array that it does not know, so it looks each key up in the index instead of reading the table once a batch.
+//
+// Steps go with their key by a trigger, too. Tables that `prisma db push` has made have none, and a key that comes again
+// there would find the steps of the one before.
 const IS_EXPIRED = `expires_at <= statement_timestamp() AND state IN ('succeeded', 'failed', 'abandoned')`;
 
 export const REAP = `
@@ -25,6 +28,11 @@ reaped AS (
    WHERE idempotency_keys.key = chosen.key AND idempotency_keys.operation = chosen.operation
      AND idempotency_keys.principal = chosen.principal AND idempotency_keys.tenant = chosen.tenant AND ${IS_EXPIRED}
   RETURNING idempotency_keys.tenant, idempotency_keys.principal, idempotency_keys.operation, idempotency_keys.key),
+steps AS (
+  DELETE FROM idempotency_phases
+   USING reaped
+   WHERE idempotency_phases.tenant = reaped.tenant AND idempotency_phases.principal = reaped.principal
+     AND idempotency_phases.operation = reaped.operation AND idempotency_phases.key = reaped.key),
 events AS (
   DELETE FROM idempotency_events
    WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM reaped))

@@ -29,6 +29,15 @@ async function moveTables({ client }: TestDatabase): Promise<void> {
     const name = tables[table];
     if (name) await client.$executeRawUnsafe(`ALTER TABLE "Kit".${table} RENAME TO "${name}"`);
   }
+  // As docs/upgrading.md says: the triggers of the keys name the table of the steps.
+  for (const [trigger, event] of [
+    ['deleted', `DELETE ON ${KEYS} REFERENCING OLD TABLE AS "deleted"`],
+    ['truncated', `TRUNCATE ON ${KEYS}`],
+  ]) {
+    await client.$executeRawUnsafe(`DROP TRIGGER "idempotency_keys_${trigger}" ON ${KEYS}`);
+    await client.$executeRawUnsafe(`CREATE TRIGGER "idempotency_keys_${trigger}" AFTER ${event}
+      FOR EACH STATEMENT EXECUTE FUNCTION "oncekit_delete_steps"('steps')`);
+  }
 }
 
 storeContract<Tx>('Prisma, on tables of other names', () => prismaHarness({ tables, keys: KEYS, prepare: moveTables }));

@@ -34,7 +34,7 @@ export function renamedQueries(db: RawQueries, rename: Rename): RawQueries {
   return queries;
 }
 
-/** The user's own transaction client. */
-export function originalOf<Tx>(renamed: unknown): Tx {
-  return originals.get(renamed as RawQueries) as Tx;
+/** The user's own client, or transaction client, of one that may be renamed. */
+export function originalOf<Tx>(db: RawQueries): Tx {
+  return (originals.get(db) ?? db) as Tx;
 }

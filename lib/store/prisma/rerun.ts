@@ -1,11 +1,10 @@
 import type { KeyId } from '../../core/scope.ts';
 import type { Completion, Executed, KeyRow } from '../store.ts';
-import { type PrismaClientLike, type RawQueries, RERUNS } from './client.ts';
+import { type PrismaClientLike, RERUNS } from './client.ts';
 import { explainedAbort } from './complete.ts';
-import type { FrameOptions, Work } from './frame.ts';
-import { framed, whyOf } from './framed.ts';
-import type { Rows } from './ride.ts';
 import { KEY_COLUMNS, type RawRow, toKeyRow } from './row.ts';
+import { runTransaction } from './run-transaction.ts';
+import { type Plan, rollbackReasonOf, type TransactionOptions } from './transaction.ts';
 import { verified } from './verified.ts';
 
 // The lock prevents this: two calls find the same unreadable result, and both run. The setting ends with the transaction:
@@ -21,35 +20,42 @@ UPDATE idempotency_keys SET result = $5, schema_version = $6::int
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'succeeded' AND schema_version < $6::int
 RETURNING ${KEY_COLUMNS}`;
 
-const AT = { first: 'claim', work: 'run', last: 'commit' } as const;
+const AT = { first: 'claim', work: 'run', last: 'commit', commit: 'commit' } as const;
 
 /** `Store.rerun` in one transaction of the user's client. */
-export async function rerun<Tx extends RawQueries>(
+export async function rerun<Tx>(
   client: PrismaClientLike,
   id: KeyId & { schemaVersion: number },
   run: (tx: Tx) => Promise<Completion>,
-  how: FrameOptions,
+  how: TransactionOptions,
 ): Promise<Executed> {
   const key = [id.tenant, id.principal, id.operation, id.key];
   let found: KeyRow | undefined;
-  const work = async (tx: Tx, [stored]: Rows): Promise<Work<Executed>> => {
-    if (!stored) return { skip: { kind: 'locked' } };
-    const row = toKeyRow(stored as RawRow);
-    found = row;
-    // An answer that a person has erased is not made again, not even by work that does no harm twice.
-    if (row.result === null || row.schemaVersion >= id.schemaVersion) return { skip: { kind: 'existing', row } };
-    const { result } = await run(tx);
-    return { last: { text: REPLACE, values: [...key, result, id.schemaVersion] } };
+  const plan: Plan<Tx, Executed> = {
+    first: () => [{ text: LOCK, values: key, mayWait: true }],
+    async work(tx, [stored]) {
+      if (!stored) return { skip: { kind: 'locked' } };
+      const row = toKeyRow(stored as RawRow);
+      found = row;
+      // An answer that a person has erased is not made again, not even by work that does no harm twice.
+      if (row.result === null || row.schemaVersion >= id.schemaVersion) return { skip: { kind: 'existing', row } };
+      const { result } = await run(tx);
+      return { last: { text: REPLACE, values: [...key, result, id.schemaVersion] } };
+    },
   };
-  const lock = { text: LOCK, values: key, mayWait: true };
-  const ended = await framed<Tx, Executed>(client, lock, work, { ...how, isolationLevel: 'ReadCommitted' });
+  const ended = await runTransaction(client, plan, { ...how, isolationLevel: 'ReadCommitted' });
   switch (ended.kind) {
     case 'skipped':
       return ended.value;
     case 'in_doubt':
       return ended;
     case 'rolled_back':
-      return { kind: 'rolled_back', error: explainedAbort(ended.error), why: whyOf(ended), at: AT[ended.at] };
+      return {
+        kind: 'rolled_back',
+        error: explainedAbort(ended.error),
+        why: rollbackReasonOf(ended),
+        at: AT[ended.at],
+      };
     case 'committed': {
       const [replaced] = ended.last;
       const row = replaced ? toKeyRow(replaced as RawRow) : (found as KeyRow);

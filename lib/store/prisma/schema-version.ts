@@ -6,7 +6,7 @@ import { isSchemaGap, isSetUpFault, serverWords } from './errors.ts';
 import { TABLES_OF } from './tables.ts';
 
 /** The version of the tables that this kit needs. Raised together with a file in `prisma/kit` that brings it about. */
-export const SCHEMA_VERSIONS: Readonly<Record<SchemaPart, number>> = { keys: 2, messaging: 1 };
+export const SCHEMA_VERSIONS: Readonly<Record<SchemaPart, number>> = { keys: 3, messaging: 1 };
 
 const INIT: Readonly<Record<SchemaPart, string>> = {
   keys: 'npx oncekit init',
@@ -84,7 +84,7 @@ export async function explainedBySchema(
     );
   }
   if (!isSchemaGap(error)) return error;
-  const states = db && (await bounded(() => readSchema(db), WITHIN_MS).catch(() => undefined));
+  const states = db && (await bounded(readSchema(db), WITHIN_MS).catch(() => undefined));
   const state = states?.find((one) => one.part === part);
   const changed = `Somebody has changed its tables: compare them with the migration that ${INIT[part]} writes.`;
   const advice = state ? (state.advice ?? changed) : migrate(part);

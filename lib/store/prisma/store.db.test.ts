@@ -6,14 +6,15 @@ import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
 import { storeContract } from '../contract.testsuite.ts';
 import { claimOf, DONE, gate, HOW } from '../contract-harness.testsuite.ts';
 import { type Claim, StoreUnavailableError } from '../store.ts';
-import { claimStatement } from './claim.ts';
-import type { RawQueries } from './client.ts';
+import { claimStatements } from './claim.ts';
+import { type RawQueries, send } from './client.ts';
 import { prismaHarness, type Tx } from './prisma-harness.testsuite.ts';
 import { prismaStore } from './store.ts';
 
 const claimKey = async (tx: RawQueries, claim: Claim, holdMs: number) => {
-  const { text, values } = claimStatement(claim, holdMs);
-  return await tx.$queryRawUnsafe<unknown[]>(text, ...values);
+  let rows: readonly unknown[] = [];
+  for (const statement of claimStatements(claim, holdMs, false)) rows = await send(tx, statement);
+  return rows;
 };
 
 storeContract<Tx>('Prisma', () => prismaHarness());

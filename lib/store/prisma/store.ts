@@ -1,9 +1,6 @@
-import type { Leases, Work } from '../leases.ts';
+import type { Leases } from '../leases.ts';
 import type { Oversight } from '../oversight.ts';
 import type { ExecuteOptions, Fence, Fenced, Store } from '../store.ts';
-import { joinContexts } from './ambient-client.ts';
-import type { AmbientTransaction } from './ambient-transaction.ts';
-import { txOf } from './ambient-tx.ts';
 import { announced } from './announced.ts';
 import { askedOn } from './asked.ts';
 import { audit, reapAudit, record } from './audit.ts';
@@ -17,13 +14,12 @@ import { fence } from './fence.ts';
 import { find } from './find.ts';
 import { finishForeign, recordCapture, recordNotExecuted } from './finish-step.ts';
 import { erasePrincipal, forget } from './forget.ts';
-import type { FrameOptions } from './frame.ts';
 import { hold } from './hold.ts';
 import { markUnknown, postpone, suspend, wake } from './let-go.ts';
 import { list } from './list.ts';
 import { overview } from './overview.ts';
+import { OwnClient } from './own-client.ts';
 import { probe } from './probe.ts';
-import { readerOf } from './read.ts';
 import { reap } from './reap.ts';
 import { release } from './release.ts';
 import { originalOf, renamedClient, renamedQueries } from './renamed.ts';
@@ -32,102 +28,75 @@ import { resolve } from './resolve.ts';
 import { readSchema } from './schema-version.ts';
 import { startForeign } from './start-foreign.ts';
 import { stepsOf } from './steps.ts';
-import { type Rename, renamerOf, type Tables } from './tables.ts';
+import { renamerOf, type Tables } from './tables.ts';
 import { takeDue, takeOver } from './take.ts';
 import { addTallies, reapTallies, tallies } from './tallies.ts';
 import { transact } from './transact.ts';
+import type { TransactionOptions } from './transaction.ts';
 import { tryClaim } from './try-claim.ts';
 import { unfinished } from './unfinished.ts';
 import { recordVerdict, retryNow } from './verdict.ts';
 import { judgeWindow } from './window.ts';
-import { within } from './within.ts';
+
+/** Which transactions executions have: see `createIdempotency`. */
+export type TransactionMode = 'ambient' | 'interactive';
 
 /**
  * The store on the user's own Prisma client.
  *
- * @throws ConfigurationError for tables whose names cannot be used
+ * @throws ConfigurationError for tables whose names cannot be used, and in ambient mode for a client whose queries could
+ *   not be kept apart
  */
 export function prismaStore<Client extends PrismaClientLike>(
   client: Client,
-  tables?: Tables,
+  { tables, transaction }: { tables?: Tables | undefined; transaction?: TransactionMode | undefined } = {},
 ): Store<TransactionOf<Client>> {
   const rename = renamerOf(tables);
-  return rename ? renamedStore(client, rename) : storeOn(client);
-}
-
-/**
- * The same with transactions of the kit's own, to which the handler's queries find by their async context.
- *
- * @throws ConfigurationError for a client whose queries could not be kept apart
- */
-export function ambientStore<Client extends PrismaClientLike>(
-  client: Client,
-  tables?: Tables,
-): Store<TransactionOf<Client>> {
-  const original = joinContexts(client);
-  const store = prismaStore(client, tables);
-  type Tx = TransactionOf<Client>;
-  const ambient = (how: ExecuteOptions): FrameOptions => ({ ...how, ambient: original });
-  // The client is the same for all, so it is told apart by the context in which it is handed out.
-  const own = (tx: Tx): Tx => txOf(tx as object, within()?.ambient as AmbientTransaction) as Tx;
+  const own =
+    transaction === 'interactive' ? undefined : new OwnClient(client, { isAmbient: transaction === 'ambient', rename });
+  const store = storeOn<TransactionOf<Client>>(rename ? renamedClient(client, rename) : client, { rename, own });
+  if (!rename) return store;
   return {
     ...store,
-    execute: (claim, run, how) => store.execute(claim, (tx, claimed) => run(own(tx), claimed), ambient(how)),
-    rerun: (id, run, how) => store.rerun(id, (tx) => run(own(tx)), ambient(how)),
-    begin: (claim, run, how) => store.begin(claim, (opened) => run({ ...opened, tx: own(opened.tx) }), ambient(how)),
-    transact: (held, leaseMs, run, how) =>
-      store.transact(held, leaseMs, (opened) => run({ ...opened, tx: own(opened.tx) }), ambient(how)),
-  };
-}
-
-/** The same on tables of other names: our statements go through a client that renames them, the user's do not. */
-function renamedStore<Tx>(client: PrismaClientLike, rename: Rename): Store<Tx> {
-  const store = storeOn(renamedClient(client, rename));
-  const named = (how: ExecuteOptions): FrameOptions => ({ ...how, rename });
-  return {
-    ...store,
-    execute: (claim, run, how) => store.execute(claim, (tx, claimed) => run(originalOf(tx), claimed), named(how)),
-    rerun: (id, run, how) => store.rerun(id, (tx) => run(originalOf(tx)), named(how)),
-    begin: (claim, run, how) =>
-      store.begin(claim, (opened) => run({ ...opened, tx: originalOf(opened.tx) }), named(how)),
-    transact: (held, leaseMs, run, how) =>
-      store.transact(held, leaseMs, (opened) => run({ ...opened, tx: originalOf(opened.tx) }), named(how)),
     recordEvidence: (tx, id, said, actor) =>
-      store.recordEvidence(renamedQueries(tx as RawQueries, rename), id, said, actor),
+      store.recordEvidence(renamedQueries(tx as RawQueries, rename) as never, id, said, actor),
     erasePrincipal: (person, actor, conclude) =>
-      store.erasePrincipal(person, actor, (keys, tx) => conclude(keys, originalOf(tx))),
+      store.erasePrincipal(person, actor, (keys, tx) => conclude(keys, originalOf(tx as RawQueries))),
   };
 }
 
-function storeOn<Client extends PrismaClientLike>(client: Client): Store<TransactionOf<Client>> {
+type Setting = Pick<TransactionOptions, 'rename' | 'own'>;
+
+function storeOn<Tx>(client: PrismaClientLike, setting: Setting): Store<Tx> {
   const primary = () => primaryOf(client);
   const asked = askedOn(primary);
+  const inSetting = (how: ExecuteOptions): TransactionOptions => ({ ...how, ...setting });
   return {
-    ...leasesOn(client),
-    ...oversightOn(client),
-    execute: (claim, run, how) => execute(client, claim, run as (tx: RawQueries) => ReturnType<typeof run>, how),
-    rerun: (id, run, how) => rerun(client, id, run as (tx: RawQueries) => ReturnType<typeof run>, how),
-    find: (id) => asked(() => find(readerOf(client) ?? primary(), id)),
+    ...leasesOn<Tx>(client, setting),
+    ...oversightOn(client, setting),
+    execute: (claim, run, how) => execute(client, claim, run, inSetting(how)),
+    rerun: (id, run, how) => rerun(client, id, run, inSetting(how)),
+    find: (id) => asked(() => find(setting.own?.reader ?? primary(), id)),
     probe: (id) => asked(() => probe(client, primary(), id)),
     fence: (wanted) => asked(() => fenceOrRival(client, wanted)),
     isUnavailable,
     recordEvent: (id, event) => asked(() => recordEvent(primary(), id, event)),
     events: (id) => asked(() => events(primary(), id)),
     readSchema: () => asked(() => readSchema(primary())),
-    tryClaim: () => asked(() => tryClaim(client)),
+    tryClaim: () => asked(() => tryClaim(client, setting.own)),
   };
 }
 
 /** The part of it that operations in phases need. */
-function leasesOn<Client extends PrismaClientLike>(client: Client): Leases<TransactionOf<Client>> {
+function leasesOn<Tx>(client: PrismaClientLike, setting: Setting): Leases<Tx> {
   const db = () => primaryOf(client);
   const asked = askedOn(db);
   return {
-    begin: (claim, run, how) => begin(client, claim, run as Work<RawQueries>, how),
+    begin: (claim, run, how) => begin(client, claim, run, { ...how, ...setting }),
     takeOver: (id, leaseMs, early) => asked(() => takeOver(db(), id, leaseMs, early)),
     takeDue: (shares, leaseMs) => asked(() => takeDue(db(), shares, leaseMs)),
     renew: (held, leaseMs) => asked(() => hold(db(), held, leaseMs, leaseMs)),
-    transact: (held, leaseMs, run, how) => transact(client, held, leaseMs, run as Work<RawQueries>, how),
+    transact: (held, leaseMs, run, how) => transact(client, held, leaseMs, run, { ...how, ...setting }),
     recordCapture: (held, leaseMs, step) => asked(() => recordCapture(db(), held, leaseMs, step)),
     startForeign: (held, leaseMs, call) => asked(() => startForeign(db(), held, leaseMs, call)),
     finishForeign: (held, leaseMs, step) => asked(() => finishForeign(db(), held, leaseMs, step)),
@@ -147,13 +116,14 @@ function leasesOn<Client extends PrismaClientLike>(client: Client): Leases<Trans
 }
 
 /** The part of it that stands behind an admin view. */
-function oversightOn(client: PrismaClientLike): Oversight {
+function oversightOn(client: PrismaClientLike, { own }: Setting): Oversight {
   const db = () => primaryOf(client);
   const asked = askedOn(db);
   return {
     list: (filter) => asked(() => list(db(), filter)),
     overview: (stuckAfterMs) => asked(() => overview(db(), stuckAfterMs)),
-    addTallies: (counts) => asked(() => addTallies(db(), counts)),
+    // Where its answer is lost it is sent again: a sketch may hold that twice.
+    addTallies: (counts) => asked(() => addTallies(own?.reader ?? db(), counts)),
     tallies: (since) => asked(() => tallies(db(), since)),
     reapTallies: () => asked(() => reapTallies(db())),
     announced: (time, intent) => asked(() => announced(db(), time, intent)),

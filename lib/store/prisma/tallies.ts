@@ -7,7 +7,7 @@ import { timestamp } from './wire.ts';
 const ADD = `
 INSERT INTO idempotency_tallies (bucket, operation, outcome, count)
 SELECT to_timestamp(floor(extract(epoch FROM statement_timestamp()) / 600) * 600), operation, outcome, count
-  FROM unnest($1::text[], $2::text[], $3::int[]) AS counted(operation, outcome, count)
+  FROM json_to_recordset($1::json) AS counted(operation text, outcome text, count int)
  ORDER BY operation, outcome
 ON CONFLICT (bucket, operation, outcome) DO UPDATE SET count = idempotency_tallies.count + EXCLUDED.count`;
 
@@ -20,8 +20,7 @@ const REAP = `DELETE FROM idempotency_tallies WHERE bucket < statement_timestamp
 
 /** `Oversight.addTallies`. */
 export async function addTallies(db: RawQueries, counts: readonly Tally[]): Promise<void> {
-  const columns = (['operation', 'outcome', 'count'] as const).map((column) => counts.map((count) => count[column]));
-  await db.$queryRawUnsafe(ADD, ...columns);
+  await db.$queryRawUnsafe(ADD, JSON.stringify(counts));
 }
 
 /** `Oversight.tallies`. */

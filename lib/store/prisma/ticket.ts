@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { lengthPrefixed } from '../../core/length-prefix.ts';
 import type { KeyId } from '../../core/scope.ts';
 
@@ -10,11 +10,11 @@ import type { KeyId } from '../../core/scope.ts';
  * Two keys that share a number merely wait for each other.
  */
 export function ticketOf({ tenant, principal, operation, key }: KeyId): bigint {
-  return createHash('sha256')
-    .update(lengthPrefixed(tenant, principal, operation, key))
-    .digest()
-    .readBigInt64BE();
+  return hash('sha256', lengthPrefixed(tenant, principal, operation, key), 'buffer').readBigInt64BE();
 }
+
+/** The setting of a transaction that has drawn a ticket. */
+export const TICKET = 'oncekit.ticket';
 
 /** How long a claim that will not wait for others may be held up by the table itself, in milliseconds. */
 const IMPATIENT_MS = 250;

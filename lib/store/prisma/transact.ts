@@ -6,37 +6,45 @@ import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
 import { explainedAbort } from './complete.ts';
 import { isNothingChanged } from './errors.ts';
 import { find } from './find.ts';
-import type { Framed, FrameOptions } from './frame.ts';
-import { framed, whyOf } from './framed.ts';
 import { holdStatement, leaseLost, stillHeld } from './hold.ts';
-import type { Rows, Statement } from './ride.ts';
 import { type RawRow, toKeyRow } from './row.ts';
+import { runTransaction } from './run-transaction.ts';
 import { throwSchemaGap } from './schema-version.ts';
+import type { Statement } from './statement.ts';
 import { stepsOf } from './steps.ts';
+import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 import { withhold } from './withheld.ts';
 import { runWithin, within } from './within.ts';
 import { writeStatement } from './write.ts';
 
 /** What a transaction of the executor is about to write. */
 export interface Done {
+  /** The transaction is the kit's own, and so is the pool. */
+  isOwn?: boolean;
   write?: Write;
 }
 
-/** `Leases.transact` in one transaction of the user's client. */
-export async function transact<Tx extends RawQueries>(
+/** `Leases.transact` in one transaction. */
+export async function transact<Tx>(
   client: PrismaClientLike,
   held: Held,
   leaseMs: number,
   run: Work<Tx>,
-  how: FrameOptions,
+  how: TransactionOptions,
 ): Promise<Transacted> {
   const done: Done = {};
-  const work = async (tx: Tx, rows: Rows) => {
-    stillHeld(rows, held);
-    return await perform({ held, leaseMs, done }, tx, run);
+  const plan: Plan<Tx, never> = {
+    // Held first, so that an executor that was overtaken takes no business lock. See `hold`.
+    first(isOwn) {
+      done.isOwn = isOwn;
+      return [holdStatement(held, leaseMs, how.timeoutMs)];
+    },
+    async work(tx, rows) {
+      stillHeld(rows, held);
+      return await perform({ held, leaseMs, done }, tx, run);
+    },
   };
-  // Held first, so that an executor that was overtaken takes no business lock. See `hold`.
-  const ended = await framed<Tx, never>(client, holdStatement(held, leaseMs, how.timeoutMs), work, how);
+  const ended = await runTransaction(client, plan, how);
   return ended.kind === 'skipped'
     ? ended.value
     : await concluded(primaryOf(client), { held, done }, ended, how.maxWaitMs);
@@ -50,9 +58,8 @@ export async function perform<Tx>(
 ): Promise<{ last: Statement }> {
   const here = within();
   // Where the pool is not ours, a query cannot be made to wait for COMMIT.
-  const isOurs = here?.ambient !== undefined || here?.ride?.pool !== undefined;
   const inside = <T>(work: () => T) => runWithin(here, work);
-  done.write = await run({ tx, held, inside, withhold: isOurs ? withhold : undefined });
+  done.write = await run({ tx, held, inside, withhold: done.isOwn ? withhold : undefined });
   return { last: writeStatement(held, leaseMs, done.write) };
 }
 
@@ -60,7 +67,7 @@ export async function perform<Tx>(
 export async function concluded(
   db: PrismaClientLike,
   { held, done: { write = {} } }: { held: Held; done: Done },
-  ended: Exclude<Framed<never>, { kind: 'skipped' }>,
+  ended: Exclude<TransactionEnd<never>, { kind: 'skipped' }>,
   withinMs: number,
 ): Promise<Transacted> {
   switch (ended.kind) {
@@ -72,7 +79,7 @@ export async function concluded(
       return {
         kind: 'rolled_back',
         error: isOvertaken ? leaseLost(held) : explainedAbort(ended.error),
-        why: whyOf(ended),
+        why: rollbackReasonOf(ended),
       };
     }
     case 'committed': {
@@ -94,11 +101,11 @@ async function confirmed(
   const name = start?.name ?? steps.at(-1)?.name;
   try {
     if (committed.row ?? name === undefined) {
-      const row = await bounded(() => find(db, id), withinMs);
+      const row = await bounded(find(db, id), withinMs);
       const { state = 'in_progress', result = null } = committed.row ?? {};
       if (row?.state === state && row.result === result) return committed;
     } else {
-      const stored = await bounded(() => stepsOf(db, id), withinMs);
+      const stored = await bounded(stepsOf(db, id), withinMs);
       if (stored.some((step) => step.name === name)) return committed;
     }
   } catch (error) {

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Claim, TriedClaim } from '../store.ts';
-import { claimStatement } from './claim.ts';
+import { claimedBy, claimStatements } from './claim.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, send } from './client.ts';
 import { completionStatement } from './complete.ts';
 import { serverWords, sqlState } from './errors.ts';
+import type { OwnClient } from './own-client.ts';
+import type { Rows } from './statement.ts';
 import { TABLES } from './tables.ts';
 
 /**
@@ -25,20 +27,25 @@ SELECT quote_ident(current_user) AS "user", quote_ident(current_database()) AS "
               WHERE NOT (has_table_privilege(found, 'SELECT') AND has_table_privilege(found, 'INSERT')
                          AND has_table_privilege(found, 'UPDATE') AND has_table_privilege(found, 'DELETE'))) AS lacking`;
 
+type Place = Pick<TriedClaim, 'place' | 'database'>;
+type Rights = Omit<TriedClaim, keyof Place | 'transactions' | 'whyNotOwn' | 'refused'>;
+
 /** Ends the transaction without a trace. */
 class Undo extends Error {}
 
 /** Claims a key of nobody's and completes it, by the statements of every execution, in a transaction that is rolled back. */
-export async function tryClaim(client: PrismaClientLike): Promise<TriedClaim> {
+export async function tryClaim(client: PrismaClientLike, own: OwnClient | undefined): Promise<TriedClaim> {
   const db: RawQueries = primaryOf(client);
-  const [place] = await db.$queryRawUnsafe<[Pick<TriedClaim, 'place' | 'database'>]>(PLACE);
-  const [rights] = await db.$queryRawUnsafe<[Omit<TriedClaim, 'place' | 'database' | 'refused'>]>(RIGHTS);
-  const tried = { ...place, ...rights };
+  const [place] = await db.$queryRawUnsafe<[Place]>(PLACE);
+  const [rights] = await db.$queryRawUnsafe<[Rights]>(RIGHTS);
+  const tried = { ...place, ...rights, ...(await transactionsOf(own)) };
   try {
     await client.$transaction(async (tx: RawQueries) => {
       const claim = { ...NOBODYS, key: randomUUID() };
-      await send(tx, claimStatement(claim, 1000));
-      await send(tx, completionStatement(claim, { state: 'succeeded', result: '' }));
+      let rows: Rows = [];
+      for (const statement of claimStatements(claim, 1000, false)) rows = await send(tx, statement);
+      const claimed = claimedBy(claim, rows);
+      if (claimed) await send(tx, completionStatement(claim, claimed, { state: 'succeeded', result: '' }));
       throw new Undo();
     });
     return tried;
@@ -49,6 +56,15 @@ export async function tryClaim(client: PrismaClientLike): Promise<TriedClaim> {
     return { ...tried, refused: { state, says: serverWords(error) ?? state } };
   }
 }
+
+async function transactionsOf(own: OwnClient | undefined): Promise<Pick<TriedClaim, 'transactions' | 'whyNotOwn'>> {
+  const whyNotOwn = await own?.whyNot(FIND);
+  if (own?.isAmbient) return { transactions: 'ambient', ...(whyNotOwn && { whyNotOwn }) };
+  if (whyNotOwn) return { transactions: 'interactive', whyNotOwn };
+  return { transactions: own ? 'own' : 'interactive' };
+}
+
+const FIND = { timeoutMs: 5000, maxWaitMs: 2000 };
 
 const NOBODYS: Omit<Claim, 'key'> = {
   tenant: 'oncekit',

@@ -3,7 +3,6 @@ import type { Executed, KeyRow } from '../store.ts';
 import { bounded } from './bounded.ts';
 import { type PrismaClientLike, primaryOf } from './client.ts';
 import { find } from './find.ts';
-import { readerOf } from './read.ts';
 
 /**
  * Looks whether what was said to be committed is. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK,
@@ -13,7 +12,7 @@ import { readerOf } from './read.ts';
 export async function verified(client: PrismaClientLike, told: KeyRow, withinMs: number): Promise<Executed> {
   let row: KeyRow | undefined;
   try {
-    row = await bounded(() => find(readerOf(client) ?? primaryOf(client), told), withinMs);
+    row = await bounded(find(primaryOf(client), told), withinMs);
   } catch (error) {
     return { kind: 'in_doubt', error };
   }

@@ -52,10 +52,14 @@ export class DriverError extends Error {
 }
 
 /** Whether it came over the wire, and is not the connection's end. A pooler words the end of its own in such a way, too. */
-export function isAnswer(error: unknown): boolean {
+export function isAnswer(error: unknown): error is object & { severity: string; code: string } {
   const { severity, code } = (error ?? {}) as { severity?: unknown; code?: unknown };
   return typeof severity === 'string' && typeof code === 'string';
 }
+
+/** As the server refuses a write where it takes none. */
+export const readOnlyError = () =>
+  new DriverError('cannot execute INSERT in a read-only transaction', { originalCode: '25006', kind: 'postgres' });
 
 export function driverError(error: unknown): DriverError {
   const { message, code } = (error ?? {}) as { message?: unknown; code?: string };

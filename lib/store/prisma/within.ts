@@ -1,11 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { AmbientTransaction } from './ambient-transaction.ts';
-import type { PoolLike, Ride } from './ride.ts';
+import type { PoolLike } from './pool.ts';
 
 /** What the calling code runs within, carried by its async context; this is how a pool knows whose query it is given. */
 export interface Within {
-  /** A transaction of Prisma's, which takes statements of ours along. */
-  ride?: Ride;
   /** A transaction of ours, which takes all queries of the user's along. */
   ambient?: AmbientTransaction;
   /** Prisma is executing one query of it, so that a transaction it begins is that query's own. */
@@ -23,6 +21,11 @@ export function expectContexts(): void {
   shared[WITHIN] ??= new AsyncLocalStorage();
 }
 
+/** Whether a pool is wrapped in this process, or about to be. */
+export function hasContexts(): boolean {
+  return shared[WITHIN] !== undefined;
+}
+
 export function within(): Within | undefined {
   return shared[WITHIN]?.getStore();
 }
@@ -36,7 +39,7 @@ export function runWithin<T>(what: Within | undefined, run: () => T): T {
  * Runs something outside the transaction of the handler that calls it: its queries have connections of their own, are
  * committed at once, and stay when the handler's are rolled back. For what must survive a failure: a log of it, a counter.
  *
- * Only `transaction: 'ambient'` needs it, and it does no harm without: there only what goes through `tx` is within.
+ * Only `transaction: 'ambient'` needs it, and it does no harm without: elsewhere only what goes through `tx` is within.
  * Whatever it waits for that the handler has locked, it waits for in vain.
  */
 export async function outside<T>(run: () => PromiseLike<T> | T): Promise<T> {

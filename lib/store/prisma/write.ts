@@ -1,7 +1,7 @@
 import type { Held, Write } from '../leases.ts';
 import { holderOf, IS_HELD, orFail, RENEWED, RENEWED_WITH_PROGRESS } from './hold.ts';
-import type { Statement } from './ride.ts';
 import { KEY_COLUMNS } from './row.ts';
+import type { Statement } from './statement.ts';
 
 /**
  * All that a transaction of the executor writes of the key, in one statement under the token, which fails where the key is

@@ -3,10 +3,10 @@ import { StoreUnavailableError } from '../../store.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries } from '../client.ts';
 import { explainedAbort } from '../complete.ts';
 import { isUnavailable } from '../errors.ts';
-import { framed, whyOf } from '../framed.ts';
-import type { Rows, Statement } from '../ride.ts';
+import { runTransaction } from '../run-transaction.ts';
 import { throwSchemaGap } from '../schema-version.ts';
-import type { Rename } from '../tables.ts';
+import type { Statement } from '../statement.ts';
+import { type Plan, rollbackReasonOf, type TransactionOptions } from '../transaction.ts';
 
 /** How long a transaction may wait for a connection. */
 const MAX_WAIT_MS = 5000;
@@ -57,23 +57,26 @@ export interface RawInboxRow extends Pick<InboxRow, 'source' | 'state' | 'attemp
 }
 
 /** `InboxStore.receive` in one transaction of the user's client. */
-export async function receive<Tx extends RawQueries>(
+export async function receive<Tx>(
   client: PrismaClientLike,
   event: Receipt,
   run: (tx: Tx) => Promise<string | null>,
-  { timeoutMs, retentionMs, onPoint, wasDue, rename }: ReceiveOptions & { rename?: Rename },
+  { timeoutMs, retentionMs, onPoint, wasDue, rename, own }: ReceiveOptions & Pick<TransactionOptions, 'rename' | 'own'>,
 ): Promise<Receiving> {
   const { source, eventId, payloadHash } = event;
   const idle = `${Math.ceil(timeoutMs) + 1000}ms`;
   const claim = { text: CLAIM, values: [source, eventId, payloadHash, retentionMs, idle, wasDue], mayWait: true };
-  const work = async (tx: Tx, claimed: Rows) => {
-    if (claimed.length === 0) return { skip: await existing(tx, event) };
-    await onPoint('claimed');
-    return { last: completion(event, await run(tx)) };
+  const plan: Plan<Tx, Receiving> = {
+    first: () => [claim],
+    async work(tx, claimed, db) {
+      if (claimed.length === 0) return { skip: await existing(db, event) };
+      await onPoint('claimed');
+      return { last: completion(event, await run(tx)) };
+    },
   };
   // READ COMMITTED, the default: what another transaction has committed while this one waited for it must be seen.
-  const how = { timeoutMs, maxWaitMs: MAX_WAIT_MS, beforeCommit: () => onPoint('handled'), rename };
-  const ended = await framed<Tx, Receiving>(client, claim, work, how);
+  const how = { timeoutMs, maxWaitMs: MAX_WAIT_MS, beforeCommit: () => onPoint('handled'), rename, own };
+  const ended = await runTransaction(client, plan, how);
   switch (ended.kind) {
     case 'skipped':
       return ended.value;
@@ -90,7 +93,7 @@ export async function receive<Tx extends RawQueries>(
           throw new StoreUnavailableError('The database could not be reached.', { cause: error });
         await throwSchemaGap(error, primaryOf(client), 'messaging');
       }
-      return { kind: 'failed', error: explainedAbort(error), isConflict: whyOf(ended) === 'conflict' };
+      return { kind: 'failed', error: explainedAbort(error), isConflict: rollbackReasonOf(ended) === 'conflict' };
     }
   }
 }

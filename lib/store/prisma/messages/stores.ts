@@ -1,7 +1,7 @@
 import type { InboxStore, OutboxStore, ReceiveOptions } from '../../messages.ts';
 import { askedOn } from '../asked.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from '../client.ts';
-import { originalOf, renamedClient, renamedQueries } from '../renamed.ts';
+import { renamedClient, renamedQueries } from '../renamed.ts';
 import { renamerOf, type Tables } from '../tables.ts';
 import { outside } from '../within.ts';
 import { delivered } from './delivered.ts';
@@ -60,7 +60,7 @@ export function prismaInbox<Client extends PrismaClientLike>(
   if (!rename) return inboxOn(client);
   const store = inboxOn(renamedClient(client, rename));
   const named = (how: ReceiveOptions) => ({ ...how, rename });
-  return { ...store, receive: (event, run, how) => store.receive(event, (tx) => run(originalOf(tx)), named(how)) };
+  return { ...store, receive: (event, run, how) => store.receive(event, run, named(how)) };
 }
 
 function inboxOn<Client extends PrismaClientLike>(client: Client): InboxStore<TransactionOf<Client>> {

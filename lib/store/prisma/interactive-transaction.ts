@@ -1,0 +1,63 @@
+import { bounded } from './bounded.ts';
+import { type PrismaClientLike, type RawQueries, send } from './client.ts';
+import { originalOf } from './renamed.ts';
+import { type Rows, SQL_LEVELS } from './statement.ts';
+import { endOfFailure, type Plan, SILENCE_MS, type TransactionEnd, type TransactionOptions } from './transaction.ts';
+import { outside } from './within.ts';
+
+/**
+ * The plan in an interactive transaction of Prisma's, each statement of ours a round trip of its own. Prisma does not look
+ * whether COMMIT was one, so a commit is not proven.
+ */
+export async function runInteractive<Tx, Skipped>(
+  client: PrismaClientLike,
+  plan: Plan<Tx, Skipped>,
+  how: TransactionOptions,
+): Promise<TransactionEnd<Skipped>> {
+  // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller
+  // and all who follow it, for ever. Nothing is known of it: it may still commit.
+  try {
+    return await bounded(transact(client, plan, how), how.timeoutMs + how.maxWaitMs + SILENCE_MS);
+  } catch (error) {
+    return { kind: 'in_doubt', error };
+  }
+}
+
+async function transact<Tx, Skipped>(
+  client: PrismaClientLike,
+  plan: Plan<Tx, Skipped>,
+  how: TransactionOptions,
+): Promise<TransactionEnd<Skipped>> {
+  // Where it stands decides what an error means: before COMMIT nothing can be committed, after it everything can.
+  let at: 'first' | 'work' | 'last' | 'commit' = 'first';
+  let skipped: { skip: Skipped } | undefined;
+  let last: Rows = [];
+  const run = async (db: RawQueries) => {
+    at = 'first'; // also where an extension of the client tries a transaction again
+    // READ COMMITTED: what a statement has waited for, the next one must see. Under a stricter level a claim's wait ends
+    // in a serialization failure, and is tried again.
+    await db.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${SQL_LEVELS[how.isolationLevel ?? 'ReadCommitted']}`);
+    let rows: Rows = [];
+    for (const statement of plan.first(false)) rows = await send(db, statement);
+    at = 'work';
+    const next = await plan.work(originalOf<Tx>(db), rows, db);
+    if ('skip' in next) {
+      skipped = next;
+      return;
+    }
+    await how.beforeCommit();
+    at = 'last';
+    last = await send(db, next.last);
+    at = 'commit';
+  };
+  try {
+    // Also within an ambient execution, in which it would be a savepoint.
+    await outside(() => client.$transaction(run, { timeout: how.timeoutMs, maxWait: how.maxWaitMs }));
+  } catch (error) {
+    return endOfFailure(error, at);
+  }
+  if (skipped) return { kind: 'skipped', value: skipped.skip };
+  if ((at as string) !== 'commit')
+    return { kind: 'in_doubt', error: new Error('The client has swallowed an error, and committed.') };
+  return { kind: 'committed', last, isProven: false };
+}

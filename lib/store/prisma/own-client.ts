@@ -1,0 +1,165 @@
+import { ConfigurationError } from '../../core/errors.ts';
+import { isProduction } from '../../core/production.ts';
+import type { ExecuteOptions } from '../store.ts';
+import { joinContexts } from './ambient-client.ts';
+import { bounded } from './bounded.ts';
+import type { PrismaClientLike, RawQueries } from './client.ts';
+import { isUnavailable } from './errors.ts';
+import { acquire, ask, exhausted, isWrapped, type PoolLike } from './pool.ts';
+import { renamedQueries } from './renamed.ts';
+import { renamed, rowsOf, type Statement } from './statement.ts';
+import type { Rename } from './tables.ts';
+import { hasContexts, runWithin } from './within.ts';
+
+/** Pools by the client, under all its extensions, that sends its queries to them. */
+const pools = new WeakMap<RawQueries, PoolLike>();
+
+/** Clients that a person has been told about. */
+const told = new WeakSet<object>();
+
+// A set-up fault is to be found before the first handler runs, not at its end: a missing right, or a missing primary key,
+// which would be no arbiter. Planned, and not executed.
+const CHECK = `
+EXPLAIN INSERT INTO idempotency_keys (tenant, principal, operation, key, state, expires_at)
+SELECT '', '', '', '', 'abandoned', now() WHERE false
+ON CONFLICT (tenant, principal, operation, key) DO NOTHING`;
+
+/** The user's client in its part for transactions of the kit's own. */
+export class OwnClient {
+  readonly client: PrismaClientLike;
+  /** Whether the client joins in by its global name, and not by `tx` alone. */
+  readonly isAmbient: boolean;
+  readonly #rename: Rename | undefined;
+  #original: RawQueries | undefined;
+  #pool: PoolLike | undefined;
+  /** Why executions are in Prisma's transactions all the same. */
+  #whyNot: ConfigurationError | undefined;
+
+  /** @throws ConfigurationError in ambient mode, for a client whose queries could not be kept apart */
+  constructor(client: PrismaClientLike, { isAmbient, rename }: { isAmbient: boolean; rename?: Rename | undefined }) {
+    this.client = client;
+    this.isAmbient = isAmbient;
+    this.#rename = rename;
+    if (isAmbient) this.#original = joinContexts(client);
+  }
+
+  /** The client under all its extensions: whose transactions they are. There once the pool has been found. */
+  get original(): RawQueries {
+    return this.#original as RawQueries;
+  }
+
+  /** The client's pool, once it has been found, and for as long as it is open. */
+  get pool(): PoolLike | undefined {
+    return this.#pool?.ending || this.#whyNot ? undefined : this.#pool;
+  }
+
+  /** Reads at the least cost, for Prisma's share of a read is the larger one. There once the pool has been found. */
+  get reader(): RawQueries | undefined {
+    const { pool } = this;
+    if (!pool) return undefined;
+    const $queryRawUnsafe = <T>(text: string, ...values: unknown[]) => ask(pool, { text, values }) as Promise<T>;
+    return this.#rename ? renamedQueries({ $queryRawUnsafe }, this.#rename) : { $queryRawUnsafe };
+  }
+
+  /**
+   * Finds the pool that the client sends its queries to.
+   *
+   * @returns none where executions are in Prisma's interactive transactions: the pool is not wrapped, or the client is none
+   *   that the kit knows
+   * @throws ConfigurationError instead, in ambient mode; the driver's error where the tables cannot be written
+   */
+  async findPool({
+    timeoutMs,
+    maxWaitMs,
+  }: Pick<ExecuteOptions, 'timeoutMs' | 'maxWaitMs'>): Promise<PoolLike | undefined> {
+    if (this.#whyNot && !this.isAmbient) return undefined;
+    this.#whyNot = undefined;
+    try {
+      if (!hasContexts()) throw noPool(false);
+      this.#original ??= joinContexts(this.client);
+      if (!this.isAmbient) assertOwnTransaction(this.client, this.#original);
+      // Prisma's engine starts with its first query, which takes a slow machine a while.
+      const pool = await bounded(poolOf(this.#original), timeoutMs + maxWaitMs, () => exhausted(maxWaitMs));
+      await checkTable(pool, renamed({ text: CHECK, values: [] }, this.#rename), maxWaitMs);
+      this.#pool = pool;
+      return pool;
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      this.#whyNot = error;
+      if (this.isAmbient) throw error;
+      warnOnce(this.client, error.message);
+      return undefined;
+    }
+  }
+
+  /** Why `findPool` finds none; nothing where it does, or where that cannot be told at the moment. */
+  async whyNot(how: Parameters<OwnClient['findPool']>[0]): Promise<ConfigurationError | undefined> {
+    await this.findPool(how).catch(() => {});
+    return this.#whyNot;
+  }
+}
+
+/** Statements of that kind that have gone through, by pool. */
+const checked = new WeakMap<PoolLike, Set<string>>();
+
+/** @throws ConfigurationError where the pool's connections take no flights; the server's error where it refuses */
+async function checkTable(pool: PoolLike, check: Statement, maxWaitMs: number): Promise<void> {
+  const through = checked.get(pool) ?? new Set();
+  if (through.has(check.text)) return;
+  const { connection, giveBack } = await acquire(pool, maxWaitMs);
+  const answer = connection.takesFlights && (await connection.ask(check));
+  giveBack(answer && 'error' in answer && isUnavailable(answer.error) ? answer.error : undefined);
+  if (!answer) throw strangePool();
+  rowsOf(answer);
+  checked.set(pool, through.add(check.text));
+}
+
+function warnOnce(client: object, why: string): void {
+  if (isProduction() || process.env.NODE_ENV === 'test' || told.has(client)) return;
+  told.add(client);
+  console.warn(
+    `[oncekit] Executions run in Prisma's interactive transactions, which are as safe and about half as fast. ${why} Say transaction: 'interactive' where that is meant.`,
+  );
+}
+
+/**
+ * Nothing of Prisma tells which pool a client has; so before a client's first execution a query is sent, and the pool that
+ * it arrives at says so. Asked under all extensions, which may have queries of their own, to another database.
+ *
+ * @throws ConfigurationError where no pool of ours has seen it
+ */
+async function poolOf(original: RawQueries): Promise<PoolLike> {
+  const known = pools.get(original);
+  if (known && !known.ending) return known;
+  let found: PoolLike | undefined;
+  const tellPool = (pool: PoolLike) => {
+    found = pool;
+  };
+  await runWithin({ tellPool }, async () => await original.$queryRawUnsafe('SELECT 1'));
+  if (!found || found.ending || !isWrapped(found)) throw noPool(known !== undefined);
+  pools.set(original, found);
+  return found;
+}
+
+/** An extension may do something in each of the client's transactions first, such as to set a tenant. */
+function assertOwnTransaction(client: PrismaClientLike, original: RawQueries): void {
+  if (client.$transaction === (original as PrismaClientLike).$transaction) return;
+  throw new ConfigurationError('The client has a $transaction of its own, which executions are to go through.', {
+    existing: 'an extension with $transaction',
+    expected: "a client without it, or transaction: 'interactive'",
+  });
+}
+
+const noPool = (wasKnown: boolean) =>
+  new ConfigurationError("Transactions of the kit's own need a client on a pool that the kit has wrapped.", {
+    existing: wasKnown
+      ? 'a client that was disconnected, and has opened a pool of its own since'
+      : 'a pool as Prisma makes it',
+    expected: "PrismaPg from 'oncekit/adapter-pg', or new PrismaPg(oncekitPool(new Pool({ connectionString })))",
+  });
+
+const strangePool = () =>
+  new ConfigurationError("Transactions of the kit's own need a pool of the plain `pg` driver.", {
+    existing: "pg-native, or a pool in pg's pipeline mode",
+    expected: 'oncekitPool(new Pool({ connectionString }))',
+  });

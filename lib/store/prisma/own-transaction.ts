@@ -1,0 +1,123 @@
+import { ConfigurationError } from '../../core/errors.ts';
+import { StoreUnavailableError } from '../store.ts';
+import { AmbientTransaction } from './ambient-transaction.ts';
+import { txOf } from './ambient-tx.ts';
+import { bounded } from './bounded.ts';
+import type { RawQueries } from './client.ts';
+import type { CommitAnswer } from './connection.ts';
+import type { OwnClient } from './own-client.ts';
+import { type Acquired, acquire, type PoolLike } from './pool.ts';
+import { QueryQueue } from './query-queue.ts';
+import { renamedQueries } from './renamed.ts';
+import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
+import { endOfCommit, type Plan, SILENCE_MS, type TransactionEnd, type TransactionOptions } from './transaction.ts';
+import { commitWithheld } from './withheld.ts';
+import { runWithin, within } from './within.ts';
+
+/**
+ * The plan in a transaction of the kit's own, on a connection taken from the user's pool: Prisma takes each query in it for
+ * one by itself, which costs it less, and the pool sends it to that connection.
+ *
+ * @throws ConfigurationError in ambient mode, within another execution
+ */
+export async function runOwn<Tx, Skipped>(
+  own: OwnClient,
+  pool: PoolLike,
+  plan: Plan<Tx, Skipped>,
+  how: TransactionOptions,
+): Promise<TransactionEnd<Skipped>> {
+  const outer = own.isAmbient ? within()?.ambient : undefined;
+  outer?.assertOpen();
+  if (outer) throw nested();
+  // ADR 37: an execution between two steps of another one finds what the step before it has written.
+  const committing = commitWithheld();
+  if (committing) await committing;
+  let acquired: Acquired;
+  try {
+    acquired = await acquire(pool, how.maxWaitMs);
+  } catch (error) {
+    return { kind: 'rolled_back', error, at: 'first' };
+  }
+  const { connection } = acquired;
+  const deadline = performance.now() + how.timeoutMs;
+  const queue = new QueryQueue();
+  const transaction = new AmbientTransaction(own.original, pool, connection, queue);
+  let at: 'first' | 'work' = 'first';
+  const perform = async (rows: Rows) => {
+    const next = await doWork(own, transaction, plan, rows, how);
+    transaction.finish();
+    if (!('skip' in next)) await how.beforeCommit();
+    return next;
+  };
+  try {
+    const first = plan.first(true).map((statement) => renamed(statement, how.rename));
+    const answered = connection.begin(how.isolationLevel ?? 'ReadCommitted', first);
+    // A claim that may wait has a limit of its own, and the server's word is better than our guess.
+    const rows = rowsOf(await bounded(answered, how.timeoutMs + SILENCE_MS, overdue));
+    at = 'work';
+    const next = await bounded(perform(rows), deadline - performance.now(), overdue);
+    if (!('skip' in next)) return await commit(acquired, renamed(next.last, how.rename), deadline + SILENCE_MS);
+    await rollBack(acquired, queue);
+    return { kind: 'skipped', value: next.skip };
+  } catch (error) {
+    // Before anything else is awaited: what is still running in the handler must find it closed.
+    transaction.close();
+    await rollBack(acquired, queue);
+    if (!queue.isStale) return { kind: 'rolled_back', error, at };
+    connection.forget();
+    return { kind: 'rolled_back', error, at, why: 'conflict' };
+  }
+}
+
+/** In ambient mode in the transaction's context, so that the client's queries find to it by their global name, too. */
+function doWork<Tx, Skipped>(
+  own: OwnClient,
+  transaction: AmbientTransaction,
+  plan: Plan<Tx, Skipped>,
+  rows: Rows,
+  { rename }: TransactionOptions,
+): ReturnType<typeof plan.work> {
+  const tx = txOf(own.client as object, transaction) as Tx;
+  const queries: RawQueries = {
+    $queryRawUnsafe: <T>(text: string, ...values: unknown[]) => transaction.ask({ text, values }) as Promise<T>,
+  };
+  const db = rename ? renamedQueries(queries, rename) : queries;
+  // Otherwise by `tx` alone: not in the transaction of an ambient execution around it either.
+  return runWithin(own.isAmbient ? transaction.here : undefined, () => plan.work(tx, rows, db));
+}
+
+/** COMMIT was not sent, so whatever becomes of ROLLBACK, nothing was committed. */
+async function rollBack({ connection, giveBack }: Acquired, queue: QueryQueue): Promise<void> {
+  let broken: unknown;
+  try {
+    const rolledBack = queue.idle().then(() => connection.query({ text: 'ROLLBACK' } as never));
+    await bounded(rolledBack, SILENCE_MS);
+  } catch (error) {
+    broken = error;
+  }
+  giveBack(broken);
+}
+
+async function commit<Skipped>(
+  { connection, giveBack }: Acquired,
+  last: Statement,
+  giveUpAt: number,
+): Promise<TransactionEnd<Skipped>> {
+  let answer: CommitAnswer;
+  try {
+    answer = await bounded(connection.commit(last), giveUpAt - performance.now());
+  } catch (error) {
+    giveBack(error);
+    return { kind: 'in_doubt', error };
+  }
+  giveBack('error' in answer.commit ? answer.commit.error : undefined);
+  return endOfCommit(answer);
+}
+
+const overdue = () => new StoreUnavailableError('The transaction took longer than its timeoutMs, and was rolled back.');
+
+const nested = () =>
+  new ConfigurationError('An execution was begun within the handler of another one.', {
+    existing: 'execute inside a handler',
+    expected: 'execute behind it, as in afterCommit, or outside(() => …)',
+  });

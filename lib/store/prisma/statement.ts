@@ -1,0 +1,33 @@
+import type { IsolationLevel } from '../store.ts';
+import type { Rename } from './tables.ts';
+
+/** A statement of the kit's, with its parameters. */
+export interface Statement {
+  text: string;
+  values: readonly unknown[];
+  /** It may wait for another transaction, so the server is asked for its earlier answers before it. */
+  mayWait?: boolean | undefined;
+}
+
+export type Rows = readonly unknown[];
+
+/** The server's answer to one statement, as a value: nobody may be there to catch an error. */
+export type Answer = { rows: Rows } | { error: unknown };
+
+/** Isolation levels as SQL has them. */
+export const SQL_LEVELS = {
+  ReadCommitted: 'READ COMMITTED',
+  RepeatableRead: 'REPEATABLE READ',
+  Serializable: 'SERIALIZABLE',
+} as const satisfies Record<IsolationLevel, string>;
+
+/** The statement on tables of other names. */
+export function renamed(statement: Statement, rename: Rename | undefined): Statement {
+  return rename ? { ...statement, text: rename(statement.text) } : statement;
+}
+
+/** @throws the error that the statement was answered with */
+export function rowsOf(answer: Answer): Rows {
+  if ('error' in answer) throw answer.error;
+  return answer.rows;
+}

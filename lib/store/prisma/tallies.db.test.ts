@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { ANN, anything, freshKey } from '../../engine/engine.testsuite.ts';
+import { idempotencyOn } from '../../engine/idempotency.ts';
+import { prismaStore } from './store.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+
+const counted = [
+  { operation: 'pay', outcome: 'created', count: 3 },
+  { operation: 'pay', outcome: 'replayed', count: 2 },
+] as const;
+
+test('once an execution has shown the pool, tallies are written through it and pass Prisma by', async () => {
+  const asked: string[] = [];
+  const client = database.client.$extends({
+    query: {
+      $queryRawUnsafe: ({ args, query }) => {
+        asked.push(String(args));
+        return query(args);
+      },
+    },
+  });
+  const store = prismaStore(client as never);
+  const operation = idempotencyOn(store, { scope: () => ANN })
+    .operation({ name: 'checkout', schema: anything })
+    .handler(async () => 'done');
+  const written = () => asked.filter((text) => text.includes('INSERT INTO idempotency_tallies')).length;
+
+  await store.addTallies(counted);
+  expect(written()).toBe(1);
+  expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true });
+  await store.addTallies(counted);
+  expect(written()).toBe(process.env.POOL === 'plain' ? 2 : 1);
+
+  const rows = await store.tallies(new Date());
+  expect(rows.map(({ operation, outcome, count }) => ({ operation, outcome, count }))).toEqual(
+    counted.map((tally) => ({ ...tally, count: 2 * tally.count })),
+  );
+});
