@@ -11,6 +11,8 @@ import { handlers } from './handlers.ts';
 import { link } from './link.ts';
 import { messages } from './messages.ts';
 import { otherKeys } from './other-keys.ts';
+import { paidCheckout } from './paid-checkout.ts';
+import { phases } from './phases.ts';
 import { reaper } from './reaper.ts';
 import { replay } from './replay.ts';
 import { demands, markdown, type Report } from './report.ts';
@@ -31,6 +33,8 @@ const benchmarks: Record<string, () => Promise<Report>> = {
   'other-keys': otherKeys,
   messages,
   admin,
+  phases,
+  'paid-checkout': paidCheckout,
 };
 
 /** What the figures hold for. `fsync off` makes COMMIT cheap, for the floors as well: the kit's share then shows most. */

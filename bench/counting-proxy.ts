@@ -1,25 +1,30 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type WireCounts, wireReader } from './wire.ts';
 
 /**
  * Stands before a PostgreSQL and counts flights: all that a client sends between two answers on one connection is one,
- * in however many packets and statements it comes.
+ * in however many packets and statements it comes. Statements and transactions are counted, too.
  *
  * @param delayMs how long each direction takes, as on a link
  */
 export async function countingProxy(to: URL, delayMs = 0) {
   let flights = 0;
+  const counts: WireCounts = { statements: [], transactions: 0 };
   const sockets = new Set<Socket>();
   const later = (send: () => void) => void (delayMs > 0 ? setTimeout(send, delayMs) : send());
   const server = createServer((near) => {
     const far = connect(Number(to.port), to.hostname);
     let answered = true;
+    const { fromClient, fromServer } = wireReader(counts);
     near.on('data', (data) => {
       if (answered) flights++;
       answered = false;
+      fromClient(data);
       later(() => far.write(data));
     });
     far.on('data', (data) => {
       answered = true;
+      fromServer(data);
       later(() => near.write(data));
     });
     for (const [one, other] of [
@@ -37,6 +42,8 @@ export async function countingProxy(to: URL, delayMs = 0) {
     get flights() {
       return flights;
     },
+    /** Of all connections together. */
+    counts: counts as Readonly<WireCounts>,
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

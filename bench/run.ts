@@ -15,7 +15,9 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FOLDER = '.data/bench-kit';
 const ENTRIES = {
   oncekit: 'lib/index.ts',
+  'oncekit/adapter-pg': 'lib/adapter-pg/index.ts',
   'oncekit/messaging': 'lib/messaging/index.ts',
+  'oncekit/next': 'lib/next/index.ts',
   'oncekit/worker': 'lib/worker/index.ts',
 };
 

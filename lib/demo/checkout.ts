@@ -1,6 +1,6 @@
 import type { PhasesContext } from 'oncekit';
 import { z } from 'zod';
-import { type Client, db } from './db.ts';
+import type { Client } from './db.ts';
 import { idempotency } from './idempotency.ts';
 import { paymentMethods } from './payment-methods.ts';
 import { sell, undoSale } from './sale.ts';
@@ -32,7 +32,6 @@ export const checkout = idempotency
     sell(steps, {
       source: 'checkout',
       paymentMethod: input.payment_method,
-      priceCents: () => priceIn(input.cart_id),
       goods: (tx) => claimCart(tx, input.cart_id, steps),
       deliverTo: {
         customerName: input.name,
@@ -44,13 +43,6 @@ export const checkout = idempotency
       },
     }),
   );
-
-/** What one of the cart's goods costs now. A cart never changes, so this is the price of what will be bought. */
-async function priceIn(cartId: string): Promise<number | null> {
-  const cart = await db().cart.findUnique({ where: { id: cartId } });
-  const product = cart && (await db().product.findUnique({ where: { sku: cart.sku } }));
-  return product?.priceCents ?? null;
-}
 
 /** The shopper's cart, for this order alone; or a refusal. */
 async function claimCart(

@@ -13,15 +13,20 @@ export function listProducts(): Promise<Product[]> {
 }
 
 /**
- * Takes goods out of stock, or takes nothing and says so. One conditional UPDATE, because of this interleaving: two
- * orders read "1 left", and both sell it.
+ * Takes goods out of stock and says what one of them costs; undefined where there are not so many, and nothing is taken.
+ * One conditional UPDATE, because of this interleaving: two orders read "1 left", and both sell it.
  */
-export async function takeStock(tx: Pick<Client, 'product'>, sku: string, quantity: number): Promise<boolean> {
-  const taken = await tx.product.updateMany({
+export async function takeStock(
+  tx: Pick<Client, 'product'>,
+  sku: string,
+  quantity: number,
+): Promise<{ priceCents: number } | undefined> {
+  const [taken] = await tx.product.updateManyAndReturn({
     where: { sku, stock: { gte: quantity } },
     data: { stock: { decrement: quantity } },
+    select: { priceCents: true },
   });
-  return taken.count === 1;
+  return taken;
 }
 
 /** Puts goods back that will not be delivered after all. */

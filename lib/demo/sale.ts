@@ -20,8 +20,6 @@ type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'capture' |
 export interface Sale {
   source: Source;
   paymentMethod: string;
-  /** What one costs now; null when it is not for sale. Asked once: a price that changes meanwhile is not charged. */
-  priceCents(): Promise<number | null>;
   /** Says what is bought, in the transaction that places the order: locks it, or refuses. */
   goods(tx: Tx): Promise<{ sku: string; quantity: number; cartId: string | null }>;
   deliverTo: Delivery;
@@ -46,17 +44,18 @@ interface Delivery {
 export async function sell({ atomic, foreign, capture, fail, key, scope }: Steps, sale: Sale): Promise<PlacedOrder> {
   const { tenant, principal } = scope;
   const id = await capture('order_id', () => randomUUID());
-  const priceCents = await capture('price_cents', sale.priceCents);
 
   const order = await atomic('order_created', async (tx) => {
     // A refusal commits what was written before it, so everything is checked before anything is written.
     const { sku, quantity, cartId } = await sale.goods(tx);
-    if (priceCents === null) return fail('not_for_sale', { sku }, { status: 404, message: 'This is not for sale.' });
-    const { name } = await tx.product.findUniqueOrThrow({ where: { sku } });
-    if (!(await takeStock(tx, sku, quantity))) {
-      return fail('out_of_stock', { sku }, { status: 409, message: `Sorry, ${name} has just sold out.` });
+    // What one costs now is in the phase's result: a price that changes meanwhile is not charged.
+    const product = await takeStock(tx, sku, quantity);
+    if (!product) {
+      const known = await tx.product.findUnique({ where: { sku } });
+      if (!known) return fail('not_for_sale', { sku }, { status: 404, message: 'This is not for sale.' });
+      return fail('out_of_stock', { sku }, { status: 409, message: `Sorry, ${known.name} has just sold out.` });
     }
-    const bought = { sku, quantity, amountCents: priceCents * quantity };
+    const bought = { sku, quantity, amountCents: product.priceCents * quantity };
     const { source, paymentMethod, deliverTo } = sale;
     const whose = { tenant, principal };
     await tx.order.create({

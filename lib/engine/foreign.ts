@@ -4,12 +4,13 @@ import { derivedKey } from '../core/derived-key.ts';
 import { CodedError, LeaseLostError } from '../core/errors.ts';
 import { type Answered, type Move, nextMove } from '../core/foreign.ts';
 import { seal } from '../core/seal.ts';
-import { isDoubtful, type Step } from '../store/leases.ts';
+import { type ForeignStart, type Held, isDoubtful, type Step } from '../store/leases.ts';
 import { recordDelay } from '../telemetry/keys.ts';
 import type { ForeignCall } from './foreign-call.ts';
 import { ask, type Heard, readReference, send } from './foreign-io.ts';
 import { refusalAnswer } from './handler.ts';
 import { becomeUnknown } from './pause.ts';
+import { assertReady, commitCurrent } from './run-transaction.ts';
 import { assertGoesOn, endRun, enterStep, type Running, reach } from './running.ts';
 import { inStepSpan } from './step-span.ts';
 import { readStep, writeStep } from './steps.ts';
@@ -44,7 +45,7 @@ export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call
   const { position, stored } = enterStep(running, name, 'foreign');
   try {
     if (stored?.state === 'done') return readStep<R>(stored.result);
-    assertGoesOn(running);
+    await assertReady(running);
     const maybeDone = stored !== undefined && isDoubtful(stored);
     const talk: Talk<A, R> = {
       name,
@@ -121,6 +122,7 @@ async function sendOnce<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promi
     isStarted = true;
     return step;
   });
+  await commitCurrent(running); // behind an open circuit nothing has taken it along
   // Behind an open circuit nothing was begun.
   if (isStarted && heard.kind === 'failed' && heard.verdict === 'not_executed') {
     await store.recordNotExecuted(running.held, config.leaseMs, talk.name);
@@ -146,20 +148,49 @@ async function start<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<
   await reach(running, 'before-started', name);
   const { id } = running.held;
   const sealed = seal(writeStep(call.arguments), `arguments of ${name}`, id, config.secrets);
-  talk.stored = await store.startForeign(running.held, config.leaseMs, {
+  const begun = {
     name,
     position,
     arguments: sealed,
     derivedKey: derivedKey(config.namespace, id, name),
     providerKeyTtlMs: call.providerKeyTtlMs,
-  });
+  };
   talk.readAt = performance.now();
+  if (running.current) {
+    // With the end of the phase before it: what is sent behind COMMIT is known to be sent, as by itself.
+    await commitCurrent(running, { start: begun });
+    talk.stored = firstSend(running.held, begun);
+  } else {
+    talk.stored = await store.startForeign(running.held, config.leaseMs, begun);
+  }
   talk.answered = undefined;
   talk.mustLookUp = false;
   // What a person vouched for was the time before this send.
   talk.settleMs = call.settleMs ?? SETTLE_MS;
   await reach(running, 'after-started', name);
   return talk.stored;
+}
+
+/** The step as it was written down: its first send. */
+function firstSend({ fencingToken }: Held, { name, position, arguments: sealed, derivedKey }: ForeignStart): Step {
+  return {
+    name,
+    position,
+    kind: 'foreign',
+    state: 'started',
+    result: null,
+    fencingToken,
+    arguments: sealed,
+    derivedKey,
+    sends: 1,
+    notExecuted: 0,
+    sinceFirstSentMs: 0,
+    sinceLastSentMs: 0,
+    firstSentAt: null,
+    finishedAt: null,
+    verdict: null,
+    reference: null,
+  };
 }
 
 /** A person has found out what nobody could ask: it is acted upon by the run that comes next. */

@@ -24,6 +24,7 @@ export class Leader {
   readonly led: Led;
   /** A committed row has this fingerprint: the row of phases, which is there before they have ended. */
   hasRow = false;
+  #seeRow: (() => void)[] = [];
   readonly #stepDown: () => void;
   /** There once somebody follows: most executions nobody does, and each promise costs. */
   #ended: Promise<Ended> | undefined;
@@ -42,6 +43,17 @@ export class Leader {
       this.#reject = reject;
     });
     return this.#ended;
+  }
+
+  /** The row is committed. */
+  showRow(): void {
+    this.hasRow = true;
+    for (const see of this.#seeRow) see();
+  }
+
+  /** Resolves when there is such a row. Never, where there is none before the end. */
+  untilRow(): Promise<void> {
+    return new Promise((resolve) => void this.#seeRow.push(resolve));
   }
 
   /** It is over. A follower that must take over hears of it in a later tick, and does not find the old leader again. */
@@ -78,7 +90,10 @@ export class Leaders {
 }
 
 /** How a leader ended, or undefined when it outlasted `waitMs`. */
-export async function follow(leader: Pick<Leader, 'ended'>, waitMs: number): Promise<Ended | undefined> {
+export async function follow(
+  leader: { ended: Promise<Ended | undefined> },
+  waitMs: number,
+): Promise<Ended | undefined> {
   if (waitMs <= 0) return undefined;
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, waitMs, undefined);

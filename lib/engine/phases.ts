@@ -1,7 +1,7 @@
 import { LeaseLostError, UntrustedDataError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
 import { seal, unseal } from '../core/seal.ts';
-import type { Held } from '../store/leases.ts';
+import type { Held, LeasedClaim } from '../store/leases.ts';
 import { type KeyRow, StoreUnavailableError } from '../store/store.ts';
 import { recordedTraceParent } from '../telemetry/trace-parent.ts';
 import { encodeAnswer } from './answer.ts';
@@ -17,10 +17,11 @@ import type { Ended } from './leaders.ts';
 import { leaveToPerson, letGo } from './pause.ts';
 import type { PhasesContext } from './phases-context.ts';
 import type { ResponseOptions } from './response.ts';
+import { abandonCurrent, linger, open, perform } from './run-transaction.ts';
 import { RunEnded, type Running, reach, reasonOf } from './running.ts';
-import { atomic, capture, refuseIn, transactPatiently } from './steps.ts';
+import { atomic, capture, refuseIn } from './steps.ts';
 import { decodeInput, encodeInput } from './stored-input.ts';
-import { timeLeft } from './transaction.ts';
+import { mayTryAgain, timeLeft } from './transaction.ts';
 import { transitioned } from './transition.ts';
 import { untilAborted } from './until-aborted.ts';
 
@@ -49,32 +50,44 @@ export async function executeInPhases<Tx>(
   const text = encodeInput({ input, context: request.context ?? [] }, definition.options);
   const point = { operation: id.operation, key: id.key };
   await config.onPoint?.('before-claim', point);
-  const begun = await inDoubt(() =>
-    slots.patiently(
-      waitMs,
-      (wait) =>
-        store.begin({
-          ...id,
-          mintedAt,
-          windowMs: config.windowMs,
-          retentionMs: config.phasesRetentionMs,
-          fingerprint,
-          schemaVersion,
-          waitMs: wait,
-          traceParent: recordedTraceParent(),
-          leaseMs: config.leaseMs,
-          input: seal(text, 'input', id, config.secrets),
-        }),
-      ({ kind }) => kind === 'locked',
-    ),
-  ).catch((error) => ({ kind: 'rolled_back' as const, error, why: 'error' as const, at: 'claim' as const }));
-  if (begun.kind === 'in_doubt' || begun.kind === 'rolled_back') return begun;
-  if (begun.kind === 'held') {
-    claimed();
-    transitioned(config, id, { from: 'absent', to: 'in_progress', attempt: 1, fingerprint });
-    await config.onPoint?.('after-claim', point);
-    return await runHeld(engine, definition, begun.held, how);
+  const claim: LeasedClaim = {
+    ...id,
+    mintedAt,
+    windowMs: config.windowMs,
+    retentionMs: config.phasesRetentionMs,
+    fingerprint,
+    schemaVersion,
+    waitMs: 0,
+    traceParent: recordedTraceParent(),
+    leaseMs: config.leaseMs,
+    input: seal(text, 'input', id, config.secrets),
+  };
+  const run = { engine, options: definition.options, deadline };
+  const claimOnce = () =>
+    slots
+      .patiently(
+        Math.min(waitMs, timeLeft(deadline)),
+        (wait) => open(run, { claim: { ...claim, waitMs: wait } }),
+        (opened) => 'kind' in opened && opened.kind === 'locked',
+      )
+      .catch((error) => ({ kind: 'rolled_back' as const, error, why: 'error' as const }));
+  let begun = await claimOnce();
+  // At a stricter level than READ COMMITTED a wait for another's claim ends in a conflict.
+  for (let attempt = 1; isConflict(begun) && (innerRetries ?? true); attempt++) {
+    if (!(await mayTryAgain(attempt, deadline))) break;
+    begun = await claimOnce();
   }
+  if ('opened' in begun) {
+    const committed = () => {
+      claimed();
+      transitioned(config, id, { from: 'absent', to: 'in_progress', attempt: 1, fingerprint });
+    };
+    return await runHeld(engine, definition, begun.opened.held, how, {
+      current: begun,
+      claiming: { claim, committed },
+    });
+  }
+  if (begun.kind === 'rolled_back') return { ...begun, at: 'claim' };
   if (begun.kind !== 'existing' || !isUnfinished(begun.row)) return begun;
   if (comparePayload(begun.row, call, config.secrets) !== 'same') return begun;
   claimed();
@@ -106,6 +119,10 @@ async function inDoubt<T>(ask: () => Promise<T>): Promise<T | { kind: 'in_doubt'
   }
 }
 
+function isConflict(begun: object): boolean {
+  return 'why' in begun && begun.why === 'conflict';
+}
+
 /** Whether a run may still change it. */
 export function isUnfinished({ state }: KeyRow): boolean {
   return state === 'in_progress' || state === 'unknown';
@@ -129,6 +146,7 @@ export async function runHeld<Tx>(
   definition: PhasedDefinition<Tx>,
   held: Held,
   { deadline, stop, response, innerRetries = true }: How,
+  { current, claiming }: Partial<Pick<Running<Tx>, 'current' | 'claiming'>> = {},
 ): Promise<Ended> {
   const { options } = definition;
   const maxRunMs = options.maxRunMs ?? MAX_RUN_MS;
@@ -141,7 +159,7 @@ export async function runHeld<Tx>(
       // A key that came back from `unknown` meanwhile has another token, and is held all the same.
       return (await engine.store.renew(asked, engine.config.leaseMs)) || running.held !== asked;
     },
-    isHeldAnyway: () => running.inTransaction,
+    isHeldAnyway: () => running.inTransaction || running.claiming !== undefined,
     until: overdue,
   });
   const running: Running<Tx> = {
@@ -155,11 +173,15 @@ export async function runHeld<Tx>(
     stop,
     innerRetries,
     deadline: endsAt,
-    inTransaction: false,
+    claiming,
+    current,
+    inTransaction: current !== undefined,
+    closing: undefined,
     hasProgressed: false,
     ending: undefined,
   };
   try {
+    if (claiming) await reach(running, 'after-claim');
     return await runToTheEnd(running, definition, response);
   } catch (error) {
     return await interrupted(running, error);
@@ -178,23 +200,30 @@ async function runToTheEnd<Tx>(
   const { input, context } = decodeInput(text, options);
   running.input = input;
   const work = () => answerOf(() => phases(contextOf(running, input, context)), how);
+  if (running.current) linger(running, running.current); // the claim, for the function's first step
   const answer = await inTime(running, work).catch((error) => {
     // A refusal that ended the run is stored like one that the function threw.
     if (running.ending && 'refusal' in running.ending) return running.ending.refusal;
     throw error;
   });
+  running.current?.stopLingering?.();
+  if (running.closing) await running.closing;
   const { ending } = running;
   if (ending && 'row' in ending) return ended(ending.row);
   if (ending && 'error' in ending) throw ending.error;
   const result = ending && 'refusal' in ending ? ending.refusal : answer;
   if (!ending) running.journal.assertComplete();
-  const state = result.kind === 'refusal' ? 'failed' : 'succeeded';
-  assertTransition(running.held.state, state);
+  assertTransition(running.held.state, result.kind === 'refusal' ? 'failed' : 'succeeded');
   await reach(running, 'before-finish');
-  const { row } = await transactPatiently(running, async (tx) =>
-    result.kind === 'refusal'
-      ? await refuseIn(running, tx, result)
-      : { settle: { state: 'succeeded', result: encodeAnswer(result), schemaVersion: options.schemaVersion ?? 1 } },
+  const { schemaVersion = 1 } = options;
+  const row = await perform(
+    running,
+    async (tx) =>
+      result.kind === 'refusal'
+        ? await refuseIn(running, tx, result)
+        : { settle: { state: 'succeeded', result: encodeAnswer(result), schemaVersion } },
+    // A refusal undoes what is committed; an answer goes with the last phase.
+    { joins: result.kind !== 'refusal' },
   );
   await reach(running, 'after-finish');
   return row ? ended(row) : { kind: 'suspended', error: new Error('The key was settled without a row.') };
@@ -216,7 +245,10 @@ async function interrupted<Tx>(running: Running<Tx>, thrown: unknown): Promise<E
   const { engine, held, ending } = running;
   if (ending && 'row' in ending) return ended(ending.row);
   const error = thrown instanceof RunEnded && ending && 'error' in ending ? ending.error : thrown;
+  running.ending ??= { error }; // a step that nobody has awaited begins nothing any more
   try {
+    await abandonCurrent(running, error).catch(() => {});
+    await claimAlone(running);
     if (error instanceof UntrustedDataError) await leaveToPerson(running, error.message);
     else if (!(error instanceof LeaseLostError)) await letGo(running);
   } catch {
@@ -229,6 +261,19 @@ async function interrupted<Tx>(running: Running<Tx>, thrown: unknown): Promise<E
     return { kind: 'existing', row }; // another's work: to this caller it is a replay
   }
   return { kind: 'suspended', error };
+}
+
+/**
+ * The claim was rolled back with the first phase: it is made again, so that a later run goes on as behind any other phase.
+ * Rejects where somebody else has made it meanwhile.
+ */
+async function claimAlone<Tx>({ engine, options, claiming }: Running<Tx>): Promise<void> {
+  if (!claiming) return;
+  // The caller's time may be up: this is for whoever comes behind it.
+  const begun = await open({ engine, options, deadline: Number.POSITIVE_INFINITY }, claiming);
+  if (!('opened' in begun)) throw new Error(`The key is not claimed: ${begun.kind}.`);
+  const claimed = await begun.transaction.commit(begun.write);
+  if (claimed.kind === 'committed') claiming.committed();
 }
 
 function contextOf<Tx>(running: Running<Tx>, input: unknown, context: readonly unknown[]): PhasesContext<never, Tx> {

@@ -129,10 +129,16 @@ async function followOne<Tx, T>(
 ): Promise<Run<T>> {
   // Somebody else has sent the key, so whatever was said, this is not the first attempt.
   call.proof = 'none';
-  if (leader.hasRow && !isSameHash(leader.led.fingerprint, call.fingerprint.hash)) return mismatch(call, 'none');
-  const ended = await follow(leader, waitMs);
-  if (!ended) return inFlight(call);
+  const differs = !isSameHash(leader.led.fingerprint, call.fingerprint.hash);
+  if (leader.hasRow && differs) return mismatch(call, 'none');
+  const ended = await follow(differs ? untilRowOf(leader) : leader, waitMs);
+  if (!ended) return leader.hasRow && differs ? mismatch(call, 'none') : inFlight(call);
   return mayTakeOver(call, leader.led, ended) ? await next() : await conclude<Tx, T>(call, ended);
+}
+
+/** With another payload there is no more to wait for once the leader's row is there. */
+function untilRowOf(leader: Leader): { ended: Promise<Ended | undefined> } {
+  return { ended: Promise.race([leader.ended, leader.untilRow().then(() => undefined)]) };
 }
 
 /** Whether a follower may do better than its leader did: not where the leader's fate would be its own. */
@@ -175,7 +181,7 @@ function attempt<Tx>(call: Call<Tx>, leader: Leader, input: unknown, waitMs: num
   if (!definition.phases) return executeInTransaction({ call, definition, input, waitMs });
   const claimed = () => {
     call.proof = 'none'; // the row is there, and may be driven to its end without this call
-    leader.hasRow = true;
+    leader.showRow();
   };
   const executing = executeInPhases(call, definition, { input, waitMs, claimed });
   return executing.then((executed) => ({ executed, afterCommit: [] }));

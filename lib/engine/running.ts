@@ -1,6 +1,7 @@
 import { CodedError, LeaseLostError } from '../core/errors.ts';
+import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
-import type { Held, StepKind } from '../store/leases.ts';
+import type { Held, LeasedClaim, StepKind } from '../store/leases.ts';
 import type { KeyRow } from '../store/store.ts';
 import type { Engine } from './call.ts';
 import type { CrashPoint } from './config.ts';
@@ -8,6 +9,7 @@ import type { OperationOptions } from './definition.ts';
 import type { RefusalAnswer } from './handler.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { Entry, Journal } from './journal.ts';
+import type { Current } from './run-transaction.ts';
 
 /** What has ended a run before its function did: the settled or unknown row, a refusal to store, or an error. */
 export type Ending = { row: KeyRow } | { refusal: RefusalAnswer } | { error: unknown };
@@ -29,8 +31,14 @@ export interface Running<Tx> {
   readonly innerRetries: boolean;
   /** When the time is up, in milliseconds of `performance.now()`. */
   readonly deadline: number;
-  /** Whether a transaction of this run is open. */
+  /** There until the claim is committed, with the first transaction of the run; then nothing of the key is there before. */
+  claiming: { claim: LeasedClaim; committed(): void } | undefined;
+  /** The transaction of this run that is open. */
+  current: Current<Tx> | undefined;
+  /** Whether one is open, or about to be: a renewal would wait for its lock, and find the key settled behind it. */
   inTransaction: boolean;
+  /** There while one is being committed that no step waits for. Never rejects: its failure is the run's `ending`. */
+  closing: Promise<void> | undefined;
   /** Whether this run has finished a step. */
   hasProgressed: boolean;
   ending: Ending | undefined;
@@ -75,7 +83,11 @@ export function reasonOf({ reason }: AbortSignal): unknown {
 }
 
 /** Calls the moment of a step at which a test may kill the process. */
-export async function reach<Tx>({ engine, held }: Running<Tx>, point: CrashPoint, step?: string): Promise<void> {
+export async function reach<Tx>(
+  { engine, held }: { engine: Engine<Tx>; held: { id: KeyId } },
+  point: CrashPoint,
+  step?: string,
+): Promise<void> {
   const { operation, key } = held.id;
   await engine.config.onPoint?.(point, { operation, key, ...(step === undefined ? {} : { step }) });
 }

@@ -1,19 +1,19 @@
-import { CodedError, ConfigurationError } from '../core/errors.ts';
-import type { Transacted, Write } from '../store/leases.ts';
+import { ConfigurationError } from '../core/errors.ts';
+import type { Write } from '../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer } from './answer.ts';
 import { answerOf } from './handler.ts';
-import { assertGoesOn, endRun, enterStep, type Running, reach } from './running.ts';
+import { assertReady, linger, type Phase, perform } from './run-transaction.ts';
+import { assertGoesOn, endRun, enterStep, type Running } from './running.ts';
 import { inStepSpan } from './step-span.ts';
-import { mayTryAgain, withinTime } from './transaction.ts';
-import { transitioned } from './transition.ts';
 
 /** `atomic`: see `PhasesContext`. */
 export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx: Tx) => Promise<R>): Promise<R> {
   const { position, stored } = enterStep(running, name, 'atomic');
   try {
     if (stored) return readStep<R>(stored.result);
-    assertGoesOn(running);
-    const phase = async (tx: Tx): Promise<Write> => {
+    await assertReady(running);
+    let result: string | null = null;
+    const phase: Phase<Tx> = async (tx) => {
       const answer = await answerOf(() => run(tx));
       if (answer.kind === 'refusal') return await refuseIn(running, tx, answer);
       if (answer.kind === 'redirect') throw redirectInside(name);
@@ -23,15 +23,14 @@ export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx
           expected: 'plain data',
         });
       }
-      return { step: { name, position, result: encodeAnswer(answer) } };
+      result = encodeAnswer(answer);
+      return { step: { name, position, kind: 'atomic', result } };
     };
     return await inStepSpan(running, 'atomic', name, async () => {
-      const { write, row } = await transactPatiently(running, phase, name);
+      const row = await perform(running, phase);
       if (row) endRun(running, { row });
-      running.hasProgressed = true;
-      await reach(running, 'after-commit', name);
-      // What was stored, not what the function holds: a later run gets the same, to the letter.
-      return readStep<R>('step' in write ? write.step.result : null);
+      // What is stored, not what the function holds: a later run gets the same, to the letter.
+      return readStep<R>(result);
     });
   } catch (error) {
     return endRun(running, { error });
@@ -45,11 +44,18 @@ export async function capture<Tx, T>(running: Running<Tx>, name: string, make: (
   const { position, stored } = enterStep(running, name, 'capture');
   try {
     if (stored) return readStep<T>(stored.result);
+    if (running.closing) await running.closing;
     assertGoesOn(running);
     const result = writeStep(await make());
-    assertGoesOn(running); // it may have taken longer than the run
-    const { store, config } = running.engine;
-    await store.recordCapture(running.held, config.leaseMs, { name, position, result });
+    await assertReady(running); // it may have taken longer than the run
+    const { current, engine } = running;
+    const step = { name, position, result };
+    if (!current) {
+      await engine.store.recordCapture(running.held, engine.config.leaseMs, step);
+    } else {
+      current.write.steps.push({ ...step, kind: 'capture' });
+      linger(running, current);
+    }
     return readStep<T>(result);
   } catch (error) {
     return endRun(running, { error });
@@ -68,55 +74,6 @@ export async function refuseIn<Tx>(
   const scope = { tenant, principal, operation };
   await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });
   return { settle: { state: 'failed', result: encodeAnswer(answer), schemaVersion: options.schemaVersion ?? 1 } };
-}
-
-/** One transaction of this run, again where it conflicts with others (C4). */
-export async function transactPatiently<Tx>(
-  running: Running<Tx>,
-  run: (tx: Tx) => Promise<Write>,
-  step?: string,
-): Promise<{ write: Write; row: Extract<Transacted, { kind: 'committed' }>['row'] }> {
-  const { store, config } = running.engine;
-  const how = {
-    ...withinTime(running.options, running.deadline),
-    beforeCommit: () => reach(running, 'before-commit', step),
-  };
-  for (let attempt = 1; ; attempt++) {
-    let write: Write | undefined;
-    running.inTransaction = true;
-    const transacted = await store
-      .transact(
-        running.held,
-        config.leaseMs,
-        async (tx) => {
-          write = await run(tx);
-          return write;
-        },
-        how,
-      )
-      .finally(() => {
-        running.inTransaction = false;
-      });
-    if (transacted.kind === 'committed' && write) {
-      const { row } = transacted;
-      if (row) {
-        const { state: to, attempts: attempt, fingerprint } = row;
-        transitioned(config, row, { from: running.held.state, to, attempt, fingerprint });
-      }
-      return { write, row };
-    }
-    const error = 'error' in transacted ? transacted.error : undefined;
-    const isConflict = transacted.kind === 'rolled_back' && transacted.why === 'conflict';
-    if (isConflict && running.innerRetries && (await mayTryAgain(attempt, running.deadline))) continue;
-    if (transacted.kind === 'rolled_back' && transacted.why === 'error') throw error;
-    throw new CodedError(
-      'unavailable',
-      'The database did not answer, or others were in the way; a later run goes on.',
-      {
-        cause: error,
-      },
-    );
-  }
 }
 
 export function writeStep(value: unknown): string {

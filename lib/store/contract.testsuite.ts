@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { executionContract } from './contract-execution.testsuite.ts';
 import type { Harness } from './contract-harness.testsuite.ts';
+import { leasesContract } from './contract-leases.testsuite.ts';
 import { racesContract } from './contract-races.testsuite.ts';
 import { readsContract } from './contract-reads.testsuite.ts';
 
@@ -15,5 +16,6 @@ export function storeContract<Tx>(name: string, makeStore: () => Promise<Harness
     executionContract(() => harness);
     racesContract(() => harness);
     readsContract(() => harness);
+    leasesContract(() => harness); // last: it leaves keys that are not finished
   });
 }

@@ -10,8 +10,11 @@ import type { Claim, Completion, ExecuteOptions, KeyRow, RollbackReason } from '
  * `StoreUnavailableError`, except where a union says otherwise.
  */
 export interface Leases<Tx> {
-  /** Claims the key and commits the claim. Waits for another's uncommitted claim, at most `claim.waitMs`. */
-  begin(claim: LeasedClaim): Promise<Begun>;
+  /**
+   * Claims the key, runs `run` in the transaction of the claim, and commits both with what `run` resolves to. Never runs
+   * it twice, nor where the key is not to be had. Waits for another's uncommitted claim, at most `claim.waitMs`.
+   */
+  begin(claim: LeasedClaim, run: Work<Tx>, how: ExecuteOptions): Promise<Begun>;
 
   /**
    * Takes over a key whose lease has expired, under a higher token, or an `unknown` one that is due to be asked about,
@@ -32,9 +35,9 @@ export interface Leases<Tx> {
 
   /**
    * One transaction of the executor: checks the token first, which also keeps others from taking the key over until
-   * it ends; then runs `run`; then writes the finished step, or settles the key.
+   * it ends; then runs `run`; then writes what that resolves to.
    */
-  transact(held: Held, leaseMs: number, run: (tx: Tx) => Promise<Write>, how: ExecuteOptions): Promise<Transacted>;
+  transact(held: Held, leaseMs: number, run: Work<Tx>, how: ExecuteOptions): Promise<Transacted>;
 
   /** Writes a captured value as a finished step. */
   recordCapture(held: Held, leaseMs: number, step: FinishedStep): Promise<void>;
@@ -115,11 +118,24 @@ export interface LeasedClaim extends Claim {
   input: Uint8Array;
 }
 
-export type Begun =
-  | { kind: 'held'; held: Held }
-  | { kind: 'existing'; row: KeyRow }
-  | { kind: 'locked' }
-  | { kind: 'expired' | 'early' };
+/** `committed`: the key is this executor's, or settled already. */
+export type Begun = Transacted | { kind: 'existing'; row: KeyRow } | { kind: 'locked' } | { kind: 'expired' | 'early' };
+
+/** A transaction of the executor, to whoever runs in it. */
+export interface Opened<Tx> {
+  readonly tx: Tx;
+  readonly held: Held;
+  /** Runs something so that its queries are the transaction's, as those of the function that was given this are. */
+  inside<T>(work: () => T): T;
+  /**
+   * Says that the transaction is ready to be committed and is kept open all the same: whatever asks for a connection from
+   * now on has it committed first, and waits for that. Returns what ends that. None where queries cannot be made to wait.
+   */
+  readonly withhold: ((commit: () => Promise<unknown>) => () => void) | undefined;
+}
+
+/** What runs in a transaction of the executor, and says what that is to end in. */
+export type Work<Tx> = (opened: Opened<Tx>) => Promise<Write>;
 
 /** A key as its executor holds it. */
 export interface Held {
@@ -205,8 +221,19 @@ export interface PutOff {
   attentionAfterMs: number;
 }
 
-/** What a transaction of the executor ends in. */
-export type Write = { step: FinishedStep } | { settle: LeasedCompletion };
+/** What a transaction of the executor ends in, all of it in one statement under the token. Nothing: the lease alone. */
+export interface Write {
+  /** Finished steps, in their order. */
+  steps?: readonly NewStep[] | undefined;
+  /** A foreign call that is about to be sent for the first time. */
+  start?: ForeignStart | undefined;
+  /** Settles the key. */
+  settle?: LeasedCompletion | undefined;
+}
+
+export interface NewStep extends FinishedStep {
+  kind: 'atomic' | 'capture';
+}
 
 /** `schemaVersion`: of the executor that finishes the key, which need not be the one that claimed it. */
 export type LeasedCompletion = Completion & { schemaVersion: number };

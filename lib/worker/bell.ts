@@ -1,14 +1,16 @@
 /**
- * Cuts waits short. A ring while nobody waits is kept for the next wait: whoever is at work when it rings looks again
- * before it rests, so nothing that was announced before the ring is overlooked.
+ * Cuts a wait short: one, for who looks takes all that is there, and a second one would look in vain. A ring while nobody
+ * waits is kept for the next wait: whoever is at work when it rings looks again before it rests, so nothing that was
+ * announced before the ring is overlooked.
  */
 export class Bell {
   #isRung = false;
   readonly #waiting = new Set<() => void>();
 
   ring(): void {
-    this.#isRung = this.#waiting.size === 0;
-    for (const wake of this.#waiting) wake();
+    const [wake] = this.#waiting;
+    if (wake) wake();
+    else this.#isRung = true;
   }
 
   /** Resolves after `ms`, at a ring, or when `stopping` is aborted. */

@@ -1,15 +1,22 @@
-import type { Begun, LeasedClaim } from '../leases.ts';
+import type { Begun, Held, LeasedClaim, Work } from '../leases.ts';
 import { claimValues } from './claim.ts';
-import type { PrismaClientLike, RawQueries } from './client.ts';
-import { isLockTimeout } from './errors.ts';
-import { MAX_CLAIMS, rivalOf } from './rival.ts';
+import { type PrismaClientLike, primaryOf } from './client.ts';
+import { FIRST_TOKEN } from './complete.ts';
+import { explainedReadOnly, isLockTimeout, isReadOnly, isSetUpFault } from './errors.ts';
+import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
+import { runTransaction } from './run-transaction.ts';
+import { explainedBySchema } from './schema-version.ts';
+import type { Statement } from './statement.ts';
 import { drawTicket, lockTimeout } from './ticket.ts';
+import { concluded, type Done, perform } from './transact.ts';
+import type { Plan, TransactionOptions } from './transaction.ts';
 
-// The same insert, ticket and window as a claim in one transaction (`claim.ts`), but alone in its own: what follows
-// lies partly outside the database, so the claim is committed first, with a lease that says for how long it is believed.
-// `lock_timeout` ends with the statement's transaction. The completer looks at it once the lease is over.
+// The same insert, ticket and window as a claim in one transaction (`claim.ts`), with a lease besides, which says for how
+// long the claim is believed once it is committed: what follows lies partly outside the database. The completer looks at
+// it when the lease is over. `lock_timeout` is put back by the statement itself, for phases with locks of their own follow.
 const BEGIN = `
-WITH bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $13, true)),
+WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout),
+     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $13, true) FROM before),
      ticket AS MATERIALIZED (SELECT ${drawTicket('$12', '$14')} AS drawn FROM bounded)
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
                               schema_version, minted_at, claimed_at, expires_at, lease_until, next_attempt_at, input,
@@ -24,57 +31,77 @@ SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::
         OR ($9::timestamptz > clock_timestamp() - $10::float8 * interval '1 ms'
             AND $9::timestamptz <= clock_timestamp() + interval '5 min'))
 ON CONFLICT (tenant, principal, operation, key) DO NOTHING
-RETURNING fencing_token AS "fencingToken"`;
+RETURNING set_config('idle_in_transaction_session_timeout', $18, true) AS idle,
+          set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`;
 
-/** `Leases.begin`. */
-export async function begin(client: PrismaClientLike, primary: RawQueries, claim: LeasedClaim): Promise<Begun> {
-  for (let attempt = 1; attempt <= MAX_CLAIMS; attempt++) {
-    const fencingToken = await insert(client, claim);
-    if (fencingToken === 'locked') return { kind: 'locked' };
-    if (fencingToken !== undefined) {
-      const { tenant, principal, operation, key, schemaVersion, input, traceParent = null } = claim;
-      const id = { tenant, principal, operation, key };
-      return {
-        kind: 'held',
-        held: {
-          id,
-          state: 'in_progress',
-          fencingToken,
-          attempts: 1,
-          needsAttention: false,
-          schemaVersion,
-          input,
-          traceParent,
-          steps: [],
-        },
-      };
-    }
-    const rival = await rivalOf(primary, claim);
-    if (rival !== 'vanished') return rival;
+/** `Leases.begin` in one transaction of the user's client. */
+export async function begin<Tx>(
+  client: PrismaClientLike,
+  claim: LeasedClaim,
+  run: Work<Tx>,
+  how: TransactionOptions,
+): Promise<Begun> {
+  for (let attempt = 1; ; attempt++) {
+    const begun = await beginOnce(client, claim, run, how);
+    if (begun !== 'vanished') return begun;
+    if (attempt === MAX_CLAIMS) return { kind: 'locked' };
   }
-  return { kind: 'locked' };
 }
 
-/** The token of the claim; undefined when something is in the way, or the key is outside its window. */
-async function insert(client: PrismaClientLike, claim: LeasedClaim): Promise<number | 'locked' | undefined> {
-  try {
-    // Always a transaction, though of one statement: a replica must not get it, and `set_config` must end with it.
-    const rows = await client.$transaction(
-      (tx: RawQueries) =>
-        tx.$queryRawUnsafe<{ fencingToken: number }[]>(
-          BEGIN,
-          ...claimValues(claim),
-          lockTimeout(claim.waitMs),
-          claim.waitMs > 0,
-          claim.leaseMs,
-          claim.input,
-          claim.traceParent ?? null,
-        ) as Promise<{ fencingToken: number }[]>,
-      { timeout: claim.waitMs + 5000, isolationLevel: 'ReadCommitted' },
-    );
-    return rows[0]?.fencingToken;
-  } catch (error) {
-    if (isLockTimeout(error)) return 'locked';
-    throw error;
+async function beginOnce<Tx>(
+  client: PrismaClientLike,
+  claim: LeasedClaim,
+  run: Work<Tx>,
+  how: TransactionOptions,
+): Promise<Begun | 'vanished'> {
+  const { leaseMs } = claim;
+  const held = heldBy(claim);
+  const done: Done = {};
+  const plan: Plan<Tx, Rival> = {
+    first(isOwn) {
+      done.isOwn = isOwn;
+      return [beginStatement(claim, how.timeoutMs)];
+    },
+    work: async (tx, [claimed], db) =>
+      claimed ? await perform({ held, leaseMs, done }, tx, run) : { skip: await rivalOf(db, claim) },
+  };
+  const ended = await runTransaction(client, plan, how);
+  if (ended.kind === 'skipped') return ended.value;
+  if (ended.kind === 'rolled_back' && ended.at === 'first') {
+    const { error } = ended;
+    if (isLockTimeout(error)) return { kind: 'locked' };
+    // The claim is a statement of ours alone, so it is not the user's doing.
+    if (isSetUpFault(error)) throw await explainedBySchema(error, undefined, 'keys');
+    if (isReadOnly(error)) return { kind: 'rolled_back', error: explainedReadOnly(error), why: 'unavailable' };
   }
+  return await concluded(primaryOf(client), { held, done }, ended, how.maxWaitMs);
+}
+
+function beginStatement(claim: LeasedClaim, holdMs: number): Statement {
+  const values = [
+    ...claimValues(claim),
+    lockTimeout(claim.waitMs),
+    claim.waitMs > 0,
+    claim.leaseMs,
+    claim.input,
+    claim.traceParent ?? null,
+    `${Math.ceil(holdMs) + 1000}ms`,
+  ];
+  return { text: BEGIN, values, mayWait: claim.waitMs > 0 };
+}
+
+/** A key as the executor holds it that has just claimed it. */
+function heldBy(claim: LeasedClaim): Held {
+  const { tenant, principal, operation, key, schemaVersion, input, traceParent = null } = claim;
+  return {
+    id: { tenant, principal, operation, key },
+    state: 'in_progress',
+    fencingToken: FIRST_TOKEN,
+    attempts: 1,
+    needsAttention: false,
+    schemaVersion,
+    input,
+    traceParent,
+    steps: [],
+  };
 }

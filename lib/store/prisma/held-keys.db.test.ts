@@ -29,9 +29,14 @@ const set = (key: string, sql: string) =>
   client.$executeRawUnsafe(`UPDATE idempotency_keys SET ${sql} WHERE key = $1`, key);
 
 async function heldKey(): Promise<Held> {
-  const begun = await store.begin({ ...claimOf(), leaseMs: LEASE_MS, input: new Uint8Array([1]) });
-  if (begun.kind !== 'held') throw new Error(`The key is ${begun.kind}.`);
-  return begun.held;
+  let held: Held | undefined;
+  const run = async (opened: { held: Held }) => {
+    held = opened.held;
+    return {};
+  };
+  const begun = await store.begin({ ...claimOf(), leaseMs: LEASE_MS, input: new Uint8Array([1]) }, run, HOW);
+  if (begun.kind !== 'committed' || !held) throw new Error(`The key is ${begun.kind}.`);
+  return held;
 }
 
 test('S3 P4 a key whose executor is inside a transaction is passed over, not waited for, however long its lease is over', async () => {
@@ -121,9 +126,9 @@ describe('a transaction of the executor', () => {
     const transacted = await store.transact(
       held,
       LEASE_MS,
-      async (tx) => {
+      async ({ tx }) => {
         settings.push(...(await tx.$queryRaw<unknown[]>`SHOW idle_in_transaction_session_timeout`));
-        return { step: { name: 'paid', position: 1, result: 'null' } };
+        return { steps: [{ name: 'paid', position: 1, kind: 'atomic', result: 'null' }] };
       },
       { ...HOW, timeoutMs: 7000 },
     );

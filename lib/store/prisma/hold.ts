@@ -28,7 +28,7 @@ const HOLD = `
 UPDATE idempotency_keys SET ${RENEWED} WHERE ${IS_HELD}
 RETURNING set_config('idle_in_transaction_session_timeout', $8, true) AS bounded`;
 
-export function holderOf({ id, state, fencingToken }: Held): [string, string, string, string, string, number] {
+export function holderOf({ id, state, fencingToken }: Held): unknown[] {
   return [id.tenant, id.principal, id.operation, id.key, state, fencingToken];
 }
 
@@ -51,7 +51,7 @@ export function holdStatement(held: Held, leaseMs: number, idleMs: number): Stat
 
 /** Fails where the rows of this name are none: COMMIT may be behind the statement on the wire, and must roll back. */
 export function orFail(rows: string): string {
-  return `SELECT ${rows}.* FROM (SELECT 1 / count(*) AS one FROM ${rows}) AS proof LEFT JOIN ${rows} ON one = 1`;
+  return `SELECT ${rows}.* FROM (SELECT 1 / count(*) AS one FROM ${rows}) AS proof LEFT JOIN ${rows} ON proof.one = 1`;
 }
 
 /** @throws LeaseLostError unless there is a row: what the statement should have changed is no longer this executor's */

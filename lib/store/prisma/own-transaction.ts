@@ -11,6 +11,7 @@ import { QueryQueue } from './query-queue.ts';
 import { renamedQueries } from './renamed.ts';
 import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
 import { endOfCommit, type Plan, SILENCE_MS, type TransactionEnd, type TransactionOptions } from './transaction.ts';
+import { commitWithheld } from './withheld.ts';
 import { runWithin, within } from './within.ts';
 
 /**
@@ -28,6 +29,9 @@ export async function runOwn<Tx, Skipped>(
   const outer = own.isAmbient ? within()?.ambient : undefined;
   outer?.assertOpen();
   if (outer) throw nested();
+  // ADR 37: an execution between two steps of another one finds what the step before it has written.
+  const committing = commitWithheld();
+  if (committing) await committing;
   let acquired: Acquired;
   try {
     acquired = await acquire(pool, how.maxWaitMs);

@@ -4,6 +4,7 @@ import { type ClientLike, Connection } from './connection.ts';
 import { isForgotten, isUnavailable } from './errors.ts';
 import type { Answer, Rows, Statement } from './statement.ts';
 import { driverError } from './wire.ts';
+import { commitWithheld } from './withheld.ts';
 import { expectContexts, runWithin, within } from './within.ts';
 
 /** A pool of `pg`'s, by its shape: the kit imports none. */
@@ -39,6 +40,9 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   expectContexts();
   const query = pool.query as (...args: never[]) => unknown;
   pool.query = ((...args: never[]) => {
+    // ADR 37: what a phase has written must be there for whatever is asked behind it.
+    const committing = commitWithheld();
+    if (committing) return committing.then(() => (pool.query as (...args: never[]) => unknown)(...args));
     const here = within();
     here?.tellPool?.(pool);
     return here?.ambient?.pool === pool ? here.ambient.query(here, args) : query.apply(pool, args);
@@ -46,6 +50,8 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   const connect = pool.connect as (...args: unknown[]) => unknown;
   Object.defineProperty(pool, CONNECT, { value: connect });
   pool.connect = ((...args: unknown[]) => {
+    const committing = commitWithheld();
+    if (committing) return committing.then(() => (pool.connect as (...args: unknown[]) => unknown)(...args));
     const here = within();
     if (here?.ambient?.pool === pool) return here.ambient.connect(here, args as never[]);
     const [told] = args;

@@ -5,6 +5,7 @@ import { compileFunction } from 'node:vm';
 import ts from 'typescript';
 import { listStatement } from './list.ts';
 import { TABLES } from './tables.ts';
+import { writeStatement } from './write.ts';
 
 /** One statement of this room: `take.ts TAKE_DUE`, and what is sent. */
 export interface RoomStatement {
@@ -23,7 +24,7 @@ function filesOfRoom(): string[] {
 /** Every statement of this room, exported or not: what its modules keep as a constant, and what the list is made of. */
 export async function statementsOfRoom(): Promise<RoomStatement[]> {
   const found = await Promise.all(filesOfRoom().map(statementsOf));
-  return [...found.flat(), ...lists()];
+  return [...found.flat(), ...lists(), ...writes()];
 }
 
 /** Runs a module once more, with its constants showing. Its imports are the real ones. */
@@ -52,7 +53,7 @@ function isStatement(text: unknown): boolean {
   return !/^INSERT INTO \w+ \([^()]*\)$/.test(text);
 }
 
-/** The list is the one statement that is put together as it is asked for. */
+/** The list, which is put together as it is asked for. */
 function lists(): RoomStatement[] {
   const page = { limit: 10, offset: 0 };
   const filters = [
@@ -62,6 +63,19 @@ function lists(): RoomStatement[] {
     { ...page, state: 'failed', search: 'ann', sort: 'expires' },
   ] as const;
   return filters.map((filter, n) => ({ name: `list.ts ${n + 1}`, text: listStatement(filter).text }));
+}
+
+/** All that a transaction of an executor writes, put together as well. */
+function writes(): RoomStatement[] {
+  const id = { tenant: 'a', principal: 'b', operation: 'c', key: 'd' };
+  const row = { attempts: 1, needsAttention: false, schemaVersion: 1, input: null, traceParent: null, steps: [] };
+  const steps = [{ name: 'a', position: 1, kind: 'atomic', result: '1' }] as const;
+  const start = { name: 'b', position: 2, arguments: new Uint8Array(), derivedKey: 'k' };
+  const settle = { state: 'succeeded', result: '1', schemaVersion: 1 } as const;
+  const held = { id, state: 'in_progress', fencingToken: 1, ...row } as const;
+  return [{}, { steps }, { start }, { steps, start }, { settle }, { steps, settle }].map((write, n) => {
+    return { name: `write.ts ${n + 1}`, text: writeStatement(held, 1000, write).text };
+  });
 }
 
 /** Where a table is named in a text that is no part of a constant, and so would not be found: `take.ts:12`. */

@@ -92,7 +92,7 @@ function leasesOn<Tx>(client: PrismaClientLike, setting: Setting): Leases<Tx> {
   const db = () => primaryOf(client);
   const asked = askedOn(db);
   return {
-    begin: (claim) => asked(() => begin(client, db(), claim)),
+    begin: (claim, run, how) => begin(client, claim, run, { ...how, ...setting }),
     takeOver: (id, leaseMs, early) => asked(() => takeOver(db(), id, leaseMs, early)),
     takeDue: (shares, leaseMs) => asked(() => takeDue(db(), shares, leaseMs)),
     renew: (held, leaseMs) => asked(() => hold(db(), held, leaseMs, leaseMs)),

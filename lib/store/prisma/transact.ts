@@ -1,51 +1,80 @@
 import { IdempotencyError } from '../../core/errors.ts';
-import type { Held, Transacted, Write } from '../leases.ts';
+import type { Held, Transacted, Work, Write } from '../leases.ts';
 import type { KeyRow } from '../store.ts';
 import { bounded } from './bounded.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
 import { explainedAbort } from './complete.ts';
 import { isNothingChanged } from './errors.ts';
 import { find } from './find.ts';
-import { stepStatement } from './finish-step.ts';
 import { holdStatement, leaseLost, stillHeld } from './hold.ts';
 import { type RawRow, toKeyRow } from './row.ts';
 import { runTransaction } from './run-transaction.ts';
 import { throwSchemaGap } from './schema-version.ts';
-import { settleStatement } from './settle.ts';
+import type { Statement } from './statement.ts';
 import { stepsOf } from './steps.ts';
-import { type Plan, rollbackReasonOf, type TransactionOptions } from './transaction.ts';
+import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
+import { withhold } from './withheld.ts';
+import { runWithin, within } from './within.ts';
+import { writeStatement } from './write.ts';
 
-/** What the transaction has written: the name of a step, or the settled row. */
-type Written = string | KeyRow;
+/** What a transaction of the executor is about to write. */
+export interface Done {
+  /** The transaction is the kit's own, and so is the pool. */
+  isOwn?: boolean;
+  write?: Write;
+}
 
-/** `Leases.transact` in one transaction of the user's client. */
+/** `Leases.transact` in one transaction. */
 export async function transact<Tx>(
   client: PrismaClientLike,
   held: Held,
   leaseMs: number,
-  run: (tx: Tx) => Promise<Write>,
+  run: Work<Tx>,
   how: TransactionOptions,
 ): Promise<Transacted> {
-  let done: Write | undefined;
+  const done: Done = {};
   const plan: Plan<Tx, never> = {
     // Held first, so that an executor that was overtaken takes no business lock. See `hold`.
-    first: () => [holdStatement(held, leaseMs, how.timeoutMs)],
+    first(isOwn) {
+      done.isOwn = isOwn;
+      return [holdStatement(held, leaseMs, how.timeoutMs)];
+    },
     async work(tx, rows) {
       stillHeld(rows, held);
-      done = await run(tx);
-      return {
-        last: 'settle' in done ? settleStatement(held, done.settle) : stepStatement(held, leaseMs, 'atomic', done.step),
-      };
+      return await perform({ held, leaseMs, done }, tx, run);
     },
   };
   const ended = await runTransaction(client, plan, how);
+  return ended.kind === 'skipped'
+    ? ended.value
+    : await concluded(primaryOf(client), { held, done }, ended, how.maxWaitMs);
+}
+
+/** Runs what is to be done in the transaction of a key that is held, and says how it ends. */
+export async function perform<Tx>(
+  { held, leaseMs, done }: { held: Held; leaseMs: number; done: Done },
+  tx: Tx,
+  run: Work<Tx>,
+): Promise<{ last: Statement }> {
+  const here = within();
+  // Where the pool is not ours, a query cannot be made to wait for COMMIT.
+  const inside = <T>(work: () => T) => runWithin(here, work);
+  done.write = await run({ tx, held, inside, withhold: done.isOwn ? withhold : undefined });
+  return { last: writeStatement(held, leaseMs, done.write) };
+}
+
+/** What such a transaction came to. */
+export async function concluded(
+  db: PrismaClientLike,
+  { held, done: { write = {} } }: { held: Held; done: Done },
+  ended: Exclude<TransactionEnd<never>, { kind: 'skipped' }>,
+  withinMs: number,
+): Promise<Transacted> {
   switch (ended.kind) {
-    case 'skipped':
-      return ended.value;
     case 'in_doubt':
       return ended;
     case 'rolled_back': {
-      if (ended.at !== 'work') await throwSchemaGap(ended.error, primaryOf(client), 'keys');
+      if (ended.at !== 'work') await throwSchemaGap(ended.error, db, 'keys');
       const isOvertaken = ended.at === 'last' && isNothingChanged(ended.error);
       return {
         kind: 'rolled_back',
@@ -54,30 +83,37 @@ export async function transact<Tx>(
       };
     }
     case 'committed': {
-      const row = 'settle' in (done as Write) ? toKeyRow(ended.last[0] as RawRow) : undefined;
-      if (ended.isProven) return row ? { kind: 'committed', row } : { kind: 'committed' };
-      const written = row ?? (done as Extract<Write, { step: unknown }>).step.name;
-      return await confirmed(primaryOf(client), held, written, how.maxWaitMs);
+      const row = write.settle && toKeyRow(ended.last[0] as RawRow);
+      const committed = row ? ({ kind: 'committed', row } as const) : ({ kind: 'committed' } as const);
+      return ended.isProven ? committed : await confirmed(db, held, write, committed, withinMs);
     }
   }
 }
 
 /** Looks whether what was said to be committed is: see `verified.ts` for a COMMIT that looks like one and is none. */
-async function confirmed(db: RawQueries, { id }: Held, written: Written, withinMs: number): Promise<Transacted> {
+async function confirmed(
+  db: RawQueries,
+  { id }: Held,
+  { steps = [], start }: Write,
+  committed: { kind: 'committed'; row?: KeyRow },
+  withinMs: number,
+): Promise<Transacted> {
+  const name = start?.name ?? steps.at(-1)?.name;
   try {
-    if (typeof written === 'string') {
-      const steps = await bounded(stepsOf(db, id), withinMs);
-      if (steps.some(({ name }) => name === written)) return { kind: 'committed' };
-    } else {
+    if (committed.row ?? name === undefined) {
       const row = await bounded(find(db, id), withinMs);
-      if (row?.state === written.state && row.result === written.result) return { kind: 'committed', row };
+      const { state = 'in_progress', result = null } = committed.row ?? {};
+      if (row?.state === state && row.result === result) return committed;
+    } else {
+      const stored = await bounded(stepsOf(db, id), withinMs);
+      if (stored.some((step) => step.name === name)) return committed;
     }
   } catch (error) {
     return { kind: 'in_doubt', error };
   }
   const error = new IdempotencyError(
     'A statement failed after the phase had returned, and everything was rolled back. Await every query of a phase.',
-    { existing: 'nothing', expected: typeof written === 'string' ? `the step ${written}` : `state ${written.state}` },
+    { existing: 'nothing', expected: name === undefined ? 'the claim' : `the step ${name}` },
   );
   return { kind: 'rolled_back', error, why: 'error' };
 }

@@ -1,13 +1,15 @@
 import type { InboxRow, KnownRow, Receipt, ReceiveOptions, Receiving } from '../../messages.ts';
 import { StoreUnavailableError } from '../../store.ts';
-import { bounded } from '../bounded.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries } from '../client.ts';
-import { isUnavailable, rollbackReason } from '../errors.ts';
+import { explainedAbort } from '../complete.ts';
+import { isUnavailable } from '../errors.ts';
+import { runTransaction } from '../run-transaction.ts';
 import { throwSchemaGap } from '../schema-version.ts';
+import type { Statement } from '../statement.ts';
+import { type Plan, rollbackReasonOf, type TransactionOptions } from '../transaction.ts';
 
-/** How long a transaction may wait for a connection, and how much later than its time a silent one is given up. */
+/** How long a transaction may wait for a connection. */
 const MAX_WAIT_MS = 5000;
-const SILENCE_MS = 2000;
 
 // The unique index decides, and nothing before it: of two deliveries of one event at once the second waits here until
 // the first has ended. If that was a commit, DO UPDATE finds "processed" and changes nothing, and its effect is not
@@ -27,7 +29,16 @@ ON CONFLICT (source, event_id) DO UPDATE
 RETURNING set_config('idle_in_transaction_session_timeout', $5, true),
           set_config('statement_timeout', $5, true)`;
 
-const RESULT = 'UPDATE inbox_events SET result = $3::text WHERE source = $1::text AND event_id = $2::text RETURNING 1';
+// COMMIT may be behind it on the wire, so both fail where the claim is not there any more. Without a result there is
+// nothing to write.
+const RESULT = `
+WITH done AS (
+  UPDATE inbox_events SET result = $3::text
+   WHERE source = $1::text AND event_id = $2::text AND state = 'processed' RETURNING 1)
+SELECT 1 / count(*) AS one FROM done`;
+
+const NO_RESULT = `
+SELECT 1 / count(*) AS one FROM inbox_events WHERE source = $1::text AND event_id = $2::text AND state = 'processed'`;
 
 export const INBOX_COLUMNS = `source, event_id, state, payload_hash, attempts, mismatches, last_error, received_at,
   processed_at, next_attempt_at`;
@@ -45,54 +56,52 @@ export interface RawInboxRow extends Pick<InboxRow, 'source' | 'state' | 'attemp
   next_attempt_at: Date | null;
 }
 
-/** `InboxStore.receive` in one interactive transaction of the user's client. */
-export async function receive<Tx extends RawQueries>(
+/** `InboxStore.receive` in one transaction of the user's client. */
+export async function receive<Tx>(
   client: PrismaClientLike,
   event: Receipt,
   run: (tx: Tx) => Promise<string | null>,
-  how: ReceiveOptions,
+  { timeoutMs, retentionMs, onPoint, wasDue, rename, own }: ReceiveOptions & Pick<TransactionOptions, 'rename' | 'own'>,
 ): Promise<Receiving> {
-  const progress = { isClaimed: false };
-  try {
-    const receiving = receiveInTransaction(client, event, run, how, progress);
-    const received = await bounded(receiving, how.timeoutMs + MAX_WAIT_MS + SILENCE_MS);
-    return received ?? (await confirmed(client, event));
-  } catch (error) {
-    // Once claimed, it may be the handler's: a statement out of its time, another system's database. Whether ours is
-    // away shows when the failure is counted.
-    if (isUnavailable(error) && !progress.isClaimed) {
-      throw new StoreUnavailableError('The database could not be reached.', { cause: error });
+  const { source, eventId, payloadHash } = event;
+  const idle = `${Math.ceil(timeoutMs) + 1000}ms`;
+  const claim = { text: CLAIM, values: [source, eventId, payloadHash, retentionMs, idle, wasDue], mayWait: true };
+  const plan: Plan<Tx, Receiving> = {
+    first: () => [claim],
+    async work(tx, claimed, db) {
+      if (claimed.length === 0) return { skip: await existing(db, event) };
+      await onPoint('claimed');
+      return { last: completion(event, await run(tx)) };
+    },
+  };
+  // READ COMMITTED, the default: what another transaction has committed while this one waited for it must be seen.
+  const how = { timeoutMs, maxWaitMs: MAX_WAIT_MS, beforeCommit: () => onPoint('handled'), rename, own };
+  const ended = await runTransaction(client, plan, how);
+  switch (ended.kind) {
+    case 'skipped':
+      return ended.value;
+    case 'committed':
+      return ended.isProven ? { kind: 'processed' } : await confirmed(client, event);
+    case 'in_doubt':
+      return { kind: 'failed', error: ended.error, isConflict: false };
+    case 'rolled_back': {
+      const { error } = ended;
+      // Once claimed, it may be the handler's: a statement out of its time, another system's database. Whether ours is
+      // away shows when the failure is counted.
+      if (ended.at === 'first') {
+        if (isUnavailable(error))
+          throw new StoreUnavailableError('The database could not be reached.', { cause: error });
+        await throwSchemaGap(error, primaryOf(client), 'messaging');
+      }
+      return { kind: 'failed', error: explainedAbort(error), isConflict: rollbackReasonOf(ended) === 'conflict' };
     }
-    if (!progress.isClaimed) await throwSchemaGap(error, primaryOf(client), 'messaging');
-    return { kind: 'failed', error, isConflict: rollbackReason(error) === 'conflict' };
   }
 }
 
-/** Undefined: processed, as far as the transaction's end can be believed. */
-async function receiveInTransaction<Tx extends RawQueries>(
-  client: PrismaClientLike,
-  event: Receipt,
-  run: (tx: Tx) => Promise<string | null>,
-  { timeoutMs, retentionMs, onPoint, wasDue }: ReceiveOptions,
-  progress: { isClaimed: boolean },
-): Promise<Receiving | undefined> {
-  return await client.$transaction(
-    async (tx: Tx) => {
-      const { source, eventId, payloadHash } = event;
-      const idle = `${Math.ceil(timeoutMs) + 1000}ms`;
-      const values = [source, eventId, payloadHash, retentionMs, idle, wasDue];
-      const claimed = await tx.$queryRawUnsafe<unknown[]>(CLAIM, ...values);
-      if (claimed.length === 0) return await existing(tx, event);
-      progress.isClaimed = true;
-      await onPoint('claimed');
-      const result = await run(tx);
-      if (result !== null) await tx.$queryRawUnsafe(RESULT, source, eventId, result);
-      await onPoint('handled');
-      return undefined;
-    },
-    // READ COMMITTED: what another transaction has committed while this one waited for it must be seen.
-    { timeout: timeoutMs, maxWait: MAX_WAIT_MS, isolationLevel: 'ReadCommitted' },
-  );
+function completion({ source, eventId }: Receipt, result: string | null): Statement {
+  return result === null
+    ? { text: NO_RESULT, values: [source, eventId] }
+    : { text: RESULT, values: [source, eventId, result] };
 }
 
 async function existing(db: RawQueries, event: Receipt): Promise<Receiving> {

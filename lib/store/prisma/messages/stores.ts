@@ -1,7 +1,7 @@
-import type { InboxStore, OutboxStore } from '../../messages.ts';
+import type { InboxStore, OutboxStore, ReceiveOptions } from '../../messages.ts';
 import { askedOn } from '../asked.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from '../client.ts';
-import { originalOf, renamedClient, renamedQueries } from '../renamed.ts';
+import { renamedClient, renamedQueries } from '../renamed.ts';
 import { renamerOf, type Tables } from '../tables.ts';
 import { outside } from '../within.ts';
 import { delivered } from './delivered.ts';
@@ -59,7 +59,8 @@ export function prismaInbox<Client extends PrismaClientLike>(
   const rename = renamerOf(tables);
   if (!rename) return inboxOn(client);
   const store = inboxOn(renamedClient(client, rename));
-  return { ...store, receive: (event, run, how) => store.receive(event, (tx) => run(originalOf(tx)), how) };
+  const named = (how: ReceiveOptions) => ({ ...how, rename });
+  return { ...store, receive: (event, run, how) => store.receive(event, run, named(how)) };
 }
 
 function inboxOn<Client extends PrismaClientLike>(client: Client): InboxStore<TransactionOf<Client>> {
