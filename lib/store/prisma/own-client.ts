@@ -19,27 +19,42 @@ const told = new WeakSet<object>();
 
 // A set-up fault is to be found before the first handler runs, not at its end: a missing right, or a missing primary key,
 // which would be no arbiter. Planned, and not executed.
-const CHECK = `
+const CHECKS = {
+  keys: `
 EXPLAIN INSERT INTO idempotency_keys (tenant, principal, operation, key, state, expires_at)
 SELECT '', '', '', '', 'abandoned', now() WHERE false
-ON CONFLICT (tenant, principal, operation, key) DO NOTHING`;
+ON CONFLICT (tenant, principal, operation, key) DO NOTHING`,
+  inbox: `
+EXPLAIN INSERT INTO inbox_events (source, event_id, state, payload_hash)
+SELECT '', '', 'failed', '' WHERE false
+ON CONFLICT (source, event_id) DO NOTHING`,
+};
+
+interface OwnOptions {
+  /** Whether the client joins in by its global name, and not by `tx` alone. */
+  isAmbient?: boolean;
+  rename?: Rename | undefined;
+  /** The table that its transactions claim in. */
+  claimsIn?: keyof typeof CHECKS;
+}
 
 /** The user's client in its part for transactions of the kit's own. */
 export class OwnClient {
   readonly client: PrismaClientLike;
-  /** Whether the client joins in by its global name, and not by `tx` alone. */
   readonly isAmbient: boolean;
   readonly #rename: Rename | undefined;
+  readonly #check: Statement;
   #original: RawQueries | undefined;
   #pool: PoolLike | undefined;
   /** Why executions are in Prisma's transactions all the same. */
   #whyNot: ConfigurationError | undefined;
 
   /** @throws ConfigurationError in ambient mode, for a client whose queries could not be kept apart */
-  constructor(client: PrismaClientLike, { isAmbient, rename }: { isAmbient: boolean; rename?: Rename | undefined }) {
+  constructor(client: PrismaClientLike, { isAmbient = false, rename, claimsIn = 'keys' }: OwnOptions) {
     this.client = client;
     this.isAmbient = isAmbient;
     this.#rename = rename;
+    this.#check = renamed({ text: CHECKS[claimsIn], values: [] }, rename);
     if (isAmbient) this.#original = joinContexts(client);
   }
 
@@ -80,7 +95,7 @@ export class OwnClient {
       if (!this.isAmbient) assertOwnTransaction(this.client, this.#original);
       // Prisma's engine starts with its first query, which takes a slow machine a while.
       const pool = await bounded(poolOf(this.#original), timeoutMs + maxWaitMs, () => exhausted(maxWaitMs));
-      await checkTable(pool, renamed({ text: CHECK, values: [] }, this.#rename), maxWaitMs);
+      await checkTable(pool, this.#check, maxWaitMs);
       this.#pool = pool;
       return pool;
     } catch (error) {

@@ -1,8 +1,10 @@
-import type { InboxStore, OutboxStore, ReceiveOptions } from '../../messages.ts';
+import type { InboxStore, OutboxStore } from '../../messages.ts';
 import { askedOn } from '../asked.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from '../client.ts';
+import { OwnClient } from '../own-client.ts';
 import { renamedClient, renamedQueries } from '../renamed.ts';
 import { renamerOf, type Tables } from '../tables.ts';
+import type { TransactionOptions } from '../transaction.ts';
 import { outside } from '../within.ts';
 import { delivered } from './delivered.ts';
 import { enqueue } from './enqueue.ts';
@@ -57,19 +59,16 @@ export function prismaInbox<Client extends PrismaClientLike>(
   tables?: Tables,
 ): InboxStore<TransactionOf<Client>> {
   const rename = renamerOf(tables);
-  if (!rename) return inboxOn(client);
-  const store = inboxOn(renamedClient(client, rename));
-  const named = (how: ReceiveOptions) => ({ ...how, rename });
-  return { ...store, receive: (event, run, how) => store.receive(event, run, named(how)) };
+  const own = new OwnClient(client, { rename, claimsIn: 'inbox' });
+  return inboxOn(rename ? renamedClient(client, rename) : client, { rename, own });
 }
 
-function inboxOn<Client extends PrismaClientLike>(client: Client): InboxStore<TransactionOf<Client>> {
+function inboxOn<Tx>(client: PrismaClientLike, setting: Pick<TransactionOptions, 'rename' | 'own'>): InboxStore<Tx> {
   const db = () => primaryOf(client);
   const asked = askedOn(db, 'messaging');
   return {
     // A transaction of its own, also where a handler receives.
-    receive: (event, run, how) =>
-      outside(() => receive(client, event, run as (tx: RawQueries) => ReturnType<typeof run>, how)),
+    receive: (event, run, how) => outside(() => receive(client, event, run, { ...how, ...setting })),
     failed: (event, failure) => asked(() => receivedFailed(db(), event, failure)),
     mismatched: (event) => asked(() => mismatched(db(), event)),
     takeFailed: (sources, leaseMs, limit) => asked(() => takeFailed(db(), sources, leaseMs, limit)),
