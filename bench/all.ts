@@ -5,6 +5,8 @@ import { availableParallelism } from 'node:os';
 import pg from 'pg';
 import setup from '../scripts/vitest-global-setup.ts';
 import { admin } from './admin.ts';
+import { callers } from './callers.ts';
+import { contexts } from './contexts.ts';
 import { first } from './first.ts';
 import { flights } from './flights.ts';
 import { handlers } from './handlers.ts';
@@ -19,10 +21,14 @@ import { demands, markdown, type Report } from './report.ts';
 import { route } from './route.ts';
 import { sameKey } from './same-key.ts';
 import { scale } from './scale.ts';
+import { wide } from './wide.ts';
 
 const benchmarks: Record<string, () => Promise<Report>> = {
   first,
   handlers,
+  wide,
+  callers,
+  contexts,
   flights,
   link,
   replay,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createIdempotency } from 'oncekit';
+import { createIdempotency, sqlOf } from 'oncekit';
 import { z } from 'zod';
 import { type Client, createClient, type Transaction } from '../lib/demo/db.ts';
 
@@ -81,12 +81,29 @@ export function orderOperation(prisma: Client, transaction?: Mode, queries = 1) 
 
 /** Its execution; throws where there is no success to be measured. */
 export function orderOf(client: Client, transaction?: Mode, queries?: number) {
-  const operation = orderOperation(client, transaction, queries);
+  return executing(orderOperation(client, transaction, queries));
+}
+
+function executing(operation: Pick<ReturnType<typeof orderOperation>, 'execute'>) {
   return async ({ key, n, attempt }: { key: string; n: number; attempt?: number }) => {
     const outcome = await operation.execute({ key, payload: { n }, attempt });
     if (!outcome.ok) throw new Error(`The order was refused: ${outcome.code}`);
     return outcome;
   };
+}
+
+/** The same order past Prisma's engine: the one statement of a handler that is hot. */
+export function rawOrderOf(prisma: Client) {
+  const operation = createIdempotency({ prisma, secret: SECRET, poolSize: POOL, scope: () => who })
+    .operation({ name: 'order', schema: orderInput })
+    .handler(async ({ input, tx }) => {
+      const { id, tenant, principal, sku, quantity, amountCents, status, paymentMethod, source } = orderRow(input.n);
+      await sqlOf(tx)`
+        INSERT INTO orders (id, tenant, principal, sku, quantity, amount_cents, status, payment_method, source)
+        VALUES (${id}::uuid, ${tenant}, ${principal}, ${sku}, ${quantity}, ${amountCents}, ${status}, ${paymentMethod}, ${source})`;
+      return { id };
+    });
+  return executing(operation);
 }
 
 /** For `next build`, which evaluates modules and makes no query. */

@@ -42,18 +42,28 @@ export async function interleaved<Name extends string, T>(
   return samples;
 }
 
+/** So many operations are dearer than those behind them: V8 has not compiled all of it yet. */
+const COLD = 10_000;
+
+/** Goes ahead of all rounds of a way whose figures count. */
+export async function warmUp(run: (n: number) => Promise<unknown>): Promise<void> {
+  await runAll(run, COLD, 8);
+}
+
+async function runAll(run: (n: number) => Promise<unknown>, count: number, callers: number): Promise<void> {
+  let left = count;
+  const caller = async () => {
+    while (left > 0) await run(--left);
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+}
+
 /**
  * Runs an operation so many times, by so many callers of which each waits for its own, and says what one took. A few
  * that are not counted go ahead: an idle pool has closed its connections.
  */
 export async function load(run: (n: number) => Promise<unknown>, operations: number, callers = 8): Promise<Sample> {
-  const all = async (count: number) => {
-    let left = count;
-    const caller = async () => {
-      while (left > 0) await run(--left);
-    };
-    await Promise.all(Array.from({ length: callers }, caller));
-  };
+  const all = (count: number) => runAll(run, count, callers);
   await all(operations / 10);
   collectGarbage();
   const postgres = postgresMeter();

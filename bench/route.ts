@@ -53,7 +53,7 @@ export async function route(): Promise<Report> {
     return {
       name: 'A Next server with the kit, ratio to the same without',
       rows: [
-        ratio({ figure: 'Next route handler with the kit, throughput', of: perSecond, ...routes, atLeast: 0.85 }),
+        ratio({ figure: 'Next route handler with the kit, throughput', of: perSecond, ...routes, atLeast: 0.9 }),
         ratio({ figure: "route handler, server's CPU per request", of: cpu, ...routes }),
         ratio({ figure: 'Next server action with the kit, throughput', of: perSecond, ...actions }),
         ratio({ figure: "server action, server's CPU per request", of: cpu, ...actions }),

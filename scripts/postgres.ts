@@ -27,7 +27,8 @@ export type StartOptions = { name: keyof typeof settings; port?: number; onLog?:
 type Place = { bin: string; home: string; owner?: { uid: number; gid: number } };
 
 // The tests' data is thrown away, so they skip the disk; commits stay synchronous, so that visibility stays true.
-const forTests = ['fsync=off', 'full_page_writes=off', 'max_connections=200'];
+const quick = process.env.BENCH_FSYNC === 'on' ? [] : ['fsync=off', 'full_page_writes=off'];
+const forTests = [...quick, 'max_connections=200'];
 const settings = { demo: [], test: forTests, outage: forTests };
 
 /**
