@@ -35,7 +35,7 @@ const OF_A_TRANSACTION = Symbol.for('prisma.client.transaction.scope_context');
 const JOINED = Symbol.for('oncekit.joined');
 
 /**
- * Lets a client be used within ambient transactions, whichever of its extensions is called: each query is sent from the
+ * Lets a client be used within transactions of the kit's own, whichever of its extensions is called: each query is sent from the
  * context it was made in, and `$transaction` there is a savepoint.
  *
  * @returns the client under all its extensions
@@ -118,7 +118,7 @@ async function inTurn(queries: readonly PromiseLike<unknown>[]): Promise<unknown
 
 const replicas = () =>
   new ConfigurationError(
-    "transaction: 'ambient' cannot be used with the read-replica extension: reads of a handler would leave its transaction.",
+    "Transactions of the kit's own cannot be had with the read-replica extension: reads of a handler would leave them.",
     {
       existing: 'a client with $replica',
       expected: "a client without it for createIdempotency, or transaction: 'interactive'",
@@ -126,13 +126,10 @@ const replicas = () =>
   );
 
 const unknown = (existing: string) =>
-  new ConfigurationError(
-    "transaction: 'ambient' does not know this client, and could not keep its transactions apart.",
-    {
-      existing,
-      expected: "a client of Prisma 7 that PrismaClient has made, or transaction: 'interactive'",
-    },
-  );
+  new ConfigurationError('The kit does not know this client, and could not keep its transactions apart.', {
+    existing,
+    expected: "a client of Prisma 7 that PrismaClient has made, or transaction: 'interactive'",
+  });
 
 const stranger = () =>
   new ConfigurationError(

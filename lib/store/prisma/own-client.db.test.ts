@@ -10,7 +10,7 @@ const here = stage();
 const warned = vi.spyOn(console, 'warn');
 beforeEach(() => {
   vi.stubEnv('NODE_ENV', 'development');
-  warned.mockReset();
+  warned.mockReset().mockImplementation(() => {});
 });
 afterEach(() => vi.unstubAllEnvs());
 

@@ -46,7 +46,8 @@ export async function runOwn<Tx, Skipped>(
   const perform = async (rows: Rows) => {
     const next = await doWork(own, transaction, plan, rows, how);
     transaction.finish();
-    if (!('skip' in next)) await how.beforeCommit();
+    const waiting = 'skip' in next ? undefined : how.beforeCommit();
+    if (waiting) await waiting; // an await costs even if there is nothing to wait for
     return next;
   };
   try {
