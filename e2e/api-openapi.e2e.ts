@@ -35,7 +35,7 @@ test('every kind of answer is as described', async ({ request, app, db }) => {
   await api.send('DELETE', path(fenced));
   await api.create({ key: fenced });
 
-  const letGo = await app.holdAt('after-claim');
+  const letGo = await app.holdAt('after-started');
   const running = key();
   const first = api.create({ key: running });
   await expect.poll(() => db.idempotencyKey.count({ where: { key: running } })).toBe(1);

@@ -6,7 +6,7 @@ import { distDirOf, variantOf } from '../scripts/variants.ts';
 
 /** What only server code says. Each is looked for on the server's side too: a mark that nobody says proves nothing. */
 const MARKS = [
-  'createHmac',
+  'timingSafeEqual',
   'idempotency_keys',
   'ON CONFLICT',
   'SELECT pg_',

@@ -83,14 +83,14 @@ test('the page of a form breaks off while it is loaded again: its form works as 
   app,
 }) => {
   await shop.checkout();
-  const letGo = await app.holdAt('before-commit');
+  const letGo = await app.holdAt('after-started');
   await shop.placeOrder.click();
   await untilClaimed(shop);
   await network.break({ match: { method: 'GET', path: '/checkout' }, kind: 'mid-answer', share: 0.8, ms: 300 });
   await page.reload({ waitUntil: 'commit' });
   await expect(shop.placeOrder).toBeVisible();
   await letGo();
-  await expect.poll(async () => (await shop.gained()).orders).toBe(1);
+  await expect.poll(() => shop.gained()).toEqual(ONE);
   await shop.fillAddress();
   await shop.placeOrder.click();
   await expect(page.getByText('already')).toBeVisible();

@@ -56,7 +56,7 @@ test(`${POSTS} posts of one key over two processes: one order, one charge, one a
 test('a mismatch under way is told in either process, and does not disturb the first', async ({ pair }) => {
   const { apps, db, gateway } = pair;
   const key = randomUUID();
-  const letGo = await apps[0].holdAt('after-claim');
+  const letGo = await apps[0].holdAt('after-started');
   const first = told(postOrder(apps[0].url, key));
   await untilClaimed(pair, key);
   for (const app of apps) {
@@ -74,7 +74,7 @@ test('a mismatch under way is told in either process, and does not disturb the f
 test("another's same key neither waits nor replays, in either process", async ({ pair }) => {
   const { apps, db, gateway } = pair;
   const key = randomUUID();
-  const letGo = await apps[0].holdAt('after-claim');
+  const letGo = await apps[0].holdAt('after-started');
   const alices = told(postOrder(apps[0].url, key));
   await untilClaimed(pair, key);
   // The first process holds all executions at that point; the other one does not.

@@ -73,7 +73,7 @@ const rows: Row[] = [
   {
     name: 'reload mid-flight',
     async on({ page, shop, app }) {
-      const letGo = await app.holdAt('before-commit');
+      const letGo = await app.holdAt('after-started');
       await shop.placeOrder.click();
       await untilClaimed(shop);
       await page.reload();
@@ -84,7 +84,7 @@ const rows: Row[] = [
       await untilOrdered(page);
     },
     async off({ page, shop, app }) {
-      const letGo = await app.holdAt('before-commit');
+      const letGo = await app.holdAt('after-started');
       await (await shop.aim())();
       await untilClaimed(shop);
       // It takes the place of the native submit, which Playwright takes for a failure.

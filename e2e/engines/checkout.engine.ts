@@ -73,7 +73,7 @@ const rows: Row[] = [
   {
     name: 'reload mid-flight',
     async play({ person, app, gained }) {
-      const letGo = await app.holdAt('before-commit');
+      const letGo = await app.holdAt('after-started');
       await person.press('Place order');
       await untilClaimed(gained);
       await person.tab.reload();
@@ -88,7 +88,7 @@ const rows: Row[] = [
     name: 'offline mid-flight',
     async play({ person, window, network, app, gained, note }) {
       await network.break({ match: TO_CHECKOUT, kind: 'lose-answer', times: MANY });
-      const letGo = await app.holdAt('before-commit');
+      const letGo = await app.holdAt('after-started');
       await person.press('Place order');
       await untilClaimed(gained);
       if (window.setOffline) await window.setOffline(true);

@@ -50,7 +50,7 @@ for (const kept of ['as served', 'stored'] as const) {
     await person.tab.evaluate(() => {
       document.body.dataset.isFirst = '';
     }, null);
-    const letGo = await app.holdAt('before-commit');
+    const letGo = await app.holdAt('after-started');
     await person.press('Place order');
     await expect.poll(async () => (await gained()).keys).toBe(1);
     await person.go('/docs');

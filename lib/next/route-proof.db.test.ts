@@ -103,6 +103,13 @@ describe.each(Object.entries(BEFORE))(
 );
 
 describe('behind the claim', () => {
+  test('phases that could not even begin: without a key the caller has sent none before', async () => {
+    const told = { code: 'unavailable', retry: 'same-key', retryable: true, retryAfter: '1' };
+    const handler = phased({ client: nowhere() });
+    expect(await problemOf(handler, {})).toMatchObject({ ...told, executed: false });
+    expect(await problemOf(handler, { key: freshKey() })).toMatchObject({ ...told, executed: 'unknown' });
+  });
+
   test('what is rolled back was not executed, with a key and without', async () => {
     const handler = atomic({ work: boom });
     for (const sent of [{}, { key: freshKey() }]) {
@@ -123,7 +130,7 @@ describe('behind the claim', () => {
   test.each([
     ['a COMMIT without an answer', async () => atomic(await losing()), 'unavailable', '1'],
     ['phases that go on later', async () => suspended(), 'internal', null],
-    ['phases whose claim may have arrived', async () => phased({ client: nowhere() }), 'unavailable', '1'],
+    ['phases whose first COMMIT gets no answer', async () => phased(await losing()), 'unavailable', '1'],
   ])('%s: not known, and without a key it must not be sent again', async (_, make, code, retryAfter) => {
     const keyed = await problemOf(await make(), { key: freshKey() });
     expect(keyed).toMatchObject({ code, executed: 'unknown', retry: 'same-key', retryable: true, retryAfter });
