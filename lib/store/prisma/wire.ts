@@ -10,7 +10,8 @@ const asIs = (value: string) => value;
  * for another time.
  */
 export function timestamp(at: Date): string {
-  return at.toISOString().replace(/^\+0*/, ''); // a year that keys can carry has five digits
+  const text = at.toISOString();
+  return text.startsWith('+') ? text.replace(/^\+0*/, '') : text; // a year that keys can carry has five digits
 }
 
 /** A parameter as text, but for bytes. Each statement says what type its parameters are of. */
