@@ -87,4 +87,4 @@ async function write(name: string, where: string, reports: Report[]) {
 
 // Every Next server uses AsyncLocalStorage, and on Node 20 its first use makes each promise of the process dearer. The
 // floors pay for it here, as they do there; else it would count as the kit's.
-await new AsyncLocalStorage().run(undefined, () => main(process.argv.slice(2)));
+await new AsyncLocalStorage().run({}, () => main(process.argv.slice(2)));

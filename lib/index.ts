@@ -20,7 +20,7 @@ export function createIdempotency<Client extends PrismaClientLike>(
     tables?: Tables;
     /**
      * Whose transactions executions run in. Not set: the kit's own, on a connection of the client's pool, and what goes
-     * through `tx` is in it; Prisma's interactive ones, which are as safe and about half as fast, where the pool is not the
+     * through `tx` is in it; Prisma's interactive ones, which are as safe and a third as fast, where the pool is not the
      * kit's (`PrismaPg` of `oncekit/adapter-pg`, or `oncekitPool`), or the client reads from replicas. `'ambient'`: the
      * kit's own, in which everything is that the handler asks of this client, also by its global name. `'interactive'`:
      * Prisma's.

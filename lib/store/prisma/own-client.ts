@@ -133,7 +133,7 @@ function warnOnce(client: object, why: string): void {
   if (isProduction() || process.env.NODE_ENV === 'test' || told.has(client)) return;
   told.add(client);
   console.warn(
-    `[oncekit] Executions run in Prisma's interactive transactions, which are as safe and about half as fast. ${why} Say transaction: 'interactive' where that is meant.`,
+    `[oncekit] Executions run in Prisma's interactive transactions, which are as safe and a third as fast. ${why} Say transaction: 'interactive' where that is meant.`,
   );
 }
 
