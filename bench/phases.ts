@@ -16,8 +16,14 @@ async function charge({ amount }: { amount: number }, key: string): Promise<{ pa
 }
 
 /** Two atomic phases with one foreign call between, with the kit. */
-function phasedOrder(prisma: Client, transaction: Mode = 'interactive') {
-  const operation = createIdempotency({ prisma, transaction, secret: SECRET, poolSize: POOL, scope: () => who })
+function phasedOrder(prisma: Client, transaction?: Mode) {
+  const operation = createIdempotency({
+    prisma,
+    ...(transaction ? { transaction } : {}),
+    secret: SECRET,
+    poolSize: POOL,
+    scope: () => who,
+  })
     .operation({ name: 'phased', schema: orderInput })
     .phases(async ({ input, atomic, foreign }) => {
       const { id } = await atomic('order_created', async (tx) => {
