@@ -101,6 +101,11 @@ export function isForgotten(error: unknown): boolean {
   return ['26000', '42P05', '0A000'].includes(sqlState(error) ?? '');
 }
 
+/** Whether the connection was in a transaction already, which somebody has left open on it. ROLLBACK has ended that. */
+export function isLeftOpen(error: unknown): boolean {
+  return sqlState(error) === '25001';
+}
+
 /** Why a transaction that committed nothing did not. */
 export function rollbackReason(error: unknown): RollbackReason {
   const state = sqlState(error);

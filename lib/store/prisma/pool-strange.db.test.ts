@@ -140,6 +140,19 @@ test('a client that does something first in each transaction: never a claim with
   for (let n = 0; n < 5; n++) await expectOneOrder(client, freshKey());
 });
 
+test('a connection on which somebody has left a transaction open: rolled back, and tried again', async () => {
+  const client = createClient(database.url, { max: 1 });
+  try {
+    const left = freshKey();
+    await client.$executeRawUnsafe('BEGIN ISOLATION LEVEL REPEATABLE READ');
+    await effect(client, left);
+    await expectOneOrder(client, freshKey());
+    expect(await effects(database.client, left)).toBe(0);
+  } finally {
+    await client.$disconnect();
+  }
+});
+
 test('a client that swallows an error and commits: no success is told', async () => {
   const client = extended((run, options) =>
     database.client.$transaction(async (tx) => {

@@ -1,7 +1,7 @@
 import type { ExecuteOptions, RollbackReason } from '../store.ts';
 import type { RawQueries } from './client.ts';
 import type { CommitAnswer } from './connection.ts';
-import { isForgotten, provesRollback, rollbackReason } from './errors.ts';
+import { isForgotten, isLeftOpen, provesRollback, rollbackReason } from './errors.ts';
 import type { OwnClient } from './own-client.ts';
 import type { Rows, Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
@@ -60,11 +60,15 @@ export function endOfFailure<Skipped>(
   return provesRollback(error) ? { kind: 'rolled_back', error, at } : { kind: 'in_doubt', error };
 }
 
-/** Why it was rolled back. A statement that the server has forgotten is tried again as one that conflicts is. */
+/**
+ * Why it was rolled back. A statement that the server has forgotten is tried again as one that conflicts is. So is a
+ * transaction that met an open one: Prisma 7.10 leaves it on the connection where queries of one tick fail in a nested one.
+ */
 export function rollbackReasonOf({
   error,
   at,
   why,
 }: Extract<TransactionEnd<never>, { kind: 'rolled_back' }>): RollbackReason {
-  return why ?? (at !== 'work' && isForgotten(error) ? 'conflict' : rollbackReason(error));
+  const isPassing = (at !== 'work' && isForgotten(error)) || (at === 'first' && isLeftOpen(error));
+  return why ?? (isPassing ? 'conflict' : rollbackReason(error));
 }
