@@ -212,12 +212,13 @@ describe('a statement of the handler that fails', () => {
 
 describe('time that runs out', () => {
   test('in the handler: what it does afterwards is void, and the connection is as good as before', async () => {
-    const late = gate();
+    const [inside, late] = [gate(), gate()];
     const ended = gate<unknown>();
     let isSlow = true;
     const operation = define(
       async ({ tx, key }) => {
         if (!isSlow) return;
+        inside.open();
         await late.opened;
         await effect(tx, key).then(() => ended.open('written'), ended.open);
       },
@@ -226,8 +227,8 @@ describe('time that runs out', () => {
     );
     const key = freshKey();
     const executing = operation.execute({ key, payload: {} });
-    // The server has it: the transaction is over for everybody, whatever the handler still believes.
-    while ((await watch.inTransaction()) === 0);
+    // The transaction is over for everybody, whatever the handler still believes.
+    await inside.opened;
     while ((await watch.inTransaction()) > 0);
     late.open();
     expect(await executing).toMatchObject({ code: 'unavailable', executed: false });
@@ -250,7 +251,7 @@ describe('time that runs out', () => {
     const key = freshKey();
     const executing = operation.execute({ key, payload: {} });
     await watch.untilWaiting(1);
-    await wait(timeoutMs); // the time itself is what is tested
+    await wait(2 * timeoutMs); // the time itself is what is tested; it is looked at every 20 ms
     await holder.query('COMMIT');
     expect(await executing).toMatchObject({ code: 'unavailable', executed: false });
     await expectAnother(operation, key);
