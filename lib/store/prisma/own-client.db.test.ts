@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Client, createClient } from '../../demo/db.ts';
 import { anything, effect, freshKey, isAmbient, kit } from '../../engine/engine.testsuite.ts';
-import { ambientKit, stage } from './ambient.testsuite.ts';
+import { ambientKit, executeHere, stage } from './ambient.testsuite.ts';
 
 /** Whose transaction an execution has, where nobody says. */
 
@@ -104,6 +104,19 @@ test('in production and in tests nobody is told', async () => {
     expect([heard.includes('BEGIN'), warned.mock.calls]).toEqual([true, []]);
     vi.stubEnv('NODE_ENV', 'development');
   }
+});
+
+test('a table that is locked while it is looked at for the first time: refused in time, and not asked on that connection again', async () => {
+  const { client, pool } = here.another({ max: 1 });
+  await here.watch.query('BEGIN');
+  await here.watch.query('LOCK TABLE idempotency_keys');
+  const impatient = { timeoutMs: 100, maxWaitMs: 100 };
+  const { key, outcome } = await executeHere(client, ({ tx, key }) => effect(tx, key), impatient);
+  expect(outcome).toMatchObject({ code: 'unavailable', retry: 'same-key' });
+  expect(pool.totalCount - pool.idleCount).toBe(0);
+  await here.watch.query('ROLLBACK');
+  const again = await executeHere(client, ({ tx, key }) => effect(tx, key), { key, attempt: 2 });
+  expect([again.outcome, await here.counted(key)]).toMatchObject([{ ok: true, replayed: false }, [1, 1]]);
 });
 
 test('two clients on one pool: an execution of the one, and what its handler asks of the other', async () => {

@@ -1,13 +1,13 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import { isProduction } from '../../core/production.ts';
-import type { ExecuteOptions } from '../store.ts';
+import { type ExecuteOptions, StoreUnavailableError } from '../store.ts';
 import { joinContexts } from './ambient-client.ts';
 import { bounded } from './bounded.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { isUnavailable } from './errors.ts';
 import { acquire, ask, exhausted, isWrapped, type PoolLike } from './pool.ts';
 import { renamedQueries } from './renamed.ts';
-import { renamed, rowsOf, type Statement } from './statement.ts';
+import { type Answer, renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 import { hasContexts, runWithin } from './within.ts';
 
@@ -37,6 +37,8 @@ interface OwnOptions {
   /** The table that its transactions claim in. */
   claimsIn?: keyof typeof CHECKS;
 }
+
+type Patience = Pick<ExecuteOptions, 'timeoutMs' | 'maxWaitMs'>;
 
 /** The user's client in its part for transactions of the kit's own. */
 export class OwnClient {
@@ -81,12 +83,9 @@ export class OwnClient {
    *
    * @returns none where executions are in Prisma's interactive transactions: the pool is not wrapped, or the client is none
    *   that the kit knows
-   * @throws ConfigurationError instead, in ambient mode; the driver's error where the tables cannot be written
+   * @throws ConfigurationError instead, in ambient mode; the driver's error where the tables cannot be written; StoreUnavailableError where there is no answer in time
    */
-  async findPool({
-    timeoutMs,
-    maxWaitMs,
-  }: Pick<ExecuteOptions, 'timeoutMs' | 'maxWaitMs'>): Promise<PoolLike | undefined> {
+  async findPool({ timeoutMs, maxWaitMs }: Patience): Promise<PoolLike | undefined> {
     if (this.#whyNot && !this.isAmbient) return undefined;
     this.#whyNot = undefined;
     try {
@@ -95,7 +94,7 @@ export class OwnClient {
       if (!this.isAmbient) assertOwnTransaction(this.client, this.#original);
       // Prisma's engine starts with its first query, which takes a slow machine a while.
       const pool = await bounded(poolOf(this.#original), timeoutMs + maxWaitMs, () => exhausted(maxWaitMs));
-      await checkTable(pool, this.#check, maxWaitMs);
+      await checkTable(pool, this.#check, { timeoutMs, maxWaitMs });
       this.#pool = pool;
       return pool;
     } catch (error) {
@@ -108,7 +107,7 @@ export class OwnClient {
   }
 
   /** Why `findPool` finds none; nothing where it does, or where that cannot be told at the moment. */
-  async whyNot(how: Parameters<OwnClient['findPool']>[0]): Promise<ConfigurationError | undefined> {
+  async whyNot(how: Patience): Promise<ConfigurationError | undefined> {
     await this.findPool(how).catch(() => {});
     return this.#whyNot;
   }
@@ -118,13 +117,17 @@ export class OwnClient {
 const checked = new WeakMap<PoolLike, Set<string>>();
 
 /** @throws ConfigurationError where the pool's connections take no flights; the server's error where it refuses */
-async function checkTable(pool: PoolLike, check: Statement, maxWaitMs: number): Promise<void> {
+async function checkTable(pool: PoolLike, check: Statement, { timeoutMs, maxWaitMs }: Patience): Promise<void> {
   const through = checked.get(pool) ?? new Set();
   if (through.has(check.text)) return;
   const { connection, giveBack } = await acquire(pool, maxWaitMs);
-  const answer = connection.takesFlights && (await connection.ask(check));
-  giveBack(answer && 'error' in answer && isUnavailable(answer.error) ? answer.error : undefined);
-  if (!answer) throw strangePool();
+  if (!connection.takesFlights) {
+    giveBack();
+    throw strangePool();
+  }
+  const silent = () => new StoreUnavailableError(`The key table could not be looked at within ${timeoutMs} ms.`);
+  const answer = await bounded(connection.ask(check), timeoutMs, silent).catch((error): Answer => ({ error }));
+  giveBack('error' in answer && isUnavailable(answer.error) ? answer.error : undefined);
   rowsOf(answer);
   checked.set(pool, through.add(check.text));
 }
