@@ -134,7 +134,7 @@ export interface Opened<Tx> {
   readonly withhold: ((commit: () => Promise<unknown>) => () => void) | undefined;
 }
 
-/** What runs in a transaction of the executor, and says what that is to end in. */
+/** Runs in a transaction of the executor, and says what that is to end in. */
 export type Work<Tx> = (opened: Opened<Tx>) => Promise<Write>;
 
 /** A key as its executor holds it. */
@@ -221,7 +221,7 @@ export interface PutOff {
   attentionAfterMs: number;
 }
 
-/** What a transaction of the executor ends in, all of it in one statement under the token. Nothing: the lease alone. */
+/** A transaction of the executor ends in this, all of it in one statement under the token. Nothing: the lease alone. */
 export interface Write {
   /** Finished steps, in their order. */
   steps?: readonly NewStep[] | undefined;

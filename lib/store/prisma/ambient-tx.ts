@@ -1,3 +1,4 @@
+import { isPromised } from '../../core/awaitable.ts';
 import type { AmbientTransaction } from './ambient-transaction.ts';
 import { joinSql } from './sql.ts';
 import { runWithin, within } from './within.ts';
@@ -23,7 +24,7 @@ export function txOf<Client extends object>(client: Client, transaction: Ambient
     if (SENDING.has(name)) return (...args: unknown[]) => inIt(() => Reflect.apply(value, owner, args));
     return (...args: unknown[]) => {
       const result = inIt(() => Reflect.apply(value, owner, args));
-      return isThenable(result) ? new Proxy(result, membrane) : result;
+      return isPromised(result) ? new Proxy(result as object, membrane) : result;
     };
   };
   const membrane: ProxyHandler<object> = {
@@ -37,10 +38,6 @@ export function txOf<Client extends object>(client: Client, transaction: Ambient
     },
   });
   return joinSql(tx, transaction);
-}
-
-function isThenable(value: unknown): value is object {
-  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
 /** One of the client's models, with the queries as its methods. */

@@ -10,6 +10,7 @@ import type { Statement } from './statement.ts';
 import { drawTicket, lockTimeout } from './ticket.ts';
 import { concluded, type Done, perform } from './transact.ts';
 import type { Plan, TransactionOptions } from './transaction.ts';
+import { inWindow } from './window.ts';
 
 // The same insert, ticket and window as a claim in one transaction (`claim.ts`), with a lease besides, which says for how
 // long the claim is believed once it is committed: what follows lies partly outside the database. The completer looks at
@@ -27,9 +28,7 @@ SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::
        $17
   FROM ticket
  WHERE drawn
-   AND ($9::timestamptz IS NULL
-        OR ($9::timestamptz > clock_timestamp() - $10::float8 * interval '1 ms'
-            AND $9::timestamptz <= clock_timestamp() + interval '5 min'))
+   AND ${inWindow('$9', '$10')}
 ON CONFLICT (tenant, principal, operation, key) DO NOTHING
 RETURNING set_config('idle_in_transaction_session_timeout', $18, true) AS idle,
           set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`;

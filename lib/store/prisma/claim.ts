@@ -2,6 +2,7 @@ import type { Claim } from '../store.ts';
 import { epochMs, IS_KEY } from './row.ts';
 import type { Rows, Statement } from './statement.ts';
 import { lockTimeout, TICKET, ticketOf } from './ticket.ts';
+import { inWindow } from './window.ts';
 import { readOnlyError, timestamp } from './wire.ts';
 
 /**
@@ -30,9 +31,7 @@ SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::
        greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms', $14
   ${from}
  WHERE ${drawn}
-   AND ($9::timestamptz IS NULL
-        OR ($9::timestamptz > clock_timestamp() - $10::float8 * interval '1 ms'
-            AND $9::timestamptz <= clock_timestamp() + interval '5 min'))
+   AND ${inWindow('$9', '$10')}
 ON CONFLICT (tenant, principal, operation, key) DO NOTHING
 RETURNING ${epochMs('claimed_at')} AS "claimedAtMs", ${epochMs('expires_at')} AS "expiresAtMs",
           set_config('idle_in_transaction_session_timeout', $13, true) AS idle${returning}`;
@@ -64,9 +63,7 @@ SELECT set_config('${TICKET}', CASE WHEN pg_try_advisory_xact_lock($1::bigint) T
 const LOOK = `
 SELECT current_setting('${TICKET}') = 'drawn'
        AND NOT EXISTS (SELECT FROM idempotency_keys WHERE ${IS_KEY})
-       AND ($5::timestamptz IS NULL
-            OR ($5::timestamptz > clock_timestamp() - $6::float8 * interval '1 ms'
-                AND $5::timestamptz <= clock_timestamp() + interval '5 min')) AS "isFree",
+       AND ${inWindow('$5', '$6')} AS "isFree",
        current_setting('transaction_read_only') = 'on' AS "isReadOnly",
        ${epochMs('clock_timestamp()')} AS "claimedAtMs",
        set_config('idle_in_transaction_session_timeout', $7, true) AS idle`;

@@ -1,6 +1,7 @@
 import type { Fence } from '../store.ts';
 import type { RawQueries } from './client.ts';
 import { drawTicket, lockTimeout, ticketOf } from './ticket.ts';
+import { inWindow } from './window.ts';
 import { timestamp } from './wire.ts';
 
 // The same insert against the same unique index as a claim, so that exactly one of the two gets in, whichever order
@@ -13,9 +14,7 @@ SELECT $1, $2, $3, $4, 'abandoned', $5::timestamptz, clock_timestamp(), clock_ti
        greatest(clock_timestamp(), $5::timestamptz) + $8::float8 * interval '1 ms'
   FROM ticket
  WHERE drawn
-   AND ($5::timestamptz IS NULL
-        OR ($5::timestamptz > clock_timestamp() - $6::float8 * interval '1 ms'
-            AND $5::timestamptz <= clock_timestamp() + interval '5 min'))
+   AND ${inWindow('$5', '$6')}
 ON CONFLICT (tenant, principal, operation, key) DO NOTHING
 RETURNING state`;
 

@@ -6,7 +6,7 @@ import { bounded } from './bounded.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { isUnavailable } from './errors.ts';
 import { acquire, ask, exhausted, isWrapped, type PoolLike } from './pool.ts';
-import { renamedQueries } from './renamed.ts';
+import { queriesBy } from './renamed.ts';
 import { type Answer, renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 import { hasContexts, runWithin } from './within.ts';
@@ -73,9 +73,7 @@ export class OwnClient {
   /** Reads at the least cost, for Prisma's share of a read is the larger one. There once the pool has been found. */
   get reader(): RawQueries | undefined {
     const { pool } = this;
-    if (!pool) return undefined;
-    const $queryRawUnsafe = <T>(text: string, ...values: unknown[]) => ask(pool, { text, values }) as Promise<T>;
-    return this.#rename ? renamedQueries({ $queryRawUnsafe }, this.#rename) : { $queryRawUnsafe };
+    return pool && queriesBy((statement) => ask(pool, statement), this.#rename);
   }
 
   /**

@@ -3,12 +3,11 @@ import { StoreUnavailableError } from '../store.ts';
 import { AmbientTransaction } from './ambient-transaction.ts';
 import { txOf } from './ambient-tx.ts';
 import { bounded } from './bounded.ts';
-import type { RawQueries } from './client.ts';
 import type { CommitAnswer } from './connection.ts';
 import type { OwnClient } from './own-client.ts';
 import { type Acquired, acquire, type PoolLike } from './pool.ts';
 import { QueryQueue } from './query-queue.ts';
-import { renamedQueries } from './renamed.ts';
+import { queriesBy } from './renamed.ts';
 import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
 import { endOfCommit, type Plan, SILENCE_MS, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 import { commitWithheld } from './withheld.ts';
@@ -79,10 +78,7 @@ function doWork<Tx, Skipped>(
   { rename }: TransactionOptions,
 ): ReturnType<typeof plan.work> {
   const tx = txOf(own.client as object, transaction) as Tx;
-  const queries: RawQueries = {
-    $queryRawUnsafe: <T>(text: string, ...values: unknown[]) => transaction.ask({ text, values }) as Promise<T>,
-  };
-  const db = rename ? renamedQueries(queries, rename) : queries;
+  const db = queriesBy((statement) => transaction.ask(statement), rename);
   // Otherwise by `tx` alone: not in the transaction of an ambient execution around it either.
   return runWithin(own.isAmbient ? transaction.here : undefined, () => plan.work(tx, rows, db));
 }

@@ -1,4 +1,5 @@
 import type { PrismaClientLike, RawQueries } from './client.ts';
+import { type Rows, renamed, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 
 const originals = new WeakMap<RawQueries, unknown>();
@@ -32,6 +33,13 @@ export function renamedQueries(db: RawQueries, rename: Rename): RawQueries {
   const queries: RawQueries = { $queryRawUnsafe: (text, ...values) => db.$queryRawUnsafe(rename(text), ...values) };
   originals.set(queries, db);
   return queries;
+}
+
+/** Queries that are asked by a function, on tables of other names where there are such. */
+export function queriesBy(ask: (statement: Statement) => Promise<Rows>, rename: Rename | undefined): RawQueries {
+  return {
+    $queryRawUnsafe: <T>(text: string, ...values: unknown[]) => ask(renamed({ text, values }, rename)) as Promise<T>,
+  };
 }
 
 /** The user's own client, or transaction client, of one that may be renamed. */
