@@ -9,7 +9,7 @@ import { interleaved, ratio, type Sample } from './rounds.ts';
 const CHILD = fileURLToPath(new URL('./contexts-child.ts', import.meta.url));
 
 /**
- * What AsyncLocalStorage by itself makes of the bare transaction. The kit's transactions need it; every Next server has
+ * Compares the bare transaction with AsyncLocalStorage in use and without. The kit's transactions need it; every Next server has
  * it anyway, and the floors of all other benchmarks have it, too.
  */
 export async function contexts(): Promise<Report> {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { ADDRESS } from '../e2e/fixtures/address.ts';
 import type { Client } from '../lib/demo/db.ts';
 import { testDatabase } from '../lib/demo/test-database.ts';
 import { startGateway } from '../scripts/gateway.ts';
@@ -26,7 +27,7 @@ const SECRETS = {
 };
 
 /**
- * What one paid checkout of the demo asks of PostgreSQL over all its parts: the operation, its receipt's job, the relay,
+ * Counts the statements that one paid checkout of the demo sends to PostgreSQL over all its parts: the operation, its receipt's job, the relay,
  * the receiver of what is announced, and the payment provider's webhook. One after the other, so nothing is shared; what
  * an idle worker asks in the same time is taken off. `BENCH_STATEMENTS=1` lists them.
  */
@@ -168,15 +169,6 @@ async function openShop(url: string) {
     },
   };
 }
-
-const ADDRESS = {
-  name: 'Ada Lovelace',
-  email: 'ada@example.com',
-  line1: '12 St James Square',
-  city: 'London',
-  postal_code: 'SW1Y 4JH',
-  country: 'United Kingdom',
-};
 
 /** The receipt is sent, the receiver has had its event, the relay knows, and the provider's webhook is done with. */
 async function untilSettled(aside: Client, orderId: string): Promise<void> {

@@ -113,7 +113,7 @@ const settled = (result: object) => ({
   input: null,
 });
 
-/** What an operation in phases costs beside the same by hand: keys of their own, eight callers, a pool of ten. */
+/** Compares an operation in phases with the same by hand: keys of their own, eight callers, a pool of ten. */
 export async function phases(): Promise<Report> {
   const { client, url, drop } = await testDatabase({ max: POOL });
   const plain = plainClient(url);

@@ -86,7 +86,7 @@ for (const [n, { kind, workers, retries, path }] of (['checkout', 'refund'] as c
   });
 }
 
-/** Whether nothing is committed at this point. Where the pool is not ours, the first phase is before the call begins. */
+/** True where nothing is committed at this point. Where the pool is not ours, the first phase is before the call begins. */
 const isBeforeFirstCommit = (point: string) =>
   /^(before-claim|after-claim|before-started) /.test(point) ||
   /^before-commit \w+ (order_created|refund_reserved)$/.test(point);

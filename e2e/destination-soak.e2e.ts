@@ -6,6 +6,7 @@ import { createInbox, verifyWebhook } from 'oncekit/messaging';
 import type { Client } from '../lib/demo/db.ts';
 import { testDatabase } from '../lib/demo/test-database.ts';
 import { freePort } from '../scripts/ports.ts';
+import { ADDRESS } from './fixtures/address.ts';
 import { SECRETS } from './fixtures/app-process.ts';
 import { Executor } from './fixtures/executor-process.ts';
 import { startGatewayProcess } from './fixtures/gateway-process.ts';
@@ -101,7 +102,11 @@ async function sell(db: Client, executor: Executor, ms: number): Promise<void> {
       const principal = crypto.randomUUID();
       const cart = { id: crypto.randomUUID(), shopper: principal, sku: 'mug', quantity: 1 };
       await db.cart.create({ data: cart });
-      const order_id = await execute('checkout', principal, { ...ADDRESS, cart_id: cart.id });
+      const order_id = await execute('checkout', principal, {
+        ...ADDRESS,
+        cart_id: cart.id,
+        payment_method: 'pm_card_visa',
+      });
       for (let part = 1; part < EVENTS_EACH; part++) {
         await wait((ms * LANES) / EVENTS);
         await execute('refund', principal, { order_id, amount: '5.00' });
@@ -110,16 +115,6 @@ async function sell(db: Client, executor: Executor, ms: number): Promise<void> {
   };
   await Promise.all(Array.from({ length: LANES }, lane));
 }
-
-const ADDRESS = {
-  name: 'Ada Lovelace',
-  email: 'ada@example.com',
-  line1: '12 St James Square',
-  city: 'London',
-  postal_code: 'SW1Y 4JH',
-  country: 'United Kingdom',
-  payment_method: 'pm_card_visa',
-};
 
 /** The partner: verifies, and lets each event take effect once. While it flaps, most calls come to nothing, or seem to. */
 async function startPartner(db: Client, next: () => number) {

@@ -2,7 +2,7 @@
 export type Awaitable<T> = T | PromiseLike<T>;
 
 /**
- * Whether a value must be waited for. Asked as `await` asks, so that promises of another realm or library count, too.
+ * True for a value that must be waited for, told as `await` tells it: promises of another realm or library count, too.
  *
  * `await` makes two promises of a value that is there already, and each promise costs a call of the hooks of whoever uses
  * AsyncLocalStorage. On the way of every call of an operation, that is more than the work.

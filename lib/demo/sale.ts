@@ -48,7 +48,7 @@ export async function sell({ atomic, foreign, capture, fail, key, scope }: Steps
   const order = await atomic('order_created', async (tx) => {
     // A refusal commits what was written before it, so everything is checked before anything is written.
     const { sku, quantity, cartId } = await sale.goods(tx);
-    // What one costs now is in the phase's result: a price that changes meanwhile is not charged.
+    // The phase's result holds the price of now: one that changes meanwhile is not charged.
     const product = await takeStock(tx, sku, quantity);
     if (!product) {
       const known = await tx.product.findUnique({ where: { sku } });
