@@ -2,19 +2,16 @@ import type pg from 'pg';
 import type { PrismaClientLike } from '../store/prisma/client.ts';
 import { driverError, parserOf, toWire } from '../store/prisma/wire.ts';
 
-/** What types of columns `wire.ts` does not read, as Prisma gives them. */
-const MORE: Record<number, (value: string) => unknown> = { 20: BigInt, 114: JSON.parse, 3802: JSON.parse };
-
 /**
  * A Prisma client for the kit's own statements, without Prisma: they are SQL, and a person who looks at keys has the
  * database at hand, and not always the app. One connection; `end` closes it.
  */
 export function rawClient(client: pg.Client): PrismaClientLike {
-  const types = { getTypeParser: (oid: number) => MORE[oid] ?? parserOf(oid) };
+  const types = { getTypeParser: parserOf };
   // One connection asks one question at a time.
   let last: Promise<unknown> = Promise.resolve();
   const ask = async (text: string, values: unknown[]) => {
-    const wire = values.map((value) => (Array.isArray(value) ? value : toWire(value)));
+    const wire = values.map(toWire);
     try {
       // biome-ignore lint/suspicious/noExplicitAny: pg's types ask for more than pg does.
       return (await client.query({ text, values: wire, types: types as any })).rows;

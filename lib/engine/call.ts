@@ -51,6 +51,11 @@ export type AtomicDefinition<Tx> = Extract<Definition<Tx>, { phases?: undefined 
 /** An operation in phases. */
 export type PhasedDefinition<Tx> = Extract<Definition<Tx>, { phases: PhasesFunction<Tx> }>;
 
+/** The store, of which no question outlasts the call. */
+export function storeFor<Tx>({ engine, deadline }: Pick<Call<Tx>, 'engine' | 'deadline'>): Store<Tx> {
+  return deadline === Number.POSITIVE_INFINITY ? engine.store : engine.store.until(deadline);
+}
+
 /** One call of an operation whose key, principal and payload have been read. */
 export interface Call<Tx> extends Identity {
   readonly engine: Engine<Tx>;

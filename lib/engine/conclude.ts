@@ -3,7 +3,7 @@ import { refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import type { KeyRow } from '../store/store.ts';
 import { decodeAnswer } from './answer.ts';
-import { type Call, pointOf } from './call.ts';
+import { type Call, pointOf, storeFor } from './call.ts';
 import { type ErrorContext, newInstance } from './config.ts';
 import { comparePayload, present, proofOfRow, RETRY_AFTER_MS, type Run, replay, unreadableHere } from './interpret.ts';
 import type { Ended } from './leaders.ts';
@@ -71,7 +71,7 @@ export function conclude<Tx, T>(
 
 /** Too old to be claimed; but a claim that was made in time and is still running decides (K3). */
 async function concludeExpired<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
-  const probed = await call.engine.store.probe(call.id);
+  const probed = await storeFor(call).probe(call.id);
   if (probed.kind === 'existing') return decideByRow(probed.row, call);
   if (probed.kind === 'locked') return inFlight(call);
   return { outcome: refuse('key_expired', keysOf(call)) };
@@ -98,12 +98,12 @@ function interpreted<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
 const recorded = new WeakSet<KeyRow>();
 
 async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
-  const { config, store } = call.engine;
+  const { config } = call.engine;
   // Once, for that needs a connection, which those who wait for each other in this process do not take.
   if (recorded.has(row)) return mismatch(call, proofOfRow(row));
   recorded.add(row);
   const fingerprint = Buffer.from(call.fingerprint.hash).toString('hex', 0, 6);
-  await store
+  await storeFor(call)
     .recordEvent(call.id, { type: 'payload_mismatch', actor: 'client', detail: { fingerprint } })
     // It is for the admin's eyes; the answer is known without it.
     .catch((error) => {

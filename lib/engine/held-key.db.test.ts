@@ -121,7 +121,9 @@ test('P3 a renewal under the token that an unknown key had until just now ends n
     await asked.opened;
     return { found: { id: 'ch_1' } };
   };
-  const { idempotency } = shop({ ...asking, lookup }, { leaseMs: 6000, onPoint }, client as never);
+  // Through Prisma, so that the client's extension sees the renewal.
+  const options = { leaseMs: 6000, onPoint, transaction: 'interactive' as const };
+  const { idempotency } = shop({ ...asking, lookup }, options, client as never);
   expect(await idempotency.completeKey(idOf(key))).toBe('succeeded');
   expect(await effects(database.client, key)).toBe(1);
 });

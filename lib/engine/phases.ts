@@ -5,7 +5,7 @@ import type { Held, LeasedClaim } from '../store/leases.ts';
 import { type KeyRow, StoreUnavailableError } from '../store/store.ts';
 import { recordedTraceParent } from '../telemetry/trace-parent.ts';
 import { encodeAnswer } from './answer.ts';
-import type { Call, Engine, PhasedDefinition } from './call.ts';
+import { type Call, type Engine, type PhasedDefinition, storeFor } from './call.ts';
 import { newInstance } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { foreign } from './foreign.ts';
@@ -13,7 +13,7 @@ import { answerOf, fail } from './handler.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { comparePayload } from './interpret.ts';
 import { Journal } from './journal.ts';
-import type { Ended } from './leaders.ts';
+import { type Ended, follow } from './leaders.ts';
 import { leaveToPerson, letGo } from './pause.ts';
 import type { PhasesContext } from './phases-context.ts';
 import type { ResponseOptions } from './response.ts';
@@ -26,6 +26,8 @@ import { transitioned } from './transition.ts';
 import { untilAborted } from './until-aborted.ts';
 
 const MAX_RUN_MS = 300_000;
+/** How much later than its deadline a caller may be told, so that what it has left can be written first. */
+const GRACE_MS = 150;
 
 /** How a call of phases begins. */
 interface Plan {
@@ -43,7 +45,8 @@ export async function executeInPhases<Tx>(
   { input, waitMs, claimed }: Plan,
 ): Promise<Ended> {
   const { engine, id, mintedAt, fingerprint, request, deadline } = call;
-  const { config, store, slots } = engine;
+  const { config, slots } = engine;
+  const store = storeFor(call);
   const { schemaVersion = 1 } = definition.options;
   const { signal: stop, response, innerRetries } = request;
   const how = { deadline, stop, response, innerRetries };
@@ -184,7 +187,7 @@ export async function runHeld<Tx>(
     if (claiming) await reach(running, 'after-claim');
     return await runToTheEnd(running, definition, response);
   } catch (error) {
-    return await interrupted(running, error);
+    return await interruptedInTime(running, error, deadline);
   } finally {
     void heartbeat.stop();
   }
@@ -238,6 +241,13 @@ async function inTime<Tx, R>({ signal }: Running<Tx>, run: () => Promise<R>): Pr
 
 function ended(row: KeyRow): Ended {
   return isUnfinished(row) ? { kind: 'existing', row } : { kind: 'committed', row };
+}
+
+/** The caller waits no longer than it has time; what is to be written for whoever comes next goes on behind that. */
+async function interruptedInTime<Tx>(running: Running<Tx>, error: unknown, deadline: number): Promise<Ended> {
+  const ended = interrupted(running, error);
+  if (deadline === Number.POSITIVE_INFINITY) return await ended;
+  return (await follow({ ended }, Math.max(0, timeLeft(deadline)) + GRACE_MS)) ?? { kind: 'suspended', error };
 }
 
 /** What was finished stands. Whoever holds the key now decides; if it is still this run, it lets go of it. */

@@ -5,7 +5,7 @@ import { type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, proofOfCall } from '../core/proof.ts';
 import { validate } from '../core/standard-schema.ts';
-import { type AtomicDefinition, type Call, type Definition, type Engine, openCall } from './call.ts';
+import { type AtomicDefinition, type Call, type Definition, type Engine, openCall, storeFor } from './call.ts';
 import { conclude, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from './conclude.ts';
 import type { ExecuteRequest } from './definition.ts';
 import type { Run } from './interpret.ts';
@@ -77,7 +77,7 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
 
 /** A row decides, whatever the schema says today: a deploy must not turn a retry into a validation error (O2). */
 async function refuseInput<Tx, T>(call: Call<Tx>, fieldErrors: Record<string, string[]>): Promise<Run<T>> {
-  const probed = await call.engine.store.probe(call.id);
+  const probed = await storeFor(call).probe(call.id);
   if (probed.kind === 'existing') return decideByRow(probed.row, call);
   if (probed.kind === 'locked') return inFlight(call);
   const executed = executedBy(call.proof);
@@ -196,8 +196,9 @@ function mustLookFirst<Tx>({ definition, request }: Call<Tx>): boolean {
  * Looks for a row before a transaction begins (O2, O3). It decides nothing when it finds none: the claim does. Nor does it
  * when it finds one of phases that can go on.
  */
-async function lookFirst<Tx>({ engine, definition, id }: Call<Tx>, input: unknown): Promise<Ended | undefined> {
-  const row = await engine.store.find(id);
+async function lookFirst<Tx>(call: Call<Tx>, input: unknown): Promise<Ended | undefined> {
+  const { definition, id } = call;
+  const row = await storeFor(call).find(id);
   if (row) return definition.phases && isUnfinished(row) ? undefined : { kind: 'existing', row };
   const { admit } = definition.options;
   const admitted = (await admit?.({ scope: id, key: id.key, input: input as never })) ?? true;

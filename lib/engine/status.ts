@@ -3,7 +3,7 @@ import type { KeyState, KeyStateOrAbsent } from '../core/key-state.ts';
 import { isSettled } from '../core/key-state.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal } from '../core/scope.ts';
-import type { Fenced, KeyRow } from '../store/store.ts';
+import type { Fenced, KeyRow, Store } from '../store/store.ts';
 import type { Definition, Engine } from './call.ts';
 import { completeKey } from './complete.ts';
 import { newInstance } from './config.ts';
@@ -11,11 +11,15 @@ import { type Identity, identify, mintFor, readKey, whoActs } from './identify.t
 import { RETRY_AFTER_MS, replay } from './interpret.ts';
 import { transitioned } from './transition.ts';
 
+const DEADLINE_MS = 5000;
+
 /** A question about one key, from whoever holds it. */
 export interface KeyRequest {
   key: string;
   /** Who asks. Default: what the configured `scope` says. */
   scope?: Principal | undefined;
+  /** How long the answer may take, in milliseconds. Default 5000. */
+  deadlineMs?: number | undefined;
 }
 
 /** What is known of a key. `absent` is a hint: only a fence proves that it will never run. */
@@ -49,8 +53,9 @@ export async function statusOf<Tx, T>(
   const opened = await open(engine, definition, request);
   if ('ok' in opened) return opened;
   if (engine.leaders.find(opened.id)) return describe(opened, 'in_progress');
-  const probed = await engine.store.probe(opened.id);
-  if (probed.kind === 'existing') return describeRow(opened, await driven(engine, probed.row), definition);
+  const probed = await opened.store.probe(opened.id);
+  if (probed.kind === 'existing')
+    return describeRow(opened, await driven(engine, probed.row, opened.store), definition);
   return describe(opened, probed.kind === 'locked' ? 'in_progress' : 'absent');
 }
 
@@ -72,7 +77,7 @@ export async function fenceKey<Tx, T>(
   const wanted = { ...opened.id, mintedAt: opened.mintedAt, windowMs, retentionMs };
   const fenced = await engine.slots.patiently<Fenced>(
     waitMs,
-    (wait) => engine.store.fence({ ...wanted, waitMs: wait }),
+    (wait) => opened.store.fence({ ...wanted, waitMs: wait }),
     ({ kind }) => kind === 'locked',
   );
   switch (fenced.kind) {
@@ -81,23 +86,19 @@ export async function fenceKey<Tx, T>(
       return { fenced: true, nextKey: opened.nextKey };
     case 'existing':
       if (fenced.row.state === 'abandoned') return { fenced: true, nextKey: opened.nextKey };
-      return { fenced: false, ...describeRow<T>(opened, await driven(engine, fenced.row), definition) };
+      return { fenced: false, ...describeRow<T>(opened, await driven(engine, fenced.row, opened.store), definition) };
     case 'locked':
       return { fenced: false, ...describe<T>(opened, 'in_progress') };
     case 'expired':
-      return await expired(engine, definition, opened);
+      return await expired(definition, opened);
     case 'early':
       return refuse('key_invalid', { key: opened.id.key, nextKey: opened.nextKey });
   }
 }
 
 /** Too old to be fenced: its row may be gone. But a claim that was made in time and still runs decides (K3). */
-async function expired<Tx, T>(
-  engine: Engine<Tx>,
-  definition: Definition<Tx>,
-  opened: Opened,
-): Promise<FenceResult<T> | Refusal> {
-  const probed = await engine.store.probe(opened.id);
+async function expired<Tx, T>(definition: Definition<Tx>, opened: Opened<Tx>): Promise<FenceResult<T> | Refusal> {
+  const probed = await opened.store.probe(opened.id);
   if (probed.kind === 'existing') return { fenced: false, ...describeRow<T>(opened, probed.row, definition) };
   if (probed.kind === 'locked') return { fenced: false, ...describe<T>(opened, 'in_progress') };
   return refuse('key_expired', { key: opened.id.key, nextKey: opened.nextKey });
@@ -107,7 +108,7 @@ async function expired<Tx, T>(
  * The row, after the completer had a turn at it where its executor has left it: whoever asks need not wait for a worker
  * (S5). No longer than a duplicate waits; what is begun goes on.
  */
-async function driven<Tx>(engine: Engine<Tx>, row: KeyRow): Promise<KeyRow> {
+async function driven<Tx>(engine: Engine<Tx>, row: KeyRow, store: Store<Tx>): Promise<KeyRow> {
   if (isSettled(row.state)) return row;
   const inTime = new AbortController();
   const patience = wait(engine.config.waitMs, undefined, { signal: inTime.signal }).catch(() => {});
@@ -117,19 +118,22 @@ async function driven<Tx>(engine: Engine<Tx>, row: KeyRow): Promise<KeyRow> {
   });
   await Promise.race([completed, patience]);
   inTime.abort();
-  return (await engine.store.find(row)) ?? row;
+  return (await store.find(row)) ?? row;
 }
 
-interface Opened extends Identity {
+interface Opened<Tx> extends Identity {
   nextKey: string;
+  /** Answers before the asker's time is up. */
+  store: Store<Tx>;
 }
 
 async function open<Tx>(
-  { config }: Engine<Tx>,
+  { config, store }: Engine<Tx>,
   { options }: Definition<Tx>,
   request: KeyRequest,
   acceptKeys: 'minted' | 'any' = 'any',
-): Promise<Opened | Refusal> {
+): Promise<Opened<Tx> | Refusal> {
+  const deadline = performance.now() + (request.deadlineMs ?? DEADLINE_MS);
   const key = readKey(request.key);
   if ('refusal' in key) return key.refusal;
   const who = await whoActs(config, request.scope);
@@ -137,15 +141,22 @@ async function open<Tx>(
   const nextKey = mintFor(config, options.name, who);
   const accept = { secrets: config.secrets, acceptKeys };
   const identity = identify(request.key, key.parsed, options.name, who, accept);
-  return identity ? { ...identity, nextKey } : refuse('key_invalid', { nextKey });
+  return identity ? { ...identity, nextKey, store: store.until(deadline) } : refuse('key_invalid', { nextKey });
 }
 
-function describe<T>({ id, nextKey }: Opened, state: 'in_progress' | 'unknown' | 'absent'): KeyStatus<T> {
+function describe<T>(
+  { id, nextKey }: Pick<Opened<never>, 'id' | 'nextKey'>,
+  state: 'in_progress' | 'unknown' | 'absent',
+): KeyStatus<T> {
   const { operation, key } = id;
   return { operation, key, state, nextKey, ...(state === 'absent' ? {} : { retryAfterMs: RETRY_AFTER_MS }) };
 }
 
-function describeRow<T>(opened: Opened, row: KeyRow, { options }: Definition<never>): KeyStatus<T> {
+function describeRow<T>(
+  opened: Pick<Opened<never>, 'id' | 'nextKey'>,
+  row: KeyRow,
+  { options }: Definition<never>,
+): KeyStatus<T> {
   const state: KeyState = row.state;
   if (!isSettled(state)) return describe(opened, state);
   const { schemaVersion = 1, upcasts = {} } = options;

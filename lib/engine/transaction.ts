@@ -113,7 +113,12 @@ export function withinTime<Tx>(
   waitMs = 0,
 ): Omit<ExecuteOptions, 'beforeCommit'> {
   const left = Math.max(1, timeLeft(deadline));
-  return { timeoutMs: Math.min(timeoutMs + waitMs, left), maxWaitMs: Math.min(maxWaitMs, left), isolationLevel };
+  return {
+    timeoutMs: Math.min(timeoutMs + waitMs, left),
+    maxWaitMs: Math.min(maxWaitMs, left),
+    isolationLevel,
+    deadline,
+  };
 }
 
 function howToExecute<Tx>({ call, definition }: Plan<Tx>, waitMs: number): ExecuteOptions {

@@ -15,6 +15,12 @@ export type { Tally } from './oversight.ts';
  */
 export interface Store<Tx> extends Leases<Tx>, Oversight {
   /**
+   * The same store, of which no question waits behind a deadline, in milliseconds of `performance.now()`. By itself each is
+   * given up after some seconds. Executions have deadlines of their own.
+   */
+  until(deadline: number): Store<Tx>;
+
+  /**
    * Claims the key and runs `run` in one transaction; what `run` resolves to is stored with the key, and everything
    * is committed together or not at all. Never runs `run` twice. A duplicate waits for another's uncommitted claim,
    * at most `claim.waitMs`, and never starts.
@@ -134,6 +140,11 @@ export interface ExecuteOptions {
   /** How long to wait for a connection, in milliseconds. */
   maxWaitMs: number;
   isolationLevel?: IsolationLevel | undefined;
+  /**
+   * When nobody waits for the answer any more, in milliseconds of `performance.now()`: it comes a tenth of a second behind
+   * that at the latest, whatever the database does. Default: never.
+   */
+  deadline?: number | undefined;
   /** Called right before COMMIT is sent. */
   beforeCommit: () => Promise<void> | void;
 }

@@ -1,6 +1,6 @@
 import type { Begun, Held, LeasedClaim, Work } from '../leases.ts';
 import { claimValues } from './claim.ts';
-import { type PrismaClientLike, primaryOf } from './client.ts';
+import type { PrismaClientLike } from './client.ts';
 import { FIRST_TOKEN } from './complete.ts';
 import { explainedReadOnly, isLockTimeout, isReadOnly, isSetUpFault } from './errors.ts';
 import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
@@ -73,7 +73,7 @@ async function beginOnce<Tx>(
     if (isSetUpFault(error)) throw await explainedBySchema(error, undefined, 'keys');
     if (isReadOnly(error)) return { kind: 'rolled_back', error: explainedReadOnly(error), why: 'unavailable' };
   }
-  return await concluded(primaryOf(client), { held, done }, ended, how.maxWaitMs);
+  return await concluded(how, { held, done }, ended);
 }
 
 function beginStatement(claim: LeasedClaim, holdMs: number): Statement {

@@ -1,4 +1,4 @@
-import { IdempotencyError } from '../../core/errors.ts';
+import { StoreUnavailableError } from '../store.ts';
 
 /** A promise that is waited for, until when, and how the one who waits is told that it is late. */
 interface Wait {
@@ -52,8 +52,5 @@ function look(): void {
   looking = undefined;
 }
 
-const silence = (withinMs: number): Error =>
-  new IdempotencyError('The database did not answer in time.', {
-    existing: 'no answer',
-    expected: `an answer within ${Math.round(withinMs)} ms`,
-  });
+export const silence = (withinMs: number) =>
+  new StoreUnavailableError(`The database did not answer within ${Math.max(0, Math.round(withinMs))} ms.`);

@@ -35,7 +35,8 @@ export async function cuttingProxy(databaseUrl: string) {
     const through = (from: Socket, to: Socket, direction: Direction) => {
       let rest: Buffer = Buffer.alloc(0);
       from.on('data', (bytes) => {
-        if (cut?.direction !== direction) return void to.write(bytes);
+        // Once only: whoever connects anew greets first, in messages of another shape.
+        if (wasCut || cut?.direction !== direction) return void to.write(bytes);
         rest = Buffer.concat([rest, bytes]);
         while (rest.length >= 5 && rest.length > rest.readUInt32BE(1)) {
           const length = 1 + rest.readUInt32BE(1);

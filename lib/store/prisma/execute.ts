@@ -1,7 +1,7 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Claim, Claimed as ClaimedKey, Completion, Executed } from '../store.ts';
 import { type Claimed, claimedBy, claimStatements } from './claim.ts';
-import { type PrismaClientLike, primaryOf } from './client.ts';
+import type { PrismaClientLike } from './client.ts';
 import { completedRow, completionStatement, explained, FIRST_TOKEN } from './complete.ts';
 import {
   explainedReadOnly,
@@ -12,9 +12,10 @@ import {
   isUniqueViolation,
 } from './errors.ts';
 import { find } from './find.ts';
+import type { Gate } from './gate.ts';
 import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
 import { runTransaction } from './run-transaction.ts';
-import { explainedBySchema, throwSchemaGap } from './schema-version.ts';
+import { explainedBySchema } from './schema-version.ts';
 import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 import { verified } from './verified.ts';
 
@@ -50,29 +51,29 @@ export async function execute<Tx>(
       case 'in_doubt':
         return ended;
       case 'rolled_back':
-        return await rolledBack(client, claim, ended, claimed);
+        return await rolledBack(how.gate, claim, ended, claimed);
       case 'committed': {
         if (ended.last.length === 0) return { kind: 'in_doubt', error: nothingWritten() };
         const row = completedRow(claim, claimed as Claimed, completion as Completion, ended.last);
-        return ended.isProven ? { kind: 'committed', row } : await verified(client, row, how.maxWaitMs);
+        return ended.isProven ? { kind: 'committed', row } : await verified(how.gate, row, how.maxWaitMs);
       }
     }
   }
 }
 
 async function rolledBack(
-  client: PrismaClientLike,
+  gate: Gate,
   claim: Claim,
   ended: Extract<TransactionEnd<never>, { kind: 'rolled_back' }>,
   claimed: Claimed | undefined,
 ): Promise<Executed> {
   const { at, error } = ended;
   if (at === 'first' && isLockTimeout(error)) return { kind: 'locked' };
-  if (at !== 'work') await throwSchemaGap(error, primaryOf(client), 'keys');
+  if (at !== 'work') await gate.throwSchemaGap(error);
   const why = rollbackReasonOf(ended);
   if (claimed && at === 'last' && !claimed.isWritten && isUniqueViolation(error)) {
     // A row has come without a ticket, so there was nothing to claim.
-    const row = await find(primaryOf(client), claim);
+    const row = await gate.ask((db) => find(db, claim), { isRepeatable: true });
     return row ? { kind: 'existing', row } : { kind: 'rolled_back', why: 'conflict', error, at: 'claim' };
   }
   // The handler has ended the transaction by SQL that was not recognised: what it had written before may be committed.

@@ -61,7 +61,7 @@ export async function forget(db: RawQueries, id: SeenRow, actor: string): Promis
 }
 
 /** It reads the whole table: Prisma's five seconds would not do for one of some millions. */
-const ERASE_MS = 120_000;
+export const ERASE_MS = 120_000;
 
 /** `Oversight.erasePrincipal`. */
 export async function erasePrincipal(

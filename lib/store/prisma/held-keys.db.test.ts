@@ -5,6 +5,7 @@ import { claimOf, HOW } from '../contract-harness.testsuite.ts';
 import type { Held } from '../leases.ts';
 import type { Store } from '../store.ts';
 import type { TransactionOf } from './client.ts';
+import { Gate } from './gate.ts';
 import { storeOf } from './prisma-harness.testsuite.ts';
 import { prismaStore } from './store.ts';
 import { verified } from './verified.ts';
@@ -174,5 +175,5 @@ test.each([
   );
   if (executed.kind !== 'committed') throw new Error(executed.kind);
   const told = { ...executed.row, schemaVersion: 3, result: '"mine"' };
-  expect(await verified(client, told, 5000)).toMatchObject({ kind });
+  expect(await verified(new Gate(client), told, 5000)).toMatchObject({ kind });
 });

@@ -2,7 +2,14 @@ import { bounded } from './bounded.ts';
 import { type PrismaClientLike, type RawQueries, send } from './client.ts';
 import { originalOf } from './renamed.ts';
 import { type Rows, SQL_LEVELS } from './statement.ts';
-import { endOfFailure, type Plan, SILENCE_MS, type TransactionEnd, type TransactionOptions } from './transaction.ts';
+import {
+  endOfFailure,
+  leftFor,
+  type Plan,
+  SILENCE_MS,
+  type TransactionEnd,
+  type TransactionOptions,
+} from './transaction.ts';
 import { outside } from './within.ts';
 
 /**
@@ -17,7 +24,7 @@ export async function runInteractive<Tx, Skipped>(
   // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller
   // and all who follow it, for ever. Nothing is known of it: it may still commit.
   try {
-    return await bounded(transact(client, plan, how), how.timeoutMs + how.maxWaitMs + SILENCE_MS);
+    return await bounded(transact(client, plan, how), leftFor(how, how.timeoutMs + how.maxWaitMs + SILENCE_MS));
   } catch (error) {
     return { kind: 'in_doubt', error };
   }

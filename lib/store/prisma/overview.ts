@@ -47,22 +47,24 @@ interface About {
   prevented: number;
 }
 
-type Counted = { state: KeyState; count: number }[];
+type Counts = { state: KeyState; count: number }[];
 
-/** What was last counted, in this process: however many look, and however often, the table is read once in ten seconds. */
-const last = new WeakMap<RawQueries, { settled: Counted; at: number }>();
+/** The last count of a store: however many look, and however often, the table is read once in ten seconds. */
+export interface Counted {
+  last?: { settled: Counts; at: number };
+}
 
 /** `Oversight.overview`. */
 export async function overview(
   db: RawQueries,
   stuckAfterMs: number,
-  { usedAgain = USED_AGAIN, estimated = ESTIMATED } = {},
+  { counted = {} as Counted, usedAgain = USED_AGAIN, estimated = ESTIMATED } = {},
 ): Promise<Overview> {
   const [about] = (await db.$queryRawUnsafe<About[]>(ABOUT, stuckAfterMs)) as [About];
-  const estimate = about.expected >= estimated ? await db.$queryRawUnsafe<Counted>(ESTIMATE) : [];
+  const estimate = about.expected >= estimated ? await db.$queryRawUnsafe<Counts>(ESTIMATE) : [];
   const isEstimated = estimate.length > 0; // not before the first ANALYZE
-  const settled = isEstimated ? estimate : await count(db, about.expected >= usedAgain);
-  const open: Counted = [
+  const settled = isEstimated ? estimate : await count(db, counted, about.expected >= usedAgain);
+  const open: Counts = [
     { state: 'in_progress', count: about.in_progress },
     { state: 'unknown', count: about.unknown },
   ];
@@ -77,11 +79,11 @@ export async function overview(
   };
 }
 
-async function count(db: RawQueries, mayUseAgain: boolean): Promise<Counted> {
-  const known = mayUseAgain ? last.get(db) : undefined;
+async function count(db: RawQueries, counted: Counted, mayUseAgain: boolean): Promise<Counts> {
+  const known = mayUseAgain ? counted.last : undefined;
   if (known && performance.now() - known.at < KEEP_MS) return known.settled;
   const at = performance.now();
-  const settled = await db.$queryRawUnsafe<Counted>(COUNT);
-  last.set(db, { settled, at });
+  const settled = await db.$queryRawUnsafe<Counts>(COUNT);
+  counted.last = { settled, at };
   return settled;
 }

@@ -5,8 +5,7 @@ import { joinContexts } from './ambient-client.ts';
 import { bounded } from './bounded.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { isUnavailable } from './errors.ts';
-import { acquire, ask, exhausted, isWrapped, type PoolLike } from './pool.ts';
-import { queriesBy } from './renamed.ts';
+import { acquire, isWrapped, type PoolLike } from './pool.ts';
 import { type Answer, renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 import { hasContexts, runWithin } from './within.ts';
@@ -44,7 +43,6 @@ type Patience = Pick<ExecuteOptions, 'timeoutMs' | 'maxWaitMs'>;
 export class OwnClient {
   readonly client: PrismaClientLike;
   readonly isAmbient: boolean;
-  readonly #rename: Rename | undefined;
   readonly #check: Statement;
   #original: RawQueries | undefined;
   #pool: PoolLike | undefined;
@@ -52,10 +50,9 @@ export class OwnClient {
   #whyNot: ConfigurationError | undefined;
 
   /** @throws ConfigurationError in ambient mode, for a client whose queries could not be kept apart */
-  constructor(client: PrismaClientLike, { isAmbient = false, rename, claimsIn = 'keys' }: OwnOptions) {
+  constructor(client: PrismaClientLike, { isAmbient = false, rename, claimsIn = 'keys' }: OwnOptions = {}) {
     this.client = client;
     this.isAmbient = isAmbient;
-    this.#rename = rename;
     this.#check = renamed({ text: CHECKS[claimsIn], values: [] }, rename);
     if (isAmbient) this.#original = joinContexts(client);
   }
@@ -70,38 +67,50 @@ export class OwnClient {
     return this.#pool?.ending || this.#whyNot ? undefined : this.#pool;
   }
 
-  /** Reads at the least cost, for Prisma's share of a read is the larger one. There once the pool has been found. */
-  get reader(): RawQueries | undefined {
-    const { pool } = this;
-    return pool && queriesBy((statement) => ask(pool, statement), this.#rename);
-  }
-
   /**
    * Finds the pool that the client sends its queries to.
    *
    * @returns none where executions are in Prisma's interactive transactions: the pool is not wrapped, or the client is none
    *   that the kit knows
-   * @throws ConfigurationError instead, in ambient mode; the driver's error where the tables cannot be written; StoreUnavailableError where there is no answer in time
+   * @throws ConfigurationError instead, in ambient mode; the driver's error where the tables cannot be written; a
+   *   StoreUnavailableError where there is no answer in time
    */
-  async findPool({ timeoutMs, maxWaitMs }: Patience): Promise<PoolLike | undefined> {
+  async findPool(how: Patience): Promise<PoolLike | undefined> {
+    const pool = await this.#finding(async () => {
+      const found = await this.#find(how.timeoutMs + how.maxWaitMs);
+      await checkTable(found, this.#check, how);
+      return found;
+    });
+    this.#pool = pool;
+    if (pool || !this.#whyNot) return pool;
+    if (this.isAmbient) throw this.#whyNot;
+    warnOnce(this.client, this.#whyNot.message);
+    return undefined;
+  }
+
+  /** The same for questions, whether the tables can be written or not. Says nothing where there is none. */
+  async findAnyPool(withinMs: number): Promise<PoolLike | undefined> {
+    return this.pool ?? (await this.#finding(() => this.#find(withinMs)));
+  }
+
+  async #finding(find: () => Promise<PoolLike>): Promise<PoolLike | undefined> {
     if (this.#whyNot && !this.isAmbient) return undefined;
     this.#whyNot = undefined;
     try {
-      if (!hasContexts()) throw noPool(false);
-      this.#original ??= joinContexts(this.client);
-      if (!this.isAmbient) assertOwnTransaction(this.client, this.#original);
-      // Prisma's engine starts with its first query, which takes a slow machine a while.
-      const pool = await bounded(poolOf(this.#original), timeoutMs + maxWaitMs, () => exhausted(maxWaitMs));
-      await checkTable(pool, this.#check, { timeoutMs, maxWaitMs });
-      this.#pool = pool;
-      return pool;
+      return await find();
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       this.#whyNot = error;
-      if (this.isAmbient) throw error;
-      warnOnce(this.client, error.message);
       return undefined;
     }
+  }
+
+  async #find(withinMs: number): Promise<PoolLike> {
+    if (!hasContexts()) throw noPool(false);
+    this.#original ??= joinContexts(this.client);
+    if (!this.isAmbient) assertOwnTransaction(this.client, this.#original);
+    // Prisma's engine starts with its first query, which takes a slow machine a while.
+    return await bounded(poolOf(this.#original), withinMs);
   }
 
   /** Why `findPool` finds none; nothing where it does, or where that cannot be told at the moment. */
@@ -138,9 +147,11 @@ function warnOnce(client: object, why: string): void {
   );
 }
 
+const WHICH_POOL = 'SELECT 1 AS oncekit_pool';
+
 /**
- * Nothing of Prisma tells which pool a client has; so before a client's first execution a query is sent, and the pool that
- * it arrives at says so. Asked under all extensions, which may have queries of their own, to another database.
+ * Nothing of Prisma tells which pool a client has; so before a client's first execution a query is made, and the pool that
+ * it arrives at says so, and answers it. Asked under all extensions, which may have queries of their own, to another database.
  *
  * @throws ConfigurationError where no pool of ours has seen it
  */
@@ -148,10 +159,12 @@ async function poolOf(original: RawQueries): Promise<PoolLike> {
   const known = pools.get(original);
   if (known && !known.ending) return known;
   let found: PoolLike | undefined;
-  const tellPool = (pool: PoolLike) => {
+  const tellPool = (pool: PoolLike, text: unknown) => {
+    if (text !== WHICH_POOL) return false;
     found = pool;
+    return true;
   };
-  await runWithin({ tellPool }, async () => await original.$queryRawUnsafe('SELECT 1'));
+  await runWithin({ tellPool }, async () => await original.$queryRawUnsafe(WHICH_POOL));
   if (!found || found.ending || !isWrapped(found)) throw noPool(known !== undefined);
   pools.set(original, found);
   return found;

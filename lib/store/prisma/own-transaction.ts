@@ -9,8 +9,14 @@ import { type Acquired, acquire, type PoolLike } from './pool.ts';
 import { QueryQueue } from './query-queue.ts';
 import { queriesBy } from './renamed.ts';
 import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
-import { endOfCommit, type Plan, SILENCE_MS, type TransactionEnd, type TransactionOptions } from './transaction.ts';
-import { commitWithheld } from './withheld.ts';
+import {
+  endOfCommit,
+  leftFor,
+  type Plan,
+  SILENCE_MS,
+  type TransactionEnd,
+  type TransactionOptions,
+} from './transaction.ts';
 import { runWithin, within } from './within.ts';
 
 /**
@@ -28,12 +34,9 @@ export async function runOwn<Tx, Skipped>(
   const outer = own.isAmbient ? within()?.ambient : undefined;
   outer?.assertOpen();
   if (outer) throw nested();
-  // ADR 37: an execution between two steps of another one finds what the step before it has written.
-  const committing = commitWithheld();
-  if (committing) await committing;
   let acquired: Acquired;
   try {
-    acquired = await acquire(pool, how.maxWaitMs);
+    acquired = await acquire(pool, leftFor(how, how.maxWaitMs));
   } catch (error) {
     return { kind: 'rolled_back', error, at: 'first' };
   }
@@ -53,16 +56,21 @@ export async function runOwn<Tx, Skipped>(
     const first = plan.first(true).map((statement) => renamed(statement, how.rename));
     const answered = connection.begin(how.isolationLevel ?? 'ReadCommitted', first);
     // A claim that may wait has a limit of its own, and the server's word is better than our guess.
-    const rows = rowsOf(await bounded(answered, how.timeoutMs + SILENCE_MS, overdue));
+    const rows = rowsOf(await bounded(answered, leftFor(how, how.timeoutMs + SILENCE_MS), overdue));
     at = 'work';
     const next = await bounded(perform(rows), deadline - performance.now(), overdue);
-    if (!('skip' in next)) return await commit(acquired, renamed(next.last, how.rename), deadline + SILENCE_MS);
-    await rollBack(acquired, queue);
+    if (!('skip' in next))
+      return await commit(
+        acquired,
+        renamed(next.last, how.rename),
+        leftFor(how, deadline + SILENCE_MS - performance.now()),
+      );
+    await rollBack(acquired, queue, leftFor(how, SILENCE_MS));
     return { kind: 'skipped', value: next.skip };
   } catch (error) {
     // Before anything else is awaited: what is still running in the handler must find it closed.
     transaction.close();
-    await rollBack(acquired, queue);
+    await rollBack(acquired, queue, leftFor(how, SILENCE_MS));
     if (!queue.isStale) return { kind: 'rolled_back', error, at };
     connection.forget();
     return { kind: 'rolled_back', error, at, why: 'conflict' };
@@ -84,11 +92,11 @@ function doWork<Tx, Skipped>(
 }
 
 /** COMMIT was not sent, so whatever becomes of ROLLBACK, nothing was committed. */
-async function rollBack({ connection, giveBack }: Acquired, queue: QueryQueue): Promise<void> {
+async function rollBack({ connection, giveBack }: Acquired, queue: QueryQueue, withinMs: number): Promise<void> {
   let broken: unknown;
   try {
     const rolledBack = queue.idle().then(() => connection.query({ text: 'ROLLBACK' } as never));
-    await bounded(rolledBack, SILENCE_MS);
+    await bounded(rolledBack, withinMs);
   } catch (error) {
     broken = error;
   }
@@ -98,11 +106,11 @@ async function rollBack({ connection, giveBack }: Acquired, queue: QueryQueue): 
 async function commit<Skipped>(
   { connection, giveBack }: Acquired,
   last: Statement,
-  giveUpAt: number,
+  withinMs: number,
 ): Promise<TransactionEnd<Skipped>> {
   let answer: CommitAnswer;
   try {
-    answer = await bounded(connection.commit(last), giveUpAt - performance.now());
+    answer = await bounded(connection.commit(last), withinMs);
   } catch (error) {
     giveBack(error);
     return { kind: 'in_doubt', error };

@@ -1,20 +1,28 @@
 import { StoreUnavailableError } from '../store.ts';
 import { bounded } from './bounded.ts';
 import { type ClientLike, Connection } from './connection.ts';
-import { isForgotten, isUnavailable } from './errors.ts';
-import type { Answer, Rows, Statement } from './statement.ts';
 import { driverError } from './wire.ts';
 import { commitWithheld } from './withheld.ts';
 import { expectContexts, runWithin, within } from './within.ts';
+
+/** What a query came to that was not sent. */
+const NOTHING = { command: 'SELECT', rowCount: 0, rows: [], fields: [] };
 
 /** A pool of `pg`'s, by its shape: the kit imports none. */
 export interface PoolLike {
   readonly options: object;
   readonly ending?: boolean;
+  /** The class of its connections. */
+  Client?: new (config: {
+    connectionTimeoutMillis?: number;
+  }) => object;
   connect(...args: never[]): unknown;
   query(config: never): unknown;
   on(event: 'acquire', listener: (client: never) => void): unknown;
 }
+
+/** How long it may take to make a connection, where the pool does not say. */
+const CONNECT_MS = 5000;
 
 /** On a wrapped pool: its own `connect`. A bundler may give the app's client and its pages a copy of this module each. */
 const CONNECT = Symbol.for('oncekit.connect');
@@ -44,7 +52,7 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     const committing = commitWithheld();
     if (committing) return committing.then(() => (pool.query as (...args: never[]) => unknown)(...args));
     const here = within();
-    here?.tellPool?.(pool);
+    if (here?.tellPool?.(pool, (args[0] as { text?: unknown } | undefined)?.text)) return Promise.resolve(NOTHING);
     return here?.ambient?.pool === pool ? here.ambient.query(here, args) : query.apply(pool, args);
   }) as Pool['query'];
   const connect = pool.connect as (...args: unknown[]) => unknown;
@@ -59,6 +67,15 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     // The pool calls it in the context of the code that has given the connection back, which may be within an execution.
     return connect.call(pool, (...given: unknown[]) => runWithin(here, () => told(...given)));
   }) as Pool['connect'];
+  const { Client } = pool;
+  if (Client) {
+    // One that is never made would keep its place in the pool for good.
+    pool.Client = class extends Client {
+      constructor(config: { connectionTimeoutMillis?: number }) {
+        super({ ...config, connectionTimeoutMillis: config.connectionTimeoutMillis || CONNECT_MS });
+      }
+    };
+  }
   // Each connection is known, and its end listened for, before the pool gives it away.
   pool.on('acquire', (client: ClientLike) => void Connection.of(client));
   return pool;
@@ -77,11 +94,17 @@ export interface Acquired {
 }
 
 /**
- * A connection of a wrapped pool. One that comes too late goes back to the pool.
+ * A connection of a wrapped pool. One that comes too late goes back to the pool. Not before what phases have written is
+ * committed, which may be asked for on it (ADR 37).
  *
  * @throws StoreUnavailableError where none is to be had in time; the driver's error where none can be made
  */
 export function acquire(pool: PoolLike, withinMs: number): Promise<Acquired> {
+  const committing = commitWithheld();
+  return committing ? bounded(committing, withinMs).then(() => acquireNow(pool, withinMs)) : acquireNow(pool, withinMs); // an await costs even if there is nothing to wait for
+}
+
+function acquireNow(pool: PoolLike, withinMs: number): Promise<Acquired> {
   let isLate = false;
   const connected = new Promise<Acquired>((resolve, reject) => {
     (pool as Wrapped)[CONNECT]?.((error, client) => {
@@ -113,23 +136,5 @@ function acquiredOf(client: ClientLike): Acquired {
   return { connection: Connection.of(client), giveBack };
 }
 
-/** One statement on a connection of a wrapped pool, outside a transaction. Only a read may be asked again. */
-export async function ask(pool: PoolLike, statement: Statement): Promise<Rows> {
-  const answer = await askOnce(pool, statement);
-  if ('rows' in answer) return answer.rows;
-  // The server has ended an idle connection, and the pool had not heard of it yet; or it keeps the statement no more.
-  const mayAsk = isUnavailable(answer.error) || isForgotten(answer.error);
-  const again = mayAsk ? await askOnce(pool, statement) : answer;
-  if ('error' in again) throw again.error;
-  return again.rows;
-}
-
-async function askOnce(pool: PoolLike, statement: Statement): Promise<Answer> {
-  const { connection, giveBack } = await acquire(pool, Number.POSITIVE_INFINITY);
-  const answer = await connection.ask(statement);
-  giveBack('error' in answer && isUnavailable(answer.error) ? answer.error : undefined);
-  return answer;
-}
-
-export const exhausted = (withinMs: number) =>
+const exhausted = (withinMs: number) =>
   new StoreUnavailableError(`No connection was to be had of the pool within ${Math.round(withinMs)} ms.`);

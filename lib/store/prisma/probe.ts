@@ -21,13 +21,13 @@ RETURNING state`;
 class Undo extends Error {}
 
 /** What stands in the way of a key. The insert is always rolled back. */
-export async function probe(client: PrismaClientLike, primary: RawQueries, id: KeyId): Promise<Probed> {
-  const row = await find(primary, id);
+export async function probe(db: PrismaClientLike, id: KeyId): Promise<Probed> {
+  const row = await find(db, id);
   if (row) return { kind: 'existing', row };
-  const [ticket] = await primary.$queryRawUnsafe<{ free: boolean }[]>(IS_FREE, ticketOf(id));
+  const [ticket] = await db.$queryRawUnsafe<{ free: boolean }[]>(IS_FREE, ticketOf(id));
   if (!ticket?.free) return { kind: 'locked' };
   try {
-    const rival = await client.$transaction(
+    const rival = await db.$transaction(
       async (tx: RawQueries) => {
         const inserted = await tx.$queryRawUnsafe<unknown[]>(PROBE, id.tenant, id.principal, id.operation, id.key);
         if (inserted.length > 0) throw new Undo();

@@ -48,28 +48,29 @@ UPDATE idempotency_keys SET needs_attention = true
     WHERE expires_at <= statement_timestamp() AND ${IS_STRAY})`;
 
 /**
- * Where the batch before has ended: the next one starts there. The entries of deleted rows stay in the index until a
+ * How far a store's reaper has come. `end`: where the batch before has ended, and the next one starts. The entries of deleted rows stay in the index until a
  * vacuum comes, and while any transaction is older than they are each must be looked up; batches that all started with
  * the first would take longer and longer. What a batch has passed over, because it was locked or not settled, is looked
  * at again when there is nothing left behind it.
  */
-const ends = new WeakMap<RawQueries, Date>();
+export interface Reaped {
+  end?: Date | undefined;
+}
 
 /** `Leases.reap`. */
-export async function reap(db: RawQueries, limit: number): Promise<number> {
-  const start = ends.get(db);
-  const count = await reapFrom(db, start ?? null, limit);
+export async function reap(db: RawQueries, limit: number, reaped: Reaped = {}): Promise<number> {
+  const start = reaped.end;
+  const count = await reapFrom(db, start, limit, reaped);
   if (count === limit) return count;
-  const rest = start ? await reapFrom(db, null, limit - count) : 0;
+  const rest = start ? await reapFrom(db, undefined, limit - count, reaped) : 0;
   // Among the expired ones there is little left but what is not settled.
   if (count + rest < limit) await db.$queryRawUnsafe(FLAG_STRAYS);
   return count + rest;
 }
 
-async function reapFrom(db: RawQueries, start: Date | null, limit: number): Promise<number> {
+async function reapFrom(db: RawQueries, start: Date | undefined, limit: number, reaped: Reaped): Promise<number> {
   const rows = await db.$queryRawUnsafe<{ count: number; reached: Date | null }[]>(REAP, limit, start);
   const { count, reached } = rows[0] ?? { count: 0, reached: null };
-  if (count === limit && reached) ends.set(db, reached);
-  else ends.delete(db);
+  reaped.end = count === limit && reached ? reached : undefined;
   return count;
 }

@@ -59,7 +59,7 @@ export async function rerun<Tx>(
     case 'committed': {
       const [replaced] = ended.last;
       const row = replaced ? toKeyRow(replaced as RawRow) : (found as KeyRow);
-      return ended.isProven ? { kind: 'committed', row } : await verified(client, row, how.maxWaitMs);
+      return ended.isProven ? { kind: 'committed', row } : await verified(how.gate, row, how.maxWaitMs);
     }
   }
 }

@@ -1,9 +1,10 @@
 import { ConfigurationError } from '../../core/errors.ts';
+import { bounded } from './bounded.ts';
 import type { PrismaClientLike } from './client.ts';
 import { runInteractive } from './interactive-transaction.ts';
 import { runOwn } from './own-transaction.ts';
 import type { PoolLike } from './pool.ts';
-import type { Plan, TransactionEnd, TransactionOptions } from './transaction.ts';
+import { leftFor, type Plan, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 
 /**
  * Runs it in a transaction of the kit's own on the client's pool, or in an interactive one of Prisma's where the pool is
@@ -20,7 +21,7 @@ export async function runTransaction<Tx, Skipped>(
   const { own } = how;
   let pool: PoolLike | undefined;
   try {
-    pool = own && (own.pool ?? (await own.findPool(how)));
+    pool = own && (own.pool ?? (await bounded(own.findPool(how), leftFor(how, Number.POSITIVE_INFINITY))));
   } catch (error) {
     if (error instanceof ConfigurationError) throw error;
     return { kind: 'rolled_back', error, at: 'first' };

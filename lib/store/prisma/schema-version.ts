@@ -1,6 +1,5 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import type { SchemaPart, SchemaState } from '../store.ts';
-import { bounded } from './bounded.ts';
 import type { RawQueries } from './client.ts';
 import { isSchemaGap, isSetUpFault, serverWords } from './errors.ts';
 import { TABLES_OF } from './tables.ts';
@@ -59,18 +58,15 @@ function stateOf({ part, is_there: isThere, mark }: Marked): SchemaState {
 
 const name = (part: SchemaPart, version: number) => `oncekit ${part} schema ${version}`;
 
-/** How long the database may take to say what it has, once a statement has failed. */
-const WITHIN_MS = 2000;
-
 /**
  * The error of a statement of ours, or what explains it: a table or column that it names is not there, so the kit's
  * migration has not run; the role may not use them; or the primary key is gone. Asks the database for the first alone.
  *
- * @param db asked for its version; none where the failed transaction is still open, and takes no questions any more
+ * @param read asks what there is; none where the failed transaction is still open, and takes no questions any more
  */
 export async function explainedBySchema(
   error: unknown,
-  db: RawQueries | undefined,
+  read: (() => Promise<SchemaState[]>) | undefined,
   part: SchemaPart,
 ): Promise<unknown> {
   if (isSetUpFault(error)) {
@@ -84,7 +80,7 @@ export async function explainedBySchema(
     );
   }
   if (!isSchemaGap(error)) return error;
-  const states = db && (await bounded(readSchema(db), WITHIN_MS).catch(() => undefined));
+  const states = await read?.().catch(() => undefined);
   const state = states?.find((one) => one.part === part);
   const changed = `Somebody has changed its tables: compare them with the migration that ${INIT[part]} writes.`;
   const advice = state ? (state.advice ?? changed) : migrate(part);
@@ -93,9 +89,4 @@ export async function explainedBySchema(
     expected: name(part, SCHEMA_VERSIONS[part]),
     cause: error,
   });
-}
-
-/** Throws that explanation where it is one. For what would otherwise give back the error as a value. */
-export async function throwSchemaGap(error: unknown, db: RawQueries, part: SchemaPart): Promise<void> {
-  if (isSchemaGap(error)) throw await explainedBySchema(error, db, part);
 }

@@ -187,7 +187,7 @@ describe('the Prisma store', () => {
     const claim = claimOf();
     await prismaStore(database.client).execute(claim, async () => DONE, HOW);
     const behind = database.client.$extends({
-      client: { $primary: () => database.client },
+      client: { $primary: () => database.client, $replica: () => ({}) },
       query: { $queryRawUnsafe: () => Promise.resolve([]) as never },
     });
     expect(await prismaStore(behind as never).find(claim)).toMatchObject({ key: claim.key });

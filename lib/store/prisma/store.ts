@@ -1,11 +1,11 @@
+import { renewalIntervalMs } from '../../core/lease.ts';
 import type { Leases } from '../leases.ts';
 import type { Oversight } from '../oversight.ts';
 import type { ExecuteOptions, Fence, Fenced, Store } from '../store.ts';
 import { announced } from './announced.ts';
-import { askedOn } from './asked.ts';
 import { audit, reapAudit, record } from './audit.ts';
 import { begin } from './begin.ts';
-import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from './client.ts';
+import type { PrismaClientLike, RawQueries, TransactionOf } from './client.ts';
 import { isLockTimeout, isUnavailable } from './errors.ts';
 import { events, recordEvent } from './events.ts';
 import { recordEvidence } from './evidence.ts';
@@ -13,14 +13,15 @@ import { execute } from './execute.ts';
 import { fence } from './fence.ts';
 import { find } from './find.ts';
 import { finishForeign, recordCapture, recordNotExecuted } from './finish-step.ts';
-import { erasePrincipal, forget } from './forget.ts';
+import { ERASE_MS, erasePrincipal, forget } from './forget.ts';
+import { BATCH_MS, Gate, QUESTION_MS } from './gate.ts';
 import { hold } from './hold.ts';
 import { markUnknown, postpone, suspend, wake } from './let-go.ts';
 import { list } from './list.ts';
-import { overview } from './overview.ts';
+import { type Counted, overview } from './overview.ts';
 import { OwnClient } from './own-client.ts';
 import { probe } from './probe.ts';
-import { reap } from './reap.ts';
+import { type Reaped, reap } from './reap.ts';
 import { release } from './release.ts';
 import { originalOf, renamedClient, renamedQueries } from './renamed.ts';
 import { rerun } from './rerun.ts';
@@ -54,87 +55,92 @@ export function prismaStore<Client extends PrismaClientLike>(
   const rename = renamerOf(tables);
   const own =
     transaction === 'interactive' ? undefined : new OwnClient(client, { isAmbient: transaction === 'ambient', rename });
-  const store = storeOn<TransactionOf<Client>>(rename ? renamedClient(client, rename) : client, { rename, own });
-  if (!rename) return store;
-  return {
-    ...store,
-    recordEvidence: (tx, id, said, actor) =>
-      store.recordEvidence(renamedQueries(tx as RawQueries, rename) as never, id, said, actor),
-    erasePrincipal: (person, actor, conclude) =>
-      store.erasePrincipal(person, actor, (keys, tx) => conclude(keys, originalOf(tx as RawQueries))),
-  };
+  const renamed = rename ? renamedClient(client, rename) : client;
+  const setting = { rename, own };
+  return storeOn({ client: renamed, setting, gate: new Gate(renamed, setting), reaped: {}, counted: {} });
 }
 
-type Setting = Pick<TransactionOptions, 'rename' | 'own'>;
+/** What the parts of a store share. */
+interface Base {
+  client: PrismaClientLike;
+  setting: Pick<TransactionOptions, 'rename' | 'own'>;
+  gate: Gate;
+  reaped: Reaped;
+  counted: Counted;
+}
 
-function storeOn<Tx>(client: PrismaClientLike, setting: Setting): Store<Tx> {
-  const primary = () => primaryOf(client);
-  const asked = askedOn(primary);
-  const inSetting = (how: ExecuteOptions): TransactionOptions => ({ ...how, ...setting });
+function storeOn<Tx>(base: Base): Store<Tx> {
+  const { client, setting, gate } = base;
+  const inSetting = (how: ExecuteOptions): TransactionOptions => ({ ...how, ...setting, gate });
   return {
-    ...leasesOn<Tx>(client, setting),
-    ...oversightOn(client, setting),
+    ...leasesOn<Tx>(base),
+    ...oversightOn(base),
+    until: (deadline) => storeOn({ ...base, gate: gate.until(deadline) }),
     execute: (claim, run, how) => execute(client, claim, run, inSetting(how)),
     rerun: (id, run, how) => rerun(client, id, run, inSetting(how)),
-    find: (id) => asked(() => find(setting.own?.reader ?? primary(), id)),
-    probe: (id) => asked(() => probe(client, primary(), id)),
-    fence: (wanted) => asked(() => fenceOrRival(client, wanted)),
+    find: (id) => gate.ask((db) => find(db, id), { isRepeatable: true }),
+    probe: (id) => gate.ask((db) => probe(db, id)),
+    fence: (wanted) => gate.ask((db) => fenceOrRival(db, wanted), { withinMs: wanted.waitMs + QUESTION_MS }),
     isUnavailable,
-    recordEvent: (id, event) => asked(() => recordEvent(primary(), id, event)),
-    events: (id) => asked(() => events(primary(), id)),
-    readSchema: () => asked(() => readSchema(primary())),
-    tryClaim: () => asked(() => tryClaim(client, setting.own)),
+    recordEvent: (id, event) => gate.ask((db) => recordEvent(db, id, event)),
+    events: (id) => gate.ask((db) => events(db, id)),
+    readSchema: () => gate.ask(readSchema),
+    tryClaim: () => gate.askThroughClient((client) => tryClaim(client, setting.own), { withinMs: BATCH_MS }),
   };
 }
 
 /** The part of it that operations in phases need. */
-function leasesOn<Tx>(client: PrismaClientLike, setting: Setting): Leases<Tx> {
-  const db = () => primaryOf(client);
-  const asked = askedOn(db);
+function leasesOn<Tx>({ client, setting, gate, reaped }: Base): Leases<Tx> {
   return {
-    begin: (claim, run, how) => begin(client, claim, run, { ...how, ...setting }),
-    takeOver: (id, leaseMs, early) => asked(() => takeOver(db(), id, leaseMs, early)),
-    takeDue: (shares, leaseMs) => asked(() => takeDue(db(), shares, leaseMs)),
-    renew: (held, leaseMs) => asked(() => hold(db(), held, leaseMs, leaseMs)),
-    transact: (held, leaseMs, run, how) => transact(client, held, leaseMs, run, { ...how, ...setting }),
-    recordCapture: (held, leaseMs, step) => asked(() => recordCapture(db(), held, leaseMs, step)),
-    startForeign: (held, leaseMs, call) => asked(() => startForeign(db(), held, leaseMs, call)),
-    finishForeign: (held, leaseMs, step) => asked(() => finishForeign(db(), held, leaseMs, step)),
-    resolve: (held, leaseMs, step) => asked(() => resolve(db(), held, leaseMs, step)),
-    recordNotExecuted: (held, leaseMs, name) => asked(() => recordNotExecuted(db(), held, leaseMs, name)),
-    suspend: (held, put) => asked(() => suspend(db(), held, put)),
-    postpone: (held, put) => asked(() => postpone(db(), held, put)),
-    markUnknown: (held, how) => asked(() => markUnknown(db(), held, how)),
-    wake: (id) => asked(() => wake(db(), id)),
-    steps: (id) => asked(() => stepsOf(db(), id)),
-    recordVerdict: (id, verdict, actor) => asked(() => recordVerdict(db(), id, verdict, actor)),
-    retryNow: (id, actor) => asked(() => retryNow(db(), id, actor)),
-    recordEvidence: (tx, id, said, actor) => recordEvidence(tx as RawQueries, id, said, actor),
-    unfinished: (stuckAfterMs) => asked(() => unfinished(db(), stuckAfterMs)),
-    reap: (limit) => asked(() => reap(db(), limit)),
+    begin: (claim, run, how) => begin(client, claim, run, { ...how, ...setting, gate }),
+    takeOver: (id, leaseMs, early) => gate.ask((db) => takeOver(db, id, leaseMs, early)),
+    takeDue: (shares, leaseMs) => gate.ask((db) => takeDue(db, shares, leaseMs)),
+    // Without an answer when the next one is due, it is of no use any more.
+    renew: (held, leaseMs) =>
+      gate.ask((db) => hold(db, held, leaseMs, leaseMs), { withinMs: renewalIntervalMs(leaseMs) }),
+    transact: (held, leaseMs, run, how) => transact(client, held, leaseMs, run, { ...how, ...setting, gate }),
+    recordCapture: (held, leaseMs, step) => gate.ask((db) => recordCapture(db, held, leaseMs, step)),
+    startForeign: (held, leaseMs, call) => gate.ask((db) => startForeign(db, held, leaseMs, call)),
+    finishForeign: (held, leaseMs, step) => gate.ask((db) => finishForeign(db, held, leaseMs, step)),
+    resolve: (held, leaseMs, step) => gate.ask((db) => resolve(db, held, leaseMs, step)),
+    recordNotExecuted: (held, leaseMs, name) => gate.ask((db) => recordNotExecuted(db, held, leaseMs, name)),
+    suspend: (held, put) => gate.ask((db) => suspend(db, held, put)),
+    postpone: (held, put) => gate.ask((db) => postpone(db, held, put)),
+    markUnknown: (held, how) => gate.ask((db) => markUnknown(db, held, how)),
+    wake: (id) => gate.ask((db) => wake(db, id)),
+    steps: (id) => gate.ask((db) => stepsOf(db, id)),
+    recordVerdict: (id, verdict, actor) => gate.ask((db) => recordVerdict(db, id, verdict, actor)),
+    retryNow: (id, actor) => gate.ask((db) => retryNow(db, id, actor)),
+    recordEvidence: (tx, id, said, actor) => recordEvidence(inNames(tx as RawQueries, setting), id, said, actor),
+    unfinished: (stuckAfterMs) => gate.ask((db) => unfinished(db, stuckAfterMs)),
+    reap: (limit) => gate.ask((db) => reap(db, limit, reaped), { withinMs: BATCH_MS }),
   };
 }
 
 /** The part of it that stands behind an admin view. */
-function oversightOn(client: PrismaClientLike, { own }: Setting): Oversight {
-  const db = () => primaryOf(client);
-  const asked = askedOn(db);
+function oversightOn({ gate, counted }: Base): Oversight {
   return {
-    list: (filter) => asked(() => list(db(), filter)),
-    overview: (stuckAfterMs) => asked(() => overview(db(), stuckAfterMs)),
+    list: (filter) => gate.ask((db) => list(db, filter), { withinMs: BATCH_MS }),
+    overview: (stuckAfterMs) => gate.ask((db) => overview(db, stuckAfterMs, { counted }), { withinMs: BATCH_MS }),
     // Where its answer is lost it is sent again: a sketch may hold that twice.
-    addTallies: (counts) => asked(() => addTallies(own?.reader ?? db(), counts)),
-    tallies: (since) => asked(() => tallies(db(), since)),
-    reapTallies: () => asked(() => reapTallies(db())),
-    announced: (time, intent) => asked(() => announced(db(), time, intent)),
-    release: (id, actor) => asked(() => release(db(), id, actor)),
-    forget: (id, actor) => asked(() => forget(db(), id, actor)),
-    erasePrincipal: (person, actor, conclude) => asked(() => erasePrincipal(client, person, actor, conclude)),
-    record: (act) => asked(() => record(db(), act)),
-    audit: (filter) => asked(() => audit(db(), filter)),
-    reapAudit: (retentionMs, limit) => asked(() => reapAudit(db(), retentionMs, limit)),
+    addTallies: (tallied) => gate.ask((db) => addTallies(db, tallied), { isRepeatable: true }),
+    tallies: (since) => gate.ask((db) => tallies(db, since)),
+    reapTallies: () => gate.ask(reapTallies, { withinMs: BATCH_MS }),
+    announced: (time, intent) => gate.ask((db) => announced(db, time, intent)),
+    release: (id, actor) => gate.ask((db) => release(db, id, actor)),
+    forget: (id, actor) => gate.ask((db) => forget(db, id, actor)),
+    erasePrincipal: (person, actor, conclude) =>
+      gate.askThroughClient(
+        (client) => erasePrincipal(client, person, actor, (keys, tx) => conclude(keys, originalOf(tx as RawQueries))),
+        { withinMs: ERASE_MS },
+      ),
+    record: (act) => gate.ask((db) => record(db, act)),
+    audit: (filter) => gate.ask((db) => audit(db, filter)),
+    reapAudit: (retentionMs, limit) => gate.ask((db) => reapAudit(db, retentionMs, limit), { withinMs: BATCH_MS }),
   };
 }
+
+const inNames = (tx: RawQueries, { rename }: Base['setting']) => (rename ? renamedQueries(tx, rename) : tx);
 
 async function fenceOrRival(client: PrismaClientLike, wanted: Fence): Promise<Fenced> {
   try {
@@ -153,7 +159,7 @@ async function fenceOrRival(client: PrismaClientLike, wanted: Fence): Promise<Fe
         // Another's claim; or a row that was in the way and has just been reaped: nothing is proven, so ask again.
         return verdict === 'open' ? { kind: 'locked' } : { kind: verdict };
       },
-      { timeout: wanted.waitMs + 5000, isolationLevel: 'ReadCommitted' },
+      { timeout: wanted.waitMs + QUESTION_MS, isolationLevel: 'ReadCommitted' },
     );
   } catch (error) {
     if (isLockTimeout(error)) return { kind: 'locked' };

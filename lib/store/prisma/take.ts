@@ -68,7 +68,9 @@ export async function takeDue(db: RawQueries, shares: readonly Share[], leaseMs:
   const operations = shares.map(({ operation }) => operation);
   const limits = shares.map(({ most }) => most);
   const rows = await db.$queryRawUnsafe<Taken[]>(TAKE_DUE, leaseMs, operations, limits);
-  return await Promise.all(rows.map((row) => heldOf(db, row)));
+  const taken: Held[] = [];
+  for (const row of rows) taken.push(await heldOf(db, row));
+  return taken;
 }
 
 /** Read behind the take, in a statement of its own: from there on the old executor writes no step any more. */

@@ -1,15 +1,13 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Held, Transacted, Work, Write } from '../leases.ts';
 import type { KeyRow } from '../store.ts';
-import { bounded } from './bounded.ts';
-import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
+import type { PrismaClientLike } from './client.ts';
 import { explainedAbort } from './complete.ts';
 import { isNothingChanged } from './errors.ts';
 import { find } from './find.ts';
 import { holdStatement, leaseLost, stillHeld } from './hold.ts';
 import { type RawRow, toKeyRow } from './row.ts';
 import { runTransaction } from './run-transaction.ts';
-import { throwSchemaGap } from './schema-version.ts';
 import type { Statement } from './statement.ts';
 import { stepsOf } from './steps.ts';
 import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
@@ -45,9 +43,7 @@ export async function transact<Tx>(
     },
   };
   const ended = await runTransaction(client, plan, how);
-  return ended.kind === 'skipped'
-    ? ended.value
-    : await concluded(primaryOf(client), { held, done }, ended, how.maxWaitMs);
+  return ended.kind === 'skipped' ? ended.value : await concluded(how, { held, done }, ended);
 }
 
 /** Runs what is to be done in the transaction of a key that is held, and says how it ends. */
@@ -65,16 +61,15 @@ export async function perform<Tx>(
 
 /** What such a transaction came to. */
 export async function concluded(
-  db: PrismaClientLike,
+  how: TransactionOptions,
   { held, done: { write = {} } }: { held: Held; done: Done },
   ended: Exclude<TransactionEnd<never>, { kind: 'skipped' }>,
-  withinMs: number,
 ): Promise<Transacted> {
   switch (ended.kind) {
     case 'in_doubt':
       return ended;
     case 'rolled_back': {
-      if (ended.at !== 'work') await throwSchemaGap(ended.error, db, 'keys');
+      if (ended.at !== 'work') await how.gate.throwSchemaGap(ended.error);
       const isOvertaken = ended.at === 'last' && isNothingChanged(ended.error);
       return {
         kind: 'rolled_back',
@@ -85,27 +80,26 @@ export async function concluded(
     case 'committed': {
       const row = write.settle && toKeyRow(ended.last[0] as RawRow);
       const committed = row ? ({ kind: 'committed', row } as const) : ({ kind: 'committed' } as const);
-      return ended.isProven ? committed : await confirmed(db, held, write, committed, withinMs);
+      return ended.isProven ? committed : await confirmed(how, held, write, committed);
     }
   }
 }
 
 /** Looks whether what was said to be committed is: see `verified.ts` for a COMMIT that looks like one and is none. */
 async function confirmed(
-  db: RawQueries,
+  { gate, maxWaitMs: withinMs }: TransactionOptions,
   { id }: Held,
   { steps = [], start }: Write,
   committed: { kind: 'committed'; row?: KeyRow },
-  withinMs: number,
 ): Promise<Transacted> {
   const name = start?.name ?? steps.at(-1)?.name;
   try {
     if (committed.row ?? name === undefined) {
-      const row = await bounded(find(db, id), withinMs);
+      const row = await gate.ask((db) => find(db, id), { withinMs, isRepeatable: true });
       const { state = 'in_progress', result = null } = committed.row ?? {};
       if (row?.state === state && row.result === result) return committed;
     } else {
-      const stored = await bounded(stepsOf(db, id), withinMs);
+      const stored = await gate.ask((db) => stepsOf(db, id), { withinMs, isRepeatable: true });
       if (stored.some((step) => step.name === name)) return committed;
     }
   } catch (error) {

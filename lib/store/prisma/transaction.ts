@@ -2,12 +2,21 @@ import type { ExecuteOptions, RollbackReason } from '../store.ts';
 import type { RawQueries } from './client.ts';
 import type { CommitAnswer } from './connection.ts';
 import { isForgotten, isLeftOpen, provesRollback, rollbackReason } from './errors.ts';
+import type { Gate } from './gate.ts';
 import type { OwnClient } from './own-client.ts';
 import type { Rows, Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 
 /** How much later than its timeouts a transaction is given up whose connection says nothing any more. */
 export const SILENCE_MS = 2000;
+
+/** How much later than the caller's deadline the transaction may be given up. */
+const GRACE_MS = 100;
+
+/** How long something may take, in milliseconds, whose end the caller waits for. */
+export function leftFor({ deadline = Number.POSITIVE_INFINITY }: TransactionOptions, ms: number): number {
+  return Math.max(0, Math.min(ms, deadline + GRACE_MS - performance.now()));
+}
 
 /**
  * One transaction that begins with statements of ours and ends with another: of no effect unless everything between them is
@@ -32,6 +41,8 @@ export interface TransactionOptions extends ExecuteOptions {
   rename?: Rename | undefined;
   /** The client in its part for transactions of the kit's own. None: they are Prisma's. */
   own?: OwnClient | undefined;
+  /** For what is asked outside the transaction. */
+  gate: Gate;
 }
 
 export type TransactionEnd<Skipped> =

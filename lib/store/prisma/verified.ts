@@ -1,18 +1,17 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Executed, KeyRow } from '../store.ts';
-import { bounded } from './bounded.ts';
-import { type PrismaClientLike, primaryOf } from './client.ts';
 import { find } from './find.ts';
+import type { Gate } from './gate.ts';
 
 /**
  * Looks whether what was said to be committed is. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK,
  * which Prisma does not look at. It happens when a handler leaves a query unawaited: one of its statements can fail
  * between the completion and COMMIT. Without this look a customer would be told of an order that does not exist.
  */
-export async function verified(client: PrismaClientLike, told: KeyRow, withinMs: number): Promise<Executed> {
+export async function verified(gate: Gate, told: KeyRow, withinMs: number): Promise<Executed> {
   let row: KeyRow | undefined;
   try {
-    row = await bounded(find(primaryOf(client), told), withinMs);
+    row = await gate.ask((db) => find(db, told), { withinMs, isRepeatable: true });
   } catch (error) {
     return { kind: 'in_doubt', error };
   }

@@ -20,15 +20,23 @@ export function toWire(value: unknown): string | Buffer | null {
   if (value === null || value === undefined) return null;
   if (value instanceof Date) return timestamp(value);
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  if (Array.isArray(value)) return arrayText(value);
   return String(value);
 }
 
+/** An array of texts or numbers, as PostgreSQL writes it. */
+const arrayText = (values: readonly unknown[]) =>
+  `{${values.map((value) => `"${String(value).replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
+
 const PARSERS: Record<number, (value: string) => unknown> = {
   16: (value) => value === 't',
+  20: BigInt,
   17: (value) => new Uint8Array(value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex') : unescaped(value)),
   21: Number,
   23: Number,
+  114: JSON.parse,
   701: Number,
+  3802: JSON.parse,
   1184: (value) => new Date(value.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')),
 };
 

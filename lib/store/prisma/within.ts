@@ -8,8 +8,8 @@ export interface Within {
   ambient?: AmbientTransaction;
   /** Prisma is executing one query of it, so that a transaction it begins is that query's own. */
   isQuery?: boolean;
-  /** Wants to be told which pool its query goes to. */
-  tellPool?: (pool: PoolLike) => void;
+  /** Is told which pool its query goes to, and whether that is all there is to it: then it is not sent. */
+  tellPool?: (pool: PoolLike, text: unknown) => boolean;
 }
 
 // On the global object: a bundler may give the app's client and its pages a copy of this module each.

@@ -53,12 +53,9 @@ interface RawEvent {
 
 /** `OutboxStore.find`. */
 export async function findEvent(db: RawQueries, eventId: string): Promise<FoundEvent | undefined> {
-  const [[raw], deliveries, records] = await Promise.all([
-    db.$queryRawUnsafe<RawEvent[]>(EVENT, eventId),
-    db.$queryRawUnsafe<(RawDelivery & { behind: number })[]>(DELIVERIES_OF, eventId),
-    recordsOf(db, 'outbox', eventId, null),
-  ]);
+  const [raw] = await db.$queryRawUnsafe<RawEvent[]>(EVENT, eventId);
   if (!raw) return undefined;
+  const deliveries = await db.$queryRawUnsafe<(RawDelivery & { behind: number })[]>(DELIVERIES_OF, eventId);
   const { id, sequence, derived_key, created_at, ...event } = raw;
   return {
     ...event,
@@ -67,7 +64,7 @@ export async function findEvent(db: RawQueries, eventId: string): Promise<FoundE
     derivedKey: derived_key,
     createdAt: created_at,
     deliveries: deliveries.map(({ behind, ...delivery }) => ({ ...toDeliveryRow(delivery), behind })),
-    records,
+    records: await recordsOf(db, 'outbox', eventId, null),
   };
 }
 
@@ -77,12 +74,10 @@ export async function findReceivedEvent(
   source: string,
   eventId: string,
 ): Promise<FoundReceived | undefined> {
-  const [row, [kept], records] = await Promise.all([
-    findReceived(db, { source, eventId }),
-    db.$queryRawUnsafe<{ payload: string | null }[]>(PAYLOAD, source, eventId),
-    recordsOf(db, 'inbox', eventId, source),
-  ]);
-  return row && { ...row, payload: kept?.payload ?? null, records };
+  const row = await findReceived(db, { source, eventId });
+  if (!row) return undefined;
+  const [kept] = await db.$queryRawUnsafe<{ payload: string | null }[]>(PAYLOAD, source, eventId);
+  return { ...row, payload: kept?.payload ?? null, records: await recordsOf(db, 'inbox', eventId, source) };
 }
 
 /** `OutboxStore.open`. */

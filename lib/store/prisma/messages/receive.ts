@@ -1,10 +1,10 @@
 import type { InboxRow, KnownRow, Receipt, ReceiveOptions, Receiving } from '../../messages.ts';
 import { StoreUnavailableError } from '../../store.ts';
-import { type PrismaClientLike, primaryOf, type RawQueries } from '../client.ts';
+import type { PrismaClientLike, RawQueries } from '../client.ts';
 import { explainedAbort } from '../complete.ts';
 import { isUnavailable } from '../errors.ts';
+import type { Gate } from '../gate.ts';
 import { runTransaction } from '../run-transaction.ts';
-import { throwSchemaGap } from '../schema-version.ts';
 import type { Statement } from '../statement.ts';
 import { type Plan, rollbackReasonOf, type TransactionOptions } from '../transaction.ts';
 
@@ -61,7 +61,13 @@ export async function receive<Tx>(
   client: PrismaClientLike,
   event: Receipt,
   run: (tx: Tx) => Promise<string | null>,
-  { timeoutMs, retentionMs, onPoint, wasDue, rename, own }: ReceiveOptions & Pick<TransactionOptions, 'rename' | 'own'>,
+  {
+    timeoutMs,
+    retentionMs,
+    onPoint,
+    wasDue,
+    ...setting
+  }: ReceiveOptions & Pick<TransactionOptions, 'rename' | 'own' | 'gate'>,
 ): Promise<Receiving> {
   const { source, eventId, payloadHash } = event;
   const idle = `${Math.ceil(timeoutMs) + 1000}ms`;
@@ -75,13 +81,13 @@ export async function receive<Tx>(
     },
   };
   // READ COMMITTED, the default: what another transaction has committed while this one waited for it must be seen.
-  const how = { timeoutMs, maxWaitMs: MAX_WAIT_MS, beforeCommit: () => onPoint('handled'), rename, own };
+  const how = { timeoutMs, maxWaitMs: MAX_WAIT_MS, beforeCommit: () => onPoint('handled'), ...setting };
   const ended = await runTransaction(client, plan, how);
   switch (ended.kind) {
     case 'skipped':
       return ended.value;
     case 'committed':
-      return ended.isProven ? { kind: 'processed' } : await confirmed(client, event);
+      return ended.isProven ? { kind: 'processed' } : await confirmed(setting.gate, event);
     case 'in_doubt':
       return { kind: 'failed', error: ended.error, isConflict: false };
     case 'rolled_back': {
@@ -91,7 +97,7 @@ export async function receive<Tx>(
       if (ended.at === 'first') {
         if (isUnavailable(error))
           throw new StoreUnavailableError('The database could not be reached.', { cause: error });
-        await throwSchemaGap(error, primaryOf(client), 'messaging');
+        await setting.gate.throwSchemaGap(error);
       }
       return { kind: 'failed', error: explainedAbort(error), isConflict: rollbackReasonOf(ended) === 'conflict' };
     }
@@ -115,8 +121,8 @@ async function existing(db: RawQueries, event: Receipt): Promise<Receiving> {
  * Looks whether what was said to be committed is: see `verified.ts` for a COMMIT that looks like one and is none. An
  * event that is acknowledged without its effect would never come again.
  */
-async function confirmed(client: PrismaClientLike, event: Receipt): Promise<Receiving> {
-  const row = await findReceived(primaryOf(client), event);
+async function confirmed(gate: Gate, event: Receipt): Promise<Receiving> {
+  const row = await gate.ask((db) => findReceived(db, event));
   if (row?.state === 'processed') return { kind: 'processed' };
   const error = new Error(
     'A statement failed after the handler had returned, and everything was rolled back. Await every query of the handler.',

@@ -1,6 +1,6 @@
 import type { InboxStore, OutboxStore } from '../../messages.ts';
-import { askedOn } from '../asked.ts';
-import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from '../client.ts';
+import type { PrismaClientLike, RawQueries, TransactionOf } from '../client.ts';
+import { BATCH_MS, Gate } from '../gate.ts';
 import { OwnClient } from '../own-client.ts';
 import { renamedClient, renamedQueries } from '../renamed.ts';
 import { renamerOf, type Tables } from '../tables.ts';
@@ -24,32 +24,33 @@ import { giveBack, giveUp, postpone } from './undelivered.ts';
  */
 export function prismaOutbox(client: PrismaClientLike, tables?: Tables): OutboxStore<RawQueries> {
   const rename = renamerOf(tables);
-  if (!rename) return outboxOn(client);
-  const store = outboxOn(renamedClient(client, rename));
+  const own = new OwnClient(client, { rename });
+  if (!rename) return outboxOn(new Gate(client, { own, part: 'messaging' }));
+  const store = outboxOn(new Gate(renamedClient(client, rename), { own, rename, part: 'messaging' }));
   return { ...store, enqueue: (tx, event) => store.enqueue(renamedQueries(tx, rename), event) };
 }
 
-function outboxOn(client: PrismaClientLike): OutboxStore<RawQueries> {
-  const db = () => primaryOf(client);
-  const asked = askedOn(db, 'messaging');
+/** The same behind a gate. */
+export function outboxOn(gate: Gate): OutboxStore<RawQueries> {
   return {
     // The caller's transaction, and so the caller's error.
     enqueue,
-    takeHeads: (destination, leaseMs, limit, after) => asked(() => takeHeads(db(), destination, leaseMs, limit, after)),
-    delivered: (taken, leaseMs) => asked(() => delivered(db(), taken, leaseMs)),
-    postpone: (taken, pauseMs, error) => asked(() => postpone(db(), taken, pauseMs, error)),
-    giveUp: (taken, as, error) => asked(() => giveUp(db(), taken, as, error)),
-    giveBack: (taken, stop) => asked(() => giveBack(db(), taken, stop)),
-    requeue: (destination, eventId, actor, seen) => asked(() => requeue(db(), destination, eventId, actor, seen)),
-    skip: (destination, eventId, actor, seen) => asked(() => skip(db(), destination, eventId, actor, seen)),
-    abandon: (destination, actor) => asked(() => abandon(db(), destination, actor)),
-    resume: (destination, actor) => asked(() => resume(db(), destination, actor)),
-    stops: () => asked(() => stops(db())),
-    list: (filter) => asked(() => listDeliveries(db(), filter)),
-    find: (eventId) => asked(() => findEvent(db(), eventId)),
-    open: () => asked(() => openSent(db())),
-    reap: (retentionMs, limit) => asked(() => reapSent(db(), retentionMs, limit)),
-    reapRecords: (limit) => asked(() => reapRecords(db(), 'outbox', limit)),
+    takeHeads: (destination, leaseMs, limit, after) =>
+      gate.ask((db) => takeHeads(db, destination, leaseMs, limit, after)),
+    delivered: (taken, leaseMs) => gate.ask((db) => delivered(db, taken, leaseMs)),
+    postpone: (taken, pauseMs, error) => gate.ask((db) => postpone(db, taken, pauseMs, error)),
+    giveUp: (taken, as, error) => gate.ask((db) => giveUp(db, taken, as, error)),
+    giveBack: (taken, stop) => gate.ask((db) => giveBack(db, taken, stop)),
+    requeue: (destination, eventId, actor, seen) => gate.ask((db) => requeue(db, destination, eventId, actor, seen)),
+    skip: (destination, eventId, actor, seen) => gate.ask((db) => skip(db, destination, eventId, actor, seen)),
+    abandon: (destination, actor) => gate.ask((db) => abandon(db, destination, actor), { withinMs: BATCH_MS }),
+    resume: (destination, actor) => gate.ask((db) => resume(db, destination, actor)),
+    stops: () => gate.ask(stops),
+    list: (filter) => gate.ask((db) => listDeliveries(db, filter), { withinMs: BATCH_MS }),
+    find: (eventId) => gate.ask((db) => findEvent(db, eventId)),
+    open: () => gate.ask(openSent),
+    reap: (retentionMs, limit) => gate.ask((db) => reapSent(db, retentionMs, limit), { withinMs: BATCH_MS }),
+    reapRecords: (limit) => gate.ask((db) => reapRecords(db, 'outbox', limit), { withinMs: BATCH_MS }),
   };
 }
 
@@ -60,23 +61,27 @@ export function prismaInbox<Client extends PrismaClientLike>(
 ): InboxStore<TransactionOf<Client>> {
   const rename = renamerOf(tables);
   const own = new OwnClient(client, { rename, claimsIn: 'inbox' });
-  return inboxOn(rename ? renamedClient(client, rename) : client, { rename, own });
+  const renamed = rename ? renamedClient(client, rename) : client;
+  return inboxOn(renamed, { rename, own }, new Gate(renamed, { rename, own, part: 'messaging' }));
 }
 
-function inboxOn<Tx>(client: PrismaClientLike, setting: Pick<TransactionOptions, 'rename' | 'own'>): InboxStore<Tx> {
-  const db = () => primaryOf(client);
-  const asked = askedOn(db, 'messaging');
+/** The same behind a gate. */
+export function inboxOn<Tx>(
+  client: PrismaClientLike,
+  setting: Pick<TransactionOptions, 'rename' | 'own'>,
+  gate: Gate,
+): InboxStore<Tx> {
   return {
     // A transaction of its own, also where a handler receives.
-    receive: (event, run, how) => outside(() => receive(client, event, run, { ...how, ...setting })),
-    failed: (event, failure) => asked(() => receivedFailed(db(), event, failure)),
-    mismatched: (event) => asked(() => mismatched(db(), event)),
-    takeFailed: (sources, leaseMs, limit) => asked(() => takeFailed(db(), sources, leaseMs, limit)),
-    requeue: (source, eventId, actor) => asked(() => requeueReceived(db(), source, eventId, actor)),
-    list: (filter) => asked(() => listReceived(db(), filter)),
-    find: (source, eventId) => asked(() => findReceivedEvent(db(), source, eventId)),
-    open: () => asked(() => openReceived(db())),
-    reap: (limit) => asked(() => reapReceived(db(), limit)),
-    reapRecords: (limit) => asked(() => reapRecords(db(), 'inbox', limit)),
+    receive: (event, run, how) => outside(() => receive(client, event, run, { ...how, ...setting, gate })),
+    failed: (event, failure) => gate.ask((db) => receivedFailed(db, event, failure)),
+    mismatched: (event) => gate.ask((db) => mismatched(db, event)),
+    takeFailed: (sources, leaseMs, limit) => gate.ask((db) => takeFailed(db, sources, leaseMs, limit)),
+    requeue: (source, eventId, actor) => gate.ask((db) => requeueReceived(db, source, eventId, actor)),
+    list: (filter) => gate.ask((db) => listReceived(db, filter), { withinMs: BATCH_MS }),
+    find: (source, eventId) => gate.ask((db) => findReceivedEvent(db, source, eventId)),
+    open: () => gate.ask(openReceived),
+    reap: (limit) => gate.ask((db) => reapReceived(db, limit), { withinMs: BATCH_MS }),
+    reapRecords: (limit) => gate.ask((db) => reapRecords(db, 'inbox', limit), { withinMs: BATCH_MS }),
   };
 }

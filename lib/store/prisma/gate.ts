@@ -1,0 +1,136 @@
+import { type SchemaPart, StoreUnavailableError } from '../store.ts';
+import { bounded, silence } from './bounded.ts';
+import { type PrismaClientLike, primaryOf } from './client.ts';
+import { clientOn } from './connection-client.ts';
+import { explainedReadOnly, isForgotten, isReadOnly, isSchemaGap, isUnavailable } from './errors.ts';
+import type { OwnClient } from './own-client.ts';
+import { acquire } from './pool.ts';
+import { explainedBySchema, readSchema } from './schema-version.ts';
+import type { Rename } from './tables.ts';
+import { outside } from './within.ts';
+
+/** How long a question may take, with the wait for a connection, in milliseconds. */
+export const QUESTION_MS = 5000;
+
+/** How long the database may take to say what it has, once a statement has failed. */
+const EXPLAIN_MS = 2000;
+
+/** The same for one that reads or deletes many rows. */
+export const BATCH_MS = 60_000;
+
+export interface GateOptions {
+  /** Where the tables have names of their own. */
+  rename?: Rename | undefined;
+  /** The client in its part for connections of the kit's own. None: questions go through Prisma. */
+  own?: OwnClient | undefined;
+  part?: SchemaPart;
+}
+
+interface AskOptions {
+  /** How long it may take, in milliseconds. */
+  withinMs?: number;
+  /** A second answer does no harm: asked again where the pool's connection had ended, unnoticed, before the question. */
+  isRepeatable?: boolean;
+}
+
+/** A question to the database. Its statements are sent one after the other. */
+type Question<T> = (db: PrismaClientLike) => Promise<T>;
+
+/**
+ * Asks the database whatever the kit asks outside the transactions that hold the user's code. No question waits without an
+ * end, for a connection or for an answer; a connection of the kit's pool that has not answered in time is destroyed, so that
+ * nobody is given it again. Of Prisma's own connections nothing is known here, so one of them goes on being silent.
+ */
+export class Gate {
+  readonly #client: PrismaClientLike;
+  readonly #options: GateOptions;
+  readonly #deadline: number;
+
+  /** @param deadline of all questions, in milliseconds of `performance.now()` */
+  constructor(client: PrismaClientLike, options: GateOptions = {}, deadline = Number.POSITIVE_INFINITY) {
+    this.#client = client;
+    this.#options = options;
+    this.#deadline = deadline;
+  }
+
+  until(deadline: number): Gate {
+    return new Gate(this.#client, this.#options, Math.min(deadline, this.#deadline));
+  }
+
+  /**
+   * @throws StoreUnavailableError where the database cannot be asked, takes no writes, or has not answered in time (C6)
+   * @throws ConfigurationError where a table or a column is missing, or a right
+   */
+  async ask<T>(question: Question<T>, { withinMs = QUESTION_MS, isRepeatable = false }: AskOptions = {}): Promise<T> {
+    return await this.#explaining(this.#deadlineIn(withinMs), async (deadline) => {
+      const first = this.#askOnce(question, deadline);
+      return await (isRepeatable
+        ? first.catch((error) => {
+            if (!mayPass(error) || isOver(deadline)) throw error;
+            return this.#askOnce(question, deadline);
+          })
+        : first);
+    });
+  }
+
+  /** The same through the user's own client: where code of theirs takes part, or the client itself is in question. */
+  async askThroughClient<T>(question: Question<T>, { withinMs = QUESTION_MS }: AskOptions = {}): Promise<T> {
+    return await this.#explaining(this.#deadlineIn(withinMs), (deadline) =>
+      bounded(question(this.#client), deadline - performance.now()),
+    );
+  }
+
+  async #askOnce<T>(question: Question<T>, deadline: number): Promise<T> {
+    const left = () => Math.max(0, deadline - performance.now());
+    const { own, rename } = this.#options;
+    const pool = own && (await own.findAnyPool(left()));
+    const acquired = pool && (await acquire(pool, left()));
+    if (!acquired?.connection.takesFlights) {
+      acquired?.giveBack();
+      return await bounded(question(primaryOf(this.#client)), left());
+    }
+    const { connection, giveBack } = acquired;
+    let broken: unknown;
+    try {
+      return await bounded(question(clientOn(connection, rename)), left());
+    } catch (error) {
+      if (isUnavailable(error)) broken = error;
+      throw error;
+    } finally {
+      giveBack(broken);
+    }
+  }
+
+  /** Throws what explains it, where a table or a column is missing. For what would otherwise give back the error as a value. */
+  async throwSchemaGap(error: unknown): Promise<void> {
+    if (isSchemaGap(error)) throw await this.#explained(error);
+  }
+
+  #deadlineIn(withinMs: number): number {
+    return Math.min(this.#deadline, performance.now() + withinMs);
+  }
+
+  /** What the kit wants to know by itself is no part of a handler's transaction. */
+  async #explaining<T>(deadline: number, ask: (deadline: number) => Promise<T>): Promise<T> {
+    try {
+      if (isOver(deadline)) throw silence(0);
+      return await outside(() => ask(deadline));
+    } catch (error) {
+      if (isUnavailable(error) || isReadOnly(error)) {
+        throw new StoreUnavailableError('The database could not be reached.', { cause: explainedReadOnly(error) });
+      }
+      throw await this.#explained(error);
+    }
+  }
+
+  #explained(error: unknown): Promise<unknown> {
+    const { part = 'keys' } = this.#options;
+    const read = () => outside(() => this.#askOnce(readSchema, performance.now() + EXPLAIN_MS));
+    return explainedBySchema(error, read, part);
+  }
+}
+
+const isOver = (deadline: number) => deadline <= performance.now();
+
+/** The server has ended an idle connection, and the pool had not heard of it; or it keeps the statement no more. */
+const mayPass = (error: unknown) => isUnavailable(error) || isForgotten(error);

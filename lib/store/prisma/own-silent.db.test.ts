@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClient } from '../../demo/db.ts';
+import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { claimOf, DONE, HOW } from '../contract-harness.testsuite.ts';
+import type { Held, LeasedClaim } from '../leases.ts';
+import type { Store } from '../store.ts';
+import { Gate } from './gate.ts';
+import { inboxOn, outboxOn } from './messages/stores.ts';
+import { OwnClient } from './own-client.ts';
+import { storeOf, type Tx } from './prisma-harness.testsuite.ts';
+import { silentProxy } from './silent-proxy.testsuite.ts';
+
+/** A network that says nothing any more: every question ends all the same, and its connection is not used again. */
+
+const PATIENCE_MS = 300;
+/** Looked at every 20 ms, on a machine that has other things to do. */
+const LATE_MS = 1000;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+
+/** Each question, on connections that fall silent right before it; then the same pool answers. */
+async function askInSilence<S>(
+  ask: (store: S, over: number) => Promise<unknown>,
+  storeOn: (client: TestDatabase['client'], over: number) => S,
+) {
+  const proxy = await silentProxy(database.url);
+  const client = createClient(proxy.url, { max: 2 });
+  const isThere = () => Promise.all([1, 2].map(() => client.$queryRawUnsafe('SELECT 1')));
+  try {
+    await isThere();
+    proxy.silence();
+    const asked = performance.now();
+    const said = await ask(storeOn(client, asked + PATIENCE_MS), asked + PATIENCE_MS).catch((error) => error);
+    expect(performance.now() - asked).toBeLessThan(PATIENCE_MS + LATE_MS);
+    // Of the two silent connections one is gone. The other one answers nobody, and is destroyed by the next question.
+    const again = () =>
+      storeOf(client)
+        .until(performance.now() + PATIENCE_MS)
+        .find(claimOf());
+    await again().catch(() => {});
+    expect(await again()).toBeUndefined();
+    return said;
+  } finally {
+    proxy.close();
+    await client.$disconnect();
+  }
+}
+
+const unavailable = expect.objectContaining({ name: 'StoreUnavailableError' });
+const id = { tenant: 'acme', principal: 'ann', operation: 'pay', key: 'silent' };
+const seen = { ...id, fencingToken: 1 };
+const leased = (): LeasedClaim => ({ ...claimOf(), waitMs: 0, leaseMs: 30_000, input: new Uint8Array([1]) });
+const held: Held = {
+  id,
+  state: 'in_progress',
+  fencingToken: 1,
+  attempts: 1,
+  needsAttention: false,
+  schemaVersion: 1,
+  input: null,
+  traceParent: null,
+  steps: [],
+};
+const step = { name: 'charged', position: 1, result: '1' };
+const put = { pauseMs: 1000, attentionAfterMs: 1000 };
+const page = { limit: 1, offset: 0 };
+const howUntil = (deadline: number) => ({ ...HOW, timeoutMs: PATIENCE_MS, maxWaitMs: PATIENCE_MS, deadline });
+
+/** Transactions say by a value what became of them. */
+const TRANSACTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unknown>> = {
+  execute: (store, over) => store.execute({ ...claimOf(), waitMs: 0 }, async () => DONE, howUntil(over)),
+  rerun: (store, over) => store.rerun({ ...id, schemaVersion: 2 }, async () => DONE, howUntil(over)),
+  begin: (store, over) => store.begin(leased(), async () => ({}), howUntil(over)),
+  transact: (store, over) => store.transact(held, 1000, async () => ({}), howUntil(over)),
+};
+
+const QUESTIONS: Record<string, (store: Store<Tx>) => Promise<unknown>> = {
+  find: (store) => store.find(id),
+  probe: (store) => store.probe(id),
+  fence: (store) => store.fence({ ...id, mintedAt: null, windowMs: 1000, retentionMs: 1000, waitMs: 0 }),
+  recordEvent: (store) => store.recordEvent(id, { type: 'wake' as never, actor: 'a', detail: null }),
+  events: (store) => store.events(id),
+  readSchema: (store) => store.readSchema(),
+  tryClaim: (store) => store.tryClaim(),
+  takeOver: (store) => store.takeOver(id, 1000, true),
+  takeDue: (store) => store.takeDue([{ operation: 'pay', most: 1 }], 1000),
+  renew: (store) => store.renew(held, 1000),
+  recordCapture: (store) => store.recordCapture(held, 1000, step),
+  startForeign: (store) =>
+    store.startForeign(held, 1000, { name: 'a', position: 1, arguments: new Uint8Array(), derivedKey: 'k' }),
+  finishForeign: (store) => store.finishForeign(held, 1000, step),
+  resolve: (store) => store.resolve(held, 1000, step),
+  recordNotExecuted: (store) => store.recordNotExecuted(held, 1000, 'charged'),
+  suspend: (store) => store.suspend(held, put),
+  postpone: (store) => store.postpone(held, put),
+  markUnknown: (store) => store.markUnknown(held, { askAfterMs: null, attentionAfterMs: 1 }),
+  wake: (store) => store.wake(id),
+  steps: (store) => store.steps(id),
+  recordVerdict: (store) => store.recordVerdict(seen, { kind: 'failed' }, 'eve'),
+  retryNow: (store) => store.retryNow(seen, 'eve'),
+  unfinished: (store) => store.unfinished(1000),
+  reap: (store) => store.reap(1),
+  list: (store) => store.list(page),
+  overview: (store) => store.overview(1000),
+  addTallies: (store) => store.addTallies([{ operation: 'pay', outcome: 'created', count: 1 }]),
+  tallies: (store) => store.tallies(new Date()),
+  reapTallies: (store) => store.reapTallies(),
+  announced: (store) => store.announced({ claimedAt: new Date(), settledAt: null }, new Uint8Array([1])),
+  release: (store) => store.release(seen, 'eve'),
+  forget: (store) => store.forget(seen, 'eve'),
+  erasePrincipal: (store) =>
+    store.erasePrincipal({ tenant: 'acme', names: ['ann'] }, 'eve', async () => {
+      throw new Error('reached');
+    }),
+  record: (store) => store.record({ type: 'seen', actor: 'eve' }),
+  audit: (store) => store.audit(page),
+  reapAudit: (store) => store.reapAudit(1000, 1),
+};
+
+/** They ask nothing, or ask in a transaction of the caller's. */
+const ASK_NOTHING = ['until', 'isUnavailable', 'recordEvidence'];
+
+describe('no question to a database that has gone silent waits without an end', () => {
+  const storeUntil = (client: TestDatabase['client'], over: number) => storeOf(client).until(over);
+
+  test('each function of the store is asked here', () => {
+    const asked = [...Object.keys(TRANSACTIONS), ...Object.keys(QUESTIONS), ...ASK_NOTHING];
+    expect(asked.sort()).toEqual(Object.keys(storeOf(database.client)).sort());
+  });
+
+  test.concurrent.each(Object.entries(QUESTIONS))('%s', async (_, ask) => {
+    expect(await askInSilence(ask, storeUntil)).toEqual(unavailable);
+  });
+
+  test.concurrent.each(Object.entries(TRANSACTIONS))('%s: nothing was committed', async (_, run) => {
+    expect(await askInSilence(run, storeUntil)).toMatchObject({ kind: 'rolled_back', why: 'unavailable' });
+  });
+});
+
+const taken = { eventId: '0193a1b2-0000-7000-8000-000000000000', destination: 'hook', fencingToken: 1 };
+const receipt = { source: 'stripe', eventId: 'evt', payloadHash: new Uint8Array(32) };
+type Outbox = ReturnType<typeof outboxOn>;
+type Inbox = ReturnType<typeof inboxOn>;
+
+const OUTBOX: Record<string, (store: Outbox) => Promise<unknown>> = {
+  takeHeads: (store) => store.takeHeads('hook', 1000, 1, ''),
+  delivered: (store) => store.delivered(taken, 1000),
+  postpone: (store) => store.postpone(taken, 1000, 'HTTP 500'),
+  giveUp: (store) => store.giveUp(taken, 'dead', 'HTTP 500'),
+  giveBack: (store) => store.giveBack(taken, null),
+  requeue: (store) => store.requeue('hook', taken.eventId, 'eve'),
+  skip: (store) => store.skip('hook', taken.eventId, 'eve'),
+  abandon: (store) => store.abandon('hook', 'eve'),
+  resume: (store) => store.resume('hook', 'eve'),
+  stops: (store) => store.stops(),
+  list: (store) => store.list(page),
+  find: (store) => store.find(taken.eventId),
+  open: (store) => store.open(),
+  reap: (store) => store.reap(1000, 1),
+  reapRecords: (store) => store.reapRecords(1),
+};
+
+const INBOX: Record<string, (store: Inbox) => Promise<unknown>> = {
+  receive: (store) =>
+    store.receive(receipt, async () => null, {
+      wasDue: false,
+      timeoutMs: PATIENCE_MS,
+      retentionMs: 1000,
+      onPoint: async () => {},
+    }),
+  failed: (store) => store.failed(receipt, { payload: null, pausesMs: [], error: 'no', wasDue: false }),
+  mismatched: (store) => store.mismatched(receipt),
+  takeFailed: (store) => store.takeFailed(['stripe'], 1000, 1),
+  requeue: (store) => store.requeue('stripe', 'evt', 'eve'),
+  list: (store) => store.list(page),
+  find: (store) => store.find('stripe', 'evt'),
+  open: (store) => store.open(),
+  reap: (store) => store.reap(1),
+  reapRecords: (store) => store.reapRecords(1),
+};
+
+describe('the same of messages', () => {
+  const gateOf = (client: TestDatabase['client'], over: number) =>
+    new Gate(client, { own: new OwnClient(client), part: 'messaging' }).until(over);
+  const outboxUntil = (client: TestDatabase['client'], over: number) => outboxOn(gateOf(client, over));
+  const inboxUntil = (client: TestDatabase['client'], over: number) =>
+    inboxOn(client, { own: new OwnClient(client, { claimsIn: 'inbox' }) }, gateOf(client, over));
+
+  test('each function of outbox and inbox is asked here', () => {
+    expect([...Object.keys(OUTBOX), 'enqueue'].sort()).toEqual(Object.keys(outboxUntil(database.client, 0)).sort());
+    expect(Object.keys(INBOX).sort()).toEqual(Object.keys(inboxUntil(database.client, 0)).sort());
+  });
+
+  test.concurrent.each(Object.entries(OUTBOX))('outbox.%s', async (_, ask) => {
+    expect(await askInSilence(ask, outboxUntil)).toEqual(unavailable);
+  });
+
+  test.concurrent.each(Object.entries(INBOX))('inbox.%s', async (_, ask) => {
+    expect(await askInSilence(ask, inboxUntil)).toEqual(unavailable);
+  });
+});
