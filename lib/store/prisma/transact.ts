@@ -5,14 +5,14 @@ import { bounded } from './bounded.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
 import { explainedAbort } from './complete.ts';
 import { isNothingChanged } from './errors.ts';
-import { find } from './find.ts';
 import { holdStatement, leaseLost, stillHeld } from './hold.ts';
 import { type RawRow, toKeyRow } from './row.ts';
 import { runTransaction } from './run-transaction.ts';
 import { throwSchemaGap } from './schema-version.ts';
 import type { Statement } from './statement.ts';
-import { stepsOf } from './steps.ts';
+import { hasStep } from './steps.ts';
 import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
+import { stands } from './verified.ts';
 import { withhold } from './withheld.ts';
 import { runWithin, within } from './within.ts';
 import { writeStatement } from './write.ts';
@@ -99,15 +99,13 @@ async function confirmed(
   withinMs: number,
 ): Promise<Transacted> {
   const name = start?.name ?? steps.at(-1)?.name;
+  const { row } = committed;
+  const isKeyEnough = row !== undefined || name === undefined;
   try {
-    if (committed.row ?? name === undefined) {
-      const row = await bounded(find(db, id), withinMs);
-      const { state = 'in_progress', result = null } = committed.row ?? {};
-      if (row?.state === state && row.result === result) return committed;
-    } else {
-      const stored = await bounded(stepsOf(db, id), withinMs);
-      if (stored.some((step) => step.name === name)) return committed;
-    }
+    const looking = isKeyEnough
+      ? stands(db, row ?? { ...id, state: 'in_progress', result: null })
+      : hasStep(db, id, name);
+    if (await bounded(looking, withinMs)) return committed;
   } catch (error) {
     return { kind: 'in_doubt', error };
   }
