@@ -1,9 +1,12 @@
 import { bounded } from './bounded.ts';
 import { type PrismaClientLike, type RawQueries, send } from './client.ts';
 import { originalOf } from './renamed.ts';
-import { type Rows, SQL_LEVELS } from './statement.ts';
+import { LEVEL, type Rows, SQL_LEVELS } from './statement.ts';
 import { endOfFailure, type Plan, SILENCE_MS, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 import { outside } from './within.ts';
+
+/** Clients whose transactions have begun in another level than READ COMMITTED, by their own options or the database's. */
+const strict = new WeakSet<PrismaClientLike>();
 
 /**
  * The plan in an interactive transaction of Prisma's, each statement of ours a round trip of its own. Prisma does not look
@@ -28,17 +31,23 @@ async function transact<Tx, Skipped>(
   plan: Plan<Tx, Skipped>,
   how: TransactionOptions,
 ): Promise<TransactionEnd<Skipped>> {
+  // READ COMMITTED: what a statement has waited for, the next one must see. Nearly every transaction is in it from the
+  // beginning, so it is looked at, and set only for clients that have been found in another one. Under a stricter level a
+  // claim's wait ends in a serialization failure, and is tried again.
+  const level = SQL_LEVELS[how.isolationLevel ?? 'ReadCommitted'];
+  const setsLevel = level !== SQL_LEVELS.ReadCommitted || strict.has(client);
   // Where it stands decides what an error means: before COMMIT nothing can be committed, after it everything can.
   let at: 'first' | 'work' | 'last' | 'commit' = 'first';
   let skipped: { skip: Skipped } | undefined;
   let last: Rows = [];
+  let isStrict = false;
   const run = async (db: RawQueries) => {
     at = 'first'; // also where an extension of the client tries a transaction again
-    // READ COMMITTED: what a statement has waited for, the next one must see. Under a stricter level a claim's wait ends
-    // in a serialization failure, and is tried again.
-    await db.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${SQL_LEVELS[how.isolationLevel ?? 'ReadCommitted']}`);
+    if (setsLevel) await db.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${level}`);
     let rows: Rows = [];
     for (const statement of plan.first(false)) rows = await send(db, statement);
+    isStrict = !setsLevel && (await levelOf(db, rows)) !== 'read committed';
+    if (isStrict) throw new Error('Rolled back, and begun again in the right isolation level.');
     at = 'work';
     const next = await plan.work(originalOf<Tx>(db), rows, db);
     if ('skip' in next) {
@@ -54,10 +63,19 @@ async function transact<Tx, Skipped>(
     // Also within an ambient execution, in which it would be a savepoint.
     await outside(() => client.$transaction(run, { timeout: how.timeoutMs, maxWait: how.maxWaitMs }));
   } catch (error) {
-    return endOfFailure(error, at);
+    if (!isStrict) return endOfFailure(error, at);
+    strict.add(client);
+    return await transact(client, plan, how);
   }
   if (skipped) return { kind: 'skipped', value: skipped.skip };
   if ((at as string) !== 'commit')
     return { kind: 'in_doubt', error: new Error('The client has swallowed an error, and committed.') };
   return { kind: 'committed', last, isProven: false };
+}
+
+/** The level that the transaction is in, where its first statement does not say it by another one. */
+async function levelOf(db: RawQueries, rows: Rows): Promise<string | undefined> {
+  type Shown = [{ level?: string }?];
+  const [shown] = rows as Shown;
+  return shown?.level ?? (await db.$queryRawUnsafe<Shown>(`SELECT ${LEVEL}`))[0]?.level;
 }
