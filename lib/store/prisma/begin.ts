@@ -6,7 +6,7 @@ import { explainedReadOnly, isLockTimeout, isReadOnly, isSetUpFault } from './er
 import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
 import { runTransaction } from './run-transaction.ts';
 import { explainedBySchema } from './schema-version.ts';
-import type { Statement } from './statement.ts';
+import { LEVEL, type Statement } from './statement.ts';
 import { drawTicket, lockTimeout } from './ticket.ts';
 import { concluded, type Done, perform } from './transact.ts';
 import type { Plan, TransactionOptions } from './transaction.ts';
@@ -30,7 +30,7 @@ SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::
  WHERE drawn
    AND ${inWindow('$9', '$10')}
 ON CONFLICT (tenant, principal, operation, key) DO NOTHING
-RETURNING set_config('idle_in_transaction_session_timeout', $18, true) AS idle,
+RETURNING set_config('idle_in_transaction_session_timeout', $18, true) AS idle, ${LEVEL},
           set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`;
 
 /** `Leases.begin` in one transaction of the user's client. */

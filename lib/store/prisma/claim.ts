@@ -1,6 +1,6 @@
 import type { Claim } from '../store.ts';
 import { epochMs, IS_KEY } from './row.ts';
-import type { Rows, Statement } from './statement.ts';
+import { LEVEL, type Rows, type Statement } from './statement.ts';
 import { lockTimeout, TICKET, ticketOf } from './ticket.ts';
 import { inWindow } from './window.ts';
 import { readOnlyError, timestamp } from './wire.ts';
@@ -34,7 +34,7 @@ SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::
    AND ${inWindow('$9', '$10')}
 ON CONFLICT (tenant, principal, operation, key) DO NOTHING
 RETURNING ${epochMs('claimed_at')} AS "claimedAtMs", ${epochMs('expires_at')} AS "expiresAtMs",
-          set_config('idle_in_transaction_session_timeout', $13, true) AS idle${returning}`;
+          set_config('idle_in_transaction_session_timeout', $13, true) AS idle, ${LEVEL}${returning}`;
 
 const PATIENT = claim(
   `

@@ -1,3 +1,4 @@
+import { NothingChangedError } from './errors.ts';
 import type { Rows, Statement } from './statement.ts';
 
 /**
@@ -14,9 +15,15 @@ export interface RawQueries {
   $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): PromiseLike<T>;
 }
 
-/** Sends a statement of ours as one of the client's or transaction's own. */
-export async function send(db: RawQueries, { text, values }: Statement): Promise<Rows> {
-  return await db.$queryRawUnsafe<Rows>(text, ...values);
+/**
+ * Sends a statement of ours as one of the client's or transaction's own.
+ *
+ * @throws NothingChangedError where it had to change a row, and found none
+ */
+export async function send(db: RawQueries, { text, alone, values }: Statement): Promise<Rows> {
+  const rows = await db.$queryRawUnsafe<Rows>(alone ?? text, ...values);
+  if (alone && rows.length === 0) throw new NothingChangedError();
+  return rows;
 }
 
 export interface TransactionOptions {

@@ -2,7 +2,7 @@ import { IdempotencyError, LeaseLostError } from '../../core/errors.ts';
 import type { Claim, Completion, KeyRow } from '../store.ts';
 import type { Claimed } from './claim.ts';
 import { isAbortedTransaction, isBadNumber, isNothingChanged } from './errors.ts';
-import { epochMs } from './row.ts';
+import { epochMs, IS_KEY } from './row.ts';
 import type { Rows, Statement } from './statement.ts';
 import { TICKET } from './ticket.ts';
 import { timestamp } from './wire.ts';
@@ -11,17 +11,18 @@ import { timestamp } from './wire.ts';
 export const FIRST_TOKEN = 1;
 
 // The state and the token it leaves are named: an executor that was overtaken, or that completes twice, changes
-// nothing. COMMIT may be behind it on the wire already, so that must be an error, which makes COMMIT roll back: the
-// division by the number of rows is one where there is none. It also fails in a transaction that an earlier error has
-// aborted, where COMMIT alone would quietly roll back and look like a success.
+// nothing. It also fails in a transaction that an earlier error has aborted, where COMMIT alone would quietly roll back and
+// look like a success.
 const COMPLETE = `
-WITH completed AS (
-  UPDATE idempotency_keys
-     SET state = $6, result = $7, settled_at = clock_timestamp()
-   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4
-     AND state = 'in_progress' AND fencing_token = $5::int
-  RETURNING settled_at)
-SELECT ${epochMs('max(settled_at)')} AS "settledAtMs", 1 / count(*) AS one FROM completed`;
+UPDATE idempotency_keys SET state = $6, result = $7, settled_at = clock_timestamp()
+ WHERE ${IS_KEY} AND state = 'in_progress' AND fencing_token = $5::int
+RETURNING ${epochMs('settled_at')} AS "settledAtMs"`;
+
+// COMMIT may be behind it on the wire already, so that nothing was changed must be an error, which makes COMMIT roll back:
+// the division by the number of rows is one where there is none.
+const COMPLETE_OR_FAIL = `
+WITH completed AS (${COMPLETE})
+SELECT max("settledAtMs") AS "settledAtMs", 1 / count(*) AS one FROM completed`;
 
 // The whole row of a claim that has written none. It fails, and with it the COMMIT behind it, where a row is there after all
 // (there is no ON CONFLICT), and in another transaction than the one that drew the ticket: a handler that has ended that one
@@ -38,8 +39,10 @@ RETURNING ${epochMs('settled_at')} AS "settledAtMs"`;
 /** Stores the answer with the effect, at the end of the transaction that claimed the key. */
 export function completionStatement(claim: Claim, claimed: Claimed, { state, result }: Completion): Statement {
   const { tenant, principal, operation, key } = claim;
-  if (claimed.isWritten)
-    return { text: COMPLETE, values: [tenant, principal, operation, key, FIRST_TOKEN, state, result] };
+  if (claimed.isWritten) {
+    const values = [tenant, principal, operation, key, FIRST_TOKEN, state, result];
+    return { text: COMPLETE_OR_FAIL, alone: COMPLETE, values };
+  }
   const { mintedAt, schemaVersion, traceParent = null } = claim;
   const { hash, version, secretId } = claim.fingerprint;
   const times = [mintedAt, new Date(claimed.claimedAtMs), new Date(claimed.expiresAtMs)];

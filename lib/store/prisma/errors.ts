@@ -56,9 +56,14 @@ export function isAbortedTransaction(error: unknown): boolean {
   return sqlState(error) === '25P02';
 }
 
-/** Whether a statement that must change a row, and says so by a division by their number, found none. */
+/** A statement that had to change a row found none, and has not failed by itself. */
+export class NothingChangedError extends Error {
+  override readonly name = 'NothingChangedError';
+}
+
+/** Whether a statement that must change a row found none. Some say so by a division by the number of rows. */
 export function isNothingChanged(error: unknown): boolean {
-  return sqlState(error) === '22012';
+  return error instanceof NothingChangedError || sqlState(error) === '22012';
 }
 
 /** Whether a text was no number: how the completion says that its transaction is not the one that was claimed in. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '../../demo/db.ts';
 import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
-import { claimOf, HOW } from '../contract-harness.testsuite.ts';
+import { claimOf, DONE, HOW } from '../contract-harness.testsuite.ts';
 import type { Held } from '../leases.ts';
 import type { Store } from '../store.ts';
 import type { TransactionOf } from './client.ts';
@@ -159,6 +159,44 @@ describe('a transaction of the executor', () => {
     const settle = { state: 'succeeded', result: '"soon"', schemaVersion: 1 } as const;
     await store.transact(held, LEASE_MS, async () => ({ settle }), HOW);
     expect((await store.find(held.id))?.expiresAt).toEqual(before?.expiresAt);
+  });
+});
+
+describe('S2 a COMMIT that is none, because a statement that nobody awaits has failed behind the last one of the kit', () => {
+  /** A client of which every transaction ends so. */
+  const late = () =>
+    new Proxy(client, {
+      get: (target, name, receiver) =>
+        name === '$transaction'
+          ? (run: (tx: TransactionOf<Client>) => Promise<unknown>, options: object) =>
+              client.$transaction(async (tx) => {
+                await run(tx);
+                await tx.$queryRawUnsafe('SELECT 1/0').catch(() => {});
+              }, options)
+          : Reflect.get(target, name, receiver),
+    });
+  const end = { kind: 'rolled_back', why: 'error' };
+  const steps = [{ name: 'paid', position: 1, kind: 'atomic', result: 'null' } as const];
+  const start = { name: 'sent', position: 1, arguments: new Uint8Array(), derivedKey: 'k' };
+  const settle = { state: 'succeeded', result: '"done"', schemaVersion: 1 } as const;
+
+  test('is no success of an execution', async () => {
+    const claim = claimOf();
+    expect(await prismaStore(late()).execute(claim, async () => DONE, HOW)).toMatchObject(end);
+    expect(await store.find(claim)).toBeUndefined();
+  });
+
+  test.each([[{}], [{ steps }], [{ start }], [{ settle }]])('is no success of a claim with %o', async (write) => {
+    const claim = { ...claimOf(), leaseMs: LEASE_MS, input: new Uint8Array([1]) };
+    expect(await prismaStore(late()).begin(claim, async () => write, HOW)).toMatchObject(end);
+    expect(await store.find(claim)).toBeUndefined();
+  });
+
+  test.each([[{ steps }], [{ start }], [{ settle }]])('is no success of a phase with %o', async (write) => {
+    const held = await heldKey();
+    expect(await prismaStore(late()).transact(held, LEASE_MS, async () => write, HOW)).toMatchObject(end);
+    expect(await store.find(held.id)).toMatchObject({ state: 'in_progress', result: null });
+    expect(await store.steps(held.id)).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { LeaseLostError } from '../../core/errors.ts';
 import type { Held } from '../leases.ts';
 import { type RawQueries, send } from './client.ts';
-import type { Statement } from './statement.ts';
+import { LEVEL, type Statement } from './statement.ts';
 
 /** The key's row as its executor knows it: parameters 1 to 6, from `holderOf`. */
 export const IS_HELD = `tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = $5
@@ -26,7 +26,7 @@ export const RENEWED_WITH_PROGRESS = `
 // or its cable cut: the server ends the transaction, and with it the lock that keeps others from taking the key over.
 const HOLD = `
 UPDATE idempotency_keys SET ${RENEWED} WHERE ${IS_HELD}
-RETURNING set_config('idle_in_transaction_session_timeout', $8, true) AS bounded`;
+RETURNING set_config('idle_in_transaction_session_timeout', $8, true) AS bounded, ${LEVEL}`;
 
 export function holderOf({ id, state, fencingToken }: Held): unknown[] {
   return [id.tenant, id.principal, id.operation, id.key, state, fencingToken];

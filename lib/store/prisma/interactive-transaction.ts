@@ -1,7 +1,7 @@
 import { bounded } from './bounded.ts';
 import { type PrismaClientLike, type RawQueries, send } from './client.ts';
 import { originalOf } from './renamed.ts';
-import { type Rows, SQL_LEVELS } from './statement.ts';
+import { LEVEL, type Rows, SQL_LEVELS } from './statement.ts';
 import {
   endOfFailure,
   leftFor,
@@ -12,6 +12,9 @@ import {
 } from './transaction.ts';
 import { outside } from './within.ts';
 
+/** Clients whose transactions have begun in another level than READ COMMITTED, by their own options or the database's. */
+const strict = new WeakSet<PrismaClientLike>();
+
 /**
  * The plan in an interactive transaction of Prisma's, each statement of ours a round trip of its own. Prisma does not look
  * whether COMMIT was one, so a commit is not proven.
@@ -21,50 +24,75 @@ export async function runInteractive<Tx, Skipped>(
   plan: Plan<Tx, Skipped>,
   how: TransactionOptions,
 ): Promise<TransactionEnd<Skipped>> {
+  const progress: Progress = { at: 'first', isGivenUp: false };
   // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller
-  // and all who follow it, for ever. Nothing is known of it: it may still commit.
+  // and all who follow it, for ever.
   try {
-    return await bounded(transact(client, plan, how), leftFor(how, how.timeoutMs + how.maxWaitMs + SILENCE_MS));
+    const patience = leftFor(how, how.timeoutMs + how.maxWaitMs + SILENCE_MS);
+    return await bounded(transact(client, plan, how, progress), patience);
   } catch (error) {
-    return { kind: 'in_doubt', error };
+    progress.isGivenUp = true;
+    return endOfFailure(error, progress.at);
   }
+}
+
+/** Where a transaction stands decides what an error means: before COMMIT nothing can be committed, after it everything can. */
+interface Progress {
+  at: 'first' | 'work' | 'last' | 'commit';
+  /** Nobody waits for it any more, so that COMMIT is not to be sent. */
+  isGivenUp: boolean;
 }
 
 async function transact<Tx, Skipped>(
   client: PrismaClientLike,
   plan: Plan<Tx, Skipped>,
   how: TransactionOptions,
+  progress: Progress,
 ): Promise<TransactionEnd<Skipped>> {
-  // Where it stands decides what an error means: before COMMIT nothing can be committed, after it everything can.
-  let at: 'first' | 'work' | 'last' | 'commit' = 'first';
+  // READ COMMITTED: what a statement has waited for, the next one must see. Nearly every transaction is in it from the
+  // beginning, so it is looked at, and set only for clients that have been found in another one. Under a stricter level a
+  // claim's wait ends in a serialization failure, and is tried again.
+  const level = SQL_LEVELS[how.isolationLevel ?? 'ReadCommitted'];
+  const setsLevel = level !== SQL_LEVELS.ReadCommitted || strict.has(client);
   let skipped: { skip: Skipped } | undefined;
   let last: Rows = [];
+  let isStrict = false;
   const run = async (db: RawQueries) => {
-    at = 'first'; // also where an extension of the client tries a transaction again
-    // READ COMMITTED: what a statement has waited for, the next one must see. Under a stricter level a claim's wait ends
-    // in a serialization failure, and is tried again.
-    await db.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${SQL_LEVELS[how.isolationLevel ?? 'ReadCommitted']}`);
+    progress.at = 'first'; // also where an extension of the client tries a transaction again
+    if (setsLevel) await db.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${level}`);
     let rows: Rows = [];
     for (const statement of plan.first(false)) rows = await send(db, statement);
-    at = 'work';
+    isStrict = !setsLevel && (await levelOf(db, rows)) !== 'read committed';
+    if (isStrict) throw new Error('Rolled back, and begun again in the right isolation level.');
+    progress.at = 'work';
     const next = await plan.work(originalOf<Tx>(db), rows, db);
     if ('skip' in next) {
       skipped = next;
       return;
     }
     await how.beforeCommit();
-    at = 'last';
+    progress.at = 'last';
     last = await send(db, next.last);
-    at = 'commit';
+    if (progress.isGivenUp) throw new Error('Rolled back: its time is over.');
+    progress.at = 'commit';
   };
   try {
     // Also within an ambient execution, in which it would be a savepoint.
     await outside(() => client.$transaction(run, { timeout: how.timeoutMs, maxWait: how.maxWaitMs }));
   } catch (error) {
-    return endOfFailure(error, at);
+    if (!isStrict) return endOfFailure(error, progress.at);
+    strict.add(client);
+    return await transact(client, plan, how, progress);
   }
   if (skipped) return { kind: 'skipped', value: skipped.skip };
-  if ((at as string) !== 'commit')
+  if (progress.at !== 'commit')
     return { kind: 'in_doubt', error: new Error('The client has swallowed an error, and committed.') };
   return { kind: 'committed', last, isProven: false };
+}
+
+/** The level that the transaction is in, where its first statement does not say it by another one. */
+async function levelOf(db: RawQueries, rows: Rows): Promise<string | undefined> {
+  type Shown = [{ level?: string }?];
+  const [shown] = rows as Shown;
+  return shown?.level ?? (await db.$queryRawUnsafe<Shown>(`SELECT ${LEVEL}`))[0]?.level;
 }

@@ -130,6 +130,44 @@ test('a client with an isolation level of its own: the operation’s is in force
   }
 });
 
+test.runIf(process.env.POOL === 'plain')(
+  'a database whose level is another one: no handler runs in it, and it is set at once from the second execution on',
+  async () => {
+    const sent: string[] = [];
+    const client = database.client.$extends({
+      query: {
+        $queryRawUnsafe: ({ args, query }) => {
+          sent.push(...(/SET TRANSACTION|INSERT INTO idempotency_keys/.exec(args[0]) ?? []));
+          return query(args);
+        },
+      },
+    });
+    const levels: unknown[] = [];
+    const operation = kit(client as never)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async ({ tx, key }) => {
+        levels.push(...(await tx.$queryRawUnsafe<unknown[]>('SHOW transaction_isolation')));
+        await effect(tx, key);
+      });
+    const setDefault = (level: string) =>
+      database.client.$executeRawUnsafe(
+        `ALTER ROLE CURRENT_USER IN DATABASE "${new URL(database.url).pathname.slice(1)}" SET default_transaction_isolation = '${level}'`,
+      );
+    const key = freshKey();
+    await operation.execute({ key: freshKey(), payload: {} });
+    await setDefault('serializable');
+    await database.client.$disconnect(); // its next connections have the new default
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
+    expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true, replayed: false });
+    await setDefault('read committed');
+    await database.client.$disconnect();
+    const [set, claim] = ['SET TRANSACTION', 'INSERT INTO idempotency_keys'];
+    expect(sent).toEqual([claim, claim, set, claim, set, claim]);
+    expect(levels).toEqual(Array.from({ length: 3 }, () => ({ transaction_isolation: 'read committed' })));
+    expect([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
+  },
+);
+
 test('a client that does something first in each transaction: never a claim without its effect', async () => {
   const client = extended((run, options) =>
     database.client.$transaction(async (tx) => {

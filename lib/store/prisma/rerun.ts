@@ -4,13 +4,14 @@ import { type PrismaClientLike, RERUNS } from './client.ts';
 import { explainedAbort } from './complete.ts';
 import { KEY_COLUMNS, type RawRow, toKeyRow } from './row.ts';
 import { runTransaction } from './run-transaction.ts';
+import { LEVEL } from './statement.ts';
 import { type Plan, rollbackReasonOf, type TransactionOptions } from './transaction.ts';
 import { verified } from './verified.ts';
 
 // The lock prevents this: two calls find the same unreadable result, and both run. The setting ends with the transaction:
 // it tells `enqueue` that what this intent has announced before was announced by an earlier execution, not by mistake.
 const LOCK = `
-SELECT ${KEY_COLUMNS}, set_config('${RERUNS}', 'on', true) FROM idempotency_keys
+SELECT ${KEY_COLUMNS}, set_config('${RERUNS}', 'on', true), ${LEVEL} FROM idempotency_keys
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'succeeded'
    FOR UPDATE`;
 

@@ -4,6 +4,11 @@ import type { Rename } from './tables.ts';
 /** A statement of the kit's, with its parameters. */
 export interface Statement {
   text: string;
+  /**
+   * The cheaper text where COMMIT is not behind it on the wire: a row, or none where `text` fails. Whoever sends it looks
+   * (`send`).
+   */
+  alone?: string | undefined;
   values: readonly unknown[];
   /** It may wait for another transaction, so the server is asked for its earlier answers before it. */
   mayWait?: boolean | undefined;
@@ -21,9 +26,14 @@ export const SQL_LEVELS = {
   Serializable: 'SERIALIZABLE',
 } as const satisfies Record<IsolationLevel, string>;
 
+/** The level that a transaction is in, as a column of its first statement: a round trip of its own is saved by it. */
+export const LEVEL = `current_setting('transaction_isolation') AS level`;
+
 /** The statement on tables of other names. */
 export function renamed(statement: Statement, rename: Rename | undefined): Statement {
-  return rename ? { ...statement, text: rename(statement.text) } : statement;
+  if (!rename) return statement;
+  const { text, alone } = statement;
+  return { ...statement, text: rename(text), alone: alone && rename(alone) };
 }
 
 /** @throws the error that the statement was answered with */

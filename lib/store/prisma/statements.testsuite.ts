@@ -73,8 +73,9 @@ function writes(): RoomStatement[] {
   const start = { name: 'b', position: 2, arguments: new Uint8Array(), derivedKey: 'k' };
   const settle = { state: 'succeeded', result: '1', schemaVersion: 1 } as const;
   const held = { id, state: 'in_progress', fencingToken: 1, ...row } as const;
-  return [{}, { steps }, { start }, { steps, start }, { settle }, { steps, settle }].map((write, n) => {
-    return { name: `write.ts ${n + 1}`, text: writeStatement(held, 1000, write).text };
+  return [{}, { steps }, { start }, { steps, start }, { settle }, { steps, settle }].flatMap((write, n) => {
+    const { text, alone = '' } = writeStatement(held, 1000, write);
+    return [text, alone].map((sent, way) => ({ name: `write.ts ${n + 1}${way ? ' alone' : ''}`, text: sent }));
   });
 }
 

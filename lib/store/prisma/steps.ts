@@ -1,6 +1,7 @@
 import type { KeyId } from '../../core/scope.ts';
 import type { Step } from '../leases.ts';
 import type { RawQueries } from './client.ts';
+import { IS_KEY } from './row.ts';
 
 /** The columns of a step, in the order of `Step`. Ages by the server's clock, so that no other clock is asked. */
 export const STEP_COLUMNS = `name, position, kind, idempotency_phases.state, result,
@@ -22,4 +23,13 @@ SELECT ${STEP_COLUMNS} FROM idempotency_phases
 /** The steps of a key, in their order. */
 export async function stepsOf(db: RawQueries, { tenant, principal, operation, key }: KeyId): Promise<Step[]> {
   return await db.$queryRawUnsafe<Step[]>(STEPS, tenant, principal, operation, key);
+}
+
+const HAS_STEP = `
+SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;
+
+/** Whether a step is stored under this name. */
+export async function hasStep(db: RawQueries, { tenant, principal, operation, key }: KeyId, name: string) {
+  const rows = await db.$queryRawUnsafe<unknown[]>(HAS_STEP, tenant, principal, operation, key, name);
+  return rows.length > 0;
 }

@@ -1,16 +1,16 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Held, Transacted, Work, Write } from '../leases.ts';
 import type { KeyRow } from '../store.ts';
-import type { PrismaClientLike } from './client.ts';
+import type { PrismaClientLike, RawQueries } from './client.ts';
 import { explainedAbort } from './complete.ts';
 import { isNothingChanged } from './errors.ts';
-import { find } from './find.ts';
 import { holdStatement, leaseLost, stillHeld } from './hold.ts';
 import { type RawRow, toKeyRow } from './row.ts';
 import { runTransaction } from './run-transaction.ts';
 import type { Statement } from './statement.ts';
-import { stepsOf } from './steps.ts';
+import { hasStep } from './steps.ts';
 import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
+import { stands } from './verified.ts';
 import { withhold } from './withheld.ts';
 import { runWithin, within } from './within.ts';
 import { writeStatement } from './write.ts';
@@ -93,15 +93,12 @@ async function confirmed(
   committed: { kind: 'committed'; row?: KeyRow },
 ): Promise<Transacted> {
   const name = start?.name ?? steps.at(-1)?.name;
+  const { row } = committed;
+  const isKeyEnough = row !== undefined || name === undefined;
   try {
-    if (committed.row ?? name === undefined) {
-      const row = await gate.ask((db) => find(db, id), { withinMs, isRepeatable: true });
-      const { state = 'in_progress', result = null } = committed.row ?? {};
-      if (row?.state === state && row.result === result) return committed;
-    } else {
-      const stored = await gate.ask((db) => stepsOf(db, id), { withinMs, isRepeatable: true });
-      if (stored.some((step) => step.name === name)) return committed;
-    }
+    const looking = (db: RawQueries) =>
+      isKeyEnough ? stands(db, row ?? { ...id, state: 'in_progress', result: null }) : hasStep(db, id, name);
+    if (await gate.ask(looking, { withinMs, isRepeatable: true })) return committed;
   } catch (error) {
     return { kind: 'in_doubt', error };
   }

@@ -62,5 +62,6 @@ erased AS (
   UPDATE idempotency_phases SET arguments = NULL, result = NULL
    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND EXISTS (SELECT FROM changed))`);
   }
-  return { text: `\nWITH ${parts.join(',')}\n${orFail('changed')}`, values };
+  const written = `\nWITH ${parts.join(',')}\n`;
+  return { text: `${written}${orFail('changed')}`, alone: `${written}SELECT * FROM changed`, values };
 }

@@ -5,7 +5,7 @@ import { explainedAbort } from '../complete.ts';
 import { isUnavailable } from '../errors.ts';
 import type { Gate } from '../gate.ts';
 import { runTransaction } from '../run-transaction.ts';
-import type { Statement } from '../statement.ts';
+import { LEVEL, type Statement } from '../statement.ts';
 import { type Plan, rollbackReasonOf, type TransactionOptions } from '../transaction.ts';
 
 /** How long a transaction may wait for a connection. */
@@ -27,7 +27,7 @@ ON CONFLICT (source, event_id) DO UPDATE
        next_attempt_at = NULL, last_error = NULL, processed_at = EXCLUDED.processed_at, expires_at = EXCLUDED.expires_at
  WHERE i.state = 'failed' AND ($6::boolean OR i.payload_hash = EXCLUDED.payload_hash)
 RETURNING set_config('idle_in_transaction_session_timeout', $5, true),
-          set_config('statement_timeout', $5, true)`;
+          set_config('statement_timeout', $5, true), ${LEVEL}`;
 
 // COMMIT may be behind it on the wire, so both fail where the claim is not there any more. Without a result there is
 // nothing to write.
