@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import pg from 'pg';
 import setup from '../scripts/vitest-global-setup.ts';
 import { admin } from './admin.ts';
+import { bytes } from './bytes.ts';
 import { callers } from './callers.ts';
 import { contexts } from './contexts.ts';
 import { first } from './first.ts';
@@ -34,6 +35,7 @@ const benchmarks: Record<string, () => Promise<Report>> = {
   replay,
   'same-key': sameKey,
   route,
+  bytes,
   scale,
   reaper,
   'other-keys': otherKeys,

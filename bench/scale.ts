@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createIdempotency } from 'oncekit';
 import { z } from 'zod';
@@ -15,7 +14,6 @@ const SCALE = Number(process.env.SCALE ?? 1);
 const MANY = 10_000_000 * SCALE;
 const FEW = 10_000 * Math.min(1, SCALE * 10);
 const EXPIRED = MANY / 10;
-const MADE = SCALE < 1 ? 5000 : 30_000;
 const PER_ROUND = 200;
 const BESIDE_ROUNDS = 5;
 const BESIDE_MS = 3000;
@@ -27,22 +25,9 @@ const SECRET = ['bench-secret-of-at-least-32-characters'];
 /** Of lengths that apps have. */
 const who = () => ({ tenant: 'acme', principal: `user-${1000 + Math.floor(Math.random() * 5000)}` });
 
-/** What the key table costs: bytes per key, claims beside ten million keys, reaping a million of them, a week's bloat. */
+/** What the key table costs: claims beside ten million keys, reaping a million of them, a week's bloat. */
 export async function scale(): Promise<Report> {
   const rows: Row[] = [];
-  for (const shape of ['a UUID', 'minted and signed'] as const) {
-    say(`${MADE} keys, each ${shape}`);
-    const { bytes, hot, wal } = await made(shape);
-    rows.push(
-      {
-        figure: `bytes per key with indexes, ${shape}, a small result, no vacuum yet`,
-        value: bytes.toFixed(0),
-        ...(shape === 'a UUID' ? { must: '≤ 450', met: bytes <= 450 } : {}),
-      },
-      { figure: 'completions that touch no index (HOT)', value: `${(100 * hot).toFixed(1)} %` },
-      { figure: 'bytes of WAL per key, the whole transaction', value: wal.toFixed(0) },
-    );
-  }
   const [many, few] = [await testDatabase({ max: CALLERS }), await testDatabase({ max: CALLERS })];
   try {
     say(`Filling a table with ${MANY} keys`);
@@ -82,55 +67,25 @@ function say(what: string) {
 function kitOn(client: Client) {
   const kit = createIdempotency({ prisma: client, secret: SECRET, poolSize: CALLERS });
   const schema = z.object({ n: z.number() });
-  const bare = kit.operation({ name: 'checkout', schema }).handler(async () => ({ id: randomUUID() }));
   const order = kit.operation({ name: 'order', schema }).handler(async ({ tx, input }) => {
     const { id } = await tx.auditRecord.create({ data: { action: 'bench', tenant: 'bench', principal: 'bench' } });
     return { n: input.n, id: String(id) };
   });
-  type Operation = typeof bare | typeof order;
   /** How long it took, in milliseconds. */
-  const once = async (operation: Operation, isUuid = false): Promise<number> => {
+  const once = async (): Promise<number> => {
     const scope = who();
-    const key = isUuid ? randomUUID() : await operation.mintKey(scope);
+    const key = await order.mintKey(scope);
     const startedAt = performance.now();
-    const outcome = await operation.execute({ key, scope, payload: { n: 1 } });
+    const outcome = await order.execute({ key, scope, payload: { n: 1 } });
     if (!outcome.ok) throw new Error(`A key of its own was refused: ${outcome.code}`);
     return performance.now() - startedAt;
   };
-  return { kit, bare, order, once };
+  return { kit, once };
 }
 
-/** Keys made by the kit itself, without business rows. */
-async function made(shape: 'a UUID' | 'minted and signed') {
-  const database = await testDatabase({ max: CALLERS });
-  try {
-    const { bare, once } = kitOn(database.client);
-    const size = async () => (await sql<{ n: number }>(database, SIZE)).n / MADE;
-    const lsn = async () => (await sql<{ n: number }>(database, `SELECT pg_current_wal_lsn() - '0/0'::pg_lsn AS n`)).n;
-    const before = Number(await lsn());
-    let left = MADE;
-    const caller = async () => {
-      while (left-- > 0) await once(bare, shape === 'a UUID');
-    };
-    await Promise.all(Array.from({ length: CALLERS }, caller));
-    const wal = (Number(await lsn()) - before) / MADE;
-    const bytes = await size();
-    // Connections report what they have counted when they end.
-    await database.client.$disconnect();
-    const hot = (await sql<{ n: number }>(database, HOT)).n;
-    return { bytes, hot, wal };
-  } finally {
-    await database.drop();
-  }
-}
-
-const SIZE = `SELECT pg_total_relation_size('idempotency_keys')::float8 AS n`;
 const EXPIRE = `UPDATE idempotency_keys SET expires_at = now() - random() * interval '1 hour' 
   WHERE (key, operation, principal, tenant) IN (
     SELECT key, operation, principal, tenant FROM idempotency_keys ORDER BY expires_at LIMIT ${Math.round(400_000 * SCALE)})`;
-const HOT = `SELECT n_tup_hot_upd::float8 / greatest(n_tup_upd, 1) AS n FROM pg_stat_user_tables
-  WHERE relname = 'idempotency_keys'`;
-
 async function sql<Row>({ url }: TestDatabase, text: string): Promise<Row> {
   const client = createClient(url, { max: 1 });
   try {
@@ -143,10 +98,10 @@ async function sql<Row>({ url }: TestDatabase, text: string): Promise<Row> {
 /** One call after the other: how long one takes, not how many fit beside each other. */
 async function compare(many: TestDatabase, few: TestDatabase): Promise<Row> {
   const p50On = ({ client }: TestDatabase) => {
-    const { once, order } = kitOn(client);
+    const { once } = kitOn(client);
     return async () => {
       const took: number[] = [];
-      for (let n = 0; n < PER_ROUND; n++) took.push(await once(order));
+      for (let n = 0; n < PER_ROUND; n++) took.push(await once());
       return median(took);
     };
   };
@@ -175,13 +130,13 @@ async function timedReap(database: TestDatabase) {
 }
 
 async function besideReaper(database: TestDatabase): Promise<Row[]> {
-  const { once, order } = kitOn(database.client);
+  const { once } = kitOn(database.client);
   const load = async (during: Promise<unknown>) => {
     const took: number[] = [];
     let isRunning = true;
     const caller = async () => {
       while (isRunning) {
-        took.push(await once(order));
+        took.push(await once());
         await wait(PAUSE_MS);
       }
     };

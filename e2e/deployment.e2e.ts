@@ -22,5 +22,7 @@ test('a new deployment does not know the form: it is loaded again, and sent unde
   await shop.orderInLab.click();
   await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
   expect(await shop.gained()).toEqual({ orders: 1, stockTaken: 1, keys: 1 });
-  expect((await db.idempotencyKey.findFirstOrThrow({ orderBy: { claimedAt: 'desc' } })).key).toBe(key);
+  expect(
+    (await db.idempotencyKey.findFirstOrThrow({ orderBy: { settledAt: { sort: 'desc', nulls: 'last' } } })).key,
+  ).toBe(key);
 });

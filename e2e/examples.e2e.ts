@@ -63,7 +63,7 @@ for (const { name, path, ownsForm } of examples) {
       await expect(shop.status).toContainText('Already placed; this is the same order');
       await expect(counted(page)).toHaveText('1');
       expect(await shop.gained()).toEqual(ONE);
-      const row = await db.idempotencyKey.findFirstOrThrow({ orderBy: { claimedAt: 'desc' } });
+      const row = await db.idempotencyKey.findFirstOrThrow({ orderBy: { settledAt: { sort: 'desc', nulls: 'last' } } });
       expect(row.operation).toBe(`example.${name}`);
     });
 

@@ -127,7 +127,7 @@ test.describe('several buttons', () => {
     await doubleSubmit(button(form, 'Order a sample'));
     await page.waitForURL('**/orders/*');
     expect(await shop.gained()).toEqual(ONE);
-    const row = await db.idempotencyKey.findFirstOrThrow({ orderBy: { claimedAt: 'desc' } });
+    const row = await db.idempotencyKey.findFirstOrThrow({ orderBy: { settledAt: { sort: 'desc', nulls: 'last' } } });
     expect(row.operation).toBe('example.sample');
     expect(row.key).not.toBe(key);
     expect(await db.idempotencyKey.count({ where: { key } })).toBe(0);

@@ -50,7 +50,7 @@ test('an old key with a row replays', async ({ page, shop, db }) => {
   await shop.orderInLab.click();
   const order = await page.locator('[data-order-id]').getAttribute('data-order-id');
   const old = await keyOfLongAgo(db, 25);
-  const { key } = await db.idempotencyKey.findFirstOrThrow({ orderBy: { claimedAt: 'desc' } });
+  const { key } = await db.idempotencyKey.findFirstOrThrow({ orderBy: { settledAt: { sort: 'desc', nulls: 'last' } } });
   await db.idempotencyKey.updateMany({ where: { key }, data: { key: old } });
   await shop.recount();
   await openLabWith(page, async () => old);

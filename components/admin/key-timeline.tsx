@@ -10,10 +10,14 @@ const dots: Record<Happening['tone'], string> = {
   muted: 'bg-strong-line',
 };
 
-/** What has happened to a key, from its claim to its end: attempts, steps and people. Times to the millisecond, for logs. */
+/**
+ * What has happened to a key, from its claim to its end: attempts, steps and people. Times to the millisecond, for logs; of a
+ * row that was written once, with its answer, the claim is known to the second, and how long after it the rest was is not.
+ */
 export function KeyTimeline({ detail }: { detail: KeyDetail }) {
   const happenings = happeningsOf(detail);
   const start = detail.claimedAt.getTime();
+  const isExact = start % 1000 > 0;
   return (
     <TitledPanel title="Timeline">
       <ol className="mt-4">
@@ -23,9 +27,12 @@ export function KeyTimeline({ detail }: { detail: KeyDetail }) {
             <span aria-hidden="true" className={`absolute top-1.5 -left-1.25 size-2.5 rounded-full ${dots[tone]}`} />
             <div className="flex flex-wrap items-baseline gap-x-3">
               <time dateTime={at.toISOString()} className="text-sm text-muted tabular-nums">
-                {at.toISOString().slice(0, 23).replace('T', ' ')}
+                {at
+                  .toISOString()
+                  .slice(0, isExact || at.getTime() !== start ? 23 : 19)
+                  .replace('T', ' ')}
               </time>
-              <span className="text-sm text-muted tabular-nums">{offset(at.getTime() - start)}</span>
+              <span className="text-sm text-muted tabular-nums">{isExact ? offset(at.getTime() - start) : ''}</span>
             </div>
             <p className="break-words">
               {words}

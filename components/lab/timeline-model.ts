@@ -141,10 +141,12 @@ function addRows({ bars, marks, words, to }: Timeline, { side, report }: Known):
   }
   if (side === 'without') return;
   for (const { claimedAt, settledAt, state } of report?.with.keys ?? []) {
-    const claimed = Date.parse(claimedAt);
     const settled = settledAt === null ? null : Date.parse(settledAt);
-    words.push({ at: claimed, lane: 'key row', text: 'the key is claimed' });
-    bars.push({ lane: 'key row', from: claimed, to: settled ?? to, tone: 'info', label: 'in progress' });
+    if (claimedAt !== null) {
+      const claimed = Date.parse(claimedAt);
+      words.push({ at: claimed, lane: 'key row', text: 'the key is claimed' });
+      bars.push({ lane: 'key row', from: claimed, to: settled ?? to, tone: 'info', label: 'in progress' });
+    }
     if (settled === null) continue;
     words.push({ at: settled, lane: 'key row', text: `the key has ${state}` });
     bars.push({ lane: 'key row', from: settled, to, tone: state === 'succeeded' ? 'good' : 'bad', label: state });

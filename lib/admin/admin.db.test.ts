@@ -56,6 +56,32 @@ async function unknownKey({ pay, admin }: ReturnType<typeof shop>, key = freshKe
 
 const recordsOf = (key: string, type: string) => database.client.idempotencyAudit.count({ where: { key, type } });
 
+test('keys of one second are listed by what they are, and each on one page, in every order', async () => {
+  const admin = createAdmin({ prisma: database.client });
+  const at = new Date('2026-11-20T09:00:00Z');
+  const times = { claimedAt: at, settledAt: at, expiresAt: new Date(Date.now() + 3_600_000) };
+  const listed = ['k1 one ann', 'k1 one bob', 'k1 two ann', 'k2 one ann'];
+  for (const name of ['k2 one ann', 'k1 two ann', 'k1 one bob', 'k1 one ann']) {
+    const [key, operation, principal] = name.split(' ').map((part) => `same-${part}`) as [string, string, string];
+    await database.client.idempotencyKey.create({
+      data: { tenant: 'acme', principal, operation, key, state: 'succeeded', ...times },
+    });
+  }
+  const pagesOf = async (sort: 'newest' | 'oldest' | 'expires', search?: string) => {
+    const pages = listed.map((_, offset) =>
+      admin.listKeys({ state: 'succeeded', sort, limit: 1, offset, ...(search ? { search } : {}) }),
+    );
+    return (await Promise.all(pages)).map(({ rows: [row] }) =>
+      [row?.key, row?.operation, row?.principal].map((part) => part?.replace('same-', '')).join(' '),
+    );
+  };
+  for (const search of [undefined, 'same-']) {
+    expect(await pagesOf('oldest', search)).toEqual(listed);
+    expect(await pagesOf('newest', search)).toEqual(['k2 one ann', ...listed.slice(0, 3)]);
+  }
+  expect(await pagesOf('expires', 'same-')).toEqual(listed);
+});
+
 test('an admin sees each step, and nothing of what was sent or stored', async () => {
   const { detail, key } = await unknownKey(shop());
   expect(detail.recoveryPoint).toBe('order_created');

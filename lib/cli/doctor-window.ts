@@ -1,4 +1,5 @@
 import { type Duration, toMs } from '../core/duration.ts';
+import { mintedAtOf, type RawRow } from '../store/prisma/row.ts';
 import type { Sql } from './database.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { callAt, withoutComments } from './source.ts';
@@ -35,12 +36,12 @@ function saidOf(name: string, call: string): Duration | 'unknown' | undefined {
 }
 
 // The newest and those that go first. Rows of operations in phases are kept longer, which does not matter here.
-const KEPT = `SELECT EXTRACT(epoch FROM min(expires_at - greatest(claimed_at, minted_at))) * 1000 AS shortest,
-    count(*) FILTER (WHERE minted_at IS NULL)::int AS foreign
-  FROM (SELECT * FROM (SELECT expires_at, claimed_at, minted_at FROM idempotency_keys ORDER BY claimed_at DESC LIMIT 1000) AS newest
-        UNION ALL
-        SELECT * FROM (SELECT expires_at, claimed_at, minted_at FROM idempotency_keys
-                        WHERE expires_at > clock_timestamp() ORDER BY expires_at LIMIT 1000) AS first) AS looked`;
+const COLUMNS = 'key, secret_id, minted_at, claimed_at, expires_at';
+const KEPT = `(SELECT ${COLUMNS} FROM idempotency_keys ORDER BY claimed_at DESC LIMIT 1000)
+  UNION ALL
+  (SELECT ${COLUMNS} FROM idempotency_keys WHERE expires_at > clock_timestamp() ORDER BY expires_at LIMIT 1000)`;
+
+type Kept = Pick<RawRow, 'key' | 'secret_id' | 'minted_at' | 'claimed_at' | 'expires_at'>;
 
 /**
  * Whether every row outlives the time in which its key may come again (K5). A window that was raised together with the
@@ -59,21 +60,27 @@ export async function checkWindow(sql: Sql, window: Window | 'unreadable'): Prom
   if (retentionMs < windowMs + MARGIN_MS) {
     return check.problem(says, 'Raise `retention` to the window plus 15 min at least.');
   }
-  const { shortest, foreign } = (await sql.query(KEPT)).rows[0];
-  if (shortest !== null && Number(shortest) < windowMs + MARGIN_MS - 1000) {
-    const safe = Math.max(1, Math.floor((Number(shortest) - MARGIN_MS) / HOUR_MS));
+  const rows: Kept[] = (await sql.query(KEPT)).rows;
+  const shortest = Math.min(...rows.map(keptMs));
+  const hasForeign = rows.some((row) => mintedAtOf(row) === null);
+  if (shortest < windowMs + MARGIN_MS - 1000) {
+    const safe = Math.max(1, Math.floor((shortest - MARGIN_MS) / HOUR_MS));
     return check.problem(
-      `${says} But some rows are kept for ${hours(Number(shortest))} only: their keys could run twice.`,
+      `${says} But some rows are kept for ${hours(shortest)} only: their keys could run twice.`,
       `Put the window back to ${safe} h, raise the retention, and raise the window when the old window has passed.`,
     );
   }
-  if (foreign > 0 && retentionMs < 24 * HOUR_MS) {
+  if (hasForeign && retentionMs < 24 * HOUR_MS) {
     return check.warning(
       `${says} Clients send keys of their own, which are only known for that long.`,
       'Raise `retention` above the time for which they try again, which often is a day.',
     );
   }
-  return check.ok(foreign > 0 ? `${says} Clients with keys of their own must not try again for longer.` : says);
+  return check.ok(hasForeign ? `${says} Clients with keys of their own must not try again for longer.` : says);
+}
+
+function keptMs(row: Kept): number {
+  return row.expires_at.getTime() - Math.max(row.claimed_at.getTime(), mintedAtOf(row)?.getTime() ?? 0);
 }
 
 function hours(ms: number): string {

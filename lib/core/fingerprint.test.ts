@@ -10,9 +10,9 @@ const none = readSecrets([]);
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
 describe('F2 fingerprint', () => {
-  test('F2 the same payload of the same tenant under the same secret gives the same 32 bytes', () => {
+  test('F2 the same payload of the same tenant under the same secret gives the same 16 bytes', () => {
     const { hash } = fingerprint('json:1', 'acme', old);
-    expect(hash).toHaveLength(32);
+    expect(hash).toHaveLength(16);
     expect(hex(fingerprint('json:1', 'acme', old).hash)).toBe(hex(hash));
   });
 
@@ -27,10 +27,10 @@ describe('F2 fingerprint', () => {
     expect(new Set(hashes).size).toBe(hashes.length);
   });
 
-  test('F2 it is stored with its version and the id of the first secret', () => {
+  test('F2 it is stored with its version and the name of the first secret', () => {
     expect(fingerprint('json:1', 'acme', rotated)).toMatchObject({
       version: FINGERPRINT_VERSION,
-      secretId: rotated.all[0]?.id,
+      secretId: rotated.all[0]?.name,
     });
     expect(fingerprint('json:1', 'acme', none).secretId).toBe(NO_SECRET);
   });
@@ -55,9 +55,34 @@ describe('F2 fingerprint', () => {
     expect(matchFingerprint(fingerprint('json:1', 'acme', none), 'json:1', 'acme', rotated)).toBe('unreadable');
   });
 
-  test.each([0, 2, 99])('R3 version %d is not known here: unreadable', (version) => {
+  test.each([0, 3, 99])('R3 version %d is not known here: unreadable', (version) => {
     const stored = { ...fingerprint('json:1', 'acme', old), version };
     expect(matchFingerprint(stored, 'json:1', 'acme', old)).toBe('unreadable');
+  });
+
+  describe('one of version 1, which keeps all of the hash and the whole id', () => {
+    const rowOf = (hash: string, secretId: string) => ({ hash: Buffer.from(hash, 'hex'), version: 1, secretId });
+    const signed = rowOf('1a5a0a8038554ecd3ee7981113c2c4e9c2625956299584ab7da8799020c6eb6c', 'c2d26451a3c0d48d');
+    const unsigned = rowOf('f9976748dac679397b39f206300676debc99309507664e313ed82e254282a435', 'none');
+
+    test.each([
+      ['its secret', signed, old],
+      ['its secret, which signs no more', signed, rotated],
+      ['no secret, as before', unsigned, none],
+    ])('F2 is compared under %s', (_, stored, reader) => {
+      const own = fingerprint('json:1', 'acme', reader);
+      expect(matchFingerprint(stored, 'json:1', 'acme', reader, own)).toBe('same');
+      expect(matchFingerprint(stored, 'json:2', 'acme', reader, fingerprint('json:2', 'acme', reader))).toBe(
+        'different',
+      );
+      expect(matchFingerprint(stored, 'json:1', 'other', reader)).toBe('different');
+    });
+
+    test('F2 by all of its bytes, not by those alone that are kept today', () => {
+      const hash = Buffer.from(signed.hash).fill(0, 16);
+      expect(matchFingerprint({ ...signed, hash }, 'json:1', 'acme', old)).toBe('different');
+      expect(matchFingerprint({ ...signed, hash: hash.subarray(0, 16) }, 'json:1', 'acme', old)).toBe('different');
+    });
   });
 
   test('F2 a hash of another length is different, not an error', () => {
@@ -83,6 +108,15 @@ describe('secrets', () => {
     expect(one?.id).not.toBe(two?.id);
     expect(readSecrets([OLD]).first?.id).toBe(two?.id);
     expect(one?.id).not.toBe(NO_SECRET);
+    expect(one?.name).toMatch(/^[A-Za-z0-9_-]{4}$/);
+  });
+
+  test('F2 secrets that rows could not tell apart, or from none, are refused, by number and not by value', () => {
+    const [one, two] = ['secret-for-tests-number-00018857', 'secret-for-tests-number-00154319'];
+    expect(() => readSecrets([OLD, one, two])).toThrow(/number 3 has the name of another/);
+    expect(() => readSecrets([OLD, one, two])).not.toThrow(/00154319/);
+    expect(readSecrets([OLD, one, one]).all).toHaveLength(3);
+    expect(() => readSecrets(['secret-for-tests-number-01239337'])).toThrow(/number 1 has the name of another/);
   });
 
   test('F2 keys of different purposes and contexts differ', () => {

@@ -3,9 +3,12 @@ import { ConfigurationError } from './errors.ts';
 import { type Hmac, hmacUnder } from './hmac.ts';
 import { lengthPrefixed } from './length-prefix.ts';
 
-/** One configured secret, with the public name under which rows remember it. */
+/** One configured secret, with the public names under which it is remembered. */
 export interface Secret {
+  /** In what is sealed under it, and in rows of fingerprint version 1: 16 hex digits. */
   readonly id: string;
+  /** In rows: 24 bits in four characters, enough to tell one's own secrets apart, which `readSecrets` sees to. */
+  readonly name: string;
   readonly value: string;
   /** Signs under the value. */
   readonly sign: Hmac;
@@ -31,26 +34,43 @@ export function readSecrets(values: readonly (string | undefined)[]): Secrets {
         expected: `at least ${LEAST_TO_SIGN} characters`,
       });
     }
-    return { id: secretId(value), value, sign: hmacUnder(Buffer.from(value)) };
+    const id = secretId(value);
+    const name = Buffer.from(id.slice(0, 6), 'hex').toString('base64url');
+    return { id, name, value, sign: hmacUnder(Buffer.from(value)) };
   });
+  assertDistinct(all);
   return { first: all[0], all };
+}
+
+/** With two secrets of one name a row could be compared under the wrong one, and a retry be told that it differs. */
+function assertDistinct(all: readonly Secret[]): void {
+  const values = new Map([[NO_SECRET, '']]);
+  for (const [index, { name, value }] of all.entries()) {
+    if ((values.get(name) ?? value) !== value) {
+      throw new ConfigurationError(
+        `Secret number ${index + 1} has the name of another one by chance. Make a new one with: openssl rand -base64 32`,
+        { existing: name, expected: 'a name of its own for each secret' },
+      );
+    }
+    values.set(name, value);
+  }
 }
 
 /** The id that rows carry when no secret is configured (outside production). */
 export const NO_SECRET = 'none';
 
 /** The secret that signs and seals. Without one, outside production, an empty one under the id `none`. */
-export function writingSecret({ first }: Secrets): Pick<Secret, 'id' | 'value'> {
-  return first ?? { id: NO_SECRET, value: '' };
+export function writingSecret({ first }: Secrets): Omit<Secret, 'sign'> {
+  return first ?? { id: NO_SECRET, name: NO_SECRET, value: '' };
 }
 
 /**
- * The value of the secret with this id; undefined when it is not one of ours. What was written without a secret can be
- * written by anybody, so it counts only while none is configured.
+ * The value of the secret with this id or name; undefined when it is not one of ours. What was written without a secret
+ * can be written by anybody, so it counts only while none is configured.
  */
 export function readingSecret({ all }: Secrets, id: string): string | undefined {
   if (id === NO_SECRET) return all.length === 0 ? '' : undefined;
-  return all.find((secret) => secret.id === id)?.value;
+  return all.find((secret) => secret.id === id || secret.name === id)?.value;
 }
 
 /** Sixteen hex digits that name a secret without telling it. */

@@ -15,7 +15,8 @@ export interface LabOrder {
 export interface LabKey {
   key: string;
   state: string;
-  claimedAt: string;
+  /** Null where the row was written once, with its answer: it knows the second alone. */
+  claimedAt: string | null;
   settledAt: string | null;
   attempts: number;
 }
@@ -55,7 +56,9 @@ export async function reportOf(who: Principal | null, run: LabRun | null): Promi
       where: {
         ...owner,
         operation: { in: ['lab.order', 'orders.create'] },
-        claimedAt: { gte: run.since },
+        // A row that is written once was claimed within the second behind that time.
+        claimedAt: { gte: new Date(run.since.getTime() - 1000) },
+        OR: [{ claimedAt: { gte: run.since } }, { settledAt: { gte: run.since } }],
         NOT: { key: { startsWith: PROOF_PREFIX } },
       },
       orderBy: { claimedAt: 'asc' },
@@ -77,7 +80,7 @@ export async function reportOf(who: Principal | null, run: LabRun | null): Promi
       keys: keys.map(({ key, state, claimedAt, settledAt, attempts }) => ({
         key,
         state,
-        claimedAt: claimedAt.toISOString(),
+        claimedAt: claimedAt.getMilliseconds() === 0 ? null : claimedAt.toISOString(),
         settledAt: settledAt?.toISOString() ?? null,
         attempts,
       })),

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
-import { type Answer, decodeAnswer, encodeAnswer, MAX_RESULT_BYTES } from './answer.ts';
+import { type Answer, decodeAnswer, encodeAnswer, encodeStep, MAX_RESULT_BYTES } from './answer.ts';
 
 const data = (value: unknown): Answer => ({ kind: 'data', data: value });
 const stored = (value: unknown) => (decodeAnswer(encodeAnswer(data(value))) as { data: unknown }).data;
@@ -61,6 +61,41 @@ describe('R1 what is stored comes back', () => {
   });
 });
 
+describe('R3 how an answer is written', () => {
+  const envelope = '[{"kind":1,"data":2},"data",{"id":3},"o1"]';
+  const response = { status: 201, headers: [], body: '' } as unknown as Extract<
+    Answer,
+    { kind: 'response' }
+  >['response'];
+
+  test('R3 a result alone has nothing around it', () => {
+    expect(encodeAnswer(data({ id: 'o1' }))).toBe('d[{"id":1},"o1"]');
+    expect(encodeAnswer(data(undefined))).toBe('d-1');
+  });
+
+  test('R3 as versions before have written it, it is read', () => {
+    expect(decodeAnswer(envelope)).toStrictEqual(data({ id: 'o1' }));
+    expect(decodeAnswer('[{"kind":1,"data":-1},"data"]')).toStrictEqual(data(undefined));
+  });
+
+  test('R3 a step is written as versions before can read it', () => {
+    expect(encodeStep({ id: 'o1' })).toBe(envelope);
+    expect(() => encodeStep('x'.repeat(MAX_RESULT_BYTES))).toThrow(ResultTooLargeError);
+  });
+
+  test('R3 no JSON: a version before takes no result for a redirect', () => {
+    expect(() => JSON.parse(encodeAnswer(data({ kind: 'redirect', redirect: { url: '/' } })))).toThrow(SyntaxError);
+  });
+
+  test.each([
+    ['with its response', { kind: 'data', data: { id: 'o1' }, response }],
+    ['that looks like an answer', data({ kind: 'refusal', reason: 'none' })],
+    ['that looks like a stored one', data('d[{"id":1},"o1"]')],
+  ] as [string, Answer][])('R1 a result %s survives', (_, answer) => {
+    expect(decodeAnswer(encodeAnswer(answer))).toStrictEqual(answer);
+  });
+});
+
 describe('R4 the limit of 256 KiB', () => {
   const overhead = Buffer.byteLength(encodeAnswer(data('')));
 
@@ -109,11 +144,11 @@ describe('what cannot be stored is reported without what it says', () => {
   };
 
   test.each([
-    ['a class instance', { card: new Card(), note: 'secret-note' }, 'Card at .data.card'],
-    ['a function that closes over it', { pay: () => 'secret-4242' }, 'function at .data.pay'],
-    ['a symbol', { tag: Symbol('secret-4242') }, 'symbol at .data.tag'],
-    ['what stands under a key of a Map', new Map([['secret-"4242")', new Card()]]), 'Card at .data.get(…)'],
-    ['the key of a Map itself', new Map([[new Card(), 1]]), /^Card at \.data/],
+    ['a class instance', { card: new Card(), note: 'secret-note' }, 'Card at .card'],
+    ['a function that closes over it', { pay: () => 'secret-4242' }, 'function at .pay'],
+    ['a symbol', { tag: Symbol('secret-4242') }, 'symbol at .tag'],
+    ['what stands under a key of a Map', new Map([['secret-"4242")', new Card()]]), 'Card at .get(…)'],
+    ['the key of a Map itself', new Map([[new Card(), 1]]), /^Card at \.get/],
     ['a getter that throws', Object.defineProperty({}, 'card', { get: fails, enumerable: true }), /threw Error$/],
   ])('of %s, its place and its type', (_, value, existing) => {
     let error: unknown;
@@ -138,6 +173,8 @@ describe('R3 what cannot be read', () => {
     ['half an answer', '[{"kind":1'],
     ['another format', '{"kind":"data"}'],
     ['a tag of a later version', '[["Money",1],5]'],
+    ['a result that is cut off', 'd'],
+    ['half a result', 'd[{"id":1'],
   ])('R3 %s is result_unreadable, never a crash', (_, text) => {
     expect(() => decodeAnswer(text)).toThrow(ResultUnreadableError);
     expect(() => decodeAnswer(text)).toThrow(expect.objectContaining({ code: 'result_unreadable' }));

@@ -13,6 +13,12 @@ export type Answer =
   | { kind: 'redirect'; redirect: Redirect }
   | { kind: 'refusal'; reason: string; message: string; status: number; data: unknown };
 
+/**
+ * Begins an answer that is a result alone, with nothing around it: most are. No JSON begins so, so that a kit which does
+ * not know it finds the answer unreadable, and takes no result for a redirect or a refusal.
+ */
+const RESULT = 'd';
+
 /** 256 KiB (R4). */
 export const MAX_RESULT_BYTES = 262_144;
 
@@ -23,7 +29,21 @@ export const MAX_RESULT_BYTES = 262_144;
  * @throws ConfigurationError for what cannot be stored: functions, promises, class instances
  */
 export function encodeAnswer(answer: Answer): string {
-  const text = stringify(answer);
+  const isResult = answer.kind === 'data' && !answer.response;
+  return withinLimit(isResult ? RESULT + stringify(answer.data) : stringify(answer));
+}
+
+/**
+ * The stored form of a step's result, to be read by `decodeAnswer`. It is erased when its key settles, so its size does not
+ * count; until then an older instance may take the key over, and must be able to read it.
+ *
+ * @throws as `encodeAnswer` does
+ */
+export function encodeStep(data: unknown): string {
+  return withinLimit(stringify({ kind: 'data', data }));
+}
+
+function withinLimit(text: string): string {
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_RESULT_BYTES) {
     throw new ResultTooLargeError(
@@ -46,7 +66,7 @@ export function decodeAnswer(text: string | null): Answer {
     });
   }
   try {
-    return devalue.parse(text, { View: (bytes) => bytes }) as Answer;
+    return text.startsWith(RESULT) ? { kind: 'data', data: parse(text.slice(RESULT.length)) } : (parse(text) as Answer);
   } catch {
     // Without the parser's error: it quotes what it could not read.
     throw new ResultUnreadableError('result_unreadable', 'The stored answer cannot be parsed.', {
@@ -54,6 +74,10 @@ export function decodeAnswer(text: string | null): Answer {
       expected: 'a stored answer',
     });
   }
+}
+
+function parse(text: string): unknown {
+  return devalue.parse(text, { View: (bytes) => bytes });
 }
 
 /** A view of a part of a larger buffer is stored as a copy of its own: the rest may be anybody's. */
@@ -65,9 +89,9 @@ function ownBytes(value: unknown): unknown {
   return new (value.constructor as new (buffer: ArrayBufferLike) => ArrayBufferView)(own);
 }
 
-function stringify(answer: Answer): string {
+function stringify(value: unknown): string {
   try {
-    return devalue.stringify(answer, { View: ownBytes });
+    return devalue.stringify(value, { View: ownBytes });
   } catch (error) {
     const { path, type } = unstorable(error);
     throw new ConfigurationError(

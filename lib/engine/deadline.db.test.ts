@@ -103,7 +103,7 @@ describe('a connection that has gone silent', () => {
   test.each(Object.entries(CALLS))('%s is answered in time, and the next call finds out', async (_, call) => {
     const proxy = await silentProxy(database.url);
     const client = createClient(proxy.url, { max: 1 });
-    closers.push(() => client.$disconnect(), proxy.close);
+    closers.push(proxy.close, () => client.$disconnect());
     const here = shop(client);
     expect(await here.order.execute({ key: freshKey(), payload: { n: 1 } })).toMatchObject({ ok: true });
     const key = freshKey();
@@ -124,7 +124,7 @@ describe('a connection that has gone silent', () => {
   test('a completer’s pass ends, and the next one does its work', async () => {
     const proxy = await silentProxy(database.url);
     const client = createClient(proxy.url, { max: 1 });
-    closers.push(() => client.$disconnect(), proxy.close);
+    closers.push(proxy.close, () => client.$disconnect());
     const { idempotency, order } = shop(client);
     expect(await order.execute({ key: freshKey(), payload: { n: 1 } })).toMatchObject({ ok: true });
     proxy.silence();

@@ -6,6 +6,7 @@ import { type Answered, type Move, nextMove } from '../core/foreign.ts';
 import { seal } from '../core/seal.ts';
 import { type ForeignStart, type Held, isDoubtful, type Step } from '../store/leases.ts';
 import { recordDelay } from '../telemetry/keys.ts';
+import { encodeStep } from './answer.ts';
 import type { ForeignCall } from './foreign-call.ts';
 import { ask, type Heard, readReference, send } from './foreign-io.ts';
 import { refusalAnswer } from './handler.ts';
@@ -13,7 +14,7 @@ import { becomeUnknown } from './pause.ts';
 import { assertReady, commitCurrent } from './run-transaction.ts';
 import { assertGoesOn, endRun, enterStep, type Running, reach } from './running.ts';
 import { inStepSpan } from './step-span.ts';
-import { readStep, writeStep } from './steps.ts';
+import { readStep } from './steps.ts';
 import { timeLeft } from './transaction.ts';
 import { transitioned } from './transition.ts';
 
@@ -147,7 +148,7 @@ async function start<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<
   }
   await reach(running, 'before-started', name);
   const { id } = running.held;
-  const sealed = seal(writeStep(call.arguments), `arguments of ${name}`, id, config.secrets);
+  const sealed = seal(encodeStep(call.arguments), `arguments of ${name}`, id, config.secrets);
   const begun = {
     name,
     position,
@@ -225,7 +226,7 @@ function needsReader(name: string): CodedError {
 
 async function record<Tx, A, R>(running: Running<Tx>, { name, position }: Talk<A, R>, found: R): Promise<R> {
   const { store, config } = running.engine;
-  const result = writeStep(found);
+  const result = encodeStep(found);
   const { id, state } = running.held;
   try {
     if (state === 'unknown') {

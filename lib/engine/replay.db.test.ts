@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
-import { ANN, anything, BOB, effect, effects, freshKey, kit, rowsOf, SECRET, told } from './engine.testsuite.ts';
+import { ANN, anything, BOB, effect, effects, freshKey, HOUR, kit, rowsOf, SECRET, told } from './engine.testsuite.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -160,7 +160,7 @@ describe('R3 stored answers of other versions', () => {
   test.each([
     ['schema version', {}, { schemaVersion: 2 }, ''],
     ['secret', { secret: ['n'.repeat(32)] }, {}, ''],
-    ['fingerprint version', {}, {}, 'UPDATE idempotency_keys SET fingerprint_version = 2 WHERE key = $1'],
+    ['fingerprint version', {}, {}, 'UPDATE idempotency_keys SET fingerprint_version = 3 WHERE key = $1'],
   ])('R3 a row of a newer deploy (%s) is unavailable with the same key', async (_, writer, more, sql) => {
     const key = freshKey();
     await op(writer, more).execute({ key, payload: {} });
@@ -175,6 +175,37 @@ describe('R3 stored answers of other versions', () => {
     });
     expect(reader.handle).not.toHaveBeenCalled();
   });
+});
+
+test('R3 a row as version 0.1 first wrote it: its answer is replayed, and another payload refused', async () => {
+  const key = freshKey();
+  await database.client.idempotencyKey.create({
+    data: {
+      ...{ ...ANN, operation: 'checkout', key, state: 'succeeded', settledAt: new Date() },
+      expiresAt: new Date(Date.now() + 25 * HOUR),
+      // Of { n: 1 }, under SECRET.
+      fingerprint: Buffer.from('573de606ad7838392bac73cc7710feb994608ceae642353190b4052aded2b2a4', 'hex'),
+      fingerprintVersion: 1,
+      secretId: '58a6cc9d2402ec66',
+      result: '[{"kind":1,"data":2},"data",{"id":3},"o1"]',
+    },
+  });
+  const reader = op({ secret: [SECRET] });
+  const data = { id: 'o1' };
+  expect(await reader.execute({ key, payload: { n: 1 } })).toMatchObject({ ok: true, replayed: true, data });
+  expect(await reader.execute({ key, payload: { n: 2 } })).toMatchObject({ code: 'payload_mismatch', executed: true });
+  expect(await reader.status({ key })).toMatchObject({ state: 'succeeded', outcome: { ok: true, data } });
+  expect(reader.handle).not.toHaveBeenCalled();
+});
+
+test('R3 a row as this version writes it', async () => {
+  const key = freshKey();
+  await op({ secret: [SECRET] }, {}, { id: 'o1' }).execute({ key, payload: { n: 1 } });
+  expect(await rowsOf(database.client, key)).toMatchObject([
+    { fingerprintVersion: 2, secretId: 'WKbM', result: 'd[{"id":1},"o1"]' },
+  ]);
+  const [row] = await rowsOf(database.client, key);
+  expect(Buffer.from(row?.fingerprint ?? []).toString('hex')).toBe('573de606ad7838392bac73cc7710feb9');
 });
 
 describe('K2 and X1 whose key it is', () => {

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../core/errors.ts';
 import type { Write } from '../store/leases.ts';
-import { type Answer, decodeAnswer, encodeAnswer } from './answer.ts';
+import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from './answer.ts';
 import { answerOf } from './handler.ts';
 import { assertReady, linger, type Phase, perform } from './run-transaction.ts';
 import { assertGoesOn, endRun, enterStep, type Running } from './running.ts';
@@ -23,7 +23,7 @@ export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx
           expected: 'plain data',
         });
       }
-      result = encodeAnswer(answer);
+      result = encodeStep(answer.data);
       return { step: { name, position, kind: 'atomic', result } };
     };
     return await inStepSpan(running, 'atomic', name, async () => {
@@ -46,7 +46,7 @@ export async function capture<Tx, T>(running: Running<Tx>, name: string, make: (
     if (stored) return readStep<T>(stored.result);
     if (running.closing) await running.closing;
     assertGoesOn(running);
-    const result = writeStep(await make());
+    const result = encodeStep(await make());
     await assertReady(running); // it may have taken longer than the run
     const { current, engine } = running;
     const step = { name, position, result };
@@ -74,10 +74,6 @@ export async function refuseIn<Tx>(
   const scope = { tenant, principal, operation };
   await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });
   return { settle: { state: 'failed', result: encodeAnswer(answer), schemaVersion: options.schemaVersion ?? 1 } };
-}
-
-export function writeStep(value: unknown): string {
-  return encodeAnswer({ kind: 'data', data: value });
 }
 
 export function readStep<R>(result: string | null): R {

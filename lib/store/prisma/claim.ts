@@ -130,6 +130,11 @@ export function claimedBy(claim: Claim, [row]: Rows): Claimed | undefined {
   const { isFree, isReadOnly, claimedAtMs } = row as Looked;
   if (!isFree) return undefined;
   if (isReadOnly) throw readOnlyError();
-  const from = Math.max(claimedAtMs, claim.mintedAt?.getTime() ?? 0);
-  return { claimedAtMs, expiresAtMs: from + claim.retentionMs, isWritten: false };
+  const expiresAtMs = Math.max(claimedAtMs, claim.mintedAt?.getTime() ?? 0) + claim.retentionMs;
+  // In whole seconds, so that index entries share theirs: never kept shorter than promised, never claimed later than it was.
+  return {
+    claimedAtMs: Math.floor(claimedAtMs / 1000) * 1000,
+    expiresAtMs: Math.ceil(expiresAtMs / 1000) * 1000,
+    isWritten: false,
+  };
 }

@@ -2,7 +2,7 @@ import { IdempotencyError, LeaseLostError } from '../../core/errors.ts';
 import type { Claim, Completion, KeyRow } from '../store.ts';
 import type { Claimed } from './claim.ts';
 import { isAbortedTransaction, isBadNumber, isNothingChanged } from './errors.ts';
-import { epochMs, IS_KEY } from './row.ts';
+import { epochMs, IS_KEY, signedAt } from './row.ts';
 import type { Rows, Statement } from './statement.ts';
 import { TICKET } from './ticket.ts';
 import { timestamp } from './wire.ts';
@@ -45,7 +45,8 @@ export function completionStatement(claim: Claim, claimed: Claimed, { state, res
   }
   const { mintedAt, schemaVersion, traceParent = null } = claim;
   const { hash, version, secretId } = claim.fingerprint;
-  const times = [mintedAt, new Date(claimed.claimedAtMs), new Date(claimed.expiresAtMs)];
+  const isSaid = signedAt(key, secretId)?.getTime() === mintedAt?.getTime();
+  const times = [isSaid ? null : mintedAt, new Date(claimed.claimedAtMs), new Date(claimed.expiresAtMs)];
   const sealed = [hash, version, secretId, schemaVersion, ...times.map((at) => at && timestamp(at))];
   return { text: WRITE, values: [tenant, principal, operation, key, state, ...sealed, traceParent, result] };
 }

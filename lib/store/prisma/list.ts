@@ -6,10 +6,13 @@ import { isStuck, UNFINISHED_KEYS } from './stuck.ts';
 /** How far a filter looks that no index knows: half a second's work. What is behind it is found by its key all the same. */
 const FAR = 1_000_000;
 
+// Claims of one second have one time: what makes a row unique comes behind it, or rows would change pages. Minted keys
+// sort by the time they carry.
+const UNIQUE = 'operation, principal, tenant';
 const ORDERS = {
-  newest: 'claimed_at DESC, key DESC',
-  oldest: 'claimed_at, key',
-  expires: 'expires_at, key',
+  newest: `claimed_at DESC, key DESC, ${UNIQUE}`,
+  oldest: `claimed_at, key, ${UNIQUE}`,
+  expires: `expires_at, key, ${UNIQUE}`,
 } as const;
 
 // A stored answer may have 256 KiB, and no list shows it.

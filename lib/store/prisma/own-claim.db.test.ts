@@ -1,5 +1,17 @@
 import { expect, test } from 'vitest';
-import { anything, effect, freshKey, gate, kit, watchOf } from '../../engine/engine.testsuite.ts';
+import { createAdmin } from '../../admin/index.ts';
+import {
+  ANN,
+  anything,
+  effect,
+  freshKey,
+  gate,
+  HOUR,
+  kit,
+  rowsOf,
+  SECRET,
+  watchOf,
+} from '../../engine/engine.testsuite.ts';
 import { stage } from './ambient.testsuite.ts';
 
 /** Claims that write no row: the completion writes it, and the unique index decides there. */
@@ -39,6 +51,42 @@ function counting(inHandler: () => unknown = () => {}) {
     });
   return { operation, runs: () => runs };
 }
+
+test('K5 times are whole seconds: it is kept no shorter than promised, and claimed no later than it was', async () => {
+  let inside = 0;
+  const { operation } = counting(() => {
+    inside = Date.now();
+  });
+  await operation.execute({ key: freshKey(), payload: {} }); // which connects
+  const key = freshKey();
+  const before = Date.now();
+  const { expiresAt } = await operation.run({ key, payload: {} });
+  const row = await here.client.idempotencyKey.findFirstOrThrow({ where: { key } });
+  const [claimed, expires] = [row.claimedAt.getTime(), row.expiresAt.getTime()];
+  expect([claimed % 1000, expires % 1000]).toEqual([0, 0]);
+  expect(claimed).toBeLessThanOrEqual(inside);
+  expect(claimed).toBeGreaterThan(before - 1000);
+  expect(expires).toBeGreaterThanOrEqual(before + 25 * HOUR);
+  expect(expires).toBeLessThan(inside + 25 * HOUR + 1000);
+  expect(expiresAt).toEqual(row.expiresAt);
+});
+
+test('when a signed key was minted is read from the key; of another one it is stored', async () => {
+  const before = Date.now();
+  const execute = async (options: Parameters<typeof kit>[1]) => {
+    const { mintKey, execute } = kit(here.client, options)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async () => 'own');
+    const key = (await mintKey()) as string;
+    await execute({ key, payload: {} });
+    const detail = await createAdmin({ prisma: here.client }).findKey({ ...ANN, operation: 'checkout', key });
+    return { stored: (await rowsOf(here.client, key))[0]?.mintedAt, told: detail?.mintedAt };
+  };
+  const [signed, unsigned] = [await execute({ secret: [SECRET] }), await execute({})];
+  expect(signed).toEqual({ stored: null, told: expect.any(Date) });
+  expect(unsigned).toEqual({ stored: unsigned.told, told: expect.any(Date) });
+  for (const { told } of [signed, unsigned]) expect(told?.getTime()).toBeGreaterThanOrEqual(before);
+});
 
 test('while the handler runs there is no row, and the index is asked once, by the completion', async () => {
   const [inside, end] = [gate(), gate()];

@@ -1,3 +1,5 @@
+import { parseKey } from '../../core/key.ts';
+import { NO_SECRET } from '../../core/secrets.ts';
 import type { KeyRow } from '../store.ts';
 
 /** The columns of a key row, in the order of `KeyRow`. */
@@ -47,7 +49,7 @@ export function toKeyRow(raw: RawRow): KeyRow {
       fingerprint === null || version === null || secretId === null ? null : { hash: fingerprint, version, secretId },
     result: raw.result,
     schemaVersion: raw.schema_version,
-    mintedAt: raw.minted_at,
+    mintedAt: mintedAtOf(raw),
     claimedAt: raw.claimed_at,
     settledAt: raw.settled_at,
     expiresAt: raw.expires_at,
@@ -57,6 +59,21 @@ export function toKeyRow(raw: RawRow): KeyRow {
     needsAttention: raw.needs_attention,
     traceParent: raw.trace_parent,
   };
+}
+
+/** When a row's key was minted; null for one that was not minted here. */
+export function mintedAtOf(row: Pick<RawRow, 'key' | 'secret_id' | 'minted_at'>): Date | null {
+  return row.minted_at ?? signedAt(row.key, row.secret_id);
+}
+
+/**
+ * The time that a key carries under a signature, which need not be stored beside it. Null for other keys, and where no
+ * secret was configured: then nobody has looked at the signature.
+ */
+export function signedAt(key: string, secretId: string | null): Date | null {
+  if (secretId === null || secretId === NO_SECRET) return null;
+  const parsed = parseKey(key);
+  return parsed.shape === 'signed' ? parsed.mintedAt : null;
 }
 
 /** A column's time as a number of milliseconds: read faster than a time's text. */

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { FINGERPRINT_VERSION } from '../../core/fingerprint.ts';
+import { NO_SECRET } from '../../core/secrets.ts';
 import type { Claim, TriedClaim } from '../store.ts';
 import { claimedBy, claimStatements } from './claim.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, send } from './client.ts';
@@ -70,7 +72,7 @@ const NOBODYS: Omit<Claim, 'key'> = {
   tenant: 'oncekit',
   principal: 'nobody',
   operation: 'oncekit.doctor',
-  fingerprint: { hash: new Uint8Array(32), version: 1, secretId: 'none' },
+  fingerprint: { hash: new Uint8Array(16), version: FINGERPRINT_VERSION, secretId: NO_SECRET },
   schemaVersion: 1,
   mintedAt: null,
   windowMs: 1000,
