@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createClient } from '../../demo/db.ts';
 import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
 import { claimOf, DONE, HOW } from '../contract-harness.testsuite.ts';
@@ -41,8 +41,7 @@ async function askInSilence<S>(
       storeOf(client)
         .until(performance.now() + PATIENCE_MS)
         .find(claimOf());
-    const answer = () => again().then(() => 'an answer', String);
-    await expect.poll(answer, { timeout: 10_000 }).toBe('an answer');
+    await vi.waitFor(again, { timeout: 10_000 });
     return said;
   } finally {
     proxy.close();
