@@ -7,5 +7,5 @@ test('what answers in time is passed on, a rejection too', async () => {
 });
 
 test('silence ends in an error that says so', async () => {
-  await expect(bounded(new Promise(() => {}), 5)).rejects.toThrow('did not answer in time');
+  await expect(bounded(new Promise(() => {}), 5)).rejects.toThrow('did not answer within 5 ms');
 });
