@@ -24,3 +24,18 @@ test('an end without an answer is an error of each statement that got none', () 
   expect(wrapped).toHaveBeenCalledOnce();
   expect(tell).toHaveBeenCalledExactlyOnceWith({ error: expect.any(Error) });
 });
+
+test('a statement by itself is answered once it is committed, or refused at that', () => {
+  const end = (refusal?: object) => {
+    const tell = vi.fn();
+    const flight = new Flight([{ text: 'INSERT', values: [], tell }], new Map());
+    flight.handleCommandComplete({ text: 'INSERT 0 1' });
+    expect(tell).not.toHaveBeenCalled();
+    if (refusal) flight.handleError(refusal);
+    flight.handleReadyForQuery();
+    return tell;
+  };
+  expect(end()).toHaveBeenCalledExactlyOnceWith({ rows: [], tag: 'INSERT 0 1' });
+  const refusal = { severity: 'ERROR', code: '23503' };
+  expect(end(refusal)).toHaveBeenCalledExactlyOnceWith({ error: refusal });
+});

@@ -46,6 +46,8 @@ export class Flight {
   /** How many have been told. */
   #at = 0;
   #rows: Row[] = [];
+  /** The answer to the last statement: by itself it is committed only once the server is ready for another. */
+  #last: Arrival | undefined;
   #fields: readonly Field[] = [];
   #stream: ConnectionLike['stream'] | undefined;
 
@@ -90,12 +92,18 @@ export class Flight {
   handleCommandComplete({ text }: { text: string }): void {
     const name = this.#legs[this.#at]?.name;
     if (name !== undefined) this.#kept.set(name, this.#fields);
-    this.#tell({ rows: this.#rows, tag: text });
+    const arrival = { rows: this.#rows, tag: text };
     this.#rows = [];
+    if (this.#at === this.#legs.length - 1) {
+      this.#last = arrival;
+      return;
+    }
+    this.#tell(arrival);
     this.#fields = this.#keptFields();
   }
 
   handleReadyForQuery(): void {
+    if (this.#last) this.#tell(this.#last);
     // Always called: `pg` has put the end of its own timer there. The error is made only where there is something to
     // tell, for its stack costs as much as a dozen of our lines.
     this.callback(this.#at < this.#legs.length ? new Error('The server was ready before it had answered.') : undefined);

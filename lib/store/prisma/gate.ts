@@ -2,7 +2,7 @@ import { type SchemaPart, StoreUnavailableError } from '../store.ts';
 import { bounded, silence } from './bounded.ts';
 import { type PrismaClientLike, primaryOf } from './client.ts';
 import { clientOn } from './connection-client.ts';
-import { explainedReadOnly, isForgotten, isReadOnly, isSchemaGap, isUnavailable } from './errors.ts';
+import { explainedReadOnly, isReadOnly, isSchemaGap, isUnavailable } from './errors.ts';
 import type { OwnClient } from './own-client.ts';
 import { acquire } from './pool.ts';
 import { explainedBySchema, readSchema } from './schema-version.ts';
@@ -66,7 +66,7 @@ export class Gate {
       const first = this.#askOnce(question, deadline);
       return await (isRepeatable
         ? first.catch((error) => {
-            if (!mayPass(error) || isOver(deadline)) throw error;
+            if (!isUnavailable(error) || isOver(deadline)) throw error;
             return this.#askOnce(question, deadline);
           })
         : first);
@@ -131,6 +131,3 @@ export class Gate {
 }
 
 const isOver = (deadline: number) => deadline <= performance.now();
-
-/** The server has ended an idle connection, and the pool had not heard of it; or it keeps the statement no more. */
-const mayPass = (error: unknown) => isUnavailable(error) || isForgotten(error);

@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { Client } from '../../demo/db.ts';
 import { effect } from '../../engine/engine.testsuite.ts';
 import { type Context, ended, executeHere, stage } from './ambient.testsuite.ts';
+import { storeOf } from './prisma-harness.testsuite.ts';
 import { renewStatementNames } from './user-statements.ts';
 
 /** Statements of the user's that servers keep. */
@@ -9,10 +10,10 @@ import { renewStatementNames } from './user-statements.ts';
 const here = stage();
 beforeEach(renewStatementNames);
 
-const kept = async (db: Pick<Client, '$queryRawUnsafe'>) =>
+const kept = async (db: Pick<Client, '$queryRawUnsafe'>, prefix = 'oncekit_user') =>
   (
     await db.$queryRawUnsafe<{ n: number }[]>(
-      `SELECT count(*)::int AS n FROM pg_prepared_statements WHERE name LIKE 'oncekit_user%'`,
+      `SELECT count(*)::int AS n FROM pg_prepared_statements WHERE name LIKE '${prefix}%'`,
     )
   )[0]?.n;
 
@@ -65,6 +66,30 @@ test.each(['DEALLOCATE ALL', 'DISCARD ALL'])('%s behind the kit’s back: tried 
     expect([outcome, await here.counted(key)]).toMatchObject([{ ok: true, replayed: false }, [1, 1]]);
   }
 });
+
+test.each(['DEALLOCATE ALL', 'DISCARD ALL'])(
+  '%s behind the kit’s back: what it asks and writes by itself goes on',
+  async (text) => {
+    const { client } = here.another({ max: 1 });
+    const store = storeOf(client);
+    const id = { tenant: 'acme', principal: 'ann', operation: 'checkout' };
+    const event = (actor: string) => ({ type: 'late_answer', actor, detail: null }) as const;
+    const fence = (key: string) =>
+      store.fence({ ...id, key, mintedAt: null, windowMs: 1000, retentionMs: 1000, waitMs: 0 });
+    await store.recordEvent({ ...id, key: `${text} a` }, event('before'));
+    expect(await fence(`${text} a`)).toEqual({ kind: 'fenced' });
+    expect(await kept(client, 'oncekit_')).toBeGreaterThan(0);
+    await client.$executeRawUnsafe(text);
+    await store.recordEvent({ ...id, key: `${text} a` }, event('behind'));
+    await client.$executeRawUnsafe(text);
+    expect(await fence(`${text} b`)).toEqual({ kind: 'fenced' });
+    expect((await store.events({ ...id, key: `${text} a` })).map(({ actor }) => actor)).toEqual([
+      'before',
+      'client',
+      'behind',
+    ]);
+  },
+);
 
 test('the handler swallows the error of a statement that was forgotten: tried again all the same', async () => {
   const { client } = here.another({ max: 1 });
