@@ -1,5 +1,6 @@
 import type { KeyId } from '../../core/scope.ts';
 import type { RawQueries } from './client.ts';
+import { NOW } from './row.ts';
 
 const IS_LIVE = 'coalesce(lease_until > clock_timestamp(), false)';
 
@@ -13,7 +14,7 @@ const IS_LIVE = 'coalesce(lease_until > clock_timestamp(), false)';
 const EVIDENCE = `
 WITH heard AS (
   UPDATE idempotency_keys
-     SET next_attempt_at = CASE WHEN ${IS_LIVE} THEN next_attempt_at ELSE clock_timestamp() END,
+     SET next_attempt_at = CASE WHEN ${IS_LIVE} THEN next_attempt_at ELSE ${NOW} END,
          attempts = CASE WHEN ${IS_LIVE} THEN attempts ELSE 0 END,
          needs_attention = needs_attention AND ${IS_LIVE},
          fencing_token = CASE state WHEN 'unknown' THEN fencing_token + 1 ELSE fencing_token END

@@ -3,7 +3,7 @@ import type { Held, PutOff } from '../leases.ts';
 import type { KeyRow } from '../store.ts';
 import type { RawQueries } from './client.ts';
 import { holderOf, IS_HELD, stillHeld } from './hold.ts';
-import { KEY_COLUMNS, type RawRow, toKeyRow } from './row.ts';
+import { KEY_COLUMNS, NOW, type RawRow, toKeyRow } from './row.ts';
 
 // The flag stays until the key settles or a person has looked: the completer goes on meanwhile. A key that the completer
 // is not to look at again is always flagged, or nobody would ever see it.
@@ -15,7 +15,7 @@ const FLAGGED = `needs_attention = needs_attention OR $7::float8 IS NULL
 // behind this one, and leases the key to nobody.
 const SUSPEND = `
 UPDATE idempotency_keys
-   SET fencing_token = fencing_token + 1, lease_until = CASE state WHEN 'in_progress' THEN clock_timestamp() END,
+   SET fencing_token = fencing_token + 1, lease_until = CASE state WHEN 'in_progress' THEN ${NOW} END,
        next_attempt_at = clock_timestamp() + $7::float8 * interval '1 ms', ${FLAGGED}
  WHERE ${IS_HELD}
 RETURNING needs_attention AS "needsAttention"`;
@@ -34,7 +34,7 @@ UPDATE idempotency_keys
 RETURNING ${KEY_COLUMNS}`;
 
 const WAKE = `
-UPDATE idempotency_keys SET next_attempt_at = clock_timestamp()
+UPDATE idempotency_keys SET next_attempt_at = ${NOW}
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'unknown'`;
 
 /** `Leases.suspend`. */

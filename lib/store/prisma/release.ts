@@ -1,7 +1,7 @@
 import type { Operated, SeenRow } from '../oversight.ts';
 import { AUDIT } from './audit.ts';
 import type { RawQueries } from './client.ts';
-import { IS_KEY } from './row.ts';
+import { IS_KEY, NOW } from './row.ts';
 
 // What an executor may still do meanwhile, and what each is met with:
 //
@@ -26,7 +26,7 @@ free AS MATERIALIZED (
      FOR NO KEY UPDATE SKIP LOCKED),
 released AS (
   UPDATE idempotency_keys
-     SET fencing_token = fencing_token + 1, lease_until = clock_timestamp(), next_attempt_at = clock_timestamp(),
+     SET fencing_token = fencing_token + 1, lease_until = ${NOW}, next_attempt_at = ${NOW},
          attempts = 0, needs_attention = false
     FROM free
    WHERE ${IS_KEY}

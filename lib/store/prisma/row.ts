@@ -76,6 +76,12 @@ export function signedAt(key: string, secretId: string | null): Date | null {
   return parsed.shape === 'signed' ? parsed.mintedAt : null;
 }
 
+/**
+ * The present for columns of whole milliseconds, which round to the nearest: what is due at once must not be due half a
+ * millisecond later, when the next statement looks for it.
+ */
+export const NOW = `date_trunc('milliseconds', clock_timestamp())`;
+
 /** A column's time as a number of milliseconds: read faster than a time's text. */
 export function epochMs(column: string): string {
   return `date_part('epoch', ${column}) * 1000`;

@@ -2,6 +2,7 @@ import type { KeyId } from '../../core/scope.ts';
 import type { Verdict } from '../leases.ts';
 import { AUDIT } from './audit.ts';
 import type { RawQueries } from './client.ts';
+import { NOW } from './row.ts';
 
 // Compare-and-set on what the person saw, with its record in the same statement. The key's row first, and under a higher
 // token: a second click, a second person, or a run that asks at the same time changes nothing and is told so. Whoever
@@ -9,7 +10,7 @@ import type { RawQueries } from './client.ts';
 // flagged and at rest: what a person knows need not wait for the provider to be back.
 const VERDICT = `
 WITH seen AS (
-  UPDATE idempotency_keys SET next_attempt_at = clock_timestamp(), fencing_token = fencing_token + 1
+  UPDATE idempotency_keys SET next_attempt_at = ${NOW}, fencing_token = fencing_token + 1
    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND fencing_token = $5::int
      AND (state = 'unknown' OR (state = 'in_progress' AND needs_attention AND lease_until <= clock_timestamp()))
   RETURNING 1),
@@ -26,8 +27,8 @@ RETURNING 1`;
 // The count of attempts starts anew: a person has looked at it. A completer takes what has a lease that is over.
 const RETRY = `
 WITH woken AS (
-  UPDATE idempotency_keys SET next_attempt_at = clock_timestamp(), attempts = 0, needs_attention = false,
-         lease_until = CASE state WHEN 'in_progress' THEN coalesce(lease_until, clock_timestamp()) END,
+  UPDATE idempotency_keys SET next_attempt_at = ${NOW}, attempts = 0, needs_attention = false,
+         lease_until = CASE state WHEN 'in_progress' THEN coalesce(lease_until, ${NOW}) END,
          fencing_token = fencing_token + 1
    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND fencing_token = $5::int
      AND state IN ('in_progress', 'unknown') AND (lease_until IS NULL OR lease_until <= clock_timestamp())

@@ -1,5 +1,6 @@
 import type { Enqueued, NewEvent } from '../../messages.ts';
 import { type RawQueries, RERUNS } from '../client.ts';
+import { NOW } from '../row.ts';
 import { explainedBySchema } from '../schema-version.ts';
 
 // The number is drawn under a lock on the aggregate's row, which is kept until COMMIT. It prevents this: one transaction
@@ -28,7 +29,7 @@ event AS (
   RETURNING id, aggregate, sequence),
 deliveries AS (
   INSERT INTO outbox_deliveries (event_id, destination, aggregate, sequence, next_attempt_at)
-  SELECT id, destination, aggregate, sequence, clock_timestamp() FROM event, unnest($7::text[]) AS destination)
+  SELECT id, destination, aggregate, sequence, ${NOW} FROM event, unnest($7::text[]) AS destination)
 SELECT id AS "eventId", sequence,
        EXISTS (SELECT FROM pg_namespace
                 WHERE nspname = 'graphile_worker' AND has_schema_privilege(oid, 'USAGE')) AS can_wake

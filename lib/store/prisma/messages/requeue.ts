@@ -1,4 +1,5 @@
 import type { RawQueries } from '../client.ts';
+import { NOW } from '../row.ts';
 
 const AS_SEEN = '($4::timestamptz IS NULL OR settled_at = $4::timestamptz)';
 const AUDIT = 'INSERT INTO message_events (box, event_id, peer, type, actor)';
@@ -13,7 +14,7 @@ export const BY_PEOPLE = `type IN ('requeued', 'skipped', 'abandoned', 'resumed'
 const REQUEUE = `
 WITH requeued AS (
   UPDATE outbox_deliveries
-     SET state = 'pending', attempts = 0, next_attempt_at = clock_timestamp(), settled_at = NULL,
+     SET state = 'pending', attempts = 0, next_attempt_at = ${NOW}, settled_at = NULL,
          fencing_token = fencing_token + 1
    WHERE destination = $1::text AND ($2::uuid IS NULL OR event_id = $2::uuid)
      AND (state = 'dead' OR (state = 'skipped' AND $2::uuid IS NOT NULL)) AND ${AS_SEEN}
@@ -53,7 +54,7 @@ RETURNING 1`;
 // As above, for the inbox. Due at once: whoever runs failed events again takes it up, or the sender's next delivery does.
 const REQUEUE_RECEIVED = `
 WITH requeued AS (
-  UPDATE inbox_events SET state = 'failed', attempts = 0, next_attempt_at = clock_timestamp()
+  UPDATE inbox_events SET state = 'failed', attempts = 0, next_attempt_at = ${NOW}
    WHERE source = $1::text AND event_id = $2::text AND state = 'dead'
   RETURNING source, event_id)
 ${AUDIT}

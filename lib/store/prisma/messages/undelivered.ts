@@ -1,5 +1,6 @@
 import type { Taken } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
+import { NOW } from '../row.ts';
 import { heldBy, IS_HELD } from './delivered.ts';
 
 // Each names the token, like `delivered.ts`: a relay that has been overtaken neither puts off nor gives up what another
@@ -17,7 +18,7 @@ UPDATE outbox_deliveries
 RETURNING 1`;
 
 const GIVE_BACK = `
-UPDATE outbox_deliveries SET next_attempt_at = clock_timestamp(), attempts = attempts - 1
+UPDATE outbox_deliveries SET next_attempt_at = ${NOW}, attempts = attempts - 1
  WHERE ${IS_HELD}
 RETURNING 1`;
 
