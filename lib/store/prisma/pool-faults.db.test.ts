@@ -258,6 +258,35 @@ describe('time that runs out', () => {
   });
 });
 
+// Where the kit sends COMMIT itself, it is behind the completion on the wire.
+if (isPlain)
+  test('a caller whose time is up while the answer is written is told that nothing was done, and nothing is', async () => {
+    const lift = await trigger(
+      'TRIGGER fault BEFORE UPDATE ON idempotency_keys',
+      'PERFORM pg_advisory_xact_lock(4713); RETURN NEW;',
+    );
+    await watch.query('SELECT pg_advisory_lock(4713)');
+    const operation = define(async () => 'there');
+    const [held, end] = [gate(), gate()];
+    const holding = client.$transaction(async (tx) => {
+      await tx.$queryRawUnsafe('SELECT 1');
+      held.open();
+      await end.opened;
+    });
+    await held.opened;
+    const key = freshKey();
+    const executing = operation.execute({ key, payload: {}, deadlineMs: 1000 });
+    // Prisma's own time begins with the connection, and is not over when the caller's is.
+    await wait(600);
+    end.open();
+    await holding;
+    expect(await executing).toMatchObject({ code: 'unavailable', executed: false });
+    await watch.query('SELECT pg_advisory_unlock(4713)');
+    while ((await watch.inTransaction()) > 0);
+    await lift();
+    await expectAnother(operation, key);
+  });
+
 // On a plain pool `pg` itself gives a connection back that still owes an answer; the kit has no hand in it.
 if (!isPlain)
   describe('a pool that gives up by itself (query_timeout)', () => {
