@@ -6,7 +6,7 @@ import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { silentProxy } from '../store/prisma/silent-proxy.testsuite.ts';
 import { anything, effect, effects, freshKey, gate, kit } from './engine.testsuite.ts';
 
-/** Whoever says how long they wait is told in time, whatever the database does. */
+/** A caller that says how long it waits is told in time, whatever the database does. */
 
 /** How much later than its deadline a call may be answered, in milliseconds. */
 const GRACE_MS = 250;

@@ -11,6 +11,7 @@ import { type Identity, identify, mintFor, readKey, whoActs } from './identify.t
 import { RETRY_AFTER_MS, replay } from './interpret.ts';
 import { transitioned } from './transition.ts';
 
+/** How long an answer about a key may take, in milliseconds, where the asker does not say. */
 const DEADLINE_MS = 5000;
 
 /** A question about one key, from whoever holds it. */
@@ -121,8 +122,11 @@ async function driven<Tx>(engine: Engine<Tx>, row: KeyRow, store: Store<Tx>): Pr
   return (await store.find(row)) ?? row;
 }
 
-interface Opened<Tx> extends Identity {
+interface Named extends Identity {
   nextKey: string;
+}
+
+interface Opened<Tx> extends Named {
   /** Answers before the asker's time is up. */
   store: Store<Tx>;
 }
@@ -144,19 +148,12 @@ async function open<Tx>(
   return identity ? { ...identity, nextKey, store: store.until(deadline) } : refuse('key_invalid', { nextKey });
 }
 
-function describe<T>(
-  { id, nextKey }: Pick<Opened<never>, 'id' | 'nextKey'>,
-  state: 'in_progress' | 'unknown' | 'absent',
-): KeyStatus<T> {
+function describe<T>({ id, nextKey }: Named, state: 'in_progress' | 'unknown' | 'absent'): KeyStatus<T> {
   const { operation, key } = id;
   return { operation, key, state, nextKey, ...(state === 'absent' ? {} : { retryAfterMs: RETRY_AFTER_MS }) };
 }
 
-function describeRow<T>(
-  opened: Pick<Opened<never>, 'id' | 'nextKey'>,
-  row: KeyRow,
-  { options }: Definition<never>,
-): KeyStatus<T> {
+function describeRow<T>(opened: Named, row: KeyRow, { options }: Definition<never>): KeyStatus<T> {
   const state: KeyState = row.state;
   if (!isSettled(state)) return describe(opened, state);
   const { schemaVersion = 1, upcasts = {} } = options;

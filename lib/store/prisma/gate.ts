@@ -12,11 +12,11 @@ import { outside } from './within.ts';
 /** How long a question may take, with the wait for a connection, in milliseconds. */
 export const QUESTION_MS = 5000;
 
-/** How long the database may take to say what it has, once a statement has failed. */
-const EXPLAIN_MS = 2000;
-
 /** The same for one that reads or deletes many rows. */
 export const BATCH_MS = 60_000;
+
+/** How long the database may take to say what it has, once a statement has failed. */
+const EXPLAIN_MS = 2000;
 
 export interface GateOptions {
   /** Where the tables have names of their own. */
@@ -110,7 +110,7 @@ export class Gate {
     return Math.min(this.#deadline, performance.now() + withinMs);
   }
 
-  /** What the kit wants to know by itself is no part of a handler's transaction. */
+  /** Nothing that the kit asks for itself is part of a handler's transaction. */
   async #explaining<T>(deadline: number, ask: (deadline: number) => Promise<T>): Promise<T> {
     try {
       if (isOver(deadline)) throw silence(0);

@@ -5,7 +5,7 @@ import { driverError } from './wire.ts';
 import { commitWithheld } from './withheld.ts';
 import { expectContexts, runWithin, within } from './within.ts';
 
-/** What a query came to that was not sent. */
+/** Answers a query that is not sent. */
 const NOTHING = { command: 'SELECT', rowCount: 0, rows: [], fields: [] };
 
 /** A pool of `pg`'s, by its shape: the kit imports none. */
