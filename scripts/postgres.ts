@@ -20,8 +20,17 @@ const database = 'oncekit';
 
 /** A running server. `url` leads to its database `oncekit`; `stop` may be called more than once. */
 export type Postgres = { url: string; dataDir: string; stop(): Promise<void> };
-/** `port`: a free one by default; a fixed one lets a server come back where its clients look for it. */
-export type StartOptions = { name: keyof typeof settings; port?: number; onLog?: (line: string) => void };
+/**
+ * `port`: a free one by default; a fixed one lets a server come back where its clients look for it. `copyOf`: the data folder
+ * of a stopped server, which a new one begins with. `more`: settings of its own, such as `max_connections=5`.
+ */
+export type StartOptions = {
+  name: keyof typeof settings | `scratch-${string}`;
+  port?: number;
+  copyOf?: string;
+  more?: readonly string[];
+  onLog?: (line: string) => void;
+};
 
 /** Where things are, and as whom the server runs: `owner` is set for root alone, which PostgreSQL refuses to run as. */
 type Place = { bin: string; home: string; owner?: { uid: number; gid: number } };
@@ -30,22 +39,27 @@ type Place = { bin: string; home: string; owner?: { uid: number; gid: number } }
 const quick = process.env.BENCH_FSYNC === 'on' ? [] : ['fsync=off', 'full_page_writes=off'];
 const forTests = [...quick, 'max_connections=200'];
 const settings = { demo: [], test: forTests, outage: forTests };
+const settingsOf = (name: string) =>
+  Object.hasOwn(settings, name) ? settings[name as keyof typeof settings] : forTests;
 
 /**
  * Starts the clone's own PostgreSQL on a free port of 127.0.0.1 and waits until it answers. Data lies under
  * `.data/postgres-<name>` and survives restarts. The server ends with this process, however that ends.
  * Throws when another process already runs it.
  */
-export async function startPostgres({ name, port: wanted, onLog = () => {} }: StartOptions): Promise<Postgres> {
+export async function startPostgres(options: StartOptions): Promise<Postgres> {
+  const { name, port: wanted, copyOf, more = [], onLog = () => {} } = options;
   const place = await findPlace(name, onLog);
   const dataDir = path.join(place.home, 'data');
-  if (!existsSync(dataDir)) await createCluster(place);
+  if (copyOf !== undefined) await copyCluster(copyOf, place);
+  else if (!existsSync(dataDir)) await createCluster(place);
   const password = (await readFile(path.join(place.home, 'password'), 'utf8')).trim();
 
   for (let attempt = 1; ; attempt++) {
     await refuseRunningServer(dataDir);
     const port = wanted ?? (await freePort());
-    const server = launch(place, ['-p', String(port), ...settings[name].flatMap((setting) => ['-c', setting])], onLog);
+    const flags = [...settingsOf(name), ...more].flatMap((setting) => ['-c', setting]);
+    const server = launch(place, ['-p', String(port), ...flags], onLog);
     const base = `postgresql://postgres:${password}@127.0.0.1:${port}`;
     let stopping: Promise<void> | undefined;
     const stop = () => (stopping ??= stopServer(server.child));
@@ -154,6 +168,16 @@ async function createCluster({ bin, home, owner }: Place): Promise<void> {
     await rm(fresh, { recursive: true, force: true });
     if (!existsSync(home)) throw error;
   });
+}
+
+/** A copy of a cluster that was shut down is whole, and all that a standby begins with. */
+async function copyCluster(dataDir: string, { home, owner }: Place): Promise<void> {
+  await mkdir(home, { recursive: true });
+  await cp(path.join(dataDir, '..', 'password'), path.join(home, 'password'));
+  await cp(dataDir, path.join(home, 'data'), { recursive: true });
+  if (owner) await promisify(execFile)('chown', ['-R', `${owner.uid}:${owner.gid}`, home]);
+  await chmod(path.join(home, 'data'), 0o700);
+  if (owner) await chmod(home, 0o755);
 }
 
 async function removeLeftovers(home: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { SchemaPart } from '../store.ts';
 import { StoreUnavailableError } from '../store.ts';
 import type { RawQueries } from './client.ts';
-import { explainedReadOnly, isReadOnly, isUnavailable } from './errors.ts';
+import { explainedReadOnly, isOutage } from './outage.ts';
 import { explainedBySchema } from './schema-version.ts';
 import { outside } from './within.ts';
 
@@ -18,7 +18,7 @@ export function askedOn(db: () => RawQueries, part: SchemaPart = 'keys'): Asked 
       // What the kit wants to know by itself is no part of a handler's transaction.
       return await outside(ask);
     } catch (error) {
-      if (!isUnavailable(error) && !isReadOnly(error)) throw await outside(() => explainedBySchema(error, db(), part));
+      if (!isOutage(error)) throw await outside(() => explainedBySchema(error, db(), part));
       throw new StoreUnavailableError('The database could not be reached.', { cause: explainedReadOnly(error) });
     }
   };

@@ -4,6 +4,7 @@ import { AmbientTransaction } from './ambient-transaction.ts';
 import { txOf } from './ambient-tx.ts';
 import { bounded } from './bounded.ts';
 import type { CommitAnswer } from './connection.ts';
+import { isOutage, isReadOnly } from './outage.ts';
 import type { OwnClient } from './own-client.ts';
 import { type Acquired, acquire, type PoolLike } from './pool.ts';
 import { QueryQueue } from './query-queue.ts';
@@ -62,7 +63,9 @@ export async function runOwn<Tx, Skipped>(
   } catch (error) {
     // Before anything else is awaited: what is still running in the handler must find it closed.
     transaction.close();
-    await rollBack(acquired, queue);
+    // A server that takes no writes any more: the next connection may lead to the one that does.
+    await rollBack(acquired, queue, isReadOnly(error) ? error : undefined);
+    if (isOutage(queue.lostBy)) return { kind: 'rolled_back', error, at, why: 'unavailable' };
     if (!queue.isStale) return { kind: 'rolled_back', error, at };
     connection.forget();
     return { kind: 'rolled_back', error, at, why: 'conflict' };
@@ -84,8 +87,8 @@ function doWork<Tx, Skipped>(
 }
 
 /** COMMIT was not sent, so whatever becomes of ROLLBACK, nothing was committed. */
-async function rollBack({ connection, giveBack }: Acquired, queue: QueryQueue): Promise<void> {
-  let broken: unknown;
+async function rollBack({ connection, giveBack }: Acquired, queue: QueryQueue, unfit?: unknown): Promise<void> {
+  let broken = unfit;
   try {
     const rolledBack = queue.idle().then(() => connection.query({ text: 'ROLLBACK' } as never));
     await bounded(rolledBack, SILENCE_MS);

@@ -1,7 +1,8 @@
 import { StoreUnavailableError } from '../store.ts';
 import { bounded } from './bounded.ts';
 import { type ClientLike, Connection } from './connection.ts';
-import { isForgotten, isUnavailable } from './errors.ts';
+import { isForgotten } from './errors.ts';
+import { isUnavailable } from './outage.ts';
 import type { Answer, Rows, Statement } from './statement.ts';
 import { driverError } from './wire.ts';
 import { commitWithheld } from './withheld.ts';

@@ -2,7 +2,7 @@ import type { InboxRow, KnownRow, Receipt, ReceiveOptions, Receiving } from '../
 import { StoreUnavailableError } from '../../store.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries } from '../client.ts';
 import { explainedAbort } from '../complete.ts';
-import { isUnavailable } from '../errors.ts';
+import { isOutage } from '../outage.ts';
 import { runTransaction } from '../run-transaction.ts';
 import { throwSchemaGap } from '../schema-version.ts';
 import type { Statement } from '../statement.ts';
@@ -89,8 +89,7 @@ export async function receive<Tx>(
       // Once claimed, it may be the handler's: a statement out of its time, another system's database. Whether ours is
       // away shows when the failure is counted.
       if (ended.at === 'first') {
-        if (isUnavailable(error))
-          throw new StoreUnavailableError('The database could not be reached.', { cause: error });
+        if (isOutage(error)) throw new StoreUnavailableError('The database could not be reached.', { cause: error });
         await throwSchemaGap(error, primaryOf(client), 'messaging');
       }
       return { kind: 'failed', error: explainedAbort(error), isConflict: rollbackReasonOf(ended) === 'conflict' };
