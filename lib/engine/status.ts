@@ -7,6 +7,7 @@ import type { Fenced, KeyRow } from '../store/store.ts';
 import type { Definition, Engine } from './call.ts';
 import { completeKey } from './complete.ts';
 import { newInstance } from './config.ts';
+import { awaitDurable } from './durability.ts';
 import { type Identity, identify, mintFor, readKey, whoActs } from './identify.ts';
 import { RETRY_AFTER_MS, replay } from './interpret.ts';
 import { transitioned } from './transition.ts';
@@ -50,7 +51,7 @@ export async function statusOf<Tx, T>(
   if ('ok' in opened) return opened;
   if (engine.leaders.find(opened.id)) return describe(opened, 'in_progress');
   const probed = await engine.store.probe(opened.id);
-  if (probed.kind === 'existing') return describeRow(opened, await driven(engine, probed.row), definition);
+  if (probed.kind === 'existing') return await describeFound(engine, opened, probed.row, definition);
   return describe(opened, probed.kind === 'locked' ? 'in_progress' : 'absent');
 }
 
@@ -77,11 +78,15 @@ export async function fenceKey<Tx, T>(
   );
   switch (fenced.kind) {
     case 'fenced':
+      await awaitDurable({ engine, definition });
       transitioned(engine.config, opened.id, { from: 'absent', to: 'abandoned' });
       return { fenced: true, nextKey: opened.nextKey };
     case 'existing':
-      if (fenced.row.state === 'abandoned') return { fenced: true, nextKey: opened.nextKey };
-      return { fenced: false, ...describeRow<T>(opened, await driven(engine, fenced.row), definition) };
+      if (fenced.row.state !== 'abandoned') {
+        return { fenced: false, ...(await describeFound<Tx, T>(engine, opened, fenced.row, definition)) };
+      }
+      await awaitDurable({ engine, definition });
+      return { fenced: true, nextKey: opened.nextKey };
     case 'locked':
       return { fenced: false, ...describe<T>(opened, 'in_progress') };
     case 'expired':
@@ -98,7 +103,9 @@ async function expired<Tx, T>(
   opened: Opened,
 ): Promise<FenceResult<T> | Refusal> {
   const probed = await engine.store.probe(opened.id);
-  if (probed.kind === 'existing') return { fenced: false, ...describeRow<T>(opened, probed.row, definition) };
+  if (probed.kind === 'existing') {
+    return { fenced: false, ...(await describeFound<Tx, T>(engine, opened, probed.row, definition)) };
+  }
   if (probed.kind === 'locked') return { fenced: false, ...describe<T>(opened, 'in_progress') };
   return refuse('key_expired', { key: opened.id.key, nextKey: opened.nextKey });
 }
@@ -143,6 +150,18 @@ async function open<Tx>(
 function describe<T>({ id, nextKey }: Opened, state: 'in_progress' | 'unknown' | 'absent'): KeyStatus<T> {
   const { operation, key } = id;
   return { operation, key, state, nextKey, ...(state === 'absent' ? {} : { retryAfterMs: RETRY_AFTER_MS }) };
+}
+
+/** What is told of a row: as durable as an answer. */
+async function describeFound<Tx, T>(
+  engine: Engine<Tx>,
+  opened: Opened,
+  found: KeyRow,
+  definition: Definition<Tx>,
+): Promise<KeyStatus<T>> {
+  const row = await driven(engine, found);
+  if (isSettled(row.state)) await awaitDurable({ engine, definition });
+  return describeRow(opened, row, definition);
 }
 
 function describeRow<T>(opened: Opened, row: KeyRow, { options }: Definition<never>): KeyStatus<T> {

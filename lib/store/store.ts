@@ -48,6 +48,12 @@ export interface Store<Tx> extends Leases<Tx>, Oversight {
    */
   fence(fence: Fence): Promise<Fenced>;
 
+  /**
+   * Waits until the synchronous standbys have all that was committed before: all that the caller has read. Throws
+   * `ConfigurationError` where the client cannot know.
+   */
+  awaitReplication(how: Omit<ExecuteOptions, 'beforeCommit'>): Promise<void>;
+
   /** Whether what a query of the user's own threw says that the database cannot be reached, or not in time. */
   isUnavailable(error: unknown): boolean;
 
@@ -134,9 +140,14 @@ export interface ExecuteOptions {
   /** How long to wait for a connection, in milliseconds. */
   maxWaitMs: number;
   isolationLevel?: IsolationLevel | undefined;
+  /** `replicated`: COMMIT waits for the synchronous standbys, and is in doubt where that wait was cut short. */
+  durability?: Durability | undefined;
   /** Called right before COMMIT is sent. */
   beforeCommit: () => Promise<void> | void;
 }
+
+/** What an answer promises: see `OperationOptions.durability`. */
+export type Durability = 'local' | 'replicated';
 
 export type IsolationLevel = 'ReadCommitted' | 'RepeatableRead' | 'Serializable';
 

@@ -9,6 +9,7 @@ import type { OwnClient } from './own-client.ts';
 import { type Acquired, acquire, type PoolLike } from './pool.ts';
 import { QueryQueue } from './query-queue.ts';
 import { queriesBy } from './renamed.ts';
+import { explainedStandby, replicateStatement } from './replication.ts';
 import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
 import { endOfCommit, type Plan, SILENCE_MS, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 import { commitWithheld } from './withheld.ts';
@@ -40,6 +41,7 @@ export async function runOwn<Tx, Skipped>(
   }
   const { connection } = acquired;
   const deadline = performance.now() + how.timeoutMs;
+  const isReplicated = how.durability === 'replicated';
   const queue = new QueryQueue();
   const transaction = new AmbientTransaction(own.original, pool, connection, queue);
   let at: 'first' | 'work' = 'first';
@@ -52,12 +54,14 @@ export async function runOwn<Tx, Skipped>(
   };
   try {
     const first = plan.first(true).map((statement) => renamed(statement, how.rename));
+    if (isReplicated) first.unshift(replicateStatement);
     const answered = connection.begin(how.isolationLevel ?? 'ReadCommitted', first);
     // A claim that may wait has a limit of its own, and the server's word is better than our guess.
     const rows = rowsOf(await bounded(answered, how.timeoutMs + SILENCE_MS, overdue));
     at = 'work';
     const next = await bounded(perform(rows), deadline - performance.now(), overdue);
-    if (!('skip' in next)) return await commit(acquired, renamed(next.last, how.rename), deadline + SILENCE_MS);
+    if (!('skip' in next))
+      return await commit(acquired, renamed(next.last, how.rename), { isReplicated, giveUpAt: deadline + SILENCE_MS });
     await rollBack(acquired, queue);
     return { kind: 'skipped', value: next.skip };
   } catch (error) {
@@ -66,7 +70,7 @@ export async function runOwn<Tx, Skipped>(
     // A server that takes no writes any more: the next connection may lead to the one that does.
     await rollBack(acquired, queue, isReadOnly(error) ? error : undefined);
     if (isOutage(queue.lostBy)) return { kind: 'rolled_back', error, at, why: 'unavailable' };
-    if (!queue.isStale) return { kind: 'rolled_back', error, at };
+    if (!queue.isStale) return { kind: 'rolled_back', error: at === 'first' ? explainedStandby(error) : error, at };
     connection.forget();
     return { kind: 'rolled_back', error, at, why: 'conflict' };
   }
@@ -101,11 +105,11 @@ async function rollBack({ connection, giveBack }: Acquired, queue: QueryQueue, u
 async function commit<Skipped>(
   { connection, giveBack }: Acquired,
   last: Statement,
-  giveUpAt: number,
+  { isReplicated, giveUpAt }: { isReplicated: boolean; giveUpAt: number },
 ): Promise<TransactionEnd<Skipped>> {
   let answer: CommitAnswer;
   try {
-    answer = await bounded(connection.commit(last), giveUpAt - performance.now());
+    answer = await bounded(connection.commit(last, { isReplicated }), giveUpAt - performance.now());
   } catch (error) {
     giveBack(error);
     return { kind: 'in_doubt', error };

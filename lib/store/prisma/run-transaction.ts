@@ -3,6 +3,7 @@ import type { PrismaClientLike } from './client.ts';
 import { runInteractive } from './interactive-transaction.ts';
 import { runOwn } from './own-transaction.ts';
 import type { PoolLike } from './pool.ts';
+import { needsOwnTransaction } from './replication.ts';
 import type { Plan, TransactionEnd, TransactionOptions } from './transaction.ts';
 
 /**
@@ -10,7 +11,8 @@ import type { Plan, TransactionEnd, TransactionOptions } from './transaction.ts'
  * not ours.
  *
  * @param client with the kit's names for tables of other names
- * @throws ConfigurationError in ambient mode, for a client that cannot have such transactions
+ * @throws ConfigurationError in ambient mode, and where COMMIT is to be replicated, for a client that cannot have such
+ *   transactions
  */
 export async function runTransaction<Tx, Skipped>(
   client: PrismaClientLike,
@@ -25,5 +27,6 @@ export async function runTransaction<Tx, Skipped>(
     if (error instanceof ConfigurationError) throw error;
     return { kind: 'rolled_back', error, at: 'first' };
   }
+  if (how.durability === 'replicated' && !pool) throw needsOwnTransaction();
   return await (own && pool ? runOwn(own, pool, plan, how) : runInteractive(client, plan, how));
 }

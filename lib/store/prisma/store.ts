@@ -27,6 +27,7 @@ import { originalOf, renamedClient, renamedQueries } from './renamed.ts';
 import { rerun } from './rerun.ts';
 import { resolve } from './resolve.ts';
 import { readSchema } from './schema-version.ts';
+import { awaitReplication } from './standby-wait.ts';
 import { startForeign } from './start-foreign.ts';
 import { stepsOf } from './steps.ts';
 import { renamerOf, type Tables } from './tables.ts';
@@ -80,6 +81,7 @@ function storeOn<Tx>(client: PrismaClientLike, setting: Setting): Store<Tx> {
     find: (id) => asked(() => find(setting.own?.reader ?? primary(), id)),
     probe: (id) => asked(() => probe(client, primary(), id)),
     fence: (wanted) => asked(() => fenceOrRival(client, wanted)),
+    awaitReplication: (how) => awaitReplication(client, inSetting({ ...how, beforeCommit: () => {} })),
     isUnavailable,
     recordEvent: (id, event) => asked(() => recordEvent(primary(), id, event)),
     events: (id) => asked(() => events(primary(), id)),
