@@ -84,6 +84,8 @@ export interface TriedClaim {
   transactions: 'own' | 'ambient' | 'interactive';
   /** Why they are not the kit's own, though nobody has asked for Prisma's. In ambient mode nothing executes then. */
   whyNotOwn?: { message: string; expected: unknown };
+  /** Reads outside a transaction go to a standby: the client has the read-replica extension. The kit asks the primary. */
+  readsStandby: boolean;
   /** What makes transactions read-only where none says otherwise: a `source` of PostgreSQL's `pg_settings`. */
   readOnlyBy: string | null;
   /** The server's own code (SQLSTATE) and words. None: the claim went through. */

@@ -6,6 +6,7 @@ import { askedOn } from './asked.ts';
 import { audit, reapAudit, record } from './audit.ts';
 import { begin } from './begin.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, type TransactionOf } from './client.ts';
+import { databaseFacts } from './database-facts.ts';
 import { isLockTimeout } from './errors.ts';
 import { events, recordEvent } from './events.ts';
 import { recordEvidence } from './evidence.ts';
@@ -124,6 +125,7 @@ function oversightOn(client: PrismaClientLike, { own }: Setting): Oversight {
   const asked = askedOn(db);
   return {
     list: (filter) => asked(() => list(db(), filter)),
+    databaseFacts: () => asked(() => databaseFacts(db())),
     overview: (stuckAfterMs) => asked(() => overview(db(), stuckAfterMs)),
     // Where its answer is lost it is sent again: a sketch may hold that twice.
     addTallies: (counts) => asked(() => addTallies(own?.reader ?? db(), counts)),
