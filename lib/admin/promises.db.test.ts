@@ -1,8 +1,10 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Pair, scratchPair } from '../../scripts/postgres-scratch.ts';
+import { checkClient } from '../cli/doctor-client.ts';
 import { checkDurability } from '../cli/doctor-durability.ts';
 import { type Client, createClient } from '../demo/db.ts';
+import { anything, freshKey, kit } from '../engine/engine.testsuite.ts';
 import { databaseFacts, recordTimeline } from '../store/prisma/database-facts.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import { createAdmin } from './admin.ts';
@@ -73,6 +75,32 @@ test('on a standby the first thing is that it takes no writes', async () => {
   const standby = createClient(pair.standby.url, { max: 1 });
   const { promises } = await createAdmin({ prisma: standby }).promises();
   expect(promises[0]).toMatchObject({ level: 'problem', says: 'It is a standby, and takes no writes.' });
+  await standby.$disconnect();
+});
+
+test('a status never comes from a standby, wherever the client reads; and doctor says where it does', async () => {
+  const standby = createClient(pair.standby.url, { max: 1 });
+  const reading = client.$extends({
+    client: { $primary: () => client },
+    query: { $queryRawUnsafe: ({ args }) => standby.$queryRawUnsafe(...(args as unknown as [string])) },
+  });
+  const onPrimary = kit(client)
+    .operation({ name: 'checkout', schema: anything })
+    .handler(async () => 'done');
+  const onStandby = kit(reading as unknown as Client)
+    .operation({ name: 'checkout', schema: anything })
+    .handler(async () => 'done');
+  const key = freshKey();
+  await pair.freezeStandby();
+  expect(await onPrimary.execute({ key, payload: {} })).toMatchObject({ ok: true });
+  expect(await onStandby.status({ key })).toMatchObject({ state: 'succeeded' });
+  expect(await onStandby.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, replayed: true });
+  await pair.thawStandby();
+  const findings = await checkClient(pair.sql, () => prismaStore(reading as unknown as Client).tryClaim());
+  expect(findings).toContainEqual(expect.objectContaining({ check: 'Reads', level: 'warning' }));
+  expect(await checkClient(pair.sql, () => prismaStore(client).tryClaim())).not.toContainEqual(
+    expect.objectContaining({ check: 'Reads' }),
+  );
   await standby.$disconnect();
 });
 
