@@ -22,8 +22,17 @@ const database = 'oncekit';
 export type Postgres = { url: string; dataDir: string; stop(): Promise<void> };
 /** A server that a test may kill: kill -9 of the postmaster, resolved when that is dead. */
 export type Server = Postgres & { kill(): Promise<void> };
-/** `port`: a free one by default; a fixed one lets a server come back where its clients look for it. */
-export type StartOptions = { name: keyof typeof settings; port?: number; onLog?: (line: string) => void };
+/**
+ * `port`: a free one by default; a fixed one lets a server come back where its clients look for it. `copyOf`: the data folder
+ * of a stopped server, which a new one begins with. `more`: settings of its own, such as `max_connections=5`.
+ */
+export type StartOptions = {
+  name: keyof typeof settings | `scratch-${string}`;
+  port?: number;
+  copyOf?: string;
+  more?: readonly string[];
+  onLog?: (line: string) => void;
+};
 
 /** Where things are, and as whom the server runs: `owner` is set for root alone, which PostgreSQL refuses to run as. */
 export type Place = { bin: string; home: string; owner?: { uid: number; gid: number } };
@@ -32,16 +41,20 @@ export type Place = { bin: string; home: string; owner?: { uid: number; gid: num
 const quick = process.env.BENCH_FSYNC === 'on' ? [] : ['fsync=off', 'full_page_writes=off'];
 const forTests = [...quick, 'max_connections=200'];
 const settings = { demo: [], test: forTests, outage: forTests };
+const settingsOf = (name: string) =>
+  Object.hasOwn(settings, name) ? settings[name as keyof typeof settings] : forTests;
 
 /**
  * Starts the clone's own PostgreSQL on a free port of 127.0.0.1 and waits until it answers. Data lies under
  * `.data/postgres-<name>` and survives restarts. The server ends with this process, however that ends.
  * Throws when another process already runs it.
  */
-export async function startPostgres({ name, port: wanted, onLog = () => {} }: StartOptions): Promise<Postgres> {
+export async function startPostgres(options: StartOptions): Promise<Postgres> {
+  const { name, port, copyOf, more = [], onLog = () => {} } = options;
   const place = await findPlace(name, onLog);
-  if (!existsSync(path.join(place.home, 'data'))) await createCluster(place);
-  return await startServer(place, { port: wanted, flags: settings[name], onLog });
+  if (copyOf !== undefined) await copyCluster(copyOf, place);
+  else if (!existsSync(path.join(place.home, 'data'))) await createCluster(place);
+  return await startServer(place, { port, flags: [...settingsOf(name), ...more], onLog });
 }
 
 /** Starts the server of a place, with settings of its own, and waits until it answers: also one that only reads. */
@@ -165,6 +178,16 @@ export async function createCluster({ bin, home, owner }: Place): Promise<void> 
     await rm(fresh, { recursive: true, force: true });
     if (!existsSync(home)) throw error;
   });
+}
+
+/** A copy of a cluster that was shut down is whole, and all that a standby begins with. */
+async function copyCluster(dataDir: string, { home, owner }: Place): Promise<void> {
+  await mkdir(home, { recursive: true });
+  await cp(path.join(dataDir, '..', 'password'), path.join(home, 'password'));
+  await cp(dataDir, path.join(home, 'data'), { recursive: true });
+  if (owner) await promisify(execFile)('chown', ['-R', `${owner.uid}:${owner.gid}`, home]);
+  await chmod(path.join(home, 'data'), 0o700);
+  if (owner) await chmod(home, 0o755);
 }
 
 async function removeLeftovers(home: string): Promise<void> {

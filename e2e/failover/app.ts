@@ -38,7 +38,7 @@ function shopOn(client: Client, transaction?: 'ambient') {
     onError: (error, { operation, during }) => console.error(operation, during, String(error).slice(-300)),
     ...(transaction && { transaction }),
   });
-  const options = { schema, acceptKeys: 'any' as const, ...(DURABILITY ? { durability: DURABILITY } : {}) };
+  const options = { schema, acceptKeys: 'any' as const, ...(DURABILITY && { durability: DURABILITY as 'replicated' }) };
   const announce = (tx: Transaction, { scope, key }: Origin) =>
     outbox.enqueue(tx, { type: 'order.paid', aggregate: `order:${key}`, payload: { key } }, { scope, key });
   const place = (tx: Pick<Transaction, 'order'>, key: string, id: string, status: string) =>
