@@ -73,7 +73,8 @@ ALTER TABLE "idempotency_phases"
 CREATE OR REPLACE FUNCTION "oncekit_delete_steps"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'TRUNCATE' THEN
-        EXECUTE format('TRUNCATE %I.%I', TG_TABLE_SCHEMA, TG_ARGV[0]);
+        -- Not TRUNCATE, which is refused where one statement truncates both tables.
+        EXECUTE format('DELETE FROM %I.%I', TG_TABLE_SCHEMA, TG_ARGV[0]);
     ELSE
         EXECUTE format('DELETE FROM %I.%I AS step USING deleted WHERE step.tenant = deleted.tenant
             AND step.principal = deleted.principal AND step.operation = deleted.operation AND step.key = deleted.key',
