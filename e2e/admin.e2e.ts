@@ -54,6 +54,19 @@ test('an order is found by its key, with the answer redacted and the order linke
   await expect(main).not.toContainText('1800');
 });
 
+test('the overview says what the database promises, readably on a phone in both colour schemes', async ({ page }) => {
+  await page.goto('/admin/keys');
+  await signIn(page);
+  const panel = page.getByRole('region', { name: 'What the database promises' });
+  await expect(panel).toContainText(/PostgreSQL \d+/);
+  await expect(panel.getByRole('listitem').first()).toBeVisible();
+  await page.setViewportSize({ width: 390, height: 900 });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await axeFinds(page), colorScheme).toEqual([]);
+  }
+});
+
 test('a filter that matches nothing says so, and the order of the list stands in the address', async ({ page, db }) => {
   await signIn(page);
   await page.goto('/admin/keys?state=abandoned&q=no-such-key');

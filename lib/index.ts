@@ -75,7 +75,7 @@ export type { Operation, OperationBuilder } from './engine/operation.ts';
 export type { PhasesContext } from './engine/phases-context.ts';
 export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';
 export { enteredValues } from './engine/values.ts';
-export { isUnavailable } from './store/prisma/errors.ts';
+export { isUnavailable } from './store/prisma/outage.ts';
 export { oncekitPool } from './store/prisma/pool.ts';
 export { serializeOn } from './store/prisma/serialize-on.ts';
 export { type Sql, type SqlConnection, type SqlResult, sqlOf } from './store/prisma/sql.ts';

@@ -20,10 +20,11 @@ export interface PgBouncer {
  * next one's. It ends with this process, unless that is killed.
  *
  * @param connections how many server connections it opens at most
+ * @param settings lines of its file, such as `query_wait_timeout = 1`
  */
 export async function startPgBouncer(
   databaseUrl: string,
-  { connections }: { connections: number },
+  { connections, settings = [] }: { connections: number; settings?: readonly string[] },
 ): Promise<PgBouncer> {
   const { path, env } = await thePgBouncer();
   const folder = await mkdtemp(join(tmpdir(), 'oncekit-pgbouncer-'));
@@ -33,7 +34,8 @@ export async function startPgBouncer(
   if (asNobody.length > 0) await chmod(folder, 0o755);
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
-    await writeFile(file, settings(databaseUrl, port, connections), { mode: asNobody.length > 0 ? 0o644 : 0o600 });
+    const lines = [...settingsOf(databaseUrl, port, connections), ...settings, ''];
+    await writeFile(file, lines.join('\n'), { mode: asNobody.length > 0 ? 0o644 : 0o600 });
     const child = spawn(path, [...asNobody, file], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: { ...process.env, ...env },
@@ -61,7 +63,7 @@ export async function startPgBouncer(
 }
 
 /** Lets everybody in: it listens on this machine alone. `server_reset_query` has no say in transaction mode. */
-function settings(databaseUrl: string, port: number, connections: number): string {
+function settingsOf(databaseUrl: string, port: number, connections: number): string[] {
   const target = new URL(databaseUrl);
   const part = (name: string, value: string) =>
     value ? ` ${name}='${decodeURIComponent(value).replace(/'/g, "''")}'` : '';
@@ -83,8 +85,7 @@ function settings(databaseUrl: string, port: number, connections: number): strin
     'max_client_conn = 200',
     // What `pg` says when it connects, and a pooler cannot keep.
     'ignore_startup_parameters = extra_float_digits',
-    '',
-  ].join('\n');
+  ];
 }
 
 async function untilReady(child: ChildProcess): Promise<void> {

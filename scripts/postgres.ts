@@ -20,38 +20,61 @@ const database = 'oncekit';
 
 /** A running server. `url` leads to its database `oncekit`; `stop` may be called more than once. */
 export type Postgres = { url: string; dataDir: string; stop(): Promise<void> };
-/** `port`: a free one by default; a fixed one lets a server come back where its clients look for it. */
-export type StartOptions = { name: keyof typeof settings; port?: number; onLog?: (line: string) => void };
+/** A server that a test may kill: kill -9 of the postmaster, resolved when that is dead. */
+export type Server = Postgres & { kill(): Promise<void> };
+/**
+ * `port`: a free one by default; a fixed one lets a server come back where its clients look for it. `copyOf`: the data folder
+ * of a stopped server, which a new one begins with. `more`: settings of its own, such as `max_connections=5`.
+ */
+export type StartOptions = {
+  name: keyof typeof settings | `scratch-${string}`;
+  port?: number;
+  copyOf?: string;
+  more?: readonly string[];
+  onLog?: (line: string) => void;
+};
 
 /** Where things are, and as whom the server runs: `owner` is set for root alone, which PostgreSQL refuses to run as. */
-type Place = { bin: string; home: string; owner?: { uid: number; gid: number } };
+export type Place = { bin: string; home: string; owner?: { uid: number; gid: number } };
 
 // The tests' data is thrown away, so they skip the disk; commits stay synchronous, so that visibility stays true.
 const quick = process.env.BENCH_FSYNC === 'on' ? [] : ['fsync=off', 'full_page_writes=off'];
 const forTests = [...quick, 'max_connections=200'];
 const settings = { demo: [], test: forTests, outage: forTests };
+const settingsOf = (name: string) =>
+  Object.hasOwn(settings, name) ? settings[name as keyof typeof settings] : forTests;
 
 /**
  * Starts the clone's own PostgreSQL on a free port of 127.0.0.1 and waits until it answers. Data lies under
  * `.data/postgres-<name>` and survives restarts. The server ends with this process, however that ends.
  * Throws when another process already runs it.
  */
-export async function startPostgres({ name, port: wanted, onLog = () => {} }: StartOptions): Promise<Postgres> {
+export async function startPostgres(options: StartOptions): Promise<Postgres> {
+  const { name, port, copyOf, more = [], onLog = () => {} } = options;
   const place = await findPlace(name, onLog);
+  if (copyOf !== undefined) await copyCluster(copyOf, place);
+  else if (!existsSync(path.join(place.home, 'data'))) await createCluster(place);
+  return await startServer(place, { port, flags: [...settingsOf(name), ...more], onLog });
+}
+
+/** Starts the server of a place, with settings of its own, and waits until it answers: also one that only reads. */
+export async function startServer(
+  place: Place,
+  { port: wanted, flags = [], onLog = () => {} }: Pick<StartOptions, 'port' | 'onLog'> & { flags?: readonly string[] },
+): Promise<Server> {
   const dataDir = path.join(place.home, 'data');
-  if (!existsSync(dataDir)) await createCluster(place);
   const password = (await readFile(path.join(place.home, 'password'), 'utf8')).trim();
 
   for (let attempt = 1; ; attempt++) {
     await refuseRunningServer(dataDir);
     const port = wanted ?? (await freePort());
-    const server = launch(place, ['-p', String(port), ...settings[name].flatMap((setting) => ['-c', setting])], onLog);
+    const server = launch(place, ['-p', String(port), ...flags.flatMap((setting) => ['-c', setting])], onLog);
     const base = `postgresql://postgres:${password}@127.0.0.1:${port}`;
     let stopping: Promise<void> | undefined;
     const stop = () => (stopping ??= stopServer(server.child));
     try {
       await untilReady(`${base}/postgres`, server);
-      return { url: `${base}/${database}`, dataDir, stop };
+      return { url: `${base}/${database}`, dataDir, stop, kill: () => endServer(server.child, 'SIGKILL') };
     } catch (error) {
       await stop();
       // Somebody took the port since we looked, or processes of a killed server are still on their way out.
@@ -64,7 +87,8 @@ export async function startPostgres({ name, port: wanted, onLog = () => {} }: St
   }
 }
 
-async function findPlace(name: string, onLog: (line: string) => void): Promise<Place> {
+/** The clone's own place for a cluster of this name, whether there is one yet or not. */
+export async function findPlace(name: string, onLog: (line: string) => void): Promise<Place> {
   const native = nativeFolder();
   const inside = path.join(clone, '.data');
   await mkdir(inside, { recursive: true });
@@ -122,8 +146,8 @@ async function placeOutside(native: string, owner: { uid: number; gid: number })
   return folder;
 }
 
-/** Runs initdb beside the final place and renames, so that an interrupted one never looks finished. */
-async function createCluster({ bin, home, owner }: Place): Promise<void> {
+/** Makes the cluster of a place, whose server does not run. Runs initdb beside the final place and renames, so that an interrupted one never looks finished. */
+export async function createCluster({ bin, home, owner }: Place): Promise<void> {
   const fresh = `${home}.new-${process.pid}`;
   await removeLeftovers(home);
   await mkdir(fresh, { recursive: true });
@@ -154,6 +178,16 @@ async function createCluster({ bin, home, owner }: Place): Promise<void> {
     await rm(fresh, { recursive: true, force: true });
     if (!existsSync(home)) throw error;
   });
+}
+
+/** A copy of a cluster that was shut down is whole, and all that a standby begins with. */
+async function copyCluster(dataDir: string, { home, owner }: Place): Promise<void> {
+  await mkdir(home, { recursive: true });
+  await cp(path.join(dataDir, '..', 'password'), path.join(home, 'password'));
+  await cp(dataDir, path.join(home, 'data'), { recursive: true });
+  if (owner) await promisify(execFile)('chown', ['-R', `${owner.uid}:${owner.gid}`, home]);
+  await chmod(path.join(home, 'data'), 0o700);
+  if (owner) await chmod(home, 0o755);
 }
 
 async function removeLeftovers(home: string): Promise<void> {
@@ -201,14 +235,14 @@ function isAlive(pid: number): boolean {
   }
 }
 
-type Server = { child: ChildProcess; lastLines: string[]; spawnError?: Error };
+type Launched = { child: ChildProcess; lastLines: string[]; spawnError?: Error };
 
 /**
  * `detached`: its own session, so that a Ctrl-C in the terminal reaches us and not the server. In exchange the server
  * must not outlive us: a shell waits on a pipe that only we hold open, and stops the server when it closes, which
  * happens on any death of ours, `kill -9` included. `exec` makes $$ the server itself.
  */
-function launch({ bin, home, owner }: Place, flags: string[], onLog: (line: string) => void): Server {
+function launch({ bin, home, owner }: Place, flags: string[], onLog: (line: string) => void): Launched {
   const script = '(read _ <&3; kill -INT $$) 2>/dev/null & exec "$@" 3<&-';
   const fixed = ['-D', path.join(home, 'data'), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='];
   const child = spawn('/bin/sh', ['-c', script, 'sh', path.join(bin, 'postgres'), ...fixed, ...flags], {
@@ -216,7 +250,7 @@ function launch({ bin, home, owner }: Place, flags: string[], onLog: (line: stri
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
   });
-  const server: Server = { child, lastLines: [] };
+  const server: Launched = { child, lastLines: [] };
   child.on('error', (error) => {
     server.spawnError = error;
   });
@@ -229,7 +263,7 @@ function launch({ bin, home, owner }: Place, flags: string[], onLog: (line: stri
 }
 
 /** Waits until the server answers, and makes sure that its database exists. */
-async function untilReady(url: string, server: Server): Promise<void> {
+async function untilReady(url: string, server: Launched): Promise<void> {
   const deadline = Date.now() + 60_000;
   for (;;) {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
@@ -252,12 +286,16 @@ async function untilReady(url: string, server: Server): Promise<void> {
 }
 
 async function stopServer(child: ChildProcess): Promise<void> {
+  const impatience = setTimeout(() => child.kill('SIGQUIT'), 15_000);
+  await endServer(child, 'SIGINT'); // a "fast" shutdown: connections are cut, data is safe
+  clearTimeout(impatience);
+}
+
+async function endServer(child: ChildProcess, signal: 'SIGINT' | 'SIGKILL'): Promise<void> {
   if (!child.pid || hasExited(child)) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGINT'); // a "fast" shutdown: connections are cut, data is safe
-  const impatience = setTimeout(() => child.kill('SIGQUIT'), 15_000);
+  child.kill(signal);
   await exited;
-  clearTimeout(impatience);
 }
 
 function hasExited(child: ChildProcess): boolean {

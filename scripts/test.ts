@@ -110,8 +110,7 @@ async function main(): Promise<boolean> {
   await ensureChromium(say);
   if (isEngines) await ensureEngines(namedEngines(), { log: say, signal });
   const runsVitest = !e2eOnly || forVitest.length > 0;
-  // Of the end-to-end tests only one needs it, nats-soak, and that only then.
-  if (runsVitest || process.env.SOAK) await ensureNats({ log: say, signal });
+  if (!isMatrix && !isEngines) await ensureNats({ log: say, signal });
   // Not everywhere to be had: where there is none, the tests that need it fail with the words that say what to do.
   if (runsVitest) await ensurePgBouncer({ log: say, signal }).catch((error) => signal.aborted || say(error.message));
   const counts = runsVitest ? [await vitest()] : [];

@@ -23,6 +23,7 @@ import type { AuditLog } from './audit-log.ts';
 import type { OnErase } from './erase.ts';
 import { type AfterCommit, type Complete, type Operations, operationsOn } from './operate.ts';
 import { type PhaseView, phaseView } from './phase-view.ts';
+import { type DatabasePromise, promisesOf } from './promises.ts';
 import { type RedactedAnswer, redactAnswer } from './redact.ts';
 
 export type { AnnouncedEvent, KeyEvent, KeyFilter, KeyPage, OutcomeBucket, Overview };
@@ -52,6 +53,8 @@ export interface KeyDetail extends KeySummary {
 export interface Admin extends Operations {
   /** What there is of keys in all: for tiles, and for what the table takes. */
   overview(): Promise<Overview>;
+  /** What the database promises of an answer, and what not: the worst first, in sentences. */
+  promises(): Promise<{ engine: string; promises: DatabasePromise[] }>;
   /** How calls ended since then, in buckets of ten minutes: none older than 30 days, and up to ten seconds late. */
   outcomes(since: Date): Promise<OutcomeBucket[]>;
   /** Keys, newest first where nothing else is said. */
@@ -125,6 +128,10 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
       secrets: readSecrets(options.secret ?? []),
     }),
     overview: () => store.overview(stuckAfterMs),
+    promises: async () => {
+      const facts = await store.databaseFacts();
+      return { engine: facts.engine, promises: promisesOf(facts) };
+    },
     outcomes: (since) => store.tallies(since),
     audit: (filter) => store.audit(filter),
     listKeys: (filter) => store.list({ stuckAfterMs, ...filter }),

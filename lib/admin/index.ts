@@ -37,4 +37,5 @@ export {
 } from './messages.ts';
 export type { Operated, SeenKey } from './operate.ts';
 export type { PhaseView } from './phase-view.ts';
+export type { DatabasePromise } from './promises.ts';
 export type { RedactedAnswer, Shape } from './redact.ts';

@@ -17,6 +17,8 @@ export interface AppFacts {
   window: Window | 'unreadable' | undefined;
   needsWorker: boolean;
   hasCron: boolean;
+  /** Names of the operations that say `durability: 'replicated'`. */
+  replicated: string[];
   /** Of the app's own set-up; undefined where that cannot be loaded. */
   tryClaim: LoadedApp['idempotency']['tryClaim'];
 }
@@ -29,6 +31,7 @@ export async function checkApp(tree: FileTree, given: Given, load: () => Promise
     window: undefined,
     needsWorker: false,
     hasCron: false,
+    replicated: [],
     tryClaim: undefined,
   };
   try {
@@ -39,6 +42,7 @@ export async function checkApp(tree: FileTree, given: Given, load: () => Promise
     facts.findings.push(checkScope(file, source));
     const loaded = await load();
     facts.tryClaim = loaded.idempotency.tryClaim;
+    facts.replicated = loaded.operations.filter((one) => one.durability === 'replicated').map(({ name }) => name);
     const sources = filesBelow(tree, '', SOURCE_FILE).map((name) => ({
       name,
       text: withoutComments(tree.read(name) ?? ''),

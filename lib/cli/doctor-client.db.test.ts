@@ -41,7 +41,8 @@ async function lookThrough(url: string, databaseUrl = url) {
     const idempotency = createIdempotency({ prisma: client });
     const app = { idempotency, outbox: undefined, inbox: undefined, operations: [{ name: 'checkout' }] };
     const findings = await examine(made.of(ready()), {}, async () => app);
-    return findings.filter(({ level }) => level !== 'ok');
+    // The tests' own server skips the disk.
+    return findings.filter(({ level, says }) => level !== 'ok' && !says.startsWith('fsync is off'));
   } finally {
     await client.$disconnect();
   }

@@ -36,8 +36,14 @@ export async function checkClient(
     return [check.problem(says, 'Give the client the same address: connectionString: process.env.DATABASE_URL.')];
   }
   // That the tables are missing is said by the check of the migrations.
-  return [...(tried.keyTable === null ? [] : [checkClaim(tried)]), checkTransaction(tried)];
+  const claim = tried.keyTable === null ? [] : [checkClaim(tried)];
+  return [...claim, checkTransaction(tried), ...(tried.readsStandby ? [readsStandby] : [])];
 }
+
+const readsStandby = checkNamed('Reads').warning(
+  "The app's own reads go to a standby, which may not have yet what was just answered. The kit asks the primary.",
+  'Read by client.$primary() what a page shows behind a submit.',
+);
 
 function checkClaim({ refused, user, lacking, keyTable, readOnlyBy, quotedDatabase }: TriedClaim): Finding {
   if (refused?.state === '25006') {

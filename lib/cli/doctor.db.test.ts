@@ -48,7 +48,9 @@ async function look(files: Files = ready(), app: LoadedApp | CliError = loaded) 
     if (app instanceof CliError) throw app;
     return app;
   };
-  return examine(made.of(files), {}, load);
+  const findings = await examine(made.of(files), {}, load);
+  // The tests' own server skips the disk; `promises.db.test.ts` asks one that has a standby.
+  return findings.filter(({ says }) => !says.startsWith('fsync is off'));
 }
 
 test('an app that is set up well has nothing to mend', async () => {

@@ -7,6 +7,7 @@ import { openDatabase, reasonOf, type Sql } from './database.ts';
 import { type AppFacts, checkApp } from './doctor-app.ts';
 import { checkClient } from './doctor-client.ts';
 import { checkSchema, checkServer } from './doctor-database.ts';
+import { checkDurability } from './doctor-durability.ts';
 import { checkPages } from './doctor-pages.ts';
 import { checkPooler } from './doctor-pooler.ts';
 import { checkSecrets } from './doctor-settings.ts';
@@ -64,8 +65,9 @@ async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, renam
   // What follows reads the tables.
   if (schema[0]?.level === 'problem') return findings;
   const hasMessaging = schema[1] !== undefined && schema[1].level !== 'problem';
-  const { needsWorker, hasCron } = facts;
+  const { needsWorker, hasCron, replicated } = facts;
   const renamed: Sql = rename ? { query: (text, values) => sql.query(rename(text), values) } : sql;
+  findings.push(...(await checkDurability(sql, { rename, replicated })));
   if (facts.window) findings.push(await checkWindow(renamed, facts.window));
   return [...findings, ...(await checkWork(renamed, { hasMessaging, needsWorker, hasCron }))];
 }

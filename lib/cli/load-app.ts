@@ -13,7 +13,7 @@ export interface LoadedApp {
   idempotency: Driven & Partial<Pick<Idempotency<never>, 'tryClaim'>>;
   outbox: Driven['outbox'];
   inbox: Driven['inbox'];
-  operations: readonly { name: string }[];
+  operations: readonly { name: string; durability?: string }[];
 }
 
 /** Where the app's own modules are, when neither package.json says so nor `init` has put them. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { derivedKey } from './derived-key.ts';
+import { derivedKey, derivedUuid } from './derived-key.ts';
 
 const id = { tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'k-1' };
 
@@ -25,4 +25,11 @@ test('differs with every part, and no part reaches into another', () => {
     derivedKey('shop', id, 'charge2'),
   ];
   expect(new Set(keys).size).toBe(keys.length);
+});
+
+test('its UUID is of version 8 and variant 10, the same each time, and another for another key', () => {
+  const ids = ['charge', 'refund'].map((step) => derivedUuid(derivedKey('shop', id, step)));
+  for (const each of ids) expect(each).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(ids[0]).toMatchInlineSnapshot(`"30ac00d7-4da6-8224-b0c7-f07ec126c24d"`);
+  expect(ids[1]).not.toBe(ids[0]);
 });

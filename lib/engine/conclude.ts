@@ -5,6 +5,7 @@ import type { KeyRow } from '../store/store.ts';
 import { decodeAnswer } from './answer.ts';
 import { type Call, pointOf, storeFor } from './call.ts';
 import { type ErrorContext, newInstance } from './config.ts';
+import { durable } from './durability.ts';
 import { comparePayload, present, proofOfRow, RETRY_AFTER_MS, type Run, replay, unreadableHere } from './interpret.ts';
 import type { Ended } from './leaders.ts';
 import type { Attempted } from './transaction.ts';
@@ -72,9 +73,14 @@ export function conclude<Tx, T>(
 /** Too old to be claimed; but a claim that was made in time and is still running decides (K3). */
 async function concludeExpired<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   const probed = await storeFor(call).probe(call.id);
-  if (probed.kind === 'existing') return decideByRow(probed.row, call);
+  if (probed.kind === 'existing') return await concludeFound<Tx, T>(call, probed.row);
   if (probed.kind === 'locked') return inFlight(call);
   return { outcome: refuse('key_expired', keysOf(call)) };
+}
+
+/** The outcome of a row that a look at the database has found. */
+export async function concludeFound<Tx, T>(call: Call<Tx>, row: KeyRow): Promise<Run<T>> {
+  return await conclude<Tx, T>(call, await durable(call, { kind: 'existing', row }));
 }
 
 /** A committed row decides: the same payload is replayed, another one is refused. */

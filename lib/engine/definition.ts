@@ -1,6 +1,6 @@
 import type { Principal, Scope } from '../core/scope.ts';
 import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
-import type { IsolationLevel } from '../store/store.ts';
+import type { Durability, IsolationLevel } from '../store/store.ts';
 import type { ResponseOptions } from './response.ts';
 
 /** What an operation is, besides what it does. */
@@ -15,6 +15,14 @@ export interface OperationOptions<S extends StandardSchema, Tx> {
   maxWaitMs?: number;
   /** Default `ReadCommitted`. Serialization failures are tried again. */
   isolationLevel?: IsolationLevel;
+  /**
+   * How safe an answer is. `'local'`: as safe as the database makes each COMMIT. `'replicated'`: nothing is answered before
+   * the synchronous standbys have it, replays and the status of a key included; where their answer does not come, the
+   * outcome is `unavailable` with `executed: 'unknown'`, and so is each retry until it has come. Needs
+   * `synchronous_standby_names`, and is `unavailable` with nothing executed where that is empty; needs transactions of the
+   * kit's own (`oncekit/adapter-pg`), and is a ConfigurationError without. A replay costs a transaction. Default `'local'`.
+   */
+  durability?: Durability;
   /** Narrows what counts as the same payload. */
   fingerprint?: (payload: unknown) => unknown;
   /**

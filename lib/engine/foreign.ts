@@ -7,6 +7,7 @@ import { seal } from '../core/seal.ts';
 import { type ForeignStart, type Held, isDoubtful, type Step } from '../store/leases.ts';
 import { recordDelay } from '../telemetry/keys.ts';
 import { encodeStep } from './answer.ts';
+import { awaitDurable } from './durability.ts';
 import type { ForeignCall } from './foreign-call.ts';
 import { ask, type Heard, readReference, send } from './foreign-io.ts';
 import { refusalAnswer } from './handler.ts';
@@ -163,6 +164,8 @@ async function start<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<
     talk.stored = firstSend(running.held, begun);
   } else {
     talk.stored = await store.startForeign(running.held, config.leaseMs, begun);
+    // Sent without it, the call would be known to the provider alone after a failover.
+    await awaitDurable({ engine: running.engine, definition: running, deadline: running.deadline });
   }
   talk.answered = undefined;
   talk.mustLookUp = false;

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../core/errors.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal } from '../core/scope.ts';
 import type { InputOf, OutputOf, StandardSchema } from '../core/standard-schema.ts';
-import { StoreUnavailableError } from '../store/store.ts';
+import { type Durability, StoreUnavailableError } from '../store/store.ts';
 import type { Definition, Engine } from './call.ts';
 import { type ErrorContext, newInstance } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
@@ -18,6 +18,8 @@ export interface Operation<Input, Result> {
   readonly name: string;
   /** As it was defined. */
   readonly acceptKeys: 'minted' | 'any' | undefined;
+  /** As it was defined. */
+  readonly durability: Durability;
   /** Where the pages of the errors are, as configured. For adapters. */
   readonly errorPages: string | undefined;
   /**
@@ -68,6 +70,7 @@ export function defineOperation<Tx, Input, Result>(
   return {
     name,
     acceptKeys: definition.options.acceptKeys,
+    durability: definition.options.durability ?? 'local',
     errorPages: engine.config.errorPages,
     run: (request) => run<Tx, Result>(engine, definition, request),
     execute: (request) => run<Tx, Result>(engine, definition, request).then(({ outcome }) => outcome),

@@ -6,8 +6,9 @@ import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, proofOfCall } from '../core/proof.ts';
 import { validate } from '../core/standard-schema.ts';
 import { type AtomicDefinition, type Call, type Definition, type Engine, openCall, storeFor } from './call.ts';
-import { conclude, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from './conclude.ts';
+import { conclude, concludeFound, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from './conclude.ts';
 import type { ExecuteRequest } from './definition.ts';
+import { durable, isReplicated } from './durability.ts';
 import type { Run } from './interpret.ts';
 import { type Ended, follow, type Leader, type Led } from './leaders.ts';
 import { executeInPhases, isUnfinished } from './phases.ts';
@@ -78,7 +79,7 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
 /** A row decides, whatever the schema says today: a deploy must not turn a retry into a validation error (O2). */
 async function refuseInput<Tx, T>(call: Call<Tx>, fieldErrors: Record<string, string[]>): Promise<Run<T>> {
   const probed = await storeFor(call).probe(call.id);
-  if (probed.kind === 'existing') return decideByRow(probed.row, call);
+  if (probed.kind === 'existing') return await concludeFound<Tx, T>(call, probed.row);
   if (probed.kind === 'locked') return inFlight(call);
   const executed = executedBy(call.proof);
   return { outcome: refuse('validation', { executed, fieldErrors, ...keysOf(call) }) };
@@ -93,6 +94,7 @@ function runsAgain<Tx, T>({ outcome }: Run<T>, { options, phases }: Definition<T
 /** Only for an operation that does no harm twice (R3): see `naturallyIdempotent`. */
 async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, input: unknown): Promise<Run<T>> {
   const attempted = await executeAgain({ call, definition, input, waitMs: 0 });
+  if (isReplicated(call)) attempted.executed = await durable(call, attempted.executed);
   if ('row' in attempted.executed) call.engine.recent.remember(attempted.executed.row);
   const run = await concludeOwn<Tx, T>(call, attempted);
   // The first execution stands, whatever has become of this one.
@@ -165,6 +167,7 @@ async function lead<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Prom
   try {
     const found = mustLookFirst(call) ? await lookFirst(call, input) : undefined;
     attempted = found ? { executed: found, afterCommit: [] } : await attempt(call, leader, input, waitMs);
+    if (isReplicated(call)) attempted.executed = await durable(call, attempted.executed);
   } catch (error) {
     leader.fail(error);
     throw error;

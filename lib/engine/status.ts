@@ -7,6 +7,7 @@ import type { Fenced, KeyRow, Store } from '../store/store.ts';
 import type { Definition, Engine } from './call.ts';
 import { completeKey } from './complete.ts';
 import { newInstance } from './config.ts';
+import { awaitDurable } from './durability.ts';
 import { type Identity, identify, mintFor, readKey, whoActs } from './identify.ts';
 import { RETRY_AFTER_MS, replay } from './interpret.ts';
 import { transitioned } from './transition.ts';
@@ -55,8 +56,7 @@ export async function statusOf<Tx, T>(
   if ('ok' in opened) return opened;
   if (engine.leaders.find(opened.id)) return describe(opened, 'in_progress');
   const probed = await opened.store.probe(opened.id);
-  if (probed.kind === 'existing')
-    return describeRow(opened, await driven(engine, probed.row, opened.store), definition);
+  if (probed.kind === 'existing') return await describeFound(engine, opened, probed.row, definition);
   return describe(opened, probed.kind === 'locked' ? 'in_progress' : 'absent');
 }
 
@@ -83,24 +83,34 @@ export async function fenceKey<Tx, T>(
   );
   switch (fenced.kind) {
     case 'fenced':
+      await awaitDurable({ engine, definition, deadline: opened.deadline });
       transitioned(engine.config, opened.id, { from: 'absent', to: 'abandoned' });
       return { fenced: true, nextKey: opened.nextKey };
     case 'existing':
-      if (fenced.row.state === 'abandoned') return { fenced: true, nextKey: opened.nextKey };
-      return { fenced: false, ...describeRow<T>(opened, await driven(engine, fenced.row, opened.store), definition) };
+      if (fenced.row.state !== 'abandoned') {
+        return { fenced: false, ...(await describeFound<Tx, T>(engine, opened, fenced.row, definition)) };
+      }
+      await awaitDurable({ engine, definition, deadline: opened.deadline });
+      return { fenced: true, nextKey: opened.nextKey };
     case 'locked':
       return { fenced: false, ...describe<T>(opened, 'in_progress') };
     case 'expired':
-      return await expired(definition, opened);
+      return await expired(engine, definition, opened);
     case 'early':
       return refuse('key_invalid', { key: opened.id.key, nextKey: opened.nextKey });
   }
 }
 
 /** Too old to be fenced: its row may be gone. But a claim that was made in time and still runs decides (K3). */
-async function expired<Tx, T>(definition: Definition<Tx>, opened: Opened<Tx>): Promise<FenceResult<T> | Refusal> {
+async function expired<Tx, T>(
+  engine: Engine<Tx>,
+  definition: Definition<Tx>,
+  opened: Opened<Tx>,
+): Promise<FenceResult<T> | Refusal> {
   const probed = await opened.store.probe(opened.id);
-  if (probed.kind === 'existing') return { fenced: false, ...describeRow<T>(opened, probed.row, definition) };
+  if (probed.kind === 'existing') {
+    return { fenced: false, ...(await describeFound<Tx, T>(engine, opened, probed.row, definition)) };
+  }
   if (probed.kind === 'locked') return { fenced: false, ...describe<T>(opened, 'in_progress') };
   return refuse('key_expired', { key: opened.id.key, nextKey: opened.nextKey });
 }
@@ -127,7 +137,9 @@ interface Named extends Identity {
 }
 
 interface Opened<Tx> extends Named {
-  /** Answers before the asker's time is up. */
+  /** When the asker's time is up, in milliseconds of `performance.now()`. */
+  deadline: number;
+  /** Answers before that. */
   store: Store<Tx>;
 }
 
@@ -145,12 +157,26 @@ async function open<Tx>(
   const nextKey = mintFor(config, options.name, who);
   const accept = { secrets: config.secrets, acceptKeys };
   const identity = identify(request.key, key.parsed, options.name, who, accept);
-  return identity ? { ...identity, nextKey, store: store.until(deadline) } : refuse('key_invalid', { nextKey });
+  return identity
+    ? { ...identity, nextKey, deadline, store: store.until(deadline) }
+    : refuse('key_invalid', { nextKey });
 }
 
 function describe<T>({ id, nextKey }: Named, state: 'in_progress' | 'unknown' | 'absent'): KeyStatus<T> {
   const { operation, key } = id;
   return { operation, key, state, nextKey, ...(state === 'absent' ? {} : { retryAfterMs: RETRY_AFTER_MS }) };
+}
+
+/** Tells of a row what is as durable as an answer. */
+async function describeFound<Tx, T>(
+  engine: Engine<Tx>,
+  opened: Opened<Tx>,
+  found: KeyRow,
+  definition: Definition<Tx>,
+): Promise<KeyStatus<T>> {
+  const row = await driven(engine, found, opened.store);
+  if (isSettled(row.state)) await awaitDurable({ engine, definition, deadline: opened.deadline });
+  return describeRow(opened, row, definition);
 }
 
 function describeRow<T>(opened: Named, row: KeyRow, { options }: Definition<never>): KeyStatus<T> {

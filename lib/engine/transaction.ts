@@ -108,7 +108,7 @@ export async function executeAgain<Tx>(plan: Plan<Tx>): Promise<Attempted> {
 
 /** How a transaction is executed: no part of it may take longer than the caller still has (H4). */
 export function withinTime<Tx>(
-  { timeoutMs = 5000, maxWaitMs = 2000, isolationLevel }: OperationOptions<StandardSchema, Tx>,
+  { timeoutMs = 5000, maxWaitMs = 2000, isolationLevel, durability }: OperationOptions<StandardSchema, Tx>,
   deadline: number,
   waitMs = 0,
 ): Omit<ExecuteOptions, 'beforeCommit'> {
@@ -117,6 +117,7 @@ export function withinTime<Tx>(
     timeoutMs: Math.min(timeoutMs + waitMs, left),
     maxWaitMs: Math.min(maxWaitMs, left),
     isolationLevel,
+    durability,
     deadline,
   };
 }

@@ -105,6 +105,36 @@ describe('M1 enqueue', () => {
     expect(await eventsOf('order:2')).toHaveLength(2);
   });
 
+  test('an intent that a failover has lost announces the same events when it runs again, under the same ids', async () => {
+    const outbox = outboxOn(client, []);
+    const [key, aggregate] = [freshKey(), `order:${freshKey()}`];
+    const announced = async (attempt: number) => {
+      // In a process of its own: the first one remembers its answer for a while.
+      const checkout = kit(client)
+        .operation({ name: 'lost', schema: anything })
+        .handler(async ({ tx, ...from }) => {
+          await outbox.enqueue(tx, paid(aggregate), from);
+          await outbox.enqueue(tx, { ...paid(aggregate), type: 'order.placed' }, from);
+          // The name of this aggregate is made anew: the step names the event.
+          await outbox.enqueue(tx, paid(`parcel:${freshKey()}`), { ...from, step: 'parcel' });
+        });
+      expect(await checkout.execute({ key, payload: {}, attempt })).toMatchObject({ ok: true, replayed: false });
+      const rows = await client.outboxEvent.findMany({ orderBy: { createdAt: 'desc' }, take: 3 });
+      return rows.map(({ id }) => id).sort();
+    };
+    const first = await announced(1);
+    await client.outboxEvent.deleteMany({ where: { id: { in: first } } });
+    await client.outboxAggregate.deleteMany({ where: { aggregate } });
+    await client.idempotencyKey.deleteMany({ where: { key } });
+    const second = await announced(2);
+    expect(second).toEqual(first);
+    expect(new Set(first).size).toBe(3);
+
+    // Without an intent nothing says that two are one.
+    const alone = () => client.$transaction((tx) => outbox.enqueue(tx, paid(aggregate)));
+    expect((await alone()).eventId).not.toBe((await alone()).eventId);
+  });
+
   test('an operation that is naturally idempotent runs again, and its event is not published twice', async () => {
     const [aggregate, key] = [`order:${freshKey()}`, freshKey()];
     const { route, sent } = destination();

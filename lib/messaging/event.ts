@@ -1,4 +1,4 @@
-import { derivedKey } from '../core/derived-key.ts';
+import { derivedKey, derivedUuid } from '../core/derived-key.ts';
 import { IdempotencyError } from '../core/errors.ts';
 import { uuidV7 } from '../core/key.ts';
 import type { Scope } from '../core/scope.ts';
@@ -20,7 +20,10 @@ export interface EventToSend {
 export interface Origin {
   scope: Scope;
   key: string;
-  /** Tells apart two events of one type and aggregate that one intent announces. */
+  /**
+   * Names this event among those that the intent announces. Default: its type and aggregate. Name it where the aggregate's
+   * name is not the same in every execution, such as a random id: the event's id follows from the intent and this.
+   */
   step?: string;
 }
 
@@ -42,7 +45,7 @@ const HEADER_VALUE = /^[!-~]([ -~]*[!-~])?$/;
 const RESERVED =
   /^(webhook-.*|nats-.*|content-.*|host|connection|keep-alive|upgrade|expect|te|trailer|transfer-encoding|proxy-.*|user-agent|idempotency-key)$/;
 
-/** The row of an event, with an id and a derived key of its own. */
+/** The row of an event. Its id and its derived key follow from the intent and the step; without an intent they are new. */
 export function newEvent(
   { type, aggregate, payload, headers = {} }: EventToSend,
   from: Origin | undefined,
@@ -57,17 +60,19 @@ export function newEvent(
       expected: '1 to 255 characters',
     });
   }
-  const id = uuidV7(now);
   // Without an intent the event is its own: the key is as stable as its id.
-  const origin = from ?? { scope: { tenant: '', principal: '', operation: 'outbox' }, key: id };
+  const random = uuidV7(now);
+  const origin = from ?? { scope: { tenant: '', principal: '', operation: 'outbox' }, key: random };
   const step = from?.step ?? `event ${type} ${aggregate}`;
+  const derived = derivedKey(namespace, { ...origin.scope, key: origin.key }, step);
   return {
-    id,
+    // An execution that a failover has lost runs again, and consumers may know its event: it must have the same id.
+    id: from ? derivedUuid(derived) : random,
     type,
     aggregate,
     payload: jsonOf(payload),
     headers: checkedHeaders(headers),
-    derivedKey: derivedKey(namespace, { ...origin.scope, key: origin.key }, step),
+    derivedKey: derived,
     ...how,
   };
 }

@@ -2,7 +2,10 @@ import { IdempotencyError } from '../core/errors.ts';
 
 /** An event as it goes out. The same in every attempt but for the attempt's number. */
 export interface OutgoingEvent {
-  /** Stable: consumers tell a repetition by it. A UUIDv7. */
+  /**
+   * A UUID: consumers tell a repetition by it. The same in every delivery, and in every execution of the intent that
+   * announces it, so also where a failover has lost the first execution.
+   */
   id: string;
   type: string;
   aggregate: string;

@@ -70,6 +70,23 @@ describe('M2 the relay', () => {
     expect([up.order('a'), down.order('a')]).toEqual([upTo(3), [1, ...upTo(3)]]);
   });
 
+  test('order is that of the numbers, whatever the ids, also where a person reads', async () => {
+    const sink = destination();
+    const outbox = outboxOn(client, [sink.route]);
+    const from = { scope: { tenant: 'acme', principal: 'ann', operation: 'checkout' }, key: 'ids' };
+    const ids: string[] = [];
+    for (const n of upTo(8)) {
+      const event = { type: 'order.paid', aggregate: 'ids', payload: n };
+      const one = await client.$transaction((tx) => outbox.enqueue(tx, event, { ...from, step: `${n}` }));
+      ids.push(one.eventId);
+    }
+    expect([...ids].sort(), 'these ids say nothing about the time').not.toEqual(ids);
+    await outbox.relayDue();
+    expect(sink.order('ids')).toEqual(upTo(8));
+    const listed = await outbox.list({ limit: 8, offset: 0 });
+    expect(listed.map(({ eventId }) => eventId)).toEqual(ids.toReversed());
+  });
+
   test('six relays at once send each event once, in order', async () => {
     const sink = destination();
     const outboxes = upTo(6).map((n) => outboxOn(n % 2 ? client : second, [sink.route]));

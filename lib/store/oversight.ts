@@ -17,6 +17,9 @@ export interface Oversight {
   /** What there is of keys in all. */
   overview(stuckAfterMs: number): Promise<Overview>;
 
+  /** What the server is, and what it is set to promise. */
+  databaseFacts(): Promise<DatabaseFacts>;
+
   /** Adds to the tallies of the current ten minutes, all of it or nothing. */
   addTallies(counts: readonly Tally[]): Promise<void>;
 
@@ -118,6 +121,33 @@ export interface Overview {
   duplicatesPrevented: number;
   /** Of the key table with its indexes, as PostgreSQL counts them. */
   storage: { rows: number; bytes: number };
+}
+
+/** What a server says of itself. */
+export interface DatabaseFacts {
+  /** Its name and version: `PostgreSQL 18.4`, `Aurora PostgreSQL 16.6`. */
+  engine: string;
+  isStandby: boolean;
+  isReadOnly: boolean;
+  hasFsync: boolean;
+  /** `off`, `local`, `remote_write`, `on` or `remote_apply`. */
+  synchronousCommit: string;
+  /** `synchronous_standby_names`. Empty: no COMMIT waits for a standby. */
+  standbyNames: string;
+  /** How many stream from it. */
+  standbys: number;
+  /** How many of them COMMIT waits for; null where the role may not see that. */
+  synchronousStandbys: number | null;
+  /** On which keys were written in the last 30 days, as far as it was written down: the newest last. */
+  timelines: Timeline[];
+}
+
+/** A timeline of PostgreSQL's: a promotion and a restore begin another one. */
+export interface Timeline {
+  number: number;
+  /** To ten minutes. */
+  firstSeenAt: Date;
+  lastSeenAt: Date;
 }
 
 /** How many calls of an operation ended so. */

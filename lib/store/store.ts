@@ -54,6 +54,12 @@ export interface Store<Tx> extends Leases<Tx>, Oversight {
    */
   fence(fence: Fence): Promise<Fenced>;
 
+  /**
+   * Waits until the synchronous standbys have all that was committed before: all that the caller has read. Throws
+   * `ConfigurationError` where the client cannot know.
+   */
+  awaitReplication(how: Omit<ExecuteOptions, 'beforeCommit'>): Promise<void>;
+
   /** Whether what a query of the user's own threw says that the database cannot be reached, or not in time. */
   isUnavailable(error: unknown): boolean;
 
@@ -84,6 +90,8 @@ export interface TriedClaim {
   transactions: 'own' | 'ambient' | 'interactive';
   /** Why they are not the kit's own, though nobody has asked for Prisma's. In ambient mode nothing executes then. */
   whyNotOwn?: { message: string; expected: unknown };
+  /** Reads outside a transaction go to a standby: the client has the read-replica extension. The kit asks the primary. */
+  readsStandby: boolean;
   /** What makes transactions read-only where none says otherwise: a `source` of PostgreSQL's `pg_settings`. */
   readOnlyBy: string | null;
   /** The server's own code (SQLSTATE) and words. None: the claim went through. */
@@ -145,9 +153,14 @@ export interface ExecuteOptions {
    * that at the latest, whatever the database does. Default: never.
    */
   deadline?: number | undefined;
+  /** `replicated`: COMMIT waits for the synchronous standbys, and is in doubt where that wait was cut short. */
+  durability?: Durability | undefined;
   /** Called right before COMMIT is sent. */
   beforeCommit: () => Promise<void> | void;
 }
+
+/** What an answer promises: see `OperationOptions.durability`. */
+export type Durability = 'local' | 'replicated';
 
 export type IsolationLevel = 'ReadCommitted' | 'RepeatableRead' | 'Serializable';
 

@@ -4,6 +4,7 @@ import { KeyTable } from '../../../components/admin/key-table.tsx';
 import { LiveUpdates } from '../../../components/admin/live-updates.tsx';
 import { OutcomeChart } from '../../../components/admin/outcome-chart.tsx';
 import { Pager } from '../../../components/admin/pager.tsx';
+import { PromisesCard } from '../../../components/admin/promises-card.tsx';
 import { StateTiles } from '../../../components/admin/state-tiles.tsx';
 import { StorageCard } from '../../../components/admin/storage-card.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
@@ -22,8 +23,13 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
   const query = readKeysQuery(params);
   const now = renderedAt();
   const since = chartBegin(now);
-  const { overview, listKeys, outcomes } = admin();
-  const [all, page, buckets] = await Promise.all([overview(), listKeys(filterOf(query)), outcomes(since)]);
+  const { overview, listKeys, outcomes, promises } = admin();
+  const [all, page, buckets, promised] = await Promise.all([
+    overview(),
+    listKeys(filterOf(query)),
+    outcomes(since),
+    promises(),
+  ]);
   // Who has asked for some keys wants those; everybody else sees first what somebody must act upon.
   const waiting = all.stuck > 0 && !isNarrowed(query) ? await listKeys(STUCK) : null;
   return (
@@ -60,7 +66,10 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
       />
       <div className="mt-8 grid items-start gap-6 lg:grid-cols-[2fr_1fr]">
         <OutcomeChart buckets={buckets} since={since} now={now} operation={query.operation} />
-        <StorageCard overview={all} {...keptFor} />
+        <div className="grid gap-6">
+          <StorageCard overview={all} {...keptFor} />
+          <PromisesCard {...promised} />
+        </div>
       </div>
       <p className="mt-6 flex flex-wrap gap-x-6 gap-y-2">
         <TextLink href="/admin/keys/audit" prefetch={false}>

@@ -15,7 +15,7 @@ SELECT id::text AS "eventId", type, created_at AS "createdAt"
          ORDER BY created_at DESC LIMIT 100000) AS near,
        convert_to('event ' || type || ' ' || aggregate, 'UTF8') AS step
  WHERE derived_key = encode(sha256($3::bytea || int4send(octet_length(step)) || step), 'hex')
- ORDER BY created_at, id`;
+ ORDER BY created_at, aggregate, sequence`;
 
 /** `Oversight.announced`. */
 export async function announced(

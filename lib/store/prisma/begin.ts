@@ -2,7 +2,7 @@ import type { Begun, Held, LeasedClaim, Work } from '../leases.ts';
 import { claimValues } from './claim.ts';
 import type { PrismaClientLike } from './client.ts';
 import { FIRST_TOKEN } from './complete.ts';
-import { explainedReadOnly, isLockTimeout, isReadOnly, isSetUpFault } from './errors.ts';
+import { isLockTimeout, isSetUpFault } from './errors.ts';
 import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
 import { runTransaction } from './run-transaction.ts';
 import { explainedBySchema } from './schema-version.ts';
@@ -71,7 +71,6 @@ async function beginOnce<Tx>(
     if (isLockTimeout(error)) return { kind: 'locked' };
     // The claim is a statement of ours alone, so it is not the user's doing.
     if (isSetUpFault(error)) throw await explainedBySchema(error, undefined, 'keys');
-    if (isReadOnly(error)) return { kind: 'rolled_back', error: explainedReadOnly(error), why: 'unavailable' };
   }
   return await concluded(how, { held, done }, ended);
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { IsolationLevel } from '../store.ts';
 import { isForgotten } from './errors.ts';
 import { type Arrival, Flight, type Kept, type Leg } from './flight.ts';
+import { isReplicatedStatement, isUnreplicatedWarning, unreplicated } from './replication.ts';
 import { type Answer, SQL_LEVELS, type Statement } from './statement.ts';
 import { renewStatementNames, statementName } from './user-statements.ts';
 import { driverError, isAnswer } from './wire.ts';
@@ -14,7 +15,7 @@ export interface ClientLike {
   readonly processID?: number | null;
   query(...args: never[]): unknown;
   release(broken?: unknown): void;
-  on(event: 'error', listener: () => void): unknown;
+  on(event: 'error' | 'notice', listener: (said: object) => void): unknown;
 }
 
 /** The server's answers to a completion, and to the COMMIT behind it: `tag` is ROLLBACK where the transaction had failed. */
@@ -31,6 +32,8 @@ export class Connection {
   readonly #kept: Kept = new Map();
   /** Whether the server behind it stays the same, so that it may keep prepared statements. Unknown before its first flight. */
   #isDirect: boolean | undefined;
+  /** A COMMIT on it has stopped waiting for its synchronous standby. */
+  #isUnreplicated = false;
 
   static of(client: ClientLike): Connection {
     let connection = connections.get(client);
@@ -46,6 +49,9 @@ export class Connection {
     // The pool stops listening when it gives the connection away, and its user begins some moments later: a server process
     // that ends between the two would end this process. Its queries fail, and the pool drops it, without our help.
     client.on('error', () => {});
+    client.on('notice', (notice) => {
+      if (isUnreplicatedWarning(notice)) this.#isUnreplicated = true;
+    });
   }
 
   /** Whether it takes queries of our own making. */
@@ -88,12 +94,28 @@ export class Connection {
     });
   }
 
-  /** `last` and COMMIT, in one flight. Never rejects. */
-  commit(last: Statement): Promise<CommitAnswer> {
+  /**
+   * `last` and COMMIT, in one flight. Never rejects. A COMMIT that was not replicated, where it should have been, is an error.
+   *
+   * @param isReplicated whether it was begun with `replicateStatement`
+   */
+  commit(last: Statement, { isReplicated }: { isReplicated: boolean }): Promise<CommitAnswer> {
+    this.#isUnreplicated = false;
     return new Promise((resolve) => {
       let answer: Answer;
+      const done = (tag: string) =>
+        resolve({ last: answer, commit: this.#isUnreplicated ? { error: unreplicated() } : { tag } });
+      let tag: string | undefined;
+      const checked = (arrival: Arrival) => {
+        if (tag === undefined) return; // COMMIT itself has failed, and was told
+        if (!('rows' in arrival && arrival.rows[0]?.isReplicated)) this.#isUnreplicated = true;
+        done(tag);
+      };
       const committed = (arrival: Arrival) => {
-        if ('tag' in arrival) return resolve({ last: answer, commit: { tag: arrival.tag } });
+        if ('tag' in arrival) {
+          tag = arrival.tag;
+          return isReplicated ? undefined : done(tag);
+        }
         const lost = (error: unknown) => resolve({ last: answer, commit: { error: driverError(error) } });
         if (!isAnswer(arrival.error)) return lost(arrival.error);
         // Refused: `last`, and then the server has not even looked at COMMIT, or COMMIT. The transaction may be open.
@@ -104,7 +126,8 @@ export class Connection {
           resolve({ last: answer, commit: { tag: 'ROLLBACK' } });
         }, lost);
       };
-      this.#send([this.#legOf(last, (told) => (answer = told)), controlOf('COMMIT', committed)]);
+      const check = isReplicated ? [{ ...isReplicatedStatement, tell: checked }] : [];
+      this.#send([this.#legOf(last, (told) => (answer = told)), controlOf('COMMIT', committed), ...check]);
     });
   }
 

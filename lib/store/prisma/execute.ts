@@ -3,16 +3,10 @@ import type { Claim, Claimed as ClaimedKey, Completion, Executed } from '../stor
 import { type Claimed, claimedBy, claimStatements } from './claim.ts';
 import type { PrismaClientLike } from './client.ts';
 import { completedRow, completionStatement, explained, FIRST_TOKEN } from './complete.ts';
-import {
-  explainedReadOnly,
-  isBadNumber,
-  isLockTimeout,
-  isReadOnly,
-  isSetUpFault,
-  isUniqueViolation,
-} from './errors.ts';
+import { isBadNumber, isLockTimeout, isSetUpFault, isUniqueViolation } from './errors.ts';
 import { find } from './find.ts';
 import type { Gate } from './gate.ts';
+import { explainedReadOnly } from './outage.ts';
 import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
 import { runTransaction } from './run-transaction.ts';
 import { explainedBySchema } from './schema-version.ts';
@@ -80,12 +74,12 @@ async function rolledBack(
   if (claimed && at === 'last' && !claimed.isWritten && isBadNumber(error)) {
     return { kind: 'in_doubt', error: explained(error, claimed) };
   }
-  if (claimed && at === 'work') return { kind: 'rolled_back', why, error, at: 'run' };
-  if (claimed) return { kind: 'rolled_back', why, error: explained(error, claimed), at: 'commit' };
+  const said = explainedReadOnly(error);
+  if (claimed && at === 'work') return { kind: 'rolled_back', why, error: said, at: 'run' };
+  if (claimed) return { kind: 'rolled_back', why, error: explained(said, claimed), at: 'commit' };
   // The claim is a statement of ours alone, so it is not the handler's doing.
   if (isSetUpFault(error)) throw await explainedBySchema(error, undefined, 'keys');
-  const isAway = isReadOnly(error) && { why: 'unavailable' as const };
-  return { kind: 'rolled_back', why, ...isAway, error: explainedReadOnly(error), at: 'claim' };
+  return { kind: 'rolled_back', why, error: said, at: 'claim' };
 }
 
 const nothingWritten = () =>

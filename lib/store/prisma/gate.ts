@@ -2,7 +2,8 @@ import { type SchemaPart, StoreUnavailableError } from '../store.ts';
 import { bounded, silence } from './bounded.ts';
 import { type PrismaClientLike, primaryOf } from './client.ts';
 import { clientOn } from './connection-client.ts';
-import { explainedReadOnly, isReadOnly, isSchemaGap, isUnavailable } from './errors.ts';
+import { isSchemaGap } from './errors.ts';
+import { explainedReadOnly, isOutage } from './outage.ts';
 import type { OwnClient } from './own-client.ts';
 import { acquire } from './pool.ts';
 import { explainedBySchema, readSchema } from './schema-version.ts';
@@ -66,7 +67,7 @@ export class Gate {
       const first = this.#askOnce(question, deadline);
       return await (isRepeatable
         ? first.catch((error) => {
-            if (!isUnavailable(error) || isOver(deadline)) throw error;
+            if (!isOutage(error) || isOver(deadline)) throw error;
             return this.#askOnce(question, deadline);
           })
         : first);
@@ -94,7 +95,7 @@ export class Gate {
     try {
       return await bounded(question(clientOn(connection, rename)), left());
     } catch (error) {
-      if (isUnavailable(error)) broken = error;
+      if (isOutage(error)) broken = error;
       throw error;
     } finally {
       giveBack(broken);
@@ -116,7 +117,7 @@ export class Gate {
       if (isOver(deadline)) throw silence(0);
       return await outside(() => ask(deadline));
     } catch (error) {
-      if (isUnavailable(error) || isReadOnly(error)) {
+      if (isOutage(error)) {
         throw new StoreUnavailableError('The database could not be reached.', { cause: explainedReadOnly(error) });
       }
       throw await this.#explained(error);

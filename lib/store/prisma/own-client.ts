@@ -4,7 +4,7 @@ import { type ExecuteOptions, StoreUnavailableError } from '../store.ts';
 import { joinContexts } from './ambient-client.ts';
 import { bounded } from './bounded.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
-import { isUnavailable } from './errors.ts';
+import { isUnavailable } from './outage.ts';
 import { acquire, isWrapped, type PoolLike } from './pool.ts';
 import { type Answer, renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';

@@ -77,10 +77,11 @@ const TRANSACTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<u
   transact: (store, over) => store.transact(held, 1000, async () => ({}), howUntil(over)),
 };
 
-const QUESTIONS: Record<string, (store: Store<Tx>) => Promise<unknown>> = {
+const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unknown>> = {
   find: (store) => store.find(id),
   probe: (store) => store.probe(id),
   fence: (store) => store.fence({ ...id, mintedAt: null, windowMs: 1000, retentionMs: 1000, waitMs: 0 }),
+  awaitReplication: (store, over) => store.awaitReplication(howUntil(over)),
   recordEvent: (store) => store.recordEvent(id, { type: 'wake' as never, actor: 'a', detail: null }),
   events: (store) => store.events(id),
   readSchema: (store) => store.readSchema(),
@@ -104,6 +105,7 @@ const QUESTIONS: Record<string, (store: Store<Tx>) => Promise<unknown>> = {
   unfinished: (store) => store.unfinished(1000),
   reap: (store) => store.reap(1),
   list: (store) => store.list(page),
+  databaseFacts: (store) => store.databaseFacts(),
   overview: (store) => store.overview(1000),
   addTallies: (store) => store.addTallies([{ operation: 'pay', outcome: 'created', count: 1 }]),
   tallies: (store) => store.tallies(new Date()),

@@ -4,10 +4,12 @@ import { AmbientTransaction } from './ambient-transaction.ts';
 import { txOf } from './ambient-tx.ts';
 import { bounded } from './bounded.ts';
 import type { CommitAnswer } from './connection.ts';
+import { isOutage, isReadOnly } from './outage.ts';
 import type { OwnClient } from './own-client.ts';
 import { type Acquired, acquire, type PoolLike } from './pool.ts';
 import { QueryQueue } from './query-queue.ts';
 import { queriesBy } from './renamed.ts';
+import { explainedStandby, replicateStatement } from './replication.ts';
 import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
 import {
   endOfCommit,
@@ -42,6 +44,7 @@ export async function runOwn<Tx, Skipped>(
   }
   const { connection } = acquired;
   const deadline = performance.now() + how.timeoutMs;
+  const isReplicated = how.durability === 'replicated';
   const queue = new QueryQueue();
   const transaction = new AmbientTransaction(own.original, pool, connection, queue);
   let at: 'first' | 'work' = 'first';
@@ -54,24 +57,26 @@ export async function runOwn<Tx, Skipped>(
   };
   try {
     const first = plan.first(true).map((statement) => renamed(statement, how.rename));
+    if (isReplicated) first.unshift(replicateStatement);
     const answered = connection.begin(how.isolationLevel ?? 'ReadCommitted', first);
     // A claim that may wait has a limit of its own, and the server's word is better than our guess.
     const rows = rowsOf(await bounded(answered, leftFor(how, how.timeoutMs + SILENCE_MS), overdue));
     at = 'work';
     const next = await bounded(perform(rows), deadline - performance.now(), overdue);
-    if (!('skip' in next))
-      return await commit(
-        acquired,
-        renamed(next.last, how.rename),
-        leftFor(how, deadline + SILENCE_MS - performance.now()),
-      );
-    await rollBack(acquired, queue, leftFor(how, SILENCE_MS));
+    if (!('skip' in next)) {
+      const withinMs = leftFor(how, deadline + SILENCE_MS - performance.now());
+      return await commit(acquired, renamed(next.last, how.rename), { isReplicated, withinMs });
+    }
+    await rollBack(acquired, queue, { withinMs: leftFor(how, SILENCE_MS) });
     return { kind: 'skipped', value: next.skip };
   } catch (error) {
     // Before anything else is awaited: what is still running in the handler must find it closed.
     transaction.close();
-    await rollBack(acquired, queue, leftFor(how, SILENCE_MS));
-    if (!queue.isStale) return { kind: 'rolled_back', error, at };
+    // A server that takes no writes any more: the next connection may lead to the one that does.
+    const unfit = isReadOnly(error) ? error : undefined;
+    await rollBack(acquired, queue, { withinMs: leftFor(how, SILENCE_MS), unfit });
+    if (isOutage(queue.lostBy)) return { kind: 'rolled_back', error, at, why: 'unavailable' };
+    if (!queue.isStale) return { kind: 'rolled_back', error: at === 'first' ? explainedStandby(error) : error, at };
     connection.forget();
     return { kind: 'rolled_back', error, at, why: 'conflict' };
   }
@@ -92,8 +97,12 @@ function doWork<Tx, Skipped>(
 }
 
 /** COMMIT was not sent, so whatever becomes of ROLLBACK, nothing was committed. */
-async function rollBack({ connection, giveBack }: Acquired, queue: QueryQueue, withinMs: number): Promise<void> {
-  let broken: unknown;
+async function rollBack(
+  { connection, giveBack }: Acquired,
+  queue: QueryQueue,
+  { withinMs, unfit }: { withinMs: number; unfit?: unknown },
+): Promise<void> {
+  let broken = unfit;
   try {
     const rolledBack = queue.idle().then(() => connection.query({ text: 'ROLLBACK' } as never));
     await bounded(rolledBack, withinMs);
@@ -106,11 +115,11 @@ async function rollBack({ connection, giveBack }: Acquired, queue: QueryQueue, w
 async function commit<Skipped>(
   { connection, giveBack }: Acquired,
   last: Statement,
-  withinMs: number,
+  { isReplicated, withinMs }: { isReplicated: boolean; withinMs: number },
 ): Promise<TransactionEnd<Skipped>> {
   let answer: CommitAnswer;
   try {
-    answer = await bounded(connection.commit(last), withinMs);
+    answer = await bounded(connection.commit(last, { isReplicated }), withinMs);
   } catch (error) {
     giveBack(error);
     return { kind: 'in_doubt', error };

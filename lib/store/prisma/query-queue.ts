@@ -12,6 +12,8 @@ export class QueryQueue {
   open = 0;
   /** A query was given up, and what the server has done of it, or will do, is not known. */
   isLost = false;
+  /** With this error, where its connection was lost. */
+  lostBy: unknown;
   /** The server has refused a statement that it was to keep: tried again without, everything may go through. */
   isStale = false;
 
@@ -51,6 +53,9 @@ export class QueryQueue {
     // Also where the user asks past Prisma, a conflict with others is one.
     if (isAnswer(error)) serverErrors.add(error);
     // Neither refused by us nor by the server: pg's `query_timeout`, behind which the query goes on, or a lost connection.
-    else if (!(error instanceof IdempotencyError)) this.isLost = true;
+    else if (!(error instanceof IdempotencyError)) {
+      this.isLost = true;
+      this.lostBy = error;
+    }
   };
 }

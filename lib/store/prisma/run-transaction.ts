@@ -4,6 +4,7 @@ import type { PrismaClientLike } from './client.ts';
 import { runInteractive } from './interactive-transaction.ts';
 import { runOwn } from './own-transaction.ts';
 import type { PoolLike } from './pool.ts';
+import { needsOwnTransaction } from './replication.ts';
 import { leftFor, type Plan, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 
 /**
@@ -11,7 +12,8 @@ import { leftFor, type Plan, type TransactionEnd, type TransactionOptions } from
  * not ours.
  *
  * @param client with the kit's names for tables of other names
- * @throws ConfigurationError in ambient mode, for a client that cannot have such transactions
+ * @throws ConfigurationError in ambient mode, and where COMMIT is to be replicated, for a client that cannot have such
+ *   transactions
  */
 export async function runTransaction<Tx, Skipped>(
   client: PrismaClientLike,
@@ -26,5 +28,6 @@ export async function runTransaction<Tx, Skipped>(
     if (error instanceof ConfigurationError) throw error;
     return { kind: 'rolled_back', error, at: 'first' };
   }
+  if (how.durability === 'replicated' && !pool) throw needsOwnTransaction();
   return await (own && pool ? runOwn(own, pool, plan, how) : runInteractive(client, plan, how));
 }

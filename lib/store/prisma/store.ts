@@ -6,7 +6,8 @@ import { announced } from './announced.ts';
 import { audit, reapAudit, record } from './audit.ts';
 import { begin } from './begin.ts';
 import type { PrismaClientLike, RawQueries, TransactionOf } from './client.ts';
-import { isLockTimeout, isUnavailable } from './errors.ts';
+import { databaseFacts } from './database-facts.ts';
+import { isLockTimeout } from './errors.ts';
 import { events, recordEvent } from './events.ts';
 import { recordEvidence } from './evidence.ts';
 import { execute } from './execute.ts';
@@ -18,6 +19,7 @@ import { BATCH_MS, Gate, QUESTION_MS } from './gate.ts';
 import { hold } from './hold.ts';
 import { markUnknown, postpone, suspend, wake } from './let-go.ts';
 import { list } from './list.ts';
+import { isUnavailable } from './outage.ts';
 import { type Counted, overview } from './overview.ts';
 import { OwnClient } from './own-client.ts';
 import { probe } from './probe.ts';
@@ -27,6 +29,7 @@ import { originalOf, renamedClient, renamedQueries } from './renamed.ts';
 import { rerun } from './rerun.ts';
 import { resolve } from './resolve.ts';
 import { readSchema } from './schema-version.ts';
+import { awaitReplication } from './standby-wait.ts';
 import { startForeign } from './start-foreign.ts';
 import { stepsOf } from './steps.ts';
 import { renamerOf, type Tables } from './tables.ts';
@@ -81,6 +84,7 @@ function storeOn<Tx>(base: Base): Store<Tx> {
     find: (id) => gate.ask((db) => find(db, id), { isRepeatable: true }),
     probe: (id) => gate.ask((db) => probe(db, id)),
     fence: (wanted) => gate.ask((db) => fenceOrRival(db, wanted), { withinMs: wanted.waitMs + QUESTION_MS }),
+    awaitReplication: (how) => awaitReplication(inSetting({ ...how, beforeCommit: () => {} })),
     isUnavailable,
     recordEvent: (id, event) => gate.ask((db) => recordEvent(db, id, event)),
     events: (id) => gate.ask((db) => events(db, id)),
@@ -121,6 +125,7 @@ function leasesOn<Tx>({ client, setting, gate, reaped }: Base): Leases<Tx> {
 function oversightOn({ gate, counted }: Base): Oversight {
   return {
     list: (filter) => gate.ask((db) => list(db, filter), { withinMs: BATCH_MS }),
+    databaseFacts: () => gate.ask(databaseFacts),
     overview: (stuckAfterMs) => gate.ask((db) => overview(db, stuckAfterMs, { counted }), { withinMs: BATCH_MS }),
     // Where its answer is lost it is sent again: a sketch may hold that twice.
     addTallies: (tallied) => gate.ask((db) => addTallies(db, tallied), { isRepeatable: true }),

@@ -1,5 +1,6 @@
 import type { OutcomeBucket, Tally } from '../oversight.ts';
 import type { RawQueries } from './client.ts';
+import { recordTimeline } from './database-facts.ts';
 import { timestamp } from './wire.ts';
 
 // Ten minutes by the server's clock, so that all processes mean the same ones. In one order for everybody: two processes
@@ -13,7 +14,7 @@ ON CONFLICT (bucket, operation, outcome) DO UPDATE SET count = idempotency_talli
 
 const TALLIES = `
 SELECT bucket AS at, operation, outcome, count::float8 AS count FROM idempotency_tallies
- WHERE bucket > $1::timestamptz - interval '10 min'
+ WHERE bucket > $1::timestamptz - interval '10 min' AND outcome <> 'timeline'
  ORDER BY bucket, operation, outcome`;
 
 const REAP = `DELETE FROM idempotency_tallies WHERE bucket < statement_timestamp() - interval '30 days'`;
@@ -21,6 +22,7 @@ const REAP = `DELETE FROM idempotency_tallies WHERE bucket < statement_timestamp
 /** `Oversight.addTallies`. */
 export async function addTallies(db: RawQueries, counts: readonly Tally[]): Promise<void> {
   await db.$queryRawUnsafe(ADD, JSON.stringify(counts));
+  await recordTimeline(db);
 }
 
 /** `Oversight.tallies`. */

@@ -5,6 +5,7 @@ import type { PrismaClientLike, RawQueries } from './client.ts';
 import { explainedAbort } from './complete.ts';
 import { isNothingChanged } from './errors.ts';
 import { holdStatement, leaseLost, stillHeld } from './hold.ts';
+import { explainedReadOnly } from './outage.ts';
 import { type RawRow, toKeyRow } from './row.ts';
 import { runTransaction } from './run-transaction.ts';
 import type { Statement } from './statement.ts';
@@ -73,7 +74,7 @@ export async function concluded(
       const isOvertaken = ended.at === 'last' && isNothingChanged(ended.error);
       return {
         kind: 'rolled_back',
-        error: isOvertaken ? leaseLost(held) : explainedAbort(ended.error),
+        error: isOvertaken ? leaseLost(held) : explainedAbort(explainedReadOnly(ended.error)),
         why: rollbackReasonOf(ended),
       };
     }

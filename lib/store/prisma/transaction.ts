@@ -1,8 +1,9 @@
 import type { ExecuteOptions, RollbackReason } from '../store.ts';
 import type { RawQueries } from './client.ts';
 import type { CommitAnswer } from './connection.ts';
-import { isForgotten, isLeftOpen, provesRollback, rollbackReason } from './errors.ts';
+import { isForgotten, isLeftOpen } from './errors.ts';
 import type { Gate } from './gate.ts';
+import { isOutage, provesRollback, rollbackReason } from './outage.ts';
 import type { OwnClient } from './own-client.ts';
 import type { Rows, Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
@@ -81,5 +82,6 @@ export function rollbackReasonOf({
   why,
 }: Extract<TransactionEnd<never>, { kind: 'rolled_back' }>): RollbackReason {
   const isPassing = (at !== 'work' && isForgotten(error)) || (at === 'first' && isLeftOpen(error));
-  return why ?? (isPassing ? 'conflict' : rollbackReason(error));
+  if (why ?? isPassing) return why ?? 'conflict';
+  return at !== 'work' && isOutage(error) ? 'unavailable' : rollbackReason(error);
 }

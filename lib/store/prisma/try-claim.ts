@@ -30,7 +30,7 @@ SELECT quote_ident(current_user) AS "user", quote_ident(current_database()) AS "
                          AND has_table_privilege(found, 'UPDATE') AND has_table_privilege(found, 'DELETE'))) AS lacking`;
 
 type Place = Pick<TriedClaim, 'place' | 'database'>;
-type Rights = Omit<TriedClaim, keyof Place | 'transactions' | 'whyNotOwn' | 'refused'>;
+type Rights = Omit<TriedClaim, keyof Place | 'transactions' | 'whyNotOwn' | 'refused' | 'readsStandby'>;
 
 /** Ends the transaction without a trace. */
 class Undo extends Error {}
@@ -40,7 +40,11 @@ export async function tryClaim(client: PrismaClientLike, own: OwnClient | undefi
   const db: RawQueries = primaryOf(client);
   const [place] = await db.$queryRawUnsafe<[Place]>(PLACE);
   const [rights] = await db.$queryRawUnsafe<[Rights]>(RIGHTS);
-  const tried = { ...place, ...rights, ...(await transactionsOf(own)) };
+  // Past `primaryOf`, on purpose: where the app's own reads go.
+  const [{ readsStandby }] = await client.$queryRawUnsafe<[{ readsStandby: boolean }]>(
+    'SELECT pg_is_in_recovery() AS "readsStandby"',
+  );
+  const tried = { ...place, ...rights, readsStandby: readsStandby && db !== client, ...(await transactionsOf(own)) };
   try {
     await client.$transaction(async (tx: RawQueries) => {
       const claim = { ...NOBODYS, key: randomUUID() };

@@ -52,7 +52,7 @@ const unescaped = (value: string) =>
 /** The error of a statement that was sent without Prisma, in the shape that PrismaPg gives it: it is read in one place. */
 export class DriverError extends Error {
   override readonly name = 'DriverAdapterError';
-  override readonly cause: { originalCode?: string; kind: string };
+  override readonly cause: { originalCode?: string; severity?: string; kind: string };
 
   constructor(message: string, cause: DriverError['cause']) {
     super(message);
@@ -61,7 +61,7 @@ export class DriverError extends Error {
 }
 
 /** Whether it came over the wire, and is not the connection's end. A pooler words the end of its own in such a way, too. */
-export function isAnswer(error: unknown): error is object & { severity: string; code: string } {
+export function isAnswer(error: unknown): error is object & { severity: string; code: string; message: string } {
   const { severity, code } = (error ?? {}) as { severity?: unknown; code?: unknown };
   return typeof severity === 'string' && typeof code === 'string';
 }
@@ -71,9 +71,9 @@ export const readOnlyError = () =>
   new DriverError('cannot execute INSERT in a read-only transaction', { originalCode: '25006', kind: 'postgres' });
 
 export function driverError(error: unknown): DriverError {
-  const { message, code } = (error ?? {}) as { message?: unknown; code?: string };
-  return new DriverError(
-    String(message),
-    isAnswer(error) ? { originalCode: code as string, kind: 'postgres' } : { kind: 'ConnectionClosed' },
-  );
+  if (!isAnswer(error)) {
+    return new DriverError(String((error as { message?: unknown } | null)?.message), { kind: 'ConnectionClosed' });
+  }
+  const { code, severity, message } = error;
+  return new DriverError(message, { originalCode: code, severity, kind: 'postgres' });
 }

@@ -14,15 +14,15 @@ export const WAITS_FOR = `
        AND o.sequence < d.sequence AND o.${IS_OPEN}
      ORDER BY o.sequence LIMIT 1) first ON true`;
 
-// Plain reads, no locks. Event ids are UUIDv7: their order is that of their time, and the primary key has it. What a row
-// waits for is looked up for the rows of the page alone.
+// Plain reads, no locks. The index on the events' time has their order. What a row waits for is looked up for the rows of
+// the page alone.
 const DELIVERIES = `
 SELECT * FROM (
   SELECT ${DELIVERY_COLUMNS}
     FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id
    WHERE ($1::text IS NULL OR d.state = $1) AND ($2::text IS NULL OR d.destination = $2)
-   ORDER BY d.event_id DESC, d.destination LIMIT $3::int OFFSET $4::int) d ${WAITS_FOR}
- ORDER BY d.event_id DESC, d.destination`;
+   ORDER BY e.created_at DESC, d.aggregate, d.sequence DESC, d.destination LIMIT $3::int OFFSET $4::int) d ${WAITS_FOR}
+ ORDER BY d.created_at DESC, d.aggregate, d.sequence DESC, d.destination`;
 
 const RECEIVED = `
 SELECT ${INBOX_COLUMNS}, NULL AS result FROM inbox_events

@@ -2,8 +2,8 @@ import type { InboxRow, KnownRow, Receipt, ReceiveOptions, Receiving } from '../
 import { StoreUnavailableError } from '../../store.ts';
 import type { PrismaClientLike, RawQueries } from '../client.ts';
 import { explainedAbort } from '../complete.ts';
-import { isUnavailable } from '../errors.ts';
 import type { Gate } from '../gate.ts';
+import { isOutage } from '../outage.ts';
 import { runTransaction } from '../run-transaction.ts';
 import { LEVEL, type Statement } from '../statement.ts';
 import { type Plan, rollbackReasonOf, type TransactionOptions } from '../transaction.ts';
@@ -95,8 +95,7 @@ export async function receive<Tx>(
       // Once claimed, it may be the handler's: a statement out of its time, another system's database. Whether ours is
       // away shows when the failure is counted.
       if (ended.at === 'first') {
-        if (isUnavailable(error))
-          throw new StoreUnavailableError('The database could not be reached.', { cause: error });
+        if (isOutage(error)) throw new StoreUnavailableError('The database could not be reached.', { cause: error });
         await setting.gate.throwSchemaGap(error);
       }
       return { kind: 'failed', error: explainedAbort(error), isConflict: rollbackReasonOf(ended) === 'conflict' };

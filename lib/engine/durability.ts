@@ -1,0 +1,42 @@
+import { isSettled } from '../core/key-state.ts';
+import { StoreUnavailableError } from '../store/store.ts';
+import type { Definition, Engine } from './call.ts';
+import type { Ended } from './leaders.ts';
+import { withinTime } from './transaction.ts';
+
+/** What an answer of an operation is as durable as. */
+interface Durable<Tx> {
+  engine: Pick<Engine<Tx>, 'store'>;
+  definition: { options: Definition<Tx>['options'] };
+  /** In milliseconds of `performance.now()`. */
+  deadline?: number;
+}
+
+/** Asked first where everybody passes, for an await costs even if there is nothing to wait for. */
+export function isReplicated<Tx>({ definition }: Pick<Durable<Tx>, 'definition'>): boolean {
+  return definition.options.durability === 'replicated';
+}
+
+/**
+ * Waits until all that has been read is on the synchronous standbys, for an operation that promises that. What is committed
+ * on the primary is seen by everybody at once, also where the wait of its COMMIT was cancelled.
+ *
+ * @throws StoreUnavailableError where that is not known in time
+ */
+export async function awaitDurable<Tx>(where: Durable<Tx>): Promise<void> {
+  if (!isReplicated(where)) return;
+  const { engine, definition, deadline = Number.POSITIVE_INFINITY } = where;
+  await engine.store.awaitReplication(withinTime(definition.options, deadline));
+}
+
+/** The same of a row that was found: in doubt where that is not known. */
+export async function durable<Tx>(where: Durable<Tx>, ended: Ended): Promise<Ended> {
+  if (ended.kind !== 'existing' || !isSettled(ended.row.state)) return ended;
+  try {
+    await awaitDurable(where);
+    return ended;
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return { kind: 'in_doubt', error };
+  }
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { isOutage, isUnavailable, provesRollback, rollbackReason } from './outage.ts';
+import { driverError } from './wire.ts';
+
+/** What cannot be had of a real server here; `server-away.db.test.ts` and `read-only.db.test.ts` ask real ones. */
+
+interface Answer {
+  code: string;
+  severity: string;
+  message: string;
+}
+
+/** An answer as it reaches us on a connection of our own, in a raw query of Prisma's, and in one of a model. */
+const shapes = (answer: Answer): unknown[] => {
+  const { code, severity, message } = answer;
+  const cause = { originalCode: code, originalMessage: message, kind: 'postgres', code, severity, message };
+  const meta = { driverAdapterError: Object.assign(new Error(message), { name: 'DriverAdapterError', cause }) };
+  return [
+    driverError(Object.assign(new Error(message), answer)),
+    meta.driverAdapterError,
+    Object.assign(new Error(message), { name: 'PrismaClientKnownRequestError', code: 'P2010', meta }),
+  ];
+};
+
+const said = (severity: string, code: string, message: string): Answer => ({ severity, code, message });
+
+describe('an answer that says that the database cannot be asked', () => {
+  test.each<[string, Answer]>([
+    ['57P04 the database was dropped', said('FATAL', '57P04', 'terminating connection due to conflict with recovery')],
+    ['Supavisor: no more clients', said('FATAL', 'XX000', 'MaxClientsInSessionMode: max clients reached')],
+    ['pgcat: no server', said('FATAL', '58000', 'could not get connection from the pool - AllServersDown')],
+    ['an answer of any code behind which the session is over', said('FATAL', '42601', 'what the future brings')],
+    ['CockroachDB: it does not know', said('ERROR', '40003', 'result is ambiguous')],
+    ['PgBouncer, newer: no server in time', said('FATAL', '08P01', 'query_wait_timeout')],
+    ['a disk that fails', said('ERROR', '58030', 'could not read block')],
+  ])('%s', (_, answer) => {
+    for (const error of shapes(answer)) {
+      expect(isUnavailable(error)).toBe(true);
+      expect(rollbackReason(error)).toBe('unavailable');
+      // Of a COMMIT it proves nothing.
+      expect(provesRollback(error)).toBe(false);
+    }
+  });
+
+  test('25006 is one, too, and the one that proves that a COMMIT was none', () => {
+    for (const error of shapes(said('ERROR', '25006', 'cannot execute INSERT in a read-only transaction'))) {
+      expect([isUnavailable(error), provesRollback(error)]).toEqual([true, true]);
+    }
+  });
+
+  test.each([
+    said('ERROR', '23505', 'duplicate key'),
+    said('ERROR', '58P01', 'could not open file'),
+    said('ERROR', 'XX000', 'cache lookup failed'),
+    said('ERROR', '42501', 'permission denied'),
+  ])('$code of a statement is none', (answer) => {
+    for (const error of shapes(answer)) {
+      expect([isOutage(error), rollbackReason(error), provesRollback(error)]).toEqual([false, 'error', true]);
+    }
+  });
+});
+
+describe('a failure of the socket', () => {
+  const raw = (code: string) => Object.assign(new Error(code), { code, syscall: 'write', errno: -1 });
+
+  test.each(['EPIPE', 'EHOSTUNREACH', 'ECONNABORTED', 'EAI_AGAIN'])('%s', (code) => {
+    // Of a statement of ours it is the database's. In a handler it may be that of another service.
+    expect([isOutage(raw(code)), isUnavailable(raw(code))]).toEqual([true, false]);
+    const ofPrisma = Object.assign(new Error(code), { name: 'PrismaClientKnownRequestError', code });
+    expect(isUnavailable(ofPrisma)).toBe(true);
+    for (const error of [raw(code), ofPrisma]) expect(provesRollback(error)).toBe(false);
+  });
+});

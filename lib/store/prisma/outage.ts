@@ -1,0 +1,108 @@
+import { IdempotencyError } from '../../core/errors.ts';
+import type { RollbackReason } from '../store.ts';
+import { driverCause, serverWords, severityOf, sqlState } from './errors.ts';
+
+/** SQLSTATEs by which a server, or a pooler before it, says that it cannot be asked now, with who says so. */
+const UNAVAILABLE_STATES = [
+  '08', // lost connections; 08P01 is all that PgBouncer says, whatever has happened
+  '28000', // not let in, as while a password is changed
+  '28P01',
+  '3D000', // the database is gone, as while it is restored
+  '25006', // takes no writes: a standby
+  '25P03', // the transaction was idle for too long, or took too long
+  '25P04',
+  '40003', // CockroachDB, of a COMMIT whose result it does not know
+  '53', // out of connections, memory or disk
+  '57', // shutting down, starting up, idle for too long, cancelled
+  '58000', // pgcat, whatever has happened
+  '58030', // an I/O error
+];
+/** With these the session is over, under any SQLSTATE. Supavisor says so under XX000. */
+const SESSION_OVER = new Set(['FATAL', 'PANIC']);
+/** Prisma's codes for: not let in, cannot connect, timed out, no such database, closed the connection, pool exhausted. */
+const UNAVAILABLE_PRISMA = new Set([
+  'P1000',
+  'P1001',
+  'P1002',
+  'P1003',
+  'P1008',
+  'P1010',
+  'P1011',
+  'P1017',
+  'P2024',
+  'P2028',
+  'P2037',
+]);
+/** What Prisma's adapter calls an error that has no SQLSTATE. */
+const UNAVAILABLE_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TlsConnectionError']);
+/**
+ * Words of `pg`, as a plain Error, for a connection that died between two statements. To the letter: a handler may have
+ * connections of its own, whose ends are no business of the store.
+ */
+const DEAD_CONNECTION =
+  /^(Connection terminated( unexpectedly| due to connection timeout)?|Query read timeout|Client (has encountered a connection error|was closed) and is not queryable)$/;
+
+/**
+ * Whether an error of Prisma's, or of the kit about one, says that the database could not be reached or asked in time, or
+ * takes no writes: a 503, and not a bug.
+ */
+export function isUnavailable(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  const { code, message, name } = error as { code?: unknown; message?: unknown; name?: unknown };
+  // By its name: a bundler may give a page and a route a copy of the class each.
+  if (name === 'StoreUnavailableError') return true;
+  if (SESSION_OVER.has(String(severityOf(error)))) return true;
+  const state = sqlState(error);
+  if (state !== undefined) return UNAVAILABLE_STATES.some((known) => state.startsWith(known));
+  if (UNAVAILABLE_KINDS.has(String(driverCause(error)?.kind)) || UNAVAILABLE_PRISMA.has(String(code))) return true;
+  // What Prisma's adapter does not know of the socket's, Prisma calls by Node's own code: ENETUNREACH, EAI_AGAIN.
+  if (name === 'PrismaClientKnownRequestError' && /^E[A-Z]/.test(String(code))) return true;
+  return typeof message === 'string' && DEAD_CONNECTION.test(message);
+}
+
+/**
+ * The same of an error that a statement of the kit's has met, where a failure of the socket can be nobody else's: Prisma's
+ * adapter passes most of them on as they are. In a handler it may be that of another service.
+ */
+export function isOutage(error: unknown): boolean {
+  return isUnavailable(error) || isSocketError(error);
+}
+
+function isSocketError(error: unknown): boolean {
+  const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
+  return typeof code === 'string' && typeof syscall === 'string';
+}
+
+/** Whether the transaction may not write: a standby, perhaps after a failover, or `default_transaction_read_only`. */
+export function isReadOnly(error: unknown): boolean {
+  return sqlState(error) === '25006';
+}
+
+/** The same in words, for the log. */
+export function explainedReadOnly(error: unknown): unknown {
+  if (!isReadOnly(error)) return error;
+  return new IdempotencyError(
+    'The database takes no writes here (25006): it is a standby, or its default_transaction_read_only is on.',
+    { existing: serverWords(error), expected: 'the primary, with transactions that may write', cause: error },
+  );
+}
+
+/** Why a transaction that committed nothing did not. */
+export function rollbackReason(error: unknown): RollbackReason {
+  const state = sqlState(error);
+  if (state === '40001' || state === '40P01' || (error as { code?: unknown } | null)?.code === 'P2034')
+    return 'conflict';
+  return isUnavailable(error) ? 'unavailable' : 'error';
+}
+
+/**
+ * Whether an error that came back for COMMIT proves that nothing was committed. A SQLSTATE is the server's own
+ * answer; P2028 is Prisma's, which rolled an expired transaction back instead of committing it. Anything that smells
+ * of a connection proves nothing: the COMMIT may have arrived.
+ */
+export function provesRollback(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  // Where a client tries again by itself, one that could not begin says nothing of the one before it.
+  if (code === 'P2028') return !String(message).includes('Unable to start');
+  return isReadOnly(error) || (sqlState(error) !== undefined && !isUnavailable(error));
+}
