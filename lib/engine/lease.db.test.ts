@@ -30,6 +30,25 @@ describe('a lease', () => {
     expect(await rowOf(key)).toMatchObject({ fencingToken: 2, attempts: 1 });
   });
 
+  test('whose key a failover has lost proves nothing of the effect, and the retry executes', async () => {
+    const errors: unknown[] = [];
+    const { checkout } = shop({ onError: (error) => void errors.push((error as Error).name) });
+    const key = freshKey();
+    provider.onCharge = async () => {
+      provider.onCharge = () => {};
+      const { client } = database;
+      await client.$transaction([
+        client.idempotencyKey.deleteMany({ where: { key } }),
+        client.auditRecord.deleteMany({ where: { action: `${key}:order` } }),
+      ]);
+    };
+    const told = { code: 'unavailable', executed: 'unknown', retry: 'same-key', retryAfterMs: 1000 };
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject(told);
+    expect(errors).toEqual(['LeaseLostError']);
+    expect(await checkout.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, replayed: false });
+    await expectOnce(key);
+  });
+
   test('is renewed while its executor lives', async () => {
     const { checkout, idempotency } = shop({ leaseMs: 300 });
     const key = freshKey();

@@ -270,7 +270,8 @@ async function interrupted<Tx>(running: Running<Tx>, thrown: unknown): Promise<E
     engine.config.onError(error, { ...where, instance: newInstance() });
     return { kind: 'existing', row }; // another's work: to this caller it is a replay
   }
-  return { kind: 'suspended', error };
+  // Without a row nobody holds it: it cannot be looked at, or a failover has lost it, with what was committed under it.
+  return { kind: error instanceof LeaseLostError ? 'in_doubt' : 'suspended', error };
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Rename } from './tables.ts';
 import { outside } from './within.ts';
 
 /** How long a question may take, with the wait for a connection, in milliseconds. */
-export const QUESTION_MS = 5000;
+export const QUESTION_MS = 3000;
 
 /** The same for one that reads or deletes many rows. */
 export const BATCH_MS = 60_000;

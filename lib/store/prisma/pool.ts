@@ -1,6 +1,7 @@
 import { StoreUnavailableError } from '../store.ts';
 import { bounded } from './bounded.ts';
 import { type ClientLike, Connection } from './connection.ts';
+import { isOutage } from './outage.ts';
 import { driverError } from './wire.ts';
 import { commitWithheld } from './withheld.ts';
 import { expectContexts, runWithin, within } from './within.ts';
@@ -18,7 +19,7 @@ export interface PoolLike {
   }) => object;
   connect(...args: never[]): unknown;
   query(config: never): unknown;
-  on(event: 'acquire', listener: (client: never) => void): unknown;
+  on(event: 'acquire' | 'release', listener: (...told: never[]) => void): unknown;
 }
 
 /** How long it may take to make a connection, where the pool does not say. */
@@ -27,9 +28,9 @@ const CONNECT_MS = 5000;
 /** On a wrapped pool: its own `connect`. A bundler may give the app's client and its pages a copy of this module each. */
 const CONNECT = Symbol.for('oncekit.connect');
 
-type Wrapped = PoolLike & {
-  [CONNECT]?: (told: (error: unknown, client: ClientLike | undefined) => void) => void;
-};
+type Connect = (told: (error: unknown, client: ClientLike | undefined, ...more: unknown[]) => void) => void;
+
+type Wrapped = PoolLike & { [CONNECT]?: Connect };
 
 /**
  * Lets the kit run executions on connections of this pool, in as many round trips as the bare transaction: the claim of a
@@ -55,7 +56,7 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     if (here?.tellPool?.(pool, (args[0] as { text?: unknown } | undefined)?.text)) return Promise.resolve(NOTHING);
     return here?.ambient?.pool === pool ? here.ambient.query(here, args) : query.apply(pool, args);
   }) as Pool['query'];
-  const connect = pool.connect as (...args: unknown[]) => unknown;
+  const connect = connectTrusted(pool);
   Object.defineProperty(pool, CONNECT, { value: connect });
   pool.connect = ((...args: unknown[]) => {
     const committing = commitWithheld();
@@ -63,9 +64,11 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     const here = within();
     if (here?.ambient?.pool === pool) return here.ambient.connect(here, args as never[]);
     const [told] = args;
-    if (typeof told !== 'function') return connect.apply(pool, args);
+    if (typeof told !== 'function') {
+      return new Promise((resolve, reject) => connect((error, client) => (client ? resolve(client) : reject(error))));
+    }
     // The pool calls it in the context of the code that has given the connection back, which may be within an execution.
-    return connect.call(pool, (...given: unknown[]) => runWithin(here, () => told(...given)));
+    return connect((...given) => runWithin(here, () => told(...given)));
   }) as Pool['connect'];
   const { Client } = pool;
   if (Client) {
@@ -76,9 +79,33 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
       }
     };
   }
-  // Each connection is known, and its end listened for, before the pool gives it away.
-  pool.on('acquire', (client: ClientLike) => void Connection.of(client));
   return pool;
+}
+
+/**
+ * The pool's own `connect`, past the connections that led where one has been lost since: a network that has silenced one has
+ * silenced the others, and what is asked on each would wait until its time is up. Nor does a server that has become a
+ * standby close them.
+ */
+function connectTrusted(pool: PoolLike): Connect {
+  const connect = pool.connect.bind(pool) as unknown as Connect;
+  const goodAt = new WeakMap<ClientLike, number>();
+  let lostAt = Number.NEGATIVE_INFINITY;
+  pool.on('acquire', (client: ClientLike) => {
+    Connection.of(client); // each is known, and its end listened for, before the pool gives it away
+    if (!goodAt.has(client)) goodAt.set(client, performance.now());
+  });
+  pool.on('release', (error: unknown, client: ClientLike) => {
+    if (!error) goodAt.set(client, performance.now());
+    else if (isOutage(error)) lostAt = performance.now();
+  });
+  const trusted: Connect = (told) =>
+    connect((error, client, ...more) => {
+      if (!client || (goodAt.get(client) ?? lostAt) >= lostAt) return told(error, client, ...more);
+      client.release(true);
+      trusted(told);
+    });
+  return trusted;
 }
 
 /** Whether this version of the kit has wrapped it. */

@@ -67,8 +67,8 @@ export function isAnswer(error: unknown): error is object & { severity: string; 
 }
 
 /** As the server refuses a write where it takes none. */
-export const readOnlyError = () =>
-  new DriverError('cannot execute INSERT in a read-only transaction', { originalCode: '25006', kind: 'postgres' });
+export const readOnlyError = (words = 'cannot execute INSERT in a read-only transaction') =>
+  new DriverError(words, { originalCode: '25006', kind: 'postgres' });
 
 export function driverError(error: unknown): DriverError {
   if (!isAnswer(error)) {
