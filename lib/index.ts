@@ -44,6 +44,7 @@ function heardOutside(options: Options): Options {
   };
 }
 
+export { derivedId } from './core/derived-key.ts';
 export {
   BadPayloadError,
   ConfigurationError,

@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Executor, Told } from '../fixtures/executor-process.ts';
+import type { Setting } from './cluster.ts';
 
 /** The ways in which an operation reaches the database. */
 export const KINDS = ['own', 'ambient', 'interactive', 'phases', 'phases-plain'] as const;
 export type Kind = (typeof KINDS)[number];
+
+/** In Prisma's own transactions nobody hears whether a commit was replicated. */
+export const kindsIn = ({ durability }: Setting): readonly Kind[] =>
+  durability ? KINDS.filter((kind) => kind !== 'interactive' && kind !== 'phases-plain') : KINDS;
 
 /** An intent, and when its client was told what came of it. */
 export interface Intent {
@@ -23,7 +28,7 @@ export interface Intent {
 }
 
 /** As many clients of each kind, each with one intent after the other. */
-const CLIENTS = 2;
+export const CLIENTS = 2;
 /** From one intent to the next, and from an answer that settles nothing to the next send. */
 const PAUSE_MS = 50;
 /** How long an app may take for an answer, and a client listens before it sends again. */
@@ -41,9 +46,9 @@ export class Load {
   #isOver = false;
   #isGivenUp = false;
 
-  constructor(apps: Executor[]) {
+  constructor(apps: Executor[], kinds: readonly Kind[]) {
     this.#apps = apps;
-    this.#clients = KINDS.flatMap((kind) => Array.from({ length: CLIENTS }, (_, n) => this.#client(kind, n)));
+    this.#clients = kinds.flatMap((kind) => Array.from({ length: CLIENTS }, (_, n) => this.#client(kind, n)));
   }
 
   /** No new intents. Resolves with those that are not settled `withinMs`, which nobody sends any more. */

@@ -4,13 +4,11 @@ import type { GatewayProcess } from '../fixtures/gateway-process.ts';
 import { type Cluster, query, type Setting } from './cluster.ts';
 import type { Consumer } from './consumer.ts';
 import { FAILURES, type Failure } from './failures.ts';
-import { type Intent, KINDS, type Kind, Load } from './load.ts';
+import { CLIENTS, type Intent, type Kind, kindsIn, Load } from './load.ts';
 import { type Found, find, isLost, isTorn, type Twice, twice } from './tally.ts';
 
 /** How many intents of each kind are settled before the failure. */
 const WARM = 3;
-/** How many commits wait for a synchronous standby when the primary fails. */
-const WAITING = 10;
 const WARM_UP_MS = 60_000;
 /** How long is waited for what should take 5 s, to see how long it takes. */
 const LOOK_MS = 15_000;
@@ -28,9 +26,9 @@ export interface Round extends Twice {
   /** Answers to lost intents that no row stood behind. */
   fromMemory: number;
   /** The first answer to each kind, of the app that took longer; and the first event of a new order. */
-  recovery: Record<Kind | 'events', number>;
+  recovery: Partial<Record<Kind | 'events', number>>;
   /** Until everything that was under way at the failure was settled, by kind. */
-  stragglers: Record<Kind, number>;
+  stragglers: Partial<Record<Kind, number>>;
   /** How often sends were told what, behind the failure, that settles nothing. */
   told: Record<string, number>;
 }
@@ -43,18 +41,20 @@ export interface Stage {
 }
 
 /** One failover under load, and what became of everything that was sent. */
-export async function failOver(stage: Stage, failure: Failure, { isDurable }: Setting): Promise<Round> {
+export async function failOver(stage: Stage, failure: Failure, setting: Setting): Promise<Round> {
   const { cluster, apps, consumer } = stage;
-  const load = new Load(apps);
-  const each = (isDone: (kind: Kind) => boolean, withinMs = LOOK_MS) => until(() => KINDS.every(isDone), withinMs);
+  const kinds = kindsIn(setting);
+  const load = new Load(apps, kinds);
+  const each = (isDone: (kind: Kind) => boolean, withinMs = LOOK_MS) => until(() => kinds.every(isDone), withinMs);
   const settledSince = (start: number, kind: Kind) =>
     load.settled.slice(start).filter((one) => one.kind === kind).length;
   const isWarm = await each((kind) => settledSince(0, kind) >= WARM, WARM_UP_MS);
   if (!isWarm) throw new Error(`Nothing works before the failure: ${JSON.stringify([...load.open])}`);
   const { length } = load.settled;
   cluster.cutReplication();
-  // The worst moment: synchronous commits stand on the primary alone, and wait; asynchronous ones of each kind are acknowledged.
-  if (isDurable) await until(async () => (await waitingCommits(cluster)) >= WAITING, LOOK_MS);
+  // The worst moment: all synchronous commits stand on the primary alone, and wait; asynchronous ones of each kind are acknowledged.
+  const waiting = kinds.length * CLIENTS;
+  if (setting.isDurable) await until(async () => (await waitingCommits(cluster)) >= waiting, LOOK_MS);
   else await each((kind) => settledSince(length, kind) >= 1);
   const failedAt = performance.now();
   load.told = {};
@@ -69,14 +69,14 @@ export async function failOver(stage: Stage, failure: Failure, { isDurable }: Se
 
   const behind = (at: number | undefined) => (at === undefined ? Infinity : at - answersAt);
   const recovery = Object.fromEntries([
-    ...KINDS.map((kind) => [kind, Math.max(...apps.map((_, by) => behind(firstOf(kind, by)?.settledAt)))]),
+    ...kinds.map((kind) => [kind, Math.max(...apps.map((_, by) => behind(firstOf(kind, by)?.settledAt)))]),
     ['events', behind(consumer.heardAt.get(toldOf()?.key ?? ''))],
   ]);
   const underWay = [...load.settled, ...unsettled].filter(
     ({ bornAt, settledAt = Infinity }) => bornAt < answersAt && settledAt > failedAt,
   );
   const stragglers = Object.fromEntries(
-    KINDS.map((kind) => {
+    kinds.map((kind) => {
       const times = underWay
         .filter((intent) => intent.kind === kind)
         .map(({ settledAt }) => behind(settledAt ?? Infinity));

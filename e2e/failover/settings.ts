@@ -6,5 +6,11 @@ const SYNCHRONOUS = ['synchronous_standby_names=*'];
 export const SETTINGS: Setting[] = [
   { name: 'synchronous', flags: SYNCHRONOUS, isDurable: true },
   { name: 'asynchronous', flags: [], isDurable: false },
-  { name: 'remote_apply', flags: [...SYNCHRONOUS, 'synchronous_commit=remote_apply'], isDurable: true },
+  // The server waits for nobody, but where an operation asks for it.
+  {
+    name: 'replicated',
+    flags: [...SYNCHRONOUS, 'synchronous_commit=local'],
+    isDurable: true,
+    durability: 'replicated',
+  },
 ];

@@ -54,6 +54,7 @@ function sizeOf(count: number | readonly unknown[]): number {
   return typeof count === 'number' ? count : count.length;
 }
 
-function seconds(times: number[]): string {
-  return (Math.max(0, ...times) / 1000).toFixed(1);
+function seconds(times: (number | undefined)[]): string {
+  const known = times.filter((time) => time !== undefined);
+  return known.length > 0 ? (Math.max(...known) / 1000).toFixed(1) : '';
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { derivedKey, derivedUuid } from './derived-key.ts';
+import { derivedId, derivedKey, derivedUuid } from './derived-key.ts';
 
 const id = { tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'k-1' };
 
@@ -32,4 +32,16 @@ test('its UUID is of version 8 and variant 10, the same each time, and another f
   for (const each of ids) expect(each).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(ids[0]).toMatchInlineSnapshot(`"30ac00d7-4da6-8224-b0c7-f07ec126c24d"`);
   expect(ids[1]).not.toBe(ids[0]);
+});
+
+test('an id of what an intent makes is the same in every run, and another for every other intent and thing', () => {
+  const { key, ...scope } = id;
+  const order = derivedId({ scope, key }, 'order');
+  expect(order).toMatchInlineSnapshot(`"a77e94e3-d011-83d5-bdbb-eaf9bec4c952"`);
+  const others = [
+    derivedId({ scope, key }, 'refund'),
+    derivedId({ scope, key: 'k-2' }, 'order'),
+    derivedId({ scope: { ...scope, principal: 'bob' }, key }, 'order'),
+  ];
+  expect(new Set([order, ...others]).size).toBe(4);
 });

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import type { PhasesContext, Refused } from 'oncekit';
+import { derivedId, type PhasesContext, type Refused } from 'oncekit';
 import type { Client } from './db.ts';
 import { dollars } from './money.ts';
 import { lockOrder, refundable } from './orders.ts';
@@ -11,7 +10,7 @@ type Tx = Pick<
   Client,
   'order' | 'refund' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe' | '$executeRaw'
 >;
-type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'capture' | 'fail' | 'key' | 'scope'>;
+type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'fail' | 'key' | 'scope'>;
 
 /** The way by which a refund was asked for: one key under both is two intents (K4). */
 export type RefundSource = 'form' | 'api';
@@ -32,11 +31,11 @@ const TOO_LATE = { status: 409, message: 'The payment provider no longer gives t
  * time. refund_reserved, refund_created, refunded.
  */
 export async function giveRefund(
-  { atomic, foreign, capture, fail, key, scope }: Steps,
+  { atomic, foreign, fail, key, scope }: Steps,
   { source, orderId, amountCents }: { source: RefundSource; orderId: string; amountCents: number },
 ): Promise<RefundMade> {
   const { tenant, principal } = scope;
-  const id = await capture('refund_id', () => randomUUID());
+  const id = derivedId({ scope, key }, 'refund');
 
   const payment = await atomic('refund_reserved', async (tx) => {
     const order = await lockOrder(tx, orderId, scope);

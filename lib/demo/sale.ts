@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import type { PhasesContext, Refused } from 'oncekit';
+import { derivedId, type PhasesContext, type Refused } from 'oncekit';
 import type { Client } from './db.ts';
 import { post } from './ledger.ts';
 import { giveUp, type PlacedOrder } from './orders.ts';
@@ -14,7 +13,7 @@ type Tx = Pick<
   Client,
   'order' | 'product' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe' | '$executeRaw'
 >;
-type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'capture' | 'fail' | 'key' | 'scope'>;
+type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'fail' | 'key' | 'scope'>;
 
 /** What differs between the ways to buy. */
 export interface Sale {
@@ -41,9 +40,9 @@ interface Delivery {
  * it (https://brandur.org/idempotency-keys), with the charge between two transactions instead of inside one.
  * Goods are taken before the card is charged: nobody pays for what is sold out.
  */
-export async function sell({ atomic, foreign, capture, fail, key, scope }: Steps, sale: Sale): Promise<PlacedOrder> {
+export async function sell({ atomic, foreign, fail, key, scope }: Steps, sale: Sale): Promise<PlacedOrder> {
   const { tenant, principal } = scope;
-  const id = await capture('order_id', () => randomUUID());
+  const id = derivedId({ scope, key }, 'order');
 
   const order = await atomic('order_created', async (tx) => {
     // A refusal commits what was written before it, so everything is checked before anything is written.
