@@ -34,18 +34,20 @@ const WAIT_MS = 20_000;
 
 /**
  * A primary and its streaming standby, on one machine, with a network between them and in front of them. After a failover
- * the standby is the primary, and `form` makes a new standby of the other.
+ * the standby is the primary, and `form` makes a new standby of the other. Where operations wait for a standby, the new
+ * primary has one: it follows the standby from the beginning.
  */
 export class Cluster {
   /** What apps connect to, wherever the primary is. */
   readonly apps: Link;
   primary!: Server;
   standby!: Server;
+  #follower: Server | undefined;
   #replication: Link | undefined;
-  /** The primary's first. */
-  #places: [Place, Place];
+  /** The primary's, the standby's and the follower's. */
+  #places: [Place, Place, Place];
 
-  private constructor(apps: Link, places: [Place, Place]) {
+  private constructor(apps: Link, places: [Place, Place, Place]) {
     this.apps = apps;
     this.#places = places;
   }
@@ -53,13 +55,14 @@ export class Cluster {
   /** An empty shop, migrated and seeded. No server runs before `form`. */
   static async create(): Promise<Cluster> {
     const place = await findPlace('failover', () => {});
-    const places: [Place, Place] = [
+    const places: [Place, Place, Place] = [
       { ...place, home: `${place.home}-1` },
       { ...place, home: `${place.home}-2` },
+      { ...place, home: `${place.home}-3` },
     ];
     for (const { home } of places) await rm(home, { recursive: true, force: true });
     await createCluster(places[0]);
-    await run('mkdir', ['-p', places[1].home]);
+    for (const { home } of places.slice(1)) await run('mkdir', ['-p', home]);
     const server = await startServer(places[0], { flags: FLAGS });
     await migrate(server.url);
     await seed(server.url);
@@ -73,17 +76,19 @@ export class Cluster {
   }
 
   /** Lets a primary and a standby run, which has all that the primary has. */
-  async form({ flags }: Setting): Promise<void> {
+  async form({ flags, durability }: Setting): Promise<void> {
     await this.#stop();
-    const [first, second] = this.#places;
-    const [from, to] = [first, second].map(({ home }) => path.join(home, 'data')) as [string, string];
-    await rm(to, { recursive: true, force: true });
-    await run('cp', ['-a', '--reflink=auto', from, to]);
-    await run('cp', ['-a', path.join(first.home, 'password'), second.home]);
+    const [first, second, third] = this.#places;
+    for (const { home } of durability ? [second, third] : [second]) {
+      await rm(path.join(home, 'data'), { recursive: true, force: true });
+      await run('cp', ['-a', '--reflink=auto', path.join(first.home, 'data'), home]);
+      await run('cp', ['-a', path.join(first.home, 'password'), home]);
+    }
     this.primary = await startServer(first, { flags: [...FLAGS, ...flags] });
     this.#replication = await Link.open();
-    this.#replication.leadTo(Number(new URL(this.primary.url).port));
-    this.standby = await this.#startStandby(second);
+    this.#replication.leadTo(portOf(this.primary));
+    this.standby = await this.#startStandby(second, this.#replication.port, durability ? flags : []);
+    if (durability) this.#follower = await this.#startStandby(third, portOf(this.standby));
     await this.#untilStreaming(flags.some((flag) => flag.startsWith('synchronous_standby_names')));
     this.apps.leadTo(portOf(this.primary));
   }
@@ -95,14 +100,15 @@ export class Cluster {
 
   /** The primary that was killed comes back, as the standby of nobody: it has all that it had, and takes no writes. */
   async reviveReadOnly(): Promise<void> {
-    this.primary = await this.#startStandby(this.#places[0]);
+    this.primary = await this.#startStandby(this.#places[0], this.#replication?.port ?? 0);
   }
 
   /** Makes the standby the primary. Resolves when it takes writes. */
   async promote(): Promise<void> {
     await query(this.standby, 'SELECT pg_promote(true, 60)');
     [this.primary, this.standby] = [this.standby, this.primary];
-    this.#places = [this.#places[1], this.#places[0]];
+    const [old, place, third] = this.#places;
+    this.#places = [place, old, third];
   }
 
   async close(): Promise<void> {
@@ -112,20 +118,22 @@ export class Cluster {
   }
 
   async #stop(): Promise<void> {
+    await this.#follower?.kill();
+    this.#follower = undefined;
     await this.standby?.kill(); // one that waits for its own standby would not let go of its clients
     await this.primary?.stop();
     await this.#replication?.close();
     this.#replication = undefined;
   }
 
-  async #startStandby(place: Place): Promise<Server> {
+  /** @param port of the server that it follows */
+  async #startStandby(place: Place, port: number, flags: readonly string[] = []): Promise<Server> {
     const signal = path.join(place.home, 'data', 'standby.signal');
     await writeFile(signal, '');
     if (place.owner) await chown(signal, place.owner.uid, place.owner.gid);
     const password = (await readFile(path.join(place.home, 'password'), 'utf8')).trim();
-    const port = this.#replication?.port ?? 0;
     const source = `host=127.0.0.1 port=${port} user=postgres password=${password} application_name=standby`;
-    return await startServer(place, { flags: [...FLAGS, `primary_conninfo=${source}`] });
+    return await startServer(place, { flags: [...FLAGS, ...flags, `primary_conninfo=${source}`] });
   }
 
   async #untilStreaming(isSynchronous: boolean): Promise<void> {
