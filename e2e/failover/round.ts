@@ -121,7 +121,9 @@ async function sendAgain({ cluster }: Stage, load: Load, lost: Intent[]) {
 }
 
 async function waitingCommits(cluster: Cluster): Promise<number> {
-  return (await query(cluster.primary, `SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)).length;
+  // One that notifies holds a lock meanwhile, for which all others wait that notify.
+  const waiting = `wait_event = 'SyncRep' OR (query = 'COMMIT' AND wait_event_type = 'Lock')`;
+  return (await query(cluster.primary, `SELECT FROM pg_stat_activity WHERE ${waiting}`)).length;
 }
 
 async function openDeliveries(cluster: Cluster): Promise<number> {
