@@ -49,7 +49,10 @@ async function leaselessKey() {
   const key = freshKey();
   provider.faults = ['before'];
   await pay.execute({ key, payload: {} });
-  await sql.query('UPDATE idempotency_keys SET lease_until = NULL, next_attempt_at = NULL WHERE key = $1', [key]);
+  await sql.query(
+    'UPDATE idempotency_keys SET lease_until = NULL, next_attempt_at = NULL, fencing_token = 2 WHERE key = $1',
+    [key],
+  );
   return { key, idempotency, provider };
 }
 

@@ -5,6 +5,14 @@
  * Sources: Gray and Cheriton, "Leases", 1989; Kleppmann, "How to do distributed locking", 2016 (fencing tokens).
  */
 
+/**
+ * The first fencing token of a claim. Drawn, and not 1: a failover may lose a key, and an executor that still runs must not take
+ * for its own the row of whoever has claimed it again. Small enough that takeovers never come to the end of an int4.
+ */
+export function drawToken(): number {
+  return 1 + Math.floor(Math.random() * 2 ** 30);
+}
+
 /** How often a lease is renewed, in milliseconds: two renewals may be lost before the third comes too late. */
 export function renewalIntervalMs(leaseMs: number): number {
   return Math.max(1, Math.floor(leaseMs / 3));

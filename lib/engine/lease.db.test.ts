@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { effects, freshKey, gate } from './engine.testsuite.ts';
-import { database, expectOnce, expire, provider, rowOf, shop, usePhases } from './phases-shop.testsuite.ts';
+import { database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './phases-shop.testsuite.ts';
 
 usePhases();
+
+/** As a failover does that a standby behind has won. */
+async function loseAll(key: string): Promise<void> {
+  const { client } = database;
+  await client.$transaction([
+    client.idempotencyKey.deleteMany({ where: { key } }),
+    client.auditRecord.deleteMany({ where: { action: { startsWith: key } } }),
+  ]);
+}
 
 describe('a lease', () => {
   test('S3 an executor that was overtaken changes nothing, and the charge is one', async () => {
@@ -18,6 +27,7 @@ describe('a lease', () => {
     };
     const slow = checkout.execute({ key, payload: {} });
     await charging.opened;
+    const token = (await rowOf(key))?.fencingToken ?? 0;
     await expire(key);
     const elsewhere = shop();
     expect(await elsewhere.checkout.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
@@ -27,7 +37,9 @@ describe('a lease', () => {
     expect(lost).toEqual(['LeaseLostError']);
     await expectOnce(key);
     // A client that retries does not use up what the completer is given.
-    expect(await rowOf(key)).toMatchObject({ fencingToken: 2, attempts: 1 });
+    const { fencingToken = 0, attempts } = (await rowOf(key)) ?? {};
+    expect(fencingToken).toBeGreaterThan(token);
+    expect(attempts).toBe(1);
   });
 
   test('whose key a failover has lost proves nothing of the effect, and the retry executes', async () => {
@@ -36,16 +48,42 @@ describe('a lease', () => {
     const key = freshKey();
     provider.onCharge = async () => {
       provider.onCharge = () => {};
-      const { client } = database;
-      await client.$transaction([
-        client.idempotencyKey.deleteMany({ where: { key } }),
-        client.auditRecord.deleteMany({ where: { action: `${key}:order` } }),
-      ]);
+      await loseAll(key);
     };
     const told = { code: 'unavailable', executed: 'unknown', retry: 'same-key', retryAfterMs: 1000 };
     expect(await checkout.execute({ key, payload: {} })).toMatchObject(told);
     expect(errors).toEqual(['LeaseLostError']);
     expect(await checkout.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, replayed: false });
+    await expectOnce(key);
+  });
+
+  test('of a key that was lost and claimed anew is not that of the first executor', async () => {
+    const key = freshKey();
+    const [first, second] = [gate(), gate()];
+    const [charging, again] = [gate(), gate()];
+    const steps = [
+      { reached: charging, go: first },
+      { reached: again, go: second },
+    ];
+    provider.onCharge = async () => {
+      const step = steps.shift();
+      step?.reached.open();
+      await step?.go.opened;
+    };
+    const slow = shop().checkout.execute({ key, payload: {} });
+    await charging.opened;
+    await loseAll(key);
+    const elsewhere = shop().checkout.execute({ key, payload: {}, attempt: 2 });
+    await again.opened;
+    first.open();
+    expect(await slow).toMatchObject({ code: 'in_flight' });
+    expect((await stepsOf(key)).map(({ name, state }) => [name, state])).toEqual([
+      ['order_id', 'done'],
+      ['order_created', 'done'],
+      ['charge_created', 'started'],
+    ]);
+    second.open();
+    expect(await elsewhere).toMatchObject({ ok: true, replayed: false });
     await expectOnce(key);
   });
 

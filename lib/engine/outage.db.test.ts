@@ -249,14 +249,16 @@ test('a key whose every run kills its process is taken up ever more slowly, not 
     charging.open();
     await end.opened;
   };
-  const first = (await rowOf(key))?.fencingToken;
+  const first = (await rowOf(key))?.fencingToken ?? 0;
   const dying = idempotency.completeDue({ limit: 100 });
   await charging.opened;
   const until = (await rowOf(key))?.leaseUntil?.getTime() ?? 0;
   while (((await rowOf(key))?.leaseUntil?.getTime() ?? 0) <= until);
   // Its lease is short and renewed, and yet the completer would come back much later.
   expect(await time.pauseOf(key)).toBeGreaterThan(20 * MINUTE);
-  expect(await rowOf(key)).toMatchObject({ needsAttention: true, fencingToken: Number(first) + 1 });
+  const taken = await rowOf(key);
+  expect(taken?.needsAttention).toBe(true);
+  expect(taken?.fencingToken).toBeGreaterThan(first);
   end.open();
   expect(await dying).toMatchObject({ settled: 1 });
   await expectOnce(key);

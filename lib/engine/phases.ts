@@ -1,5 +1,6 @@
 import { LeaseLostError, UntrustedDataError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
+import { drawToken } from '../core/lease.ts';
 import { seal, unseal } from '../core/seal.ts';
 import type { Held, LeasedClaim } from '../store/leases.ts';
 import { type KeyRow, StoreUnavailableError } from '../store/store.ts';
@@ -63,6 +64,7 @@ export async function executeInPhases<Tx>(
     waitMs: 0,
     traceParent: recordedTraceParent(),
     leaseMs: config.leaseMs,
+    firstToken: drawToken(),
     input: seal(text, 'input', id, config.secrets),
   };
   const run = { engine, options: definition.options, deadline };

@@ -4,7 +4,7 @@ import type { Held, LeasedClaim, Write } from './leases.ts';
 import type { Store } from './store.ts';
 
 const LEASE_MS = 30_000;
-const leased = (): LeasedClaim => ({ ...claimOf(), leaseMs: LEASE_MS, input: new Uint8Array([1, 2]) });
+const leased = (): LeasedClaim => ({ ...claimOf(), leaseMs: LEASE_MS, firstToken: 1, input: new Uint8Array([1, 2]) });
 const step = (name: string, position: number, kind: 'atomic' | 'capture' = 'atomic') =>
   ({ name, position, kind, result: `"${name}"` }) as const;
 const start = (name: string, position: number) =>

@@ -114,6 +114,8 @@ export interface Share {
 
 export interface LeasedClaim extends Claim {
   leaseMs: number;
+  /** The fencing token that the key begins with: the executor's own, also where it claims the key once more. */
+  firstToken: number;
   /** The sealed input. */
   input: Uint8Array;
 }

@@ -1,7 +1,6 @@
 import type { Begun, Held, LeasedClaim, Work } from '../leases.ts';
 import { claimValues } from './claim.ts';
 import type { PrismaClientLike } from './client.ts';
-import { FIRST_TOKEN } from './complete.ts';
 import { isLockTimeout, isSetUpFault } from './errors.ts';
 import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
 import { runTransaction } from './run-transaction.ts';
@@ -21,11 +20,11 @@ WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_time
      ticket AS MATERIALIZED (SELECT ${drawTicket('$12', '$14')} AS drawn FROM bounded)
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
                               schema_version, minted_at, claimed_at, expires_at, lease_until, next_attempt_at, input,
-                              trace_parent)
+                              trace_parent, fencing_token)
 SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::timestamptz, clock_timestamp(),
        greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms',
        clock_timestamp() + $15::float8 * interval '1 ms', clock_timestamp() + $15::float8 * interval '1 ms', $16::bytea,
-       $17
+       $17, $19::int
   FROM ticket
  WHERE drawn
    AND ${inWindow('$9', '$10')}
@@ -84,17 +83,18 @@ function beginStatement(claim: LeasedClaim, holdMs: number): Statement {
     claim.input,
     claim.traceParent ?? null,
     `${Math.ceil(holdMs) + 1000}ms`,
+    claim.firstToken,
   ];
   return { text: BEGIN, values, mayWait: claim.waitMs > 0 };
 }
 
 /** A key as the executor holds it that has just claimed it. */
 function heldBy(claim: LeasedClaim): Held {
-  const { tenant, principal, operation, key, schemaVersion, input, traceParent = null } = claim;
+  const { tenant, principal, operation, key, firstToken, schemaVersion, input, traceParent = null } = claim;
   return {
     id: { tenant, principal, operation, key },
     state: 'in_progress',
-    fencingToken: FIRST_TOKEN,
+    fencingToken: firstToken,
     attempts: 1,
     needsAttention: false,
     schemaVersion,

@@ -52,7 +52,13 @@ async function askInSilence<S>(
 const unavailable = expect.objectContaining({ name: 'StoreUnavailableError' });
 const id = { tenant: 'acme', principal: 'ann', operation: 'pay', key: 'silent' };
 const seen = { ...id, fencingToken: 1 };
-const leased = (): LeasedClaim => ({ ...claimOf(), waitMs: 0, leaseMs: 30_000, input: new Uint8Array([1]) });
+const leased = (): LeasedClaim => ({
+  ...claimOf(),
+  waitMs: 0,
+  leaseMs: 30_000,
+  firstToken: 1,
+  input: new Uint8Array([1]),
+});
 const held: Held = {
   id,
   state: 'in_progress',

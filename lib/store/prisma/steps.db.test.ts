@@ -39,7 +39,7 @@ async function beginOn(claim: ReturnType<typeof claimOf>): Promise<Held> {
     held = opened.held;
     return {};
   };
-  const began = await store.begin({ ...claim, leaseMs: LEASE_MS, input: new Uint8Array(1) }, run, HOW);
+  const began = await store.begin({ ...claim, leaseMs: LEASE_MS, firstToken: 1, input: new Uint8Array(1) }, run, HOW);
   if (began.kind !== 'committed' || !held) throw new Error(began.kind);
   return held;
 }

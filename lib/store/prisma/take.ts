@@ -13,7 +13,8 @@ interface Taken extends KeyId {
   needs_attention: boolean;
 }
 
-// A higher token for a key in progress, so that its old executor's next write changes nothing. An unknown key keeps its
+// A higher token for a key in progress, so that its old executor's next write changes nothing; by a step that is drawn, for a
+// takeover may be lost in a failover, and made again by another. An unknown key keeps its
 // token, for it is only asked about; whoever asks is alone until `next_attempt_at`, and the first to find out wins.
 //
 // FOR UPDATE SKIP LOCKED: of many completers and retries at once one takes a key, and none waits. It also skips a key
@@ -22,7 +23,7 @@ interface Taken extends KeyId {
 const take = (due: string, counts: string, of = '') => `
 WITH due AS MATERIALIZED (${due})
 UPDATE idempotency_keys
-   SET fencing_token = CASE state WHEN 'in_progress' THEN fencing_token + 1 ELSE fencing_token END,
+   SET fencing_token = CASE state WHEN 'in_progress' THEN fencing_token + 1 + floor(random() * 1000)::int ELSE fencing_token END,
        attempts = attempts + CASE WHEN ${counts} THEN 1 ELSE 0 END,
        lease_until = CASE state WHEN 'in_progress' THEN clock_timestamp() + $1::float8 * interval '1 ms' END,
        next_attempt_at = clock_timestamp() + $1::float8 * interval '1 ms'
