@@ -1,6 +1,8 @@
 import { StoreUnavailableError } from '../store.ts';
 import { bounded } from './bounded.ts';
+import type { Checkouts } from './checkouts.ts';
 import { type ClientLike, Connection } from './connection.ts';
+import { isOutage } from './outage.ts';
 import { driverError } from './wire.ts';
 import { commitWithheld } from './withheld.ts';
 import { expectContexts, runWithin, within } from './within.ts';
@@ -62,10 +64,17 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     if (committing) return committing.then(() => (pool.connect as (...args: unknown[]) => unknown)(...args));
     const here = within();
     if (here?.ambient?.pool === pool) return here.ambient.connect(here, args as never[]);
+    const { checkouts } = here ?? {};
     const [told] = args;
-    if (typeof told !== 'function') return connect.apply(pool, args);
+    if (typeof told !== 'function') {
+      const connected = connect.apply(pool, args);
+      return checkouts ? noted(checkouts, connected as Promise<ClientLike>) : connected;
+    }
     // The pool calls it in the context of the code that has given the connection back, which may be within an execution.
-    return connect.call(pool, (...given: unknown[]) => runWithin(here, () => told(...given)));
+    return connect.call(pool, (error: unknown, client?: ClientLike, release?: unknown) => {
+      if (client) checkouts?.note(client);
+      return runWithin(here, () => told(error, client, client?.release ?? release));
+    });
   }) as Pool['connect'];
   const { Client } = pool;
   if (Client) {
@@ -79,6 +88,12 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   // Each connection is known, and its end listened for, before the pool gives it away.
   pool.on('acquire', (client: ClientLike) => void Connection.of(client));
   return pool;
+}
+
+async function noted(checkouts: Checkouts, connected: Promise<ClientLike>): Promise<ClientLike> {
+  const client = await connected;
+  checkouts.note(client);
+  return client;
 }
 
 /** Whether this version of the kit has wrapped it. */
@@ -102,6 +117,24 @@ export interface Acquired {
 export function acquire(pool: PoolLike, withinMs: number): Promise<Acquired> {
   const committing = commitWithheld();
   return committing ? bounded(committing, withinMs).then(() => acquireNow(pool, withinMs)) : acquireNow(pool, withinMs); // an await costs even if there is nothing to wait for
+}
+
+/** Asks something on a connection of a wrapped pool. One that has ended, or has not answered in time, is destroyed. */
+export async function withConnection<T>(
+  pool: PoolLike,
+  waitMs: number,
+  ask: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const { connection, giveBack } = await acquire(pool, waitMs);
+  let broken: unknown;
+  try {
+    return await ask(connection);
+  } catch (error) {
+    if (isOutage(error)) broken = error;
+    throw error;
+  } finally {
+    giveBack(broken);
+  }
 }
 
 function acquireNow(pool: PoolLike, withinMs: number): Promise<Acquired> {
