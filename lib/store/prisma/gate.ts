@@ -6,16 +6,11 @@ import { clientOn } from './connection-client.ts';
 import { isSchemaGap } from './errors.ts';
 import { explainedReadOnly, isOutage } from './outage.ts';
 import type { OwnClient } from './own-client.ts';
+import { QUESTION_MS } from './patience.ts';
 import { withConnection } from './pool.ts';
 import { explainedBySchema, readSchema } from './schema-version.ts';
 import type { Rename } from './tables.ts';
 import { outside, runWithin } from './within.ts';
-
-/** How long a question may take, with the wait for a connection, in milliseconds. */
-export const QUESTION_MS = 5000;
-
-/** The same for one that reads or deletes many rows. */
-export const BATCH_MS = 60_000;
 
 /** How long the database may take to say what it has, once a statement has failed. */
 const EXPLAIN_MS = 2000;
