@@ -6,7 +6,7 @@ const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
 /**
  * Stands between client and server, and can fall silent as a network does: nothing goes through any more, and nobody is
- * told. What the client sends is taken, so that its machine does not notice either.
+ * told. What the client sends is taken, so that its machine does not notice either, and its goodbye is not answered.
  */
 export async function silentProxy(databaseUrl: string) {
   const target = new URL(databaseUrl);
@@ -17,7 +17,7 @@ export async function silentProxy(databaseUrl: string) {
   let isDark = false;
   let isMuting = false;
 
-  const server = createServer((client) => {
+  const server = createServer({ allowHalfOpen: true }, (client) => {
     const number = isDark ? -1 : made++;
     const upstream = connect(Number(target.port || 5432), target.hostname);
     for (const socket of [client, upstream]) sockets.add(socket.on('error', () => {}));
@@ -26,6 +26,7 @@ export async function silentProxy(databaseUrl: string) {
     const isSilent = () => number < silentBefore || isReady;
     const through = (from: Socket, to: Socket) => {
       from.on('data', (bytes) => void (isSilent() || to.write(bytes)));
+      from.on('end', () => void (isSilent() || from.end()));
       from.on('close', () => void (isSilent() || to.destroy()));
     };
     through(client, upstream);
