@@ -8,8 +8,8 @@ const ON_EACH_PATH = ['lib/engine/**/*.db.test.ts', 'lib/store/**/!(ambient|own)
 const IN_OWN = 'lib/store/prisma/own*.db.test.ts';
 /** What is asked of ambient mode alone. */
 const IN_AMBIENT = 'lib/store/prisma/ambient*.db.test.ts';
-/** They need what a process has one of for themselves: the demo's client, the meters. */
-const ALONE = ['lib/demo/**/*.db.test.ts', 'lib/messaging/telemetry.db.test.ts'];
+/** They need what a process has one of for themselves: the demo's client, the meters, the kit's bounds. */
+const ALONE = ['lib/demo/**/*.db.test.ts', 'lib/messaging/telemetry.db.test.ts', 'scripts/silent-exports.db.test.ts'];
 /** Gives Next's own modules what they store a request in; too late once one of them is loaded. */
 const NEXT = 'next/dist/server/node-environment-baseline.js';
 // One module graph for all files of a worker: half of their time was spent on loading it again.

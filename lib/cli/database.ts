@@ -1,7 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { CliError } from './cli-error.ts';
 
-/** A connection of our own, for one command. Whoever opens it ends it. */
+/** How long the server is waited for when a connection is closed, in milliseconds: a silent one closes nothing. */
+const GOODBYE_MS = 1000;
+
+/** A connection of our own, for one command. Whoever opens it closes it. */
 export async function openDatabase(url: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
@@ -13,10 +17,18 @@ export async function openDatabase(url: string): Promise<pg.Client> {
   try {
     await client.connect();
   } catch (error) {
-    await client.end().catch(() => {});
+    await closeDatabase(client);
     throw new CliError(`No database answers at ${withoutPassword(url)}: ${reasonOf(error)}.`, fixFor(error));
   }
   return client;
+}
+
+/** Never throws, and does not wait for a server that says nothing any more. */
+export async function closeDatabase(client: pg.Client): Promise<void> {
+  const said = new AbortController();
+  const overdue = sleep(GOODBYE_MS, undefined, { signal: said.signal }).catch(() => {});
+  await Promise.race([client.end().catch(() => {}), overdue]);
+  said.abort();
 }
 
 /** What a check asks the database through. The rows are as `pg` reads them. */

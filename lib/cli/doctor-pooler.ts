@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { CliError } from './cli-error.ts';
-import { openDatabase } from './database.ts';
+import { closeDatabase, openDatabase } from './database.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
 type Mode = 'direct' | 'session' | 'transaction';
@@ -21,7 +21,7 @@ export async function modeOf(sql: pg.Client, url: string): Promise<Mode> {
     await other.query('COMMIT');
     return isShared ? 'transaction' : 'session';
   } finally {
-    await other.end().catch(() => {});
+    await closeDatabase(other);
   }
 }
 
@@ -45,7 +45,7 @@ export async function checkPooler(sql: pg.Client, url: string, directUrl: string
     try {
       if ((await modeOf(direct, directUrl)) !== 'transaction') return check.ok(`${app}; the worker takes DIRECT_URL.`);
     } finally {
-      await direct.end().catch(() => {});
+      await closeDatabase(direct);
     }
   } catch (error) {
     if (!(error instanceof CliError)) throw error;

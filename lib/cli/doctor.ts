@@ -1,9 +1,10 @@
 import type pg from 'pg';
+import { isOutage } from '../store/prisma/outage.ts';
 import { type Rename, renamerOf } from '../store/prisma/tables.ts';
 import { isAnswer } from '../store/prisma/wire.ts';
 import { CliError } from './cli-error.ts';
 import { type Command, readArgs } from './command.ts';
-import { openDatabase, reasonOf, type Sql } from './database.ts';
+import { closeDatabase, openDatabase, reasonOf, type Sql } from './database.ts';
 import { type AppFacts, checkApp } from './doctor-app.ts';
 import { checkClient } from './doctor-client.ts';
 import { checkSchema, checkServer } from './doctor-database.ts';
@@ -79,11 +80,13 @@ async function onDatabase(look: (sql: pg.Client, url: string) => Promise<Finding
     try {
       return await look(sql, url);
     } finally {
-      await sql.end().catch(() => {});
+      await closeDatabase(sql);
     }
   } catch (error) {
     const check = checkNamed('Database');
     if (error instanceof CliError) return [check.problem(error.message, error.fix ?? '')];
+    if (isOutage(error))
+      return [check.problem(`It stopped to answer: ${reasonOf(error)}.`, 'Look at the network to it.')];
     if (!isAnswer(error)) throw error;
     return [
       check.problem(

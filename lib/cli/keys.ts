@@ -3,7 +3,7 @@ import type { Duration } from '../core/duration.ts';
 import { parseKey } from '../core/key.ts';
 import { CliError } from './cli-error.ts';
 import type { Command } from './command.ts';
-import { openDatabase, reasonOf } from './database.ts';
+import { closeDatabase, openDatabase, reasonOf } from './database.ts';
 import { readWindow } from './doctor-window.ts';
 import { databaseUrl, loadEnv } from './env.ts';
 import { folderTree } from './file-tree.ts';
@@ -50,7 +50,7 @@ async function run(args: string[]): Promise<number> {
     if (name !== 'DriverAdapterError' && name !== 'StoreUnavailableError') throw error;
     throw new CliError(`The database could not do it: ${reasonOf(cause ?? error)}.`, 'Look at it: npx oncekit doctor');
   } finally {
-    await sql.end().catch(() => {});
+    await closeDatabase(sql);
   }
 }
 

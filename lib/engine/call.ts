@@ -9,6 +9,7 @@ import { executedBy, type Proof, proofOfCall } from '../core/proof.ts';
 import type { Principal } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Store } from '../store/store.ts';
+import { beforeDeadline } from './before-deadline.ts';
 import type { Breakers } from './breakers.ts';
 import type { Config } from './config.ts';
 import type { ExecuteRequest, OperationOptions } from './definition.ts';
@@ -72,10 +73,7 @@ export interface Call<Tx> extends Identity {
 }
 
 /** A call of which nobody knows yet whose it is. */
-interface Begun<Tx> extends Pick<Call<Tx>, 'engine' | 'definition' | 'request' | 'proof'> {
-  /** In milliseconds of `performance.now()`. */
-  readonly at: number;
-}
+type Begun<Tx> = Pick<Call<Tx>, 'engine' | 'definition' | 'request' | 'proof' | 'deadline'>;
 
 /**
  * The first checks, in the order of O1: the key's syntax, who acts, whether the key is theirs, the fingerprint. At once
@@ -86,15 +84,17 @@ export function openCall<Tx>(
   definition: Definition<Tx>,
   request: ExecuteRequest,
 ): Awaitable<Call<Tx> | Refusal> {
-  const begun = { engine, definition, request, proof: proofOfCall(request), at: performance.now() };
+  const deadline = performance.now() + (request.deadlineMs ?? Infinity);
+  const begun = { engine, definition, request, proof: proofOfCall(request), deadline };
   const given = request.keyless ? undefined : readKey(request.key, begun.proof);
-  return proceed(whoActs(engine.config, request.scope), (who) => openFor(who, given, begun));
+  const who = beforeDeadline(whoActs(engine.config, request.scope), deadline);
+  return proceed(who, (known) => openFor(known, given, begun));
 }
 
 function openFor<Tx>(
   who: Principal | null,
   given: ReturnType<typeof readKey> | undefined,
-  { engine, definition, request, proof, at }: Begun<Tx>,
+  { engine, definition, request, proof, deadline }: Begun<Tx>,
 ): Awaitable<Call<Tx> | Refusal> {
   const { config } = engine;
   const { name } = definition.options;
@@ -113,7 +113,7 @@ function openFor<Tx>(
   // Before anybody else looks at it, `fingerprint` and the schema included.
   const beyond = request.payload instanceof FormData ? formBeyondLimits(request.payload) : undefined;
   if (beyond) return refuse(beyond.code, { executed, message: beyond.message, key: id.key, nextKey });
-  return proceed(readPayload(definition.options, request), (read): Call<Tx> | Refusal => {
+  return proceed(beforeDeadline(readPayload(definition.options, request), deadline), (read): Call<Tx> | Refusal => {
     if (isBadPayload(read)) {
       // What a developer is told at an API is no sentence for a person's form.
       const words = request.read ? { message: read.message } : {};
@@ -131,7 +131,7 @@ function openFor<Tx>(
       fingerprint: fingerprint(canonical, id.tenant, config.secrets),
       nextKey,
       waitMs: Math.min(request.waitMs ?? config.waitMs, request.deadlineMs ?? Infinity),
-      deadline: at + (request.deadlineMs ?? Infinity),
+      deadline,
     };
   });
 }

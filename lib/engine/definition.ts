@@ -95,7 +95,7 @@ export interface ExecuteRequest {
   attempt?: number | undefined;
   /** How long to wait for another's execution of the same key, in milliseconds. Default: as configured. */
   waitMs?: number | undefined;
-  /** How long the caller will wait in all, in milliseconds. Shortens the transaction and the waits. */
+  /** How long the caller will wait in all, in milliseconds. Bounds `scope`, the schema, `admit`, the waits and the transaction. */
   deadlineMs?: number | undefined;
   /** Ends phases before their next step when the caller has given up; a worker goes on with them. */
   signal?: AbortSignal | undefined;

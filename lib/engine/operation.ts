@@ -3,6 +3,7 @@ import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal } from '../core/scope.ts';
 import type { InputOf, OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import { type Durability, StoreUnavailableError } from '../store/store.ts';
+import { isLateCheck } from './before-deadline.ts';
 import type { Definition, Engine } from './call.ts';
 import { type ErrorContext, newInstance } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
@@ -98,7 +99,7 @@ function assertNew<Tx>({ config, definitions }: Engine<Tx>, { options, handler, 
   );
 }
 
-/** Fail closed (C6): a database that cannot be asked is a value like any other refusal. */
+/** Fail closed (C6): a database that cannot be asked is a value like any other refusal, and so is a time that is up. */
 async function closed<T>(
   { key }: KeyRequest,
   report: Operation<never, never>['report'],
@@ -107,8 +108,10 @@ async function closed<T>(
   try {
     return await ask();
   } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    report(error.cause, { key: loggedKey(key), during: 'database' });
+    const where = { key: loggedKey(key) };
+    if (error instanceof StoreUnavailableError) report(error.cause, { ...where, during: 'database' });
+    else if (isLateCheck(error)) report(error, { ...where, during: 'checks' });
+    else throw error;
     return refuse('unavailable', { retryAfterMs: RETRY_AFTER_MS });
   }
 }

@@ -3,32 +3,29 @@ import { assertTransition } from '../core/key-state.ts';
 import { drawToken } from '../core/lease.ts';
 import { seal, unseal } from '../core/seal.ts';
 import type { Held, LeasedClaim } from '../store/leases.ts';
-import { type KeyRow, StoreUnavailableError } from '../store/store.ts';
+import { GRACE_MS, type KeyRow, StoreUnavailableError } from '../store/store.ts';
 import { recordedTraceParent } from '../telemetry/trace-parent.ts';
 import { encodeAnswer } from './answer.ts';
 import { type Call, type Engine, type PhasedDefinition, storeFor } from './call.ts';
 import { newInstance } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
-import { foreign } from './foreign.ts';
-import { answerOf, fail } from './handler.ts';
+import { answerOf } from './handler.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { comparePayload } from './interpret.ts';
 import { Journal } from './journal.ts';
 import { type Ended, follow } from './leaders.ts';
 import { leaveToPerson, letGo } from './pause.ts';
-import type { PhasesContext } from './phases-context.ts';
+import { contextOf } from './phases-context.ts';
 import type { ResponseOptions } from './response.ts';
 import { abandonCurrent, linger, open, perform } from './run-transaction.ts';
 import { RunEnded, type Running, reach, reasonOf } from './running.ts';
-import { atomic, capture, refuseIn } from './steps.ts';
+import { refuseIn } from './steps.ts';
 import { decodeInput, encodeInput } from './stored-input.ts';
 import { mayTryAgain, timeLeft } from './transaction.ts';
 import { transitioned } from './transition.ts';
 import { untilAborted } from './until-aborted.ts';
 
 const MAX_RUN_MS = 300_000;
-/** How much later than its deadline a caller may be told, so that what it has left can be written first. */
-const GRACE_MS = 150;
 
 /** How a call of phases begins. */
 interface Plan {
@@ -287,22 +284,4 @@ async function claimAlone<Tx>({ engine, options, claiming }: Running<Tx>): Promi
   if (!('opened' in begun)) throw new Error(`The key is not claimed: ${begun.kind}.`);
   const claimed = await begun.transaction.commit(begun.write);
   if (claimed.kind === 'committed') claiming.committed();
-}
-
-function contextOf<Tx>(running: Running<Tx>, input: unknown, context: readonly unknown[]): PhasesContext<never, Tx> {
-  const { tenant, principal, operation, key } = running.held.id;
-  return {
-    input: input as never,
-    key,
-    scope: { tenant, principal, operation },
-    context,
-    atomic: (name, run) => atomic(running, name, run),
-    foreign: (name, call) => foreign(running, name, call),
-    capture: (name, make) => capture(running, name, make),
-    fail,
-    signal: running.signal,
-    get deadlineMs() {
-      return Math.max(0, Math.round(timeLeft(running.deadline)));
-    },
-  };
 }

@@ -5,6 +5,7 @@ import { type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, proofOfCall } from '../core/proof.ts';
 import { validate } from '../core/standard-schema.ts';
+import { beforeDeadline, isLateCheck } from './before-deadline.ts';
 import { type AtomicDefinition, type Call, type Definition, type Engine, openCall, storeFor } from './call.ts';
 import { conclude, concludeFound, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from './conclude.ts';
 import type { ExecuteRequest } from './definition.ts';
@@ -67,7 +68,7 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   const known = isPromised(decided) ? await decided : decided;
   if (known && !runsAgain(known, definition)) return known;
 
-  const verdict = validate(definition.options.schema, inputOf(request));
+  const verdict = beforeDeadline(validate(definition.options.schema, inputOf(request)), call.deadline);
   const validated = isPromised(verdict) ? await verdict : verdict;
   if (!validated.ok) return await followOr<Tx, T>(call, () => refuseInput(call, validated.fieldErrors));
   const { value } = validated;
@@ -204,6 +205,13 @@ async function lookFirst<Tx>(call: Call<Tx>, input: unknown): Promise<Ended | un
   const row = await storeFor(call).find(id);
   if (row) return definition.phases && isUnfinished(row) ? undefined : { kind: 'existing', row };
   const { admit } = definition.options;
-  const admitted = (await admit?.({ scope: id, key: id.key, input: input as never })) ?? true;
-  return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
+  try {
+    const asked = admit?.({ scope: id, key: id.key, input: input as never });
+    const admitted = (await beforeDeadline(asked, call.deadline)) ?? true;
+    return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
+  } catch (error) {
+    if (!isLateCheck(error)) throw error;
+    // As an end, and not thrown: a follower with more time than its leader is to ask for itself.
+    return { kind: 'rolled_back', why: 'error', error, at: 'claim' };
+  }
 }

@@ -4,6 +4,7 @@ import { isSettled } from '../core/key-state.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal } from '../core/scope.ts';
 import type { Fenced, KeyRow, Store } from '../store/store.ts';
+import { beforeDeadline } from './before-deadline.ts';
 import type { Definition, Engine } from './call.ts';
 import { completeKey } from './complete.ts';
 import { newInstance } from './config.ts';
@@ -152,7 +153,7 @@ async function open<Tx>(
   const deadline = performance.now() + (request.deadlineMs ?? DEADLINE_MS);
   const key = readKey(request.key);
   if ('refusal' in key) return key.refusal;
-  const who = await whoActs(config, request.scope);
+  const who = await beforeDeadline(whoActs(config, request.scope), deadline);
   if (!who) return refuse('unauthorized');
   const nextKey = mintFor(config, options.name, who);
   const accept = { secrets: config.secrets, acceptKeys };

@@ -142,6 +142,9 @@ export interface Completion {
   result: string;
 }
 
+/** How much later than its deadline a caller may be told, in milliseconds: what was begun is ended first. */
+export const GRACE_MS = 100;
+
 export interface ExecuteOptions {
   /** How long the transaction may take, in milliseconds, with the wait for the claim. */
   timeoutMs: number;

@@ -1,10 +1,13 @@
 import { EventEmitter } from 'node:events';
 import { Logger, runMigrations, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { loop } from './loop.ts';
+import { patiently } from './pool.ts';
 import { Presence } from './presence.ts';
 
 const BEAT_MS = 1000;
+/** A migration of graphile-worker's may rewrite its tables. */
+const MIGRATION_MS = 60_000;
 /** What a handler that heeds its abort signal gets to clean up. */
 const AFTER_ABORT_MS = 500;
 
@@ -14,6 +17,8 @@ export interface JobsOptions {
   concurrency: number;
   /** How long running jobs may go on after `stopping`, in milliseconds. */
   graceMs: number;
+  /** How long one statement of a handler's own may take, in milliseconds. */
+  statementMs: number;
   stopping: AbortSignal;
   log: (line: string) => void;
 }
@@ -25,8 +30,10 @@ export interface JobsOptions {
  */
 export async function runJobs(options: JobsOptions, onReady: () => void): Promise<void> {
   const { pool, stopping, log } = options;
-  await runMigrations({ pgPool: pool, logger: loggerFor(log) });
+  await patiently(MIGRATION_MS, () => runMigrations({ pgPool: pool, logger: loggerFor(log) }));
   const presence = new Presence(pool);
+  const events = new EventEmitter() as WorkerEvents;
+  const ask = askListener(events);
   const finished = new AbortController();
   try {
     await presence.show();
@@ -36,7 +43,7 @@ export async function runJobs(options: JobsOptions, onReady: () => void): Promis
       everyMs: BEAT_MS,
       capMs: BEAT_MS,
       pass: async () => {
-        const freed = await presence.beat();
+        const [freed] = await Promise.all([presence.beat(), ask()]);
         if (freed.length > 0) log(`Freed the jobs of killed workers: ${freed.join(', ')}`);
       },
       stopping: finished.signal,
@@ -44,7 +51,7 @@ export async function runJobs(options: JobsOptions, onReady: () => void): Promis
     });
     onReady();
     try {
-      await untilDrained(startRunner(options, presence), options);
+      await untilDrained(startRunner(options, presence, events), options);
     } finally {
       finished.abort();
       await beats;
@@ -55,8 +62,32 @@ export async function runJobs(options: JobsOptions, onReady: () => void): Promis
   if (!stopping.aborted) throw new Error('The job runner ended by itself.');
 }
 
-function startRunner({ pool, tasks, concurrency, graceMs, log }: JobsOptions, presence: Presence): WorkerPool {
-  const events = new EventEmitter() as WorkerEvents;
+/**
+ * Asks on the connection that listens for new jobs, if there is one. Nobody else asks anything on it, so that nobody would
+ * notice that it has fallen silent; without an answer it is destroyed, and graphile-worker listens on a new one.
+ */
+function askListener(events: WorkerEvents): () => Promise<unknown> {
+  let listener: PoolClient | undefined;
+  events.on('pool:listen:success', ({ client }) => {
+    listener = client;
+  });
+  events.on('pool:listen:release', () => {
+    listener = undefined;
+  });
+  return async () => await listener?.query('SELECT 1').catch(() => {});
+}
+
+/** The handlers, whose own statements may take longer than the runner's. */
+function patientTasks({ tasks, statementMs }: JobsOptions): TaskList {
+  const patient = Object.entries(tasks).map(([name, task]): [string, typeof task] => [
+    name,
+    task && ((payload, helpers) => patiently(statementMs, () => task(payload, helpers))),
+  ]);
+  return Object.fromEntries(patient);
+}
+
+function startRunner(options: JobsOptions, presence: Presence, events: WorkerEvents): WorkerPool {
+  const { pool, concurrency, graceMs, log } = options;
   // Jobs are marked with the runner's id, which graphile-worker draws. Ours says whose presence to look for; it is set
   // before the first job is asked for.
   events.once('pool:create', ({ workerPool }) => {
@@ -78,7 +109,7 @@ function startRunner({ pool, tasks, concurrency, graceMs, log }: JobsOptions, pr
       worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0, gracefulShutdownAbortTimeout: graceMs },
     },
   };
-  return runTaskList(runner, tasks, pool);
+  return runTaskList(runner, patientTasks(options), pool);
 }
 
 async function untilDrained(runner: WorkerPool, { graceMs, stopping }: JobsOptions): Promise<void> {

@@ -7,15 +7,19 @@ const PREFIX = 'oncekit-';
 /** How often in a row a worker must be found missing. One whose connection broke comes back within a pass. */
 const SIGHTINGS = 3;
 
-const TIMEOUT_MS = 5000;
-
 /**
  * A lock of the session, so that it ends with the process, however that ends. Where the whole machine goes, nobody
  * closes the connection: the server's keepalives then notice within 25 s instead of its two hours.
  */
 const SHOW = `SELECT set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
   set_config('tcp_keepalives_count', '3', false), set_config('idle_session_timeout', '0', false),
-  pg_advisory_lock(hashtextextended('oncekit.worker ' || $1, 0))`;
+  pg_advisory_lock(hashtextextended('oncekit.worker ' || $1, 0)), pg_backend_pid() AS pid`;
+
+// A connection that has fallen silent is still a session to the server, which holds the lock until its keepalives fail. By
+// its lock, too: behind a failover the same process may be somebody else's.
+const END_FORMER = `SELECT pg_terminate_backend(pid) FROM pg_locks
+ WHERE pid = $2 AND locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted
+   AND (classid::bigint << 32) | objid::bigint = hashtextextended('oncekit.worker ' || $1, 0)`;
 
 // Shared, so that two who look at once do not take one another for the worker they look for.
 const IS_GONE = "pg_try_advisory_xact_lock_shared(hashtextextended('oncekit.worker ' || id, 0))";
@@ -48,6 +52,8 @@ export class Presence {
   readonly workerId = PREFIX + randomUUID();
   readonly #pool: Pool;
   #client: PoolClient | undefined;
+  /** The server's process that has last held the lock. */
+  #pid: number | undefined;
   /** How often in a row each was found missing. */
   #missing = new Map<string, number>();
 
@@ -66,7 +72,8 @@ export class Presence {
     this.#missing.clear();
     const client = await this.#pool.connect();
     try {
-      await query(client, SHOW, [this.workerId]);
+      if (this.#pid !== undefined) await client.query(END_FORMER, [this.workerId, this.#pid]);
+      this.#pid = (await client.query(SHOW, [this.workerId])).rows[0].pid;
     } catch (error) {
       client.release(true);
       throw error;
@@ -83,11 +90,11 @@ export class Presence {
     await this.show();
     const client = this.#client as PoolClient;
     try {
-      const { rows } = await query(client, FIND_MISSING, [this.workerId]);
+      const { rows } = await client.query(FIND_MISSING, [this.workerId]);
       this.#missing = new Map(rows.map(({ id }) => [id, (this.#missing.get(id) ?? 0) + 1]));
       const dead = [...this.#missing].filter(([, sightings]) => sightings >= SIGHTINGS).map(([id]) => id);
       if (dead.length === 0) return [];
-      return (await query(client, UNLOCK, [dead])).rows[0].ids ?? [];
+      return (await client.query(UNLOCK, [dead])).rows[0].ids ?? [];
     } catch (error) {
       this.#lose(client);
       throw error;
@@ -104,10 +111,4 @@ export class Presence {
     this.#client = undefined;
     client.release(true);
   }
-}
-
-/** Bounded: on a connection that a network lost without a word, an answer would never come. */
-function query(client: PoolClient, text: string, values: unknown[]) {
-  const config = { text, values, query_timeout: TIMEOUT_MS };
-  return client.query(config);
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
-import { addLetter, door, idle, jobs, start, within } from './worker.testsuite.ts';
+import { addLetter, door, idle, isShown, jobs, start, within } from './worker.testsuite.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -19,9 +19,7 @@ test('runs a job with its payload, under a name that shows who runs it', async (
   const [job] = await jobs(database);
   expect(job?.locked_by).toMatch(/^oncekit-[0-9a-f-]{36}$/);
   // The lock that tells others that this worker lives is held while it holds a job.
-  const [{ free }] = await database.client.$queryRaw<[{ free: boolean }]>`
-    SELECT pg_try_advisory_xact_lock(hashtextextended('oncekit.worker ' || ${job?.locked_by}, 0)) AS free`;
-  expect(free).toBe(false);
+  expect(await isShown(database, job?.locked_by)).toBe(true);
   open();
   await vi.waitFor(async () => expect(await jobs(database)).toEqual([]), within);
 });

@@ -11,7 +11,7 @@ export function idle() {
   return { completeDue: vi.fn(async () => nothing), reap: vi.fn(async () => 0) };
 }
 
-export type Letter = NonNullable<WorkerOptions['tasks']>[string];
+export type Letter = NonNullable<NonNullable<WorkerOptions['tasks']>[string]>;
 
 export interface Running extends Worker {
   lines: string[];
@@ -45,6 +45,13 @@ export interface JobRow {
 /** Jobs that are not done, oldest first. */
 export function jobs({ client }: TestDatabase): Promise<JobRow[]> {
   return client.$queryRaw`SELECT locked_by, attempts, last_error FROM graphile_worker.jobs ORDER BY id`;
+}
+
+/** Whether other workers see that the one of this name lives. */
+export async function isShown({ client }: TestDatabase, workerId: string | null | undefined): Promise<boolean> {
+  const [{ free }] = await client.$queryRaw<[{ free: boolean }]>`
+    SELECT pg_try_advisory_xact_lock(hashtextextended('oncekit.worker ' || ${workerId}, 0)) AS free`;
+  return !free;
 }
 
 /** A door that is shut until `open` is called. */

@@ -1,6 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskList } from 'graphile-worker';
-import pg from 'pg';
 import { runJobs } from './jobs.ts';
 import { loop } from './loop.ts';
 import {
@@ -14,6 +12,7 @@ import {
   type PassOptions,
   reap,
 } from './passes.ts';
+import { closePool, openPool } from './pool.ts';
 import { relayLoops } from './relay.ts';
 import { tellOfSchema } from './tell-schema.ts';
 
@@ -32,6 +31,11 @@ export interface WorkerOptions extends Messaging {
   tasks?: TaskList;
   /** Jobs at once. */
   concurrency?: number;
+  /**
+   * How long one statement of a job handler's may take that goes through its `helpers`. Then its connection is destroyed and
+   * the statement rejects; the server may still finish it. Default 300,000.
+   */
+  statementMs?: number;
   completeEveryMs?: number;
   reapEveryMs?: number;
   /** How often the relay looks by itself: for what is to be sent again, and what nobody has woken it for. */
@@ -55,14 +59,14 @@ export interface Worker {
 /**
  * Starts a worker in this process: completer, reaper and job handlers, next to any number of others on the same
  * database. An operation in phases whose process dies is finished, without its client, within its lease and 5 s. A
- * database that is away, now or later, is waited for.
+ * database that is away, now or later, is waited for; connections that have fallen silent are replaced within 20 s.
  *
  * Completer, reaper and relay are loops of our own, not jobs of the runner: a killed worker would hold the job that is to
  * clean up after killed workers. A job only wakes the relay.
  */
 export function startWorker(options: WorkerOptions): Worker {
   const { idempotency, connectionString, tasks = {}, concurrency = 2, graceMs = 5000, log = console.error } = options;
-  const { completeEveryMs = 1000, reapEveryMs = 60_000, relayEveryMs = 1000 } = options;
+  const { completeEveryMs = 1000, reapEveryMs = 60_000, relayEveryMs = 1000, statementMs = 300_000 } = options;
   const driven: Driven = { ...idempotency, outbox: options.outbox, inbox: options.inbox };
   void tellOfSchema(driven, log);
   const stopping = new AbortController();
@@ -94,7 +98,7 @@ export function startWorker(options: WorkerOptions): Worker {
   }
   const allTasks = { ...relays.tasks, ...tasks };
   if (Object.keys(allTasks).length > 0) {
-    const jobs = { ...base, pool, tasks: allTasks, concurrency, graceMs };
+    const jobs = { ...base, pool, tasks: allTasks, concurrency, graceMs, statementMs };
     loops.push(loop({ ...base, name: 'Running jobs', everyMs: 1000, pass: (works) => runJobs(jobs, works) }));
   }
 
@@ -119,23 +123,6 @@ export function startWorker(options: WorkerOptions): Worker {
 }
 
 type Pass = (driven: Driven, options: PassOptions) => Promise<Figures>;
-
-/** One connection for each running job, and for listening, for the presence, for asking and for what is left. */
-function openPool(connectionString: string, concurrency: number): pg.Pool {
-  const pool = new pg.Pool({ connectionString, max: concurrency + 4, connectionTimeoutMillis: 5000, keepAlive: true });
-  // A broken connection is reported by the query that needs it; without listeners it would end the process.
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
-}
-
-/** A job that does not end keeps its connection: it must not keep the worker. */
-async function closePool(pool: pg.Pool): Promise<void> {
-  const enough = new AbortController();
-  const patience = sleep(1000, undefined, { signal: enough.signal }).catch(() => {});
-  await Promise.race([pool.end().catch(() => {}), patience]);
-  enough.abort();
-}
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

@@ -1,6 +1,7 @@
 import type { Erased, ErasedKeys, Operated, Person, SeenRow } from '../oversight.ts';
 import { AUDIT } from './audit.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
+import { ERASE_MS } from './patience.ts';
 import { IS_KEY } from './row.ts';
 import { UNFINISHED_KEYS } from './stuck.ts';
 
@@ -59,9 +60,6 @@ export async function forget(db: RawQueries, id: SeenRow, actor: string): Promis
   const [row] = await db.$queryRawUnsafe<[{ operated: Operated }]>(FORGET, ...values);
   return row.operated;
 }
-
-/** It reads the whole table: Prisma's five seconds would not do for one of some millions. */
-export const ERASE_MS = 120_000;
 
 /** `Oversight.erasePrincipal`. */
 export async function erasePrincipal(

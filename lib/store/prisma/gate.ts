@@ -1,20 +1,16 @@
 import { type SchemaPart, StoreUnavailableError } from '../store.ts';
 import { bounded, silence } from './bounded.ts';
+import { Checkouts } from './checkouts.ts';
 import { type PrismaClientLike, primaryOf } from './client.ts';
 import { clientOn } from './connection-client.ts';
 import { isSchemaGap } from './errors.ts';
 import { explainedReadOnly, isOutage } from './outage.ts';
 import type { OwnClient } from './own-client.ts';
-import { acquire } from './pool.ts';
+import { QUESTION_MS } from './patience.ts';
+import { withConnection } from './pool.ts';
 import { explainedBySchema, readSchema } from './schema-version.ts';
 import type { Rename } from './tables.ts';
-import { outside } from './within.ts';
-
-/** How long a question may take, with the wait for a connection, in milliseconds. */
-export const QUESTION_MS = 3000;
-
-/** The same for one that reads or deletes many rows. */
-export const BATCH_MS = 60_000;
+import { outside, runWithin } from './within.ts';
 
 /** How long the database may take to say what it has, once a statement has failed. */
 const EXPLAIN_MS = 2000;
@@ -74,32 +70,32 @@ export class Gate {
     });
   }
 
-  /** The same through the user's own client: where code of theirs takes part, or the client itself is in question. */
+  /**
+   * The same through the user's own client: where code of theirs takes part, or the client itself is in question. On a pool of
+   * Prisma's own, what has not answered in time keeps its connection.
+   */
   async askThroughClient<T>(question: Question<T>, { withinMs = QUESTION_MS }: AskOptions = {}): Promise<T> {
-    return await this.#explaining(this.#deadlineIn(withinMs), (deadline) =>
-      bounded(question(this.#client), deadline - performance.now()),
-    );
+    return await this.#explaining(this.#deadlineIn(withinMs), async (deadline) => {
+      const checkouts = new Checkouts();
+      const asked = runWithin({ checkouts }, () => question(this.#client));
+      return await bounded(asked, deadline - performance.now()).catch((error) => {
+        if (isOutage(error)) checkouts.giveUp(error);
+        throw error;
+      });
+    });
   }
 
   async #askOnce<T>(question: Question<T>, deadline: number): Promise<T> {
     const left = () => Math.max(0, deadline - performance.now());
     const { own, rename } = this.#options;
     const pool = own && (await own.findAnyPool(left()));
-    const acquired = pool && (await acquire(pool, left()));
-    if (!acquired?.connection.takesFlights) {
-      acquired?.giveBack();
-      return await bounded(question(primaryOf(this.#client)), left());
-    }
-    const { connection, giveBack } = acquired;
-    let broken: unknown;
-    try {
-      return await bounded(question(clientOn(connection, rename)), left());
-    } catch (error) {
-      if (isOutage(error)) broken = error;
-      throw error;
-    } finally {
-      giveBack(broken);
-    }
+    const answered =
+      pool &&
+      (await withConnection(pool, left(), async (connection) => {
+        if (!connection.takesFlights) return undefined;
+        return { answer: await bounded(question(clientOn(connection, rename)), left()) };
+      }));
+    return answered ? answered.answer : await bounded(question(primaryOf(this.#client)), left());
   }
 
   /** Throws what explains it, where a table or a column is missing. For what would otherwise give back the error as a value. */

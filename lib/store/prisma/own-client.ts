@@ -4,9 +4,8 @@ import { type ExecuteOptions, StoreUnavailableError } from '../store.ts';
 import { joinContexts } from './ambient-client.ts';
 import { bounded } from './bounded.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
-import { isUnavailable } from './outage.ts';
-import { acquire, isWrapped, type PoolLike } from './pool.ts';
-import { type Answer, renamed, rowsOf, type Statement } from './statement.ts';
+import { isWrapped, type PoolLike, withConnection } from './pool.ts';
+import { renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 import { hasContexts, runWithin } from './within.ts';
 
@@ -127,15 +126,11 @@ const checked = new WeakMap<PoolLike, Set<string>>();
 async function checkTable(pool: PoolLike, check: Statement, { timeoutMs, maxWaitMs }: Patience): Promise<void> {
   const through = checked.get(pool) ?? new Set();
   if (through.has(check.text)) return;
-  const { connection, giveBack } = await acquire(pool, maxWaitMs);
-  if (!connection.takesFlights) {
-    giveBack();
-    throw strangePool();
-  }
   const silent = () => new StoreUnavailableError(`The key table could not be looked at within ${timeoutMs} ms.`);
-  const answer = await bounded(connection.ask(check), timeoutMs, silent).catch((error): Answer => ({ error }));
-  giveBack('error' in answer && isUnavailable(answer.error) ? answer.error : undefined);
-  rowsOf(answer);
+  await withConnection(pool, maxWaitMs, async (connection) => {
+    if (!connection.takesFlights) throw strangePool();
+    rowsOf(await bounded(connection.ask(check), timeoutMs, silent));
+  });
   checked.set(pool, through.add(check.text));
 }
 

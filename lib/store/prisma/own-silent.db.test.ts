@@ -148,6 +148,30 @@ describe('no question to a database that has gone silent waits without an end', 
   });
 });
 
+/** The only connection that there is. */
+test.concurrent.each(['erasePrincipal', 'tryClaim'])(
+  '%s goes through the client, and its connection is destroyed too',
+  async (name) => {
+    const proxy = await silentProxy(database.url);
+    const client = createClient(proxy.url, { max: 1 });
+    try {
+      const find = () =>
+        storeOf(client)
+          .until(performance.now() + 5000)
+          .find(claimOf());
+      await find();
+      proxy.silence();
+      const over = performance.now() + PATIENCE_MS;
+      const asked = QUESTIONS[name]?.(storeOf(client).until(over), over);
+      await expect(asked).rejects.toEqual(unavailable);
+      expect(await find()).toBeUndefined();
+    } finally {
+      proxy.close();
+      await client.$disconnect();
+    }
+  },
+);
+
 const taken = { eventId: '0193a1b2-0000-7000-8000-000000000000', destination: 'hook', fencingToken: 1 };
 const receipt = { source: 'stripe', eventId: 'evt', payloadHash: new Uint8Array(32) };
 type Outbox = ReturnType<typeof outboxOn>;

@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from '../store.ts';
 import { bounded } from './bounded.ts';
+import type { Checkouts } from './checkouts.ts';
 import { type ClientLike, Connection } from './connection.ts';
 import { isOutage } from './outage.ts';
 import { driverError } from './wire.ts';
@@ -63,12 +64,22 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     if (committing) return committing.then(() => (pool.connect as (...args: unknown[]) => unknown)(...args));
     const here = within();
     if (here?.ambient?.pool === pool) return here.ambient.connect(here, args as never[]);
+    const { checkouts } = here ?? {};
     const [told] = args;
     if (typeof told !== 'function') {
-      return new Promise((resolve, reject) => connect((error, client) => (client ? resolve(client) : reject(error))));
+      return new Promise((resolve, reject) => {
+        connect((error, client) => {
+          if (!client) return reject(error);
+          checkouts?.note(client);
+          resolve(client);
+        });
+      });
     }
     // The pool calls it in the context of the code that has given the connection back, which may be within an execution.
-    return connect((...given) => runWithin(here, () => told(...given)));
+    return connect((error, client, release) => {
+      if (client) checkouts?.note(client);
+      runWithin(here, () => told(error, client, client?.release ?? release));
+    });
   }) as Pool['connect'];
   const { Client } = pool;
   if (Client) {
@@ -129,6 +140,24 @@ export interface Acquired {
 export function acquire(pool: PoolLike, withinMs: number): Promise<Acquired> {
   const committing = commitWithheld();
   return committing ? bounded(committing, withinMs).then(() => acquireNow(pool, withinMs)) : acquireNow(pool, withinMs); // an await costs even if there is nothing to wait for
+}
+
+/** Asks something on a connection of a wrapped pool. One that has ended, or has not answered in time, is destroyed. */
+export async function withConnection<T>(
+  pool: PoolLike,
+  waitMs: number,
+  ask: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const { connection, giveBack } = await acquire(pool, waitMs);
+  let broken: unknown;
+  try {
+    return await ask(connection);
+  } catch (error) {
+    if (isOutage(error)) broken = error;
+    throw error;
+  } finally {
+    giveBack(broken);
+  }
 }
 
 function acquireNow(pool: PoolLike, withinMs: number): Promise<Acquired> {

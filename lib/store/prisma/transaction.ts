@@ -1,4 +1,4 @@
-import type { ExecuteOptions, RollbackReason } from '../store.ts';
+import { type ExecuteOptions, GRACE_MS, type RollbackReason } from '../store.ts';
 import type { RawQueries } from './client.ts';
 import type { CommitAnswer } from './connection.ts';
 import { isForgotten, isLeftOpen } from './errors.ts';
@@ -10,9 +10,6 @@ import type { Rename } from './tables.ts';
 
 /** How much later than its timeouts a transaction is given up whose connection says nothing any more. */
 export const SILENCE_MS = 2000;
-
-/** How much later than the caller's deadline the transaction may be given up. */
-const GRACE_MS = 100;
 
 /** How long something may take, in milliseconds, whose end the caller waits for. */
 export function leftFor({ deadline = Number.POSITIVE_INFINITY }: TransactionOptions, ms: number): number {

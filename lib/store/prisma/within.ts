@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { AmbientTransaction } from './ambient-transaction.ts';
+import type { Checkouts } from './checkouts.ts';
 import type { PoolLike } from './pool.ts';
 
 /** What the calling code runs within, carried by its async context; this is how a pool knows whose query it is given. */
@@ -10,6 +11,8 @@ export interface Within {
   isQuery?: boolean;
   /** Is told which pool its query goes to, and whether that is all there is to it: then it is not sent. */
   tellPool?: (pool: PoolLike, text: unknown) => boolean;
+  /** A question of the kit's through the user's client, whose connections are destroyed where it is given up. */
+  checkouts?: Checkouts;
 }
 
 // On the global object: a bundler may give the app's client and its pages a copy of this module each.

@@ -1,7 +1,8 @@
 import type { InboxStore, OutboxStore } from '../../messages.ts';
 import type { PrismaClientLike, RawQueries, TransactionOf } from '../client.ts';
-import { BATCH_MS, Gate } from '../gate.ts';
+import { Gate } from '../gate.ts';
 import { OwnClient } from '../own-client.ts';
+import { BATCH_MS } from '../patience.ts';
 import { renamedClient, renamedQueries } from '../renamed.ts';
 import { renamerOf, type Tables } from '../tables.ts';
 import type { TransactionOptions } from '../transaction.ts';

@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import { symlinkSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { silentProxy } from '../store/prisma/silent-proxy.testsuite.ts';
+import { folders, runnable } from './app.testsuite.ts';
+import { closeDatabase, openDatabase } from './database.ts';
+import { COMMANDS as KEYS_COMMANDS } from './keys-asked.ts';
+
+// Each command as a process, at a database that takes connections and says nothing, from the first or as soon as it has let
+// one in: each ends by itself, says why, and ends with 1. A command that is new fails here until it is run, too.
+
+/** Node, tsx and the app are loaded in that time, too, all processes at once. */
+const LOADING_MS = 30_000;
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const made = folders();
+let database: TestDatabase;
+let [dark, mute]: Awaited<ReturnType<typeof silentProxy>>[] = [];
+let app: string;
+beforeAll(async () => {
+  database = await testDatabase();
+  [dark, mute] = await Promise.all([silentProxy(database.url), silentProxy(database.url)]);
+  dark.darken(true);
+  mute.mute(true);
+  app = made.of({
+    ...runnable(),
+    'lib/messaging.ts': `import { createInbox, createOutbox } from 'oncekit/messaging';
+import { prisma } from '@/lib/prisma';
+export const inbox = createInbox({ prisma, sources: { stripe: { handle: async () => {} } } });
+export const outbox = createOutbox({ prisma, destinations: [{ name: 'sink', publisher: { publish: async () => {} } }] });
+`,
+    'lib/checkout.ts': `import { z } from 'zod';
+import { idempotency } from './idempotency';
+export const checkout = idempotency
+  .operation({ name: 'checkout', schema: z.object({}) })
+  .phases(async ({ atomic }) => atomic('place', async () => 'placed'));
+`,
+  });
+  symlinkSync(path.join(root, 'node_modules'), path.join(app, 'node_modules'));
+});
+afterAll(async () => {
+  dark?.close();
+  mute?.close();
+  made.remove();
+  await database?.drop();
+});
+
+interface Ended {
+  code: number;
+  out: string;
+  err: string;
+  tookMs: number;
+}
+
+const command = [
+  '--import',
+  path.join(root, 'node_modules/tsx/dist/loader.mjs'),
+  path.join(root, 'lib/cli/oncekit.ts'),
+];
+
+/** @param stopAfterMs when it is told to stop, for one that would go on */
+function oncekit(url: string | undefined, args: string[], stopAfterMs?: number): Promise<Ended> {
+  const env = { ...process.env, DATABASE_URL: url, NODE_ENV: 'production' } as NodeJS.ProcessEnv;
+  const began = performance.now();
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [...command, ...args], { cwd: app, env }, (error, out, err) =>
+      resolve({ code: error ? Number(error.code) : 0, out, err, tookMs: performance.now() - began }),
+    );
+    child.stdin?.end();
+    if (stopAfterMs !== undefined) setTimeout(() => child.kill('SIGTERM'), stopAfterMs);
+  });
+}
+
+const WHOSE = ['--operation', 'checkout', '--tenant', 'main', '--principal', 'ann'];
+const KEYS: Record<(typeof KEYS_COMMANDS)[number], string[]> = {
+  list: ['keys', 'list'],
+  show: ['keys', 'show', 'k'],
+  release: ['keys', 'release', 'k'],
+  fence: ['keys', 'fence', 'k', ...WHOSE],
+};
+const PASSES = { complete: ['complete'], reap: ['reap'], relay: ['relay'], inbox: ['inbox'] };
+/** It writes files, and asks no database. */
+const ASK_NOTHING = ['init'];
+
+test('each command is run here', async () => {
+  const { err } = await oncekit(undefined, ['frobnicate']);
+  const [, listed = ''] = /There is: (.*)\./.exec(err) ?? [];
+  expect(listed.split(', ').sort()).toEqual(
+    [...Object.keys(PASSES), 'keys', 'doctor', 'worker', ...ASK_NOTHING].sort(),
+  );
+  expect(Object.keys(KEYS).sort()).toEqual([...KEYS_COMMANDS].sort());
+}, 60_000);
+
+test('a connection is closed that says nothing any more', async () => {
+  const proxy = await silentProxy(database.url);
+  const sql = await openDatabase(proxy.url);
+  await sql.query('SELECT 1');
+  proxy.silence();
+  const began = performance.now();
+  await closeDatabase(sql);
+  expect(performance.now() - began).toBeLessThan(3000);
+  proxy.close();
+});
+
+describe('at a database that says nothing', () => {
+  const each = Object.entries({ ...KEYS, ...PASSES });
+
+  test.concurrent('from the first: the commands', async () => {
+    const ended = await Promise.all(each.map(([, args]) => oncekit(dark?.url, args)));
+    for (const [n, { code, err, tookMs }] of ended.entries()) {
+      expect({ command: each[n]?.[0], code, err }).toMatchObject({ code: 1, err: expect.stringMatching(/\nFix: /) });
+      expect(tookMs).toBeLessThan(5000 + LOADING_MS);
+    }
+  }, 60_000);
+
+  test.concurrent('from the first: doctor says so, and worker ends when it is told to', async () => {
+    const [doctor, worker] = await Promise.all([oncekit(dark?.url, ['doctor']), oncekit(dark?.url, ['worker'], 8000)]);
+    expect(doctor).toMatchObject({ code: 1, out: expect.stringMatching(/^problem +Database +No database answers/m) });
+    expect(doctor.tookMs).toBeLessThan(5000 + LOADING_MS);
+    expect(worker).toMatchObject({ code: 0 });
+    expect(worker.tookMs).toBeLessThan(8000 + 5000 + 3000 + LOADING_MS);
+  }, 60_000);
+
+  test.concurrent('as soon as it has let one in', async () => {
+    const commands = ['show', 'fence', 'complete', 'relay', 'inbox'] as const;
+    const all = { ...KEYS, ...PASSES };
+    const [doctor, ...ended] = await Promise.all([
+      oncekit(mute?.url, ['doctor']),
+      ...commands.map((name) => oncekit(mute?.url, all[name])),
+    ]);
+    for (const [n, { code, err, tookMs }] of ended.entries()) {
+      expect({ command: commands[n], code, err }).toMatchObject({ code: 1, err: expect.stringMatching(/\nFix: /) });
+      expect(tookMs).toBeLessThan(16_000 + LOADING_MS);
+    }
+    expect(doctor).toMatchObject({ code: 1, err: '' });
+    expect(doctor.out).toMatch(/^problem +Database +It stopped to answer: Query read timeout\. Fix: /m);
+    expect(doctor.tookMs).toBeLessThan(16_000 + LOADING_MS);
+  }, 60_000);
+});

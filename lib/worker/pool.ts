@@ -1,0 +1,85 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { isAnswer } from '../store/prisma/wire.ts';
+
+/** How long a statement of the kit's or of graphile-worker's may take, in milliseconds. */
+const STATEMENT_MS = 5000;
+
+/** How long a statement may take that is sent from here, where that is more. */
+const patience = new AsyncLocalStorage<number>();
+
+/** Runs something whose statements may take longer than the worker's own: a job handler, a migration. */
+export function patiently<R>(statementMs: number, run: () => R): R {
+  return patience.run(statementMs, run);
+}
+
+/**
+ * graphile-worker's statements that end a job, by their names: a second time they change nothing. It ends its whole runner
+ * when one of them fails, whatever it says of retries.
+ */
+const ENDS_JOB = /^(complete|fail)_jobs?(_q)?\//;
+
+/**
+ * The worker's connections, none of which may be silent for long: without an answer in time one is destroyed, and with it
+ * those that nobody uses at the moment, which most likely share its fate. `pg`'s own `query_timeout` would give the question
+ * up and leave the connection as it is, and graphile-worker gives back to the pool whatever it was given.
+ */
+class BoundedPool extends pg.Pool {
+  readonly #unused = new Set<pg.PoolClient>();
+
+  constructor(config: pg.PoolConfig) {
+    super(config);
+    this.on('acquire', (client) => this.#unused.delete(client));
+    this.on('release', (_, client) => this.#unused.add(client));
+    this.on('remove', (client) => this.#unused.delete(client));
+    // A broken connection is reported by the query that needs it; without listeners it would end the process.
+    this.on('error', () => {});
+    this.on('connect', (client) => {
+      client.on('error', () => {});
+      this.#bound(client);
+    });
+  }
+
+  #bound(client: pg.PoolClient): void {
+    let late: NodeJS.Timeout | undefined;
+    const answered = () => {
+      clearTimeout(late);
+      late = undefined;
+    };
+    client.on('drain', answered).on('end', answered);
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+    client.query = ((...args: unknown[]) => {
+      const withinMs = patience.getStore() ?? STATEMENT_MS;
+      late ??= setTimeout(() => {
+        for (const silent of [client, ...this.#unused]) destroy(silent, withinMs);
+      }, withinMs);
+      const answer = query(...args);
+      const [config] = args as [{ name?: string }];
+      if (!(answer instanceof Promise && ENDS_JOB.test(config.name ?? ''))) return answer;
+      return answer.catch((error) => {
+        if (isAnswer(error)) throw error;
+        return (this.query as (...args: unknown[]) => unknown)(...args);
+      });
+    }) as pg.PoolClient['query'];
+  }
+}
+
+/** Its queries reject, its user hears an error, and the pool that it is given back to drops it. */
+function destroy(client: pg.PoolClient, withinMs: number): void {
+  const { connection } = client as unknown as { connection: { stream: { destroy(error: Error): void } } };
+  connection.stream.destroy(new Error(`The database did not answer within ${withinMs} ms.`));
+}
+
+/** One connection for each running job, and for listening, for the presence, for asking and for what is left. */
+export function openPool(connectionString: string, concurrency: number): pg.Pool {
+  return new BoundedPool({ connectionString, max: concurrency + 4, connectionTimeoutMillis: 5000, keepAlive: true });
+}
+
+/** A job that does not end keeps its connection: it must not keep the worker. */
+export async function closePool(pool: pg.Pool): Promise<void> {
+  const enough = new AbortController();
+  const overdue = sleep(1000, undefined, { signal: enough.signal }).catch(() => {});
+  await Promise.race([pool.end().catch(() => {}), overdue]);
+  enough.abort();
+}

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { announce, destination, outboxOn } from '../messaging/messaging.testsuite.ts';
+import { silentProxy } from '../store/prisma/silent-proxy.testsuite.ts';
+import { addLetter, door, isShown, jobs, type Letter, start, within } from './worker.testsuite.ts';
+
+/** A network that says nothing any more: a worker goes on by itself, on new connections, and is not restarted. */
+
+/** As docs/worker.md states it. */
+const BOUND_MS = 20_000;
+/** Its polls are further apart than this: a job that comes sooner was heard of. */
+const HEARD_MS = 500;
+const HOUR = 3_600_000;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+beforeEach(() => database.client.$executeRaw`DELETE FROM graphile_worker._private_jobs`);
+
+async function proxied() {
+  const proxy = await silentProxy(database.url);
+  onTestFinished(proxy.close);
+  return proxy;
+}
+
+test('jobs are run, the relay is woken, and the worker is seen and listens, on new connections', async () => {
+  const proxy = await proxied();
+  const sink = destination();
+  const outbox = outboxOn(database.client, [sink.route]);
+  const [ann, carl] = [door(), door()];
+  const letter = vi.fn<Letter>(async (payload) => {
+    if ((payload as { to: string }).to === 'ann') await ann.opened;
+    if ((payload as { to: string }).to === 'carl') await carl.opened;
+  });
+  const { lines } = start(database, letter, { connectionString: proxy.url, outbox, relayEveryMs: HOUR });
+  await addLetter(database, 'ann');
+  await vi.waitFor(() => expect(letter).toHaveBeenCalledTimes(1), within);
+
+  const silentSince = performance.now();
+  proxy.silence();
+  ann.open();
+  await addLetter(database, 'bob');
+  await announce(database.client, outbox, 'a');
+  await vi.waitFor(() => {
+    expect(letter).toHaveBeenCalledTimes(2);
+    expect(sink.order('a')).toEqual([1]);
+  }, within);
+  await vi.waitFor(async () => expect(await jobs(database)).toEqual([]), within);
+  expect(performance.now() - silentSince).toBeLessThan(BOUND_MS);
+  expect(lines.join()).not.toContain('Running jobs fails');
+
+  await addLetter(database, 'carl');
+  await vi.waitFor(async () => {
+    const [job] = await jobs(database);
+    expect(job?.locked_by).toEqual(expect.stringMatching(/^oncekit-/));
+    expect(await isShown(database, job?.locked_by)).toBe(true);
+  }, within);
+  carl.open();
+  await vi.waitFor(async () => {
+    const heard: number[] = [];
+    for (const to of ['dan', 'eve', 'fay']) {
+      await vi.waitFor(async () => expect(await jobs(database)).toEqual([]), within);
+      const calls = letter.mock.calls.length;
+      const added = performance.now();
+      await addLetter(database, to);
+      await vi.waitFor(() => expect(letter.mock.calls.length).toBe(calls + 1), { ...within, interval: 5 });
+      heard.push(performance.now() - added);
+    }
+    expect(Math.max(...heard)).toBeLessThan(HEARD_MS);
+  }, within);
+  expect(performance.now() - silentSince).toBeLessThan(BOUND_MS);
+});
+
+test('a statement of a handler’s own has a bound of its own, and then its lane is free again', async () => {
+  const proxy = await proxied();
+  const ended = vi.fn();
+  const letter = vi.fn<Letter>(async (payload, { query }) => {
+    if ((payload as { to: string }).to !== 'ann') return;
+    proxy.silence();
+    await query('SELECT 1').catch((error) => ended(error.message));
+  });
+  start(database, letter, { connectionString: proxy.url, concurrency: 1, statementMs: 700 });
+  await addLetter(database, 'ann');
+  await addLetter(database, 'bob');
+  await vi.waitFor(() => expect(letter).toHaveBeenCalledTimes(2), within);
+  expect(ended.mock.calls).toEqual([['The database did not answer within 700 ms.']]);
+  await vi.waitFor(async () => expect(await jobs(database)).toEqual([]), within);
+});
