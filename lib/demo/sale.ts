@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import type { PhasesContext, Refused } from 'oncekit';
 import type { Client } from './db.ts';
 import { post } from './ledger.ts';
+import { orderIdOf } from './order-id.ts';
 import { giveUp, type PlacedOrder } from './orders.ts';
 import { announce } from './outbox.ts';
 import { charge } from './payment-charge.ts';
@@ -43,7 +43,7 @@ interface Delivery {
  */
 export async function sell({ atomic, foreign, capture, fail, key, scope }: Steps, sale: Sale): Promise<PlacedOrder> {
   const { tenant, principal } = scope;
-  const id = await capture('order_id', () => randomUUID());
+  const id = await capture('order_id', () => orderIdOf(scope, key));
 
   const order = await atomic('order_created', async (tx) => {
     // A refusal commits what was written before it, so everything is checked before anything is written.
