@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { type Duration, toMs } from '../core/duration.ts';
-import type { NamedKey } from '../engine/lost-key.ts';
 import { agrees } from './agree.ts';
 import { CliError, UsageError } from './cli-error.ts';
 import { type Command, readArgs } from './command.ts';
@@ -12,8 +11,9 @@ import { folderTree } from './file-tree.ts';
 import { counted } from './finding.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './load-app.ts';
 import { orphansOf, type ReceivedEvent, readInbox } from './reconcile-inbox.ts';
+import { enterAll, lookUpAll } from './reconcile-keys.ts';
 import { readNamedKeys } from './reconcile-lines.ts';
-import { enteredLine, figures, leftOf, listing, outside, type Reconciled } from './reconcile-report.ts';
+import { figures, leftOf, listing, type Reconciled } from './reconcile-report.ts';
 
 const help = `oncekit reconcile --keys <file> [--inbox <url> …]
 
@@ -68,12 +68,16 @@ async function run(args: string[]): Promise<number> {
     for (const url of inbox) received.push(...(await readInbox(url, { source, since })));
     const orphans = await orphansOf(received, knownEvents);
     const ids = new Set(orphans.map(({ id }) => id));
-    const keys = await lookUpAll(named, (each) => lookUpLost(each, (id) => ids.has(id)));
+    const keys = await lookUpAll(
+      named,
+      (each) => lookUpLost(each, (id) => ids.has(id)),
+      (line) => console.error(line),
+    );
     const explained = new Set(keys.flatMap(({ state }) => (state.kind === 'lost' ? state.receivedEvents : [])));
     const rest = orphans.filter(({ id }) => !explained.has(id));
     if (!json) console.log(listing(keys, rest) || 'Nothing is missing.');
     // Before anything is entered: what a script reads comes in one piece behind it.
-    await enterAll(keys, { actor, yes, json });
+    await enterAll(keys, actor, { ask: askerOf({ yes, json }), tell: json ? () => {} : (line) => console.log(line) });
     if (json) console.log(JSON.stringify(figures(keys, rest), null, 2));
     return conclude(keys, rest, json);
   } catch (error) {
@@ -85,35 +89,10 @@ async function run(args: string[]): Promise<number> {
   }
 }
 
-/** One after the other, for each holds what it locks; with a line on the way, for a look-up may take seconds. */
-async function lookUpAll(
-  named: readonly NamedKey[],
-  lookUp: (named: NamedKey) => Promise<Reconciled['state']>,
-): Promise<Reconciled[]> {
-  const keys: Reconciled[] = [];
-  let toldAt = performance.now();
-  for (const each of named) {
-    keys.push({ named: each, state: await lookUp(each) });
-    if (performance.now() - toldAt < 5000) continue;
-    toldAt = performance.now();
-    console.error(`Looked up ${keys.length} of ${named.length} …`);
-  }
-  return keys;
-}
-
-async function enterAll(
-  keys: readonly Reconciled[],
-  { actor, yes, json }: { actor: string; yes: boolean; json: boolean },
-): Promise<void> {
-  const mayAsk = process.stdin.isTTY && process.stdout.isTTY && !json;
-  for (const each of keys) {
-    const { named, state } = each;
-    if (state.kind !== 'lost' || !state.enter) continue;
-    const question = `Enter ${named.key} of ${named.operation} (${outside(state)})? [y/N] `;
-    if (!yes && !(mayAsk && (await agrees(question)))) continue;
-    each.entered = await state.enter(actor);
-    if (!json) console.log(enteredLine(named, each.entered));
-  }
+/** Whoever is not there to be asked has not agreed. */
+function askerOf({ yes, json }: { yes: boolean; json: boolean }): (question: string) => Promise<boolean> {
+  if (yes) return async () => true;
+  return process.stdin.isTTY && process.stdout.isTTY && !json ? agrees : async () => false;
 }
 
 function conclude(keys: readonly Reconciled[], orphans: readonly ReceivedEvent[], json: boolean): number {

@@ -3,7 +3,20 @@ import { describe, expect, test, vi } from 'vitest';
 import { mintKey } from '../core/key.ts';
 import { readSecrets } from '../core/secrets.ts';
 import { createOutbox } from '../messaging/outbox.ts';
-import { ANN, anything, BOB, effect, effects, freshKey, gate, HOUR, kit, SECRET, type Tx } from './engine.testsuite.ts';
+import {
+  ANN,
+  anything,
+  BOB,
+  effect,
+  effects,
+  freshKey,
+  gate,
+  HOUR,
+  kit,
+  SECRET,
+  type Tx,
+  watchOf,
+} from './engine.testsuite.ts';
 import type { LostKeyState } from './lost-key.ts';
 import {
   type Call,
@@ -127,23 +140,24 @@ describe('a purchase that was charged, and that the database has lost', () => {
 
   test('a captured value that the look-up was made with is that of the entered key', async () => {
     const key = freshKey();
+    const asked: string[] = [];
+    const lookup: Call['lookup'] = async ({ order }) => ({ found: { id: asked[asked.push(order) - 1] as string } });
     const idempotency = kit(database.client);
-    idempotency.operation({ name: 'pay', schema: anything }).phases(async ({ capture, foreign }) => {
+    const pay = idempotency.operation({ name: 'pay', schema: anything }).phases(async ({ capture, foreign }) => {
       const id = await capture('id', () => randomUUID());
-      await foreign('charge_created', provider.call(id, { lookup: async ({ order }) => ({ found: { id: order } }) }));
+      await foreign('charge_created', provider.call(id, { lookup }));
       await capture('later', () => 'value');
       return { id };
     });
     const state = lostState(await idempotency.lookUpLost(named(key), nothing));
     await state.enter('eve');
-    const [row] = await database.client.idempotencyKey.findMany({ where: { key } });
-    const steps = await stepsOf(key);
-    expect(steps.map(({ name, position, state: is, sends }) => [name, position, is, sends])).toEqual([
-      ['id', 1, 'done', 0],
-      ['charge_created', 2, 'done', 1],
-      ['later', 3, 'done', 0],
+    expect(asked).toHaveLength(1);
+    expect(await pay.execute({ key, payload: PAYLOAD })).toMatchObject({ replayed: true, data: { id: asked[0] } });
+    expect((await stepsOf(key)).map(({ name, position, state: is }) => [name, position, is])).toEqual([
+      ['id', 1, 'done'],
+      ['charge_created', 2, 'done'],
+      ['later', 3, 'done'],
     ]);
-    expect(row?.state).toBe('succeeded');
   });
 });
 
@@ -254,6 +268,23 @@ describe('an operation in one transaction', () => {
     expect(await order.execute({ key, payload: PAYLOAD })).toMatchObject({ ok: true, replayed: true });
     expect(await state.enter('bob')).toEqual({ kind: 'existing' });
     expect(await audited(key)).toEqual(['reconciled eve']);
+  });
+
+  test('is not taken for lost because of what others announce at the same time', async () => {
+    const other = randomUUID();
+    const outside = await watchOf(database.url);
+    const idempotency = kit(database.client);
+    idempotency.operation({ name: 'beside', schema: anything }).handler(async () => {
+      await outside.query(
+        `INSERT INTO outbox_events (id, aggregate, sequence, type, payload, headers, derived_key, created_at)
+         VALUES ($1::uuid, 'other', 1, 'other', '{}', '{}', $1::text, clock_timestamp())`,
+        [other],
+      );
+      return 'beside';
+    });
+    const state = await idempotency.lookUpLost(named(freshKey(), 'beside'), (id) => id === other);
+    await outside.close();
+    expect(state).toEqual({ kind: 'lost', calls: [], receivedEvents: [], stoppedBy: undefined });
   });
 
   test('that is executed at this moment is left alone', async () => {
