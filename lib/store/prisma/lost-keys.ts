@@ -1,9 +1,10 @@
 import type { EnteredLost, LostKey, LostStep, Reconciliation } from '../lost-keys.ts';
 import { AUDIT } from './audit.ts';
-import type { RawQueries } from './client.ts';
+import { type RawQueries, send } from './client.ts';
 import { FIRST_TOKEN } from './complete.ts';
 import { sqlState } from './errors.ts';
 import { NOW } from './row.ts';
+import type { Statement } from './statement.ts';
 import { ticketOf } from './ticket.ts';
 import { timestamp } from './wire.ts';
 
@@ -31,14 +32,18 @@ SELECT drawn, EXISTS (SELECT FROM entered) AS entered FROM ticket`;
 
 /** `LostKeys.enterLost`. */
 export async function enterLost(db: RawQueries, lost: LostKey, by: Reconciliation): Promise<EnteredLost> {
+  const [row] = (await send(db, enterStatement(lost, by))) as { drawn: boolean; entered: boolean }[];
+  if (row?.entered) return 'entered';
+  return row?.drawn ? 'existing' : 'locked';
+}
+
+export function enterStatement(lost: LostKey, by: Reconciliation): Statement {
   const { tenant, principal, operation, key, fingerprint, schemaVersion, retentionMs, is } = lost;
   const values: unknown[] = [tenant, principal, operation, key, ticketOf(lost)];
   values.push(fingerprint?.hash ?? null, fingerprint?.version ?? null, fingerprint?.secretId ?? null);
   values.push(schemaVersion, retentionMs, 'result' in is ? is.result : is.input, by.actor, JSON.stringify(by.detail));
   const steps = 'result' in is ? '' : stepsOf(is.steps, (value) => `$${values.push(value)}`);
-  const [row] = await db.$queryRawUnsafe<{ drawn: boolean; entered: boolean }[]>(enter(steps, is), ...values);
-  if (row?.entered) return 'entered';
-  return row?.drawn ? 'existing' : 'locked';
+  return { text: enter(steps, is), values };
 }
 
 // A call that may have been done counts as sent at the earliest time at which it can have been, from which the provider's
