@@ -212,6 +212,14 @@ describe('what nobody outside knows', () => {
     expect(await checkout.execute({ key, payload })).toMatchObject({ ok: true, replayed: true, data: null });
   });
 
+  test('a result that no answer can hold is not entered', async () => {
+    const { key, idempotency } = await lostPurchase({});
+    const result = { data: 'x'.repeat(300_000) };
+    const state = lostState(await idempotency.lookUpLost({ ...named(key), result }, nothing));
+    expect(await state.enter('eve')).toEqual({ kind: 'failed', why: 'result_too_large' });
+    expect(await rowOf(key)).toBeUndefined();
+  });
+
   test('an operation that refuses, or throws, before anybody could be asked says so without its words', async () => {
     const idempotency = kit(database.client);
     const define = (name: string, run: (tx: Tx) => never) =>

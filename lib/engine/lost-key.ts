@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { CodedError } from '../core/errors.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import { seal } from '../core/seal.ts';
@@ -36,7 +37,7 @@ export interface LostKeyState {
   kind: 'lost';
   /** In the order of the operation; the last one may be other than found, and what is behind it is not known. */
   calls: readonly { name: string; answer: CallAnswer }[];
-  /** How many events that it announces were received before. */
+  /** The events among those it announces that were received before. */
   receivedEvents: readonly string[];
   /** Why the operation went no further, where no call was in its way: a refusal's code, or the name of an error. */
   stoppedBy?: string | undefined;
@@ -122,18 +123,16 @@ async function tried<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Tried): 
   );
   if (executed.kind === 'existing') return { kind: 'known', state: executed.row.state };
   if (executed.kind === 'locked') return { kind: 'running' };
-  const error = 'error' in executed ? executed.error : undefined;
-  if (!(error instanceof Undo) && trial.calls.length === 0) {
-    if (store.isUnavailable(error)) throw new StoreUnavailableError('The database did not answer.', { cause: error });
-    trial.ended ??= { why: (error as Error | undefined)?.name };
-  }
-  const receivedEvents = announced.filter(isReceived);
-  const isKnown =
-    receivedEvents.length > 0 || trial.calls.some(({ answer }) => answer === 'found' || answer === 'pending');
-  // A person's word counts where nobody can be asked, and not against a provider's.
-  const isDenied = trial.calls.some(({ answer }) => answer === 'absent');
-  const enter = isKnown ? enterTried(call, input, trial, receivedEvents) : isDenied ? undefined : byHand;
+  trial.close();
   const { calls, ended } = trial;
+  const error = 'error' in executed ? (executed.error as Error) : undefined;
+  // Broken off: what it had not asked yet would be sent as if for the first time.
+  if (!(error instanceof Undo)) return { kind: 'lost', calls, receivedEvents: [], stoppedBy: error?.name };
+  const receivedEvents = announced.filter(isReceived);
+  const isKnown = receivedEvents.length > 0 || calls.some(({ answer }) => answer === 'found' || answer === 'pending');
+  // A person's word counts where nobody can be asked, and not against a provider's.
+  const isDenied = calls.some(({ answer }) => answer === 'absent');
+  const enter = isKnown ? enterTried(call, input, trial, receivedEvents) : isDenied ? undefined : byHand;
   return { kind: 'lost', calls, receivedEvents, stoppedBy: ended?.why, ...(enter ? { enter } : {}) };
 }
 
@@ -191,10 +190,8 @@ async function executeLost<Tx>(
   });
   switch (executed.kind) {
     case 'committed':
-      for (const after of afterCommit)
-        await Promise.resolve()
-          .then(after)
-          .catch(() => {});
+      // The effect stands, whatever they come to.
+      await Promise.allSettled(afterCommit.map(async (after) => after()));
       return { kind: 'entered', state: executed.row.state };
     case 'existing':
       return { kind: 'existing' };
@@ -212,12 +209,18 @@ function handWritten<Tx>(call: Call<Tx>, { data }: { data: unknown }, hasPayload
   const { engine, definition, id, fingerprint } = call;
   const { retentionMs: atLeast, phasesRetentionMs } = engine.config;
   return async (actor) => {
+    let result: string;
+    try {
+      result = encodeAnswer({ kind: 'data', data });
+    } catch (error) {
+      return { kind: 'failed', why: error instanceof CodedError ? error.code : (error as Error).name };
+    }
     const lost: LostKey = {
       ...id,
       fingerprint: hasPayload ? fingerprint : null,
       schemaVersion: definition.options.schemaVersion ?? 1,
       retentionMs: definition.phases ? phasesRetentionMs : atLeast,
-      is: { result: encodeAnswer({ kind: 'data', data }) },
+      is: { result },
     };
     const entered = await engine.store.enterLost(lost, { actor, detail: { by: 'hand' } });
     return entered === 'entered' ? { kind: 'entered', state: 'succeeded' } : refusedEntry(entered);

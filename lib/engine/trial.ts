@@ -39,6 +39,12 @@ export class Trial {
     this.#over.abort();
     throw new TrialEnded();
   }
+
+  /** Lets a function that goes on behind the trial's transaction make no more steps. */
+  close(): void {
+    this.ended ??= { why: undefined };
+    this.#over.abort();
+  }
 }
 
 class TrialEnded extends Error {
