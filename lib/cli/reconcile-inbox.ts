@@ -25,7 +25,7 @@ SELECT event_id AS id, source, received_at AS "receivedAt" FROM inbox_events
  ORDER BY source, event_id LIMIT ${PAGE}`;
 
 /**
- * What a consumer has received, read in a transaction that may write nothing.
+ * Reads what a consumer has received, in a transaction that may write nothing.
  *
  * @throws CliError where it cannot be read
  */

@@ -48,7 +48,7 @@ function inDatabase(state: NamedKeyState): string {
   }
 }
 
-/** What the outside knows of a lost key, in a few words. */
+/** Says in a few words what the outside knows of a lost key. */
 export function outside(state: NamedKeyState): string {
   if (state.kind !== 'lost') return '';
   const { calls, receivedEvents, stoppedBy } = state;
@@ -62,7 +62,7 @@ export function outside(state: NamedKeyState): string {
 const isByHand = ({ enter, calls, receivedEvents }: Extract<NamedKeyState, { kind: 'lost' }>) =>
   enter !== undefined && receivedEvents.length === 0 && calls.every(({ answer }) => answer === 'unasked');
 
-/** What is left to do about a key, for a person; undefined where nothing is. */
+/** Says what is left to do about a key, for a person; undefined where nothing is. */
 export function leftOf({ named, state, entered }: Reconciled): string | undefined {
   switch (state.kind) {
     case 'known':

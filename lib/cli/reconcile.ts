@@ -14,6 +14,7 @@ import { orphansOf, type ReceivedEvent, readInbox } from './reconcile-inbox.ts';
 import { enterAll, lookUpAll } from './reconcile-keys.ts';
 import { readNamedKeys } from './reconcile-lines.ts';
 import { figures, leftOf, listing, type Reconciled } from './reconcile-report.ts';
+import { printable } from './table.ts';
 
 const help = `oncekit reconcile --keys <file> [--inbox <url> …]
 
@@ -76,7 +77,6 @@ async function run(args: string[]): Promise<number> {
     const explained = new Set(keys.flatMap(({ state }) => (state.kind === 'lost' ? state.receivedEvents : [])));
     const rest = orphans.filter(({ id }) => !explained.has(id));
     if (!json) console.log(listing(keys, rest) || 'Nothing is missing.');
-    // Before anything is entered: what a script reads comes in one piece behind it.
     await enterAll(keys, actor, { ask: askerOf({ yes, json }), tell: json ? () => {} : (line) => console.log(line) });
     if (json) console.log(JSON.stringify(figures(keys, rest), null, 2));
     return conclude(keys, rest, json);
@@ -89,7 +89,7 @@ async function run(args: string[]): Promise<number> {
   }
 }
 
-/** Whoever is not there to be asked has not agreed. */
+/** A script that nobody answers for has not agreed. */
 function askerOf({ yes, json }: { yes: boolean; json: boolean }): (question: string) => Promise<boolean> {
   if (yes) return async () => true;
   return process.stdin.isTTY && process.stdout.isTTY && !json ? agrees : async () => false;
@@ -103,7 +103,7 @@ function conclude(keys: readonly Reconciled[], orphans: readonly ReceivedEvent[]
   if (orphans.length > 0)
     left.push(`${counted(orphans.length, 'event')}: name the keys they come from, with their payloads`);
   if (!json && left.length > 0) {
-    console.error(['Left to do:', ...left].join('\n  '));
+    console.error(printable(['Left to do:', ...left].join('\n  ')));
     if (keys.some(({ state, entered }) => state.kind === 'lost' && state.enter && !entered)) {
       console.error('To enter what the outside knows without being asked: --yes.');
     }

@@ -130,7 +130,7 @@ async function inTime<Tx, A, R, T>(
   return await untilAborted(request.signal, () => run(request));
 }
 
-/** What a call is given. Its time is less than `leftMs`, so that what it comes to can still be written down. */
+/** Makes the request that a call is given. Its time is less than `leftMs`, so that what it comes to can still be written down. */
 export function requestWith(
   idempotencyKey: string,
   { signal, timeoutMs = TIMEOUT_MS, leftMs }: { signal: AbortSignal; timeoutMs: number | undefined; leftMs: number },

@@ -68,8 +68,8 @@ export interface Idempotency<Tx> {
    */
   tryClaim(): Promise<TriedClaim>;
   /**
-   * What there is of a key that the database may have lost: of one without a row, what providers and consumers know of it,
-   * and what enters that. For `npx oncekit reconcile`. Runs the operation in a transaction of at most 30 s that is rolled
+   * Says what there is of a key that the database may have lost: of one without a row, what providers and consumers know of
+   * it, and a function that enters that. For `npx oncekit reconcile`. Runs the operation in a transaction of at most 30 s that is rolled
    * back, in which foreign calls are looked up and never sent. Throws where the database cannot be asked.
    *
    * @param isReceived whether a consumer has received an event before, by its id

@@ -39,7 +39,7 @@ const named = (key: string, operation = 'pay') => ({ ...ANN, operation, key, pay
 const audited = async (key: string) =>
   (await database.client.idempotencyAudit.findMany({ where: { key } })).map(({ type, actor }) => `${type} ${actor}`);
 
-/** What a restore from before the purchase takes with it. */
+/** Deletes what a restore from before the purchase takes with it. */
 async function lose(key: string): Promise<void> {
   await database.client.idempotencyKey.deleteMany({ where: { key } });
   await database.client.auditRecord.deleteMany({ where: { action: { startsWith: `${key}:` } } });

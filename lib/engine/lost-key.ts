@@ -15,15 +15,15 @@ import { type CallAnswer, Trial, tryHandler, tryPhases } from './trial.ts';
 
 /** A key that the database may have lost, as somebody outside of it knows it. */
 export interface NamedKey extends KeyId {
-  /** What the client sent: plain data, or a `FormData` where it was a form. None: nobody knows. */
+  /** The client's: plain data, or a `FormData` where it was a form. None: nobody knows. */
   payload?: unknown;
-  /** What came beside the payload and counts in the fingerprint: a route's path, the arguments bound to an action. */
+  /** Comes beside the payload and counts in the fingerprint: a route's path, the arguments bound to an action. */
   context?: readonly unknown[] | undefined;
-  /** What the operation returned, on a person's word. */
+  /** The operation's result, on a person's word. */
   result?: { data: unknown } | undefined;
 }
 
-/** What there is of a named key: in the database, or outside of it. */
+/** A named key, as the database has it, or the outside. */
 export type NamedKeyState =
   /** Nothing was asked outside: the database knows the key, or somebody executes it at this moment. */
   | { kind: 'known'; state: KeyState }

@@ -12,12 +12,12 @@ import { readStep, redirectInside } from './steps.ts';
 import { timeLeft } from './transaction.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** What a foreign system said of a call. `unasked`: it has no look-up, or that gave no answer. */
+/** A foreign system's answer about a call. `unasked`: it has no look-up, or that gave no answer. */
 export type CallAnswer = 'found' | 'absent' | 'pending' | 'unasked';
 
 /**
- * What the outside knows of an operation that this database has no key of. Learned by a trial: the operation runs once more,
- * in one transaction that its caller rolls back, and sends nothing.
+ * Finds out what the outside knows of an operation that this database has no key of: the operation runs once more, in one
+ * transaction that its caller rolls back, and sends nothing.
  */
 export class Trial {
   /** In the order in which the operation makes them; the last one may be other than found, and then the trial ends. */

@@ -67,7 +67,7 @@ steps AS (
     FROM entered, (VALUES ${rows.join(', ')}) AS s (name, position, kind, result, arguments, derived_key, sent)),`;
 }
 
-// What this transaction has written is told by its number; the time narrows it to what an index finds.
+// A row of this transaction is told by its number; the time narrows it to what an index finds.
 const ANNOUNCED_IN = `
 SELECT id::text AS id FROM outbox_events
  WHERE created_at >= transaction_timestamp() - interval '1 s' AND xmin = pg_current_xact_id()::xid`;
