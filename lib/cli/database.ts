@@ -5,8 +5,12 @@ import { CliError } from './cli-error.ts';
 /** How long the server is waited for when a connection is closed, in milliseconds: a silent one closes nothing. */
 const GOODBYE_MS = 1000;
 
-/** A connection of our own, for one command. Whoever opens it closes it. */
-export async function openDatabase(url: string): Promise<pg.Client> {
+/**
+ * A connection of our own, for one command. Whoever opens it closes it.
+ *
+ * @param from where the address was said, for the fix
+ */
+export async function openDatabase(url: string, from = 'DATABASE_URL'): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 5000,
@@ -18,7 +22,7 @@ export async function openDatabase(url: string): Promise<pg.Client> {
     await client.connect();
   } catch (error) {
     await closeDatabase(client);
-    throw new CliError(`No database answers at ${withoutPassword(url)}: ${reasonOf(error)}.`, fixFor(error));
+    throw new CliError(`No database answers at ${withoutPassword(url)}: ${reasonOf(error)}.`, fixFor(error, from));
   }
   return client;
 }
@@ -39,7 +43,7 @@ export interface Sql {
 
 /** The address without what nobody should read over a shoulder or in a log. */
 export function withoutPassword(url: string): string {
-  if (!URL.canParse(url)) return 'DATABASE_URL';
+  if (!URL.canParse(url)) return 'the address';
   const { host, pathname } = new URL(url);
   return `${host}${pathname}`;
 }
@@ -51,14 +55,14 @@ export function reasonOf(error: unknown): string {
   return said.replace(/\.$/, '');
 }
 
-function fixFor(error: unknown): string {
+function fixFor(error: unknown, from: string): string {
   const { code, message = '' } = error as { code?: string; message?: string };
   if (code === '28P01' || code === '28000' || /password|SASL/i.test(message))
-    return 'Mend the user or password in DATABASE_URL.';
-  if (code === '3D000') return 'Make the database (createdb), or mend its name in DATABASE_URL.';
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'Mend the host in DATABASE_URL.';
+    return `Mend the user or password in ${from}.`;
+  if (code === '3D000') return `Make the database (createdb), or mend its name in ${from}.`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `Mend the host in ${from}.`;
   if (code === '53300') return 'Lower the pool sizes, or raise max_connections.';
   if (/SSL|certificate/i.test(message))
-    return 'Add ?sslmode=require to DATABASE_URL, or leave it out where the server has no TLS.';
-  return 'Start PostgreSQL, or mend the host and port in DATABASE_URL.';
+    return `Add ?sslmode=require to ${from}, or leave it out where the server has no TLS.`;
+  return `Start PostgreSQL, or mend the host and port in ${from}.`;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createInterface } from 'node:readline/promises';
+import { agrees } from './agree.ts';
 import { type Command, readArgs } from './command.ts';
 import { folderTree } from './file-tree.ts';
 import { counted } from './finding.ts';
@@ -58,18 +58,6 @@ async function run(args: string[]): Promise<number> {
   const steps = [...plan.next, ...close, 'Look whether all of it works together: npx oncekit doctor'];
   console.log(`Written: ${count}. Next:\n${steps.map((step, n) => `  ${n + 1}. ${step}`).join('\n')}`);
   return 0;
-}
-
-/** No is the answer of whoever says nothing, and of a script that cannot be asked. */
-async function agrees(question: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
-  try {
-    const answer = await Promise.race([terminal.question(question), ended]);
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    terminal.close();
-  }
 }
 
 export const init: Command = { help, run };

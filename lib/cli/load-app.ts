@@ -10,7 +10,7 @@ import { type BoxModule, findBox } from './find-messaging.ts';
 
 /** What the command line uses of an app. */
 export interface LoadedApp {
-  idempotency: Driven & Partial<Pick<Idempotency<never>, 'tryClaim'>>;
+  idempotency: Driven & Partial<Pick<Idempotency<never>, 'tryClaim' | 'lookUpLost' | 'knownEvents'>>;
   outbox: Driven['outbox'];
   inbox: Driven['inbox'];
   operations: readonly { name: string; durability?: string }[];

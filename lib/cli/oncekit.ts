@@ -10,6 +10,7 @@ const HELP = `oncekit <command>
   complete   finishes, once, what is due          reap   deletes, once, what is past its retention
   relay      sends, once, the events that are due inbox  runs, once, received events again that failed
   keys       lists and shows keys, releases and fences one
+  reconcile  enters what the outside knows and the database has lost
 
   oncekit <command> --help says more.`;
 
@@ -23,6 +24,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   relay: async () => (await import('./passes.ts')).passNamed('relay'),
   keys: async () => (await import('./keys.ts')).keys,
   inbox: async () => (await import('./passes.ts')).passNamed('inbox'),
+  reconcile: async () => (await import('./reconcile.ts')).reconcile,
 };
 
 async function main([name, ...args]: string[]): Promise<number> {

@@ -125,17 +125,24 @@ async function inTime<Tx, A, R, T>(
   step: Step,
   run: (request: ForeignRequest) => Promise<T>,
 ): Promise<T> {
-  const left = timeLeft(running.deadline);
-  const margin = Math.min(MARGIN.mostMs, left * MARGIN.share);
-  const deadlineMs = Math.max(1, Math.floor(Math.min(call.timeoutMs ?? TIMEOUT_MS, left - margin)));
-  const signal = AbortSignal.any([running.signal, AbortSignal.timeout(deadlineMs)]);
-  const idempotencyKey = step.derivedKey ?? '';
+  const { signal, deadline } = running;
+  const request = requestWith(step.derivedKey ?? '', { signal, timeoutMs: call.timeoutMs, leftMs: timeLeft(deadline) });
+  return await untilAborted(request.signal, () => run(request));
+}
+
+/** Makes the request that a call is given. Its time is less than `leftMs`, so that what it comes to can still be written down. */
+export function requestWith(
+  idempotencyKey: string,
+  { signal, timeoutMs = TIMEOUT_MS, leftMs }: { signal: AbortSignal; timeoutMs: number | undefined; leftMs: number },
+): ForeignRequest {
+  const margin = Math.min(MARGIN.mostMs, leftMs * MARGIN.share);
+  const deadlineMs = Math.max(1, Math.floor(Math.min(timeoutMs, leftMs - margin)));
   const headers = {
     'Idempotency-Key': idempotencyKey,
     'X-Request-Timeout': String(deadlineMs),
     'X-Retry-Layer': 'none',
   };
-  return await untilAborted(signal, () => run({ idempotencyKey, signal, deadlineMs, headers }));
+  return { idempotencyKey, signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]), deadlineMs, headers };
 }
 
 function argumentsOf<Tx, A>({ engine, held }: Running<Tx>, step: Step): A {

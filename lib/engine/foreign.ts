@@ -48,6 +48,8 @@ export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call
   try {
     if (stored?.state === 'done') return readStep<R>(stored.result);
     await assertReady(running);
+    // Of a key that was lost the phases before it have run just now, and what is written of the call waits for their end.
+    if (stored) await commitCurrent(running);
     const maybeDone = stored !== undefined && isDoubtful(stored);
     const talk: Talk<A, R> = {
       name,

@@ -11,6 +11,7 @@ import { completeDue, completeKey } from './complete.ts';
 import { type Options, readConfig } from './config.ts';
 import type { OperationOptions } from './definition.ts';
 import { Leaders } from './leaders.ts';
+import { lookUpLost, type NamedKey, type NamedKeyState } from './lost-key.ts';
 import { defineOperation, type OperationBuilder } from './operation.ts';
 import { Recent, type Remembered } from './recent.ts';
 import { WaitingSlots } from './slots.ts';
@@ -67,6 +68,16 @@ export interface Idempotency<Tx> {
    */
   tryClaim(): Promise<TriedClaim>;
   /**
+   * Says what there is of a key that the database may have lost: of one without a row, what providers and consumers know of
+   * it, and a function that enters that. For `npx oncekit reconcile`. Runs the operation in a transaction of at most 30 s that is rolled
+   * back, in which foreign calls are looked up and never sent. Throws where the database cannot be asked.
+   *
+   * @param isReceived whether a consumer has received an event before, by its id
+   */
+  lookUpLost(named: NamedKey, isReceived: (eventId: string) => boolean): Promise<NamedKeyState>;
+  /** Which of these events the outbox has, by their ids. For `npx oncekit reconcile`. */
+  knownEvents(ids: readonly string[]): Promise<string[]>;
+  /**
    * Drops what this process remembers of one key, or of all keys of a principal, for the few seconds that it does: what a
    * person has erased is then told by nobody here. For `createAdmin`.
    */
@@ -115,6 +126,8 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
     errorPages: config.errorPages,
     readSchema: () => store.readSchema(),
     tryClaim: () => store.tryClaim(),
+    lookUpLost: (named, isReceived) => lookUpLost(engine, named, isReceived),
+    knownEvents: (ids) => store.knownEvents(ids),
     dropRecent: (of) => engine.recent.drop(of),
     operation: (operation) => {
       if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(operation.name)) {

@@ -9,15 +9,16 @@ export interface Entry {
 
 /**
  * The steps of one run, against those that are stored (P1). A stored step must be asked for again at its place, under
- * its name: whatever else the function does with its memory would be a guess.
+ * its name: whatever else the function does with its memory would be a guess. A place may be empty before one that is not:
+ * of a key that the database had lost, what lay outside is known, and the phases between run again.
  */
 export class Journal {
-  readonly #stored: readonly Step[];
+  readonly #stored: ReadonlyMap<number, Step>;
   readonly #names = new Set<string>();
   #open: string | undefined;
 
   constructor(stored: readonly Step[]) {
-    this.#stored = stored;
+    this.#stored = new Map(stored.map((step) => [step.position, step]));
   }
 
   /**
@@ -40,7 +41,7 @@ export class Journal {
         expected: 'a name of its own for each step',
       });
     }
-    const stored = this.#stored[this.#names.size];
+    const stored = this.#stored.get(this.#names.size + 1);
     if (stored && (stored.name !== name || stored.kind !== kind)) {
       throw new CodedError('phase_mismatch', 'The steps of this operation have changed while the key was unfinished.', {
         existing: `${stored.kind} ${stored.name} as step ${stored.position}`,
@@ -67,7 +68,7 @@ export class Journal {
         expected: 'no open step',
       });
     }
-    const missed = this.#stored[this.#names.size];
+    const missed = [...this.#stored.values()].find(({ position }) => position > this.#names.size);
     if (!missed) return;
     throw new CodedError('phase_mismatch', 'The steps of this operation have changed while the key was unfinished.', {
       existing: `${missed.kind} ${missed.name} as step ${missed.position}`,

@@ -103,7 +103,7 @@ async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, in
 }
 
 /** A form reaches the schema as an object of its fields. */
-function inputOf({ payload, input = payload }: ExecuteRequest): unknown {
+export function inputOf({ payload, input = payload }: ExecuteRequest): unknown {
   return input instanceof FormData ? formInput(input) : input;
 }
 

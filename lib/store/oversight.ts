@@ -199,7 +199,7 @@ export interface AuditRecord extends KeyId {
   at: Date;
   /** Who: a name of the app's. */
   actor: string;
-  /** `verdict`, `retry`, `released`, `fenced`, `forgotten`, `erased`, or a word of the app's own. */
+  /** `verdict`, `retry`, `released`, `fenced`, `forgotten`, `reconciled`, `erased`, or a word of the app's own. */
   type: string;
   detail: Readonly<Record<string, string>> | null;
 }

@@ -2,8 +2,10 @@ import type { Fingerprint } from '../core/fingerprint.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { Leases } from './leases.ts';
+import type { LostKeys } from './lost-keys.ts';
 import type { Oversight } from './oversight.ts';
 
+export type { EnteredLost, LostKey, LostStep } from './lost-keys.ts';
 export type { Tally } from './oversight.ts';
 
 /**
@@ -13,7 +15,7 @@ export type { Tally } from './oversight.ts';
  * What a duplicate or a lost race leads to is a value, never a throw. An unreachable database is a value of `execute`,
  * which knows whether something may have been committed, and a `StoreUnavailableError` of the others.
  */
-export interface Store<Tx> extends Leases<Tx>, Oversight {
+export interface Store<Tx> extends Leases<Tx>, Oversight, LostKeys<Tx> {
   /**
    * The same store, of which no question waits behind a deadline, in milliseconds of `performance.now()`. By itself each is
    * given up after some seconds. Executions have deadlines of their own.

@@ -126,10 +126,16 @@ const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unkn
   record: (store) => store.record({ type: 'seen', actor: 'eve' }),
   audit: (store) => store.audit(page),
   reapAudit: (store) => store.reapAudit(1000, 1),
+  enterLost: (store) =>
+    store.enterLost(
+      { ...id, fingerprint: null, schemaVersion: 1, retentionMs: 1000, is: { result: '1' } },
+      { actor: 'eve', detail: {} },
+    ),
+  knownEvents: (store) => store.knownEvents([taken.eventId]),
 };
 
 /** They ask nothing, or ask in a transaction of the caller's. */
-const ASK_NOTHING = ['until', 'isUnavailable', 'recordEvidence'];
+const ASK_NOTHING = ['until', 'isUnavailable', 'recordEvidence', 'announcedIn', 'recordIn'];
 
 describe('no question to a database that has gone silent waits without an end', () => {
   const storeUntil = (client: TestDatabase['client'], over: number) => storeOf(client).until(over);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { compileFunction } from 'node:vm';
 import ts from 'typescript';
 import { listStatement } from './list.ts';
+import { enterStatement } from './lost-keys.ts';
 import { TABLES } from './tables.ts';
 import { writeStatement } from './write.ts';
 
@@ -24,7 +25,7 @@ function filesOfRoom(): string[] {
 /** Every statement of this room, exported or not: what its modules keep as a constant, and what the list is made of. */
 export async function statementsOfRoom(): Promise<RoomStatement[]> {
   const found = await Promise.all(filesOfRoom().map(statementsOf));
-  return [...found.flat(), ...lists(), ...writes()];
+  return [...found.flat(), ...lists(), ...writes(), ...entries()];
 }
 
 /** Runs a module once more, with its constants showing. Its imports are the real ones. */
@@ -76,6 +77,17 @@ function writes(): RoomStatement[] {
   return [{}, { steps }, { start }, { steps, start }, { settle }, { steps, settle }].flatMap((write, n) => {
     const { text, alone = '' } = writeStatement(held, 1000, write);
     return [text, alone].map((sent, way) => ({ name: `write.ts ${n + 1}${way ? ' alone' : ''}`, text: sent }));
+  });
+}
+
+/** The entry of a lost key, with steps and with an answer. */
+function entries(): RoomStatement[] {
+  const id = { tenant: 'a', principal: 'b', operation: 'c', key: 'd' };
+  const input = new Uint8Array();
+  const steps = [{ kind: 'capture', name: 'a', position: 1, result: '1' }] as const;
+  return [{ input, steps }, { input, steps: [] }, { result: '1' }].map((is, n) => {
+    const lost = { ...id, fingerprint: null, schemaVersion: 1, retentionMs: 1000, is };
+    return { name: `lost-keys.ts ${n + 1}`, text: enterStatement(lost, { actor: 'eve', detail: {} }).text };
   });
 }
 

@@ -1,5 +1,6 @@
 import { renewalIntervalMs } from '../../core/lease.ts';
 import type { Leases } from '../leases.ts';
+import type { LostKeys } from '../lost-keys.ts';
 import type { Oversight } from '../oversight.ts';
 import type { ExecuteOptions, Fence, Fenced, Store } from '../store.ts';
 import { announced } from './announced.ts';
@@ -19,6 +20,7 @@ import { Gate } from './gate.ts';
 import { hold } from './hold.ts';
 import { markUnknown, postpone, suspend, wake } from './let-go.ts';
 import { list } from './list.ts';
+import { announcedIn, enterLost, knownEvents } from './lost-keys.ts';
 import { isUnavailable } from './outage.ts';
 import { type Counted, overview } from './overview.ts';
 import { OwnClient } from './own-client.ts';
@@ -79,6 +81,7 @@ function storeOn<Tx>(base: Base): Store<Tx> {
   return {
     ...leasesOn<Tx>(base),
     ...oversightOn(base),
+    ...lostKeysOn<Tx>(base),
     until: (deadline) => storeOn({ ...base, gate: gate.until(deadline) }),
     execute: (claim, run, how) => execute(client, claim, run, inSetting(how)),
     rerun: (id, run, how) => rerun(client, id, run, inSetting(how)),
@@ -143,6 +146,16 @@ function oversightOn({ gate, counted }: Base): Oversight {
     record: (act) => gate.ask((db) => record(db, act)),
     audit: (filter) => gate.ask((db) => audit(db, filter)),
     reapAudit: (retentionMs, limit) => gate.ask((db) => reapAudit(db, retentionMs, limit), { withinMs: BATCH_MS }),
+  };
+}
+
+/** The part of it that enters lost keys. */
+function lostKeysOn<Tx>({ gate, setting }: Base): LostKeys<Tx> {
+  return {
+    enterLost: (lost, by) => gate.ask((db) => enterLost(db, lost, by)),
+    announcedIn: (tx) => announcedIn(inNames(tx as RawQueries, setting)),
+    recordIn: (tx, act) => record(inNames(tx as RawQueries, setting), act),
+    knownEvents: (ids) => gate.ask((db) => knownEvents(db, ids)),
   };
 }
 

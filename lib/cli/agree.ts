@@ -1,0 +1,13 @@
+import { createInterface } from 'node:readline/promises';
+
+/** No is the answer of whoever says nothing, and of a script that cannot be asked. */
+export async function agrees(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+  try {
+    const answer = await Promise.race([terminal.question(question), ended]);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,59 @@
+import type { Fingerprint } from '../core/fingerprint.ts';
+import type { KeyId } from '../core/scope.ts';
+import type { NewAuditRecord } from './oversight.ts';
+
+/**
+ * The part of the port that enters keys which the database has lost, in a failover or by a restore, on the word of those
+ * outside who still know them. A database that cannot be asked is a `StoreUnavailableError`.
+ */
+export interface LostKeys<Tx> {
+  /**
+   * Inserts the key with its steps and the record `reconciled`, all of it or nothing, also outside its window. What is
+   * there wins. `existing`: a row is there. `locked`: somebody executes the key at this moment.
+   */
+  enterLost(lost: LostKey, by: Reconciliation): Promise<EnteredLost>;
+
+  /**
+   * In a transaction of the caller: the events that it has announced. To be asked last: where there is no outbox, the
+   * transaction has failed.
+   */
+  announcedIn(tx: Tx): Promise<string[]>;
+
+  /** In a transaction of the caller: records what a person did, together with what else it does. */
+  recordIn(tx: Tx, act: NewAuditRecord): Promise<void>;
+
+  /** Which of these events the outbox has, by their ids. None where there is no outbox. */
+  knownEvents(ids: readonly string[]): Promise<string[]>;
+}
+
+export type EnteredLost = 'entered' | 'existing' | 'locked';
+
+/** Who enters a lost key, and on whose word. */
+export interface Reconciliation {
+  actor: string;
+  detail: Record<string, string>;
+}
+
+/** A key as it is entered: to be gone on with at once, behind what is known of it; or with its answer. */
+export interface LostKey extends KeyId {
+  /** Null where nobody knows the payload. */
+  fingerprint: Fingerprint | null;
+  schemaVersion: number;
+  retentionMs: number;
+  /** `input` is sealed. */
+  is: { input: Uint8Array; steps: readonly LostStep[] } | { result: string };
+}
+
+/** A step that the database has lost: a captured value, or a foreign call that was done, or may have been. */
+export type LostStep = { name: string; position: number } & (
+  | { kind: 'capture'; result: string }
+  | {
+      kind: 'foreign';
+      /** Null: it may have been done. */
+      result: string | null;
+      arguments: Uint8Array;
+      derivedKey: string;
+      /** The earliest time at which it can have been sent; null: nobody knows. */
+      notBefore: Date | null;
+    }
+);
