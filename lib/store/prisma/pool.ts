@@ -1,6 +1,5 @@
 import { StoreUnavailableError } from '../store.ts';
 import { bounded } from './bounded.ts';
-import type { Checkouts } from './checkouts.ts';
 import { type ClientLike, Connection } from './connection.ts';
 import { isOutage } from './outage.ts';
 import { driverError } from './wire.ts';
@@ -64,22 +63,17 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     if (committing) return committing.then(() => (pool.connect as (...args: unknown[]) => unknown)(...args));
     const here = within();
     if (here?.ambient?.pool === pool) return here.ambient.connect(here, args as never[]);
-    const { checkouts } = here ?? {};
+    const noting: Connect = (told) =>
+      connect((error, client, release) => {
+        if (client) here?.checkouts?.note(client);
+        told(error, client, client?.release ?? release);
+      });
     const [told] = args;
     if (typeof told !== 'function') {
-      return new Promise((resolve, reject) => {
-        connect((error, client) => {
-          if (!client) return reject(error);
-          checkouts?.note(client);
-          resolve(client);
-        });
-      });
+      return new Promise((resolve, reject) => noting((error, client) => (client ? resolve(client) : reject(error))));
     }
     // The pool calls it in the context of the code that has given the connection back, which may be within an execution.
-    return connect((error, client, release) => {
-      if (client) checkouts?.note(client);
-      runWithin(here, () => told(error, client, client?.release ?? release));
-    });
+    return noting((...given) => runWithin(here, () => told(...given)));
   }) as Pool['connect'];
   const { Client } = pool;
   if (Client) {
