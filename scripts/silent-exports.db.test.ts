@@ -128,6 +128,8 @@ const KEYS: Calls = {
   reap: ({ idempotency }) => idempotency.reap(),
   readSchema: ({ idempotency }) => idempotency.readSchema(),
   tryClaim: ({ idempotency }) => idempotency.tryClaim(),
+  lookUpLost: ({ idempotency }) => idempotency.lookUpLost({ ...id, payload }, () => false),
+  knownEvents: ({ idempotency }) => idempotency.knownEvents([eventId]),
 };
 /** They begin something, ask nothing, or ask in the caller's transaction. `gauge` asks when it is collected: `unfinished`. */
 const KEYS_ASK_NOTHING = ['operation', 'recordEvidence', 'gauge', 'errorPages', 'dropRecent'];
@@ -227,7 +229,16 @@ const ASKING: Record<string, readonly string[]> = {
 const ASKING_NOTHING: Record<string, readonly string[]> = {
   oncekit: [
     ...['ADVICE', 'BadPayloadError', 'ConfigurationError', 'ExecutionClosedError', 'IdempotencyError', 'KEY_STATES'],
-    ...['LeaseLostError', 'enteredValues', 'isUnavailable', 'oncekitPool', 'outside', 'refuse', 'secretProblems'],
+    ...[
+      'LeaseLostError',
+      'derivedId',
+      'enteredValues',
+      'isUnavailable',
+      'oncekitPool',
+      'outside',
+      'refuse',
+      'secretProblems',
+    ],
     ...['serializeOn', 'sqlOf'],
   ],
   'oncekit/next': ['problemResponse', 'readBody', 'readBytes', issueKey.name, 'rollbackAndRedirect'],

@@ -31,6 +31,7 @@ import { prisma } from '@/lib/prisma';
 export const inbox = createInbox({ prisma, sources: { stripe: { handle: async () => {} } } });
 export const outbox = createOutbox({ prisma, destinations: [{ name: 'sink', publisher: { publish: async () => {} } }] });
 `,
+    'lost.jsonl': '{"operation": "checkout", "tenant": "main", "principal": "ann", "key": "k", "payload": {}}\n',
     'lib/checkout.ts': `import { z } from 'zod';
 import { idempotency } from './idempotency';
 export const checkout = idempotency
@@ -80,6 +81,7 @@ const KEYS: Record<(typeof KEYS_COMMANDS)[number], string[]> = {
   release: ['keys', 'release', 'k'],
   fence: ['keys', 'fence', 'k', ...WHOSE],
 };
+const RECONCILE = { reconcile: ['reconcile', '--keys', 'lost.jsonl'] };
 const PASSES = { complete: ['complete'], reap: ['reap'], relay: ['relay'], inbox: ['inbox'] };
 /** It writes files, and asks no database. */
 const ASK_NOTHING = ['init'];
@@ -88,7 +90,7 @@ test('each command is run here', async () => {
   const { err } = await oncekit(undefined, ['frobnicate']);
   const [, listed = ''] = /There is: (.*)\./.exec(err) ?? [];
   expect(listed.split(', ').sort()).toEqual(
-    [...Object.keys(PASSES), 'keys', 'doctor', 'worker', ...ASK_NOTHING].sort(),
+    [...Object.keys(PASSES), ...Object.keys(RECONCILE), 'keys', 'doctor', 'worker', ...ASK_NOTHING].sort(),
   );
   expect(Object.keys(KEYS).sort()).toEqual([...KEYS_COMMANDS].sort());
 }, 60_000);
@@ -105,7 +107,8 @@ test('a connection is closed that says nothing any more', async () => {
 });
 
 describe('at a database that says nothing', () => {
-  const each = Object.entries({ ...KEYS, ...PASSES });
+  const all = { ...KEYS, ...PASSES, ...RECONCILE };
+  const each = Object.entries(all);
 
   test.concurrent('from the first: the commands', async () => {
     const ended = await Promise.all(each.map(([, args]) => oncekit(dark?.url, args)));
@@ -124,8 +127,7 @@ describe('at a database that says nothing', () => {
   }, 60_000);
 
   test.concurrent('as soon as it has let one in', async () => {
-    const commands = ['show', 'fence', 'complete', 'relay', 'inbox'] as const;
-    const all = { ...KEYS, ...PASSES };
+    const commands = ['show', 'fence', 'complete', 'relay', 'inbox', 'reconcile'] as const;
     const [doctor, ...ended] = await Promise.all([
       oncekit(mute?.url, ['doctor']),
       ...commands.map((name) => oncekit(mute?.url, all[name])),
