@@ -8,16 +8,26 @@ import { test } from './fixtures/test.ts';
 test.use({ appEnv: NO_LIMIT });
 
 /** What differs between operations; how a request is read does not. */
-const RULES_OF_REFUNDS = new Set(['K4', 'F1', 'O1', 'O2', 'C3', 'R1', 'S2', 'H3', 'H4']);
+const RULES_OF_REFUNDS = new Set([
+  'scope',
+  'fingerprint',
+  'order of checks',
+  'used keys',
+  'duplicates',
+  'replay',
+  'refusal',
+  'first answer',
+  'time budget',
+]);
 
 test.describe('POST /api/orders', () => {
   for (const { rule, name, run } of casesFor({ ...ORDERS, otherOperation: { path: '', body: REFUNDS.body } })) {
-    test(`${rule} ${name}`, async ({ app, db, gateway }) => {
+    test(`${rule}: ${name}`, async ({ app, db, gateway }) => {
       await run({
         ...ORDERS,
         origin: app.url,
         effects: (key) => ordersOf(key, db, gateway),
-        otherOperation: { path: rule === 'K4' ? await refundsPath(app.url) : '', body: REFUNDS.body },
+        otherOperation: { path: rule === 'scope' ? await refundsPath(app.url) : '', body: REFUNDS.body },
       });
     });
   }
@@ -26,7 +36,7 @@ test.describe('POST /api/orders', () => {
 test.describe('POST /api/orders/<id>/refunds', () => {
   for (const { rule, name, run } of casesFor({ ...REFUNDS, otherPath: '', otherOperation: ORDERS })) {
     if (!RULES_OF_REFUNDS.has(rule)) continue;
-    test(`${rule} ${name}`, async ({ app, db }) => {
+    test(`${rule}: ${name}`, async ({ app, db }) => {
       await run({
         ...REFUNDS,
         origin: app.url,

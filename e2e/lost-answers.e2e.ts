@@ -71,7 +71,7 @@ test.describe('Chromium sends one POST seven times by itself', () => {
     expect(await shop.gained()).toEqual({ orders: 7, stockTaken: 7, keys: 0 });
   });
 
-  test('with the kit: one order, one charge, one answer', async ({ page, shop, network, db, gateway }) => {
+  test('B6 with the kit: one order, one charge, one answer', async ({ page, shop, network, db, gateway }) => {
     await shop.checkout();
     const expectSeven = await breakWarmConnections(page, network, '/checkout');
     await shop.placeOrder.click();
@@ -105,7 +105,7 @@ test('the answer is lost and the page reloaded: it finds out and shows the order
   expect(await shop.gained()).toEqual(ONE);
 });
 
-test('a click 30 ms after success makes no second order', async ({ page, shop }) => {
+test('B2 a click 30 ms after success makes no second order', async ({ page, shop }) => {
   await page.goto('/lab');
   // In the page itself: 30 ms are less than a round trip to the test.
   await page.evaluate(() => {

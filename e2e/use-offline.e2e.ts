@@ -35,7 +35,7 @@ if (variantOf(process.env).useOffline) {
     expect(await ordersOf(shop)).toBeGreaterThanOrEqual(sent);
   });
 
-  test('with the kit: one order', async ({ page, shop, network }) => {
+  test('B6 with the kit: one order', async ({ page, shop, network }) => {
     expect(await untilNextReplays(page, network, shop.orderInLab)).toBeGreaterThan(1);
     await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
     expect(await shop.gained()).toEqual({ orders: 1, stockTaken: 1, keys: 1 });

@@ -1,6 +1,6 @@
 /**
- * `npm run check`, behind the generated code: format and lint, types, rooms, unused code, the size of a form. The types
- * take as long as all the rest, so both run at once. What a check says is printed in one piece.
+ * `npm run check`, behind the generated code: format and lint, types, rooms, unused code, the rules of the contract, the
+ * size of a form. The types take as long as all the rest, so both run at once. What a check says is printed in one piece.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,6 +11,7 @@ const REST = [
   ['npm', 'run', 'lint', '--silent'],
   ['depcruise', '--config', '.dependency-cruiser.mjs', ...ROOMS],
   ['knip'],
+  ['npm', 'run', 'contract', '--silent'],
   ['npm', 'run', 'size', '--silent'],
 ];
 

@@ -105,7 +105,7 @@ export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike
 
 /**
  * The admin view's reads and operations. Arguments, payloads and results stay redacted; every operation is audited and
- * may be repeated (X3).
+ * may be repeated.
  *
  * @throws ConfigurationError for a window or retention that is no duration
  * @throws StoreUnavailableError from each of them when the database cannot be asked

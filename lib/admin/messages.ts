@@ -91,7 +91,7 @@ export interface MessagesAdminOptions {
 
 /**
  * What stands behind an admin view of messages. Payloads, results and the values of headers do not leave it; every
- * operation is a compare-and-set on the state, so a second click has `changed` nothing and leaves no second record (X3).
+ * operation is a compare-and-set on the state, so a second click has `changed` nothing and leaves no second record.
  * Whoever calls it has checked that an admin asks.
  *
  * @throws StoreUnavailableError from each of them when the database cannot be asked

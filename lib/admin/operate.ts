@@ -26,7 +26,7 @@ export type Complete = (id: KeyId) => Promise<unknown>;
 export interface Operations {
   /**
    * Records what a person has found out about the foreign call of an `unknown` key: a compare-and-set on the state and
-   * the token (S4). The same said twice is `recorded` once; a second click has `changed` nothing. Another verdict takes
+   * the token. The same said twice is `recorded` once; a second click has `changed` nothing. Another verdict takes
    * the place of one that no run could act upon, such as a mistyped reference. The next run acts upon it, or this call
    * does where there is a `complete`.
    *
@@ -42,12 +42,12 @@ export interface Operations {
   retryNow(id: SeenKey, actor: string): Promise<Operated>;
   /**
    * Takes a key in progress from an executor that no longer shows itself: whatever that one still writes changes nothing,
-   * and the key is due, so that a worker or the client's retry goes on. `refused` (X3) while its lease is live, while a
+   * and the key is due, so that a worker or the client's retry goes on. `refused` while its lease is live, while a
    * transaction of it is open, and where a foreign call has begun that its provider may not know again by its key.
    */
   release(id: SeenKey, actor: string): Promise<Operated | 'refused'>;
   /**
-   * Gives a key up for good that has no row: the tombstone (S5), from which on it never executes. For a person who holds
+   * Gives a key up for good that has no row: the tombstone, from which on it never executes. For a person who holds
    * a form whose fate nobody knows. `refused`: there is a row, so it runs or has run; or it runs uncommitted; or the key
    * is no key, or older than its window, so that its row may be gone. `changed`: it was given up before.
    */

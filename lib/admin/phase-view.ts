@@ -1,7 +1,7 @@
 import type { Step } from '../store/leases.ts';
 import { redactAnswer, type Shape } from './redact.ts';
 
-/** One step of an operation in phases, as an admin may see it (X3). */
+/** One step of an operation in phases, as an admin may see it. */
 export interface PhaseView
   extends Pick<
     Step,

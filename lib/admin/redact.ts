@@ -3,7 +3,7 @@ import { decodeAnswer } from '../engine/answer.ts';
 /** What a value looks like, without what it says: the names of its fields and the types of their values. */
 export type Shape = string | { [name: string]: Shape };
 
-/** A stored answer as an admin sees it (X3). */
+/** A stored answer as an admin sees it. */
 export type RedactedAnswer =
   | { kind: 'data'; shape: Shape }
   | { kind: 'refusal'; reason: string; status: number; shape: Shape }

@@ -37,7 +37,7 @@ export class IllegalTransitionError extends IdempotencyError {
   override readonly name = 'IllegalTransitionError';
 }
 
-/** Another executor took the key over; this one's write changed nothing and its transaction rolls back (S3). */
+/** Another executor took the key over; this one's write changed nothing and its transaction rolls back. */
 export class LeaseLostError extends IdempotencyError {
   override readonly name = 'LeaseLostError';
 }
@@ -73,7 +73,7 @@ export class UntrustedDataError extends CodedError {
   }
 }
 
-/** What was sent cannot be read or compared (F1): not JSON, too large, integers beyond 2^53. */
+/** What was sent cannot be read or compared: not JSON, too large, integers beyond 2^53. */
 export class BadPayloadError extends CodedError {
   override readonly name = 'BadPayloadError';
 }

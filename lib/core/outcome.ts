@@ -1,5 +1,5 @@
 /**
- * The union every caller gets. Expected failures are values, never throws (contract, "The outcome union").
+ * The union every caller gets. Expected failures are values, never throws.
  * This file is free of Node, so that the browser half may import it.
  */
 

@@ -34,7 +34,7 @@ describe('executed', () => {
     expect(proofOfCall(call)).toBe(proof);
   });
 
-  test('is said by nothing but a proof: no other code of the kit and the demo writes the flag down', () => {
+  test('A1 is said by nothing but a proof: no other code of the kit and the demo writes the flag down', () => {
     const files = ['lib', 'app', 'components'].flatMap((folder) =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' })
         .filter((name) => /\.tsx?$/.test(name) && !/\.(test|test-d|testsuite)\.|browser\.test|generated/.test(name))

@@ -18,7 +18,7 @@ export interface Principal {
   isAnonymous?: boolean;
 }
 
-/** What a key is unique in. Three columns of their own, so that no crafted value of one reaches into another (K4). */
+/** What a key is unique in. Three columns of their own, so that no crafted value of one reaches into another. */
 export interface Scope {
   readonly tenant: string;
   readonly principal: string;

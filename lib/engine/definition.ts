@@ -99,7 +99,7 @@ export interface ExecuteRequest {
   deadlineMs?: number | undefined;
   /** Ends phases before their next step when the caller has given up; a worker goes on with them. */
   signal?: AbortSignal | undefined;
-  /** False: conflicts and foreign calls are not tried again here, because the caller does that (H4). Default true. */
+  /** False: conflicts and foreign calls are not tried again here, because the caller does that. Default true. */
   innerRetries?: boolean | undefined;
   /** For routes: makes the HTTP answer that is stored with the result. */
   response?: ResponseOptions | undefined;

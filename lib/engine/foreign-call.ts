@@ -2,14 +2,14 @@ import type { Indeterminate } from '../core/foreign.ts';
 
 /** What a call to a foreign system is given. */
 export interface ForeignRequest {
-  /** The derived key (P2): the same for every send of this step, by whatever process. Hand it to the provider. */
+  /** The derived key: the same for every send of this step, by whatever process. Hand it to the provider. */
   idempotencyKey: string;
   /** Aborted when there is no more time, or the lease is lost. Hand it to the HTTP client. */
   signal: AbortSignal;
   /** How many milliseconds this call may take: less than the caller has left. */
   deadlineMs: number;
   /**
-   * The same as headers, for systems that understand them (H4): `Idempotency-Key`, `X-Request-Timeout` in milliseconds,
+   * The same as headers, for systems that understand them: `Idempotency-Key`, `X-Request-Timeout` in milliseconds,
    * and `X-Retry-Layer: none`, because this call is sent again from here.
    */
   headers: Readonly<Record<string, string>>;

@@ -32,7 +32,7 @@ export interface Idempotency<Tx> {
   completeKey(id: KeyId): Promise<KeyState | undefined>;
   /**
    * Records, in your transaction, what was heard from elsewhere about a key that is not settled: a webhook of the
-   * provider, an answer that came late (S4). It decides nothing and settles nothing. It makes the key due, so that the
+   * provider, an answer that came late. It decides nothing and settles nothing. It makes the key due, so that the
    * completer looks at once, also where it had given up; an executor at work is not disturbed. Said twice, it is
    * recorded once.
    *

@@ -50,7 +50,7 @@ const KINDS = {
     }),
 };
 
-describe.each(Object.entries(KINDS))('O4 behind a leader that is wrong: %s', (_, define) => {
+describe.each(Object.entries(KINDS))('A2 O4 behind a leader that is wrong: %s', (_, define) => {
   test('the right payload is replayed, and only the wrong one is refused for good', async () => {
     const key = freshKey();
     await define(kit(database.client), watchedSchema().schema).execute({ key, payload: RIGHT });

@@ -33,7 +33,7 @@ async function chargeOf(key: string) {
   return step;
 }
 
-describe('a provider that is away', () => {
+describe('A4 a provider that is away', () => {
   test.each([
     ['for 14 minutes', 14 * MINUTE, 60],
     ['for an hour', 60 * MINUTE, 60],
@@ -200,7 +200,7 @@ test('a person is asked once, however long it takes', async () => {
   expect(events.map(({ type }) => type)).toEqual(['needs_attention']);
 });
 
-test('a step that throws is tried for as long as it throws, ever more slowly', async () => {
+test('A4 a step that throws is tried for as long as it throws, ever more slowly', async () => {
   const key = freshKey();
   let runs = 0;
   let isBroken = true;

@@ -33,7 +33,7 @@ export type RetryingFetch = (input: RequestInfo | URL, init?: RetryingInit) => P
 
 /**
  * A fetch that tries again where that is safe and may help, with the same key and the same bytes each time, so that the
- * server does it once (H5). Its calls share one retry budget, and one circuit breaker for each origin: make one client,
+ * server does it once. Its calls share one retry budget, and one circuit breaker for each origin: make one client,
  * not one a call. An answer is an answer, as with fetch: the last one is returned, whatever its status.
  *
  * The function throws `NoAnswerError` when the last attempt brought none, `CircuitOpenError` when nothing was sent, the

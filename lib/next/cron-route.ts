@@ -20,7 +20,7 @@ export interface CronRouteOptions {
 /**
  * Runs a task of the worker once, for hosts that have a clock and no processes (`vercel.json`, `pg_cron`, crontab with
  * curl). For `app/api/cron/[task]/route.ts`; the tasks are those of `PASSES`. Nobody gets in without
- * `Authorization: Bearer <secret>`, and without a secret nobody at all (X2). Safe beside workers and beside itself.
+ * `Authorization: Bearer <secret>`, and without a secret nobody at all. Safe beside workers and beside itself.
  *
  * @throws ConfigurationError in production, for a secret that can be guessed or that has another purpose as well
  */

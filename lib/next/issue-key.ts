@@ -5,7 +5,7 @@ import type { Operation } from '../engine/operation.ts';
 
 /**
  * A fresh key for a form, minted and signed for whoever asks for the page. Makes the page dynamic: a page that is
- * rendered once for everybody would give everybody the same key (B1). Where a page cannot be dynamic, the build fails:
+ * rendered once for everybody would give everybody the same key. Where a page cannot be dynamic, the build fails:
  * by Next's own error inside `use cache` and `unstable_cache`, by a ConfigurationError under `force-static`.
  */
 export async function issueKey<Input, Result>(operation: Operation<Input, Result>): Promise<string> {

@@ -54,8 +54,8 @@ export interface RouteHandler {
 
 /**
  * Makes an operation a route handler: `Request` in, `Response` out, for Next and any server that speaks them. POST and
- * PATCH need an `Idempotency-Key`, are executed once, and answered alike from then on: status, body, headers (R1). The
- * other methods are idempotent by themselves and run each time (H1). Refusals are problem details (H2).
+ * PATCH need an `Idempotency-Key`, are executed once, and answered alike from then on: status, body, headers. The
+ * other methods are idempotent by themselves and run each time. Refusals are problem details.
  *
  * ```ts
  * export const POST = routeHandler(createOrder, {

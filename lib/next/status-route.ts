@@ -24,7 +24,7 @@ export interface StatusRouteOptions {
 /**
  * Tells the holder of a key what became of it (GET) and gives it up for good (DELETE, the fence). For
  * `app/api/idempotency/[operation]/[key]/route.ts`. Only keys of the caller's own scope are seen; a foreign one is
- * answered the same whether it was ever used or not (X1).
+ * answered the same whether it was ever used or not.
  */
 export function statusRoute(
   operations: readonly AnyOperation[],

@@ -144,7 +144,7 @@ function hearing({ status }: Page): string[] {
   return heard;
 }
 
-describe('a screen reader', () => {
+describe('B7 a screen reader', () => {
   test('hears each change once: a lost answer', async () => {
     const orders = shop();
     orders.loseAnswer();
@@ -204,7 +204,7 @@ describe('a screen reader', () => {
   }
 });
 
-describe('the keyboard alone', () => {
+describe('B7 the keyboard alone', () => {
   const focused = () => document.activeElement?.textContent || document.activeElement?.getAttribute('name');
 
   test.each(Object.entries(WAYS).filter(([, { after }]) => !after))('stays where it is: %s', async (_, way) => {

@@ -21,7 +21,7 @@ async function inDoubt(what: 'request' | 'answer', { run, policy = ONCE }: Parti
   return page;
 }
 
-describe('`unknown` survives what says nothing of the key', () => {
+describe('B5 `unknown` survives what says nothing of the key', () => {
   test.each<[Code, string]>([
     ['validation', 'Some fields need your attention.'],
     ['malformed_body', 'The request could not be read.'],
@@ -61,7 +61,7 @@ describe('`unknown` survives what says nothing of the key', () => {
   });
 });
 
-describe('an edit while the outcome is unknown', () => {
+describe('B5 an edit while the outcome is unknown', () => {
   test('it went through: the page says so, and nothing else is sent', async () => {
     const { orders, edit, note, is, says, place, initialKey } = await inDoubt('answer');
     await edit('coffee');
@@ -125,7 +125,7 @@ describe('an edit while the outcome is unknown', () => {
   });
 });
 
-describe('starting over', () => {
+describe('B4 S5 starting over', () => {
   test('fences the old key first', async () => {
     const { orders, startOver, place, is, field, initialKey } = await inDoubt('request');
     await userEvent.click(startOver);

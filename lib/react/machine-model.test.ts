@@ -396,7 +396,7 @@ class World {
 const lateness = ({ isAwaited }: Attempt) => (isAwaited ? {} : { isLate: true });
 
 describe('against a world of keys, with edits at any time and answers that overtake each other', () => {
-  it('leaves no key that may have an effect, and shows what it was told last, or asks', () => {
+  it('A10 leaves no key that may have an effect, and shows what it was told last, or asks', () => {
     fc.assert(
       fc.property(fc.boolean(), fc.array(step, { maxLength: 40, size: 'max' }), (isLoaded, steps) => {
         const world = new World(isLoaded);

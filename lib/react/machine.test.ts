@@ -12,7 +12,7 @@ function reach(...events: Ev[]): State<string> {
 }
 
 describe('submitting', () => {
-  it('locks at once, swallows the second submit and persists before the answer', () => {
+  it('B2 B3 locks at once, swallows the second submit and persists before the answer', () => {
     const first = reach(...submit);
     expect(first).toMatchObject({ status: 'executing', attempt: 1, key: 'k1' });
     expect(isLocked(first)).toBe(true);
@@ -20,7 +20,7 @@ describe('submitting', () => {
     expect(recordedAs(first)).toBe('executing');
   });
 
-  it('stays locked after success, and takes the next key only when a field is edited or the view is reset', () => {
+  it('B2 stays locked after success, and takes the next key only when a field is edited or the view is reset', () => {
     const done = reach(...submit, answered(success));
     expect(done).toMatchObject({ status: 'hasSucceeded', key: 'k1', recovered: false });
     expect(reduce(done, { type: 'submitted' })).toBe(done);
@@ -43,7 +43,7 @@ describe('submitting', () => {
     }
   });
 
-  it('replaces an expired key only if it was never sent before', () => {
+  it('B4 replaces an expired key only if it was never sent before', () => {
     const expired = answered(refused('key_expired'));
     expect(reach(...submit, expired, { type: 'submitted' })).toMatchObject({ key: 'k2' });
     const second = reach(...submit, answered(refused('validation')), ...submit, expired);
@@ -125,7 +125,7 @@ describe('without an answer', () => {
     for (const sentence of words) expect(sentence).not.toMatch(/nothing|not (sent|done|executed|placed)|failed/i);
   });
 
-  it('stays unknown through every refusal of an attempt', () => {
+  it('B5 stays unknown through every refusal of an attempt', () => {
     for (const code of ['validation', 'unauthorized', 'rate_limited', 'key_invalid', 'key_expired'] as const) {
       const state = reach(...lost, ...submit, answered(refused(code)));
       expect(state, code).toMatchObject({ status: 'unknown', doubt: true, key: 'k1' });
@@ -177,7 +177,7 @@ describe('checking', () => {
     expect(reduce(asked, { type: 'unanswered' })).toMatchObject({ status: 'unknown', isPending: false });
   });
 
-  it('fences before it changes the key of an edited form', () => {
+  it('B4 fences before it changes the key of an edited form', () => {
     const edited = reach(...lost, { type: 'edited' });
     expect(edited).toMatchObject({ status: 'checking', by: 'edit', key: 'k1' });
     const fencing = reduce(edited, found('absent'));
@@ -226,7 +226,7 @@ describe('checking', () => {
 });
 
 describe('coming back', () => {
-  it('asks about an open submit under its own key, and never sends it again', () => {
+  it('B5 asks about an open submit under its own key, and never sends it again', () => {
     for (const state of ['executing', 'unknown'] as const) {
       const back = reach({ type: 'shown', record: record(state) });
       expect(back).toMatchObject({ status: 'checking', by: 'shown', key: 'k0', doubt: true });

@@ -5,7 +5,7 @@ import { keysOf, open, shop } from './browser-form.testsuite.tsx';
 
 afterEach(() => vi.restoreAllMocks());
 
-describe('without a network', () => {
+describe('B5 without a network', () => {
   function network() {
     const onLine = vi.spyOn(navigator, 'onLine', 'get');
     return {

@@ -7,7 +7,7 @@ import { handsOn, keysOf, newIntent, ONCE, OrderForm, open, shop } from './brows
 
 /** What a form makes of a page that goes away and comes back, and of a key that was issued anew (contract B5). */
 
-describe('a reload', () => {
+describe('B5 a reload', () => {
   test('while executing: asks, waits, and says what became of it; nothing is sent again', async () => {
     const orders = shop();
     const running = orders.hold();
@@ -143,7 +143,7 @@ describe('a reload', () => {
   });
 });
 
-describe('a page that was out of sight', () => {
+describe('B5 a page that was out of sight', () => {
   test('from the back/forward cache, while executing: what was under way is asked about', async () => {
     const orders = shop();
     const lost = orders.hold('answer');

@@ -1,7 +1,7 @@
 import type { Outcome } from '../core/outcome.ts';
 import type { KeyRecord } from './storage.ts';
 
-/** The states of a form, as contract B5 names them. */
+/** The states of a form. */
 export type Status =
   | 'idle'
   | 'executing'

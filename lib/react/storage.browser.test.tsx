@@ -7,7 +7,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const recordOf = (intent: string) => JSON.parse(sessionStorage.getItem(`oncekit:${intent}`) ?? 'null');
 
-test('the key is remembered before it is sent, and no value that was entered', async () => {
+test('B3 the key is remembered before it is sent, and no value that was entered', async () => {
   const orders = shop();
   const held = orders.hold('request');
   const { edit, place, is, intent, initialKey } = await open(orders);
@@ -23,7 +23,7 @@ test('the key is remembered before it is sent, and no value that was entered', a
   expect(recordOf(intent)).toMatchObject({ state: 'settled' });
 });
 
-describe('a storage that does not work', () => {
+describe('B3 a storage that does not work', () => {
   const refuse = () => {
     throw new DOMException('no', 'SecurityError');
   };
@@ -54,7 +54,7 @@ describe('a storage that does not work', () => {
   });
 });
 
-describe('a record that was tampered with', () => {
+describe('B3 a record that was tampered with', () => {
   const sound = { version: 1, key: 'k', state: 'unknown', submittedAt: Date.now(), fingerprint: '' };
   test.each([
     ['garbage', '{"version":1'],

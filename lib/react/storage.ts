@@ -7,7 +7,7 @@ export interface KeyStorage {
   removeItem(name: string): void;
 }
 
-/** What is remembered of an intent: never a value that was entered (B3). */
+/** What is remembered of an intent: never a value that was entered. */
 export interface KeyRecord {
   version: 1;
   key: string;

@@ -18,7 +18,7 @@ export interface SubmitStatusProps<R> {
 }
 
 /**
- * Words for every state (B7), in a live region that is always there, so that screen readers announce what changes in
+ * Words for every state, in a live region that is always there, so that screen readers announce what changes in
  * it; behind it the buttons that help. Takes the focus from nothing.
  */
 export function SubmitStatus<R>({ submit, messages, className, children }: SubmitStatusProps<R>) {

@@ -42,7 +42,7 @@ describe('a submit', () => {
     expect(orders.effects).toMatchObject([{ key: initialKey, data: { note: 'tea' } }]);
   });
 
-  test('is swallowed synchronously while one is under way: click, click, Enter in one task', async () => {
+  test('B2 is swallowed synchronously while one is under way: click, click, Enter in one task', async () => {
     const orders = shop();
     const held = orders.hold();
     const { button, note, is } = await open(orders);
@@ -58,7 +58,7 @@ describe('a submit', () => {
     expect(orders.attempts).toHaveLength(1);
   });
 
-  test('is swallowed after success, until an edit brings the next intent under the next key', async () => {
+  test('B2 is swallowed after success, until an edit brings the next intent under the next key', async () => {
     const orders = shop();
     const { place, edit, is, field, initialKey } = await open(orders);
     await place();
@@ -88,7 +88,7 @@ describe('a submit', () => {
     await expect.poll(field).not.toBe(initialKey);
   });
 
-  test('a refused field: the words, the values and the key stay', async () => {
+  test('B7 a refused field: the words, the values and the key stay', async () => {
     const orders = shop({
       run: (form) =>
         form.get('note') === 'milk'
@@ -109,7 +109,7 @@ describe('a submit', () => {
     expect(field()).toBe(initialKey);
   });
 
-  test('a stored refusal: the next gesture has the next key, and nothing is sent before it', async () => {
+  test('B4 a stored refusal: the next gesture has the next key, and nothing is sent before it', async () => {
     const orders = shop({ run: () => refuse('failed', { executed: true, message: 'Your card was declined.' }) });
     const { place, edit, note, is, says, initialKey } = await open(orders);
     await edit('milk');
@@ -167,7 +167,7 @@ describe('a submit', () => {
   });
 });
 
-describe('an attempt without an answer', () => {
+describe('B5 an attempt without an answer', () => {
   test.each(['request', 'answer'] as const)('the %s is lost: unknown, then the same key again', async (what) => {
     const orders = shop();
     if (what === 'request') orders.loseRequest();

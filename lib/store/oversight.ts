@@ -180,7 +180,7 @@ export interface Person {
 export interface ErasedKeys {
   /** How many keys had something to erase. */
   forgotten: number;
-  /** How many of the person's keys are not settled: what they need to go on is kept until they are (P4). */
+  /** How many of the person's keys are not settled: what they need to go on is kept until they are. */
   unsettled: number;
   /** Whether there are an outbox and an inbox, whose payloads stay. */
   hasMessages: boolean;

@@ -20,10 +20,10 @@ const REWRITTEN: readonly [name: string, rewrite: (body: JsonObject) => string][
   ['escapes', (body) => `{${escaped(firstMember(body))}${JSON.stringify(body).slice(1 + firstMember(body).length)}`],
 ];
 
-/** F: fingerprints. */
+/** Fingerprints. */
 export const fingerprintCases: readonly ConformanceCase[] = [
   ...REWRITTEN.map(([name, rewrite]) =>
-    conformanceCase('F1', `does not matter: ${name}`, async (target) => {
+    conformanceCase('fingerprint', `does not matter: ${name}`, async (target) => {
       const key = newKey();
       const body = target.body();
       await executes(target, { key, body });
@@ -31,7 +31,7 @@ export const fingerprintCases: readonly ConformanceCase[] = [
       await hasEffects(target, key, 1);
     }),
   ),
-  conformanceCase('F1', 'another value is a mismatch, and not executed', async (target) => {
+  conformanceCase('fingerprint', 'another value is a mismatch, and not executed', async (target) => {
     const key = newKey();
     const body = target.body();
     await executes(target, { key, body });
@@ -39,15 +39,19 @@ export const fingerprintCases: readonly ConformanceCase[] = [
     await replays(target, { key, body });
     await hasEffects(target, key, 1);
   }),
-  conformanceCase('F1', 'one member more is a mismatch, also one that the schema does not know', async (target) => {
-    const key = newKey();
-    const body = target.body();
-    await executes(target, { key, body });
-    const raw = withMember(body, '"oncekit_extra":true');
-    await refuses(target, { key, raw }, 422, 'payload_mismatch');
-    await hasEffects(target, key, 1);
-  }),
-  conformanceCase('F1', 'the query counts', async (target) => {
+  conformanceCase(
+    'fingerprint',
+    'one member more is a mismatch, also one that the schema does not know',
+    async (target) => {
+      const key = newKey();
+      const body = target.body();
+      await executes(target, { key, body });
+      const raw = withMember(body, '"oncekit_extra":true');
+      await refuses(target, { key, raw }, 422, 'payload_mismatch');
+      await hasEffects(target, key, 1);
+    },
+  ),
+  conformanceCase('fingerprint', 'the query counts', async (target) => {
     const key = newKey();
     const body = target.body();
     await executes(target, { key, body });
@@ -56,7 +60,7 @@ export const fingerprintCases: readonly ConformanceCase[] = [
     await hasEffects(target, key, 1);
   }),
   conformanceCase(
-    'F1',
+    'fingerprint',
     'the path counts: one key on two things of one kind is a mismatch',
     async (target) => {
       const key = newKey();
@@ -68,7 +72,7 @@ export const fingerprintCases: readonly ConformanceCase[] = [
     'otherPath',
   ),
   ...AMBIGUOUS.map(([name, spoil]) =>
-    conformanceCase('F1', `refused: ${name}`, async (target) => {
+    conformanceCase('fingerprint', `refused: ${name}`, async (target) => {
       const key = newKey();
       await refuses(target, { key, raw: spoil(target.body()) }, 400, 'malformed_body');
       await isUnused(target, key);

@@ -25,9 +25,9 @@ const REFUSED: readonly [code: string, request: (target: ConformanceTarget, key:
   ['unsupported_media_type', (_, key) => ({ key, raw: 'hello', headers: { 'Content-Type': 'text/plain' } })],
 ];
 
-/** H: methods, problems, headers and budgets. */
+/** Methods, problems, headers and budgets. */
 export const httpCases: readonly ConformanceCase[] = [
-  conformanceCase('H1', 'GET, HEAD, OPTIONS and PUT need no key', async (target) => {
+  conformanceCase('methods', 'GET, HEAD, OPTIONS and PUT need no key', async (target) => {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT']) {
       const answer = await send(target, { method, ...(method === 'PUT' ? { body: target.body() } : {}) });
       const asks = answer.json.code === 'key_missing' || answer.status >= 500;
@@ -35,18 +35,18 @@ export const httpCases: readonly ConformanceCase[] = [
     }
   }),
   ...REFUSED.map(([code, request]) =>
-    conformanceCase('H2', `problem details: ${code}`, async (target) => {
+    conformanceCase('problem details', `${code}`, async (target) => {
       const key = newKey();
       const sent = request(target, key);
       isProblem(await send(target, sent), { code, key: sent.key ?? null });
     }),
   ),
-  conformanceCase('H2', 'problem details: payload_mismatch', async (target) => {
+  conformanceCase('problem details', 'payload_mismatch', async (target) => {
     const key = newKey();
     await executes(target, { key });
     isProblem(await send(target, { key, body: target.otherBody() }), { code: 'payload_mismatch', key });
   }),
-  conformanceCase('H2', 'problem details: the type is a page that exists, or leads nowhere', async (target) => {
+  conformanceCase('problem details', 'the type is a page that exists, or leads nowhere', async (target) => {
     for (const [, request] of REFUSED) {
       const type = String((await send(target, request(target, newKey()))).json.type);
       fits('type', type, new RegExp(`^(${NO_PAGE}$|https?://)`));
@@ -56,13 +56,13 @@ export const httpCases: readonly ConformanceCase[] = [
       same(`The page ${type}`, (await send(target, { method: 'GET', path: type, as: {} })).status, 200);
     }
   }),
-  conformanceCase('H2', 'problem details: each refusal has a name of its own', async (target) => {
+  conformanceCase('problem details', 'each refusal has a name of its own', async (target) => {
     const names = [await send(target, { body: target.body() }), await send(target, { body: target.body() })];
     holds('instance', names[0]?.json.instance !== names[1]?.json.instance, names[0]?.json.instance, 'two names');
   }),
   conformanceCase(
-    'H2',
-    'problem details: failed, with the reason',
+    'problem details',
+    'failed, with the reason',
     async (target) => {
       const key = newKey();
       const answer = await send(target, { key, body: target.refusedBody() });
@@ -72,8 +72,8 @@ export const httpCases: readonly ConformanceCase[] = [
     'refusedBody',
   ),
   conformanceCase(
-    'H2',
-    'problem details: validation, with the fields',
+    'problem details',
+    'validation, with the fields',
     async (target) => {
       const key = newKey();
       const answer = await send(target, { key, body: target.invalidBody() });
@@ -82,12 +82,12 @@ export const httpCases: readonly ConformanceCase[] = [
     },
     'invalidBody',
   ),
-  conformanceCase('H3', 'stored, then replayed', async (target) => {
+  conformanceCase('first answer', 'stored, then replayed', async (target) => {
     const request: Sent = { key: newKey(), body: target.body() };
     await executes(target, request);
     await replays(target, request);
   }),
-  conformanceCase('H3', 'a mismatch tells nothing of the first answer', async (target) => {
+  conformanceCase('first answer', 'a mismatch tells nothing of the first answer', async (target) => {
     const key = newKey();
     const first = await executes(target, { key });
     const mismatch = await refuses(target, { key, body: target.otherBody() }, 422, 'payload_mismatch');
@@ -95,7 +95,7 @@ export const httpCases: readonly ConformanceCase[] = [
     for (const secret of secretsOf(first, key)) holds('What is told', !told.includes(secret), told, `no ${secret}`);
     for (const name of ['location', 'etag', 'idempotency-status']) same(name, mismatch.headers[name], undefined);
   }),
-  conformanceCase('H4', 'a budget of 1 ms: executed at most once, and found again', async (target) => {
+  conformanceCase('time budget', 'a budget of 1 ms: executed at most once, and found again', async (target) => {
     const request: Sent = { key: newKey(), body: target.body() };
     const first = await send(target, { ...request, headers: { 'X-Request-Timeout': '1' } });
     const isHonest = isSuccess(first) || first.status === 503 || first.status === 409;
@@ -105,7 +105,7 @@ export const httpCases: readonly ConformanceCase[] = [
     await replays(target, request);
     await hasEffects(target, String(request.key), 1);
   }),
-  conformanceCase('H4', 'a budget that is no number is ignored', async (target) => {
+  conformanceCase('time budget', 'a budget that is no number is ignored', async (target) => {
     for (const budget of ['', 'soon', '-1', '1e9', '99999999999999999999']) {
       await executes(target, { key: newKey(), headers: { 'X-Request-Timeout': budget, 'X-Retry-Layer': 'none' } });
     }

@@ -33,19 +33,19 @@ const NO_KEYS: readonly [name: string, rawKey: string | string[]][] = [
 const YEAR_MS = 365 * 24 * 3600_000;
 
 const syntax = NO_KEYS.map(([name, rawKey]) =>
-  conformanceCase('K1', `no key: ${name}`, async (target) => {
+  conformanceCase('key syntax', `no key: ${name}`, async (target) => {
     await refuses(target, { rawKey, body: target.body() }, 400, 'key_malformed', 'key_missing');
     for (const key of typeof rawKey === 'string' ? [rawKey] : ['one', 'two']) await hasEffects(target, key, 0);
   }),
 );
 
-/** K: keys. */
+/** Keys. */
 export const keyCases: readonly ConformanceCase[] = [
-  conformanceCase('K1', 'no header: key_missing', async (target) => {
+  conformanceCase('key syntax', 'no header: key_missing', async (target) => {
     await refuses(target, { body: target.body() }, 400, 'key_missing');
   }),
   ...syntax,
-  conformanceCase('K1', 'a key of 255 characters, of all that are allowed', async (target) => {
+  conformanceCase('key syntax', 'a key of 255 characters, of all that are allowed', async (target) => {
     const marks = '!#$%&()*+-./:;<=>?@[\\]^_`{|}~';
     const key = `${newKey()}${marks}`.padEnd(255, 'k');
     const rawKey = `"${key.replaceAll('\\', '\\\\')}"`;
@@ -54,7 +54,7 @@ export const keyCases: readonly ConformanceCase[] = [
     await replays(target, { rawKey, body });
     await hasEffects(target, key, 1);
   }),
-  conformanceCase('K1', 'the bare token and the string are one key', async (target) => {
+  conformanceCase('key syntax', 'the bare token and the string are one key', async (target) => {
     const key = newKey();
     const body = target.body();
     await executes(target, { rawKey: key, body });
@@ -62,12 +62,12 @@ export const keyCases: readonly ConformanceCase[] = [
     await replays(target, { rawKey: `  ${key} `, body });
     await hasEffects(target, key, 1);
   }),
-  conformanceCase('K1', 'keys that differ in case alone are two keys', async (target) => {
+  conformanceCase('key syntax', 'keys that differ in case alone are two keys', async (target) => {
     const key = newKey();
     await executes(target, { key: `${key}-a` });
     await executes(target, { key: `${key}-A` });
   }),
-  conformanceCase('K2', 'a signature that does not fit is refused, and not executed', async (target) => {
+  conformanceCase('signed keys', 'a signature that does not fit is refused, and not executed', async (target) => {
     const key = `${uuidV7(Date.now())}.${'A'.repeat(22)}`;
     const request: Sent = { key, body: target.body() };
     await refuses(target, request, 400, 'key_invalid');
@@ -75,7 +75,7 @@ export const keyCases: readonly ConformanceCase[] = [
     await hasEffects(target, key, 0);
   }),
   conformanceCase(
-    'K2',
+    'signed keys',
     'a minted key is executed and replayed',
     async (target) => {
       const request: Sent = { key: target.mintKey(Date.now()), body: target.body() };
@@ -85,7 +85,7 @@ export const keyCases: readonly ConformanceCase[] = [
     'mintKey',
   ),
   conformanceCase(
-    'K3',
+    'window',
     'a minted key from the future is refused, and not executed',
     async (target) => {
       const key = target.mintKey(Date.now() + 3600_000);
@@ -95,7 +95,7 @@ export const keyCases: readonly ConformanceCase[] = [
     'mintKey',
   ),
   conformanceCase(
-    'K3',
+    'window',
     'a minted key older than the window is refused, and not executed',
     async (target) => {
       const key = target.mintKey(Date.now() - YEAR_MS);
@@ -104,11 +104,11 @@ export const keyCases: readonly ConformanceCase[] = [
     },
     'mintKey',
   ),
-  conformanceCase('K3', 'the time in a key that was not minted here is ignored', async (target) => {
+  conformanceCase('window', 'the time in a key that was not minted here is ignored', async (target) => {
     await executes(target, { key: `client-${uuidV7(Date.now() - YEAR_MS)}` });
   }),
   conformanceCase(
-    'K4',
+    'scope',
     'the same key on another operation is another intent',
     async (target) => {
       const key = newKey();
@@ -119,7 +119,7 @@ export const keyCases: readonly ConformanceCase[] = [
     },
     'otherOperation',
   ),
-  conformanceCase('K5', 'it says until when the answer is kept, and a replay says the same', async (target) => {
+  conformanceCase('expiry', 'it says until when the answer is kept, and a replay says the same', async (target) => {
     const request: Sent = { key: newKey(), body: target.body() };
     const until = (await executes(target, request)).headers['idempotency-key-expires'];
     fits(
@@ -135,7 +135,7 @@ export const keyCases: readonly ConformanceCase[] = [
       until,
     );
   }),
-  conformanceCase('K6', 'a refusal carries the next key, which is good', async (target) => {
+  conformanceCase('next key', 'a refusal carries the next key, which is good', async (target) => {
     const refusals: Sent[] = [
       { rawKey: '"no key"', body: target.body() },
       { body: target.body() },

@@ -54,20 +54,20 @@ const BAD: readonly [name: string, status: number, code: string, spoil: (body: J
   ],
 ];
 
-/** X: strangers and bad input. */
+/** Strangers and bad input. */
 export const limitCases: readonly ConformanceCase[] = [
   ...BAD.map(([name, status, code, spoil]) =>
-    conformanceCase('X4', `refused, and no key consumed: ${name}`, async (target) => {
+    conformanceCase('limits', `refused, and no key consumed: ${name}`, async (target) => {
       const key = newKey();
       await refuses(target, { key, ...spoil(target.body()) }, status, code);
       await isUnused(target, key);
     }),
   ),
-  conformanceCase('X4', 'JSON may say its charset, in any case', async (target) => {
+  conformanceCase('limits', 'JSON may say its charset, in any case', async (target) => {
     await executes(target, { key: newKey(), ...typed(target.body(), 'Application/JSON;Charset="UTF-8"') });
   }),
   conformanceCase(
-    'X1',
+    'other principals',
     "another's key is one never seen: executed for whoever sends it",
     async (target) => {
       const key = newKey();
@@ -85,7 +85,7 @@ export const limitCases: readonly ConformanceCase[] = [
     'otherHeaders',
   ),
   conformanceCase(
-    'X1',
+    'other principals',
     "another's signed key is refused alike, whether it was used or not",
     async (target) => {
       const [used, unused] = [target.mintKey(Date.now()), target.mintKey(Date.now())];
@@ -104,7 +104,7 @@ export const limitCases: readonly ConformanceCase[] = [
     'otherHeaders',
   ),
   conformanceCase(
-    'X1',
+    'other principals',
     "another's key has no status",
     async (target) => {
       const key = newKey();

@@ -16,10 +16,10 @@ import { type ConformanceCase, conformanceCase } from './conformance-target.ts';
 /** How many of one key at once. */
 const DUPLICATES = 12;
 
-/** O and C: what decides first, and what becomes of those that come at the same time. */
+/** What decides first, and what becomes of those that come at the same time. */
 export const orderCases: readonly ConformanceCase[] = [
   conformanceCase(
-    'O1',
+    'order of checks',
     'a bad key is told before a missing principal',
     async (target) => {
       await refuses(target, { rawKey: '"no key"', as: {}, raw: '{' }, 400, 'key_malformed');
@@ -27,7 +27,7 @@ export const orderCases: readonly ConformanceCase[] = [
     'otherHeaders',
   ),
   conformanceCase(
-    'O1',
+    'order of checks',
     'a missing principal is told before a bad body, and nothing is executed',
     async (target) => {
       const key = newKey();
@@ -37,13 +37,13 @@ export const orderCases: readonly ConformanceCase[] = [
     },
     'otherHeaders',
   ),
-  conformanceCase('O1', 'a body that cannot be read consumes no key', async (target) => {
+  conformanceCase('order of checks', 'a body that cannot be read consumes no key', async (target) => {
     const key = newKey();
     await refuses(target, { key, raw: '{' }, 400, 'malformed_body');
     await isUnused(target, key);
   }),
   conformanceCase(
-    'O1',
+    'order of checks',
     'a failed validation consumes no key',
     async (target) => {
       const key = newKey();
@@ -54,7 +54,7 @@ export const orderCases: readonly ConformanceCase[] = [
     'invalidBody',
   ),
   conformanceCase(
-    'O2',
+    'used keys',
     'a used key decides before validation: mismatch',
     async (target) => {
       const key = newKey();
@@ -64,13 +64,13 @@ export const orderCases: readonly ConformanceCase[] = [
     },
     'invalidBody',
   ),
-  conformanceCase('O2', 'a used key does not decide before the body is read', async (target) => {
+  conformanceCase('used keys', 'a used key does not decide before the body is read', async (target) => {
     const key = newKey();
     await executes(target, { key });
     await refuses(target, { key, raw: '{' }, 400, 'malformed_body');
   }),
   conformanceCase(
-    'C3',
+    'duplicates',
     `${DUPLICATES} at once: one is executed, the others replay or are told to wait`,
     async (target) => {
       const key = newKey();
@@ -90,7 +90,7 @@ export const orderCases: readonly ConformanceCase[] = [
       await hasEffects(target, key, 1);
     },
   ),
-  conformanceCase('C3', 'two payloads at once: one is executed, the other is never', async (target) => {
+  conformanceCase('duplicates', 'two payloads at once: one is executed, the other is never', async (target) => {
     const key = newKey();
     const bodies = [target.body(), target.otherBody()];
     const answers = await Promise.all(bodies.map((body) => send(target, { key, body })));

@@ -5,23 +5,23 @@ import { type ConformanceCase, conformanceCase } from './conformance-target.ts';
 /** What describes an answer, and so comes with each replay of it. */
 const REPEATED = ['content-type', 'location', 'etag', 'content-language', 'last-modified'] as const;
 
-/** R and S: replays, stored refusals and keys that were given up. */
+/** Replays, stored refusals and keys that were given up. */
 export const replayCases: readonly ConformanceCase[] = [
-  conformanceCase('R1', 'a replay has the same status, headers and body, to the byte', async (target) => {
+  conformanceCase('replay', 'a replay has the same status, headers and body, to the byte', async (target) => {
     const key = newKey();
     const body = target.body();
     const first = await executes(target, { key, body });
     for (const _ of [1, 2, 3]) repeats(await replays(target, { key, body }), first);
     await hasEffects(target, key, 1);
   }),
-  conformanceCase('R1', 'a replay sets no cookie', async (target) => {
+  conformanceCase('replay', 'a replay sets no cookie', async (target) => {
     const key = newKey();
     const body = target.body();
     await executes(target, { key, body });
     same('Set-Cookie', (await replays(target, { key, body })).headers['set-cookie'], undefined);
   }),
   conformanceCase(
-    'S2',
+    'refusal',
     'a refusal by the operation is stored and replayed',
     async (target) => {
       const key = newKey();
@@ -34,7 +34,7 @@ export const replayCases: readonly ConformanceCase[] = [
     'refusedBody',
   ),
   conformanceCase(
-    'S2',
+    'refusal',
     'a stored refusal holds its key: another body is a mismatch',
     async (target) => {
       const key = newKey();
@@ -44,7 +44,7 @@ export const replayCases: readonly ConformanceCase[] = [
     'refusedBody',
   ),
   conformanceCase(
-    'S5',
+    'giving up',
     'the status route tells what became of a key',
     async (target) => {
       const key = newKey();
@@ -56,7 +56,7 @@ export const replayCases: readonly ConformanceCase[] = [
     'statusPath',
   ),
   conformanceCase(
-    'S5',
+    'giving up',
     'a fenced key is never executed',
     async (target) => {
       const key = newKey();
@@ -68,7 +68,7 @@ export const replayCases: readonly ConformanceCase[] = [
     'statusPath',
   ),
   conformanceCase(
-    'S5',
+    'giving up',
     'a settled key cannot be fenced',
     async (target) => {
       const key = newKey();

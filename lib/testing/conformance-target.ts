@@ -47,7 +47,7 @@ export type Optional =
 
 /** One rule of the contract, seen from outside. */
 export interface ConformanceCase {
-  /** The rule's number in the contract. */
+  /** The rule's name: `key syntax`, `replay`. */
   readonly rule: string;
   readonly name: string;
   /** What the target must offer for it. */

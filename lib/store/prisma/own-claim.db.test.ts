@@ -88,7 +88,7 @@ test('when a signed key was minted is read from the key; of another one it is st
   for (const { told } of [signed, unsigned]) expect(told?.getTime()).toBeGreaterThanOrEqual(before);
 });
 
-test('while the handler runs there is no row, and the index is asked once, by the completion', async () => {
+test('A5 while the handler runs there is no row, and the index is asked once, by the completion', async () => {
   const [inside, end] = [gate(), gate()];
   const { operation } = counting(async () => {
     inside.open();
@@ -125,7 +125,7 @@ test.each([
   },
 );
 
-test('a rival without a ticket that commits while the handler runs: its answer counts, and ours is rolled back', async () => {
+test('A5 a rival without a ticket that commits while the handler runs: its answer counts, and ours is rolled back', async () => {
   const key = freshKey();
   const rival = await rivalOf(key);
   const { operation } = counting(() => rival.query('COMMIT'));

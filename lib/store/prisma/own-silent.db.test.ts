@@ -137,7 +137,7 @@ const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unkn
 /** They ask nothing, or ask in a transaction of the caller's. */
 const ASK_NOTHING = ['until', 'isUnavailable', 'recordEvidence', 'announcedIn', 'recordIn'];
 
-describe('no question to a database that has gone silent waits without an end', () => {
+describe('A3 no question to a database that has gone silent waits without an end', () => {
   const storeUntil = (client: TestDatabase['client'], over: number) => storeOf(client).until(over);
 
   test('each function of the store is asked here', () => {
@@ -220,7 +220,7 @@ const INBOX: Record<string, (store: Inbox) => Promise<unknown>> = {
   reapRecords: (store) => store.reapRecords(1),
 };
 
-describe('the same of messages', () => {
+describe('A3 the same of messages', () => {
   const gateOf = (client: TestDatabase['client'], over: number) =>
     new Gate(client, { own: new OwnClient(client), part: 'messaging' }).until(over);
   const outboxUntil = (client: TestDatabase['client'], over: number) => outboxOn(gateOf(client, over));
