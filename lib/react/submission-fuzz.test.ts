@@ -50,7 +50,8 @@ function openTab(server: FuzzServer, complain: (fault: string) => void) {
   /** Keys whose end an attempt of this page has been told. */
   const told = new Set<string>();
   let shown = 0;
-  wires.addEventListener('pageshow', () => shown++);
+  const closed = new AbortController();
+  wires.addEventListener('pageshow', () => shown++, { signal: closed.signal });
   let note = 'tea';
   let submitted = '';
   let isEdited = false;
@@ -83,10 +84,14 @@ function openTab(server: FuzzServer, complain: (fault: string) => void) {
     if (why) complain(`left ${why}`);
     before = now;
   });
+  const stop = submission.start();
   return {
     ...submission,
     told,
-    stop: submission.start(),
+    stop: () => {
+      stop();
+      closed.abort();
+    },
     submit() {
       if (isLocked(submission.state())) return;
       [submitted, isEdited] = [note, false];

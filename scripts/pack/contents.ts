@@ -15,7 +15,7 @@ const WANTED = [
 /** Of dist/, what must not be: the demo, its database client, tests. */
 const UNWANTED = /^dist\/(demo|generated)\/|\.(test|testsuite|test-d)\./;
 /** What an app's installation is made longer by. In kB; raise them with a reason. */
-const MOST = { packedKb: 425, unpackedKb: 1350 };
+const MOST = { packedKb: 460, unpackedKb: 1425 };
 
 export function holdsOnlyWhatIsNeeded({ files }: Tarball): void {
   const strange = files.filter(({ path }) => !WANTED.some((one) => one.test(path)) || UNWANTED.test(path));
