@@ -5,24 +5,28 @@ import { CodedError } from '../core/errors.ts';
 const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * Waits for code of the app's before the claim, and no longer than the caller does: who acts, the schema, `admit`. What was
- * begun goes on, and nobody hears what it comes to.
+ * Waits for code of the app's, and no longer than the caller does: who acts, the schema, `admit`, what comes behind a commit.
+ * What was begun goes on, and nobody hears what it comes to.
  *
  * @throws CodedError `unavailable` where the caller's time is up
  */
-export function beforeDeadline<T>(value: Awaitable<T>, deadline: number): Awaitable<T> {
+export function beforeDeadline<T>(
+  value: Awaitable<T>,
+  deadline: number,
+  what = 'a check before the claim',
+): Awaitable<T> {
   if (deadline === Number.POSITIVE_INFINITY || !isPromised(value)) return value;
   return new Promise((resolve, reject) => {
     const left = Math.min(deadline - performance.now(), LONGEST_MS);
-    const timer = setTimeout(() => reject(lateCheck()), left);
+    const timer = setTimeout(() => reject(late(what)), left);
     Promise.resolve(value)
       .then(resolve, reject)
       .finally(() => clearTimeout(timer));
   });
 }
 
-const lateCheck = () =>
-  new CodedError('unavailable', "The caller's time was up while a check before the claim was still under way.");
+const late = (what: string) =>
+  new CodedError('unavailable', `The caller's time was up while ${what} was still under way.`);
 
 /** Whether it says that a check was not over in time. */
 export function isLateCheck(error: unknown): error is CodedError {

@@ -3,6 +3,7 @@ import { refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import type { KeyRow } from '../store/store.ts';
 import { decodeAnswer } from './answer.ts';
+import { beforeDeadline } from './before-deadline.ts';
 import { type Call, pointOf, storeFor } from './call.ts';
 import { type ErrorContext, newInstance } from './config.ts';
 import { durable } from './durability.ts';
@@ -122,7 +123,7 @@ async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T
 async function runAll<Tx>(afterCommit: Attempted['afterCommit'], call: Call<Tx>): Promise<void> {
   for (const after of afterCommit) {
     try {
-      await after();
+      await beforeDeadline(after(), call.deadline, 'an afterCommit');
     } catch (error) {
       // The effect stands; an error here must not look like one that rolled it back.
       call.engine.config.onError(error, { ...pointOf(call), during: 'afterCommit', instance: newInstance() });

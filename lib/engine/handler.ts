@@ -25,7 +25,8 @@ export interface HandlerContext<Input, Tx> {
   fail: Fail;
   /**
    * Runs once the transaction has committed, in the process that executed; not on replays, and not if the process
-   * dies in between. For warming a cache, not for anything that must happen.
+   * dies in between. The answer waits for it until the caller's deadline. For warming a cache, not for anything that
+   * must happen.
    */
   afterCommit: (run: () => void | Promise<void>) => void;
 }

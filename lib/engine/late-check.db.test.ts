@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { ANN, anything, effect, effects, freshKey, gate, kit } from './engine.testsuite.ts';
 
-/** Code of the app's that hangs before the claim: the caller is told in time, and nothing was executed. */
+/** Code of the app's that hangs: before the claim, where nothing was executed, and behind the commit, where all was. */
 
 const never = () => new Promise<never>(() => {});
 const DEADLINE_MS = 300;
@@ -98,4 +98,20 @@ describe('a check that hangs before the claim', () => {
     expect(await hasty).toMatchObject({ code: 'unavailable' });
     expect(await effects(database.client, key)).toBe(1);
   });
+});
+
+test('an afterCommit that hangs: the caller is answered in time, the others are begun, and it is reported', async () => {
+  const onError = vi.fn();
+  const begun: string[] = [];
+  const order = kit(database.client, { onError })
+    .operation({ name: 'order', schema: anything })
+    .handler(async ({ tx, key, afterCommit }) => {
+      afterCommit(never);
+      afterCommit(() => void begun.push(key));
+      await effect(tx, key);
+    });
+  const key = freshKey();
+  expect(await inTime(() => order.execute({ key, payload: {}, deadlineMs: DEADLINE_MS }))).toMatchObject({ ok: true });
+  expect(begun).toEqual([key]);
+  expect(onError.mock.calls).toMatchObject([[{ code: 'unavailable' }, { key, during: 'afterCommit' }]]);
 });
