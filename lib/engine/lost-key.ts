@@ -191,7 +191,10 @@ async function executeLost<Tx>(
   switch (executed.kind) {
     case 'committed':
       // The effect stands, whatever they come to.
-      await Promise.allSettled(afterCommit.map(async (after) => after()));
+      await Promise.race([
+        Promise.allSettled(afterCommit.map(async (after) => after())),
+        wait(PATIENCE_MS, undefined, { ref: false }),
+      ]);
       return { kind: 'entered', state: executed.row.state };
     case 'existing':
       return { kind: 'existing' };
