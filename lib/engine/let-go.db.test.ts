@@ -45,6 +45,22 @@ test('nor one that comes when the key could not be let go, for the database was 
   expect(await rowOf(key)).toEqual(row);
 });
 
+test('one that cannot be let go in time is told why its run has ended, and not that it has', async () => {
+  const store = prismaStore(database.client);
+  const never = () => new Promise<never>(() => {});
+  const away = async () => ({ kind: 'rolled_back', error: new Error('the database is away'), why: 'unavailable' });
+  const silent = { ...store, transact: away, suspend: never, until: () => silent } as unknown as Store<Tx>;
+  const pay = idempotencyOn<Tx>(silent, { scope: () => ANN, onError: () => {} })
+    .operation({ name: 'pay', schema: anything })
+    .phases(async ({ atomic }) => {
+      await atomic('first', async () => 'with the claim');
+      await new Promise((turned) => setImmediate(turned));
+      await atomic('second', async () => 'never');
+    });
+  const told = await pay.execute({ key: freshKey(), payload: {}, deadlineMs: 300 });
+  expect(told).toMatchObject({ code: 'unavailable', executed: 'unknown', retry: 'same-key' });
+});
+
 /** A key that its executor has just let go of, and what it still holds in its hand. */
 async function letGo() {
   const store = prismaStore(database.client);

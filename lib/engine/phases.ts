@@ -243,17 +243,18 @@ function ended(row: KeyRow): Ended {
 }
 
 /** The caller waits no longer than it has time; what is to be written for whoever comes next goes on behind that. */
-async function interruptedInTime<Tx>(running: Running<Tx>, error: unknown, deadline: number): Promise<Ended> {
+async function interruptedInTime<Tx>(running: Running<Tx>, thrown: unknown, deadline: number): Promise<Ended> {
+  const { ending } = running;
+  const error = thrown instanceof RunEnded && ending && 'error' in ending ? ending.error : thrown;
   const ended = interrupted(running, error);
   if (deadline === Number.POSITIVE_INFINITY) return await ended;
   return (await follow({ ended }, Math.max(0, timeLeft(deadline)) + GRACE_MS)) ?? { kind: 'suspended', error };
 }
 
 /** What was finished stands. Whoever holds the key now decides; if it is still this run, it lets go of it. */
-async function interrupted<Tx>(running: Running<Tx>, thrown: unknown): Promise<Ended> {
+async function interrupted<Tx>(running: Running<Tx>, error: unknown): Promise<Ended> {
   const { engine, held, ending } = running;
   if (ending && 'row' in ending) return ended(ending.row);
-  const error = thrown instanceof RunEnded && ending && 'error' in ending ? ending.error : thrown;
   running.ending ??= { error }; // a step that nobody has awaited begins nothing any more
   try {
     await abandonCurrent(running, error).catch(() => {});
