@@ -111,7 +111,7 @@ function keepsItsPromise(round: Round, { isDurable }: Setting): void {
   const { acknowledged, lost, recovery, told, torn, unrepaired, unsettled, executed, charged, events, untold } = round;
   expect(acknowledged).toBeGreaterThan(0);
   if (isDurable) expect(lost, 'what was acknowledged is there').toBe(0);
-  // What was lost is lost whole, and done once when it is sent again.
+  // An intent is lost whole, and done once when it is sent again.
   expect({ torn, executed, charged, events }).toEqual({ torn: [], executed: 0, charged: 0, events: 0 });
   expect({ unsettled, unrepaired, untold }).toEqual({ unsettled: [], unrepaired: 0, untold: 0 });
   const bugs = Object.keys(told).filter((word) => word.endsWith('internal'));

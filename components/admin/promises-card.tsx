@@ -4,7 +4,7 @@ import { TitledPanel } from '../ui/titled-panel.tsx';
 
 const tones = { ok: 'good', warning: 'warn', problem: 'bad' } as const;
 
-/** What the database promises of an answer, the worst first. */
+/** Shows what the database promises of an answer, the worst first. */
 export function PromisesCard({ engine, promises }: { engine: string; promises: readonly DatabasePromise[] }) {
   return (
     <TitledPanel title="What the database promises">

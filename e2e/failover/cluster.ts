@@ -16,9 +16,9 @@ export interface Setting {
   name: string;
   /** Of the primary's configuration. */
   flags: string[];
-  /** Whether what was acknowledged must be there after every failover. Else the standby is behind when the primary fails. */
+  /** An acknowledged intent must be there after every failover. Else the standby is behind when the primary fails. */
   isDurable: boolean;
-  /** What each operation asks for. */
+  /** Asked for by each operation. */
   durability?: 'replicated';
 }
 
@@ -38,7 +38,7 @@ const WAIT_MS = 20_000;
  * primary has one: it follows the standby from the beginning.
  */
 export class Cluster {
-  /** What apps connect to, wherever the primary is. */
+  /** The network that apps connect through, wherever the primary is. */
   readonly apps: Link;
   primary!: Server;
   standby!: Server;

@@ -5,7 +5,7 @@ import { testDatabase } from '../../lib/demo/test-database.ts';
 
 /** Somebody else's system: hears events from the stream, and keeps what it has done about each in a database of its own. */
 export interface Consumer {
-  /** What took effect, by the key of the intent that announced it. */
+  /** Counts effects by the key of the intent that announced them. */
   effects(): Promise<Map<string, number>>;
   /** When an event about this key first took effect, by `performance.now()`. */
   heardAt: ReadonlyMap<string, number>;

@@ -3,7 +3,10 @@ import { type Cluster, portOf } from './cluster.ts';
 /** How long an app may meet a server that takes no writes: before the address leads to the new one, and behind that. */
 const STALE_MS = { before: 500, behind: 1000 };
 
-/** What may happen to a primary whose changes do not arrive at the standby any more. Each ends with the standby promoted, and the apps' address leading to it. */
+/**
+ * Failures of a primary whose changes do not arrive at the standby any more. Each ends with the standby promoted, and the
+ * apps' address leading to it.
+ */
 export const FAILURES = {
   /** Nobody hears anything of the primary any more, which lives on: promotion alone fences it. */
   silent: async (cluster: Cluster) => {

@@ -23,7 +23,7 @@ export interface Intent {
   settledAt?: number;
   /** Which app that came from. */
   by?: number;
-  /** What it was told last. */
+  /** The last answer. */
   last?: Told | 'nothing' | undefined;
 }
 

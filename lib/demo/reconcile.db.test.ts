@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createInbox } from 'oncekit/messaging';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { openShop } from './shop.testsuite.ts';
+import { checkoutPayload, openShop } from './shop.testsuite.ts';
 import { type TestDatabase, testDatabase } from './test-database.ts';
 
 // The shop after a restore: `oncekit reconcile` as a process, and the gateway's own ledger.
@@ -42,17 +42,6 @@ function reconcile(args: string[], env: Record<string, string> = {}): Promise<En
   });
 }
 
-const payloadOf = (cart: string) => ({
-  cart_id: cart,
-  name: 'Ada Lovelace',
-  email: 'ada@example.com',
-  line1: '1 Engine Way',
-  city: 'London',
-  postal_code: 'N1',
-  country: 'United Kingdom',
-  payment_method: 'pm_card_visa',
-});
-
 /** A purchase that was paid for and announced; and a backup from before it, in place of the database. */
 async function lostPurchase() {
   const [cart, key] = [await shop.cart(), randomUUID()];
@@ -68,7 +57,7 @@ async function lostPurchase() {
   shop.idempotency.dropRecent({ ...shop.ada, operation: 'checkout', key });
   await shop.forget(); // it is a day later: the gateway no longer knows the derived key
   const keys = path.join(folder, `${key}.jsonl`);
-  await writeFile(keys, JSON.stringify({ ...shop.ada, operation: 'checkout', key, payload: payloadOf(cart) }));
+  await writeFile(keys, JSON.stringify({ ...shop.ada, operation: 'checkout', key, payload: checkoutPayload(cart) }));
   return { cart, key, keys, eventId, order: first.data };
 }
 
@@ -135,7 +124,7 @@ test('killed behind the entry: the completer finishes it, without a second charg
 test('an intent that was never charged is not entered: a late retry executes it', async () => {
   const [cart, key] = [await shop.cart(), randomUUID()];
   const keys = path.join(folder, `${key}.jsonl`);
-  await writeFile(keys, JSON.stringify({ ...shop.ada, operation: 'checkout', key, payload: payloadOf(cart) }));
+  await writeFile(keys, JSON.stringify({ ...shop.ada, operation: 'checkout', key, payload: checkoutPayload(cart) }));
   const ended = await reconcile(['--keys', keys, '--yes']);
   expect(ended.out).toMatch(/ lost +charge_created: absent\n/);
   expect(ended.code).toBe(0);

@@ -77,16 +77,7 @@ export async function openShop({ keyTtlMs, webhook, gateway: given }: ShopOption
         key,
         scope: ada,
         deadlineMs,
-        payload: {
-          cart_id: cart,
-          name: 'Ada Lovelace',
-          email: 'ada@example.com',
-          line1: '1 Engine Way',
-          city: 'London',
-          postal_code: 'N1',
-          country: 'United Kingdom',
-          payment_method: card as 'pm_card_visa',
-        },
+        payload: checkoutPayload(cart, card),
       }),
     giveBack: (order: string, amount: string, { key = randomUUID() as string, scope = ada } = {}) =>
       refund.execute({ key, scope, deadlineMs: 20_000, payload: { order_id: order, amount } }),
@@ -180,3 +171,15 @@ export async function openShop({ keyTtlMs, webhook, gateway: given }: ShopOption
     },
   };
 }
+
+/** A checkout's fields, as the form sends them. */
+export const checkoutPayload = (cart: string, card = 'pm_card_visa') => ({
+  cart_id: cart,
+  name: 'Ada Lovelace',
+  email: 'ada@example.com',
+  line1: '1 Engine Way',
+  city: 'London',
+  postal_code: 'N1',
+  country: 'United Kingdom',
+  payment_method: card as 'pm_card_visa',
+});

@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { effects, freshKey, gate } from './engine.testsuite.ts';
-import { database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './phases-shop.testsuite.ts';
+import {
+  database,
+  expectOnce,
+  expire,
+  lose,
+  provider,
+  rowOf,
+  shop,
+  stepsOf,
+  usePhases,
+} from './phases-shop.testsuite.ts';
 
 usePhases();
-
-/** As a failover does that a standby behind has won. */
-async function loseAll(key: string): Promise<void> {
-  const { client } = database;
-  await client.$transaction([
-    client.idempotencyKey.deleteMany({ where: { key } }),
-    client.auditRecord.deleteMany({ where: { action: { startsWith: key } } }),
-  ]);
-}
 
 describe('a lease', () => {
   test('S3 an executor that was overtaken changes nothing, and the charge is one', async () => {
@@ -48,7 +49,7 @@ describe('a lease', () => {
     const key = freshKey();
     provider.onCharge = async () => {
       provider.onCharge = () => {};
-      await loseAll(key);
+      await lose(key);
     };
     const told = { code: 'unavailable', executed: 'unknown', retry: 'same-key', retryAfterMs: 1000 };
     expect(await checkout.execute({ key, payload: {} })).toMatchObject(told);
@@ -72,7 +73,7 @@ describe('a lease', () => {
     };
     const slow = shop().checkout.execute({ key, payload: {} });
     await charging.opened;
-    await loseAll(key);
+    await lose(key);
     const elsewhere = shop().checkout.execute({ key, payload: {}, attempt: 2 });
     await again.opened;
     first.open();

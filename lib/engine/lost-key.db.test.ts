@@ -23,6 +23,7 @@ import {
   database,
   expectOnce,
   expire,
+  lose,
   provider,
   rowOf,
   shop,
@@ -38,12 +39,6 @@ const asked: Partial<Call> = { lookup: async ({ order }) => provider.find(order)
 const named = (key: string, operation = 'pay') => ({ ...ANN, operation, key, payload: PAYLOAD });
 const audited = async (key: string) =>
   (await database.client.idempotencyAudit.findMany({ where: { key } })).map(({ type, actor }) => `${type} ${actor}`);
-
-/** Deletes what a restore from before the purchase takes with it. */
-async function lose(key: string): Promise<void> {
-  await database.client.idempotencyKey.deleteMany({ where: { key } });
-  await database.client.auditRecord.deleteMany({ where: { action: { startsWith: `${key}:` } } });
-}
 
 /** A purchase that was charged and answered, and then lost. */
 async function lostPurchase(how: Partial<Call> = asked) {

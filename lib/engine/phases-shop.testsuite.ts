@@ -55,6 +55,14 @@ export const expire = (key: string) =>
     SET lease_until = CASE state WHEN 'in_progress' THEN now() - interval '1 s' END, next_attempt_at = now() - interval '1 s'
     WHERE key = ${key}`;
 
+/** Deletes what goes with a failover that lost the key, or with a restore from before it. */
+export async function lose(key: string): Promise<void> {
+  await database.client.$transaction([
+    database.client.idempotencyKey.deleteMany({ where: { key } }),
+    database.client.auditRecord.deleteMany({ where: { action: { startsWith: `${key}:` } } }),
+  ]);
+}
+
 export async function expectOnce(key: string): Promise<void> {
   expect(await effects(database.client, `${key}:order`)).toBe(1);
   expect(await effects(database.client, `${key}:finished`)).toBe(1);
