@@ -3,7 +3,7 @@
  *
  * @type {import('dependency-cruiser').IConfiguration}
  */
-const tests = '\\.(test|test-d|testsuite|browser\\.test)\\.tsx?$';
+const tests = '\\.(test|test-d|testsuite|fixture|child|browser\\.test)\\.tsx?$';
 
 /** A room of lib/ may import itself, the listed rooms and nothing else of this repository. */
 function room(name, allowed, { npm } = {}) {

@@ -74,6 +74,8 @@ test('times alone, tests and the generated client are no reason to build', async
   write('lib/core/key.test.ts', 'new');
   write('lib/react/form.browser.test.tsx', 'new');
   write('lib/store/contract.testsuite.ts', 'new');
+  write('lib/engine/shop.fixture.ts', 'new');
+  write('lib/engine/shop.child.ts', 'new');
   write('lib/generated/prisma/other.ts', 'new');
   expect(await build()).toBe(false);
 });

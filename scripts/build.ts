@@ -15,7 +15,7 @@ const SOURCES = [
   ...['proxy.ts', 'middleware.ts', 'instrumentation.ts', 'instrumentation-client.ts', '.env', '.env.production'],
 ];
 /** Neither the app's sources nor, for `generated`, written by us. */
-const LEFT_OUT = /\.test(suite|-d)?\.tsx?$|\.(db|browser)\.test\.|^(lib\/generated|docs\/screenshots)\//;
+const LEFT_OUT = /\.(test|testsuite|test-d|fixture|child)\.tsx?$|^(lib\/generated|docs\/screenshots)\//;
 
 export interface BuildOptions {
   log?: (line: string) => void;

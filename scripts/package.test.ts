@@ -85,7 +85,9 @@ describe('package.json', () => {
 
 describe('what is published', () => {
   test('has no test and nothing of the demo among its sources', () => {
-    const strange = [...sources.keys()].filter((file) => /\/lib\/(demo|generated)\/|\.(test|testsuite)\./.test(file));
+    const strange = [...sources.keys()].filter((file) =>
+      /\/lib\/(demo|generated)\/|\.(test|testsuite|fixture|child)\./.test(file),
+    );
     expect(strange).toEqual([]);
   });
 

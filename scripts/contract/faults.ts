@@ -22,7 +22,7 @@ interface Citation {
 /** A text with the codes that it may cite. */
 type CitingText = Omit<SourceText, 'kind'> & { kind: Citation['kind'] };
 
-const TEST = /\.(test|test-d|testsuite|e2e|engine)\.tsx?$/;
+const TEST = /\.(test|test-d|testsuite|fixture|child|e2e|engine)\.tsx?$/;
 /** Their strings are shown to people. Those of other files are test data, or for people who work on the kit. */
 const SHOWN = /^(lib|app|components)\//;
 /** All that the conformance suite says is read by those who run it. */

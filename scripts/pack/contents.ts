@@ -13,7 +13,7 @@ const WANTED = [
   /^prisma\/kit\/\d{4}_[a-z_]+\.sql$/,
 ];
 /** Of dist/, what must not be: the demo, its database client, tests. */
-const UNWANTED = /^dist\/(demo|generated)\/|\.(test|testsuite|test-d)\./;
+const UNWANTED = /^dist\/(demo|generated)\/|\.(test|testsuite|fixture|child|test-d)\./;
 /** What an app's installation is made longer by. In kB; raise them with a reason. */
 const MOST = { packedKb: 460, unpackedKb: 1425 };
 
