@@ -4,8 +4,8 @@
  */
 export async function register() {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return;
-  const { refuseToStartIncomplete } = await import('./lib/demo/start.ts');
+  const { refuseToStartIncomplete } = await import('./shop/start.ts');
   refuseToStartIncomplete();
-  const { startTelemetry } = await import('./lib/demo/telemetry.ts');
+  const { startTelemetry } = await import('./shop/telemetry.ts');
   startTelemetry('oncekit-shop');
 }

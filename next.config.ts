@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NextConfig } from 'next';
-import { BARE_POLICY } from './lib/demo/page-security.ts';
-import { distDirOf, tsconfigOf, variantOf } from './scripts/variants.ts';
+import { BARE_POLICY } from './shop/session/page-security.ts';
+import { distDirOf, tsconfigOf, variantOf } from './shop/variants.ts';
 
 /** The migrations this build is made for: /api/health compares them with what the database has. */
 const migrations = readdirSync(join(import.meta.dirname, 'prisma/migrations'), { withFileTypes: true })
@@ -38,7 +38,7 @@ const config: NextConfig = {
         // an empty one, and with it the status 200: no 404, no redirect. Those who must have all metadata in the first
         // HTML are spared that, and here that is everybody.
         htmlLimitedBots: /.*/,
-        cacheHandler: join(import.meta.dirname, 'scripts/no-page-cache.mjs'),
+        cacheHandler: join(import.meta.dirname, 'shop/no-page-cache.mjs'),
       }
     : {}),
   // One copy for pages and routes: what one of them has thrown, the other tells by its class.

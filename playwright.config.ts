@@ -1,5 +1,5 @@
 import { defineConfig } from '@playwright/test';
-import { launchOptions } from './scripts/chromium.ts';
+import { launchOptions } from './scripts/services/chromium.ts';
 
 /** End-to-end tests on real parts: the production build, PostgreSQL, Chromium, and a network that breaks on demand. */
 export default defineConfig({

@@ -1,11 +1,11 @@
 import { type NextRequest, NextResponse } from 'next/server';
-import { ADMIN_COOKIE, renewedAdminCookie } from './lib/demo/admin-seal.ts';
-import { cookieName } from './lib/demo/cookie.ts';
-import { isHttps } from './lib/demo/env.ts';
-import { newNonce, pagePolicy } from './lib/demo/page-security.ts';
-import { refuseForm } from './lib/demo/posted-form.ts';
-import { newSession, openSession, SESSION_COOKIE, type Session, sessionCookie } from './lib/demo/session.ts';
-import { hasEnded } from './lib/demo/session-end.ts';
+import { ADMIN_COOKIE, renewedAdminCookie } from './shop/admin/seal.ts';
+import { isHttps } from './shop/env.ts';
+import { cookieName } from './shop/session/cookie.ts';
+import { newNonce, pagePolicy } from './shop/session/page-security.ts';
+import { refuseForm } from './shop/session/posted-form.ts';
+import { newSession, openSession, SESSION_COOKIE, type Session, sessionCookie } from './shop/session/session.ts';
+import { hasEnded } from './shop/session/session-end.ts';
 
 const POLICY = 'content-security-policy';
 

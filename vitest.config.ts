@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
-import { chromium } from './scripts/vitest-browser.ts';
+import { chromium } from './scripts/testing/vitest-browser.ts';
 
 /** What goes through the store, on each of its three paths. */
 const ON_EACH_PATH = ['lib/engine/**/*.db.test.ts', 'lib/store/**/!(ambient|own)*.db.test.ts'];
@@ -9,7 +9,11 @@ const IN_OWN = 'lib/store/prisma/own*.db.test.ts';
 /** What is asked of ambient mode alone. */
 const IN_AMBIENT = 'lib/store/prisma/ambient*.db.test.ts';
 /** They need what a process has one of for themselves: the demo's client, the meters, the kit's bounds. */
-const ALONE = ['lib/demo/**/*.db.test.ts', 'lib/messaging/telemetry.db.test.ts', 'scripts/silent-exports.db.test.ts'];
+const ALONE = [
+  'shop/**/*.db.test.ts',
+  'lib/messaging/telemetry.db.test.ts',
+  'scripts/package/silent-exports.db.test.ts',
+];
 /** Gives Next's own modules what they store a request in; too late once one of them is loaded. */
 const NEXT = 'next/dist/server/node-environment-baseline.js';
 // One module graph for all files of a worker: half of their time was spent on loading it again.
@@ -26,7 +30,7 @@ const database = (
   test: {
     name,
     environment: 'node' as const,
-    globalSetup: ['scripts/test-setup.ts'],
+    globalSetup: ['scripts/testing/test-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     ...more,
@@ -56,7 +60,7 @@ export default defineConfig({
           environment: 'node',
           ...SHARED,
           setupFiles: [NEXT],
-          include: ['lib/**/*.test.ts', 'scripts/**/*.test.ts'],
+          include: ['{lib,shop,simulators,scripts}/**/*.test.ts'],
           exclude: [...configDefaults.exclude, '**/*.db.test.ts', '**/*.browser.test.*'],
           testTimeout: 10_000,
         },
@@ -64,7 +68,7 @@ export default defineConfig({
       database('db', {
         ...SHARED,
         setupFiles: [NEXT],
-        include: ['lib/**/*.db.test.ts', 'scripts/**/*.db.test.ts'],
+        include: ['{lib,shop,scripts}/**/*.db.test.ts'],
         exclude: [...configDefaults.exclude, ...ON_EACH_PATH, IN_OWN, IN_AMBIENT, ...ALONE],
       }),
       database('db-alone', { include: ALONE }),

@@ -2,7 +2,7 @@ import type { Metadata, Viewport } from 'next';
 import type { ReactNode } from 'react';
 import { SiteFooter } from '../components/shop/site-footer.tsx';
 import { SiteHeader } from '../components/shop/site-header.tsx';
-import { claimedSession } from '../lib/demo/visitor.ts';
+import { claimedSession } from '../shop/session/visitor.ts';
 import './globals.css';
 import { signOut } from './sign-in/actions.ts';
 

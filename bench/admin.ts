@@ -1,7 +1,7 @@
-import { testDatabase } from '../lib/demo/test-database.ts';
-import { buildApp } from '../scripts/build.ts';
-import { freePort, untilAnswering } from '../scripts/ports.ts';
-import { spawnChild } from '../scripts/process.ts';
+import { buildApp } from '../scripts/services/build-app.ts';
+import { freePort, untilAnswering } from '../scripts/services/ports.ts';
+import { spawnChild } from '../scripts/services/process.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
 import { median, type Report } from './report.ts';
 import { interleaved, ratio } from './rounds.ts';
 

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import pg from 'pg';
-import setup from '../scripts/vitest-global-setup.ts';
+import setup from '../scripts/testing/vitest-global-setup.ts';
 import { admin } from './admin.ts';
 import { bytes } from './bytes.ts';
 import { callers } from './callers.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createIdempotency } from 'oncekit';
 import pg from 'pg';
 import { z } from 'zod';
-import { testDatabase } from '../lib/demo/test-database.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
 import type { Report, Row } from './report.ts';
 
 const MADE = 30_000;

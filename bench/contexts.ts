@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { testDatabase } from '../lib/demo/test-database.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
 import type { Report } from './report.ts';
 import { interleaved, ratio, type Sample } from './rounds.ts';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { testDatabase } from '../lib/demo/test-database.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
 import { bare, obvious, orderOf, POOL, plainClient, rawOrderOf } from './order.ts';
 import { median, type Report, type Row } from './report.ts';
 import { interleaved, load, ratio, type Sample, warmUp } from './rounds.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { testDatabase } from '../lib/demo/test-database.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
 import { bare, orderOf, POOL, plainClient } from './order.ts';
 import type { Report, Row } from './report.ts';
 import { interleaved, load, ratio } from './rounds.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createClient } from '../lib/demo/db.ts';
-import { testDatabase } from '../lib/demo/test-database.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
+import { createClient } from '../shop/db.ts';
 import { countingProxy } from './counting-proxy.ts';
 import { bare, obvious, orderOf, plainClient } from './order.ts';
 import type { Report } from './report.ts';

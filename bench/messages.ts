@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { createIdempotency } from 'oncekit';
 import { createOutbox, type Outbox, verifyWebhook, webhook } from 'oncekit/messaging';
 import { startWorker } from 'oncekit/worker';
-import { type TestDatabase, testDatabase } from '../lib/demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../scripts/testing/test-database.ts';
 import { median, type Report } from './report.ts';
 
 const ROUNDS = 7;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createIdempotency, sqlOf } from 'oncekit';
 import { z } from 'zod';
-import { type Client, createClient, type Transaction } from '../lib/demo/db.ts';
+import { type Client, createClient, type Transaction } from '../shop/db.ts';
 
 /** More callers than this wait at the pool, not at the database. */
 export const POOL = 10;

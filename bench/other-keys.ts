@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { createIdempotency } from 'oncekit';
 import pg from 'pg';
 import { z } from 'zod';
-import { createClient } from '../lib/demo/db.ts';
-import { type TestDatabase, testDatabase } from '../lib/demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../scripts/testing/test-database.ts';
+import { createClient } from '../shop/db.ts';
 import { median, type Report } from './report.ts';
 
 const POOL = 10;

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ADDRESS } from '../e2e/fixtures/address.ts';
-import type { Client } from '../lib/demo/db.ts';
-import { testDatabase } from '../lib/demo/test-database.ts';
-import { startGateway } from '../scripts/gateway.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
+import type { Client } from '../shop/db.ts';
+import { startGateway } from '../simulators/gateway/server.ts';
 import { countingProxy } from './counting-proxy.ts';
 import { median, type Report } from './report.ts';
 
@@ -109,18 +109,18 @@ async function openShop(url: string) {
   const [{ startWorker }, { db }, { idempotency }, { outbox }, { inbox }, { jobHandlers }, { checkout }] =
     await Promise.all([
       import('oncekit/worker'),
-      import('../lib/demo/db.ts'),
-      import('../lib/demo/idempotency.ts'),
-      import('../lib/demo/outbox.ts'),
-      import('../lib/demo/inbox.ts'),
-      import('../lib/demo/jobs.ts'),
-      import('../lib/demo/checkout.ts'),
+      import('../shop/db.ts'),
+      import('../shop/idempotency.ts'),
+      import('../shop/outbox.ts'),
+      import('../shop/inbox.ts'),
+      import('../shop/jobs.ts'),
+      import('../shop/orders/checkout.ts'),
     ]);
   const [{ receivePaymentWebhook }, { receiveWebhook }] = await Promise.all([
-    import('../lib/demo/payment-webhook.ts'),
-    import('../lib/demo/receiver-webhook.ts'),
+    import('../shop/payments/webhook.ts'),
+    import('../shop/receiver/webhook.ts'),
   ]);
-  const { payments } = await import('../lib/demo/payments.ts');
+  const { payments } = await import('../shop/payments/payments.ts');
   const chargeMs: number[] = [];
   const { paymentIntents } = payments().stripe;
   const create = paymentIntents.create.bind(paymentIntents);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createIdempotency } from 'oncekit';
-import { type Client, createClient } from '../lib/demo/db.ts';
-import { testDatabase } from '../lib/demo/test-database.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../shop/db.ts';
 import { countingProxy } from './counting-proxy.ts';
 import { type Mode, orderInput, orderRow, POOL, plainClient, SECRET, who } from './order.ts';
 import type { Report, Row } from './report.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { createIdempotency } from 'oncekit';
 import { z } from 'zod';
-import { type Client, createClient } from '../lib/demo/db.ts';
-import { type TestDatabase, testDatabase } from '../lib/demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../shop/db.ts';
 import { median, type Report } from './report.ts';
 
 const EXPIRED = 100_000;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { type TestDatabase, testDatabase } from '../lib/demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../scripts/testing/test-database.ts';
 import { orderOf, orderRow, POOL, plainClient, who } from './order.ts';
 import type { Report } from './report.ts';
 import { interleaved, load, ratio } from './rounds.ts';

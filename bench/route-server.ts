@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { freePort, untilAnswering } from '../scripts/ports.ts';
-import { spawnChild } from '../scripts/process.ts';
+import { freePort, untilAnswering } from '../scripts/services/ports.ts';
+import { spawnChild } from '../scripts/services/process.ts';
 import type { Job } from './route-load.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { testDatabase } from '../lib/demo/test-database.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
 import { postgresMeter, processMeter } from './cpu.ts';
 import { orderOperation } from './order.ts';
 import { median, type Report } from './report.ts';

@@ -9,7 +9,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { bundle } from '../scripts/bundle.ts';
+import { bundle } from '../scripts/package/bundle.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FOLDER = '.data/bench-kit';

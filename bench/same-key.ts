@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createClient } from '../lib/demo/db.ts';
-import { testDatabase } from '../lib/demo/test-database.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
+import { createClient } from '../shop/db.ts';
 import { orderOf, POOL } from './order.ts';
 import { median, type Report } from './report.ts';
 import { interleaved, ratio } from './rounds.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { createIdempotency, type Idempotency } from 'oncekit';
-import { type Client, createClient } from '../lib/demo/db.ts';
-import { testDatabase } from '../lib/demo/test-database.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../shop/db.ts';
 
 const DAYS = 7;
 const HOURS = 24;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createIdempotency } from 'oncekit';
-import { testDatabase } from '../lib/demo/test-database.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
 import { orderInput, POOL, plainClient, SECRET, who } from './order.ts';
 import type { Report } from './report.ts';
 import { interleaved, load, ratio, warmUp } from './rounds.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Client } from '../lib/demo/db.ts';
+import type { Client } from '../shop/db.ts';
 import { Api, LONDON, MUG } from './fixtures/api-client.ts';
 import { test as base, expect } from './fixtures/test.ts';
 

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from '@playwright/test';
 import { messages } from 'oncekit/react';
-import { distDirOf, variantOf } from '../scripts/variants.ts';
+import { distDirOf, variantOf } from '../shop/variants.ts';
 
 /** What only server code says. Each is looked for on the server's side too: a mark that nobody says proves nothing. */
 const MARKS = [

@@ -1,5 +1,5 @@
 import type { Locator, Page } from '@playwright/test';
-import type { Client } from '../lib/demo/db.ts';
+import type { Client } from '../shop/db.ts';
 import type { LateAnswer, Network } from './fixtures/proxy-control.ts';
 import { ADA, type Shop } from './fixtures/shop.ts';
 import { expect, test } from './fixtures/test.ts';

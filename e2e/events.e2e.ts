@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { signWebhook } from 'oncekit/messaging';
-import type { Client } from '../lib/demo/db.ts';
+import type { Client } from '../shop/db.ts';
 import { expect, test } from './fixtures/announcing.ts';
 import { MUG } from './fixtures/api-client.ts';
 import { insist } from './fixtures/api-insist.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test';
-import { startNats } from '../scripts/nats.ts';
+import { startNats } from '../scripts/services/nats.ts';
 import { Cluster, type Setting } from './failover/cluster.ts';
 import { type Consumer, startConsumer } from './failover/consumer.ts';
 import { FAILURES, type Failure } from './failover/failures.ts';

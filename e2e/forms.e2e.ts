@@ -1,6 +1,6 @@
 import type { Locator, Page } from '@playwright/test';
 import { doubleSubmit } from 'oncekit/testing';
-import type { Client } from '../lib/demo/db.ts';
+import type { Client } from '../shop/db.ts';
 import { expect, holdHydration, test } from './fixtures/test.ts';
 
 const PATH = '/examples/forms';

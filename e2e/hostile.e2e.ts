@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Client } from '../lib/demo/db.ts';
+import type { Client } from '../shop/db.ts';
 import { type HostileRequest, hostileRequests, isWhole } from './fixtures/api-hostile.ts';
 import { NO_LIMIT, postOrder } from './fixtures/api-orders.ts';
 import { sendBytes, sendInHalves } from './fixtures/api-socket.ts';

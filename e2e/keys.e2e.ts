@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test';
 import { createIdempotency } from 'oncekit';
 import { z } from 'zod';
-import type { Client } from '../lib/demo/db.ts';
+import type { Client } from '../shop/db.ts';
 import { SECRETS } from './fixtures/app-process.ts';
 import { expect, test } from './fixtures/test.ts';
 

@@ -1,6 +1,6 @@
 import type { Locator, Page } from '@playwright/test';
-import type { Client } from '../lib/demo/db.ts';
-import { photograph } from '../scripts/screenshots/camera.ts';
+import { photograph } from '../scripts/docs/screenshots/camera.ts';
+import type { Client } from '../shop/db.ts';
 import type { GatewayProcess } from './fixtures/gateway-process.ts';
 import { expect, hydrated, test } from './fixtures/test.ts';
 

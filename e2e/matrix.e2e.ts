@@ -1,4 +1,4 @@
-import type { Cell } from '../scripts/matrix-table.ts';
+import type { Cell } from '../scripts/testing/matrix-table.ts';
 import {
   clickAndWait,
   loseConnection,

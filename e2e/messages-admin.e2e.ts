@@ -1,6 +1,6 @@
 import type { BrowserContext, Cookie, Page } from '@playwright/test';
 import { createInbox, createOutbox, type Outbox, PublishError } from 'oncekit/messaging';
-import type { Client } from '../lib/demo/db.ts';
+import type { Client } from '../shop/db.ts';
 import { signIn } from './fixtures/admin.ts';
 import { axeFinds } from './fixtures/page-checks.ts';
 import { expect, test } from './fixtures/test.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { APIRequestContext } from '@playwright/test';
-import type { Client } from '../lib/demo/db.ts';
+import type { Client } from '../shop/db.ts';
 import { MUG } from './fixtures/api-client.ts';
 import { SECRETS } from './fixtures/app-process.ts';
 import { expect, test } from './fixtures/test.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test';
-import { testDatabase } from '../lib/demo/test-database.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
 import { natsStorm, onceEach } from './fixtures/nats-storm.ts';
 import { random } from './fixtures/random.ts';
 

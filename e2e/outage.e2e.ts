@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import { createRetryingFetch } from 'oncekit/http';
-import type { Client } from '../lib/demo/db.ts';
+import type { Client } from '../shop/db.ts';
 import { expect, test } from './fixtures/outage.ts';
 
 test.setTimeout(120_000);

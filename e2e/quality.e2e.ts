@@ -1,4 +1,4 @@
-import { budgetOf, overBudget, routeSizes } from '../scripts/route-sizes.ts';
+import { budgetOf, overBudget, routeSizes } from '../scripts/package/route-sizes.ts';
 import { untilOrdered } from './fixtures/checkout-plays.ts';
 import { countShifts, expectGoodPage, PHONE, tabTo } from './fixtures/page-checks.ts';
 import { ADA } from './fixtures/shop.ts';

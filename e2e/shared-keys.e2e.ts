@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test';
-import { nameOf, variantOf } from '../scripts/variants.ts';
+import { nameOf, variantOf } from '../shop/variants.ts';
 import { plant } from './fixtures/planted-app.ts';
 
 /** A page that issues a key, and what is wrong with it. */

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, type Page, test } from '@playwright/test';
-import type { Client } from '../lib/demo/db.ts';
-import { testDatabase } from '../lib/demo/test-database.ts';
-import { nameOf, variantOf } from '../scripts/variants.ts';
+import { testDatabase } from '../scripts/testing/test-database.ts';
+import type { Client } from '../shop/db.ts';
+import { nameOf, variantOf } from '../shop/variants.ts';
 import { type PlantedApp, plant } from './fixtures/planted-app.ts';
 import { holdHydration } from './fixtures/test.ts';
 

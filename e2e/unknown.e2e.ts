@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test';
-import type { Client } from '../lib/demo/db.ts';
+import type { Client } from '../shop/db.ts';
 import { signIn } from './fixtures/admin.ts';
 import { expect, test } from './fixtures/test.ts';
 

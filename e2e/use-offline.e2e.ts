@@ -1,5 +1,5 @@
 import type { Locator, Page } from '@playwright/test';
-import { variantOf } from '../scripts/variants.ts';
+import { variantOf } from '../shop/variants.ts';
 import type { Network } from './fixtures/proxy-control.ts';
 import type { Shop } from './fixtures/shop.ts';
 import { expect, test } from './fixtures/test.ts';

@@ -1,7 +1,7 @@
 import { createIdempotency, type Outcome, type Refusal, type Success } from 'oncekit';
 import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { createClient, type Transaction } from './demo/db.ts';
+import { createClient, type Transaction } from '../shop/db.ts';
 
 const client = createClient('');
 const schema = z.object({

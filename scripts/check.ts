@@ -5,7 +5,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-const ROOMS = ['app', 'components', 'lib', 'scripts', 'e2e', 'bench', 'proxy.ts', 'instrumentation.ts'];
+const ROOMS = [
+  'app',
+  'components',
+  'lib',
+  'shop',
+  'simulators',
+  'scripts',
+  'e2e',
+  'bench',
+  'proxy.ts',
+  'instrumentation.ts',
+];
 const TYPES = [['tsc', '--noEmit']];
 const REST = [
   ['npm', 'run', 'lint', '--silent'],

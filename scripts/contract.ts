@@ -5,8 +5,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { contractFaults } from './contract/faults.ts';
-import { referencePages } from './reference-pages.ts';
+import { contractFaults } from './docs/contract/faults.ts';
+import { referencePages } from './docs/reference-pages.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const READ = /\.(tsx?|mjs|md|sql|prisma)$/;

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { buildApp, generateClient } from './build.ts';
-import { type DemoProcesses, reachable, startProcesses } from './demo-processes.ts';
-import { paymentsFrom } from './payments.ts';
-import { portFrom, refuseTakenPort, untilAnswering } from './ports.ts';
-import { loadSecrets } from './secrets.ts';
+import { buildApp, generateClient } from './services/build-app.ts';
+import { type DemoProcesses, reachable, startProcesses } from './services/demo-processes.ts';
+import { paymentsFrom } from './services/payments.ts';
+import { portFrom, refuseTakenPort, untilAnswering } from './services/ports.ts';
+import { loadSecrets } from './services/secrets.ts';
 
 const dev = process.argv.includes('--dev');
 const say = (line: string) => console.log(line);
@@ -40,7 +40,7 @@ async function demo(): Promise<void> {
 
 async function startDatabase(): Promise<string> {
   say('Starting PostgreSQL …');
-  const { startPostgres } = await import('./postgres.ts');
+  const { startPostgres } = await import('./services/postgres.ts');
   const database = await startPostgres({ name: 'demo' });
   running.push(database);
   return database.url;
@@ -48,8 +48,8 @@ async function startDatabase(): Promise<string> {
 
 /** Imported late: both need the generated client, which `generateClient` may only just have written. */
 async function prepareDatabase(url: string): Promise<void> {
-  const { migrate } = await import('./migrate.ts');
-  const { seed } = await import('./seed.ts');
+  const { migrate } = await import('./services/migrate.ts');
+  const { seed } = await import('./services/seed.ts');
   await migrate(url);
   await seed(url);
 }

@@ -1,7 +1,7 @@
 import { createMessagesAdmin } from 'oncekit/admin';
 import { createInbox, createOutbox } from 'oncekit/messaging';
 import { printable, table } from '../lib/cli/table.ts';
-import type { Client } from '../lib/demo/db.ts';
+import type { Client } from '../shop/db.ts';
 import type { Asked } from './messages-asked.ts';
 import { receivedCells, sentCells } from './messages-table.ts';
 

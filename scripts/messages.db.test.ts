@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { userInfo } from 'node:os';
 import { createInbox, createOutbox, PublishError } from 'oncekit/messaging';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../lib/demo/test-database.ts';
 import { type Asked, asked } from './messages-asked.ts';
 import { run } from './messages-commands.ts';
+import { type TestDatabase, testDatabase } from './testing/test-database.ts';
 
 let database: TestDatabase;
 /** An event that is dead at `crm`, with one that waits behind it; `gone` wants nothing more. */

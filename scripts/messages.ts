@@ -1,5 +1,5 @@
 import { asked } from './messages-asked.ts';
-import { onDatabase } from './on-database.ts';
+import { onDatabase } from './services/on-database.ts';
 
 const HELP = `npm run messages -- list                                      what is not settled, newest first
 npm run messages -- requeue <destination|source> <event id>   tries a dead letter again, or one that was skipped
@@ -22,9 +22,9 @@ try {
   const what = asked(process.argv.slice(2));
   if (!what) console.log(HELP);
   else
-    await onDatabase(import.meta.url, async (url) => {
+    await onDatabase(async (url) => {
       const [{ createClient }, { run }] = await Promise.all([
-        import('../lib/demo/db.ts'),
+        import('../shop/db.ts'),
         import('./messages-commands.ts'),
       ]);
       const client = createClient(url, { max: 2 });

@@ -11,12 +11,12 @@ import { buildPrograms } from '../e2e/fixtures/programs.ts';
 import { type Network, startNetwork } from '../e2e/fixtures/proxy-control.ts';
 import { Shop } from '../e2e/fixtures/shop.ts';
 import { startWorkerProcess } from '../e2e/fixtures/worker-process.ts';
-import { testDatabase } from '../lib/demo/test-database.ts';
-import { buildApp } from './build.ts';
-import { launchOptions } from './chromium.ts';
-import { photograph } from './screenshots/camera.ts';
-import { film } from './screenshots/loop.ts';
-import setupDatabases from './vitest-global-setup.ts';
+import { photograph } from './docs/screenshots/camera.ts';
+import { film } from './docs/screenshots/loop.ts';
+import { buildApp } from './services/build-app.ts';
+import { launchOptions } from './services/chromium.ts';
+import { testDatabase } from './testing/test-database.ts';
+import setupDatabases from './testing/vitest-global-setup.ts';
 
 const isLoopOnly = process.argv.includes('loop');
 const FOLDER = fileURLToPath(new URL('../docs/screenshots', import.meta.url));

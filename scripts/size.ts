@@ -1,5 +1,5 @@
 /** `npm run size`, a part of `npm run check`: the browser half is within its limit. */
-import { LIMIT, reactBundles } from './react-bundles.ts';
+import { LIMIT, reactBundles } from './package/react-bundles.ts';
 
 function print(title: string, { bytes, gzipped, inputs }: Awaited<ReturnType<typeof reactBundles>>['first']): void {
   console.log(`oncekit/react, ${title}: ${bytes} bytes min, ${gzipped} min+gzip`);

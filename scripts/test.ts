@@ -6,18 +6,18 @@
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { buildApp, generateClient } from './build.ts';
-import { ensureChromium } from './chromium.ts';
-import { ensureEngines } from './engines-install.ts';
-import { type EnginesSpec, enginesTable } from './engines-table.ts';
-import { type MatrixSpec, matrixTable, type Run } from './matrix-table.ts';
-import { ensureNats } from './nats-install.ts';
-import { ensurePgBouncer } from './pgbouncer-install.ts';
-import { countOf } from './playwright-report.ts';
-import { spawnChild } from './process.ts';
-import { type Count, countIn, linesOf, sumOf, withExit } from './test-count.ts';
-import { envOf, nameOf, VARIANTS, variantOf } from './variants.ts';
-import { reportInto } from './vitest-report.ts';
+import { envOf, nameOf, VARIANTS, variantOf } from '../shop/variants.ts';
+import { buildApp, generateClient } from './services/build-app.ts';
+import { ensureChromium } from './services/chromium.ts';
+import { ensureEngines } from './services/engines-install.ts';
+import { ensureNats } from './services/nats-install.ts';
+import { ensurePgBouncer } from './services/pgbouncer-install.ts';
+import { spawnChild } from './services/process.ts';
+import { type EnginesSpec, enginesTable } from './testing/engines-table.ts';
+import { type MatrixSpec, matrixTable, type Run } from './testing/matrix-table.ts';
+import { countOf } from './testing/playwright-report.ts';
+import { type Count, countIn, linesOf, sumOf, withExit } from './testing/test-count.ts';
+import { reportInto } from './testing/vitest-report.ts';
 
 const RESULTS = fileURLToPath(new URL('../.data/test-results/', import.meta.url));
 const isMatrix = process.argv.includes('--matrix');
@@ -79,7 +79,7 @@ async function vitest(): Promise<Count> {
 
 /** The package in an app of its own: `npm run test:pack` has more of them. */
 async function pack(): Promise<Count> {
-  const args = ['--import', 'tsx', 'scripts/pack.ts', '--one'];
+  const args = ['--import', 'tsx', 'scripts/test-pack.ts', '--one'];
   return await runner('The package, installed', args, {}, () => countIn(`${RESULTS}pack.json`));
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stopOnSignal } from '../lib/cli/stop-on-signal.ts';
-import { onDatabase } from './on-database.ts';
+import { onDatabase } from './services/on-database.ts';
 
 const HELP = `npm run worker                 all of what follows, and runs jobs, until it is stopped
 npm run worker -- complete     finishes abandoned operations that are due now, and ends
@@ -19,21 +19,21 @@ const [command, ...rest] = process.argv.slice(2);
 async function main(url: string): Promise<void> {
   // Better than a worker that starts and can neither read a stored input nor ask about a payment.
   const [{ required }, { paymentSettings }] = await Promise.all([
-    import('../lib/demo/env.ts'),
-    import('../lib/demo/payment-settings.ts'),
+    import('../shop/env.ts'),
+    import('../shop/payments/settings.ts'),
   ]);
   required('IDEMPOTENCY_SECRET');
   paymentSettings();
   // Late, because they read what has just been checked. The completer knows the operations that were imported.
   const { PASSES, line, startWorker } = await import('oncekit/worker');
   const [{ idempotency }, { outbox }, { inbox }, { jobHandlers }] = await Promise.all([
-    import('../lib/demo/idempotency.ts'),
-    import('../lib/demo/outbox.ts'),
-    import('../lib/demo/inbox.ts'),
-    import('../lib/demo/jobs.ts'),
-    import('../lib/demo/operations.ts'),
+    import('../shop/idempotency.ts'),
+    import('../shop/outbox.ts'),
+    import('../shop/inbox.ts'),
+    import('../shop/jobs.ts'),
+    import('../shop/operations.ts'),
   ]);
-  const { flushTelemetry, startTelemetry } = await import('../lib/demo/telemetry.ts');
+  const { flushTelemetry, startTelemetry } = await import('../shop/telemetry.ts');
   startTelemetry('oncekit-worker');
   if (command !== undefined) {
     const run = PASSES[command] as (typeof PASSES)[string];
@@ -52,7 +52,7 @@ async function main(url: string): Promise<void> {
   console.log(`The worker runs. Jobs: ${Object.keys(jobHandlers).join(', ')}`);
   const stopping = new AbortController();
   const following = process.env.NATS_URL
-    ? (await import('../lib/demo/event-stream.ts')).followEventStream(process.env.NATS_URL, {
+    ? (await import('../shop/receiver/stream.ts')).followEventStream(process.env.NATS_URL, {
         stopping: stopping.signal,
       })
     : undefined;
@@ -74,5 +74,5 @@ if (command === '--help') {
   console.error(`There is no "${process.argv.slice(2).join(' ')}".\n\n${HELP}`);
   process.exitCode = 1;
 } else {
-  await onDatabase(import.meta.url, main);
+  await onDatabase(main);
 }

@@ -1,9 +1,9 @@
 'use server';
 
 import { redirect } from 'next/navigation';
-import { createCart } from '../../lib/demo/carts.ts';
-import { postedForm } from '../../lib/demo/posted-form.ts';
-import { currentSession } from '../../lib/demo/visitor.ts';
+import { createCart } from '../../shop/orders/carts.ts';
+import { postedForm } from '../../shop/session/posted-form.ts';
+import { currentSession } from '../../shop/session/visitor.ts';
 
 /** A plain server action: making a second cart harms nobody. */
 export async function buy(form: FormData): Promise<void> {

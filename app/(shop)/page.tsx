@@ -1,7 +1,7 @@
 import { connection } from 'next/server';
 import { ProductCard } from '../../components/shop/product-card.tsx';
 import { ShopHero } from '../../components/shop/shop-hero.tsx';
-import { listProducts } from '../../lib/demo/products.ts';
+import { listProducts } from '../../shop/orders/products.ts';
 import { buy } from './actions.ts';
 
 export default async function ShopPage() {

@@ -1,8 +1,8 @@
 'use server';
 
 import { redirect } from 'next/navigation';
-import { adminPath, signInAdmin, signOutAdmin } from '../../lib/demo/admin-session.ts';
-import { postedForm } from '../../lib/demo/posted-form.ts';
+import { adminPath, signInAdmin, signOutAdmin } from '../../shop/admin/session.ts';
+import { postedForm } from '../../shop/session/posted-form.ts';
 
 export async function signIn(sent: FormData): Promise<void> {
   const form = postedForm(sent);

@@ -1,5 +1,5 @@
-import { AdminHeader } from '../../components/admin/admin-header.tsx';
-import { sentHref } from '../../components/admin/message-addresses.ts';
+import { sentHref } from '../../components/admin/messages/message-addresses.ts';
+import { AdminHeader } from '../../components/admin/shared/admin-header.tsx';
 import { Button } from '../../components/ui/button.tsx';
 import { signOut } from './actions.ts';
 

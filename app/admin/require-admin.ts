@@ -1,6 +1,6 @@
 import { headers } from 'next/headers';
 import { redirect } from 'next/navigation';
-import { isAdmin } from '../../lib/demo/admin-session.ts';
+import { isAdmin } from '../../shop/admin/session.ts';
 
 /** In what is recorded: the demo has one admin. */
 const ADMIN = 'admin';

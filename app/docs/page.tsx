@@ -1,7 +1,7 @@
 import { PageTitle } from '../../components/ui/page-title.tsx';
 import { Panel } from '../../components/ui/panel.tsx';
 import { TextLink } from '../../components/ui/text-link.tsx';
-import { docsIndex } from '../../lib/demo/docs.ts';
+import { docsIndex } from '../../shop/docs/pages.ts';
 
 export const metadata = { title: 'Docs' };
 

@@ -1,5 +1,5 @@
 import type { Choice } from '../../components/lab/goods-fields.tsx';
-import { listProducts } from '../../lib/demo/products.ts';
+import { listProducts } from '../../shop/orders/products.ts';
 
 /** What there is most of comes first: repeated clicks are to meet the forms' limits, not the stock's. */
 export async function listChoices(): Promise<Choice[]> {

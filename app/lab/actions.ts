@@ -3,14 +3,14 @@
 import { revalidatePath } from 'next/cache';
 import type { Outcome } from 'oncekit';
 import { serverAction } from 'oncekit/next';
-import { createOrder } from '../../lib/demo/api-order-create.ts';
-import { labOrder, type PlainResult, placePlainOrder } from '../../lib/demo/lab.ts';
-import { chargeLabOrder } from '../../lib/demo/lab-charge.ts';
-import { readGoods } from '../../lib/demo/lab-goods.ts';
-import { currentRun } from '../../lib/demo/lab-run.ts';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
-import { postedForm } from '../../lib/demo/posted-form.ts';
-import { currentPrincipal } from '../../lib/demo/visitor.ts';
+import { createOrder } from '../../shop/api/order-create.ts';
+import { chargeLabOrder } from '../../shop/lab/charge.ts';
+import { readGoods } from '../../shop/lab/goods.ts';
+import { labOrder, type PlainResult, placePlainOrder } from '../../shop/lab/order.ts';
+import { currentRun } from '../../shop/lab/run.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
+import { postedForm } from '../../shop/session/posted-form.ts';
+import { currentPrincipal } from '../../shop/session/visitor.ts';
 
 /** A charge per order, for first answers and replayed ones alike: a crash in between loses none. */
 export const orderWithKit = serverAction(labOrder, {

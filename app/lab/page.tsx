@@ -1,4 +1,4 @@
-import { PRESETS } from '../../lib/demo/lab-presets.ts';
+import { PRESETS } from '../../shop/lab/presets.ts';
 import { LabPage } from './lab-page.tsx';
 
 export const metadata = { title: 'Lab' };

@@ -4,8 +4,8 @@ import { ReceivedTable } from '../../components/shop/received-table.tsx';
 import { Empty } from '../../components/ui/empty.tsx';
 import { PageTitle } from '../../components/ui/page-title.tsx';
 import { TextLink } from '../../components/ui/text-link.tsx';
-import { countReceived, listReceived } from '../../lib/demo/receiver.ts';
-import { currentPrincipal } from '../../lib/demo/visitor.ts';
+import { countReceived, listReceived } from '../../shop/receiver/receiver.ts';
+import { currentPrincipal } from '../../shop/session/visitor.ts';
 
 export const metadata = { title: 'Receiver' };
 

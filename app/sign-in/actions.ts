@@ -1,11 +1,11 @@
 'use server';
 
 import { redirect } from 'next/navigation';
-import { signsIn } from '../../lib/demo/accounts.ts';
-import { safeNext } from '../../lib/demo/next-path.ts';
-import { postedForm } from '../../lib/demo/posted-form.ts';
-import { signedIn, signedOut } from '../../lib/demo/sign-in.ts';
-import { claimedSession, saveSession } from '../../lib/demo/visitor.ts';
+import { signsIn } from '../../shop/session/accounts.ts';
+import { safeNext } from '../../shop/session/next-path.ts';
+import { postedForm } from '../../shop/session/posted-form.ts';
+import { signedIn, signedOut } from '../../shop/session/sign-in.ts';
+import { claimedSession, saveSession } from '../../shop/session/visitor.ts';
 
 export async function signIn(sent: FormData): Promise<void> {
   const form = postedForm(sent);

@@ -2,7 +2,7 @@
 
 import { IdempotencyKeyField, type SubmitAction, useIdempotentSubmit } from 'oncekit/react';
 import { useEffect, useRef, useState } from 'react';
-import type { MugOrder } from '../../lib/demo/example-forms.ts';
+import type { MugOrder } from '../../shop/lab/example-forms.ts';
 import { Button } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { MugAnswer } from './mug-answer.tsx';

@@ -1,5 +1,5 @@
 import type { Messages } from 'oncekit/react';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
 
 /** The whole table in German, with words for the refusals that a person meets. */
 export const GERMAN: Messages<PlacedOrder> = {

@@ -4,7 +4,7 @@ import type { Outcome } from 'oncekit';
 import { IdempotencyKeyField, type SubmitAction, useIdempotentSubmit } from 'oncekit/react';
 import { useMemo } from 'react';
 import { useForm } from 'react-hook-form';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import type { Choice } from '../lab/goods-fields.tsx';
 import { OrderAnswer } from '../lab/order-answer.tsx';
 import { Button } from '../ui/button.tsx';

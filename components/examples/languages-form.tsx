@@ -8,7 +8,7 @@ import {
   useIdempotentSubmit,
 } from 'oncekit/react';
 import { useState } from 'react';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import { type Choice, GoodsFields } from '../lab/goods-fields.tsx';
 import { Button } from '../ui/button.tsx';
 import { GERMAN } from './german-messages.ts';

@@ -1,7 +1,7 @@
 'use client';
 
 import type { IdempotentSubmit } from 'oncekit/react';
-import type { MugOrder } from '../../lib/demo/example-forms.ts';
+import type { MugOrder } from '../../shop/lab/example-forms.ts';
 import { OrderAnswer } from '../lab/order-answer.tsx';
 
 /** What became of the submit, and what was special about the order. */

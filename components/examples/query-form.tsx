@@ -3,7 +3,7 @@
 import { QueryClient, QueryClientProvider, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { IdempotencyKeyField, type SubmitAction, useIdempotentSubmit } from 'oncekit/react';
 import { useState } from 'react';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import { type Choice, GoodsFields } from '../lab/goods-fields.tsx';
 import { OrderAnswer } from '../lab/order-answer.tsx';
 import { Button } from '../ui/button.tsx';

@@ -1,7 +1,7 @@
 'use client';
 
 import { type SubmitAction, useIdempotentSubmit } from 'oncekit/react';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import type { Choice } from '../lab/goods-fields.tsx';
 import { OrderForm } from '../lab/order-form.tsx';
 

@@ -2,7 +2,7 @@
 
 import { type SubmitAction, type Transition, useIdempotentSubmit } from 'oncekit/react';
 import { useState } from 'react';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import type { Choice } from '../lab/goods-fields.tsx';
 import { OrderForm } from '../lab/order-form.tsx';
 

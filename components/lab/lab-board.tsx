@@ -2,11 +2,11 @@
 
 import { type SubmitAction, useIdempotentSubmit } from 'oncekit/react';
 import { type ReactNode, useRef } from 'react';
-import type { PlainResult } from '../../lib/demo/lab.ts';
-import type { Side } from '../../lib/demo/lab-crash.ts';
-import type { Preset } from '../../lib/demo/lab-presets.ts';
-import type { LabReport } from '../../lib/demo/lab-report.ts';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import type { Side } from '../../shop/lab/crash.ts';
+import type { PlainResult } from '../../shop/lab/order.ts';
+import type { Preset } from '../../shop/lab/presets.ts';
+import type { LabReport } from '../../shop/lab/report.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import { Panel } from '../ui/panel.tsx';
 import { TitledPanel } from '../ui/titled-panel.tsx';
 import type { Choice } from './goods-fields.tsx';

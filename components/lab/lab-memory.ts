@@ -1,5 +1,5 @@
 import type { Status, Transition } from 'oncekit/react';
-import type { Side } from '../../lib/demo/lab-crash.ts';
+import type { Side } from '../../shop/lab/crash.ts';
 
 /** Something that happened in the browser. Milliseconds since 1970. */
 export type BrowserEvent =

@@ -1,7 +1,7 @@
 'use client';
 
 import { ErrorSummary, type IdempotentSubmit, SubmitStatus } from 'oncekit/react';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import { FirstAnswer, isMismatch } from '../shop/first-answer.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { OrderLink } from './order-link.tsx';

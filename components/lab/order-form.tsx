@@ -1,5 +1,5 @@
 import { IdempotencyKeyField, type IdempotentSubmit } from 'oncekit/react';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import { IdempotentSubmitButton } from '../form/idempotent-submit-button.tsx';
 import { type Choice, GoodsFields } from './goods-fields.tsx';
 import { OrderAnswer } from './order-answer.tsx';

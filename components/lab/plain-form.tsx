@@ -1,7 +1,7 @@
 'use client';
 
 import { type SubmitEvent, useActionState } from 'react';
-import type { PlainResult } from '../../lib/demo/lab.ts';
+import type { PlainResult } from '../../shop/lab/order.ts';
 import { Button } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { type Choice, GoodsFields } from './goods-fields.tsx';

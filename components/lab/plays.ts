@@ -1,4 +1,4 @@
-import type { Play } from '../../lib/demo/lab-presets.ts';
+import type { Play } from '../../shop/lab/presets.ts';
 
 /** One column, as a person handles it. */
 export interface Actor {

@@ -2,7 +2,7 @@
 
 import Link from 'next/link';
 import { useEffect, useRef } from 'react';
-import type { Preset } from '../../lib/demo/lab-presets.ts';
+import type { Preset } from '../../shop/lab/presets.ts';
 import { buttonClass } from '../ui/button.tsx';
 
 /** Offers the faults, each at its own address. On a phone they scroll, and fade where there are more. */

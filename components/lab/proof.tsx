@@ -1,7 +1,7 @@
 'use client';
 
 import { useState } from 'react';
-import type { LabProof } from '../../lib/demo/lab-proof.ts';
+import type { LabProof } from '../../shop/lab/proof.ts';
 import { Button } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Cell, Row, Table } from '../ui/table.tsx';

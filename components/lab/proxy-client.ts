@@ -1,5 +1,5 @@
-import type { Side } from '../../lib/demo/lab-crash.ts';
-import type { Preset } from '../../lib/demo/lab-presets.ts';
+import type { Side } from '../../shop/lab/crash.ts';
+import type { Preset } from '../../shop/lab/presets.ts';
 
 /** A request as the fault proxy has seen it. Times are ISO 8601. */
 export interface SeenRequest {

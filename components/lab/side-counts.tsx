@@ -1,4 +1,4 @@
-import type { Side } from '../../lib/demo/lab-crash.ts';
+import type { Side } from '../../shop/lab/crash.ts';
 
 /** Null: nobody has counted yet. */
 export interface SideNumbers {

@@ -1,4 +1,4 @@
-import type { Preset } from '../../lib/demo/lab-presets.ts';
+import type { Preset } from '../../shop/lab/presets.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Panel } from '../ui/panel.tsx';

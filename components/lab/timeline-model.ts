@@ -1,5 +1,5 @@
-import type { Side } from '../../lib/demo/lab-crash.ts';
-import type { LabReport } from '../../lib/demo/lab-report.ts';
+import type { Side } from '../../shop/lab/crash.ts';
+import type { LabReport } from '../../shop/lab/report.ts';
 import type { BrowserEvent } from './lab-memory.ts';
 import { requestsOn, type SeenRequest } from './proxy-client.ts';
 

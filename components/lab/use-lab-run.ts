@@ -1,7 +1,7 @@
 'use client';
 
 import { useEffect, useRef, useState } from 'react';
-import type { LabReport } from '../../lib/demo/lab-report.ts';
+import type { LabReport } from '../../shop/lab/report.ts';
 import { type BrowserEvent, onOtherTabs, recall, remember } from './lab-memory.ts';
 import { requestsOf, type SeenRequest } from './proxy-client.ts';
 

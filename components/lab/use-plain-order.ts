@@ -1,7 +1,7 @@
 'use client';
 
 import { useRef, useState } from 'react';
-import type { PlainResult } from '../../lib/demo/lab.ts';
+import type { PlainResult } from '../../shop/lab/order.ts';
 
 /** A form's own idea of how it stands: what the last answer said. */
 type PlainState = 'idle' | 'waiting' | 'done' | 'failed';

@@ -2,9 +2,9 @@
 
 import type { IdempotentSubmit } from 'oncekit/react';
 import { type RefObject, useEffect, useRef, useState } from 'react';
-import type { Side } from '../../lib/demo/lab-crash.ts';
-import type { Preset } from '../../lib/demo/lab-presets.ts';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import type { Side } from '../../shop/lab/crash.ts';
+import type { Preset } from '../../shop/lab/presets.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import { type Actor, type Cast, play } from './plays.ts';
 import { breakNetwork, requestsOf } from './proxy-client.ts';
 import type { useLabRun } from './use-lab-run.ts';

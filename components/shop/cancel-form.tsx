@@ -1,7 +1,7 @@
 'use client';
 
 import { IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import { IdempotentSubmitButton } from '../form/idempotent-submit-button.tsx';
 
 interface Props {

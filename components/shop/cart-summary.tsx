@@ -1,4 +1,4 @@
-import type { CartView } from '../../lib/demo/carts.ts';
+import type { CartView } from '../../shop/orders/carts.ts';
 import { formatCents } from '../ui/money.ts';
 import { Panel } from '../ui/panel.tsx';
 import { ProductPicture } from './product-picture.tsx';

@@ -2,9 +2,9 @@
 
 import type { SubmitAction } from 'oncekit/react';
 import { type ReactNode, useState } from 'react';
-import type { CartView } from '../../lib/demo/carts.ts';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
-import type { PaymentChoice } from '../../lib/demo/payment-methods.ts';
+import type { CartView } from '../../shop/orders/carts.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
+import type { PaymentChoice } from '../../shop/payments/payment-methods.ts';
 import { CheckoutForm } from './checkout-form.tsx';
 
 interface Props {

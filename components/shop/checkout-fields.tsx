@@ -1,4 +1,4 @@
-import type { PaymentChoice } from '../../lib/demo/payment-methods.ts';
+import type { PaymentChoice } from '../../shop/payments/payment-methods.ts';
 import { Field, SelectField } from '../ui/field.tsx';
 
 interface Props {

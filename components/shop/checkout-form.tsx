@@ -2,9 +2,9 @@
 
 import { ErrorSummary, IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
 import { lazy, Suspense, useState } from 'react';
-import type { CartView } from '../../lib/demo/carts.ts';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
-import type { PaymentChoice } from '../../lib/demo/payment-methods.ts';
+import type { CartView } from '../../shop/orders/carts.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
+import type { PaymentChoice } from '../../shop/payments/payment-methods.ts';
 import { IdempotentSubmitButton } from '../form/idempotent-submit-button.tsx';
 import { formatCents } from '../ui/money.ts';
 import { Notice } from '../ui/notice.tsx';

@@ -1,5 +1,5 @@
 import type { Outcome, Refusal } from 'oncekit';
-import type { PlacedOrder } from '../../lib/demo/orders.ts';
+import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import { TextLink } from '../ui/text-link.tsx';
 
 /** The same key was sent before, with other values. */

@@ -1,4 +1,4 @@
-import type { listMails } from '../../lib/demo/mails.ts';
+import type { listMails } from '../../shop/orders/mails.ts';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { TextLink } from '../ui/text-link.tsx';
 

@@ -1,4 +1,4 @@
-import type { findAnyOrder } from '../../lib/demo/orders.ts';
+import type { findAnyOrder } from '../../shop/orders/orders.ts';
 import { Detail, Details } from '../ui/details.tsx';
 import { formatCents } from '../ui/money.ts';
 import { Panel } from '../ui/panel.tsx';

@@ -1,7 +1,7 @@
 'use client';
 
 import { useTransition } from 'react';
-import type { CartView } from '../../lib/demo/carts.ts';
+import type { CartView } from '../../shop/orders/carts.ts';
 import { BusyButton } from '../ui/busy-button.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { Empty } from '../ui/empty.tsx';

@@ -1,4 +1,4 @@
-import type { Product } from '../../lib/demo/products.ts';
+import type { Product } from '../../shop/orders/products.ts';
 import { formatCents } from '../ui/money.ts';
 import { PendingButton } from '../ui/pending-button.tsx';
 import { ProductPicture } from './product-picture.tsx';

@@ -1,5 +1,5 @@
-import type { ReceivedRow } from '../../lib/demo/receiver.ts';
-import { RelativeTime } from '../admin/relative-time.tsx';
+import type { ReceivedRow } from '../../shop/receiver/receiver.ts';
+import { RelativeTime } from '../admin/shared/relative-time.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { formatCents } from '../ui/money.ts';
 import { Cell, Row, Table } from '../ui/table.tsx';

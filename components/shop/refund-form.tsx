@@ -1,7 +1,7 @@
 'use client';
 
 import { ErrorSummary, IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
-import type { RefundMade } from '../../lib/demo/refunds.ts';
+import type { RefundMade } from '../../shop/payments/refunds.ts';
 import { IdempotentSubmitButton } from '../form/idempotent-submit-button.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';

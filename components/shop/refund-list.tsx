@@ -1,4 +1,4 @@
-import type { findAnyOrder } from '../../lib/demo/orders.ts';
+import type { findAnyOrder } from '../../shop/orders/orders.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { formatCents } from '../ui/money.ts';
 import { Cell, Row, Table } from '../ui/table.tsx';

@@ -1,5 +1,5 @@
 import { chromium, type Page } from 'playwright';
-import { launchOptions } from '../../scripts/chromium.ts';
+import { launchOptions } from '../../scripts/services/chromium.ts';
 import type { Engine, Tab } from './engine.ts';
 
 export async function startChromium(): Promise<Engine> {

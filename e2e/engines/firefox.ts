@@ -1,5 +1,5 @@
 import { type Browser, launch, type Page } from 'puppeteer-core';
-import { theFirefox } from '../../scripts/engines-install.ts';
+import { theFirefox } from '../../scripts/services/engines-install.ts';
 import type { BrowserWindow, Engine, Kind, Tab } from './engine.ts';
 
 /** What makes a whole Firefox of that kind. */

@@ -1,8 +1,8 @@
 import { expect } from '@playwright/test';
 import { Builder, Capabilities, Origin, type WebDriver } from 'selenium-webdriver';
-import { theWebKit } from '../../scripts/engines-install.ts';
-import { freePort, untilAnswering } from '../../scripts/ports.ts';
-import { spawnChild } from '../../scripts/process.ts';
+import { theWebKit } from '../../scripts/services/engines-install.ts';
+import { freePort, untilAnswering } from '../../scripts/services/ports.ts';
+import { spawnChild } from '../../scripts/services/process.ts';
 import type { BrowserWindow, Engine, Tab } from './engine.ts';
 
 export async function startWebKit(): Promise<Engine> {

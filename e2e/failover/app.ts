@@ -11,7 +11,7 @@ import { createIdempotency, type ForeignRequest } from 'oncekit';
 import { createOutbox, natsStream, type Origin } from 'oncekit/messaging';
 import { startWorker } from 'oncekit/worker';
 import { z } from 'zod';
-import { type Client, createClient, type Transaction } from '../../lib/demo/db.ts';
+import { type Client, createClient, type Transaction } from '../../shop/db.ts';
 import type { Task } from '../fixtures/executor.ts';
 
 const { DATABASE_URL: url = '', GATEWAY_URL = '', NATS_URL: servers = '', EVENTS = '', DURABILITY } = process.env;

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { migrate } from '../../scripts/migrate.ts';
-import { createCluster, findPlace, type Place, type Server, startServer } from '../../scripts/postgres.ts';
-import { seed } from '../../scripts/seed.ts';
+import { migrate } from '../../scripts/services/migrate.ts';
+import { createCluster, findPlace, type Place, type Server, startServer } from '../../scripts/services/postgres.ts';
+import { seed } from '../../scripts/services/seed.ts';
 import { Link } from './link.ts';
 
 const run = promisify(execFile);

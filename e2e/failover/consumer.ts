@@ -1,7 +1,7 @@
 import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { createInbox, streamedEvent } from 'oncekit/messaging';
-import { testDatabase } from '../../lib/demo/test-database.ts';
+import { testDatabase } from '../../scripts/testing/test-database.ts';
 
 /** Somebody else's system: hears events from the stream, and keeps what it has done about each in a database of its own. */
 export interface Consumer {

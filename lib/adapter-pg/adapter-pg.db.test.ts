@@ -3,8 +3,8 @@ import { oncekitPool } from 'oncekit';
 import { PrismaPg } from 'oncekit/adapter-pg';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../shop/db.ts';
 import { anything, effect, effects, freshKey, gate, kit, rowsOf, watchOf } from '../engine/engine.testsuite.ts';
 
 let database: TestDatabase;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { ANN, anything, freshKey, kit } from '../engine/engine.testsuite.ts';
 import { destination, outboxOn } from '../messaging/messaging.testsuite.ts';
 import { createAdmin } from './index.ts';

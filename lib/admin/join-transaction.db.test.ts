@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { ANN, anything, freshKey, kit, rowsOf } from '../engine/engine.testsuite.ts';
 import { createAdmin, joinTransaction } from './index.ts';
 

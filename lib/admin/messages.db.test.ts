@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createInbox } from '../messaging/index.ts';
 import { announce, destination, outboxOn, timePasses } from '../messaging/messaging.testsuite.ts';
 import { type AuditLogEntry, createMessagesAdmin } from './index.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { ANN, anything, effect, effects, freshKey, kit, rowsOf, stopping } from '../engine/engine.testsuite.ts';
 import { Provider } from '../engine/phases.testsuite.ts';
 import { mintKeyAt } from '../testing/mint-key-at.ts';

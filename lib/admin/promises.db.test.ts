@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Pair, scratchPair } from '../../scripts/postgres-scratch.ts';
+import { type Pair, scratchPair } from '../../scripts/services/postgres-scratch.ts';
+import { type Client, createClient } from '../../shop/db.ts';
 import { checkClient } from '../cli/doctor-client.ts';
 import { checkDurability } from '../cli/doctor-durability.ts';
-import { type Client, createClient } from '../demo/db.ts';
 import { anything, freshKey, kit } from '../engine/engine.testsuite.ts';
 import { databaseFacts, recordTimeline } from '../store/prisma/database-facts.ts';
 import { prismaStore } from '../store/prisma/store.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { KEY_STATES } from '../core/key-state.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import type { KeyFilter } from '../store/oversight.ts';
 import { listStatement } from '../store/prisma/list.ts';
 import { overview } from '../store/prisma/overview.ts';

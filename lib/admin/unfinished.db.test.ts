@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { checkWork } from '../cli/doctor-work.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { ANN, anything, effect, effects, freshKey, kit, rowsOf } from '../engine/engine.testsuite.ts';
 import { Provider } from '../engine/phases.testsuite.ts';
 import { prismaStore } from '../store/prisma/store.ts';

@@ -98,7 +98,7 @@ export function runnable(): Files {
         },
       },
     }),
-    'lib/prisma.ts': `import { createClient } from '${ROOT}lib/demo/db.ts';
+    'lib/prisma.ts': `import { createClient } from '${ROOT}shop/db.ts';
 export const prisma = createClient(process.env.DATABASE_URL as string);
 `,
   };

@@ -1,8 +1,8 @@
 import { createIdempotency } from 'oncekit';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { createClient } from '../../shop/db.ts';
 import { TABLES } from '../store/prisma/tables.ts';
 import { folders, ready } from './app.testsuite.ts';
 import { examine } from './doctor.ts';

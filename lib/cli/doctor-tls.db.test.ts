@@ -7,7 +7,7 @@ import path from 'node:path';
 import { TLSSocket } from 'node:tls';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { openDatabase } from './database.ts';
 import { checkTls } from './doctor-tls.ts';
 

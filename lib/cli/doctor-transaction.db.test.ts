@@ -3,8 +3,8 @@ import { createIdempotency, oncekitPool } from 'oncekit';
 import { PrismaPg } from 'oncekit/adapter-pg';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { type Client, createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../shop/db.ts';
 import { folders, ready } from './app.testsuite.ts';
 import { examine } from './doctor.ts';
 

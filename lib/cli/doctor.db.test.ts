@@ -1,8 +1,8 @@
 import { createIdempotency } from 'oncekit';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { startPgBouncer } from '../../scripts/pgbouncer.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { startPgBouncer } from '../../scripts/services/pgbouncer.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { markOf, SCHEMA_VERSIONS } from '../store/prisma/schema-version.ts';
 import { type Files, folders, ready } from './app.testsuite.ts';
 import { CliError } from './cli-error.ts';

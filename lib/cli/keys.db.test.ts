@@ -1,10 +1,10 @@
 import { userInfo } from 'node:os';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createAdmin } from '../admin/admin.ts';
 import { mintKey } from '../core/key.ts';
 import { readSecrets } from '../core/secrets.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { asked } from './keys-asked.ts';
 import { runKeys } from './keys-commands.ts';
 import { rawClient } from './raw-client.ts';

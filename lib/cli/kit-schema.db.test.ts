@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { markOf, SCHEMA_VERSIONS } from '../store/prisma/schema-version.ts';
 import { TABLES_OF } from '../store/prisma/tables.ts';
 import type { SchemaPart } from '../store/store.ts';

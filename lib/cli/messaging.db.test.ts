@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { readPage } from '../../scripts/docs-pages.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { readPage } from '../../scripts/docs/pages.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { verifyWebhook } from '../messaging/index.ts';
 import { folders, runnable } from './app.testsuite.ts';
 

@@ -3,11 +3,11 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createInbox } from '../messaging/inbox.ts';
 import { folders, runnable } from './app.testsuite.ts';
 
-// The command as a process, on an app of its own. With a payment gateway: lib/demo/reconcile.db.test.ts.
+// The command as a process, on an app of its own. With a payment gateway: shop/orders/reconcile.db.test.ts.
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const made = folders();

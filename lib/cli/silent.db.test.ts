@@ -3,7 +3,7 @@ import { symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { silentProxy } from '../store/prisma/silent-proxy.testsuite.ts';
 import { folders, runnable } from './app.testsuite.ts';
 import { closeDatabase, openDatabase } from './database.ts';

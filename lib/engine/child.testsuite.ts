@@ -1,7 +1,7 @@
 /** The second process of `processes.db.test.ts`: says when it has claimed, and goes on when it is told to. */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { createClient } from '../demo/db.ts';
+import { createClient } from '../../shop/db.ts';
 import { anything, effect, kit } from './engine.testsuite.ts';
 
 const [url = '', key = ''] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { createClient } from '../../shop/db.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import { ANN, anything, effects, freshKey, gate, kit, stopping, told, watchOf } from './engine.testsuite.ts';
 import { idempotencyOn } from './idempotency.ts';

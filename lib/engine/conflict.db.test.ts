@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { anything, effect, effects, freshKey, gate, kit, type Tx, watchOf } from './engine.testsuite.ts';
 
 let database: TestDatabase;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Pair, scratchPair } from '../../scripts/postgres-scratch.ts';
-import { type Client, createClient } from '../demo/db.ts';
+import { type Pair, scratchPair } from '../../scripts/services/postgres-scratch.ts';
+import { type Client, createClient } from '../../shop/db.ts';
 import type { OperationOptions } from '../index.ts';
 import { anything, effect, effects, freshKey, kit, rowsOf, type Tx } from './engine.testsuite.ts';
 import { Provider } from './phases.testsuite.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { z } from 'zod';
-import type { Client } from '../demo/db.ts';
+import type { Client } from '../../shop/db.ts';
 import { createIdempotency, type Outcome, type Principal } from '../index.ts';
 import type { TransactionOf } from '../store/prisma/client.ts';
 

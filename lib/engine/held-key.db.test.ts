@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import { ANN, anything, effect, effects, freshKey, gate, kit, rowsOf, type Tx } from './engine.testsuite.ts';
 import type { ForeignCall } from './foreign-call.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Pair, scratchPair } from '../../scripts/postgres-scratch.ts';
-import { type Client, createClient } from '../demo/db.ts';
+import { type Pair, scratchPair } from '../../scripts/services/postgres-scratch.ts';
+import { type Client, createClient } from '../../shop/db.ts';
 import { find } from '../store/prisma/find.ts';
 import { ANN, anything, effect, effects, freshKey, isAmbient, kit } from './engine.testsuite.ts';
 

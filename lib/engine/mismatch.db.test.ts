@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { createClient } from '../../shop/db.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import { ANN, effect, effects, freshKey, gate, kit, stopping, type Tx, watchOf } from './engine.testsuite.ts';
 import { idempotencyOn } from './idempotency.ts';

@@ -1,4 +1,4 @@
-import type { Client } from '../demo/db.ts';
+import type { Client } from '../../shop/db.ts';
 
 interface Completer {
   completeDue(how: { limit: number }): Promise<{ taken: number }>;

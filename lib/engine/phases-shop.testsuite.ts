@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import type { ForeignCall, Options } from '../index.ts';
 import { anything, effect, effects, kit, rowsOf } from './engine.testsuite.ts';
 import { Provider } from './phases.testsuite.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createClient } from '../demo/db.ts';
-import type { TestDatabase } from '../demo/test-database.ts';
+import type { TestDatabase } from '../../scripts/testing/test-database.ts';
+import { createClient } from '../../shop/db.ts';
 import { anything, effect, effects, freshKey, gate, kit, watchOf } from './engine.testsuite.ts';
 import { database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './phases-shop.testsuite.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createClient } from '../demo/db.ts';
+import { createClient } from '../../shop/db.ts';
 import { anything, effect, effects, freshKey, gate, kit, told } from './engine.testsuite.ts';
 import { database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './phases-shop.testsuite.ts';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { migrate } from '../../scripts/migrate.ts';
-import { type ScratchPostgres, scratchPostgres } from '../../scripts/postgres-scratch.ts';
+import { migrate } from '../../scripts/services/migrate.ts';
+import { type ScratchPostgres, scratchPostgres } from '../../scripts/services/postgres-scratch.ts';
+import { type Client, createClient } from '../../shop/db.ts';
 import { createAdmin } from '../admin/index.ts';
-import { type Client, createClient } from '../demo/db.ts';
 import { createInbox } from '../messaging/inbox.ts';
 import { announce, destination, outboxOn } from '../messaging/messaging.testsuite.ts';
 import { StoreUnavailableError } from '../store/store.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import { ANN, anything, BOB, effect, effects, freshKey, rowsOf, SECRET, told } from './engine.testsuite.ts';
 import { idempotencyOn } from './idempotency.ts';

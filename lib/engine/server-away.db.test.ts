@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { migrate } from '../../scripts/migrate.ts';
-import { type PgBouncer, startPgBouncer } from '../../scripts/pgbouncer.ts';
-import { type ScratchPostgres, scratchPostgres } from '../../scripts/postgres-scratch.ts';
-import { type Client, createClient } from '../demo/db.ts';
+import { migrate } from '../../scripts/services/migrate.ts';
+import { type PgBouncer, startPgBouncer } from '../../scripts/services/pgbouncer.ts';
+import { type ScratchPostgres, scratchPostgres } from '../../scripts/services/postgres-scratch.ts';
+import { type Client, createClient } from '../../shop/db.ts';
 import { anything, effect, effects, freshKey, kit, rowsOf, type Tx } from './engine.testsuite.ts';
 
 /** A server, or a pooler before it, that says that it cannot be asked: who asks hears `unavailable`, and never `internal`. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { type Client, createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../shop/db.ts';
 import type { ErrorContext, HandlerContext, OperationOptions, Options } from '../index.ts';
 import { anything, effect, effects, freshKey, kit, type Tx, watchOf } from './engine.testsuite.ts';
 

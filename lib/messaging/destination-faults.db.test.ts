@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { random } from '../../e2e/fixtures/random.ts';
-import { createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { createClient } from '../../shop/db.ts';
 import { effects } from '../engine/engine.testsuite.ts';
 import type { Destination } from './destination.ts';
 import { FAULTS, type Fault, ODD, SECRET, startPartner, well } from './destination-faults.testsuite.ts';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Client } from '../demo/db.ts';
+import type { Client } from '../../shop/db.ts';
 import { effect } from '../engine/engine.testsuite.ts';
 import { createInbox } from './inbox.ts';
 import { verifyWebhook } from './signature.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { createClient } from '../../shop/db.ts';
 import { derivedKey } from '../core/derived-key.ts';
-import { createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { anything, effect, effects, freshKey, kit } from '../engine/engine.testsuite.ts';
 import { EventError } from './event.ts';
 import { announce, deliveries, destination, gate, outboxOn, watchOf } from './messaging.testsuite.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { createClient } from '../../shop/db.ts';
 import { effect, effects, freshKey, type Tx } from '../engine/engine.testsuite.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { createInbox, type InboxOptions, type Received, type ReceivedEvent } from './inbox.ts';

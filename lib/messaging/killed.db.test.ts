@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { effect, effects } from '../engine/engine.testsuite.ts';
 import { createInbox } from './inbox.ts';
 import { announce, gate, outboxOn, timePasses } from './messaging.testsuite.ts';

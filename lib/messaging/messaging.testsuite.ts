@@ -1,5 +1,5 @@
 /** What the tests of the outbox share: a publisher that is told how to behave, and time that passes at once. */
-import type { Client } from '../demo/db.ts';
+import type { Client } from '../../shop/db.ts';
 import type { Destination } from './destination.ts';
 import { createOutbox, type Outbox, type OutboxOptions } from './outbox.ts';
 import type { Attempt, OutgoingEvent } from './publisher.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { natsStorm, onceEach } from '../../e2e/fixtures/nats-storm.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

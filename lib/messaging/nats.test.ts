@@ -1,7 +1,7 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Nats, startNats } from '../../scripts/nats.ts';
+import { type Nats, startNats } from '../../scripts/services/nats.ts';
 import { type NatsStreamOptions, natsStream } from './nats.ts';
 import { streamedEvent } from './nats-message.ts';
 import type { Attempt, OutgoingEvent, PublishError } from './publisher.ts';

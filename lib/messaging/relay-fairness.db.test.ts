@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { announce, daysPass, deliveries, destination, gate, outboxOn, timePasses } from './messaging.testsuite.ts';
 
 let database: TestDatabase;

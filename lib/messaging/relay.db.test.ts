@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { createClient } from '../../shop/db.ts';
 import { announce, daysPass, deliveries, destination, gate, outboxOn, timePasses } from './messaging.testsuite.ts';
 import { PublishError } from './publisher.ts';
 

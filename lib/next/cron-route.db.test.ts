@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type PgBouncer, startPgBouncer } from '../../scripts/pgbouncer.ts';
-import { type Client, createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type PgBouncer, startPgBouncer } from '../../scripts/services/pgbouncer.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../shop/db.ts';
 import { anything, effect, effects, freshKey, gate, kit, rowsOf, type Tx } from '../engine/engine.testsuite.ts';
 import { Provider } from '../engine/phases.testsuite.ts';
 import { createInbox } from '../messaging/inbox.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Client, createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../shop/db.ts';
 import { effect, effects, freshKey, gate, kit } from '../engine/engine.testsuite.ts';
 import { routeHandler } from './route-handler.ts';
 import { serverAction } from './server-action.ts';

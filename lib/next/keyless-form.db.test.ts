@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { redirectOf } from '../core/redirect.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { anything, kit, SECRET } from '../engine/engine.testsuite.ts';
 import { type ServerActionOptions, serverAction } from './index.ts';
 

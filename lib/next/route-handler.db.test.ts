@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import {
   ANN,
   anything,

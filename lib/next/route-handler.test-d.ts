@@ -2,7 +2,7 @@ import { createIdempotency } from 'oncekit';
 import { routeHandler } from 'oncekit/next';
 import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { createClient } from '../demo/db.ts';
+import { createClient } from '../../shop/db.ts';
 
 const order = createIdempotency({ prisma: createClient('') })
   .operation({ name: 'orders.create', schema: z.object({ sku: z.string() }) })

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Client, createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../shop/db.ts';
 import { effect, freshKey, kit } from '../engine/engine.testsuite.ts';
 import { cuttingProxy } from '../store/prisma/cutting-proxy.testsuite.ts';
 import { type RouteHandlerOptions, routeHandler } from './route-handler.ts';

@@ -1,7 +1,7 @@
 import { forbidden, notFound, redirect, unauthorized } from 'next/navigation.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { redirectOf } from '../core/redirect.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import {
   ANN,
   anything,

@@ -4,7 +4,7 @@ import { type IdempotentFormProps, type SubmitAction, useIdempotentSubmit } from
 import { type ComponentProps, useActionState } from 'react';
 import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { createClient } from '../demo/db.ts';
+import { createClient } from '../../shop/db.ts';
 
 type Order = { id: string; at: Date };
 

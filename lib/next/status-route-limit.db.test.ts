@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import type { Principal } from '../core/scope.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { anything, freshKey, kit, rowsOf, SECRET } from '../engine/engine.testsuite.ts';
 import { type StatusRouteOptions, statusRoute } from './index.ts';
 

@@ -1,9 +1,9 @@
 import { redirect } from 'next/navigation.js';
 import { NextRequest } from 'next/server.js';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { createClient } from '../../shop/db.ts';
 import { ADVICE, type Code } from '../core/outcome.ts';
-import { createClient } from '../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { ANN, anything, BOB, freshKey, kit, rowsOf, SECRET, stopping } from '../engine/engine.testsuite.ts';
 import { type StatusRouteOptions, statusRoute } from './index.ts';
 

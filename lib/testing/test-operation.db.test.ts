@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
 import { effects, freshKey, gate, kit, effect as writeEffect } from '../engine/engine.testsuite.ts';
 import { serverAction, statusRoute } from '../next/index.ts';
 import { serveStatus, testOperation } from './browser.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { anything, freshKey, gate, kit, rowsOf } from '../engine/engine.testsuite.ts';
 import { start, within } from './worker.testsuite.ts';
 

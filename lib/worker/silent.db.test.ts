@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { type TestDatabase, testDatabase } from '../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { announce, destination, outboxOn } from '../messaging/messaging.testsuite.ts';
 import { silentProxy } from '../store/prisma/silent-proxy.testsuite.ts';
 import { addLetter, door, isShown, jobs, type Letter, start, within } from './worker.testsuite.ts';

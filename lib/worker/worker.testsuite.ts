@@ -1,6 +1,6 @@
 /** What the tests of the worker share: jobs of the task `letter`, and workers that are stopped when a test ends. */
 import { onTestFinished, vi } from 'vitest';
-import type { TestDatabase } from '../demo/test-database.ts';
+import type { TestDatabase } from '../../scripts/testing/test-database.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 const nothing = { taken: 0, settled: 0, unknown: 0, unfinished: 0 };

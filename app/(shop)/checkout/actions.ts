@@ -1,6 +1,6 @@
 'use server';
 
 import { serverAction } from 'oncekit/next';
-import { checkout } from '../../../lib/demo/checkout.ts';
+import { checkout } from '../../../shop/orders/checkout.ts';
 
 export const placeOrder = serverAction(checkout, { redirectTo: (order) => `/orders/${order.id}` });

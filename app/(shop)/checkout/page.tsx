@@ -3,10 +3,10 @@ import { CartSummary } from '../../../components/shop/cart-summary.tsx';
 import { CheckoutArea } from '../../../components/shop/checkout-area.tsx';
 import { EmptyCart } from '../../../components/shop/empty-cart.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
-import { findCart } from '../../../lib/demo/carts.ts';
-import { checkout } from '../../../lib/demo/checkout.ts';
-import { paymentChoices } from '../../../lib/demo/payment-methods.ts';
-import { currentSession } from '../../../lib/demo/visitor.ts';
+import { findCart } from '../../../shop/orders/carts.ts';
+import { checkout } from '../../../shop/orders/checkout.ts';
+import { paymentChoices } from '../../../shop/payments/payment-methods.ts';
+import { currentSession } from '../../../shop/session/visitor.ts';
 import { buy } from '../actions.ts';
 import { placeOrder } from './actions.ts';
 

@@ -3,8 +3,8 @@ import { MailCard } from '../../../components/shop/mail-card.tsx';
 import { Empty } from '../../../components/ui/empty.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../components/ui/text-link.tsx';
-import { listMails } from '../../../lib/demo/mails.ts';
-import { currentPrincipal } from '../../../lib/demo/visitor.ts';
+import { listMails } from '../../../shop/orders/mails.ts';
+import { currentPrincipal } from '../../../shop/session/visitor.ts';
 
 export const metadata = { title: 'Mailbox' };
 

@@ -1,9 +1,9 @@
 'use server';
 
 import { redirect } from 'next/navigation';
-import { keyHref, withQuery } from '../../../components/admin/addresses.ts';
-import { keyActs } from '../../../lib/demo/admin-acts.ts';
-import { keyId, wholePrincipal } from '../../../lib/demo/admin-query.ts';
+import { keyHref, withQuery } from '../../../components/admin/shared/addresses.ts';
+import { keyActs } from '../../../shop/admin/acts.ts';
+import { keyId, wholePrincipal } from '../../../shop/admin/query.ts';
 import { requireAdminToAct } from '../require-admin.ts';
 
 /** Gives up a key that was never seen, so that it never executes. Of a key that was seen, it shows what became of it. */

@@ -1,8 +1,8 @@
 'use server';
 
 import { redirect } from 'next/navigation';
-import { withQuery } from '../../../components/admin/addresses.ts';
-import { messageActs } from '../../../lib/demo/admin-messages-acts.ts';
+import { withQuery } from '../../../components/admin/shared/addresses.ts';
+import { messageActs } from '../../../shop/admin/messages-acts.ts';
 import { requireAdminToAct } from '../require-admin.ts';
 
 const DETAIL = '/admin/messages/detail';

@@ -1,17 +1,12 @@
 import type { Stop } from 'oncekit/admin';
 import type { ReactNode } from 'react';
-import { messagesHref } from '../../../components/admin/message-addresses.ts';
-import { ReceivedTable } from '../../../components/admin/message-received-table.tsx';
-import { SentTable } from '../../../components/admin/message-sent-table.tsx';
-import { Pager } from '../../../components/admin/pager.tsx';
+import { messagesHref } from '../../../components/admin/messages/message-addresses.ts';
+import { ReceivedTable } from '../../../components/admin/messages/message-received-table.tsx';
+import { SentTable } from '../../../components/admin/messages/message-sent-table.tsx';
+import { Pager } from '../../../components/admin/shared/pager.tsx';
 import { Panel } from '../../../components/ui/panel.tsx';
-import { messagesAdmin } from '../../../lib/demo/admin-messages.ts';
-import {
-  type InboxQuery,
-  type MessagesQuery,
-  type OutboxQuery,
-  pageOf,
-} from '../../../lib/demo/admin-messages-query.ts';
+import { messagesAdmin } from '../../../shop/admin/messages.ts';
+import { type InboxQuery, type MessagesQuery, type OutboxQuery, pageOf } from '../../../shop/admin/messages-query.ts';
 
 /** Only for a page that has asked `requireAdmin`. */
 export async function SentList({ query, stops, now }: { query: OutboxQuery; stops: readonly Stop[]; now: number }) {

@@ -4,7 +4,7 @@ import { Field } from '../../../components/ui/field.tsx';
 import { Notice } from '../../../components/ui/notice.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { Panel } from '../../../components/ui/panel.tsx';
-import { adminPath, isAdmin } from '../../../lib/demo/admin-session.ts';
+import { adminPath, isAdmin } from '../../../shop/admin/session.ts';
 import { signIn } from '../actions.ts';
 import type { Params } from '../require-admin.ts';
 

@@ -1,5 +1,5 @@
 import { connection } from 'next/server';
-import { isHealthy } from '../../../lib/demo/health.ts';
+import { isHealthy } from '../../../shop/health.ts';
 
 export async function GET(): Promise<Response> {
   await connection(); // asked anew each time, also where Next would answer once for all

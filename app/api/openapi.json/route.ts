@@ -1,4 +1,4 @@
-import { openApiDocument } from '../../../lib/demo/api-openapi.ts';
+import { openApiDocument } from '../../../shop/api/openapi.ts';
 
 export function GET(): Response {
   return Response.json(openApiDocument(), { headers: { 'Cache-Control': 'no-cache' } });

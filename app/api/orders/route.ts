@@ -1,4 +1,4 @@
 import { routeHandler } from 'oncekit/next';
-import { createOrder, orderCreated } from '../../../lib/demo/api-order-create.ts';
+import { createOrder, orderCreated } from '../../../shop/api/order-create.ts';
 
 export const POST = routeHandler(createOrder, { respond: orderCreated });

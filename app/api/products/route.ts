@@ -1,6 +1,6 @@
 import { connection } from 'next/server';
-import { answered } from '../../../lib/demo/api-route.ts';
-import { listProducts } from '../../../lib/demo/products.ts';
+import { answered } from '../../../shop/api/route.ts';
+import { listProducts } from '../../../shop/orders/products.ts';
 
 export function GET(request: Request): Promise<Response> {
   return answered(request, async () => {

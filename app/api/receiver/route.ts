@@ -1,3 +1,3 @@
-import { receiveWebhook } from '../../../lib/demo/receiver-webhook.ts';
+import { receiveWebhook } from '../../../shop/receiver/webhook.ts';
 
 export const POST = receiveWebhook;

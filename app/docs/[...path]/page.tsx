@@ -3,7 +3,7 @@ import { notFound } from 'next/navigation';
 import { GuideFrame } from '../../../components/docs/guide-frame.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { Prose } from '../../../components/ui/prose.tsx';
-import { docsPage } from '../../../lib/demo/docs.ts';
+import { docsPage } from '../../../shop/docs/pages.ts';
 
 interface Props {
   params: Promise<{ path: string[] }>;

@@ -3,8 +3,8 @@
 import { revalidatePath } from 'next/cache';
 import { redirect } from 'next/navigation';
 import { serverAction } from 'oncekit/next';
-import { dialogOrder, giftOrder, printOrder, sampleOrder, stepsOrder } from '../../../lib/demo/example-forms.ts';
-import { postedForm } from '../../../lib/demo/posted-form.ts';
+import { dialogOrder, giftOrder, printOrder, sampleOrder, stepsOrder } from '../../../shop/lab/example-forms.ts';
+import { postedForm } from '../../../shop/session/posted-form.ts';
 
 const onSettled = () => revalidatePath('/examples/forms');
 

@@ -16,9 +16,9 @@ import {
   printOrder,
   sampleOrder,
   stepsOrder,
-} from '../../../lib/demo/example-forms.ts';
-import { countExampleOrders } from '../../../lib/demo/examples.ts';
-import { currentPrincipal } from '../../../lib/demo/visitor.ts';
+} from '../../../shop/lab/example-forms.ts';
+import { countExampleOrders } from '../../../shop/lab/examples.ts';
+import { currentPrincipal } from '../../../shop/session/visitor.ts';
 import { orderGift, orderInDialog, orderInSteps, orderPrint, orderSample } from './actions.ts';
 
 export const metadata = { title: 'Forms of every kind' };

@@ -2,6 +2,6 @@
 
 import { revalidatePath } from 'next/cache';
 import { serverAction } from 'oncekit/next';
-import { languagesOrder } from '../../../lib/demo/example-languages.ts';
+import { languagesOrder } from '../../../shop/lab/example-languages.ts';
 
 export const placeOrder = serverAction(languagesOrder, { onSettled: () => revalidatePath('/examples/languages') });

@@ -2,9 +2,9 @@ import { issueKey } from 'oncekit/next';
 import { ExampleLayout } from '../../../components/examples/example-layout.tsx';
 import { LanguagesForm } from '../../../components/examples/languages-form.tsx';
 import { OrderCount } from '../../../components/examples/order-count.tsx';
-import { languagesOrder } from '../../../lib/demo/example-languages.ts';
-import { countExampleOrders } from '../../../lib/demo/examples.ts';
-import { currentPrincipal } from '../../../lib/demo/visitor.ts';
+import { languagesOrder } from '../../../shop/lab/example-languages.ts';
+import { countExampleOrders } from '../../../shop/lab/examples.ts';
+import { currentPrincipal } from '../../../shop/session/visitor.ts';
 import { listChoices } from '../choices.ts';
 import { placeOrder } from './actions.ts';
 

@@ -5,9 +5,9 @@ import { createSafeActionClient, returnServerError } from 'next-safe-action';
 import { enteredValues, type Outcome, type Refusal, refuse } from 'oncekit';
 import { serverAction } from 'oncekit/next';
 import { z } from 'zod';
-import { safeActionOrder } from '../../../lib/demo/examples.ts';
-import type { PlacedOrder } from '../../../lib/demo/orders.ts';
-import { currentPrincipal } from '../../../lib/demo/visitor.ts';
+import { safeActionOrder } from '../../../shop/lab/examples.ts';
+import type { PlacedOrder } from '../../../shop/orders/orders.ts';
+import { currentPrincipal } from '../../../shop/session/visitor.ts';
 
 // What goes wrong around the operation is an outcome too. `unknown`: a middleware may throw behind `next()`, where the
 // order is placed.

@@ -2,8 +2,8 @@ import { issueKey } from 'oncekit/next';
 import { ExampleLayout } from '../../../components/examples/example-layout.tsx';
 import { OrderCount } from '../../../components/examples/order-count.tsx';
 import { SafeActionForm } from '../../../components/examples/safe-action-form.tsx';
-import { countExampleOrders, safeActionOrder } from '../../../lib/demo/examples.ts';
-import { currentPrincipal } from '../../../lib/demo/visitor.ts';
+import { countExampleOrders, safeActionOrder } from '../../../shop/lab/examples.ts';
+import { currentPrincipal } from '../../../shop/session/visitor.ts';
 import { listChoices } from '../choices.ts';
 import { placeOrder } from './actions.ts';
 

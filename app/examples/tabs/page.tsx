@@ -2,9 +2,9 @@ import { issueKey } from 'oncekit/next';
 import { ExampleLayout } from '../../../components/examples/example-layout.tsx';
 import { OrderCount } from '../../../components/examples/order-count.tsx';
 import { TabsForm } from '../../../components/examples/tabs-form.tsx';
-import { tabsOrder } from '../../../lib/demo/example-tabs.ts';
-import { countExampleOrders } from '../../../lib/demo/examples.ts';
-import { currentPrincipal } from '../../../lib/demo/visitor.ts';
+import { tabsOrder } from '../../../shop/lab/example-tabs.ts';
+import { countExampleOrders } from '../../../shop/lab/examples.ts';
+import { currentPrincipal } from '../../../shop/session/visitor.ts';
 import { listChoices } from '../choices.ts';
 import { placeOrder } from './actions.ts';
 

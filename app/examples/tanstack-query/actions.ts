@@ -1,6 +1,6 @@
 'use server';
 
 import { serverAction } from 'oncekit/next';
-import { queryOrder } from '../../../lib/demo/examples.ts';
+import { queryOrder } from '../../../shop/lab/examples.ts';
 
 export const placeOrder = serverAction(queryOrder);

@@ -1,8 +1,8 @@
 import { issueKey } from 'oncekit/next';
 import { ExampleLayout } from '../../../components/examples/example-layout.tsx';
 import { QueryForm } from '../../../components/examples/query-form.tsx';
-import { countExampleOrders, queryOrder } from '../../../lib/demo/examples.ts';
-import { currentPrincipal } from '../../../lib/demo/visitor.ts';
+import { countExampleOrders, queryOrder } from '../../../shop/lab/examples.ts';
+import { currentPrincipal } from '../../../shop/session/visitor.ts';
 import { listChoices } from '../choices.ts';
 import { placeOrder } from './actions.ts';
 

@@ -1,5 +1,5 @@
 import { notFound } from 'next/navigation';
-import { findPreset } from '../../../lib/demo/lab-presets.ts';
+import { findPreset } from '../../../shop/lab/presets.ts';
 import { LabPage } from '../lab-page.tsx';
 
 type Props = { params: Promise<{ preset: string }> };

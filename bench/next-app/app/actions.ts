@@ -2,7 +2,7 @@
 
 import { serverAction } from 'oncekit/next';
 import { bare, orderInput, orderOperation, plainClient } from '../../../bench/order.ts';
-import { clientOrNone } from '../../../lib/demo/db.ts';
+import { clientOrNone } from '../../../shop/db.ts';
 
 export const withKit = serverAction(orderOperation(clientOrNone()));
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { describe, expect, test, vi } from 'vitest';
-import { type Client, createClient } from '../../demo/db.ts';
-import { testDatabase } from '../../demo/test-database.ts';
+import { testDatabase } from '../../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../../shop/db.ts';
 import { anything, effect, effects, freshKey, kit } from '../../engine/engine.testsuite.ts';
 import { Provider } from '../../engine/phases.testsuite.ts';
 import { ambientKit, ended, execute, orderWithRefund, pidOf, stage } from './ambient.testsuite.ts';

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test, vi } from 'vitest';
-import type { Client } from '../../demo/db.ts';
+import type { Client } from '../../../shop/db.ts';
 import { anything, effect, freshKey, type Tx } from '../../engine/engine.testsuite.ts';
 import { createInbox } from '../../messaging/inbox.ts';
 import { destination, outboxOn } from '../../messaging/messaging.testsuite.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Client } from '../../demo/db.ts';
-import { testDatabase } from '../../demo/test-database.ts';
+import { testDatabase } from '../../../scripts/testing/test-database.ts';
+import type { Client } from '../../../shop/db.ts';
 import { effect, effects } from '../../engine/engine.testsuite.ts';
 import { ended, execute, pidOf, stage } from './ambient.testsuite.ts';
 import { outside } from './within.ts';

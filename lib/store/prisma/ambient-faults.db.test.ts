@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Client } from '../../demo/db.ts';
+import type { Client } from '../../../shop/db.ts';
 import { effect, gate, watchOf } from '../../engine/engine.testsuite.ts';
 import { AT_COMMIT, AT_COMPLETION, ended, execute, stage } from './ambient.testsuite.ts';
 

@@ -1,4 +1,4 @@
-import type { Client, Transaction } from '../../demo/db.ts';
+import type { Client, Transaction } from '../../../shop/db.ts';
 import type { Query } from './ambient-fuzz.testsuite.ts';
 
 /** What the queries of random handlers are, and the rows that they leave behind. */

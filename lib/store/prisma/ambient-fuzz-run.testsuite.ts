@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { Transaction } from '../../demo/db.ts';
+import type { Transaction } from '../../../shop/db.ts';
 import type { HandlerContext } from '../../engine/handler.ts';
 import type { Query, Step } from './ambient-fuzz.testsuite.ts';
 import { type Names, QUERIES } from './ambient-fuzz-queries.testsuite.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { random } from '../../../e2e/fixtures/random.ts';
-import { type Client, createClient } from '../../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../../shop/db.ts';
 import { anything, gate, kit, told } from '../../engine/engine.testsuite.ts';
 import { codeOf, type Program, programOf, smaller } from './ambient-fuzz.testsuite.ts';
 import { businessRows, type Mode, type Names, namesOf, QUERIES } from './ambient-fuzz-queries.testsuite.ts';

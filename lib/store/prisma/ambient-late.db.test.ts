@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import type { Client } from '../../demo/db.ts';
+import type { Client } from '../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../engine/engine.testsuite.ts';
 import { type Context, ended, execute, orderWithRefund, stage } from './ambient.testsuite.ts';
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { type Client, createClient } from '../../demo/db.ts';
+import { type Client, createClient } from '../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../engine/engine.testsuite.ts';
 import { ended, execute, orderWithRefund, pidOf, stage } from './ambient.testsuite.ts';
 import { outside } from './within.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Client } from '../../demo/db.ts';
+import type { Client } from '../../../shop/db.ts';
 import { freshKey, gate } from '../../engine/engine.testsuite.ts';
 import { barrier, ended, execute, pidOf, stage } from './ambient.testsuite.ts';
 import { outside } from './within.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { createClient } from '../../demo/db.ts';
+import { createClient } from '../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../engine/engine.testsuite.ts';
 import { AT_COMMIT, AT_COMPLETION, type Context, execute, pidOf, stage } from './ambient.testsuite.ts';
 import { cuttingProxy, type Direction, SERVER_CRASHED } from './cutting-proxy.testsuite.ts';

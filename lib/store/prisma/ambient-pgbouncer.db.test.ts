@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type PgBouncer, startPgBouncer } from '../../../scripts/pgbouncer.ts';
-import { type Client, createClient } from '../../demo/db.ts';
+import { type PgBouncer, startPgBouncer } from '../../../scripts/services/pgbouncer.ts';
+import { type Client, createClient } from '../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../engine/engine.testsuite.ts';
 import { ended, execute, orderWithRefund, pidOf, stage } from './ambient.testsuite.ts';
 import { outside } from './within.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { createClient } from '../../demo/db.ts';
+import { createClient } from '../../../shop/db.ts';
 import { anything, effect, effects, freshKey, gate, kit } from '../../engine/engine.testsuite.ts';
 import { ambientKit, ended, execute, orderWithRefund, pidOf, stage } from './ambient.testsuite.ts';
 import { outside } from './within.ts';

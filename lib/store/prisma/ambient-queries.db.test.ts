@@ -1,6 +1,6 @@
 import { makeTypedQueryFactory } from '@prisma/client/runtime/client';
 import { describe, expect, test } from 'vitest';
-import { type Client, createClient } from '../../demo/db.ts';
+import { type Client, createClient } from '../../../shop/db.ts';
 import { anything, effect, freshKey } from '../../engine/engine.testsuite.ts';
 import { ambientKit, ended, execute, orderWithRefund, pidOf, stage } from './ambient.testsuite.ts';
 

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { describe, expect, test } from 'vitest';
-import type { Client } from '../../demo/db.ts';
+import type { Client } from '../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../engine/engine.testsuite.ts';
 import { elsewhere, ended, execute, orderWithRefund, stage } from './ambient.testsuite.ts';
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { type Client, createClient } from '../../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../../shop/db.ts';
 import { anything, effect, freshKey, gate, kit, type Tx, watchOf } from '../../engine/engine.testsuite.ts';
 
 /** What the tests of `transaction: 'ambient'` share. Rows are counted by a connection of its own, never by the client in question. */

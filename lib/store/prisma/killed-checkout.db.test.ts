@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { watchOf } from '../../engine/engine.testsuite.ts';
 import type { LostKey } from '../lost-keys.ts';
 import { storeOf } from './prisma-harness.testsuite.ts';

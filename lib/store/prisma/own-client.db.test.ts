@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Client, createClient } from '../../demo/db.ts';
+import { type Client, createClient } from '../../../shop/db.ts';
 import { anything, effect, freshKey, isAmbient, kit } from '../../engine/engine.testsuite.ts';
 import { ambientKit, executeHere, stage } from './ambient.testsuite.ts';
 

@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { expect, expectTypeOf, test } from 'vitest';
-import type { Client } from '../../demo/db.ts';
+import type { Client } from '../../../shop/db.ts';
 import { anything, effect, freshKey, isAmbient, kit } from '../../engine/engine.testsuite.ts';
 import { type Context, ended, executeHere, stage } from './ambient.testsuite.ts';
 import { sqlOf } from './sql.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { Client } from '../../demo/db.ts';
+import type { Client } from '../../../shop/db.ts';
 import { effect } from '../../engine/engine.testsuite.ts';
 import { type Context, ended, executeHere, stage } from './ambient.testsuite.ts';
 import { storeOf } from './prisma-harness.testsuite.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Client, createClient } from '../../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../../shop/db.ts';
 import { claimOf } from '../contract-harness.testsuite.ts';
 import { storeOf } from './prisma-harness.testsuite.ts';
 import { silentProxy } from './silent-proxy.testsuite.ts';

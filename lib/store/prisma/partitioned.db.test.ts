@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { anything, effect, effects, freshKey, kit } from '../../engine/engine.testsuite.ts';
 
 /** A key table in hash partitions: the place of a row is unique in its partition only. */

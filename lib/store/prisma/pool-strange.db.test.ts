@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Client, createClient } from '../../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../../shop/db.ts';
 import { anything, effect, effects, freshKey, kit, rowsOf, type Tx } from '../../engine/engine.testsuite.ts';
 import { oncekitPool } from './pool.ts';
 

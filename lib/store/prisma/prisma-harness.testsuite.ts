@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { createClient } from '../../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { createClient } from '../../../shop/db.ts';
 import type { Harness } from '../contract-harness.testsuite.ts';
 import type { Store } from '../store.ts';
 import type { TransactionOf } from './client.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createClient } from '../../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { createClient } from '../../../shop/db.ts';
 import { gate } from '../contract-harness.testsuite.ts';
 import type { Store } from '../store.ts';
 import type { TransactionOf } from './client.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { createAdmin } from '../../admin/index.ts';
-import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
 import { anything, effect, effects, freshKey, kit } from '../../engine/engine.testsuite.ts';
 import { Provider } from '../../engine/phases.testsuite.ts';
 import { createInbox } from '../../messaging/inbox.ts';

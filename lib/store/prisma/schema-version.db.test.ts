@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { testDatabase } from '../../demo/test-database.ts';
+import { testDatabase } from '../../../scripts/testing/test-database.ts';
 import { anything, effect, effects, freshKey, kit } from '../../engine/engine.testsuite.ts';
 import { createInbox } from '../../messaging/inbox.ts';
 import { createOutbox } from '../../messaging/outbox.ts';

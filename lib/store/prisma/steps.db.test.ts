@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { claimOf, DONE, gate, HOW } from '../contract-harness.testsuite.ts';
 import type { Held } from '../leases.ts';
 import { prismaStore } from './store.ts';

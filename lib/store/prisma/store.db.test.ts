@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createClient } from '../../demo/db.ts';
-import { type TestDatabase, testDatabase } from '../../demo/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { createClient } from '../../../shop/db.ts';
 import { storeContract } from '../contract.testsuite.ts';
 import { claimOf, DONE, gate, HOW } from '../contract-harness.testsuite.ts';
 import { type Claim, StoreUnavailableError } from '../store.ts';

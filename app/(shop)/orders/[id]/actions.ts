@@ -2,8 +2,8 @@
 
 import { revalidatePath } from 'next/cache';
 import { serverAction } from 'oncekit/next';
-import { cancelOrder } from '../../../../lib/demo/cancel.ts';
-import { refund } from '../../../../lib/demo/refund.ts';
+import { cancelOrder } from '../../../../shop/orders/cancel.ts';
+import { refund } from '../../../../shop/payments/refund.ts';
 
 /** The answer shows the order as it is then, also when it is a replay. */
 const onSettled = () => revalidatePath('/orders/[id]', 'page');

@@ -7,11 +7,11 @@ import { OrderView } from '../../../../components/shop/order-view.tsx';
 import { RefundForm } from '../../../../components/shop/refund-form.tsx';
 import { RefundList } from '../../../../components/shop/refund-list.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
-import { isAdmin } from '../../../../lib/demo/admin-session.ts';
-import { cancelOrder } from '../../../../lib/demo/cancel.ts';
-import { findAnyOrder, findOrder } from '../../../../lib/demo/orders.ts';
-import { refund } from '../../../../lib/demo/refund.ts';
-import { currentPrincipal } from '../../../../lib/demo/visitor.ts';
+import { isAdmin } from '../../../../shop/admin/session.ts';
+import { cancelOrder } from '../../../../shop/orders/cancel.ts';
+import { findAnyOrder, findOrder } from '../../../../shop/orders/orders.ts';
+import { refund } from '../../../../shop/payments/refund.ts';
+import { currentPrincipal } from '../../../../shop/session/visitor.ts';
 import { cancel, giveMoneyBack } from './actions.ts';
 
 export const metadata = { title: 'Your order' };

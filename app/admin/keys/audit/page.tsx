@@ -1,11 +1,11 @@
-import { withQuery } from '../../../../components/admin/addresses.ts';
-import { AuditTable } from '../../../../components/admin/audit-table.tsx';
-import { Pager } from '../../../../components/admin/pager.tsx';
+import { AuditTable } from '../../../../components/admin/keys/audit-table.tsx';
+import { withQuery } from '../../../../components/admin/shared/addresses.ts';
+import { Pager } from '../../../../components/admin/shared/pager.tsx';
 import { PageTitle } from '../../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
-import { admin } from '../../../../lib/demo/admin.ts';
-import { renderedAt } from '../../../../lib/demo/admin-clock.ts';
-import { pageOf, readAuditQuery } from '../../../../lib/demo/admin-query.ts';
+import { admin } from '../../../../shop/admin/admin.ts';
+import { renderedAt } from '../../../../shop/admin/clock.ts';
+import { pageOf, readAuditQuery } from '../../../../shop/admin/query.ts';
 import { Header } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
 

@@ -1,10 +1,10 @@
 'use server';
 
 import { redirect } from 'next/navigation';
-import { keyHref } from '../../../../components/admin/addresses.ts';
-import type { KeyNoticeName } from '../../../../components/admin/key-notice.tsx';
-import { keyActs } from '../../../../lib/demo/admin-acts.ts';
-import { keyId } from '../../../../lib/demo/admin-query.ts';
+import type { KeyNoticeName } from '../../../../components/admin/keys/key-notice.tsx';
+import { keyHref } from '../../../../components/admin/shared/addresses.ts';
+import { keyActs } from '../../../../shop/admin/acts.ts';
+import { keyId } from '../../../../shop/admin/query.ts';
 import { requireAdminToAct } from '../../require-admin.ts';
 
 const VERDICTS: Record<string, string> = { succeeded: 'found', failed: 'not_done', retry: 'send_again' };

@@ -1,10 +1,10 @@
-import { EraseNotice } from '../../../../components/admin/erase-notice.tsx';
-import { ActKey } from '../../../../components/admin/key-form.tsx';
-import { RequestPage } from '../../../../components/admin/request-page.tsx';
-import { SubmitButton } from '../../../../components/admin/submit-button.tsx';
+import { EraseNotice } from '../../../../components/admin/keys/erase-notice.tsx';
+import { ActKey } from '../../../../components/admin/keys/key-form.tsx';
+import { RequestPage } from '../../../../components/admin/shared/request-page.tsx';
+import { SubmitButton } from '../../../../components/admin/shared/submit-button.tsx';
 import { Field, TextField } from '../../../../components/ui/field.tsx';
-import { admin, defaultTenant } from '../../../../lib/demo/admin.ts';
-import { keyActs } from '../../../../lib/demo/admin-acts.ts';
+import { keyActs } from '../../../../shop/admin/acts.ts';
+import { admin, defaultTenant } from '../../../../shop/admin/admin.ts';
 import { Header } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
 import { erasePrincipal } from '../actions.ts';

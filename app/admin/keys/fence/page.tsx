@@ -1,10 +1,10 @@
-import { FormNotice } from '../../../../components/admin/form-notice.tsx';
-import { ActKey } from '../../../../components/admin/key-form.tsx';
-import { RequestPage } from '../../../../components/admin/request-page.tsx';
-import { SubmitButton } from '../../../../components/admin/submit-button.tsx';
+import { ActKey } from '../../../../components/admin/keys/key-form.tsx';
+import { FormNotice } from '../../../../components/admin/shared/form-notice.tsx';
+import { RequestPage } from '../../../../components/admin/shared/request-page.tsx';
+import { SubmitButton } from '../../../../components/admin/shared/submit-button.tsx';
 import { Field, SelectField } from '../../../../components/ui/field.tsx';
-import { defaultTenant, operationNames } from '../../../../lib/demo/admin.ts';
-import { keyActs } from '../../../../lib/demo/admin-acts.ts';
+import { keyActs } from '../../../../shop/admin/acts.ts';
+import { defaultTenant, operationNames } from '../../../../shop/admin/admin.ts';
 import { Header } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
 import { fenceKey } from '../actions.ts';

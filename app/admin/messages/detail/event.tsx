@@ -1,14 +1,14 @@
 import { notFound } from 'next/navigation';
 import type { ReactNode } from 'react';
-import { ReceivedFacts, ReceivedOperations } from '../../../../components/admin/message-received.tsx';
-import { MessageRecords } from '../../../../components/admin/message-records.tsx';
-import { SentDeliveries, SentFacts } from '../../../../components/admin/message-sent-facts.tsx';
-import { SentOperations } from '../../../../components/admin/message-sent-operations.tsx';
-import { MessageShape } from '../../../../components/admin/message-shape.tsx';
-import { MessageStops } from '../../../../components/admin/message-stops.tsx';
+import { ReceivedFacts, ReceivedOperations } from '../../../../components/admin/messages/message-received.tsx';
+import { MessageRecords } from '../../../../components/admin/messages/message-records.tsx';
+import { SentDeliveries, SentFacts } from '../../../../components/admin/messages/message-sent-facts.tsx';
+import { SentOperations } from '../../../../components/admin/messages/message-sent-operations.tsx';
+import { MessageShape } from '../../../../components/admin/messages/message-shape.tsx';
+import { MessageStops } from '../../../../components/admin/messages/message-stops.tsx';
 import { PageTitle } from '../../../../components/ui/page-title.tsx';
-import { renderedAt } from '../../../../lib/demo/admin-clock.ts';
-import { messagesAdmin } from '../../../../lib/demo/admin-messages.ts';
+import { renderedAt } from '../../../../shop/admin/clock.ts';
+import { messagesAdmin } from '../../../../shop/admin/messages.ts';
 import { requeueReceived, requeueSent, resumeDestination, skipSent } from '../actions.ts';
 
 interface Shown {

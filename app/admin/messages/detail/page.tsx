@@ -1,9 +1,9 @@
 import { notFound } from 'next/navigation';
 import { z } from 'zod';
-import { MessageNotice } from '../../../../components/admin/message-notice.tsx';
+import { MessageNotice } from '../../../../components/admin/messages/message-notice.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
-import { messageActs } from '../../../../lib/demo/admin-messages-acts.ts';
-import { nameOf } from '../../../../lib/demo/admin-names.ts';
+import { messageActs } from '../../../../shop/admin/messages-acts.ts';
+import { nameOf } from '../../../../shop/admin/names.ts';
 import { Header } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
 import { Received, Sent } from './event.tsx';

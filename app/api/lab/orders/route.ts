@@ -1,5 +1,5 @@
 import { routeHandler } from 'oncekit/next';
-import { labOrder } from '../../../../lib/demo/lab.ts';
+import { labOrder } from '../../../../shop/lab/order.ts';
 
 /** The lab's order over HTTP, for its proof. */
 export const POST = routeHandler(labOrder);

@@ -1,1 +1,1 @@
-export { orderPlainly as POST } from '../../../../lib/demo/lab-requests.ts';
+export { orderPlainly as POST } from '../../../../shop/lab/requests.ts';

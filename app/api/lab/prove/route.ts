@@ -1,1 +1,1 @@
-export { proveOnce as POST } from '../../../../lib/demo/lab-requests.ts';
+export { proveOnce as POST } from '../../../../shop/lab/requests.ts';

@@ -1,1 +1,1 @@
-export { showRun as GET, startRun as POST } from '../../../../lib/demo/lab-requests.ts';
+export { showRun as GET, startRun as POST } from '../../../../shop/lab/requests.ts';

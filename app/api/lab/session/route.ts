@@ -1,1 +1,1 @@
-export { turnSession as POST } from '../../../../lib/demo/lab-requests.ts';
+export { turnSession as POST } from '../../../../shop/lab/requests.ts';

@@ -1,5 +1,5 @@
-import { deleteOrder, showOrder } from '../../../../lib/demo/api-order.ts';
-import { ownRoute } from '../../../../lib/demo/api-route.ts';
+import { deleteOrder, showOrder } from '../../../../shop/api/order.ts';
+import { ownRoute } from '../../../../shop/api/route.ts';
 
 export const GET = ownRoute(showOrder);
 export const DELETE = ownRoute(deleteOrder);

@@ -1,3 +1,3 @@
-import { receivePaymentWebhook } from '../../../../lib/demo/payment-webhook.ts';
+import { receivePaymentWebhook } from '../../../../shop/payments/webhook.ts';
 
 export const POST = receivePaymentWebhook;

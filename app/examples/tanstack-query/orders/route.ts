@@ -1,5 +1,5 @@
-import { countExampleOrders, queryOrder } from '../../../../lib/demo/examples.ts';
-import { currentPrincipal } from '../../../../lib/demo/visitor.ts';
+import { countExampleOrders, queryOrder } from '../../../../shop/lab/examples.ts';
+import { currentPrincipal } from '../../../../shop/session/visitor.ts';
 
 /** What the example's query asks for. */
 export async function GET(): Promise<Response> {

@@ -1,4 +1,4 @@
 import { statusRoute } from 'oncekit/next';
-import { operations } from '../../../../../lib/demo/operations.ts';
+import { operations } from '../../../../../shop/operations.ts';
 
 export const { GET, DELETE } = statusRoute(operations, { limit: { addressHeader: process.env.ADDRESS_HEADER } });

@@ -1,4 +1,4 @@
-import { putAddress } from '../../../../../lib/demo/api-order.ts';
-import { ownRoute } from '../../../../../lib/demo/api-route.ts';
+import { putAddress } from '../../../../../shop/api/order.ts';
+import { ownRoute } from '../../../../../shop/api/route.ts';
 
 export const PUT = ownRoute(putAddress);

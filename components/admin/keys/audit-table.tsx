@@ -1,0 +1,67 @@
+import type { AuditRecord } from 'oncekit/admin';
+import { Panel } from '../../ui/panel.tsx';
+import { Cell, Row, Table } from '../../ui/table.tsx';
+import { TextLink } from '../../ui/text-link.tsx';
+import { keyHref } from '../shared/addresses.ts';
+import { EndOf } from '../shared/end-of.tsx';
+import { RelativeTime } from '../shared/relative-time.tsx';
+
+const columns = ['When', 'Who', 'What', 'Principal', 'Key', 'Particulars'];
+
+const words: Record<string, string> = {
+  verdict: 'Said what happened at the provider',
+  retry: 'Had it taken up again',
+  released: 'Took it from its executor',
+  fenced: 'Gave it up for good',
+  forgotten: 'Erased what was stored of it',
+  erased: 'Erased what was stored of a person',
+  signed_in: 'Signed in',
+  sign_in_failed: 'Failed to sign in',
+  signed_out: 'Signed out',
+};
+
+/** Shows what people did, newest first. A newer version, or the app, may have written other types. */
+export function AuditTable({ rows, now }: { rows: readonly AuditRecord[]; now: number }) {
+  if (rows.length === 0) {
+    return (
+      <Panel>
+        <p className="text-muted">Nobody has done anything here.</p>
+      </Panel>
+    );
+  }
+  return (
+    <Table label="What people did" columns={columns} isStacked>
+      {rows.map(({ at, actor, type, detail, ...of }, n) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: two things may be done in one millisecond
+        <Row key={n}>
+          <Cell>
+            <RelativeTime at={at} now={now} />
+          </Cell>
+          <Cell label="Who" className="max-w-40" title={actor}>
+            <span className="block min-w-0 truncate">{actor}</span>
+          </Cell>
+          <Cell label="What">{words[type] ?? type}</Cell>
+          <Cell label="Principal" className="max-w-40" title={`${of.tenant} / ${of.principal}`}>
+            <span className="block min-w-0 truncate">{of.principal || '–'}</span>
+          </Cell>
+          <Cell label="Key" className="max-w-48 font-mono" title={of.key}>
+            {of.key ? (
+              <TextLink href={keyHref(of)} prefetch={false} className="block min-w-0">
+                <EndOf text={of.key} />
+              </TextLink>
+            ) : (
+              '–'
+            )}
+          </Cell>
+          <Cell className="text-muted max-sm:whitespace-normal">{particulars(detail)}</Cell>
+        </Row>
+      ))}
+    </Table>
+  );
+}
+
+function particulars(detail: AuditRecord['detail']): string {
+  return Object.entries(detail ?? {})
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ');
+}

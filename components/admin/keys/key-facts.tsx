@@ -1,0 +1,90 @@
+import type { KeyDetail, KeyEvent } from 'oncekit/admin';
+import { Badge } from '../../ui/badge.tsx';
+import { Detail, Details } from '../../ui/details.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Moment } from '../shared/moment.tsx';
+import { LeaseCountdown } from './lease-countdown.tsx';
+import { StateBadge } from './state-badge.tsx';
+
+interface Props {
+  detail: KeyDetail;
+  now: number;
+}
+
+export function KeyFacts({ detail, now }: Props) {
+  const time = (at: Date | null) => <Moment at={at} now={now} />;
+  const mismatches = detail.events.filter(({ type }) => type === 'payload_mismatch');
+  const isWaiting = detail.needsAttention && detail.nextAttemptAt === null;
+  return (
+    <Panel aria-label="Key">
+      <Details>
+        <Detail name="State">
+          <StateBadge state={detail.state} />{' '}
+          {detail.needsAttention ? <Badge tone="warn">needs attention</Badge> : null}
+        </Detail>
+        <Detail name="Key">
+          <code className="font-mono text-sm break-all select-all">{detail.key}</code>
+        </Detail>
+        <Detail name="Tenant">{detail.tenant}</Detail>
+        <Detail name="Principal">
+          <span className="break-all">{detail.principal}</span>
+        </Detail>
+        <Detail name="Operation">{detail.operation}</Detail>
+        <Detail name="Attempts">{detail.attempts}</Detail>
+        <Detail name="Fencing token">{detail.fencingToken}</Detail>
+        <Detail name="Recovery point">{detail.recoveryPoint ?? '–'}</Detail>
+        <Detail name="Lease">
+          {detail.leaseUntil ? (
+            <>
+              <LeaseCountdown key={now} until={detail.leaseUntil.getTime()} now={now} />
+              <span className="text-muted tabular-nums">
+                {' '}
+                (until {detail.leaseUntil.toISOString().replace('T', ' ')})
+              </span>
+            </>
+          ) : (
+            '–'
+          )}
+        </Detail>
+        <Detail name="Next attempt">{isWaiting ? 'when a person asks for it' : time(detail.nextAttemptAt)}</Detail>
+        <Detail name="Fingerprint">
+          {detail.fingerprintPrefix ? (
+            <code className="font-mono text-sm">{detail.fingerprintPrefix}…</code>
+          ) : (
+            'none: nothing was sent'
+          )}
+        </Detail>
+        {mismatches.length > 0 ? (
+          <Detail name="Refused payloads">
+            <Differences mismatches={mismatches} />
+          </Detail>
+        ) : null}
+        <Detail name="Schema version">{detail.schemaVersion}</Detail>
+        <Detail name="Minted">{detail.mintedAt ? time(detail.mintedAt) : 'not by this app'}</Detail>
+        <Detail name="Claimed">{time(detail.claimedAt)}</Detail>
+        <Detail name="Settled">{time(detail.settledAt)}</Detail>
+        <Detail name="Expires">{time(detail.expiresAt)}</Detail>
+      </Details>
+    </Panel>
+  );
+}
+
+/** The fingerprints of what came under this key and was something else. */
+function Differences({ mismatches }: { mismatches: readonly KeyEvent[] }) {
+  return (
+    <ul className="grid gap-1">
+      {mismatches.map(({ at, detail }) => (
+        <li key={at.getTime()} className="flex flex-wrap items-baseline gap-x-3">
+          {detail?.fingerprint ? (
+            <code className="rounded bg-warn-surface px-1 font-mono text-sm text-warn">{detail.fingerprint}…</code>
+          ) : (
+            'its fingerprint was not recorded'
+          )}
+          <time dateTime={at.toISOString()} className="text-sm text-muted tabular-nums">
+            {at.toISOString().replace('T', ' ')}
+          </time>
+        </li>
+      ))}
+    </ul>
+  );
+}

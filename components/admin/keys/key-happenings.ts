@@ -1,0 +1,66 @@
+import type { KeyDetail, KeyEvent, PhaseView } from 'oncekit/admin';
+import type { Tone } from '../../ui/badge.tsx';
+
+/** One line of a key's timeline. */
+export interface Happening {
+  at: Date;
+  tone: Tone;
+  words: string;
+  by?: string;
+  event?: KeyEvent;
+}
+
+const said: Record<KeyEvent['type'], [words: string, tone: Tone]> = {
+  fenced: ['Given up for good', 'muted'],
+  payload_mismatch: ['Sent again with another payload, refused', 'warn'],
+  unknown: ['The outcome of a foreign call could not be learned', 'warn'],
+  resolved: ['The outcome of a foreign call was found', 'good'],
+  needs_attention: ['Not finished for long: a person is asked to look', 'warn'],
+  late_answer: ['An answer came after the lease was lost', 'warn'],
+  evidence: ['Something was heard from elsewhere', 'info'],
+  verdict: ['A person said what happened', 'info'],
+  retry: ['Taken up again at a person’s request', 'info'],
+  released: ['Taken from its executor', 'info'],
+  forgotten: ['What was stored of it was erased', 'info'],
+};
+
+/** What is known of a key's way, oldest first. */
+export function happeningsOf(detail: KeyDetail): Happening[] {
+  const { state, claimedAt, settledAt, events, phases } = detail;
+  const isTombstone = state === 'abandoned';
+  const all: Happening[] = [
+    ...(isTombstone ? [] : [{ at: claimedAt, tone: 'info', words: 'Claimed' } as const]),
+    ...phases.flatMap(stepsOf),
+    ...events.map((event): Happening => {
+      const [words, tone] = said[event.type] ?? [event.type, 'muted'];
+      return { at: event.at, tone, words, by: event.actor, event };
+    }),
+    ...(settledAt && !isTombstone ? [settled(state, settledAt, detail)] : []),
+  ];
+  return all.sort((one, other) => one.at.getTime() - other.at.getTime());
+}
+
+function stepsOf({ name, kind, state, sends, notExecuted, firstSentAt, finishedAt }: PhaseView): Happening[] {
+  const times = sends > 1 ? `, ${sends} times in all` : '';
+  const proven =
+    notExecuted > 0 ? `; ${notExecuted === sends ? 'nothing' : `${notExecuted} of them nothing`} was done` : '';
+  return [
+    ...(firstSentAt
+      ? [{ at: firstSentAt, tone: 'info', words: `${name}: sent to the provider${times}${proven}` } as const]
+      : []),
+    ...(finishedAt && state === 'done'
+      ? [{ at: finishedAt, tone: 'good', words: `${name}: ${finished[kind]}` } as const]
+      : []),
+  ];
+}
+
+const finished: Record<PhaseView['kind'], string> = {
+  atomic: 'committed',
+  foreign: 'answered',
+  capture: 'captured',
+};
+
+function settled(state: KeyDetail['state'], at: Date, { attempts }: KeyDetail): Happening {
+  const words = `Settled: ${state.replace('_', ' ')}, ${attempts === 1 ? 'at the first attempt' : `after ${attempts} attempts`}`;
+  return { at, tone: state === 'succeeded' ? 'good' : 'bad', words };
+}

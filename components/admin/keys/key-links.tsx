@@ -1,0 +1,61 @@
+import type { KeyDetail } from 'oncekit/admin';
+import type { LinkedRow } from '../../../shop/admin/linked.ts';
+import { Detail, Details } from '../../ui/details.tsx';
+import { TextLink } from '../../ui/text-link.tsx';
+import { TitledPanel } from '../../ui/titled-panel.tsx';
+
+interface Props {
+  detail: KeyDetail;
+  linked: readonly LinkedRow[];
+  /** The page of an event that it has announced, where there is one. */
+  eventHref: ((eventId: string) => string) | undefined;
+}
+
+/** Where its effects are to be found: the app's own rows, the events it has announced, the trace. */
+export function KeyLinks({ detail: { outboxEvents, traceId }, linked, eventHref }: Props) {
+  return (
+    <TitledPanel title="What came of it">
+      <div className="mt-3">
+        <Details>
+          {linked.map(({ name, text, href }) => (
+            <Detail key={`${name} ${text}`} name={name}>
+              {href ? (
+                <TextLink href={href} className="break-all">
+                  {text}
+                </TextLink>
+              ) : (
+                <span className="break-all">{text}</span>
+              )}
+            </Detail>
+          ))}
+          <Detail name="Events">
+            {outboxEvents.length === 0 ? (
+              'none'
+            ) : (
+              <ul className="grid gap-1">
+                {outboxEvents.map(({ eventId, type }) => (
+                  <li key={eventId}>
+                    {eventHref ? (
+                      <TextLink href={eventHref(eventId)} prefetch={false}>
+                        {type}
+                      </TextLink>
+                    ) : (
+                      type
+                    )}
+                  </li>
+                ))}
+              </ul>
+            )}
+          </Detail>
+          <Detail name="Trace">
+            {traceId ? (
+              <code className="font-mono text-sm break-all select-all">{traceId}</code>
+            ) : (
+              'none: nobody was tracing'
+            )}
+          </Detail>
+        </Details>
+      </div>
+    </TitledPanel>
+  );
+}

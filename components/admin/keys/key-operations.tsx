@@ -1,0 +1,88 @@
+import type { KeyDetail } from 'oncekit/admin';
+import { Confirm, ConfirmPanel } from '../shared/confirm.tsx';
+import { SubmitButton } from '../shared/submit-button.tsx';
+import { type FormAction, KeyForm } from './key-form.tsx';
+import { RetryPanel } from './retry-panel.tsx';
+import { VerdictPanel } from './verdict-panel.tsx';
+
+export interface KeyActions {
+  resolve: FormAction;
+  retryNow: FormAction;
+  release: FormAction;
+  forget: FormAction;
+}
+
+interface Props {
+  detail: KeyDetail;
+  now: number;
+  actions: KeyActions;
+}
+
+/** What a person can do about a key now; nothing where it goes on by itself, or has settled. */
+export function KeyOperations({ detail, now, actions: { resolve, retryNow } }: Props) {
+  const { state, leaseUntil, needsAttention, phases } = detail;
+  const call = phases.find((phase) => phase.kind === 'foreign' && phase.state === 'started');
+  // By this server's clock, to show it or not. Whether the lease is over is judged by the database.
+  const isLeft = state === 'in_progress' && leaseUntil !== null && leaseUntil.getTime() <= now;
+  const isUnknown = state === 'unknown' && call !== undefined;
+  const isRetryable = isUnknown ? call.verdict !== null : isLeft || state === 'unknown';
+  return (
+    <>
+      {isRetryable ? <RetryPanel detail={detail} call={call} action={retryNow} /> : null}
+      {isUnknown || (isLeft && needsAttention && call) ? (
+        <VerdictPanel detail={detail} call={call} action={resolve} />
+      ) : null}
+    </>
+  );
+}
+
+/** What is seldom needed. Each is confirmed, and refused by the database where it would not be safe. */
+export function RareKeyOperations({ detail, actions: { release, forget } }: Pick<Props, 'detail' | 'actions'>) {
+  const { state, leaseUntil, answer, isForgotten } = detail;
+  const isHeld = state === 'in_progress' && leaseUntil !== null;
+  const isErasable = answer !== null && !isForgotten;
+  if (!isHeld && !isErasable) return null;
+  return (
+    <ConfirmPanel title="More that can be done">
+      {isHeld ? (
+        <Confirm
+          title="Release the lease…"
+          words={
+            <>
+              <p>
+                The key is taken from its executor: whatever that one still writes changes nothing. A worker, or the
+                customer’s next try, goes on behind the last finished step.
+              </p>
+              <p>
+                Refused while the lease is live, and where a call has begun at a provider that might not know it again.
+              </p>
+            </>
+          }
+        >
+          <KeyForm action={release} detail={detail}>
+            <div>
+              <SubmitButton>Release it</SubmitButton>
+            </div>
+          </KeyForm>
+        </Confirm>
+      ) : null}
+      {isErasable ? (
+        <Confirm
+          title="Forget what is stored…"
+          words={
+            <p>
+              The stored answer is erased, and cannot be had back. The row stays until it expires: a retry is told that
+              it was done, and nothing runs again. Your other rows and events stay as they are.
+            </p>
+          }
+        >
+          <KeyForm action={forget} detail={detail}>
+            <div>
+              <SubmitButton>Forget it</SubmitButton>
+            </div>
+          </KeyForm>
+        </Confirm>
+      ) : null}
+    </ConfirmPanel>
+  );
+}

@@ -1,0 +1,62 @@
+import type { KeyDetail, KeyEvent } from 'oncekit/admin';
+import { TitledPanel } from '../../ui/titled-panel.tsx';
+import { type Happening, happeningsOf } from './key-happenings.ts';
+
+const dots: Record<Happening['tone'], string> = {
+  good: 'bg-good',
+  bad: 'bg-bad',
+  warn: 'bg-warn',
+  info: 'bg-info',
+  muted: 'bg-strong-line',
+};
+
+/**
+ * What has happened to a key, from its claim to its end: attempts, steps and people. Times to the millisecond, for logs; of a
+ * row that was written once, with its answer, the claim is known to the second, and how long after it the rest was is not.
+ */
+export function KeyTimeline({ detail }: { detail: KeyDetail }) {
+  const happenings = happeningsOf(detail);
+  const start = detail.claimedAt.getTime();
+  const isExact = start % 1000 > 0;
+  return (
+    <TitledPanel title="Timeline">
+      <ol className="mt-4">
+        {happenings.map(({ at, tone, words, by, event }, n) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: two things may happen in one millisecond
+          <li key={n} className="relative border-l border-line pb-5 pl-5 last:border-transparent last:pb-0">
+            <span aria-hidden="true" className={`absolute top-1.5 -left-1.25 size-2.5 rounded-full ${dots[tone]}`} />
+            <div className="flex flex-wrap items-baseline gap-x-3">
+              <time dateTime={at.toISOString()} className="text-sm text-muted tabular-nums">
+                {at
+                  .toISOString()
+                  .slice(0, isExact || at.getTime() !== start ? 23 : 19)
+                  .replace('T', ' ')}
+              </time>
+              <span className="text-sm text-muted tabular-nums">{isExact ? offset(at.getTime() - start) : ''}</span>
+            </div>
+            <p className="break-words">
+              {words}
+              {by ? `, by ${by}` : ''}
+              {event?.detail ? <span className="text-muted"> ({particulars(event)})</span> : null}
+            </p>
+          </li>
+        ))}
+      </ol>
+    </TitledPanel>
+  );
+}
+
+/** What an event has to say besides its kind; an older or a newer app may have written other names. */
+function particulars({ detail }: KeyEvent): string {
+  return Object.entries(detail ?? {})
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ');
+}
+
+function offset(ms: number): string {
+  if (ms <= 0) return '';
+  if (ms < 1000) return `+${ms} ms`;
+  if (ms < 120_000) return `+${(ms / 1000).toFixed(1)} s`;
+  const minutes = Math.round(ms / 60_000);
+  return minutes < 120 ? `+${minutes} min` : `+${Math.round(minutes / 60)} h`;
+}

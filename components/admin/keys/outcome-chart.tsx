@@ -1,0 +1,119 @@
+import type { OutcomeBucket } from 'oncekit/admin';
+import { Cell, Row, Table } from '../../ui/table.tsx';
+import { TitledPanel } from '../../ui/titled-panel.tsx';
+import { type Column, columnsOf, series } from './outcome-series.ts';
+
+interface Props {
+  buckets: readonly OutcomeBucket[];
+  since: Date;
+  now: number;
+  /** Where only one operation is shown. */
+  operation: string | undefined;
+}
+
+const HEIGHT = 120;
+const STEP = 20;
+
+/** How calls have ended, in columns of ten minutes. The same numbers stand in a table. */
+export function OutcomeChart({ buckets, since, now, operation }: Props) {
+  const shown = operation ? buckets.filter((bucket) => bucket.operation === operation) : buckets;
+  const columns = columnsOf(shown, since, now);
+  const hours = Math.round((now - since.getTime()) / 3_600_000);
+  const most = Math.max(...columns.map(({ total }) => total));
+  return (
+    <TitledPanel title={`Calls in the last ${hours} hours`}>
+      {operation ? <p className="mt-1 text-sm text-muted">Only those of {operation}.</p> : null}
+      {most === 0 ? (
+        <p className="mt-2 text-muted">None. A call shows up here about ten seconds after it has ended.</p>
+      ) : (
+        <>
+          <Legend columns={columns} />
+          <Bars columns={columns} most={most} />
+          <details className="mt-3">
+            <summary className="cursor-pointer py-2 text-sm font-medium text-accent">As a table</summary>
+            <Numbers columns={columns} />
+          </details>
+        </>
+      )}
+    </TitledPanel>
+  );
+}
+
+function Legend({ columns }: { columns: readonly Column[] }) {
+  return (
+    <ul className="mt-3 flex flex-wrap gap-x-5 gap-y-1 text-sm">
+      {series.map(({ name, label, dot }) => (
+        <li key={name} className="flex items-center gap-2">
+          <span aria-hidden="true" className={`size-3 rounded-sm ${dot}`} />
+          {label}
+          <span className="font-medium tabular-nums" data-count={`chart-${name}`}>
+            {columns.reduce((sum, { counts }) => sum + counts[name], 0).toLocaleString('en-US')}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Bars({ columns, most }: { columns: readonly Column[]; most: number }) {
+  const width = columns.length * STEP;
+  const [first, last] = [columns[0], columns.at(-1)];
+  return (
+    <div className="mt-3">
+      <svg
+        viewBox={`0 0 ${width} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        aria-hidden="true"
+        className="block h-32 w-full border-b border-strong-line"
+      >
+        {columns.map((column, n) => (
+          <Bar key={column.at.getTime()} column={column} x={n * STEP} scale={HEIGHT / most} />
+        ))}
+      </svg>
+      <p className="mt-1 flex justify-between text-xs text-muted tabular-nums">
+        <span>{first ? clock(first.at) : null}</span>
+        <span>at most {most.toLocaleString('en-US')} in ten minutes</span>
+        <span>{last ? clock(last.at) : null} UTC</span>
+      </p>
+    </div>
+  );
+}
+
+function Bar({ column, x, scale }: { column: Column; x: number; scale: number }) {
+  return (
+    <g>
+      <title>{`${clock(column.at)}: ${column.total}`}</title>
+      {series.map(({ name, fill }, n) => {
+        const height = column.counts[name] * scale;
+        const below = series.slice(0, n).reduce((sum, one) => sum + column.counts[one.name], 0) * scale;
+        return height > 0 ? (
+          <rect key={name} x={x + 2} y={HEIGHT - below - height} width={STEP - 4} height={height} className={fill} />
+        ) : null;
+      })}
+    </g>
+  );
+}
+
+function Numbers({ columns }: { columns: readonly Column[] }) {
+  const names = series.map(({ label }) => label);
+  return (
+    <Table label="Calls" columns={['Ten minutes from', ...names]} numbers={names}>
+      {columns
+        .filter(({ total }) => total > 0)
+        .map(({ at, counts }) => (
+          <Row key={at.getTime()}>
+            <Cell className="tabular-nums">{clock(at)} UTC</Cell>
+            {series.map(({ name }) => (
+              <Cell key={name} className="text-right tabular-nums">
+                {counts[name].toLocaleString('en-US')}
+              </Cell>
+            ))}
+          </Row>
+        ))}
+    </Table>
+  );
+}
+
+function clock(at: Date): string {
+  return at.toISOString().slice(11, 16);
+}

@@ -1,0 +1,17 @@
+import { FormNotice } from '../shared/form-notice.tsx';
+
+const notices = {
+  requeued: { tone: 'good', words: 'Requeued. Below is what came of it so far.' },
+  requeued_all: { tone: 'good', words: 'All its dead letters are requeued, and go out in their order.' },
+  none_dead: { tone: 'warn', words: 'It has no dead letters any more. Nothing was done.' },
+  skipped: { tone: 'good', words: 'Skipped. What waited behind it goes out.' },
+  resumed: { tone: 'good', words: 'Resumed. What waited goes out in its order.' },
+  not_stopped: { tone: 'warn', words: 'It is not stopped any more. Nothing was done.' },
+  stale: { tone: 'warn', words: 'This page was open for too long. Nothing was done; ask for it again.' },
+  unsure: { tone: 'warn', words: 'This could not be seen through. Look at what is recorded, then ask for it again.' },
+  changed: { tone: 'warn', words: 'This event has changed since you looked at it. Nothing was done; look again.' },
+} as const;
+
+export function MessageNotice({ name }: { name: unknown }) {
+  return <FormNotice notices={notices} name={name} />;
+}

@@ -1,0 +1,77 @@
+import type { SentDetail, Stop } from 'oncekit/admin';
+import { Detail, Details } from '../../ui/details.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Cell, Row, Table } from '../../ui/table.tsx';
+import { Moment } from '../shared/moment.tsx';
+import { RelativeTime } from '../shared/relative-time.tsx';
+import { NextTry } from './message-next-try.tsx';
+import { MessageStateBadge } from './message-state.tsx';
+
+interface Props {
+  detail: SentDetail;
+  stops: readonly Stop[];
+  now: number;
+}
+
+export function SentFacts({ detail, now }: Omit<Props, 'stops'>) {
+  const { eventId, aggregate, sequence, createdAt, derivedKey, headerNames } = detail;
+  return (
+    <Panel aria-label="Event">
+      <Details>
+        <Detail name="Event">
+          <Code>{eventId}</Code>
+        </Detail>
+        <Detail name="Aggregate">
+          <span className="break-all">{aggregate}</span>
+        </Detail>
+        <Detail name="Sequence">#{sequence}</Detail>
+        <Detail name="Announced">
+          <Moment at={createdAt} now={now} />
+        </Detail>
+        <Detail name="Derived key">
+          <Code>{derivedKey}</Code>
+        </Detail>
+        <Detail name="Headers">{headerNames.length > 0 ? headerNames.join(', ') : 'none'}</Detail>
+      </Details>
+    </Panel>
+  );
+}
+
+function Code({ children }: { children: string }) {
+  return <code className="font-mono text-sm break-all select-all">{children}</code>;
+}
+
+const columns = ['Destination', 'State', 'Attempts', 'Next try', 'Settled', 'Last error'];
+
+/** Where the event goes, and how far it has come. */
+export function SentDeliveries({ detail, stops, now }: Props) {
+  return (
+    <div className="min-w-0">
+      <h2 className="mb-3 text-lg font-semibold">Deliveries</h2>
+      {detail.deliveries.length === 0 ? (
+        <Panel>
+          <p className="text-muted">None: no destination wanted this type when it was announced.</p>
+        </Panel>
+      ) : (
+        <Table label="Deliveries" columns={columns}>
+          {detail.deliveries.map((row) => (
+            <Row key={row.destination}>
+              <Cell>{row.destination}</Cell>
+              <Cell>
+                <MessageStateBadge state={row.state} />
+              </Cell>
+              <Cell className="text-right tabular-nums">{row.attempts}</Cell>
+              <Cell>
+                <NextTry row={row} stops={stops} now={now} />
+              </Cell>
+              <Cell>{row.settledAt ? <RelativeTime at={row.settledAt} now={now} /> : '–'}</Cell>
+              <Cell className="max-w-64 truncate" title={row.lastError ?? undefined}>
+                {row.lastError ?? '–'}
+              </Cell>
+            </Row>
+          ))}
+        </Table>
+      )}
+    </div>
+  );
+}

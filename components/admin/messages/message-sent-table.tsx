@@ -1,0 +1,52 @@
+import type { DeliveryRow, Stop } from 'oncekit/admin';
+import { Cell, Row, Table } from '../../ui/table.tsx';
+import { TextLink } from '../../ui/text-link.tsx';
+import { RelativeTime } from '../shared/relative-time.tsx';
+import { sentHref } from './message-addresses.ts';
+import { NextTry } from './message-next-try.tsx';
+import { MessageStateBadge } from './message-state.tsx';
+
+const columns = ['State', 'Event', 'Destination', 'Attempts', 'Announced', 'Next try', 'Last error'];
+
+interface Props {
+  rows: readonly DeliveryRow[];
+  stops: readonly Stop[];
+  now: number;
+}
+
+/** Events on their way, a row for each destination, newest event first. */
+export function SentTable({ rows, stops, now }: Props) {
+  return (
+    <Table label="Outbox" columns={columns} isStacked>
+      {rows.map((row) => (
+        <Row key={`${row.eventId} ${row.destination}`}>
+          <Cell>
+            <MessageStateBadge state={row.state} />
+          </Cell>
+          <Cell className="max-sm:flex-wrap max-sm:items-baseline">
+            <TextLink href={sentHref(row.eventId)} prefetch={false} title={row.eventId}>
+              {row.type}
+            </TextLink>
+            <span className="flex max-w-60 gap-1 text-xs text-muted" title={row.aggregate}>
+              <span className="tabular-nums">#{row.sequence}</span>
+              <span className="truncate">{row.aggregate}</span>
+            </span>
+          </Cell>
+          <Cell label="Destination">{row.destination}</Cell>
+          <Cell label="Attempts" className="text-right tabular-nums">
+            {row.attempts}
+          </Cell>
+          <Cell label="Announced">
+            <RelativeTime at={row.createdAt} now={now} />
+          </Cell>
+          <Cell label="Next try">
+            <NextTry row={row} stops={stops} now={now} />
+          </Cell>
+          <Cell label="Last error" className="max-w-44" title={row.lastError ?? undefined}>
+            <span className="block min-w-0 truncate">{row.lastError ?? '–'}</span>
+          </Cell>
+        </Row>
+      ))}
+    </Table>
+  );
+}

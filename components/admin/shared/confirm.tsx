@@ -1,0 +1,40 @@
+import type { ReactNode } from 'react';
+import { Panel } from '../../ui/panel.tsx';
+
+interface Props {
+  /** What is about to be done: the button that asks for it. */
+  title: string;
+  /** What it leads to, before anybody confirms it. */
+  words: ReactNode;
+  /** The form whose button confirms it. */
+  children: ReactNode;
+}
+
+/** An operation that is begun by one press and confirmed by another, with its consequence in words between them. */
+export function Confirm({ title, words, children }: Props) {
+  return (
+    <details data-confirm className="group border-t border-line py-1 first:border-0">
+      <summary className="flex min-h-11 cursor-pointer items-center gap-2 font-medium text-accent marker:content-none">
+        <span aria-hidden="true" className="transition-transform group-open:rotate-90">
+          ›
+        </span>
+        {title}
+      </summary>
+      <div className="pb-4 pl-4">
+        <div className="mb-4 grid max-w-prose gap-2 text-muted">{words}</div>
+        {children}
+      </div>
+    </details>
+  );
+}
+
+/** Several of them under one heading. */
+export function ConfirmPanel({ title, lead, children }: { title: string; lead?: ReactNode; children: ReactNode }) {
+  return (
+    <Panel aria-label={title}>
+      <h2 className="text-lg font-semibold">{title}</h2>
+      {lead ? <div className="mt-2 max-w-prose text-muted">{lead}</div> : null}
+      <div className="mt-3">{children}</div>
+    </Panel>
+  );
+}

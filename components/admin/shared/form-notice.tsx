@@ -1,0 +1,17 @@
+import { Notice } from '../../ui/notice.tsx';
+
+interface Props {
+  notices: Readonly<Record<string, { tone: 'good' | 'warn' | 'bad'; words: string }>>;
+  name: unknown;
+}
+
+/** What came of the form that was sent. An address may name anything: what is not known shows nothing. */
+export function FormNotice({ notices, name }: Props) {
+  const notice = typeof name === 'string' && Object.hasOwn(notices, name) ? notices[name] : undefined;
+  if (!notice) return null;
+  return (
+    <div role={notice.tone === 'good' ? 'status' : 'alert'} className="mb-6">
+      <Notice tone={notice.tone}>{notice.words}</Notice>
+    </div>
+  );
+}

@@ -1,0 +1,33 @@
+import type { ReactNode } from 'react';
+import { TitledPanel } from '../../ui/titled-panel.tsx';
+
+interface Props {
+  title: string;
+  /** What it means that there are none. */
+  none: string;
+  /** Oldest first. */
+  records: readonly { at: Date; words: ReactNode }[];
+}
+
+/** What happened besides the ordinary way, and when to the millisecond: it is compared with logs. */
+export function RecordList({ title, none, records }: Props) {
+  return (
+    <TitledPanel title={title}>
+      {records.length === 0 ? (
+        <p className="mt-2 text-muted">{none}</p>
+      ) : (
+        <ol className="mt-3 grid gap-2">
+          {records.map(({ at, words }, n) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the list is only ever appended to
+            <li key={n} className="flex flex-wrap gap-x-4">
+              <time dateTime={at.toISOString()} className="text-muted tabular-nums">
+                {at.toISOString().replace('T', ' ')}
+              </time>
+              <span className="min-w-0 break-words">{words}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </TitledPanel>
+  );
+}

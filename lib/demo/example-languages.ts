@@ -1,4 +1,0 @@
-import { labOrder } from './lab.ts';
-
-/** The lab's order, for a form that speaks two languages. */
-export const languagesOrder = labOrder.as('example.languages');

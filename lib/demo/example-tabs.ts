@@ -1,4 +1,0 @@
-import { labOrder } from './lab.ts';
-
-/** The lab's order, for a form whose key is shared by all tabs of a browser. */
-export const tabsOrder = labOrder.as('example.tabs');

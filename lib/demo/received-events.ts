@@ -1,9 +1,0 @@
-import type { ReceivedEvent } from 'oncekit/messaging';
-import type { Client } from './db.ts';
-
-type Tx = Pick<Client, 'receivedEvent'>;
-
-/** What the receiver does about an event: counts its effect. */
-export async function applyShopEvent(tx: Tx, { eventId }: ReceivedEvent): Promise<void> {
-  await tx.receivedEvent.update({ where: { id: eventId }, data: { effects: { increment: 1 } } });
-}

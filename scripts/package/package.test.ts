@@ -1,0 +1,114 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules, createRequire } from 'node:module';
+import path from 'node:path';
+import { transformSync } from 'esbuild';
+import ts from 'typescript';
+import { describe, expect, test } from 'vitest';
+import { publicEntries } from './public-exports.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+const kit = ts.parseConfigFileTextToJson('', readFileSync(path.join(root, 'tsconfig.kit.json'), 'utf8')).config;
+
+/** The sources of what is published: what the build begins with, and all that leads to. */
+function publishedSources(): Map<string, string> {
+  const found = new Map<string, string>();
+  const visit = (file: string) => {
+    if (found.has(file)) return;
+    const text = readFileSync(file, 'utf8');
+    found.set(file, text);
+    for (const name of importsOf(text)) if (name.startsWith('.')) visit(path.resolve(path.dirname(file), name));
+  };
+  for (const entry of kit.files) visit(path.join(root, entry));
+  return found;
+}
+
+const importsOf = (text: string) => ts.preProcessFile(text, true, false).importedFiles.map(({ fileName }) => fileName);
+
+/** `next/headers.js` and `@prisma/client/x` belong to `next` and `@prisma/client`. */
+const packageOf = (name: string) => /^(@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name;
+
+const sources = publishedSources();
+const used = new Map<string, string>();
+for (const [file, text] of sources) {
+  for (const name of importsOf(text)) {
+    if (!name.startsWith('.') && !/^node:/.test(name)) used.set(packageOf(name), path.relative(root, file));
+  }
+}
+
+describe('package.json', () => {
+  test('exports the entries that the repository itself uses by name, each from its own file', () => {
+    const { './package.json': own, ...entries } = manifest.exports;
+    expect(own).toBe('./package.json');
+    const emitted = (file: string) => `./${file.replace(/^lib\//, 'dist/').replace(/\.ts$/, '')}`;
+    const wanted = [...publicEntries()].map(([name, file]) => [
+      name.replace(/^oncekit/, '.'),
+      { types: `${emitted(file)}.d.ts`, default: `${emitted(file)}.js` },
+    ]);
+    expect(entries).toEqual(Object.fromEntries(wanted));
+    expect(kit.files).toEqual(expect.arrayContaining([...publicEntries().values()]));
+  });
+
+  test('brings along every package that the kit imports, and no other', () => {
+    const builtin = [...used].filter(([name]) => builtinModules.includes(name));
+    expect(builtin, 'import Node’s own modules as node:…').toEqual([]);
+    const { dependencies, peerDependencies } = manifest;
+    const missing = [...used].filter(([name]) => !(name in dependencies) && !(name in peerDependencies));
+    expect(missing).toEqual([]);
+    expect(Object.keys(dependencies).filter((name) => !used.has(name))).toEqual([]);
+  });
+
+  // tsx makes `require` of the imports of an app that does not say "type": "module", and of those of the kit.
+  test('brings along no package that an app of CommonJS cannot resolve', () => {
+    const names = [...sources.values()].flatMap(importsOf).filter((name) => packageOf(name) in manifest.dependencies);
+    expect(new Set(names.map(packageOf)).size).toBe(Object.keys(manifest.dependencies).length);
+    const { resolve } = createRequire(import.meta.url);
+    for (const name of names) expect(() => resolve(name), name).not.toThrow();
+  });
+
+  test('takes peers and dependencies in ranges, so that an app has one of each', () => {
+    const fixed = Object.entries({ ...manifest.dependencies, ...manifest.peerDependencies });
+    expect(fixed.filter(([, range]) => !/^(\^|>=)/.test(String(range)))).toEqual([]);
+  });
+
+  test('runs nothing when it is installed', () => {
+    const hooks = ['preinstall', 'install', 'postinstall', 'prepare', 'preprepare', 'postprepare'];
+    expect(Object.keys(manifest.scripts).filter((name) => hooks.includes(name))).toEqual([]);
+  });
+
+  test('can be published, and is for the Node that it says', () => {
+    expect(manifest.private).toBeUndefined();
+    expect(manifest.type).toBe('module');
+    expect(manifest.engines.node).toBe('>=20.19');
+  });
+});
+
+describe('what is published', () => {
+  test('has no test and nothing of the demo among its sources', () => {
+    const files = [...sources.keys()].map((file) => path.relative(root, file));
+    const strange = files.filter((file) => /^(?!lib\/)|\.(test|testsuite|fixture|child)\./.test(file));
+    expect(strange).toEqual([]);
+  });
+
+  // An app of CommonJS gets the kit by `require`, which cannot wait. esbuild refuses a file that does, in that form.
+  test('waits for nothing while it is loaded', () => {
+    for (const [file, code] of sources) {
+      if (file.endsWith('/cli/oncekit.ts')) continue;
+      const sourcefile = path.relative(root, file);
+      const loader = file.endsWith('x') ? 'tsx' : 'ts';
+      transformSync(code, { loader, format: 'cjs', sourcefile, logLevel: 'silent' });
+    }
+    const waiting = () => transformSync('await 1;', { format: 'cjs', logLevel: 'silent' });
+    expect(waiting).toThrow('Top-level await');
+  });
+
+  test('comes with the SQL and the models of each part', () => {
+    const sql = readdirSync(path.join(root, 'prisma/kit'));
+    expect(sql).toEqual(
+      expect.arrayContaining(['0001_keys.sql', '0001_messaging.sql', '0002_keys.sql', '0003_keys.sql']),
+    );
+    expect(manifest.files).toEqual(
+      expect.arrayContaining(['dist', 'prisma/kit', 'prisma/idempotency.prisma', 'prisma/messaging.prisma']),
+    );
+  });
+});

@@ -1,0 +1,42 @@
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+
+/** What a form may cost a page before it can be used, without react itself. In bytes, min+gzip (ADR 34). */
+export const LIMIT = 4000;
+const ENTRY = `export { IdempotencyKeyField, IdempotentForm, SubmitStatus, useIdempotentSubmit } from './lib/react/index.ts';`;
+
+/** A bundle, and what it weighs. `entry`: source text. What `import()` loads is no part of it. */
+async function bundle(entry: string, external: string[]) {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: entry, resolveDir: fileURLToPath(new URL('../..', import.meta.url)), sourcefile: 'entry' },
+    external: ['react', 'react/jsx-runtime', 'react-dom', ...external],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    jsx: 'automatic',
+    define: { 'process.env.__NEXT_ROUTER_BASEPATH': '""', 'process.env.NODE_ENV': '"production"' }, // as Next's bundlers do
+    write: false,
+    metafile: true,
+  });
+  const [file] = outputFiles;
+  const [output] = Object.values(metafile.outputs);
+  if (!file || !output) throw new Error('esbuild has built nothing.');
+  const inputs = Object.entries(output.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+  return {
+    bytes: file.contents.length,
+    gzipped: gzipSync(file.contents, { level: 9 }).length,
+    inputs: inputs.map(([name, { bytesInOutput }]) => ({ name, bytes: bytesInOutput })),
+  };
+}
+
+/** What a page loads before a form can be used, and what comes while it is idle. */
+export async function reactBundles() {
+  const first = await bundle(ENTRY, ['./recovery.ts']);
+  // What the first load has brought already is not loaded once more.
+  const shared = first.inputs
+    .map(({ name }) => name.replace(/.*\//, './'))
+    .concat(first.inputs.map(({ name }) => name.replace(/^lib\//, '../')));
+  return { first, rest: await bundle(`export * from './lib/react/recovery.ts';`, shared) };
+}

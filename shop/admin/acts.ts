@@ -1,0 +1,67 @@
+import type { Operated, SeenKey } from 'oncekit/admin';
+import { z } from 'zod';
+import { admin, kit } from './admin.ts';
+import { actsOnce } from './once.ts';
+import { aliases, keyId, wholePrincipal } from './query.ts';
+
+/** The key as the page has shown it. */
+const seenKey = keyId.extend({ fencing_token: z.coerce.number().int().min(0).max(2_147_483_647) });
+
+const schema = z.discriminatedUnion('act', [
+  seenKey.extend({ act: z.literal('retry') }),
+  seenKey.extend({ act: z.literal('release') }),
+  seenKey.extend({ act: z.literal('forget') }),
+  seenKey.extend({ act: z.literal('found'), reference: z.string().trim().min(1).max(255) }),
+  seenKey.extend({ act: z.literal('not_done') }),
+  seenKey.extend({ act: z.literal('send_again') }),
+  keyId.extend({ act: z.literal('fence') }),
+  wholePrincipal.extend({ act: z.literal('erase'), aliases }),
+]);
+
+/** Erasing a person reads the whole table. */
+const TIMEOUT_MS = 120_000;
+
+/** What an admin does to keys: with its own key in one transaction, so it is done once, however often it is sent. */
+export const keyActs = actsOnce(
+  kit
+    .operation({ name: 'admin.keys', schema, timeoutMs: TIMEOUT_MS })
+    .handler(async ({ input, tx, scope: { principal: actor }, afterCommit }) => {
+      const office = admin({ tx, afterCommit });
+      switch (input.act) {
+        case 'retry':
+          return said(await office.retryNow(seen(input), actor), 'retried', 'changed');
+        case 'release':
+          return said(await office.release(seen(input), actor), 'released', 'not_released');
+        case 'forget':
+          return said(await office.forget(seen(input), actor), 'forgotten', 'not_forgotten');
+        case 'found':
+          return await office.resolve(seen(input), { kind: 'succeeded', reference: input.reference }, actor);
+        case 'not_done':
+          return await office.resolve(seen(input), { kind: 'failed' }, actor);
+        case 'send_again':
+          return await office.resolve(seen(input), { kind: 'retry' }, actor);
+        case 'fence': {
+          const fenced = await office.fence(input, actor);
+          if (fenced === 'changed') return 'was_fenced';
+          if (fenced === 'recorded') return 'fenced';
+          return (await office.findKey(input)) ? 'not_fenced' : 'refused';
+        }
+        case 'erase':
+          await office.erasePrincipal(input, actor);
+          return 'erased';
+      }
+    }),
+);
+
+function seen({ fencing_token: fencingToken, tenant, principal, operation, key }: z.output<typeof seenKey>): SeenKey {
+  return { tenant, principal, operation, key, fencingToken };
+}
+
+function said<Done extends string, Refused extends string>(
+  operated: Operated | 'refused',
+  done: Done,
+  refused: Refused,
+): Done | Refused | 'changed' {
+  if (operated === 'changed') return 'changed';
+  return operated === 'recorded' ? done : refused;
+}

@@ -1,0 +1,79 @@
+import { KEY_STATES } from 'oncekit';
+import type { KeyFilter } from 'oncekit/admin';
+import { z } from 'zod';
+import { nameOf } from './names.ts';
+
+const ROWS_PER_PAGE = 25;
+/** How far back the chart of outcomes goes. */
+const CHART_HOURS = 6;
+
+/** NUL is no text for PostgreSQL. */
+const text = z
+  .string()
+  .trim()
+  .max(255)
+  .refine((given) => !given.includes('\0'))
+  .optional()
+  .catch(undefined);
+
+const page = z.coerce.number().int().min(1).max(10_000).catch(1);
+
+/** A principal, as an address or a form names it. */
+export const wholePrincipal = z.object({ tenant: nameOf(255), principal: nameOf(255) });
+
+/** A key, as an address or a form names it. */
+export const keyId = wholePrincipal.extend({ operation: nameOf(100), key: nameOf(255) });
+
+/** Other principals of the same person, as a form names them: one a line. */
+export const aliases = z
+  .string()
+  .max(10_000)
+  .transform((lines) => lines.split(/\r?\n/).flatMap((line) => line.trim() || []))
+  .pipe(z.array(nameOf(255)).max(100))
+  .default([]);
+
+/** What the admin's address says; what cannot be read is as if it were not there. */
+const query = z.object({
+  state: z.enum(KEY_STATES).optional().catch(undefined),
+  stuck: z.literal('1').optional().catch(undefined),
+  operation: text,
+  q: text,
+  sort: z.enum(['oldest', 'expires']).optional().catch(undefined),
+  page,
+});
+
+export type KeysQuery = z.output<typeof query>;
+
+export function readKeysQuery(params: Record<string, string | string[] | undefined>): KeysQuery {
+  return query.parse(params);
+}
+
+const auditQuery = z.object({ tenant: text, principal: text, operation: text, key: text, page });
+
+/** What the address of the audit says: whose, and which. */
+export function readAuditQuery(params: Record<string, string | string[] | undefined>): z.output<typeof auditQuery> {
+  return auditQuery.parse(params);
+}
+
+export function filterOf({ state, stuck, operation, q, sort, page }: KeysQuery): KeyFilter {
+  const which = { state, stuck: stuck === '1', operation: operation || undefined, search: q || undefined };
+  return { ...which, sort: sort ?? 'newest', ...pageOf(page) };
+}
+
+/** The keys that somebody must act upon, the oldest first: as many as one looks at before acting. */
+export const STUCK: KeyFilter = { stuck: true, sort: 'oldest', limit: 5, offset: 0 };
+
+/** Which rows a page of a list shows. */
+export function pageOf(page: number): { limit: number; offset: number } {
+  return { limit: ROWS_PER_PAGE, offset: (page - 1) * ROWS_PER_PAGE };
+}
+
+/** Whether the list shows less than all keys. */
+export function isNarrowed({ state, stuck, operation, q, page }: KeysQuery): boolean {
+  return Boolean(state || stuck || operation || q || page > 1);
+}
+
+/** Since when the chart of outcomes counts. */
+export function chartBegin(now: number): Date {
+  return new Date(now - CHART_HOURS * 3_600_000);
+}

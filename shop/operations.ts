@@ -1,0 +1,25 @@
+import { createOrder } from './api/order-create.ts';
+import { createRefund } from './api/refund-create.ts';
+import { dialogOrder, giftOrder, printOrder, sampleOrder, stepsOrder } from './lab/example-forms.ts';
+import { languagesOrder } from './lab/example-languages.ts';
+import { tabsOrder } from './lab/example-tabs.ts';
+import { hookFormOrder, queryOrder, safeActionOrder } from './lab/examples.ts';
+import { labOrder } from './lab/order.ts';
+import { cancelOrder } from './orders/cancel.ts';
+import { checkout } from './orders/checkout.ts';
+import { refund } from './payments/refund.ts';
+
+const examples = [hookFormOrder, queryOrder, safeActionOrder, tabsOrder, languagesOrder] as const;
+const forms = [printOrder, giftOrder, sampleOrder, stepsOrder, dialogOrder] as const;
+
+/** Every operation of the demo: for the status route, the admin view and the worker, which finishes what was begun. */
+export const operations = [
+  checkout,
+  refund,
+  createOrder,
+  createRefund,
+  cancelOrder,
+  labOrder,
+  ...examples,
+  ...forms,
+] as const;

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { db } from '../db.ts';
+import type { Session } from '../session/session.ts';
+
+const buying = z.object({ sku: z.string().min(1).max(40), quantity: z.coerce.number().int().min(1).max(10) });
+
+/**
+ * Puts goods into a cart of their own and returns its id; null when there are no such goods. Sent twice it makes a
+ * second cart, which harms nobody: only a checkout sells.
+ */
+export async function createCart(shopper: Session, form: unknown): Promise<string | null> {
+  const { success, data } = buying.safeParse(form);
+  if (!success || !(await db().product.findUnique({ where: { sku: data.sku } }))) return null;
+  const { shopperId, account } = shopper;
+  const cart = await db().cart.create({ data: { id: randomUUID(), shopper: shopperId, account, ...data } });
+  return cart.id;
+}
+
+/** A cart with its goods and, once it was ordered, its order. */
+export interface CartView {
+  id: string;
+  sku: string;
+  name: string;
+  quantity: number;
+  priceCents: number;
+  amountCents: number;
+  orderId: string | null;
+  orderStatus: string | null;
+}
+
+/** The shopper's cart with this id, or the newest one without an id. */
+export async function findCart(shopper: Session, id: string | undefined): Promise<CartView | null> {
+  if (id !== undefined && !z.uuid().safeParse(id).success) return null;
+  const cart = await db().cart.findFirst({
+    where: { ...ownerOf(shopper), ...(id ? { id } : {}) },
+    orderBy: { createdAt: 'desc' },
+    include: { order: { select: { id: true, status: true } } },
+  });
+  const product = cart && (await db().product.findUnique({ where: { sku: cart.sku } }));
+  if (!product) return null;
+  const { name, priceCents } = product;
+  const { sku, quantity, order } = cart;
+  return {
+    id: cart.id,
+    sku,
+    name,
+    quantity,
+    priceCents,
+    amountCents: priceCents * quantity,
+    orderId: order?.id ?? null,
+    orderStatus: order?.status ?? null,
+  };
+}
+
+/** An account has the carts of all its sessions; an anonymous shopper has the session alone. */
+function ownerOf({ shopperId, account }: Session): { account: string } | { shopper: string } {
+  return account ? { account } : { shopper: shopperId };
+}

@@ -1,0 +1,72 @@
+import type { ForeignCall, LookedUp } from 'oncekit';
+import type Stripe from 'stripe';
+import { asking, paymentCall, payments, sending } from './payments.ts';
+import { type Decline, declineOf, judgePayment, PaymentPending } from './stripe-errors.ts';
+
+interface Charge {
+  orderId: string;
+  amountCents: number;
+  paymentMethod: string;
+}
+
+/** What came of a charge. A decline that a look-up finds is a result: the card is not tried a second time. */
+export type Charged = { paymentIntent: string } | { declined: Decline };
+
+/** Charges a card, once per order: Stripe honours the derived key for a day, and is asked by the order's id after it. */
+export function charge(wanted: Charge): ForeignCall<Charge, Charged> {
+  const { stripe } = payments();
+  return paymentCall({
+    arguments: wanted,
+    judge: judgePayment,
+
+    async send({ orderId, amountCents, paymentMethod }, request) {
+      const intent = await stripe.paymentIntents.create(
+        {
+          amount: amountCents,
+          currency: 'usd',
+          payment_method: paymentMethod,
+          confirm: true,
+          metadata: { order_id: orderId },
+          automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+        },
+        sending(request),
+      );
+      const outcome = outcomeOf(intent);
+      if (typeof outcome === 'object') return outcome.found;
+      throw new PaymentPending(`The payment intent ${intent.id} is ${intent.status}.`);
+    },
+
+    async lookup({ orderId }, request) {
+      const query = `metadata['order_id']:'${orderId}'`;
+      const { data } = await stripe.paymentIntents.search({ query, limit: 100 }, asking(request));
+      // Several when the provider had forgotten the key after a decline: money that moved counts, then what may still
+      // move, then a decline.
+      const outcomes = data.map(outcomeOf);
+      return outcomes.find(isPaid) ?? outcomes.find((each) => each === 'pending') ?? outcomes.find(isFound) ?? 'absent';
+    },
+
+    async fromReference(reference, request) {
+      const intent = await stripe.paymentIntents.retrieve(reference, {}, asking(request));
+      const outcome = outcomeOf(intent);
+      if (intent.metadata.order_id === wanted.orderId && isPaid(outcome)) return outcome.found;
+      throw new Error(
+        `${reference} is no payment of the order ${wanted.orderId}, or it is not paid: ${intent.status}.`,
+      );
+    },
+  });
+}
+
+function outcomeOf(intent: Stripe.PaymentIntent): LookedUp<Charged> {
+  const { id, status, last_payment_error: error } = intent;
+  if (status === 'succeeded') return { found: { paymentIntent: id } };
+  if (status === 'processing' || status === 'requires_capture') return 'pending';
+  if (status === 'requires_payment_method' && error) return { found: { declined: declineOf(error) } };
+  // A confirmation in the browser, which this shop does not offer. Nobody else can give it: nobody has its secret.
+  if (status === 'requires_action') return { found: { declined: declineOf({ code: 'authentication_required' }) } };
+  // Never confirmed, or cancelled: no money moved, and none will.
+  return 'absent';
+}
+
+const isFound = (outcome: LookedUp<Charged>) => typeof outcome === 'object';
+const isPaid = (outcome: LookedUp<Charged>): outcome is { found: { paymentIntent: string } } =>
+  typeof outcome === 'object' && 'paymentIntent' in outcome.found;

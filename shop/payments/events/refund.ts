@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import type Stripe from 'stripe';
+import { lockOrder } from '../../orders/orders.ts';
+import { bookRefund } from '../refund-booking.ts';
+import { type Applied, idOf, NOT_OURS, orderOfPayment, ownRefund, type Tx, tell } from './conclusion.ts';
+import { applyFailedRefund } from './refund-failed.ts';
+
+/**
+ * Money has gone back. A refund that was asked for here is booked by its own operation, which is told and asks; one from
+ * the provider's own pages is booked now, once. For one that has failed see `applyFailedRefund`.
+ */
+export async function applyRefund(tx: Tx, type: string, refund: Stripe.Refund): Promise<Applied> {
+  if (refund.status === 'failed' || refund.status === 'canceled') return await applyFailedRefund(tx, refund);
+  // "pending" is the provider's promise, as for a refund of our own: its bank takes days to pay it out.
+  if (refund.status !== 'succeeded' && refund.status !== 'pending') {
+    return { did: 'nothing', why: `the refund is ${refund.status}` };
+  }
+  const paymentIntent = idOf(refund.payment_intent);
+  if (!paymentIntent) return NOT_OURS;
+  const own = await ownRefund(tx, refund, paymentIntent);
+  const told = own && (await tell(tx, 'refund', own, `${type} ${refund.id}`));
+  if (told) return told;
+
+  const order = await orderOfPayment(tx, paymentIntent, refund.created);
+  if (!order) return NOT_OURS;
+  // Behind the lock every refund is as it stays: our own has ended, and another event of this one is committed.
+  await lockOrder(tx, order.id, order);
+  const known = await tx.refund.findUnique({ where: { providerRefund: refund.id } });
+  if (known) return { did: 'nothing', why: known.status === 'failed' ? 'it has failed since' : 'it is booked' };
+  const asked = await ownRefund(tx, refund, paymentIntent);
+  if (asked?.status === 'pending') throw new Error(`Refund ${asked.id} is pending, and no operation is to end it.`);
+
+  // Also one under the name of a refund of ours that failed, or went through under another id: the money is gone.
+  const { id: orderId, tenant, principal } = order;
+  const [refundId, providerRefund, amountCents] = [randomUUID(), refund.id, refund.amount];
+  await tx.refund.create({
+    data: {
+      id: refundId,
+      orderId,
+      tenant,
+      principal,
+      amountCents,
+      status: 'succeeded',
+      source: 'provider',
+      providerRefund,
+      createdAt: new Date(refund.created * 1000),
+      settledAt: new Date(),
+    },
+  });
+  const given = { refundId, orderId, tenant, principal, amountCents, paidCents: order.amountCents, providerRefund };
+  return { did: 'booked', refundId, orderStatus: await bookRefund(tx, given) };
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openShop, untilFinal } from '../shop.fixture.ts';
+
+// A provider that forgets a key at once, which the shop knows: whatever it is not told, it has to ask for.
+let shop: Awaited<ReturnType<typeof openShop>>;
+beforeAll(async () => {
+  shop = await openShop({ keyTtlMs: 1 });
+});
+beforeEach(() => shop.asked());
+afterEach(async () => expect(await shop.unspent()).toBe(0));
+afterAll(() => shop.close());
+
+const CHARGE = 'POST /v1/payment_intents';
+const REFUND = 'POST /v1/refunds';
+
+async function paidOrder() {
+  const [cart, key] = [await shop.cart(), randomUUID()];
+  const outcome = await untilFinal(() => shop.place(cart, { key }));
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome));
+  return outcome.data.id;
+}
+
+const sends = async (request: string) => (await shop.asked()).filter((each) => each === request).length;
+
+test('a charge whose answer is lost is looked up, not sent again', async () => {
+  await shop.break({ kind: 'lose-answer', path: '/v1/payment_intents' });
+  const order = await paidOrder();
+  expect(await sends(CHARGE)).toBe(1);
+  expect((await shop.moved(order)).charges).toHaveLength(1);
+});
+
+test('a decline whose answer is lost is looked up: refused, goods back, and the card is not tried again', async () => {
+  const before = await shop.stock('notebook');
+  const cart = await shop.cart('notebook');
+  await shop.break({ kind: 'lose-answer', path: '/v1/payment_intents' });
+  const outcome = await shop.place(cart, { card: 'pm_card_chargeDeclined' });
+  expect(outcome).toMatchObject({ ok: false, code: 'failed', reason: 'card_declined' });
+  expect(await sends(CHARGE)).toBe(1);
+  expect(await shop.stock('notebook')).toBe(before);
+  expect(await shop.place(cart)).toMatchObject({ ok: true });
+});
+
+test('a charge that never happened is looked up, and sent once that is certain', async () => {
+  await shop.break({ kind: 'error-before', path: '/v1/payment_intents' });
+  const order = await paidOrder();
+  expect(await sends(CHARGE)).toBe(2);
+  expect((await shop.moved(order)).charges).toHaveLength(1);
+});
+
+test('a refund whose answer is lost is looked up, not sent again', async () => {
+  const order = await paidOrder();
+  await shop.break({ kind: 'lose-answer', path: '/v1/refunds' });
+  expect(await shop.giveBack(order, '5.00')).toMatchObject({ ok: true });
+  expect(await sends(REFUND)).toBe(1);
+  expect((await shop.moved(order)).refunds).toHaveLength(1);
+});
+
+test('a refund that never happened is looked up, and sent once that is certain', async () => {
+  const order = await paidOrder();
+  await shop.break({ kind: 'error-before', path: '/v1/refunds' });
+  const key = randomUUID();
+  expect(await untilFinal(() => shop.giveBack(order, '5.00', { key }))).toMatchObject({ ok: true });
+  expect(await sends(REFUND)).toBe(2);
+  expect((await shop.moved(order)).refunds).toHaveLength(1);
+});

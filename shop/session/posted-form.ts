@@ -1,0 +1,24 @@
+import { BadPayloadError } from 'oncekit';
+import { readBody } from 'oncekit/next';
+import { refusal } from '../payments/webhook-request.ts';
+
+const FORM = /^multipart\/form-data/i;
+
+/**
+ * The refusal of a form that is too large, has too many fields or is none, before Next parses it for an action: Next has
+ * no limit on fields, and answers what it cannot read with a 500. For the proxy, which reads a copy of the body.
+ */
+export async function refuseForm(request: Request): Promise<Response | undefined> {
+  if (request.method !== 'POST' || !FORM.test(request.headers.get('content-type') ?? '')) return undefined;
+  try {
+    await readBody(request);
+  } catch (error) {
+    if (!(error instanceof BadPayloadError)) throw error;
+    return refusal(error.code === 'payload_too_large' ? 413 : 400, error.message);
+  }
+}
+
+/** What an action was called with. That can be anything, whatever its types say. */
+export function postedForm(sent: unknown): FormData {
+  return sent instanceof FormData ? sent : new FormData();
+}
