@@ -3,11 +3,11 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { chromium } from './scripts/testing/vitest-browser.ts';
 
 /** What goes through the store, on each of its three paths. */
-const ON_EACH_PATH = ['lib/engine/**/*.db.test.ts', 'lib/store/**/!(ambient|own)*.db.test.ts'];
+const ON_EACH_PATH = ['lib/{engine,integration}/**/*.db.test.ts', 'lib/store/**/!(ambient|own)*.db.test.ts'];
 /** What is asked of transactions of the kit's own, in both of their modes. */
-const IN_OWN = 'lib/store/prisma/own*.db.test.ts';
+const IN_OWN = 'lib/store/**/own*.db.test.ts';
 /** What is asked of ambient mode alone. */
-const IN_AMBIENT = 'lib/store/prisma/ambient*.db.test.ts';
+const IN_AMBIENT = 'lib/store/**/ambient*.db.test.ts';
 /** They need what a process has one of for themselves: the demo's client, the meters, the kit's bounds. */
 const ALONE = [
   'shop/**/*.db.test.ts',
@@ -82,7 +82,7 @@ export default defineConfig({
         env: { TRANSACTION: 'ambient' },
         include: [...ON_EACH_PATH, IN_OWN, IN_AMBIENT],
         // About transactions of Prisma's, and what becomes of them; `ambient*.db.test.ts` ask the same of ours.
-        exclude: [...configDefaults.exclude, 'lib/store/prisma/pool*.db.test.ts'],
+        exclude: [...configDefaults.exclude, 'lib/store/**/pool*.db.test.ts'],
       }),
       {
         extends: true,

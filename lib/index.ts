@@ -1,9 +1,9 @@
 import type { Options } from './engine/config.ts';
 import { type Idempotency, idempotencyOn } from './engine/idempotency.ts';
+import { outside } from './store/prisma/async-context.ts';
 import type { PrismaClientLike, TransactionOf } from './store/prisma/client.ts';
 import { prismaStore, type TransactionMode } from './store/prisma/store.ts';
 import type { Tables } from './store/prisma/tables.ts';
-import { outside } from './store/prisma/within.ts';
 
 /**
  * Sets the kit up: once per app, on the client your app already has. From then on one intent has one effect and one
@@ -65,22 +65,22 @@ export {
 } from './core/outcome.ts';
 export type { Principal, Scope } from './core/scope.ts';
 export { secretProblems } from './core/secret-strength.ts';
+export type { Run } from './engine/call-result.ts';
 export type { CrashPoint, ErrorContext, Options } from './engine/config.ts';
 export type { ExecuteRequest, OperationOptions, Refused } from './engine/definition.ts';
-export type { ForeignCall, ForeignRequest, ForeignVerdict, LookedUp } from './engine/foreign-call.ts';
 export type { Fail, HandlerContext } from './engine/handler.ts';
 export type { Completed, Idempotency } from './engine/idempotency.ts';
-export type { Run } from './engine/interpret.ts';
 export type { LogEntry } from './engine/log.ts';
 export type { Operation, OperationBuilder } from './engine/operation.ts';
-export type { PhasesContext } from './engine/phases-context.ts';
+export type { PhasesContext } from './engine/phases/context.ts';
+export type { ForeignCall, ForeignRequest, ForeignVerdict, LookedUp } from './engine/phases/foreign-call.ts';
 export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';
 export { enteredValues } from './engine/values.ts';
+export { type Sql, type SqlConnection, type SqlResult, sqlOf } from './store/prisma/ambient/sql.ts';
+export { outside } from './store/prisma/async-context.ts';
 export { isUnavailable } from './store/prisma/outage.ts';
-export { oncekitPool } from './store/prisma/pool.ts';
 export { serializeOn } from './store/prisma/serialize-on.ts';
-export { type Sql, type SqlConnection, type SqlResult, sqlOf } from './store/prisma/sql.ts';
 export type { TransactionMode } from './store/prisma/store.ts';
 export type { TableName, Tables } from './store/prisma/tables.ts';
-export { outside } from './store/prisma/within.ts';
+export { oncekitPool } from './store/prisma/wire/pool.ts';
 export type { SchemaPart, SchemaState, TriedClaim } from './store/store.ts';

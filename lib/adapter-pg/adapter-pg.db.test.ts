@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../shop/db.ts';
-import { anything, effect, effects, freshKey, gate, kit, rowsOf, watchOf } from '../engine/engine.testsuite.ts';
+import { anything, effect, effects, freshKey, gate, kit, rowsOf, watchOf } from '../integration/kit.fixture.ts';
 
 let database: TestDatabase;
 let watch: Awaited<ReturnType<typeof watchOf>>;

@@ -1,6 +1,6 @@
 import * as prisma from '@prisma/adapter-pg';
-import { oncekitPool } from '../store/prisma/pool.ts';
-import { expectContexts } from '../store/prisma/within.ts';
+import { expectContexts } from '../store/prisma/async-context.ts';
+import { oncekitPool } from '../store/prisma/wire/pool.ts';
 
 /**
  * `PrismaPg` of `@prisma/adapter-pg`, with the same arguments and the same behaviour, on a pool that `oncekitPool` has

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { ANN, anything, effect, effects, freshKey, kit } from '../engine/engine.testsuite.ts';
-import { Provider } from '../engine/phases.testsuite.ts';
+import { Provider } from '../engine/phases/phases.fixture.ts';
 import type { ForeignCall } from '../index.ts';
+import { ANN, anything, effect, effects, freshKey, kit } from '../integration/kit.fixture.ts';
 import { createAdmin, type KeyDetail, type SeenKey } from './index.ts';
 
 let database: TestDatabase;

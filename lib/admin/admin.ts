@@ -2,7 +2,7 @@ import { type Duration, toMs } from '../core/duration.ts';
 import { lengthPrefixed } from '../core/length-prefix.ts';
 import type { KeyId } from '../core/scope.ts';
 import { readSecrets } from '../core/secrets.ts';
-import type { Remembered } from '../engine/recent.ts';
+import type { Remembered } from '../engine/recent-rows.ts';
 import type { Step } from '../store/leases.ts';
 import type {
   AnnouncedEvent,
@@ -20,11 +20,11 @@ import type { Tables } from '../store/prisma/tables.ts';
 import type { KeyEvent, KeyRow } from '../store/store.ts';
 import { linksTo } from '../telemetry/trace-parent.ts';
 import type { AuditLog } from './audit-log.ts';
-import type { OnErase } from './erase.ts';
-import { type AfterCommit, type Complete, type Operations, operationsOn } from './operate.ts';
+import type { OnErase } from './erasure.ts';
+import { type AfterCommit, type Complete, type Operations, operationsOn } from './operations.ts';
 import { type PhaseView, phaseView } from './phase-view.ts';
 import { type DatabasePromise, promisesOf } from './promises.ts';
-import { type RedactedAnswer, redactAnswer } from './redact.ts';
+import { type RedactedAnswer, redactAnswer } from './redaction.ts';
 
 export type { AnnouncedEvent, KeyEvent, KeyFilter, KeyPage, OutcomeBucket, Overview };
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { ANN, anything, effect, effects, freshKey, kit, rowsOf } from '../engine/engine.testsuite.ts';
-import { Provider } from '../engine/phases.testsuite.ts';
+import { Provider } from '../engine/phases/phases.fixture.ts';
+import { ANN, anything, effect, effects, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
 import { type AuditLogEntry, createAdmin, type OnErase, type SeenKey } from './index.ts';
 
 let database: TestDatabase;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { ANN, anything, freshKey, kit } from '../engine/engine.testsuite.ts';
-import { destination, outboxOn } from '../messaging/messaging.testsuite.ts';
+import { ANN, anything, freshKey, kit } from '../integration/kit.fixture.ts';
+import { destination, outboxOn } from '../messaging/messaging.fixture.ts';
 import { createAdmin } from './index.ts';
 
 let database: TestDatabase;

@@ -15,7 +15,7 @@ export {
   type Overview,
 } from './admin.ts';
 export type { AuditLog, AuditLogEntry } from './audit-log.ts';
-export type { OnErase, OwnErased } from './erase.ts';
+export type { OnErase, OwnErased } from './erasure.ts';
 export { joinTransaction } from './join-transaction.ts';
 export {
   createMessagesAdmin,
@@ -34,8 +34,8 @@ export {
   type ReceivedSummary,
   type SentDetail,
   type Stop,
-} from './messages.ts';
-export type { Operated, SeenKey } from './operate.ts';
+} from './messages-admin.ts';
+export type { Operated, SeenKey } from './operations.ts';
 export type { PhaseView } from './phase-view.ts';
 export type { DatabasePromise } from './promises.ts';
-export type { RedactedAnswer, Shape } from './redact.ts';
+export type { RedactedAnswer, Shape } from './redaction.ts';

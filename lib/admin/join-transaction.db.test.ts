@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { ANN, anything, freshKey, kit, rowsOf } from '../engine/engine.testsuite.ts';
+import { ANN, anything, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
 import { createAdmin, joinTransaction } from './index.ts';
 
 let database: TestDatabase;

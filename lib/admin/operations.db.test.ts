@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { ANN, anything, effect, effects, freshKey, kit, rowsOf, stopping } from '../engine/engine.testsuite.ts';
-import { Provider } from '../engine/phases.testsuite.ts';
+import { Provider } from '../engine/phases/phases.fixture.ts';
+import { ANN, anything, effect, effects, freshKey, kit, rowsOf, stopping } from '../integration/kit.fixture.ts';
 import { mintKeyAt } from '../testing/mint-key-at.ts';
 import { createAdmin, type SeenKey } from './index.ts';
 

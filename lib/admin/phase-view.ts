@@ -1,5 +1,5 @@
 import type { Step } from '../store/leases.ts';
-import { redactAnswer, type Shape } from './redact.ts';
+import { redactAnswer, type Shape } from './redaction.ts';
 
 /** One step of an operation in phases, as an admin may see it. */
 export interface PhaseView

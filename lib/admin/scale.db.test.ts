@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { KEY_STATES } from '../core/key-state.ts';
 import type { KeyFilter } from '../store/oversight.ts';
-import { listStatement } from '../store/prisma/list.ts';
-import { overview } from '../store/prisma/overview.ts';
-import { REAP } from '../store/prisma/reap.ts';
+import { listStatement } from '../store/prisma/keys/list.ts';
+import { overview } from '../store/prisma/keys/overview.ts';
+import { REAP } from '../store/prisma/keys/reap.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import { type Admin, createAdmin } from './index.ts';
 

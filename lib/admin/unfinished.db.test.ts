@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { checkWork } from '../cli/doctor-work.ts';
-import { ANN, anything, effect, effects, freshKey, kit, rowsOf } from '../engine/engine.testsuite.ts';
-import { Provider } from '../engine/phases.testsuite.ts';
+import { checkWork } from '../cli/doctor/work.ts';
+import { Provider } from '../engine/phases/phases.fixture.ts';
+import { ANN, anything, effect, effects, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import { createAdmin } from './index.ts';
 

@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { UsageError } from './cli-error.ts';
-import { counted } from './finding.ts';
+import { counted } from './doctor/finding.ts';
 
 /** One command of `oncekit`. */
 export interface Command {

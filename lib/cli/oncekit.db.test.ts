@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { APP, folders, runnable } from './app.testsuite.ts';
-import { checkWork } from './doctor-work.ts';
-import { folderTree } from './file-tree.ts';
+import { APP, folders, runnable } from './app/app.fixture.ts';
+import { folderTree } from './app/file-tree.ts';
+import { checkWork } from './doctor/work.ts';
 
 // Each command as a process, on an app that is not the demo: a folder of its own, CommonJS by its package.json, with a
 // path alias, and with imports that only Next resolves.

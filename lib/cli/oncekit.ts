@@ -16,15 +16,15 @@ const HELP = `oncekit <command>
 
 /** Each is loaded when it is asked for: init must run where neither a database nor its driver is. */
 const COMMANDS: Record<string, () => Promise<Command>> = {
-  init: async () => (await import('./init.ts')).init,
-  doctor: async () => (await import('./doctor.ts')).doctor,
+  init: async () => (await import('./init/init.ts')).init,
+  doctor: async () => (await import('./doctor/doctor.ts')).doctor,
   worker: async () => (await import('./worker.ts')).worker,
   complete: async () => (await import('./passes.ts')).passNamed('complete'),
   reap: async () => (await import('./passes.ts')).passNamed('reap'),
   relay: async () => (await import('./passes.ts')).passNamed('relay'),
-  keys: async () => (await import('./keys.ts')).keys,
+  keys: async () => (await import('./keys/keys.ts')).keys,
   inbox: async () => (await import('./passes.ts')).passNamed('inbox'),
-  reconcile: async () => (await import('./reconcile.ts')).reconcile,
+  reconcile: async () => (await import('./reconcile/reconcile.ts')).reconcile,
 };
 
 async function main([name, ...args]: string[]): Promise<number> {

@@ -1,11 +1,11 @@
 import { line, NEEDS, PASSES } from '../worker/passes.ts';
+import { loadEnv } from './app/env.ts';
+import { folderTree } from './app/file-tree.ts';
+import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
+import { hiddenBox } from './app/messaging-modules.ts';
 import { CliError } from './cli-error.ts';
 import { type Command, readArgs } from './command.ts';
 import { reasonOf } from './database.ts';
-import { loadEnv } from './env.ts';
-import { folderTree } from './file-tree.ts';
-import { hiddenBox } from './find-messaging.ts';
-import { APP_HELP, APP_OPTIONS, loadApp } from './load-app.ts';
 
 const DOES: Record<string, string> = {
   complete: 'Finishes operations in phases that are due now: their process died, or their outcome is unknown.',

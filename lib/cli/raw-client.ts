@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { PrismaClientLike } from '../store/prisma/client.ts';
-import { driverError, parserOf, toWire } from '../store/prisma/wire.ts';
+import { driverError, parserOf, toWire } from '../store/prisma/wire/encoding.ts';
 
 /**
  * A Prisma client for the kit's own statements, without Prisma: they are SQL, and a person who looks at keys has the

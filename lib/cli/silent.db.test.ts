@@ -4,10 +4,10 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { silentProxy } from '../store/prisma/silent-proxy.testsuite.ts';
-import { folders, runnable } from './app.testsuite.ts';
+import { silentProxy } from '../store/prisma/wire/silent-proxy.fixture.ts';
+import { folders, runnable } from './app/app.fixture.ts';
 import { closeDatabase, openDatabase } from './database.ts';
-import { COMMANDS as KEYS_COMMANDS } from './keys-asked.ts';
+import { COMMANDS as KEYS_COMMANDS } from './keys/arguments.ts';
 
 // Each command as a process, at a database that takes connections and says nothing, from the first or as soon as it has let
 // one in: each ends by itself, says why, and ends with 1. A command that is new fails here until it is run, too.

@@ -1,10 +1,10 @@
 import { startWorker } from '../worker/worker.ts';
+import { databaseUrl, loadEnv } from './app/env.ts';
+import { folderTree } from './app/file-tree.ts';
+import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
+import { hiddenBox } from './app/messaging-modules.ts';
 import { UsageError } from './cli-error.ts';
 import { type Command, readArgs } from './command.ts';
-import { databaseUrl, loadEnv } from './env.ts';
-import { folderTree } from './file-tree.ts';
-import { hiddenBox } from './find-messaging.ts';
-import { APP_HELP, APP_OPTIONS, loadApp } from './load-app.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
 const help = `oncekit worker

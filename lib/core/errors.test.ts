@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 it('names errors for what they are in a minified build, too', async () => {
   const contents = `
     import * as errors from './lib/core/errors.ts';
-    import * as client from './lib/http/client-errors.ts';
+    import * as client from './lib/http/client/errors.ts';
     export const names = Object.entries({ ...errors, ...client })
       .filter(([, Of]) => Of?.prototype instanceof Error)
       .map(([name, Of]) => [name, name === 'CodedError' ? new Of('internal', '').name : make(Of).name]);

@@ -9,17 +9,17 @@ import { executedBy, type Proof, proofOfCall } from '../core/proof.ts';
 import type { Principal } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Store } from '../store/store.ts';
-import { beforeDeadline } from './before-deadline.ts';
-import type { Breakers } from './breakers.ts';
 import type { Config } from './config.ts';
+import { beforeDeadline } from './deadline.ts';
 import type { ExecuteRequest, OperationOptions } from './definition.ts';
 import type { HandlerContext } from './handler.ts';
-import { type Identity, identify, mintFor, readKey, whoActs } from './identify.ts';
-import type { Leaders } from './leaders.ts';
-import type { PhasesContext } from './phases-context.ts';
-import type { Recent } from './recent.ts';
-import type { WaitingSlots } from './slots.ts';
+import { type Identity, identify, mintFor, readKey, whoActs } from './identity.ts';
+import type { Breakers } from './phases/circuit-breakers.ts';
+import type { PhasesContext } from './phases/context.ts';
+import type { Recent } from './recent-rows.ts';
+import type { Leaders } from './single-flight.ts';
 import type { Tallies } from './tally.ts';
+import type { WaitingSlots } from './waiting-slots.ts';
 
 /** What every operation of one app shares. */
 export interface Engine<Tx> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { anything, effect, effects, freshKey, gate, kit, type Tx, watchOf } from './engine.testsuite.ts';
+import { anything, effect, effects, freshKey, gate, kit, type Tx, watchOf } from '../integration/kit.fixture.ts';
 
 let database: TestDatabase;
 let watch: Awaited<ReturnType<typeof watchOf>>;

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../shop/db.ts';
-import { silentProxy } from '../store/prisma/silent-proxy.testsuite.ts';
-import { anything, effect, effects, freshKey, gate, kit } from './engine.testsuite.ts';
+import { anything, effect, effects, freshKey, gate, kit } from '../integration/kit.fixture.ts';
+import { silentProxy } from '../store/prisma/wire/silent-proxy.fixture.ts';
 
 /** A caller that says how long it waits is told in time, whatever the database does. */
 

@@ -1,7 +1,7 @@
 import { isSettled } from '../core/key-state.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import type { Definition, Engine } from './call.ts';
-import type { Ended } from './leaders.ts';
+import type { Ended } from './single-flight.ts';
 import { withinTime } from './transaction.ts';
 
 /** What an answer of an operation is as durable as. */

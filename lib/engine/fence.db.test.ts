@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
-import { anything, effect, effects, freshKey, kit, rowsOf, stopping, watchOf } from './engine.testsuite.ts';
+import { anything, effect, effects, freshKey, kit, rowsOf, stopping, watchOf } from '../integration/kit.fixture.ts';
 
 let database: TestDatabase;
 let second: TestDatabase['client'];

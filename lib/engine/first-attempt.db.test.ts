@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
-import { effect, effects, freshKey, gate, kit, stopping, watchOf } from './engine.testsuite.ts';
+import { effect, effects, freshKey, gate, kit, stopping, watchOf } from '../integration/kit.fixture.ts';
 
 let database: TestDatabase;
 const closers: (() => Promise<unknown>)[] = [];

@@ -5,17 +5,17 @@ import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { SchemaState, Store, TriedClaim } from '../store/store.ts';
 import { gaugeKeys } from '../telemetry/keys.ts';
-import { Breakers } from './breakers.ts';
 import type { Definition, Engine } from './call.ts';
-import { completeDue, completeKey } from './complete.ts';
 import { type Options, readConfig } from './config.ts';
 import type { OperationOptions } from './definition.ts';
-import { Leaders } from './leaders.ts';
-import { lookUpLost, type NamedKey, type NamedKeyState } from './lost-key.ts';
 import { defineOperation, type OperationBuilder } from './operation.ts';
-import { Recent, type Remembered } from './recent.ts';
-import { WaitingSlots } from './slots.ts';
+import { Breakers } from './phases/circuit-breakers.ts';
+import { completeDue, completeKey } from './phases/completer.ts';
+import { lookUpLost, type NamedKey, type NamedKeyState } from './phases/lost-key.ts';
+import { Recent, type Remembered } from './recent-rows.ts';
+import { Leaders } from './single-flight.ts';
 import { Tallies } from './tally.ts';
+import { WaitingSlots } from './waiting-slots.ts';
 
 /** The kit, set up for one app and one database. */
 export interface Idempotency<Tx> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { ANN, anything, effect, effects, freshKey, gate, kit } from './engine.testsuite.ts';
+import { ANN, anything, effect, effects, freshKey, gate, kit } from '../integration/kit.fixture.ts';
 
 /** Code of the app's that hangs: before the claim, where nothing was executed, and behind the commit, where all was. */
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { anything, effect, effects, freshKey, kit } from './engine.testsuite.ts';
+import { anything, effect, effects, freshKey, kit } from '../integration/kit.fixture.ts';
 
 let database: TestDatabase;
 

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
-import { anything, effect, effects, freshKey, kit, rowsOf } from './engine.testsuite.ts';
+import { anything, effect, effects, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
 
 let database: TestDatabase;
 const closers: (() => Promise<unknown>)[] = [];

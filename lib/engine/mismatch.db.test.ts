@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
+import { ANN, effect, effects, freshKey, gate, kit, stopping, type Tx, watchOf } from '../integration/kit.fixture.ts';
 import { prismaStore } from '../store/prisma/store.ts';
-import { ANN, effect, effects, freshKey, gate, kit, stopping, type Tx, watchOf } from './engine.testsuite.ts';
 import { idempotencyOn } from './idempotency.ts';
 
 let database: TestDatabase;

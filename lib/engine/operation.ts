@@ -3,15 +3,15 @@ import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal } from '../core/scope.ts';
 import type { InputOf, OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import { type Durability, StoreUnavailableError } from '../store/store.ts';
-import { isLateCheck } from './before-deadline.ts';
 import type { Definition, Engine } from './call.ts';
+import { RETRY_AFTER_MS, type Run } from './call-result.ts';
 import { type ErrorContext, newInstance } from './config.ts';
+import { isLateCheck } from './deadline.ts';
 import type { ExecuteRequest } from './definition.ts';
+import { run } from './execution.ts';
 import type { HandlerContext } from './handler.ts';
-import { loggedKey, mintFor, whoActs } from './identify.ts';
-import { RETRY_AFTER_MS, type Run } from './interpret.ts';
-import type { PhasesContext } from './phases-context.ts';
-import { run } from './run.ts';
+import { loggedKey, mintFor, whoActs } from './identity.ts';
+import type { PhasesContext } from './phases/context.ts';
 import { type FenceResult, fenceKey, type KeyRequest, type KeyStatus, statusOf } from './status.ts';
 
 /** Something that is done once per key. Server actions, route handlers and jobs are ways to reach it. */

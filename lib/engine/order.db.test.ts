@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { anything, effect, effects, freshKey, gate, HOUR, kit, rowsOf, SECRET } from './engine.testsuite.ts';
+import { anything, effect, effects, freshKey, gate, HOUR, kit, rowsOf, SECRET } from '../integration/kit.fixture.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

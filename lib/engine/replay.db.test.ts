@@ -1,6 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { ANN, anything, BOB, effect, effects, freshKey, HOUR, kit, rowsOf, SECRET, told } from './engine.testsuite.ts';
+import {
+  ANN,
+  anything,
+  BOB,
+  effect,
+  effects,
+  freshKey,
+  HOUR,
+  kit,
+  rowsOf,
+  SECRET,
+  told,
+} from '../integration/kit.fixture.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

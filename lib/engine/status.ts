@@ -4,13 +4,13 @@ import { isSettled } from '../core/key-state.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal } from '../core/scope.ts';
 import type { Fenced, KeyRow, Store } from '../store/store.ts';
-import { beforeDeadline } from './before-deadline.ts';
 import type { Definition, Engine } from './call.ts';
-import { completeKey } from './complete.ts';
+import { RETRY_AFTER_MS, replay } from './call-result.ts';
 import { newInstance } from './config.ts';
+import { beforeDeadline } from './deadline.ts';
 import { awaitDurable } from './durability.ts';
-import { type Identity, identify, mintFor, readKey, whoActs } from './identify.ts';
-import { RETRY_AFTER_MS, replay } from './interpret.ts';
+import { type Identity, identify, mintFor, readKey, whoActs } from './identity.ts';
+import { completeKey } from './phases/completer.ts';
 import { transitioned } from './transition.ts';
 
 /** How long an answer about a key may take, in milliseconds, where the asker does not say. */

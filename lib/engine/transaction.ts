@@ -10,7 +10,7 @@ import { encodeAnswer } from './answer.ts';
 import { type AtomicDefinition, type Call, pointOf } from './call.ts';
 import type { OperationOptions } from './definition.ts';
 import { answerOf, captures, fail, type HandlerContext } from './handler.ts';
-import type { Ended } from './leaders.ts';
+import type { Ended } from './single-flight.ts';
 import { transitioned } from './transition.ts';
 
 /** How often a transaction is tried in all that conflicts with others (C4). */

@@ -3,12 +3,13 @@
  *
  * @module
  */
-export type { BreakerOptions } from './circuits.ts';
-export { AttemptTimeoutError, CircuitOpenError, NoAnswerError, type StoppedBy } from './client-errors.ts';
-export type { Clock } from './clock.ts';
-export type { ClientHooks } from './hooks.ts';
-export type { RetryPolicy } from './policy.ts';
-export type { RetryingInit } from './prepare.ts';
-export type { RetryBudgetOptions } from './retry-budget.ts';
-export { createRetryingFetch, type RetryingFetch, type RetryingFetchOptions } from './retrying-fetch.ts';
-export type { RetryReason } from './verdict.ts';
+
+export type { RetryingInit } from './client/call.ts';
+export type { BreakerOptions } from './client/circuits.ts';
+export type { Clock } from './client/clock.ts';
+export { AttemptTimeoutError, CircuitOpenError, NoAnswerError, type StoppedBy } from './client/errors.ts';
+export type { ClientHooks } from './client/hooks.ts';
+export type { RetryPolicy } from './client/policy.ts';
+export type { RetryBudgetOptions } from './client/retry-budget.ts';
+export type { RetryReason } from './client/retry-reason.ts';
+export { createRetryingFetch, type RetryingFetch, type RetryingFetchOptions } from './client/retrying-fetch.ts';

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { random } from '../../e2e/fixtures/random.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
-import { effects } from '../engine/engine.testsuite.ts';
+import { effects } from '../integration/kit.fixture.ts';
 import type { Destination } from './destination.ts';
-import { FAULTS, type Fault, ODD, SECRET, startPartner, well } from './destination-faults.testsuite.ts';
-import { announce, deliveries, destination, gate, outboxOn, timePasses } from './messaging.testsuite.ts';
+import { FAULTS, type Fault, ODD, SECRET, startPartner, well } from './destination-faults.fixture.ts';
+import { announce, deliveries, destination, gate, outboxOn, timePasses } from './messaging.fixture.ts';
 import { webhook } from './webhook.ts';
 
 let database: TestDatabase;

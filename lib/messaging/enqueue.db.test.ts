@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { derivedKey } from '../core/derived-key.ts';
-import { anything, effect, effects, freshKey, kit } from '../engine/engine.testsuite.ts';
+import { anything, effect, effects, freshKey, kit } from '../integration/kit.fixture.ts';
 import { EventError } from './event.ts';
-import { announce, deliveries, destination, gate, outboxOn, watchOf } from './messaging.testsuite.ts';
+import { announce, deliveries, destination, gate, outboxOn, watchOf } from './messaging.fixture.ts';
 
 let database: TestDatabase;
 let client: TestDatabase['client'];

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
-import { effect, effects, freshKey, type Tx } from '../engine/engine.testsuite.ts';
+import { effect, effects, freshKey, type Tx } from '../integration/kit.fixture.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { createInbox, type InboxOptions, type Received, type ReceivedEvent } from './inbox.ts';
-import { gate, watchOf } from './messaging.testsuite.ts';
+import { gate, watchOf } from './messaging.fixture.ts';
 import type { Report } from './report.ts';
 
 let database: TestDatabase;

@@ -11,8 +11,8 @@ import { countReception, gaugeOpen } from '../telemetry/messages.ts';
 import { failed, inSpan } from '../telemetry/span.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { describe } from './publisher.ts';
-import { assertName, hashOf, jsonResult, keepable } from './received.ts';
 import { type EventName, logReport, type OnReport, quietly } from './report.ts';
+import { assertName, hashOf, jsonResult, keepable } from './stored-payload.ts';
 
 /** Moments of a reception at which a process may die; tests kill it there. */
 export type InboxPoint = 'claimed' | 'handled' | 'committed';

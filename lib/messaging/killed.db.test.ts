@@ -6,13 +6,13 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { effect, effects } from '../engine/engine.testsuite.ts';
+import { effect, effects } from '../integration/kit.fixture.ts';
 import { createInbox } from './inbox.ts';
-import { announce, gate, outboxOn, timePasses } from './messaging.testsuite.ts';
+import { announce, gate, outboxOn, timePasses } from './messaging.fixture.ts';
 import { verifyWebhook } from './signature.ts';
 import { webhook } from './webhook.ts';
 
-const CHILD = fileURLToPath(new URL('./child.testsuite.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('./killed.child.ts', import.meta.url));
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 /** 20 in `npm run test:crash`. */
 const ROUNDS = Array.from({ length: Number(process.env.CRASH_ROUNDS ?? 1) }, (_, n) => n + 1);

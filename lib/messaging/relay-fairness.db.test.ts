@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { announce, daysPass, deliveries, destination, gate, outboxOn, timePasses } from './messaging.testsuite.ts';
+import { announce, daysPass, deliveries, destination, gate, outboxOn, timePasses } from './messaging.fixture.ts';
 
 let database: TestDatabase;
 let client: TestDatabase['client'];

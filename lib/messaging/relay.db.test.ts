@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
-import { announce, daysPass, deliveries, destination, gate, outboxOn, timePasses } from './messaging.testsuite.ts';
+import { announce, daysPass, deliveries, destination, gate, outboxOn, timePasses } from './messaging.fixture.ts';
 import { PublishError } from './publisher.ts';
 
 let database: TestDatabase;

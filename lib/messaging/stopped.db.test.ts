@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { announce, deliveries, destination, outboxOn } from './messaging.testsuite.ts';
+import { announce, deliveries, destination, outboxOn } from './messaging.fixture.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

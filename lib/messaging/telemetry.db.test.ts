@@ -6,7 +6,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createInbox } from './inbox.ts';
-import { announce, destination, outboxOn, timePasses } from './messaging.testsuite.ts';
+import { announce, destination, outboxOn, timePasses } from './messaging.fixture.ts';
 
 /** Hands the metrics out when it is asked. */
 class Asked extends MetricReader {

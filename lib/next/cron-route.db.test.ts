@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PgBouncer, startPgBouncer } from '../../scripts/services/pgbouncer.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../shop/db.ts';
-import { anything, effect, effects, freshKey, gate, kit, rowsOf, type Tx } from '../engine/engine.testsuite.ts';
-import { Provider } from '../engine/phases.testsuite.ts';
+import { Provider } from '../engine/phases/phases.fixture.ts';
+import { anything, effect, effects, freshKey, gate, kit, rowsOf, type Tx } from '../integration/kit.fixture.ts';
 import { createInbox } from '../messaging/inbox.ts';
-import { deliveries, destination, outboxOn } from '../messaging/messaging.testsuite.ts';
+import { deliveries, destination, outboxOn } from '../messaging/messaging.fixture.ts';
 import type { Driven } from '../worker/passes.ts';
 import { cronRoute } from './cron-route.ts';
 

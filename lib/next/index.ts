@@ -1,9 +1,9 @@
 export { type ProblemOptions, problemResponse } from '../http/problem.ts';
 export { readBody, readBytes } from '../http/read-body.ts';
 export type { KeyedCall } from './action-call.ts';
-export type { CallerLimit } from './caller-limit.ts';
 export { type CronRouteOptions, cronRoute } from './cron-route.ts';
 export { issueKey } from './issue-key.ts';
+export type { CallerLimit } from './rate-limit.ts';
 export { rollbackAndRedirect } from './rollback-redirect.ts';
 export { type RouteHandler, type RouteHandlerOptions, routeHandler } from './route-handler.ts';
 export { type ServerAction, type ServerActionOptions, serverAction } from './server-action.ts';

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { redirectOf } from '../core/redirect.ts';
-import { anything, kit, SECRET } from '../engine/engine.testsuite.ts';
+import { anything, kit, SECRET } from '../integration/kit.fixture.ts';
 import { type ServerActionOptions, serverAction } from './index.ts';
 
 let database: TestDatabase;

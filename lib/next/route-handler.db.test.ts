@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import type { CrashPoint, HandlerContext, OperationOptions, Options } from '../index.ts';
 import {
   ANN,
   anything,
@@ -13,8 +14,7 @@ import {
   rowsOf,
   type Tx,
   watchOf,
-} from '../engine/engine.testsuite.ts';
-import type { CrashPoint, HandlerContext, OperationOptions, Options } from '../index.ts';
+} from '../integration/kit.fixture.ts';
 import { rollbackAndRedirect } from './rollback-redirect.ts';
 import { type RouteHandlerOptions, routeHandler } from './route-handler.ts';
 

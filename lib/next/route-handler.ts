@@ -5,11 +5,11 @@ import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';
 import { repeatedHeaders, ServerErrorResponse } from '../engine/response.ts';
 import { callerLimits } from '../http/caller-limits.ts';
-import { keyOfHeader } from '../http/key-header.ts';
 import { problemResponse } from '../http/problem.ts';
 import { dropBody, readBody } from '../http/read-body.ts';
+import { keyOfHeader } from '../http/request-headers.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
-import { answerRoute, seeOther } from './route-answer.ts';
+import { answerRoute, seeOther } from './route-response.ts';
 
 /** What Next gives a route handler beside the request. */
 interface RouteContext {

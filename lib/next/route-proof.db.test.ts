@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../shop/db.ts';
-import { effect, freshKey, kit } from '../engine/engine.testsuite.ts';
-import { cuttingProxy } from '../store/prisma/cutting-proxy.testsuite.ts';
+import { effect, freshKey, kit } from '../integration/kit.fixture.ts';
+import { cuttingProxy } from '../store/prisma/wire/cutting-proxy.fixture.ts';
 import { type RouteHandlerOptions, routeHandler } from './route-handler.ts';
 
 let database: TestDatabase;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { MAX_BODY_BYTES, MAX_FIELDS } from '../core/payload-limits.ts';
-import { anything, effect, effects, freshKey, kit, rowsOf } from '../engine/engine.testsuite.ts';
+import { anything, effect, effects, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
 import { serverAction } from './index.ts';
 
 let database: TestDatabase;

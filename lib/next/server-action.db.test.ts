@@ -2,6 +2,7 @@ import { forbidden, notFound, redirect, unauthorized } from 'next/navigation.js'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { redirectOf } from '../core/redirect.ts';
+import type { HandlerContext, OperationOptions, Options } from '../index.ts';
 import {
   ANN,
   anything,
@@ -13,8 +14,7 @@ import {
   rowsOf,
   SECRET,
   type Tx,
-} from '../engine/engine.testsuite.ts';
-import type { HandlerContext, OperationOptions, Options } from '../index.ts';
+} from '../integration/kit.fixture.ts';
 import { rollbackAndRedirect, type ServerActionOptions, serverAction } from './index.ts';
 
 let database: TestDatabase;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import type { Principal } from '../core/scope.ts';
-import { anything, freshKey, kit, rowsOf, SECRET } from '../engine/engine.testsuite.ts';
+import { anything, freshKey, kit, rowsOf, SECRET } from '../integration/kit.fixture.ts';
 import { type StatusRouteOptions, statusRoute } from './index.ts';
 
 let database: TestDatabase;

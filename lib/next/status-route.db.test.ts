@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { ADVICE, type Code } from '../core/outcome.ts';
-import { ANN, anything, BOB, freshKey, kit, rowsOf, SECRET, stopping } from '../engine/engine.testsuite.ts';
+import { ANN, anything, BOB, freshKey, kit, rowsOf, SECRET, stopping } from '../integration/kit.fixture.ts';
 import { type StatusRouteOptions, statusRoute } from './index.ts';
 
 let database: TestDatabase;

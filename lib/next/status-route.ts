@@ -4,7 +4,7 @@ import { refuse } from '../core/outcome.ts';
 import type { Operation } from '../engine/operation.ts';
 import type { KeyRequest } from '../engine/status.ts';
 import { plainJson, problemResponse, retryAfter } from '../http/problem.ts';
-import { type CallerLimit, callerLimit } from './caller-limit.ts';
+import { type CallerLimit, callerLimit } from './rate-limit.ts';
 
 type AnyOperation = Pick<Operation<never, unknown>, 'name' | 'status' | 'fence' | 'whoActs'> &
   Partial<Pick<Operation<never, unknown>, 'errorPages'>>;

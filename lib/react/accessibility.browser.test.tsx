@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { cdp, userEvent } from 'vitest/browser';
-import { IMPATIENT, newIntent, ONCE, open, type Page, QUICK, sendElsewhere, shop } from './browser-form.testsuite.tsx';
+import { IMPATIENT, newIntent, ONCE, open, type Page, QUICK, sendElsewhere, shop } from './form.fixture.tsx';
 import type { Status } from './index.ts';
 
 /** What people hear, and reach without a mouse, in every state (contract B7). Nothing that the kit shows moves. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { userEvent } from 'vitest/browser';
 import type { Code } from '../core/outcome.ts';
 import { refuse, type TestOperationOptions } from '../testing/browser.ts';
-import { IMPATIENT, keysOf, ONCE, type Order, open, sendElsewhere, shop } from './browser-form.testsuite.tsx';
+import { IMPATIENT, keysOf, ONCE, type Order, open, sendElsewhere, shop } from './form.fixture.tsx';
 import type { RetryPolicy } from './index.ts';
 
 /** When nobody knows whether it went through: what ends the doubt, and what does not (contract B4, B5, S5). */

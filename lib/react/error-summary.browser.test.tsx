@@ -3,7 +3,7 @@ import { userEvent } from 'vitest/browser';
 import { render } from 'vitest-browser-react';
 import type { Outcome } from '../core/outcome.ts';
 import { refuse } from '../core/outcome.ts';
-import { newIntent, ONCE } from './browser-form.testsuite.tsx';
+import { newIntent, ONCE } from './form.fixture.tsx';
 import { IdempotentForm } from './index.ts';
 
 /** An order in memory that refuses every empty field, and then answers as it is told. */

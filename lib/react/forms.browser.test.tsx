@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { page, userEvent } from 'vitest/browser';
 import { render } from 'vitest-browser-react';
 import { serveStatus } from '../testing/browser.ts';
-import { handsOn, keysOf, newIntent, ONCE, OrderForm, open, QUICK, shop } from './browser-form.testsuite.tsx';
+import { handsOn, keysOf, newIntent, ONCE, OrderForm, open, QUICK, shop } from './form.fixture.tsx';
 import { IdempotentForm } from './index.ts';
 
 /** Forms of many shapes: whatever a browser puts into a form arrives, and forms do not disturb each other. */

@@ -1,10 +1,10 @@
 'use client';
 
 import type { ComponentPropsWithRef, ReactNode } from 'react';
-import type { SubmitAction } from './attempt.ts';
 import { IdempotencyKeyField } from './key-field.tsx';
-import type { Messages } from './messages.ts';
-import { recoveryModule } from './recovery-loader.ts';
+import type { Messages } from './labels.ts';
+import type { SubmitAction } from './submission/action.ts';
+import { recoveryModule } from './submission/recovery-loader.ts';
 import { SubmitStatus } from './submit-status.tsx';
 import { type IdempotentSubmit, type IdempotentSubmitOptions, useIdempotentSubmit } from './use-idempotent-submit.ts';
 

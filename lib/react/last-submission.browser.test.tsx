@@ -2,9 +2,9 @@ import { StrictMode } from 'react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { userEvent } from 'vitest/browser';
 import { render } from 'vitest-browser-react';
-import { IMPATIENT, newIntent, ONCE, open, shop } from './browser-form.testsuite.tsx';
+import { IMPATIENT, newIntent, ONCE, open, shop } from './form.fixture.tsx';
 import { useLastSubmission } from './index.ts';
-import { openRecords } from './storage.ts';
+import { openRecords } from './submission/storage.ts';
 
 /** What an error page makes of the form that was sent last. Addresses are not loaded here, but noted. */
 

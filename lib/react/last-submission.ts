@@ -1,9 +1,9 @@
 'use client';
 
 import { useEffect, useReducer, useState } from 'react';
-import { addressOf } from './defaults.ts';
-import { askAbout } from './status-client.ts';
-import { intentsIn, type KeyRecord, openRecords, type Records } from './storage.ts';
+import { addressOf } from './recovery/defaults.ts';
+import { askAbout } from './recovery/status-client.ts';
+import { intentsIn, type KeyRecord, openRecords, type Records } from './submission/storage.ts';
 
 /** What this browser sent last, as an error page shows it. */
 export interface LastSubmission {

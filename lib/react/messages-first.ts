@@ -1,4 +1,4 @@
-import type { Messages } from './messages.ts';
+import type { Messages } from './labels.ts';
 
 /** The words that the first load brings, since it can reach these states by itself. The others: messages-later.ts. */
 export const FIRST_MESSAGES = {

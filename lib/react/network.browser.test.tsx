@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { keysOf, open, shop } from './browser-form.testsuite.tsx';
+import { keysOf, open, shop } from './form.fixture.tsx';
 
 /** Offline and back (contract B5). Whether the browser says so is played here; a real loss is the e2e tests' matter. */
 

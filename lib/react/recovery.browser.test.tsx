@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { userEvent } from 'vitest/browser';
 import { render } from 'vitest-browser-react';
 import { refuse } from '../testing/browser.ts';
-import { handsOn, keysOf, newIntent, ONCE, OrderForm, open, shop } from './browser-form.testsuite.tsx';
+import { handsOn, keysOf, newIntent, ONCE, OrderForm, open, shop } from './form.fixture.tsx';
 
 /** What a form makes of a page that goes away and comes back, and of a key that was issued anew (contract B5). */
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { newIntent, ONCE, open, shop } from './browser-form.testsuite.tsx';
+import { newIntent, ONCE, open, shop } from './form.fixture.tsx';
 
 /** What is remembered, and that no storage can break a form (contract B3). */
 

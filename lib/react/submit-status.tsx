@@ -1,9 +1,9 @@
 'use client';
 
 import type { ReactNode } from 'react';
-import type { Messages } from './messages.ts';
+import type { Messages } from './labels.ts';
 import { FIRST_MESSAGES } from './messages-first.ts';
-import { recoveryModule } from './recovery-loader.ts';
+import { recoveryModule } from './submission/recovery-loader.ts';
 import type { IdempotentSubmit } from './use-idempotent-submit.ts';
 import { wordsFor, wordsOf } from './words.ts';
 

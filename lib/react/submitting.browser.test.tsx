@@ -3,16 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { userEvent } from 'vitest/browser';
 import { render } from 'vitest-browser-react';
 import { refuse } from '../testing/browser.ts';
-import {
-  handsOn,
-  IMPATIENT,
-  keysOf,
-  newIntent,
-  OrderForm,
-  open,
-  sendElsewhere,
-  shop,
-} from './browser-form.testsuite.tsx';
+import { handsOn, IMPATIENT, keysOf, newIntent, OrderForm, open, sendElsewhere, shop } from './form.fixture.tsx';
 
 /** One submit and how it goes on by itself: contract B2, B4 and the first rows of B5. */
 

@@ -3,14 +3,14 @@
 import { type SubmitEvent, useActionState, useEffect, useId, useRef, useState, useSyncExternalStore } from 'react';
 import { KEY_FIELD } from '../core/fields.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { SubmitAction } from './attempt.ts';
 import type { FieldProps } from './key-field.tsx';
-import { initialState } from './machine.ts';
-import { recoveryModule } from './recovery-loader.ts';
-import type { RetryPolicy, Settings, Transition } from './settings.ts';
-import { canCheck, fieldKey, isLocked, type Status } from './state.ts';
-import { type KeyStorage, openRecords } from './storage.ts';
-import { createSubmission } from './submission.ts';
+import type { SubmitAction } from './submission/action.ts';
+import { initialState } from './submission/machine.ts';
+import { recoveryModule } from './submission/recovery-loader.ts';
+import type { RetryPolicy, Settings, Transition } from './submission/settings.ts';
+import { canCheck, fieldKey, isLocked, type Status } from './submission/state.ts';
+import { type KeyStorage, openRecords } from './submission/storage.ts';
+import { createSubmission } from './submission/submission.ts';
 
 /** What a form means to do once, and how it goes about it. */
 export interface IdempotentSubmitOptions<R> {

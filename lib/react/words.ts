@@ -1,5 +1,5 @@
 import type { Outcome } from '../core/outcome.ts';
-import type { Message, Messages } from './messages.ts';
+import type { Message, Messages } from './labels.ts';
 import type { IdempotentSubmit } from './use-idempotent-submit.ts';
 
 /** What is said in the present state: never nothing, but when idle. */

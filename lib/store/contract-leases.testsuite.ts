@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { claimOf, gate, HOW, type Suite } from './contract-harness.testsuite.ts';
+import { claimOf, gate, HOW, type Suite } from './contract-harness.fixture.ts';
 import type { Held, LeasedClaim, Write } from './leases.ts';
 import type { Store } from './store.ts';
 

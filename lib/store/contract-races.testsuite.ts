@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { claimOf, DONE, gate, type Harness, HOW, type Suite } from './contract-harness.testsuite.ts';
+import { claimOf, DONE, gate, type Harness, HOW, type Suite } from './contract-harness.fixture.ts';
 import type { Claim, Completion } from './store.ts';
 
 const HOUR = 3_600_000;

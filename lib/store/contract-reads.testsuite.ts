@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { claimOf, DONE, HOW, type Suite } from './contract-harness.testsuite.ts';
+import { claimOf, DONE, HOW, type Suite } from './contract-harness.fixture.ts';
 import type { Completion } from './store.ts';
 
 const FAILED: Completion = { state: 'failed', result: '"no"' };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { executionContract } from './contract-execution.testsuite.ts';
-import type { Harness } from './contract-harness.testsuite.ts';
+import type { Harness } from './contract-harness.fixture.ts';
 import { leasesContract } from './contract-leases.testsuite.ts';
 import { racesContract } from './contract-races.testsuite.ts';
 import { readsContract } from './contract-reads.testsuite.ts';

@@ -5,10 +5,10 @@
  */
 
 export * from './browser.ts';
-export { casesFor, conformanceCases } from './conformance.ts';
-export { ConformanceError } from './conformance-check.ts';
-export type { ConformanceCase, ConformanceTarget, JsonObject } from './conformance-target.ts';
+export { ConformanceError } from './conformance/checks.ts';
+export { casesFor, conformanceCases } from './conformance/suite.ts';
+export type { ConformanceCase, ConformanceTarget, JsonObject } from './conformance/target.ts';
 export { mintKeyAt } from './mint-key-at.ts';
-export { expectExactlyOne, NotExactlyOneError } from './playwright-expect.ts';
-export { doubleSubmit, reloadMidFlight } from './playwright-gestures.ts';
-export { goOffline, type LoseResponseOptions, type LostResponses, loseResponse } from './playwright-network.ts';
+export { expectExactlyOne, NotExactlyOneError } from './playwright/expect.ts';
+export { doubleSubmit, reloadMidFlight } from './playwright/gestures.ts';
+export { goOffline, type LoseResponseOptions, type LostResponses, loseResponse } from './playwright/network.ts';

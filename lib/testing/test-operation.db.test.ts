@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
-import { effects, freshKey, gate, kit, effect as writeEffect } from '../engine/engine.testsuite.ts';
+import { effects, freshKey, gate, kit, effect as writeEffect } from '../integration/kit.fixture.ts';
 import { serverAction, statusRoute } from '../next/index.ts';
 import { serveStatus, testOperation } from './browser.ts';
 import { mintTestKey } from './mint-test-key.ts';

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { Logger, runMigrations, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import type { Pool, PoolClient } from 'pg';
+import { Presence } from './liveness.ts';
 import { loop } from './loop.ts';
 import { patiently } from './pool.ts';
-import { Presence } from './presence.ts';
 
 const BEAT_MS = 1000;
 /** A migration of graphile-worker's may rewrite its tables. */

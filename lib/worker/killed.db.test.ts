@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, type Mock, onTestFinished, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { Presence } from './presence.ts';
-import { addLetter, door, jobs, start, within } from './worker.testsuite.ts';
+import { Presence } from './liveness.ts';
+import { addLetter, door, jobs, start, within } from './worker.fixture.ts';
 
-const CHILD = fileURLToPath(new URL('./child.testsuite.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('./killed.child.ts', import.meta.url));
 let database: TestDatabase;
 let pool: pg.Pool;
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { anything, effect, effects, freshKey, kit, rowsOf } from '../engine/engine.testsuite.ts';
+import { anything, effect, effects, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
 import { cronRoute } from '../next/cron-route.ts';
 import { complete, type Driven, reap } from './passes.ts';
-import { start, within } from './worker.testsuite.ts';
+import { start, within } from './worker.fixture.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { isAnswer } from '../store/prisma/wire.ts';
+import { isAnswer } from '../store/prisma/wire/encoding.ts';
 
 /** How long a statement of the kit's or of graphile-worker's may take, in milliseconds. */
 const STATEMENT_MS = 5000;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { announce, daysPass, destination, outboxOn, timePasses } from '../messaging/messaging.testsuite.ts';
+import { announce, daysPass, destination, outboxOn, timePasses } from '../messaging/messaging.fixture.ts';
 import { PASSES } from './passes.ts';
-import { door, idle, jobs, start, within } from './worker.testsuite.ts';
+import { door, idle, jobs, start, within } from './worker.fixture.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

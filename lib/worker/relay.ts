@@ -1,8 +1,8 @@
 import type { TaskList } from 'graphile-worker';
 import { RELAY_TASK } from '../store/prisma/messages/enqueue.ts';
-import { Bell } from './bell.ts';
 import { loop, untilElapsed } from './loop.ts';
 import type { Figures, Messaging } from './passes.ts';
+import { Bell } from './wake-signal.ts';
 
 /** A pass takes as long as its slowest answer; the other lane meanwhile sends what has come since. */
 const LANES = 2;

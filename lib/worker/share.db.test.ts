@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { anything, freshKey, gate, kit, rowsOf } from '../engine/engine.testsuite.ts';
-import { start, within } from './worker.testsuite.ts';
+import { anything, freshKey, gate, kit, rowsOf } from '../integration/kit.fixture.ts';
+import { start, within } from './worker.fixture.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

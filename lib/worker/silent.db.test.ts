@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { announce, destination, outboxOn } from '../messaging/messaging.testsuite.ts';
-import { silentProxy } from '../store/prisma/silent-proxy.testsuite.ts';
-import { addLetter, door, isShown, jobs, type Letter, start, within } from './worker.testsuite.ts';
+import { announce, destination, outboxOn } from '../messaging/messaging.fixture.ts';
+import { silentProxy } from '../store/prisma/wire/silent-proxy.fixture.ts';
+import { addLetter, door, isShown, jobs, type Letter, start, within } from './worker.fixture.ts';
 
 /** A network that says nothing any more: a worker goes on by itself, on new connections, and is not restarted. */
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { addLetter, door, idle, isShown, jobs, start, within } from './worker.testsuite.ts';
+import { addLetter, door, idle, isShown, jobs, start, within } from './worker.fixture.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ test('B8 the first load is at most 4.0 kB, and what only rare states need is no 
   expect(LIMIT).toBe(4000);
   expect(first.gzipped).toBeLessThanOrEqual(LIMIT);
   const names = first.inputs.map(({ name }) => name);
-  expect(names).toContain('lib/react/submission.ts');
-  expect(names).not.toContain('lib/react/recovery.ts');
-  expect(rest.inputs.map(({ name }) => name)).toContain('lib/react/recovery.ts');
+  expect(names).toContain('lib/react/submission/submission.ts');
+  expect(names).not.toContain('lib/react/recovery/recovery.ts');
+  expect(rest.inputs.map(({ name }) => name)).toContain('lib/react/recovery/recovery.ts');
 });

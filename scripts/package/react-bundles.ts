@@ -33,10 +33,10 @@ async function bundle(entry: string, external: string[]) {
 
 /** What a page loads before a form can be used, and what comes while it is idle. */
 export async function reactBundles() {
-  const first = await bundle(ENTRY, ['./recovery.ts']);
+  const first = await bundle(ENTRY, ['../recovery/recovery.ts']);
   // What the first load has brought already is not loaded once more.
-  const shared = first.inputs
-    .map(({ name }) => name.replace(/.*\//, './'))
-    .concat(first.inputs.map(({ name }) => name.replace(/^lib\//, '../')));
-  return { first, rest: await bundle(`export * from './lib/react/recovery.ts';`, shared) };
+  const shared = first.inputs.map(({ name }) =>
+    name.replace(/^lib\/(react\/)?/, (_, react) => (react ? '../' : '../../')),
+  );
+  return { first, rest: await bundle(`export * from './lib/react/recovery/recovery.ts';`, shared) };
 }

@@ -1,10 +1,10 @@
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createAdmin, createMessagesAdmin } from '../../lib/admin/index.ts';
-import { anything, effect, freshKey, kit, SECRET } from '../../lib/engine/engine.testsuite.ts';
+import { anything, effect, freshKey, kit, SECRET } from '../../lib/integration/kit.fixture.ts';
 import { createInbox, createOutbox } from '../../lib/messaging/index.ts';
 import { cronRoute, issueKey, routeHandler, serverAction, statusRoute } from '../../lib/next/index.ts';
-import { silentProxy } from '../../lib/store/prisma/silent-proxy.testsuite.ts';
+import { silentProxy } from '../../lib/store/prisma/wire/silent-proxy.fixture.ts';
 import { PASSES, startWorker } from '../../lib/worker/index.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { type TestDatabase, testDatabase } from '../testing/test-database.ts';
@@ -17,7 +17,7 @@ import { publicEntries } from './public-exports.ts';
 
 /** The bounds that the kit has of its own. As they are, the last of them would take two minutes. */
 const BOUND_MS = 400;
-vi.mock('../../lib/store/prisma/patience.ts', () => ({ QUESTION_MS: 400, BATCH_MS: 400, ERASE_MS: 400 }));
+vi.mock('../../lib/store/prisma/timeouts.ts', () => ({ QUESTION_MS: 400, BATCH_MS: 400, ERASE_MS: 400 }));
 const DEADLINE_MS = 300;
 const WAIT_MS = 200;
 /** Behind a deadline: `deadline.db.test.ts` measures it. */

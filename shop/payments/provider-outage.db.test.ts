@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { movedTime } from '../../lib/engine/moved-time.testsuite.ts';
+import { movedTime } from '../../lib/integration/moved-time.fixture.ts';
 import { freePort } from '../../scripts/services/ports.ts';
 import { type SupervisedChild, spawnChild } from '../../scripts/services/process.ts';
 import { openShop } from '../shop.fixture.ts';

@@ -1,15 +1,15 @@
 import type { Begun, Held, LeasedClaim, Work } from '../leases.ts';
-import { claimValues } from './claim.ts';
 import type { PrismaClientLike } from './client.ts';
 import { isLockTimeout, isSetUpFault } from './errors.ts';
-import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
+import { claimValues } from './keys/claim.ts';
+import { MAX_CLAIMS, type Rival, rivalOf } from './keys/rival.ts';
+import { explainedBySchema } from './keys/schema.ts';
+import { drawTicket, lockTimeout } from './keys/ticket.ts';
+import { inWindow } from './keys/window.ts';
 import { runTransaction } from './run-transaction.ts';
-import { explainedBySchema } from './schema-version.ts';
 import { LEVEL, type Statement } from './statement.ts';
-import { drawTicket, lockTimeout } from './ticket.ts';
 import { concluded, type Done, perform } from './transact.ts';
 import type { Plan, TransactionOptions } from './transaction.ts';
-import { inWindow } from './window.ts';
 
 // The same insert, ticket and window as a claim in one transaction (`claim.ts`), with a lease besides, which says for how
 // long the claim is believed once it is committed: what follows lies partly outside the database. The completer looks at

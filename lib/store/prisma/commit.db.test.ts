@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
-import { claimOf, DONE, HOW } from '../contract-harness.testsuite.ts';
+import { claimOf, DONE, HOW } from '../contract-harness.fixture.ts';
 import type { TransactionOf } from './client.ts';
 import { prismaStore } from './store.ts';
 

@@ -1,15 +1,15 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Claim, Claimed as ClaimedKey, Completion, Executed } from '../store.ts';
-import { type Claimed, claimedBy, claimStatements } from './claim.ts';
 import type { PrismaClientLike } from './client.ts';
-import { completedRow, completionStatement, explained, FIRST_TOKEN } from './complete.ts';
+import type { Gate } from './db.ts';
 import { isBadNumber, isLockTimeout, isSetUpFault, isUniqueViolation } from './errors.ts';
-import { find } from './find.ts';
-import type { Gate } from './gate.ts';
+import { type Claimed, claimedBy, claimStatements } from './keys/claim.ts';
+import { completedRow, completionStatement, explained, FIRST_TOKEN } from './keys/complete.ts';
+import { find } from './keys/find.ts';
+import { MAX_CLAIMS, type Rival, rivalOf } from './keys/rival.ts';
+import { explainedBySchema } from './keys/schema.ts';
 import { explainedReadOnly } from './outage.ts';
-import { MAX_CLAIMS, type Rival, rivalOf } from './rival.ts';
 import { runTransaction } from './run-transaction.ts';
-import { explainedBySchema } from './schema-version.ts';
 import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 import { verified } from './verified.ts';
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { createClient } from '../../../shop/db.ts';
-import { claimOf, DONE, HOW } from '../contract-harness.testsuite.ts';
+import { claimOf, DONE, HOW } from '../contract-harness.fixture.ts';
 import type { Held } from '../leases.ts';
 import type { Store } from '../store.ts';
 import type { TransactionOf } from './client.ts';
-import { Gate } from './gate.ts';
-import { storeOf } from './prisma-harness.testsuite.ts';
+import { Gate } from './db.ts';
+import { storeOf } from './prisma-harness.fixture.ts';
 import { prismaStore } from './store.ts';
 import { verified } from './verified.ts';
 

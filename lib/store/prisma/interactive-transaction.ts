@@ -1,4 +1,4 @@
-import { bounded } from './bounded.ts';
+import { outside } from './async-context.ts';
 import { type PrismaClientLike, type RawQueries, send } from './client.ts';
 import { originalOf } from './renamed.ts';
 import { LEVEL, type Rows, SQL_LEVELS } from './statement.ts';
@@ -10,7 +10,7 @@ import {
   type TransactionEnd,
   type TransactionOptions,
 } from './transaction.ts';
-import { outside } from './within.ts';
+import { bounded } from './with-timeout.ts';
 
 /** Clients whose transactions have begun in another level than READ COMMITTED, by their own options or the database's. */
 const strict = new WeakSet<PrismaClientLike>();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isOutage, isUnavailable, provesRollback, rollbackReason } from './outage.ts';
-import { driverError } from './wire.ts';
+import { driverError } from './wire/encoding.ts';
 
 /** What cannot be had of a real server here; `server-away.db.test.ts` and `read-only.db.test.ts` ask real ones. */
 

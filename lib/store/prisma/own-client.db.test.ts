@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Client, createClient } from '../../../shop/db.ts';
-import { anything, effect, freshKey, isAmbient, kit } from '../../engine/engine.testsuite.ts';
-import { ambientKit, executeHere, stage } from './ambient.testsuite.ts';
+import { anything, effect, freshKey, isAmbient, kit } from '../../integration/kit.fixture.ts';
+import { ambientKit, executeHere, stage } from './ambient/ambient.fixture.ts';
 
 /** Whose transaction an execution has, where nobody says. */
 

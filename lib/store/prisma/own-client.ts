@@ -1,13 +1,13 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import { isProduction } from '../../core/production.ts';
 import { type ExecuteOptions, StoreUnavailableError } from '../store.ts';
-import { joinContexts } from './ambient-client.ts';
-import { bounded } from './bounded.ts';
+import { joinContexts } from './ambient/ambient-client.ts';
+import { hasContexts, runWithin } from './async-context.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
-import { isWrapped, type PoolLike, withConnection } from './pool.ts';
 import { renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
-import { hasContexts, runWithin } from './within.ts';
+import { isWrapped, type PoolLike, withConnection } from './wire/pool.ts';
+import { bounded } from './with-timeout.ts';
 
 /** Pools by the client, under all its extensions, that sends its queries to them. */
 const pools = new WeakMap<RawQueries, PoolLike>();

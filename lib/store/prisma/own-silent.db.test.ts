@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { createClient } from '../../../shop/db.ts';
-import { claimOf, DONE, HOW } from '../contract-harness.testsuite.ts';
+import { claimOf, DONE, HOW } from '../contract-harness.fixture.ts';
 import type { Held, LeasedClaim } from '../leases.ts';
 import type { Store } from '../store.ts';
-import { Gate } from './gate.ts';
+import { Gate } from './db.ts';
 import { inboxOn, outboxOn } from './messages/stores.ts';
 import { OwnClient } from './own-client.ts';
-import { storeOf, type Tx } from './prisma-harness.testsuite.ts';
-import { silentProxy } from './silent-proxy.testsuite.ts';
+import { storeOf, type Tx } from './prisma-harness.fixture.ts';
+import { silentProxy } from './wire/silent-proxy.fixture.ts';
 
 /** A network that says nothing any more: every question ends all the same, and its connection is not used again. */
 

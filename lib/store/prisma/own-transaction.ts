@@ -1,13 +1,10 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { AmbientTransaction } from './ambient-transaction.ts';
-import { txOf } from './ambient-tx.ts';
-import { bounded } from './bounded.ts';
-import type { CommitAnswer } from './connection.ts';
+import { AmbientTransaction } from './ambient/ambient-transaction.ts';
+import { txOf } from './ambient/ambient-tx.ts';
+import { runWithin, within } from './async-context.ts';
 import { isOutage, isReadOnly } from './outage.ts';
 import type { OwnClient } from './own-client.ts';
-import { type Acquired, acquire, type PoolLike } from './pool.ts';
-import { QueryQueue } from './query-queue.ts';
 import { queriesBy } from './renamed.ts';
 import { explainedStandby, replicateStatement } from './replication.ts';
 import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
@@ -19,7 +16,10 @@ import {
   type TransactionEnd,
   type TransactionOptions,
 } from './transaction.ts';
-import { runWithin, within } from './within.ts';
+import type { CommitAnswer } from './wire/connection.ts';
+import { type Acquired, acquire, type PoolLike } from './wire/pool.ts';
+import { QueryQueue } from './wire/query-queue.ts';
+import { bounded } from './with-timeout.ts';
 
 /**
  * The plan in a transaction of the kit's own, on a connection taken from the user's pool: Prisma takes each query in it for

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
-import { anything, effect, effects, freshKey, kit } from '../../engine/engine.testsuite.ts';
+import { anything, effect, effects, freshKey, kit } from '../../integration/kit.fixture.ts';
 
 /** A key table in hash partitions: the place of a row is unique in its partition only. */
 

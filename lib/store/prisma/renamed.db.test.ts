@@ -2,13 +2,13 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { createAdmin } from '../../admin/index.ts';
-import { anything, effect, effects, freshKey, kit } from '../../engine/engine.testsuite.ts';
-import { Provider } from '../../engine/phases.testsuite.ts';
+import { Provider } from '../../engine/phases/phases.fixture.ts';
+import { anything, effect, effects, freshKey, kit } from '../../integration/kit.fixture.ts';
 import { createInbox } from '../../messaging/inbox.ts';
-import { destination, outboxOn } from '../../messaging/messaging.testsuite.ts';
+import { destination, outboxOn } from '../../messaging/messaging.fixture.ts';
 import { storeContract } from '../contract.testsuite.ts';
-import { prismaHarness, type Tx } from './prisma-harness.testsuite.ts';
-import { statementsOfRoom } from './statements.testsuite.ts';
+import { prismaHarness, type Tx } from './prisma-harness.fixture.ts';
+import { statementsOfRoom } from './statements.fixture.ts';
 import { renamerOf, TABLES, type Tables } from './tables.ts';
 
 /** A schema and names that need their quotes, and some that stay. */

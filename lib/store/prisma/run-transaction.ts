@@ -1,11 +1,11 @@
 import { ConfigurationError } from '../../core/errors.ts';
-import { bounded } from './bounded.ts';
 import type { PrismaClientLike } from './client.ts';
 import { runInteractive } from './interactive-transaction.ts';
 import { runOwn } from './own-transaction.ts';
-import type { PoolLike } from './pool.ts';
 import { needsOwnTransaction } from './replication.ts';
 import { leftFor, type Plan, type TransactionEnd, type TransactionOptions } from './transaction.ts';
+import type { PoolLike } from './wire/pool.ts';
+import { bounded } from './with-timeout.ts';
 
 /**
  * Runs it in a transaction of the kit's own on the client's pool, or in an interactive one of Prisma's where the pool is

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hiddenStatements, type RoomStatement, statementsOfRoom } from './statements.testsuite.ts';
+import { hiddenStatements, type RoomStatement, statementsOfRoom } from './statements.fixture.ts';
 
 // Where the tables are distributed over several machines, a statement that names every column of a key's scope finds its
 // rows on one of them, whichever of the columns they are distributed by. See docs/scale.md.
@@ -9,19 +9,19 @@ const SCOPE = ['tenant', 'principal', 'operation', 'key'];
 
 /** What is not about one key, and why. */
 const ABOUT_MANY_KEYS: Record<string, string> = {
-  'take.ts TAKE_DUE': 'the completer: whatever is due',
-  'reap.ts REAP': 'the reaper: whatever is past its retention',
-  'reap.ts FLAG_STRAYS': 'the reaper: whatever no index holds',
-  'unfinished.ts UNFINISHED': 'gauges: how much is open',
-  'overview.ts ABOUT': 'the admin view: what is open, and the size',
-  'overview.ts COUNT': 'the admin view: how many have settled',
-  'forget.ts ERASE': 'a person’s wish: all keys of one person, of which it names the tenant',
-  'forget.ts RECORD_ERASED': 'the same: a record for each of their names',
-  'audit.ts REAP_AUDIT': 'the reaper: whatever is past its retention',
-  'list.ts 1': 'the admin view: a page of keys',
-  'list.ts 2': 'the admin view: a page of keys',
-  'list.ts 3': 'the admin view: a page of keys',
-  'list.ts 4': 'the admin view: a page of keys',
+  'keys/take.ts TAKE_DUE': 'the completer: whatever is due',
+  'keys/reap.ts REAP': 'the reaper: whatever is past its retention',
+  'keys/reap.ts FLAG_STRAYS': 'the reaper: whatever no index holds',
+  'keys/unfinished.ts UNFINISHED': 'gauges: how much is open',
+  'keys/overview.ts ABOUT': 'the admin view: what is open, and the size',
+  'keys/overview.ts COUNT': 'the admin view: how many have settled',
+  'keys/forget.ts ERASE': 'a person’s wish: all keys of one person, of which it names the tenant',
+  'keys/forget.ts RECORD_ERASED': 'the same: a record for each of their names',
+  'keys/audit.ts REAP_AUDIT': 'the reaper: whatever is past its retention',
+  'keys/list.ts 1': 'the admin view: a page of keys',
+  'keys/list.ts 2': 'the admin view: a page of keys',
+  'keys/list.ts 3': 'the admin view: a page of keys',
+  'keys/list.ts 4': 'the admin view: a page of keys',
 };
 
 /** The same for the inbox, whose rows are named by source and event. */
@@ -82,7 +82,7 @@ const all = await statementsOfRoom();
 
 describe('every statement names what it acts on', () => {
   test('there is none that this test does not see', () => {
-    const elsewhere = hiddenStatements().filter((place) => !/^(list|lost-keys|write)\.ts:/.test(place));
+    const elsewhere = hiddenStatements().filter((place) => !/^keys\/(list|lost-keys|write)\.ts:/.test(place));
     expect(elsewhere).toEqual([]);
     expect(all.filter(({ text }) => armsOf(text, KEY_TABLES).length > 0).length).toBeGreaterThan(35);
   });

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { createClient } from '../../../shop/db.ts';
 import { storeContract } from '../contract.testsuite.ts';
-import { claimOf, DONE, gate, HOW } from '../contract-harness.testsuite.ts';
+import { claimOf, DONE, gate, HOW } from '../contract-harness.fixture.ts';
 import { type Claim, StoreUnavailableError } from '../store.ts';
-import { claimStatements } from './claim.ts';
 import { type RawQueries, send } from './client.ts';
-import { prismaHarness, type Tx } from './prisma-harness.testsuite.ts';
+import { claimStatements } from './keys/claim.ts';
+import { prismaHarness, type Tx } from './prisma-harness.fixture.ts';
 import { prismaStore } from './store.ts';
 
 const claimKey = async (tx: RawQueries, claim: Claim, holdMs: number) => {

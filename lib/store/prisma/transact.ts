@@ -1,20 +1,20 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Held, Transacted, Work, Write } from '../leases.ts';
 import type { KeyRow } from '../store.ts';
+import { runWithin, within } from './async-context.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
-import { explainedAbort } from './complete.ts';
 import { isNothingChanged } from './errors.ts';
-import { holdStatement, leaseLost, stillHeld } from './hold.ts';
+import { explainedAbort } from './keys/complete.ts';
+import { holdStatement, leaseLost, stillHeld } from './keys/lease.ts';
+import { type RawRow, toKeyRow } from './keys/row.ts';
+import { hasStep } from './keys/steps.ts';
+import { writeStatement } from './keys/write.ts';
 import { explainedReadOnly } from './outage.ts';
-import { type RawRow, toKeyRow } from './row.ts';
 import { runTransaction } from './run-transaction.ts';
 import type { Statement } from './statement.ts';
-import { hasStep } from './steps.ts';
 import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 import { stands } from './verified.ts';
-import { withhold } from './withheld.ts';
-import { runWithin, within } from './within.ts';
-import { writeStatement } from './write.ts';
+import { withhold } from './wire/pending-commits.ts';
 
 /** What a transaction of the executor is about to write. */
 export interface Done {

@@ -1,12 +1,12 @@
 import { type ExecuteOptions, GRACE_MS, type RollbackReason } from '../store.ts';
 import type { RawQueries } from './client.ts';
-import type { CommitAnswer } from './connection.ts';
+import type { Gate } from './db.ts';
 import { isForgotten, isLeftOpen } from './errors.ts';
-import type { Gate } from './gate.ts';
 import { isOutage, provesRollback, rollbackReason } from './outage.ts';
 import type { OwnClient } from './own-client.ts';
 import type { Rows, Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
+import type { CommitAnswer } from './wire/connection.ts';
 
 /** How much later than its timeouts a transaction is given up whose connection says nothing any more. */
 export const SILENCE_MS = 2000;

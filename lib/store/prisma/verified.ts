@@ -1,9 +1,9 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Executed, KeyRow } from '../store.ts';
 import type { RawQueries } from './client.ts';
-import { find } from './find.ts';
-import type { Gate } from './gate.ts';
-import { IS_KEY } from './row.ts';
+import type { Gate } from './db.ts';
+import { find } from './keys/find.ts';
+import { IS_KEY } from './keys/row.ts';
 
 // A yes or no, and not the row: nearly always it is what was told, and Prisma's share of reading its columns is large.
 const STANDS = `

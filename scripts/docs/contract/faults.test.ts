@@ -59,7 +59,7 @@ test.each([
   ['a guide', 'docs/keys.md', 'A key is short.\n\nSee K1.\n', 3],
   ['a page of an error', 'docs/errors/key_malformed.md', '# key_malformed\n\ncontract: K1\n', 3],
   ['the README', 'README.md', '| rule |\n|---|\n| K1 |\n', 3],
-  ['what the conformance suite says', 'lib/testing/conformance-keys.ts', "\nconformanceCase('K1', 'no key');\n", 2],
+  ['what the conformance suite says', 'lib/testing/conformance/keys.ts', "\nconformanceCase('K1', 'no key');\n", 2],
   ['a text of the demo', 'app/page.ts', "export const lead = 'Every key is short, by K1.';\n", 1],
 ])('a code in a text for users is found: %s', (_, file, content, line) => {
   expect(said({ [file]: content })).toEqual([

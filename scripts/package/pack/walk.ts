@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Finding } from '../../../lib/cli/finding.ts';
+import type { Finding } from '../../../lib/cli/doctor/finding.ts';
 import { type FileChange, readmeDiff } from '../../docs/diff.ts';
 import { readPage, root } from '../../docs/pages.ts';
 import { schemaDifference } from '../../services/migrate.ts';

@@ -1,7 +1,7 @@
 import type { Enqueued, NewEvent } from '../../messages.ts';
 import { type RawQueries, RERUNS } from '../client.ts';
-import { NOW } from '../row.ts';
-import { explainedBySchema } from '../schema-version.ts';
+import { NOW } from '../keys/row.ts';
+import { explainedBySchema } from '../keys/schema.ts';
 
 // The number is drawn under a lock on the aggregate's row, which is kept until COMMIT. It prevents this: one transaction
 // draws 1 and another draws 2 and commits first; a relay sends 2, and then finds 1. With the lock the second one draws

@@ -1,8 +1,8 @@
 import type { InboxRow, KnownRow, Receipt, ReceiveOptions, Receiving } from '../../messages.ts';
 import { StoreUnavailableError } from '../../store.ts';
 import type { PrismaClientLike, RawQueries } from '../client.ts';
-import { explainedAbort } from '../complete.ts';
-import type { Gate } from '../gate.ts';
+import type { Gate } from '../db.ts';
+import { explainedAbort } from '../keys/complete.ts';
 import { isOutage } from '../outage.ts';
 import { runTransaction } from '../run-transaction.ts';
 import { LEVEL, type Statement } from '../statement.ts';

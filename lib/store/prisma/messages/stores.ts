@@ -1,12 +1,12 @@
 import type { InboxStore, OutboxStore } from '../../messages.ts';
+import { outside } from '../async-context.ts';
 import type { PrismaClientLike, RawQueries, TransactionOf } from '../client.ts';
-import { Gate } from '../gate.ts';
+import { Gate } from '../db.ts';
 import { OwnClient } from '../own-client.ts';
-import { BATCH_MS } from '../patience.ts';
 import { renamedClient, renamedQueries } from '../renamed.ts';
 import { renamerOf, type Tables } from '../tables.ts';
+import { BATCH_MS } from '../timeouts.ts';
 import type { TransactionOptions } from '../transaction.ts';
-import { outside } from '../within.ts';
 import { delivered } from './delivered.ts';
 import { enqueue } from './enqueue.ts';
 import { findEvent, findReceivedEvent, openReceived, openSent } from './find-message.ts';

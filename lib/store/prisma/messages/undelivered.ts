@@ -1,6 +1,6 @@
 import type { Taken } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
-import { NOW } from '../row.ts';
+import { NOW } from '../keys/row.ts';
 import { heldBy, IS_HELD } from './delivered.ts';
 
 // Each names the token, like `delivered.ts`: a relay that has been overtaken neither puts off nor gives up what another

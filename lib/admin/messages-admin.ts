@@ -1,0 +1,206 @@
+import type {
+  DeliveryFilter,
+  DeliveryRow,
+  FoundEvent,
+  FoundReceived,
+  GivenUp,
+  Inbox,
+  InboxFilter,
+  InboxRow,
+  MessageRecord,
+  Open,
+  Outbox,
+  Stop,
+} from '../messaging/index.ts';
+import type { FoundDelivery } from '../store/messages.ts';
+import { type AuditLog, auditLog } from './audit-log.ts';
+import type { Operated } from './operations.ts';
+import { type Shape, shapeOf } from './redaction.ts';
+
+export type { DeliveryFilter, DeliveryRow, FoundDelivery, GivenUp, InboxFilter, MessageRecord, Open, Stop };
+
+/** One page of a list, and whether there is another. */
+export interface MessagePage<Row> {
+  rows: Row[];
+  hasMore: boolean;
+}
+
+/** An event that goes out, as an admin may see it. */
+export interface SentDetail
+  extends Pick<FoundEvent, 'eventId' | 'type' | 'aggregate' | 'sequence' | 'derivedKey' | 'createdAt' | 'records'> {
+  payload: Shape;
+  /** Their values may hold tokens and addresses. */
+  headerNames: string[];
+  deliveries: FoundDelivery[];
+}
+
+/** A received event as the list shows it: nothing of what was sent or answered. */
+export type ReceivedSummary = Omit<InboxRow, 'payloadHash' | 'result'>;
+
+/** A received event as an admin may see it. */
+export interface ReceivedDetail extends ReceivedSummary {
+  /** The first bytes of the hash of what counts of its payload, in hex. */
+  hashPrefix: string;
+  /** Null once it is processed, and where it could not be kept. */
+  payload: Shape | null;
+  /** What its effect came to; null where there is none. */
+  result: Shape | null;
+  records: MessageRecord[];
+}
+
+/**
+ * The outbox as an admin may see and change it. An operation is recorded with its actor in the statement that does it. The
+ * record outlives the event.
+ */
+export interface OutboxAdmin {
+  /** What is under way or dead, by destination, and which destinations are stopped. */
+  overview(): Promise<{ open: Open[]; stops: Stop[] }>;
+  /** Deliveries, newest event first. */
+  list(filter: DeliveryFilter): Promise<MessagePage<DeliveryRow>>;
+  find(eventId: string): Promise<SentDetail | null>;
+  /** Sends a dead letter, or one that was skipped, again from its first attempt on. */
+  requeue(delivery: GivenUp, actor: string): Promise<Operated>;
+  /** The same for all dead letters of a destination. Returns how many. */
+  requeueAll(destination: string, actor: string): Promise<number>;
+  /** Lets an aggregate go on without its dead letter. */
+  skip(delivery: GivenUp, actor: string): Promise<Operated>;
+  /** Skips all that waits for a destination that is gone for good. Returns how many. */
+  abandon(destination: string, actor: string): Promise<number>;
+  /** Lets a stopped destination go on. */
+  resume(destination: string, actor: string): Promise<Operated>;
+}
+
+/** The inbox as an admin may see and change it. */
+export interface InboxAdmin {
+  /** What has failed or is dead, by source. */
+  overview(): Promise<{ open: Open[] }>;
+  /** Received events, newest first. */
+  list(filter: InboxFilter): Promise<MessagePage<ReceivedSummary>>;
+  find(event: { source: string; eventId: string }): Promise<ReceivedDetail | null>;
+  /** Lets a dead letter be tried again. */
+  requeue(event: { source: string; eventId: string }, actor: string): Promise<Operated>;
+}
+
+/** An app that has set up one of them only gives the other one bare: `createInbox({ prisma })`. */
+export interface MessagesAdminOptions {
+  outbox: Pick<Outbox, 'open' | 'stops' | 'list' | 'find' | 'requeue' | 'requeueAll' | 'skip' | 'abandon' | 'resume'>;
+  inbox: Pick<Inbox<unknown>, 'open' | 'list' | 'find' | 'requeue'>;
+  /** Called with one line for each thing that a person did. What `createAdmin` is given. */
+  log?: AuditLog | undefined;
+}
+
+/**
+ * What stands behind an admin view of messages. Payloads, results and the values of headers do not leave it; every
+ * operation is a compare-and-set on the state, so a second click has `changed` nothing and leaves no second record.
+ * Whoever calls it has checked that an admin asks.
+ *
+ * @throws StoreUnavailableError from each of them when the database cannot be asked
+ */
+export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions): {
+  outbox: OutboxAdmin;
+  inbox: InboxAdmin;
+} {
+  const tell = auditLog(log);
+  /** Nothing was done where there is nothing to count, so there is no line either. */
+  const told = <Done extends boolean | number>(
+    done: Done,
+    act: { type: string; actor: string; peer: string; event?: string },
+  ): Done => {
+    if (done) tell({ ...act, ...(typeof done === 'number' ? { detail: { messages: String(done) } } : {}) });
+    return done;
+  };
+  return {
+    outbox: {
+      overview: async () => {
+        const [open, stops] = await Promise.all([outbox.open(), outbox.stops()]);
+        return { open, stops };
+      },
+      list: (filter) => paged(filter, (more) => outbox.list(more)),
+      find: async (eventId) => sentDetail(await outbox.find(eventId)),
+      requeue: async (delivery, actor) =>
+        operated(told(await outbox.requeue(delivery, actor), { type: 'requeued', actor, ...named(delivery) })),
+      requeueAll: async (peer, actor) => told(await outbox.requeueAll(peer, actor), { type: 'requeued', actor, peer }),
+      skip: async (delivery, actor) =>
+        operated(told(await outbox.skip(delivery, actor), { type: 'skipped', actor, ...named(delivery) })),
+      abandon: async (peer, actor) => told(await outbox.abandon(peer, actor), { type: 'abandoned', actor, peer }),
+      resume: async (peer, actor) => operated(told(await outbox.resume(peer, actor), { type: 'resumed', actor, peer })),
+    },
+    inbox: {
+      overview: async () => ({ open: await inbox.open() }),
+      list: async (filter) => {
+        const { rows, hasMore } = await paged(filter, (more) => inbox.list(more));
+        return { rows: rows.map(receivedSummary), hasMore };
+      },
+      find: async (event) => receivedDetail(await inbox.find(event)),
+      requeue: async ({ source, eventId }, actor) =>
+        operated(
+          told(await inbox.requeue({ source, eventId }, actor), {
+            type: 'requeued',
+            actor,
+            peer: source,
+            event: eventId,
+          }),
+        ),
+    },
+  };
+}
+
+const named = ({ destination, eventId }: GivenUp) => ({ peer: destination, event: eventId });
+
+function operated(isDone: boolean): Operated {
+  return isDone ? 'recorded' : 'changed';
+}
+
+/** One row more than asked for tells whether there are more. */
+async function paged<Filter extends { limit: number }, Row>(
+  filter: Filter,
+  list: (filter: Filter) => Promise<Row[]>,
+): Promise<MessagePage<Row>> {
+  const rows = await list({ ...filter, limit: filter.limit + 1 });
+  return { rows: rows.slice(0, filter.limit), hasMore: rows.length > filter.limit };
+}
+
+// Each names the fields that leave, so that a column that is added is not shown because nobody thought of it.
+
+function sentDetail(found: FoundEvent | undefined): SentDetail | null {
+  if (!found) return null;
+  const { eventId, type, aggregate, sequence, derivedKey, createdAt, deliveries, records } = found;
+  return {
+    eventId,
+    type,
+    aggregate,
+    sequence,
+    derivedKey,
+    createdAt,
+    payload: shapeOfJson(found.payload),
+    headerNames: Object.keys(found.headers).sort(),
+    deliveries,
+    records,
+  };
+}
+
+function receivedSummary(row: InboxRow): ReceivedSummary {
+  const { source, eventId, state, attempts, mismatches, lastError, receivedAt, processedAt, nextAttemptAt } = row;
+  return { source, eventId, state, attempts, mismatches, lastError, receivedAt, processedAt, nextAttemptAt };
+}
+
+function receivedDetail(found: FoundReceived | undefined): ReceivedDetail | null {
+  if (!found) return null;
+  const { payload, result, records } = found;
+  return {
+    ...receivedSummary(found),
+    hashPrefix: Buffer.from(found.payloadHash).toString('hex', 0, 6),
+    payload: payload === null ? null : shapeOfJson(payload),
+    result: result === null ? null : shapeOfJson(result),
+    records,
+  };
+}
+
+/** A row that cannot be read must not hide the rest of its page. */
+function shapeOfJson(json: string): Shape {
+  try {
+    return shapeOf(JSON.parse(json));
+  } catch {
+    return 'unreadable';
+  }
+}

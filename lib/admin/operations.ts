@@ -1,0 +1,177 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { parseKey } from '../core/key.ts';
+import type { KeyId, Principal } from '../core/scope.ts';
+import type { Secrets } from '../core/secrets.ts';
+import { identify } from '../engine/identity.ts';
+import type { Remembered } from '../engine/recent-rows.ts';
+import type { Verdict } from '../store/leases.ts';
+import type { Erased, NewAuditRecord, Operated as Outcome, SeenRow } from '../store/oversight.ts';
+import type { Fence, Fenced, Store } from '../store/store.ts';
+import { type AuditLog, auditLog } from './audit-log.ts';
+import { concludeErasure, namesOf, type OnErase } from './erasure.ts';
+
+/** A key as the admin saw it: the token tells whether anybody has gone on with it since. */
+export type SeenKey = SeenRow;
+
+/** `changed`: the key is no longer as the admin saw it, and nothing was done. */
+export type Operated = Exclude<Outcome, 'refused'>;
+
+/** Drives a key on at once; `idempotency.completeKey` is one. */
+export type Complete = (id: KeyId) => Promise<unknown>;
+
+/**
+ * The writes behind an admin view. Each is recorded with its actor in the transaction that does it, apart from the key: the
+ * record is append-only and outlives it. Each leaves a line in the log.
+ */
+export interface Operations {
+  /**
+   * Records what a person has found out about the foreign call of an `unknown` key: a compare-and-set on the state and
+   * the token. The same said twice is `recorded` once; a second click has `changed` nothing. Another verdict takes
+   * the place of one that no run could act upon, such as a mistyped reference. The next run acts upon it, or this call
+   * does where there is a `complete`.
+   *
+   * `succeeded`: with the provider's reference; the remaining steps run. `failed`: it did not happen and shall not; the
+   * key ends in a refusal, through `onRefused`. `retry`: it is asked about or, where nobody can be asked, sent again.
+   */
+  resolve(id: SeenKey, verdict: Verdict, actor: string): Promise<Operated>;
+  /**
+   * Makes an unfinished key due at once, with its attempts counted anew, also one that was given up on. Never takes a
+   * key from its executor: while a lease is live it has `changed`. Decides nothing, so a second click at most has it
+   * looked at, and recorded, once more.
+   */
+  retryNow(id: SeenKey, actor: string): Promise<Operated>;
+  /**
+   * Takes a key in progress from an executor that no longer shows itself: whatever that one still writes changes nothing,
+   * and the key is due, so that a worker or the client's retry goes on. `refused` while its lease is live, while a
+   * transaction of it is open, and where a foreign call has begun that its provider may not know again by its key.
+   */
+  release(id: SeenKey, actor: string): Promise<Operated | 'refused'>;
+  /**
+   * Gives a key up for good that has no row: the tombstone, from which on it never executes. For a person who holds
+   * a form whose fate nobody knows. `refused`: there is a row, so it runs or has run; or it runs uncommitted; or the key
+   * is no key, or older than its window, so that its row may be gone. `changed`: it was given up before.
+   */
+  fence(id: KeyId, actor: string): Promise<Operated | 'refused'>;
+  /**
+   * Erases what is stored of a settled key's input and answer. Its row stays until it expires, and proves that the intent
+   * was executed: a retry is told so, and nothing runs. Events that it has announced keep what they say: they belong to
+   * the outbox. `refused`: it is not settled, so it needs what is stored; or there never was an answer.
+   */
+  forget(id: SeenKey, actor: string): Promise<Operated | 'refused'>;
+  /**
+   * `forget` for every settled key of a person, and the app's own `onErase`, in one transaction that reads the whole
+   * table: a second for some millions of keys. `aliases` are the person's other principals, such as the anonymous shopper
+   * they were before they signed in: the app knows them, the kit does not. What is not settled keeps what it needs until
+   * it is: then ask again. Says by name what it leaves. Recorded also where nothing was stored.
+   */
+  erasePrincipal(who: Principal, actor: string): Promise<Erased>;
+  /**
+   * Records what a person did outside of the kit, such as a sign-in: no payload and no secret. It stands in the audit
+   * beside what they did to keys.
+   */
+  record(act: NewAuditRecord): Promise<void>;
+}
+
+/** Runs what must wait for a commit. */
+export type AfterCommit = (run: () => void | Promise<void>) => void | Promise<void>;
+
+/** How long an admin waits to see the effect; it goes on without them. */
+const PATIENCE_MS = 5000;
+
+export interface OperateOptions {
+  complete: Complete | undefined;
+  dropRecent: ((of: Remembered) => void) | undefined;
+  afterCommit: AfterCommit | undefined;
+  windowMs: number;
+  retentionMs: number;
+  secrets: Secrets;
+  log: AuditLog | undefined;
+  onErase: OnErase<never> | undefined;
+}
+
+type Operable = Pick<
+  Store<never>,
+  'recordVerdict' | 'retryNow' | 'release' | 'fence' | 'forget' | 'erasePrincipal' | 'record'
+>;
+
+export function operationsOn(store: Operable, options: OperateOptions): Operations {
+  // Each statement commits by itself, unless it is said that it does not.
+  const { complete, dropRecent, afterCommit = (run) => run() } = options;
+  const line = auditLog(options.log);
+  const tell: typeof line = (act) => void afterCommit(() => line(act));
+  /** A second click has done nothing, so it leaves no line either. */
+  const told = <Result extends Outcome>(operated: Result, type: string, id: KeyId, actor: string): Result => {
+    const { tenant, principal, operation, key } = id;
+    if (operated === 'recorded') tell({ type, actor, tenant, principal, operation, key });
+    return operated;
+  };
+  const driven = async (isRecorded: boolean, type: string, id: SeenKey, actor: string): Promise<Operated> => {
+    const operated = told(isRecorded ? 'recorded' : 'changed', type, id, actor);
+    if (isRecorded && complete) await afterCommit(() => inPatience(complete, id));
+    return operated;
+  };
+  return {
+    resolve: async (id, verdict, actor) => driven(await store.recordVerdict(id, verdict, actor), 'verdict', id, actor),
+    retryNow: async (id, actor) => driven(await store.retryNow(id, actor), 'retry', id, actor),
+    release: async (id, actor) => told(await store.release(id, actor), 'released', id, actor),
+    fence: async (id, actor) => {
+      const wanted = fenceOf(id, actor, options);
+      return wanted ? told(fencedAs(await store.fence(wanted)), 'fenced', id, actor) : 'refused';
+    },
+    forget: async (seen, actor) => {
+      const { tenant, principal, operation, key, fencingToken } = seen;
+      const operated = await store.forget({ tenant, principal, operation, key, fencingToken }, actor);
+      await afterCommit(() => dropRecent?.({ tenant, principal, operation, key }));
+      return told(operated, 'forgotten', seen, actor);
+    },
+    erasePrincipal: async (who, actor) => {
+      const person = { tenant: who.tenant, names: namesOf(who) };
+      const erased = await store.erasePrincipal(person, actor, concludeErasure(person, options.onErase));
+      for (const principal of person.names) {
+        await afterCommit(() => dropRecent?.({ tenant: who.tenant, principal }));
+        tell({ type: 'erased', actor, tenant: who.tenant, principal });
+      }
+      return erased;
+    },
+    record: async (act) => {
+      await store.record(act);
+      tell({ ...act, detail: act.detail ?? undefined });
+    },
+  };
+}
+
+/** How long a fence waits for a claim that is not committed yet. */
+const FENCE_WAIT_MS = 1000;
+
+/**
+ * Undefined for what is no key (K1), and for one that was signed for another principal or operation: its tombstone would
+ * keep nobody from using it there.
+ */
+function fenceOf(
+  { tenant, principal, operation, key }: KeyId,
+  actor: string,
+  { windowMs, retentionMs, secrets }: OperateOptions,
+): Fence | undefined {
+  const parsed = parseKey(key);
+  if (parsed.shape === 'malformed') return undefined;
+  const identity = identify(key, parsed, operation, { tenant, principal }, { secrets, acceptKeys: 'any' });
+  return (
+    identity && { ...identity.id, mintedAt: identity.mintedAt, windowMs, retentionMs, waitMs: FENCE_WAIT_MS, actor }
+  );
+}
+
+function fencedAs(fenced: Fenced): Operated | 'refused' {
+  if (fenced.kind === 'fenced') return 'recorded';
+  return fenced.kind === 'existing' && fenced.row.state === 'abandoned' ? 'changed' : 'refused';
+}
+
+async function inPatience(complete: Complete, { tenant, principal, operation, key }: SeenKey): Promise<void> {
+  const bell = new AbortController();
+  // What fails here must not hide that the verdict is recorded. Nothing is lost: the key is due, and a worker comes.
+  const driven = Promise.resolve({ tenant, principal, operation, key })
+    .then(complete)
+    .catch(() => {});
+  const enough = wait(PATIENCE_MS, undefined, { signal: bell.signal }).catch(() => {});
+  await Promise.race([driven, enough]);
+  bell.abort();
+}

@@ -1,0 +1,143 @@
+import { createRequire, register } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Idempotency } from '../../engine/idempotency.ts';
+import type { Driven } from '../../worker/passes.ts';
+import { CliError } from '../cli-error.ts';
+import type { FileTree } from './file-tree.ts';
+import { type BoxModule, findBox } from './messaging-modules.ts';
+import { readPackageJson } from './next-app.ts';
+
+/** What the command line uses of an app. */
+export interface LoadedApp {
+  idempotency: Driven & Partial<Pick<Idempotency<never>, 'tryClaim' | 'lookUpLost' | 'knownEvents'>>;
+  outbox: Driven['outbox'];
+  inbox: Driven['inbox'];
+  operations: readonly { name: string; durability?: string }[];
+}
+
+/** Where the app's own modules are, when neither package.json says so nor `init` has put them. */
+export interface Given {
+  idempotency?: string | undefined;
+  operations?: string | undefined;
+}
+
+/** The options of every command that loads the app. */
+export const APP_OPTIONS = { idempotency: { type: 'string' }, operations: { type: 'string' } } as const;
+
+/** What stands about them in the help. */
+export const APP_HELP = `  --idempotency <path>  the module that exports \`idempotency\`. It may export \`outbox\` and \`inbox\`, too; else they are
+                        taken from the module that makes them, such as lib/messaging.ts
+  --operations <path>   the module that exports \`operations\`. Left out: what package.json says under "oncekit", else
+                        lib/idempotency.ts and lib/operations.ts, also below src/`;
+
+/**
+ * Loads the app's set-up, its operations, and its outbox and inbox into this process, TypeScript and path aliases included.
+ *
+ * @throws CliError with what is missing, or with what the module itself threw
+ */
+export async function loadApp(root: string, tree: FileTree, given: Given = {}): Promise<LoadedApp> {
+  const files = { idempotency: fileOf('idempotency', tree, given), operations: fileOf('operations', tree, given) };
+  const boxes = { outbox: findBox(tree, 'outbox'), inbox: findBox(tree, 'inbox') };
+  await prepareImports(root, Object.values(files));
+  // One behind the other: what is wrong with the first is said once.
+  const setUp = await load(root, files.idempotency);
+  const listed = await load(root, files.operations);
+  const { idempotency, ...exported } = setUp as Partial<LoadedApp>;
+  if (typeof idempotency?.completeDue !== 'function') {
+    throw new CliError(
+      `${files.idempotency} exports no \`idempotency\`.`,
+      'Write: export const idempotency = createIdempotency({ … });',
+    );
+  }
+  const { operations } = listed as Partial<LoadedApp>;
+  if (!Array.isArray(operations)) {
+    throw new CliError(
+      `${files.operations} exports no list \`operations\`.`,
+      'Write: export const operations = [checkout] as const;',
+    );
+  }
+  const outbox = exported.outbox ?? (await loadBox<LoadedApp['outbox']>(root, boxes.outbox));
+  const inbox = exported.inbox ?? (await loadBox<LoadedApp['inbox']>(root, boxes.inbox));
+  return { idempotency, outbox, inbox, operations };
+}
+
+async function loadBox<Loaded>(root: string, found: BoxModule | undefined): Promise<Loaded | undefined> {
+  if (!found?.exported) return undefined;
+  return ((await load(root, found.file)) as Record<string, Loaded>)[found.exported];
+}
+
+const ENDINGS = ['.ts', '.tsx', '.mts', '.js', '.mjs', '.jsx'];
+
+/** The file of one of the app's modules, by its path in the app. */
+export function fileOf(name: 'idempotency' | 'operations', tree: FileTree, given: Given = {}): string {
+  const said = given[name] ?? readPackageJson(tree)?.oncekit?.[name];
+  const bare = said !== undefined ? [said] : [`lib/${name}`, `src/lib/${name}`];
+  const tried = bare.flatMap((each) => [
+    each,
+    ...ENDINGS.map((ending) => each + ending),
+    ...ENDINGS.map((ending) => `${each}/index${ending}`),
+  ]);
+  const found = tried.find((file) => tree.read(file) !== undefined);
+  if (found) return found;
+  throw new CliError(
+    said === undefined ? `There is no lib/${name}.ts, and no src/lib/${name}.ts.` : `There is no ${said}.`,
+    `npx oncekit init makes it. If it is elsewhere, say where: --${name} <path>.`,
+  );
+}
+
+/** Whether it is loaded: an app's modules are evaluated once in a process. */
+let isPrepared = false;
+
+async function prepareImports(root: string, files: string[]): Promise<void> {
+  if (isPrepared) return;
+  isPrepared = true;
+  const tsx = resolveTsx(root);
+  if (tsx) await import(pathToFileURL(tsx).href);
+  else if (files.some((file) => /tsx?$/.test(file))) {
+    throw new CliError('The app is TypeScript, and tsx is not installed, which reads it.', 'npm install tsx');
+  }
+  // Behind tsx, so that it is asked before it.
+  register(`data:text/javascript,${encodeURIComponent(HOOKS)}`);
+}
+
+/** What `node --import tsx` loads: the app's own, else the one that is beside the kit. */
+function resolveTsx(root: string): string | undefined {
+  for (const from of [path.join(root, 'package.json'), fileURLToPath(import.meta.url)]) {
+    try {
+      return createRequire(from).resolve('tsx');
+    } catch {
+      // Below: the next one.
+    }
+  }
+  return undefined;
+}
+
+/**
+ * What Next does by itself. `server-only` is nothing on a server, and `next/headers` is `next/headers.js`: a module that
+ * says who acts has such imports, and the command line never asks it. TypeScript is read as modules, also where
+ * package.json does not say "type": "module": the kit, and what it depends on, cannot be had by `require`, which tsx would
+ * make of their imports (and mark their addresses with).
+ */
+const HOOKS = `export async function resolve(name, context, next) {
+  if (name === 'server-only' || name === 'client-only') return { url: 'data:text/javascript,export{}', shortCircuit: true };
+  const found = await next(/^next\\/[a-z-]+$/.test(name) ? name + '.js' : name, context);
+  const [url] = found.url.split(/%3F|\\?/);
+  return /\\.tsx?$/.test(url) && !url.includes('/node_modules/') ? { ...found, url, format: 'module' } : found;
+}`;
+
+async function load(root: string, file: string): Promise<object> {
+  try {
+    return await import(pathToFileURL(path.resolve(root, file)).href);
+  } catch (error) {
+    const { name, existing, expected } = error as { name?: string; existing?: unknown; expected?: unknown };
+    if (name === 'ConfigurationError') {
+      throw new CliError(`${file}: ${(error as Error).message} Found: ${existing}.`, `Make it ${expected}.`);
+    }
+    const said = ((error as Error).message ?? String(error)).trim().split('\n')[0];
+    throw new CliError(
+      `${file} could not be loaded: ${said}`,
+      'It must load outside of Next.js, too: mend what it says.',
+    );
+  }
+}

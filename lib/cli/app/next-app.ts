@@ -1,0 +1,152 @@
+import { renamerOf, type Tables } from '../../store/prisma/tables.ts';
+import { CliError } from '../cli-error.ts';
+import type { FileTree } from './file-tree.ts';
+import { parseJsonc } from './source-text.ts';
+
+/** An app as its folder shows it. */
+export interface App {
+  /** `src/` where the app lives there, else nothing. */
+  src: '' | 'src/';
+  /** `app` or `src/app`. */
+  router: string;
+  packageJson: PackageJson;
+}
+
+export interface PackageJson {
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  workspaces?: unknown;
+  prisma?: { schema?: string };
+  /**
+   * Where the command line finds the app's own modules, when not where `init` puts them, and the tables, when they have
+   * names of their own: the same as `createIdempotency` is given.
+   */
+  oncekit?: { idempotency?: string; operations?: string; tables?: Tables };
+}
+
+/** @throws CliError where this is no Next.js app with an app router */
+export function findApp(tree: FileTree): App {
+  const packageJson = readPackageJson(tree);
+  if (!packageJson) {
+    throw new CliError('There is no package.json here.', 'Run it in the folder of your Next.js app.');
+  }
+  const isWorkspaces = packageJson.workspaces !== undefined || tree.read('pnpm-workspace.yaml') !== undefined;
+  const router = ['app', 'src/app'].find((folder) => tree.list(folder).length > 0);
+  if (!router && isWorkspaces) {
+    throw new CliError(
+      'This is the root of several packages, not an app.',
+      'Go to the folder of your Next.js app and run it there.',
+    );
+  }
+  if (!installed(packageJson).next) {
+    throw new CliError(
+      'This is no Next.js app: package.json does not list next.',
+      'Run it in the folder of your Next.js app.',
+    );
+  }
+  if (!router) {
+    const hasPages = ['pages', 'src/pages'].some((folder) => tree.list(folder).length > 0);
+    throw new CliError(
+      `There is no app router: neither app/ nor src/app/ is here${hasPages ? ', only pages/' : ''}.`,
+      'Make app/layout.tsx; a pages/ folder may stay beside it.',
+    );
+  }
+  return { src: router === 'app' ? '' : 'src/', router, packageJson };
+}
+
+/** undefined where there is none. Throws a CliError for one that cannot be read. */
+export function readPackageJson(tree: FileTree): PackageJson | undefined {
+  const text = tree.read('package.json');
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as PackageJson;
+  } catch (error) {
+    throw new CliError(`package.json cannot be read: ${(error as Error).message}.`, 'Mend it, then run this again.');
+  }
+}
+
+/** Where the kit's tables are, as package.json says. Throws a CliError for names that cannot be used. */
+export function tablesOf(tree: FileTree): Tables | undefined {
+  const tables = readPackageJson(tree)?.oncekit?.tables;
+  try {
+    renamerOf(tables);
+  } catch (error) {
+    throw new CliError(
+      `package.json, "oncekit": ${(error as Error).message}`,
+      'Write there what createIdempotency is given.',
+    );
+  }
+  return tables;
+}
+
+/** What an app depends on, by name. */
+export function installed({ dependencies, devDependencies }: PackageJson): Record<string, string> {
+  return { ...devDependencies, ...dependencies };
+}
+
+/** How the files of this app name one another. */
+export interface Imports {
+  /** `@/` and the folder it stands for. */
+  alias: { prefix: string; folder: string } | undefined;
+  /** What a path ends in; most apps leave it out. */
+  ending: '' | '.js' | '.ts';
+}
+
+interface CompilerOptions {
+  baseUrl?: string;
+  paths?: Record<string, string[]>;
+  module?: string;
+  moduleResolution?: string;
+  allowImportingTsExtensions?: boolean;
+}
+
+/** Reads tsconfig.json and what it extends, where that is a file of the app. Relative imports, where there is none. */
+export function findImports(tree: FileTree): Imports {
+  const options = compilerOptions(tree, 'tsconfig.json');
+  const resolution = options.moduleResolution ?? options.module ?? '';
+  const isNode = /^node(16|18|20|next)$/i.test(resolution);
+  const ending = !isNode ? '' : options.allowImportingTsExtensions ? '.ts' : '.js';
+  const found = Object.entries(options.paths ?? {}).flatMap(([pattern, targets]) => {
+    const target = targets[0];
+    const folder = target && joined(options.baseUrl ?? '', target);
+    const isRoot = folder === '*' || folder === 'src/*';
+    return isRoot && pattern.endsWith('/*') ? { prefix: pattern.slice(0, -1), folder: folder.slice(0, -1) } : [];
+  });
+  return { alias: found.find(({ prefix }) => prefix === '@/') ?? found[0], ending };
+}
+
+function compilerOptions(tree: FileTree, file: string, depth = 0): CompilerOptions {
+  const text = tree.read(file) ?? tree.read(`${file}.json`);
+  if (text === undefined || depth > 5) return {};
+  let read: { extends?: string | string[]; compilerOptions?: CompilerOptions };
+  try {
+    read = parseJsonc(text) as typeof read;
+  } catch (error) {
+    throw new CliError(`${file} cannot be read: ${(error as Error).message}.`, 'Mend it, then run this again.');
+  }
+  const bases = [read.extends ?? []].flat().filter((base) => base.startsWith('.'));
+  const inherited = bases.map((base) => compilerOptions(tree, joined(file, '..', base), depth + 1));
+  return Object.assign({}, ...inherited, read.compilerOptions);
+}
+
+/** `path.posix.join`, without a leading `./`. */
+function joined(...parts: string[]): string {
+  const out: string[] = [];
+  for (const part of parts.flatMap((each) => each.split('/'))) {
+    if (part === '..' && out.length > 0 && out.at(-1) !== '..') out.pop();
+    else if (part !== '' && part !== '.') out.push(part);
+  }
+  return out.join('/');
+}
+
+/** How one file of the app imports another; both are paths of .ts files in it. */
+export function specifier(from: string, to: string, { alias, ending }: Imports): string {
+  const bare = to.replace(/\.tsx?$/, '').replace(ending === '' ? /\/index$/ : /$^/, '');
+  if (alias && to.startsWith(alias.folder)) return alias.prefix + bare.slice(alias.folder.length) + ending;
+  const [here, there] = [from.split('/').slice(0, -1), bare.split('/')];
+  while (here.length > 0 && here[0] === there[0]) {
+    here.shift();
+    there.shift();
+  }
+  return (here.length === 0 ? './' : '../'.repeat(here.length)) + there.join('/') + ending;
+}

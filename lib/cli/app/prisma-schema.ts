@@ -1,0 +1,103 @@
+import path from 'node:path';
+import { CliError } from '../cli-error.ts';
+import { type FileTree, filesBelow } from './file-tree.ts';
+import { installed, type PackageJson } from './next-app.ts';
+import { withoutComments } from './source-text.ts';
+
+/** Where an app's Prisma models and migrations are. */
+export interface PrismaSchema {
+  /** A file, or the folder of several. */
+  at: string;
+  isFolder: boolean;
+  /** Every file of it, with its content. */
+  files: { file: string; content: string }[];
+  /** The folder of migrations; it may not exist yet. */
+  migrations: string;
+}
+
+const CONFIGS = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs'].flatMap((ending) => [
+  `prisma.config.${ending}`,
+  `.config/prisma.${ending}`,
+]);
+/** Where Prisma looks by itself. */
+const DEFAULTS = ['prisma/schema.prisma', 'schema.prisma', 'prisma/schema', 'prisma'];
+
+/** @throws CliError where there is no schema, or one that the kit cannot be added to */
+export function findPrisma(tree: FileTree, packageJson: PackageJson, given?: string): PrismaSchema {
+  assertVersion(packageJson);
+  const config = readConfig(tree);
+  const named = given ?? config.schema ?? packageJson.prisma?.schema;
+  const at = (named === undefined ? DEFAULTS : [clean(named)]).find((each) => filesOf(tree, each).length > 0);
+  if (at === undefined) {
+    throw new CliError(
+      named === undefined
+        ? 'There is no Prisma schema: neither prisma/schema.prisma nor a folder that prisma.config.ts names.'
+        : `There is no Prisma schema at ${named}.`,
+      named === undefined
+        ? 'Make one with: npx prisma init. If it is elsewhere, say where: --schema <path>.'
+        : 'Say where it is: --schema <path>.',
+    );
+  }
+  const isFolder = !at.endsWith('.prisma');
+  const files = filesOf(tree, at).map((file) => ({ file, content: tree.read(file) ?? '' }));
+  assertPostgres(files);
+  const folder = isFolder ? at : path.posix.dirname(at);
+  const beside = path.posix.join(folder, 'migrations');
+  const migrations = config.migrations
+    ? clean(config.migrations)
+    : ([beside, 'prisma/migrations'].find((each) => tree.list(each).length > 0) ?? beside);
+  return { at, isFolder, files, migrations };
+}
+
+function filesOf(tree: FileTree, at: string): string[] {
+  if (at.endsWith('.prisma')) return tree.read(at) === undefined ? [] : [at];
+  return filesBelow(tree, at, /\.prisma$/);
+}
+
+/** What prisma.config.ts says, as far as it says it in plain strings. */
+function readConfig(tree: FileTree): { schema?: string; migrations?: string } {
+  const source = withoutComments(CONFIGS.map((file) => tree.read(file)).find((text) => text !== undefined) ?? '');
+  const schema = stringBehind(/\bschema\s*:\s*/, source);
+  const migrations = stringBehind(/\bmigrations\s*:\s*\{[^}]*?\bpath\s*:\s*/, source);
+  return { ...(schema ? { schema } : {}), ...(migrations ? { migrations } : {}) };
+}
+
+/** `'prisma'`, or the strings of `path.join('prisma', 'schema.prisma')` put together. */
+function stringBehind(what: RegExp, source: string): string | undefined {
+  const [, rest] = new RegExp(`${what.source}([\\s\\S]*)`).exec(source) ?? [];
+  const value = /^(?:[\w.]+\(([^)]*)\)|(['"`][^'"`]*['"`]))/.exec(rest ?? '');
+  const strings = [...(value?.[1] ?? value?.[2] ?? '').matchAll(/['"`]([^'"`]+)['"`]/g)].map(([, text]) => text ?? '');
+  return strings.length > 0 ? strings.join('/') : undefined;
+}
+
+const clean = (name: string) => path.posix.normalize(name).replace(/\/$/, '');
+
+function assertVersion(packageJson: PackageJson): void {
+  const packages = installed(packageJson);
+  const range = packages['@prisma/client'] ?? packages.prisma;
+  const major = Number(/\d+/.exec(range ?? '')?.[0] ?? Number.NaN);
+  if (!(major < 7)) return;
+  throw new CliError(
+    `oncekit needs Prisma 7, and package.json asks for ${range}.`,
+    'Upgrade: npm install @prisma/client@7 @prisma/adapter-pg@7 && npm install --save-dev prisma@7.',
+  );
+}
+
+function assertPostgres(files: PrismaSchema['files']): void {
+  const text = files.map(({ content }) => withoutComments(content)).join('\n');
+  const [, datasource] = /\bdatasource\s+\w+\s*\{([^}]*)\}/.exec(text) ?? [];
+  const [, provider] = /\bprovider\s*=\s*"(\w+)"/.exec(datasource ?? '') ?? [];
+  if (provider !== undefined && provider !== 'postgresql' && provider !== 'postgres') {
+    throw new CliError(
+      `oncekit needs PostgreSQL, and the Prisma schema says provider = "${provider}".`,
+      'Its guarantee rests on how PostgreSQL lets one of two inserts wait for the other.',
+    );
+  }
+  const [, schemas] = /\bschemas\s*=\s*\[([^\]]*)\]/.exec(datasource ?? '') ?? [];
+  if (schemas !== undefined && !schemas.includes('"public"')) {
+    throw new CliError(
+      `The Prisma schema divides its tables among ${schemas.replaceAll('"', '')}, and the kit's tables are made in public.`,
+      'Add "public" to `schemas`.',
+    );
+  }
+}

@@ -1,0 +1,118 @@
+import { createIdempotency } from 'oncekit';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { createClient } from '../../../shop/db.ts';
+import { TABLES } from '../../store/prisma/tables.ts';
+import { folders, ready } from '../app/app.fixture.ts';
+import { examine } from './doctor.ts';
+
+// Doctor's own connection may do what the app's client may not, or be elsewhere. Each fix is run as it stands there.
+
+const made = folders();
+let database: TestDatabase;
+let sql: pg.Client;
+const role = `doctor_${process.pid}`;
+beforeAll(async () => {
+  database = await testDatabase();
+  sql = new pg.Client({ connectionString: database.url });
+  await sql.connect();
+  await sql.query(`CREATE ROLE ${role} LOGIN PASSWORD '${role}'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role};
+    GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${role}`);
+});
+afterAll(async () => {
+  made.remove();
+  await sql?.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  await sql?.end();
+  await database?.drop();
+});
+afterEach(() => vi.unstubAllEnvs());
+
+const nameOf = ({ url }: TestDatabase) => new URL(url).pathname.slice(1);
+
+/** What doctor has against an app whose client, and whose DATABASE_URL unless another is given, is this. */
+async function lookThrough(url: string, databaseUrl = url) {
+  vi.stubEnv('IDEMPOTENCY_SECRET', 'a-secret-that-is-long-enough-for-it');
+  vi.stubEnv('CRON_SECRET', 'another-one-that-is-long-enough');
+  vi.stubEnv('DIRECT_URL', '');
+  vi.stubEnv('DATABASE_URL', databaseUrl);
+  const client = createClient(url, { max: 2 });
+  try {
+    const idempotency = createIdempotency({ prisma: client });
+    const app = { idempotency, outbox: undefined, inbox: undefined, operations: [{ name: 'checkout' }] };
+    const findings = await examine(made.of(ready()), {}, async () => app);
+    // The tests' own server skips the disk.
+    return findings.filter(({ level, says }) => level !== 'ok' && !says.startsWith('fsync is off'));
+  } finally {
+    await client.$disconnect();
+  }
+}
+
+const as = (role: string) => Object.assign(new URL(database.url), { username: role, password: role }).href;
+
+/** The finding, then nothing once its fix was run as it stands there. */
+async function findsAndMends(says: string, url: string) {
+  const found = await lookThrough(url);
+  expect(found).toEqual([{ check: 'Client', level: 'problem', says, fix: expect.any(String) }]);
+  await sql.query(found[0]?.fix as string);
+  expect(await lookThrough(url)).toEqual([]);
+}
+
+test('a key table without its primary key', async () => {
+  await sql.query('ALTER TABLE idempotency_keys DROP CONSTRAINT idempotency_keys_pkey CASCADE');
+  await findsAndMends('The key table has lost its primary key, so no key can be claimed.', database.url);
+});
+
+test('a role that may only read', async () => {
+  const tables = (await sql.query(`SELECT string_agg(name, ', ') AS all FROM unnest($1::text[]) AS name`, [TABLES]))
+    .rows;
+  await findsAndMends(`The app's client acts as ${role}, who may not read and write ${tables[0].all}.`, as(role));
+  await sql.query(`REVOKE UPDATE ON idempotency_phases FROM ${role}`);
+  await findsAndMends(`The app's client acts as ${role}, who may not read and write idempotency_phases.`, as(role));
+});
+
+test.each([
+  ['of the role', () => `ALTER ROLE ${role} SET default_transaction_read_only = on`],
+  ['of the database', () => `ALTER DATABASE ${nameOf(database)} SET default_transaction_read_only = on`],
+  ['of both', () => `ALTER ROLE ${role} IN DATABASE ${nameOf(database)} SET default_transaction_read_only = on`],
+])('transactions that are read-only by default: a setting %s', async (_, statement) => {
+  await sql.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`);
+  await sql.query(statement());
+  await findsAndMends("The app's client may only read: its transactions are read-only by default.", as(role));
+});
+
+test('transactions that are read-only by the address', async () => {
+  const url = `${database.url}?options=-c%20default_transaction_read_only%3Don`;
+  expect(await lookThrough(url)).toMatchObject([
+    { check: 'Client', fix: "Take default_transaction_read_only out of the connection's options." },
+  ]);
+});
+
+test('another database than that of DATABASE_URL, and another schema of it', async () => {
+  const fix = 'Give the client the same address: connectionString: process.env.DATABASE_URL.';
+  const elsewhere = Object.assign(new URL(database.url), { pathname: '/postgres' }).href;
+  const says = `The app's client is on the database postgres, and DATABASE_URL leads to ${nameOf(database)}.`;
+  expect(await lookThrough(elsewhere, database.url)).toEqual([{ check: 'Client', level: 'problem', says, fix }]);
+  await sql.query(
+    'CREATE SCHEMA other; CREATE TABLE other.idempotency_keys (LIKE public.idempotency_keys INCLUDING ALL)',
+  );
+  try {
+    const url = `${database.url}?options=-c%20search_path%3Dother,public`;
+    expect(await lookThrough(url, database.url)).toMatchObject([{ check: 'Client', level: 'problem', fix }]);
+  } finally {
+    await sql.query('DROP SCHEMA other CASCADE');
+  }
+});
+
+test('a client that reaches no database', async () => {
+  const found = await lookThrough('postgresql://me:hunter2@127.0.0.1:1/shop', database.url);
+  expect(found).toMatchObject([{ check: 'Client', level: 'problem', says: expect.stringContaining('gets no answer') }]);
+  expect(JSON.stringify(found)).not.toContain('hunter2');
+});
+
+test('what was tried leaves nothing behind', async () => {
+  const count = async () => (await sql.query('SELECT count(*)::int AS n FROM idempotency_keys')).rows[0].n;
+  const before = await count();
+  expect(await createIdempotency({ prisma: database.client }).tryClaim()).not.toHaveProperty('refused');
+  expect(await count()).toBe(before);
+});

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { agrees } from '../agree.ts';
+import { folderTree } from '../app/file-tree.ts';
+import { type Command, readArgs } from '../command.ts';
+import { counted } from '../doctor/finding.ts';
+import { writeFiles } from './file-writer.ts';
+import { readKitFiles } from './kit-files.ts';
+import { planInit } from './plan.ts';
+import { remarks, showPlan } from './plan-diff.ts';
+
+const help = `oncekit init [--yes] [--dry-run] [--messaging] [--schema <path>]
+
+Adds the kit to the Next.js app in this folder: the Prisma models and their migration, lib/idempotency.ts,
+lib/operations.ts, the status route, the cron route, and two secrets in .env; and lets your client import PrismaPg from
+oncekit/adapter-pg. Shows what it would write and asks first. No other file that is there is changed, and a second run
+finds nothing to do. After an upgrade of the kit it adds what the new version needs.
+
+  --yes            does not ask
+  --dry-run        shows everything in full and writes nothing
+  --messaging      adds the tables of the outbox and the inbox, too
+  --schema <path>  where the Prisma schema is, a file or a folder, if it is not found
+
+Ends with 0 when the app has what it needs, and with 1 when nothing was written.`;
+
+const options = {
+  yes: { type: 'boolean', short: 'y' },
+  'dry-run': { type: 'boolean' },
+  messaging: { type: 'boolean' },
+  schema: { type: 'string' },
+} as const;
+
+async function run(args: string[]): Promise<number> {
+  const { values } = readArgs(args, options);
+  const root = process.cwd();
+  const plan = planInit(folderTree(root), readKitFiles(), {
+    messaging: values.messaging,
+    schema: values.schema,
+    now: new Date(),
+    secret: () => randomBytes(32).toString('base64url'),
+  });
+  if (plan.writes.length === 0) {
+    for (const line of remarks(plan)) console.log(line);
+    console.log('Nothing to do: the app has what it needs.');
+    return 0;
+  }
+  console.log(showPlan(plan, { full: values['dry-run'] ?? false }));
+  const count = counted(plan.writes.length, 'file');
+  if (values['dry-run']) {
+    console.log(`A dry run: ${count} would be written.`);
+    return 0;
+  }
+  if (!values.yes && !(await agrees(`Write ${count}? [y/N] `))) {
+    console.error('Nothing was written. To write without being asked: --yes.');
+    return 1;
+  }
+  const open = await writeFiles(root, plan.writes);
+  const close = open.map((file) => `Close ${file} to others on this machine, for it holds secrets: chmod 600 ${file}`);
+  const steps = [...plan.next, ...close, 'Look whether all of it works together: npx oncekit doctor'];
+  console.log(`Written: ${count}. Next:\n${steps.map((step, n) => `  ${n + 1}. ${step}`).join('\n')}`);
+  return 0;
+}
+
+export const init: Command = { help, run };

@@ -1,0 +1,47 @@
+import { type FileTree, filesBelow, SOURCE_FILE } from '../app/file-tree.ts';
+import { type App, installed } from '../app/next-app.ts';
+import type { ClientModule } from '../app/prisma-client.ts';
+import { blanked, withoutComments } from '../app/source-text.ts';
+import type { Plan } from './plan.ts';
+
+const PRISMAS = '@prisma/adapter-pg';
+const OURS = 'oncekit/adapter-pg';
+
+/** The one line that makes the pool of a client the kit's. */
+export const ADAPTER_LINE = `import { PrismaPg } from '${OURS}';`;
+
+/**
+ * Lets the app's client take the kit's `PrismaPg`, which has Prisma's arguments: one word of an import, where that stands
+ * there in plain form. Otherwise it says what to change, unless a pool is the kit's already or Prisma's adapter is not there.
+ */
+export function planAdapter(tree: FileTree, { packageJson }: App, client: ClientModule | undefined): Plan {
+  const plan: Plan = { writes: [], kept: [], notes: [] };
+  if (!client || !installed(packageJson)[PRISMAS] || isThere(tree)) return plan;
+  const { file } = client;
+  const before = tree.read(file) ?? '';
+  const content = withOurs(before);
+  if (content !== undefined) plan.writes.push({ file, before, content });
+  else
+    plan.notes.push(
+      `${file} should make its client with the kit's adapter: ${ADAPTER_LINE} Its arguments are the same.`,
+    );
+  return plan;
+}
+
+/** In any file, for the adapter need not be made beside the client. */
+function isThere(tree: FileTree): boolean {
+  return filesBelow(tree, '', SOURCE_FILE).some((file) => {
+    const text = tree.read(file) ?? '';
+    return text.includes('oncekit') && /\boncekitPool\s*\(|['"]oncekit\/adapter-pg['"]/.test(withoutComments(text));
+  });
+}
+
+/** undefined where it is not imported in plain form, or in another form as well. */
+function withOurs(source: string): string | undefined {
+  const mentions = withoutComments(source).split(PRISMAS).length - 1;
+  // Positions are those of the source; strings and comments are empty, so that what is found is an import.
+  const found = /\bimport\s*\{\s*PrismaPg(?:\s+as\s+\w+)?\s*,?\s*\}\s*from\s*['"]/.exec(blanked(source));
+  if (!found || mentions !== 1) return undefined;
+  const at = found.index + found[0].length;
+  return source.startsWith(PRISMAS, at) ? source.slice(0, at) + OURS + source.slice(at + PRISMAS.length) : undefined;
+}

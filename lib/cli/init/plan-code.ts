@@ -1,0 +1,136 @@
+import path from 'node:path';
+import { type FileTree, filesBelow } from '../app/file-tree.ts';
+import { BOXES, type Box, findBox } from '../app/messaging-modules.ts';
+import { type App, type Imports, specifier } from '../app/next-app.ts';
+import type { ClientModule } from '../app/prisma-client.ts';
+import { callAt, withoutComments } from '../app/source-text.ts';
+import type { Plan, Write } from './plan.ts';
+import { ADAPTER_LINE } from './plan-adapter.ts';
+import {
+  type BoxImports,
+  cronRoute,
+  idempotencyModule,
+  messagingModule,
+  operationsModule,
+  statusRoute,
+} from './templates.ts';
+
+/** Where the app's own modules are, by what package.json says or where `init` puts them. */
+export function moduleFiles({ src, packageJson }: App): { idempotency: string; operations: string } {
+  const said = packageJson.oncekit ?? {};
+  const named = (name: string) => path.posix.normalize(/\.[cm]?[jt]sx?$/.test(name) ? name : `${name}.ts`);
+  return {
+    idempotency: named(said.idempotency ?? `${src}lib/idempotency`),
+    operations: named(said.operations ?? `${src}lib/operations`),
+  };
+}
+
+export interface CodeOptions {
+  app: App;
+  imports: Imports;
+  client: ClientModule | undefined;
+  /** Whether the app is to have an outbox and an inbox. */
+  messaging: boolean;
+}
+
+/** The files of the app's own code that the kit needs. One that is there stays as it is. */
+export function planCode(tree: FileTree, { app, imports, client, messaging }: CodeOptions): Plan {
+  const { idempotency, operations } = moduleFiles(app);
+  const from = (file: string, to: string) => specifier(file, to, imports);
+  const plan: Plan = { writes: [], kept: [], notes: [] };
+  const add = (file: string, holds: string, content: () => string) => {
+    const there = variantsOf(file).find((each) => tree.read(each) !== undefined);
+    if (!there) plan.writes.push({ file, content: content(), before: undefined } satisfies Write);
+    else if (!tree.read(there)?.includes(holds)) {
+      plan.kept.push(`${there} is there already and stays as it is. It should have: ${holds}.`);
+    }
+  };
+
+  const made = client ?? { file: `${app.src}lib/prisma.ts`, exported: 'prisma' };
+  add(idempotency, 'export const idempotency', () => {
+    const isFound = client !== undefined;
+    if (!isFound) {
+      plan.notes.push(
+        `No module that exports your Prisma client was found: make ${made.file}, with ${ADAPTER_LINE} Or change the import in ${idempotency}.`,
+      );
+    }
+    return idempotencyModule({ client: from(idempotency, made.file), exported: made.exported, isFound });
+  });
+  add(operations, 'export const operations', operationsModule);
+
+  const boxes = findBoxes(tree);
+  if (messaging && boxes.length === 0) {
+    const file = `${app.src}lib/messaging.ts`;
+    add(file, 'createOutbox', () => messagingModule({ client: from(file, made.file), exported: made.exported }));
+    boxes.push({ box: 'outbox', file, exported: 'outbox' }, { box: 'inbox', file, exported: 'inbox' });
+  }
+
+  const routes = filesBelow(tree, app.router, /(^|\/)route\.[jt]sx?$/);
+  const addRoute = (at: string, holds: string, content: (file: string) => string) => {
+    const file = `${app.router}/api/${at}/route.ts`;
+    if (routes.some((each) => tree.read(each)?.includes(`${holds}(`))) return;
+    // Next refuses two names for one part of a path.
+    const [, other] =
+      new RegExp(`^(${app.router}/api/${at.split('/')[0]}/(?:.*/)?route\\.[jt]sx?)$`, 'm').exec(routes.join('\n')) ??
+      [];
+    if (other && other !== file) {
+      plan.kept.push(`${other} is there already, so ${file} was not written. Let it call ${holds}, or rename it.`);
+      return;
+    }
+    add(file, holds, () => content(file));
+  };
+  addRoute('idempotency/[operation]/[key]', 'statusRoute', (file) => statusRoute(from(file, operations)));
+  addRoute('cron/[task]', 'cronRoute', (file) =>
+    cronRoute({
+      idempotency: from(file, idempotency),
+      operations: from(file, operations),
+      boxes: importsOf(boxes, (module) => from(file, module)),
+    }),
+  );
+  if (boxes.length > 0) {
+    const lacking = routes.find((file) => drivesKeysAlone(tree.read(file)));
+    const names = boxes.map(({ box }) => box).join(', ');
+    if (lacking) {
+      plan.kept.push(
+        `${lacking} is there already and stays as it is. It should have: cronRoute({ ...idempotency, ${names} }, …).`,
+      );
+    }
+  }
+  return plan;
+}
+
+function variantsOf(file: string): string[] {
+  const bare = file.replace(/\.[cm]?[jt]sx?$/, '');
+  return ['.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs'].flatMap((ending) => [
+    `${bare}${ending}`,
+    `${bare}/index${ending}`,
+  ]);
+}
+
+interface FoundBox {
+  box: Box;
+  file: string;
+  exported: string;
+}
+
+/** Those of the app that others can import. */
+function findBoxes(tree: FileTree): FoundBox[] {
+  return BOXES.flatMap((box) => {
+    const { file, exported } = findBox(tree, box) ?? {};
+    return file && exported ? [{ box, file, exported }] : [];
+  });
+}
+
+function importsOf(boxes: FoundBox[], specifierOf: (file: string) => string): BoxImports {
+  const byModule: Record<string, string[]> = {};
+  for (const { box, file, exported } of boxes) {
+    const from = specifierOf(file);
+    byModule[from] = [...(byModule[from] ?? []), exported === box ? box : `${exported} as ${box}`];
+  }
+  return byModule;
+}
+
+/** Of a cron route that is given more than a plain name nothing can be told. */
+export function drivesKeysAlone(text: string | undefined): boolean {
+  return /^\s*idempotency\s*,/.test(callAt(withoutComments(text ?? ''), 'cronRoute') ?? '');
+}

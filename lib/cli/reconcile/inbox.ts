@@ -1,0 +1,68 @@
+import type pg from 'pg';
+import { CliError } from '../cli-error.ts';
+import { closeDatabase, openDatabase, reasonOf, withoutPassword } from '../database.ts';
+
+/** An event that a consumer has received, and that an intent announced: its id says so (a UUID of version 8). */
+export interface ReceivedEvent {
+  id: string;
+  source: string;
+  receivedAt: Date;
+}
+
+/** Which of a consumer's events are looked at. */
+export interface Narrowed {
+  source: string | undefined;
+  since: Date;
+}
+
+const PAGE = 1000;
+
+const RECEIVED = `
+SELECT event_id AS id, source, received_at AS "receivedAt" FROM inbox_events
+ WHERE received_at >= $1::timestamptz AND ($2::text IS NULL OR source = $2)
+   AND event_id ~ '^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
+   AND (source, event_id) > ($3::text, $4::text)
+ ORDER BY source, event_id LIMIT ${PAGE}`;
+
+/**
+ * Reads what a consumer has received, in a transaction that may write nothing.
+ *
+ * @throws CliError where it cannot be read
+ */
+export async function readInbox(url: string, { source, since }: Narrowed): Promise<ReceivedEvent[]> {
+  const sql = await openDatabase(url, '--inbox');
+  try {
+    await sql.query('BEGIN READ ONLY');
+    const events: ReceivedEvent[] = [];
+    for (;;) {
+      const last = events.at(-1);
+      const values = [since.toISOString(), source ?? null, last?.source ?? '', last?.id ?? ''];
+      const { rows }: pg.QueryResult<ReceivedEvent> = await sql.query(RECEIVED, values);
+      events.push(...rows);
+      if (rows.length < PAGE) return events;
+    }
+  } catch (error) {
+    throw new CliError(
+      `The inbox at ${withoutPassword(url)} cannot be read: ${reasonOf(error)}.`,
+      'Name a database with the table inbox_events, and a role that may read it.',
+    );
+  } finally {
+    await closeDatabase(sql);
+  }
+}
+
+/**
+ * Those that the app's outbox does not know, each once. What it has delivered it deletes after its retention, so older ones
+ * are not to be asked about.
+ */
+export async function orphansOf(
+  received: readonly ReceivedEvent[],
+  knownEvents: (ids: readonly string[]) => Promise<string[]>,
+): Promise<ReceivedEvent[]> {
+  const unknown = new Map(received.map((event) => [event.id, event]));
+  const ids = [...unknown.keys()];
+  for (let at = 0; at < ids.length; at += PAGE) {
+    for (const id of await knownEvents(ids.slice(at, at + PAGE))) unknown.delete(id);
+  }
+  return [...unknown.values()];
+}

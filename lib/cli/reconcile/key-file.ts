@@ -1,0 +1,81 @@
+import { nameOf } from '../../core/scope.ts';
+import type { NamedKey } from '../../engine/phases/lost-key.ts';
+import { CliError } from '../cli-error.ts';
+
+const FIELDS = ['operation', 'tenant', 'principal', 'key', 'payload', 'form', 'context', 'result'];
+
+/**
+ * The keys of a file of JSON lines, each once.
+ *
+ * @param tenant of lines that name none
+ * @throws CliError with the number of the first line that is none, and what is wrong with it; never with what it says
+ */
+export function readNamedKeys(file: string, text: string, tenant: string | undefined): NamedKey[] {
+  const seen = new Map<string, number>();
+  const keys = text.split('\n').flatMap((line, at) => {
+    if (line.trim() === '') return [];
+    const bad = (what: string, fix: string) => new CliError(`${file}, line ${at + 1}: ${what}`, fix);
+    const key = namedKey(line, tenant, bad);
+    const earlier = seen.get(nameOf(key));
+    if (earlier !== undefined) throw bad(`it names the same key as line ${earlier}.`, 'Remove one of them.');
+    seen.set(nameOf(key), at + 1);
+    return key;
+  });
+  if (keys.length === 0) throw new CliError(`${file} names no keys.`, 'Write one JSON object a line.');
+  return keys;
+}
+
+type Bad = (what: string, fix: string) => CliError;
+
+function namedKey(line: string, tenant: string | undefined, bad: Bad): NamedKey {
+  const given = parsed(line, bad);
+  const unknown = Object.keys(given).find((name) => !FIELDS.includes(name));
+  if (unknown !== undefined) throw bad(`there is no field "${unknown}".`, `It knows ${FIELDS.join(', ')}.`);
+  const text = (name: 'operation' | 'tenant' | 'principal' | 'key', fallback?: string) => {
+    const value = given[name] ?? fallback;
+    if (typeof value === 'string' && /^[^\0]{1,255}$/su.test(value) && value.isWellFormed()) return value;
+    const more = name === 'tenant' ? ', or say --tenant <name> for all lines' : '';
+    throw bad(`it has no ${name} of 1 to 255 characters.`, `Add "${name}": "…"${more}.`);
+  };
+  const { payload, form, context, result } = given;
+  if (payload !== undefined && form !== undefined) {
+    throw bad('it has a payload and a form.', 'A form’s fields go under "form", anything else under "payload".');
+  }
+  if (context !== undefined && !Array.isArray(context)) {
+    throw bad('its context is no list.', 'Of a route write "context": ["/api/orders"], its path.');
+  }
+  return {
+    operation: text('operation'),
+    tenant: text('tenant', tenant),
+    principal: text('principal'),
+    key: text('key'),
+    payload: form === undefined ? payload : formData(form, bad),
+    context,
+    result: 'result' in given ? { data: result } : undefined,
+  };
+}
+
+function parsed(line: string, bad: Bad): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // Without the parser's error: it quotes what it could not read.
+  }
+  throw bad(
+    'it is no JSON object.',
+    'Write {"operation": "…", "principal": "…", "key": "…", "payload": …} in one line.',
+  );
+}
+
+function formData(fields: unknown, bad: Bad): FormData {
+  const form = new FormData();
+  const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields);
+  for (const [name, value] of isObject ? Object.entries(fields) : [['', undefined]]) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (typeof each === 'string') form.append(name as string, each);
+      else throw bad('its form is no object of texts.', 'Write "form": {"sku": "mug", "size": ["s", "m"]}.');
+    }
+  }
+  return form;
+}

@@ -1,0 +1,96 @@
+import { execFile, spawn } from 'node:child_process';
+import { readFileSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { readPage } from '../../scripts/docs/pages.ts';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { verifyWebhook } from '../messaging/index.ts';
+import { folders, runnable } from './app/app.fixture.ts';
+
+// An app whose messaging is where docs/messaging.md puts it, and a worker that was told nothing of it.
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const page = readPage('docs/messaging.md', readFileSync(path.join(root, 'docs/messaging.md'), 'utf8'));
+const secret = `whsec_${Buffer.from('a secret of the crm, long enough').toString('base64')}`;
+const made = folders();
+let database: TestDatabase;
+let app: string;
+let url: string;
+const received: { type: string; id: string }[] = [];
+
+/** A block of the page that is a file of the app. */
+function documented(file: string): string {
+  const block = page.blocks.find(({ text }) => text.startsWith(`// ${file}`));
+  if (!block) throw new Error(`docs/messaging.md shows no ${file}.`);
+  return block.text;
+}
+
+const crm = createServer(async (request, response) => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks).toString();
+  const { id } = verifyWebhook(body, request.headers as Record<string, string>, [secret]);
+  received.push({ type: JSON.parse(body).type, id });
+  response.writeHead(204).end();
+});
+
+beforeAll(async () => {
+  database = await testDatabase();
+  await new Promise<void>((listening) => crm.listen(0, '127.0.0.1', listening));
+  url = `http://127.0.0.1:${(crm.address() as AddressInfo).port}/events`;
+  app = made.of({
+    ...runnable(),
+    'lib/messaging.ts': documented('lib/messaging.ts'),
+    // The page's app has a model of its own; this one announces an order that is nowhere.
+    'lib/checkout.ts': documented('lib/checkout.ts').replace('await tx.order.create({ data: input })', "{ id: '17' }"),
+    'sell.ts': `import { checkout } from './lib/checkout';
+const scope = { tenant: 'main', principal: 'ann' };
+checkout.execute({ key: 'k', scope, payload: { sku: 'mug' } }).then((outcome) => {
+  console.log(outcome.ok);
+  process.exit();
+});
+`,
+  });
+  symlinkSync(path.join(root, 'node_modules'), path.join(app, 'node_modules'));
+});
+afterAll(async () => {
+  crm.close();
+  made.remove();
+  await database?.drop();
+});
+
+const env = () =>
+  ({ ...process.env, DATABASE_URL: database.url, CRM_URL: url, CRM_SECRET: secret }) as NodeJS.ProcessEnv;
+const tsx = path.join(root, 'node_modules/tsx/dist');
+const oncekit = ['--import', path.join(tsx, 'loader.mjs'), path.join(root, 'lib/cli/oncekit.ts')];
+
+function run(args: string[]): Promise<string> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd: app, env: env() }, (_, out, err) => resolve(out + err));
+  });
+}
+
+test('what the app announces arrives, by the worker alone', async () => {
+  expect(await run([path.join(tsx, 'cli.mjs'), 'sell.ts'])).toBe('true\n');
+  const worker = spawn(process.execPath, [...oncekit, 'worker'], { cwd: app, env: env() });
+  const ended = new Promise((resolve) => worker.once('exit', resolve));
+  let said = '';
+  for (const stream of [worker.stdout, worker.stderr]) stream.on('data', (data) => (said += data));
+  try {
+    await vi.waitFor(() => expect(received, said).toHaveLength(1), { timeout: 60_000, interval: 50 });
+  } finally {
+    worker.kill('SIGTERM');
+  }
+  expect(await ended).toBe(0);
+  expect(received).toEqual([{ type: 'order.paid', id: expect.any(String) }]);
+  expect(said).toContain('It sends events to: crm\n');
+}, 120_000);
+
+test('the pass finds it, too, and so does doctor, which says that the cron route does not', async () => {
+  const [relay, doctor] = await Promise.all([run([...oncekit, 'relay']), run([...oncekit, 'doctor'])]);
+  expect(relay).toMatch(/^relay: \d+ delivered, /);
+  expect(doctor).toMatch(/^warning +Cron route +.* is given no outbox: .*cronRoute\(\{ \.\.\.idempotency, outbox \}/m);
+}, 120_000);

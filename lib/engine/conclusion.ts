@@ -1,0 +1,164 @@
+import { type Awaitable, proceed } from '../core/awaitable.ts';
+import { refuse } from '../core/outcome.ts';
+import { executedBy, type Proof } from '../core/proof.ts';
+import type { KeyRow } from '../store/store.ts';
+import { decodeAnswer } from './answer.ts';
+import { type Call, pointOf, storeFor } from './call.ts';
+import {
+  comparePayload,
+  present,
+  proofOfRow,
+  RETRY_AFTER_MS,
+  type Run,
+  replay,
+  unreadableHere,
+} from './call-result.ts';
+import { type ErrorContext, newInstance } from './config.ts';
+import { beforeDeadline } from './deadline.ts';
+import { durable } from './durability.ts';
+import { refusalOf, unavailable } from './failure.ts';
+import type { Ended } from './single-flight.ts';
+import type { Attempted } from './transaction.ts';
+
+/** The outcome of an execution of this call's own. */
+export function concludeOwn<Tx, T>(call: Call<Tx>, attempted: Attempted): Awaitable<Run<T>> {
+  const { executed, afterCommit } = attempted;
+  if (executed.kind !== 'committed') return conclude<Tx, T>(call, executed, attempted);
+  const { row } = executed;
+  if (afterCommit.length === 0) return presentOwn(call, row);
+  return runAll(afterCommit, call).then(() => presentOwn(call, row));
+}
+
+function presentOwn<Tx, T>(call: Call<Tx>, row: KeyRow): Run<T> {
+  // What was stored, not what the handler holds: the first answer is the replayed one, to the letter (R1).
+  const answer = decodeAnswer(row.result);
+  return {
+    ...present<T>(answer, { replayed: false, ...keysOf(call) }),
+    expiresAt: row.expiresAt,
+    row,
+    isOwn: true,
+  };
+}
+
+/** The outcome of an execution that gave this call no answer of its own. */
+export function conclude<Tx, T>(
+  call: Call<Tx>,
+  ended: Ended,
+  { hasAnswered = false }: Pick<Attempted, 'hasAnswered'> = {},
+): Awaitable<Run<T>> {
+  switch (ended.kind) {
+    case 'committed':
+    case 'existing':
+      return decideByRow(ended.row, call);
+    case 'locked':
+      return inFlight(call);
+    case 'early':
+      return { outcome: refuse('key_invalid', keysOf(call)) };
+    case 'expired':
+      return concludeExpired(call);
+    case 'not_admitted':
+      return {
+        outcome: refuse('rate_limited', {
+          executed: executedBy(call.proof),
+          retryAfterMs: ended.retryAfterMs,
+          ...keysOf(call),
+        }),
+      };
+    case 'suspended':
+      // A completer goes on from what was finished, so nothing is known of the effect yet.
+      return refusalOf(ended.error, whereOf(call, 'none', 'phases'));
+    case 'in_doubt':
+      return unavailable(ended.error, whereOf(call, 'none', 'database'));
+    case 'rolled_back': {
+      const where =
+        ended.at === 'claim'
+          ? whereOf(call, call.proof, 'claim')
+          : whereOf(call, 'rolled_back', ended.at === 'run' && !hasAnswered ? 'handler' : 'answer');
+      return ended.why === 'error' ? refusalOf(ended.error, where) : unavailable(ended.error, where);
+    }
+  }
+}
+
+/** Too old to be claimed; but a claim that was made in time and is still running decides (K3). */
+async function concludeExpired<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
+  const probed = await storeFor(call).probe(call.id);
+  if (probed.kind === 'existing') return await concludeFound<Tx, T>(call, probed.row);
+  if (probed.kind === 'locked') return inFlight(call);
+  return { outcome: refuse('key_expired', keysOf(call)) };
+}
+
+/** The outcome of a row that a look at the database has found. */
+export async function concludeFound<Tx, T>(call: Call<Tx>, row: KeyRow): Promise<Run<T>> {
+  return await conclude<Tx, T>(call, await durable(call, { kind: 'existing', row }));
+}
+
+/** A committed row decides: the same payload is replayed, another one is refused. */
+export function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
+  return proceed(interpreted<Tx, T>(row, call), (run) => Object.assign(run, { row }));
+}
+
+function interpreted<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
+  const { config } = call.engine;
+  const { schemaVersion = 1, upcasts = {} } = call.definition.options;
+  const verdict = comparePayload(row, call, config.secrets);
+  if (verdict === 'different') return recordMismatch(row, call);
+  if (verdict === 'unreadable') return { outcome: unreadableHere(keysOf(call)) };
+  const asResponse = call.request.response !== undefined;
+  const run = replay<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey, asResponse });
+  if (run.thrown) config.onError(run.thrown, { ...pointOf(call), during: 'replay', instance: newInstance() });
+  return run;
+}
+
+/** The rows whose mismatch this process has recorded: all who have followed one leader are given the same one. */
+const recorded = new WeakSet<KeyRow>();
+
+async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
+  const { config } = call.engine;
+  // Once, for that needs a connection, which those who wait for each other in this process do not take.
+  if (recorded.has(row)) return mismatch(call, proofOfRow(row));
+  recorded.add(row);
+  const fingerprint = Buffer.from(call.fingerprint.hash).toString('hex', 0, 6);
+  await storeFor(call)
+    .recordEvent(call.id, { type: 'payload_mismatch', actor: 'client', detail: { fingerprint } })
+    // It is for the admin's eyes; the answer is known without it.
+    .catch((error) => {
+      recorded.delete(row);
+      config.onError(error, { ...pointOf(call), during: 'database', instance: newInstance() });
+    });
+  return mismatch(call, proofOfRow(row));
+}
+
+async function runAll<Tx>(afterCommit: Attempted['afterCommit'], call: Call<Tx>): Promise<void> {
+  for (const after of afterCommit) {
+    try {
+      await beforeDeadline(after(), call.deadline, 'an afterCommit');
+    } catch (error) {
+      // The effect stands; an error here must not look like one that rolled it back.
+      call.engine.config.onError(error, { ...pointOf(call), during: 'afterCommit', instance: newInstance() });
+    }
+  }
+}
+
+function whereOf<Tx>(call: Call<Tx>, proof: Proof, during: ErrorContext['during']) {
+  return {
+    engine: call.engine,
+    operation: call.id.operation,
+    request: call.request,
+    keys: keysOf(call),
+    proof,
+    during,
+  };
+}
+
+/** Another payload than the key's row has. `proof`: what that row proves of its effect. */
+export function mismatch<Tx, T>(call: Call<Tx>, proof: Proof): Run<T> {
+  return { outcome: refuse('payload_mismatch', { executed: executedBy(proof), ...keysOf(call) }) };
+}
+
+export function inFlight<Tx, T>(call: Call<Tx>): Run<T> {
+  return { outcome: refuse('in_flight', { retryAfterMs: RETRY_AFTER_MS, ...keysOf(call) }) };
+}
+
+export function keysOf<Tx>({ id, nextKey }: Call<Tx>): { key: string; nextKey: string } {
+  return { key: id.key, nextKey };
+}

@@ -1,0 +1,217 @@
+import { isPromised } from '../core/awaitable.ts';
+import { isSameHash } from '../core/fingerprint.ts';
+import { formInput } from '../core/form-input.ts';
+import { type Refusal, refuse } from '../core/outcome.ts';
+import { formBeyondLimits } from '../core/payload-limits.ts';
+import { executedBy, proofOfCall } from '../core/proof.ts';
+import { validate } from '../core/standard-schema.ts';
+import { type AtomicDefinition, type Call, type Definition, type Engine, openCall, storeFor } from './call.ts';
+import type { Run } from './call-result.ts';
+import { conclude, concludeFound, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from './conclusion.ts';
+import { beforeDeadline, isLateCheck } from './deadline.ts';
+import type { ExecuteRequest } from './definition.ts';
+import { durable, isReplicated } from './durability.ts';
+import { refusalOf } from './failure.ts';
+import { isWatched, watched } from './instrumentation.ts';
+import { executeInPhases, isUnfinished } from './phases/executor.ts';
+import { type Ended, follow, type Leader, type Led } from './single-flight.ts';
+import { type Attempted, executeAgain, executeInTransaction } from './transaction.ts';
+import { enteredValues } from './values.ts';
+
+/**
+ * Runs an operation once per key: the checks in the order of O1, then lead or follow, then the outcome. What goes
+ * wrong is in `outcome`, and what was thrown in `thrown`.
+ *
+ * @throws ConfigurationError only: for a kit that is set up wrongly
+ */
+export function run<Tx, T>(engine: Engine<Tx>, definition: Definition<Tx>, request: ExecuteRequest): Promise<Run<T>> {
+  const { config } = engine;
+  const work = () => outcomeOf<Tx, T>(engine, definition, request);
+  return isWatched(config) ? watched({ config, operation: definition.options.name, request }, work) : work();
+}
+
+async function outcomeOf<Tx, T>(
+  engine: Engine<Tx>,
+  definition: Definition<Tx>,
+  request: ExecuteRequest,
+): Promise<Run<T>> {
+  const { name } = definition.options;
+  let call: Call<Tx> | Refusal | undefined;
+  let run: Run<T>;
+  try {
+    const opened = openCall(engine, definition, request);
+    call = isPromised(opened) ? await opened : opened;
+    run = 'ok' in call ? { outcome: call } : await decide<Tx, T>(call);
+  } catch (error) {
+    const { proof, keys } =
+      call && !('ok' in call)
+        ? { proof: call.proof, keys: keysOf(call) }
+        : { proof: proofOfCall(request), keys: undefined };
+    run = refusalOf<T>(error, { engine, operation: name, request, proof, keys, during: 'checks' });
+  }
+  return engine.tallies.count(name, withValues(run, definition, request));
+}
+
+/** What was entered goes back with every refusal of a form, so that no page loses it (B7): of a form that a page may hold. */
+function withValues<Tx, T>(run: Run<T>, { options }: Definition<Tx>, { payload }: ExecuteRequest): Run<T> {
+  if (run.outcome.ok || !(payload instanceof FormData) || formBeyondLimits(payload)) return run;
+  return { ...run, outcome: { ...run.outcome, values: enteredValues(payload, options.sensitive) } };
+}
+
+async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
+  const { engine, definition, request } = call;
+  if (request.signal?.aborted) {
+    return { outcome: refuse('unavailable', { executed: executedBy(call.proof), ...keysOf(call) }) };
+  }
+  const recent = engine.recent.find(call.id);
+  const decided = recent && decideByRow<Tx, T>(recent, call);
+  const known = isPromised(decided) ? await decided : decided;
+  if (known && !runsAgain(known, definition)) return known;
+
+  const verdict = beforeDeadline(validate(definition.options.schema, inputOf(request)), call.deadline);
+  const validated = isPromised(verdict) ? await verdict : verdict;
+  if (!validated.ok) return await followOr<Tx, T>(call, () => refuseInput(call, validated.fieldErrors));
+  const { value } = validated;
+  const answered = known ?? (await followOr<Tx, T>(call, (waitMs) => lead(call, value, waitMs)));
+  if (definition.phases || !runsAgain(answered, definition)) return answered;
+  return await again<Tx, T>(call, definition, value);
+}
+
+/** A row decides, whatever the schema says today: a deploy must not turn a retry into a validation error (O2). */
+async function refuseInput<Tx, T>(call: Call<Tx>, fieldErrors: Record<string, string[]>): Promise<Run<T>> {
+  const probed = await storeFor(call).probe(call.id);
+  if (probed.kind === 'existing') return await concludeFound<Tx, T>(call, probed.row);
+  if (probed.kind === 'locked') return inFlight(call);
+  const executed = executedBy(call.proof);
+  return { outcome: refuse('validation', { executed, fieldErrors, ...keysOf(call) }) };
+}
+
+/** Whether the stored answer cannot be read here, and the operation does no harm twice (R3). */
+function runsAgain<Tx, T>({ outcome }: Run<T>, { options, phases }: Definition<Tx>): boolean {
+  const isUnreadable = !outcome.ok && outcome.code === 'result_unreadable';
+  return isUnreadable && !phases && options.naturallyIdempotent === true;
+}
+
+/** Only for an operation that does no harm twice (R3): see `naturallyIdempotent`. */
+async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, input: unknown): Promise<Run<T>> {
+  const attempted = await executeAgain({ call, definition, input, waitMs: 0 });
+  if (isReplicated(call)) attempted.executed = await durable(call, attempted.executed);
+  if ('row' in attempted.executed) call.engine.recent.remember(attempted.executed.row);
+  const run = await concludeOwn<Tx, T>(call, attempted);
+  // The first execution stands, whatever has become of this one.
+  return run.outcome.ok ? run : { ...run, outcome: { ...run.outcome, executed: executedBy('answer') } };
+}
+
+/** A form reaches the schema as an object of its fields. */
+export function inputOf({ payload, input = payload }: ExecuteRequest): unknown {
+  return input instanceof FormData ? formInput(input) : input;
+}
+
+/**
+ * Follows whoever runs this key in this process, without a connection (C2); where nobody does any more and there is no
+ * answer, does what is given with the patience that is left. That is begun in the tick in which nobody was found.
+ *
+ * Another payload waits like the same one: the leader may be the one that is wrong, and only a row can tell.
+ */
+function followOr<Tx, T>(
+  call: Call<Tx>,
+  alone: (waitMs: number) => Promise<Run<T>>,
+  patience = performance.now() + call.waitMs,
+): Promise<Run<T>> {
+  const left = Math.max(0, Math.min(patience, call.deadline) - performance.now());
+  const leader = call.engine.leaders.find(call.id);
+  if (!leader) return alone(left);
+  return followOne(call, leader, left, () => followOr(call, alone, patience));
+}
+
+async function followOne<Tx, T>(
+  call: Call<Tx>,
+  leader: Leader,
+  waitMs: number,
+  next: () => Promise<Run<T>>,
+): Promise<Run<T>> {
+  // Somebody else has sent the key, so whatever was said, this is not the first attempt.
+  call.proof = 'none';
+  const differs = !isSameHash(leader.led.fingerprint, call.fingerprint.hash);
+  if (leader.hasRow && differs) return mismatch(call, 'none');
+  const ended = await follow(differs ? untilRowOf(leader) : leader, waitMs);
+  if (!ended) return leader.hasRow && differs ? mismatch(call, 'none') : inFlight(call);
+  return mayTakeOver(call, leader.led, ended) ? await next() : await conclude<Tx, T>(call, ended);
+}
+
+/** With another payload there is no more to wait for once the leader's row is there. */
+function untilRowOf(leader: Leader): { ended: Promise<Ended | undefined> } {
+  return { ended: Promise.race([leader.ended, leader.untilRow().then(() => undefined)]) };
+}
+
+/** Whether a follower may do better than its leader did: not where the leader's fate would be its own. */
+function mayTakeOver<Tx>(call: Call<Tx>, leader: Led, ended: Ended): boolean {
+  switch (ended.kind) {
+    case 'in_doubt':
+      return true;
+    case 'locked': // it waited for another process, as this call would: only a more patient one may do better
+      return leader.waitMs < call.waitMs;
+    case 'rolled_back':
+      return ended.why === 'error' || leader.deadline < call.deadline;
+    case 'suspended': // what it has finished stands, and a call that has more time goes on from there
+      return leader.deadline < call.deadline || leader.signal?.aborted === true;
+    default:
+      return false;
+  }
+}
+
+async function lead<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Promise<Run<T>> {
+  const { fingerprint, waitMs: patience, deadline, request, engine } = call;
+  const led = { fingerprint: fingerprint.hash, waitMs: patience, deadline, signal: request.signal };
+  const leader = engine.leaders.begin(call.id, led);
+  let attempted: Attempted;
+  try {
+    const found = mustLookFirst(call) ? await lookFirst(call, input) : undefined;
+    attempted = found ? { executed: found, afterCommit: [] } : await attempt(call, leader, input, waitMs);
+    if (isReplicated(call)) attempted.executed = await durable(call, attempted.executed);
+  } catch (error) {
+    leader.fail(error);
+    throw error;
+  }
+  const { executed } = attempted;
+  leader.end(executed);
+  if ('row' in executed) engine.recent.remember(executed.row);
+  const run = concludeOwn<Tx, T>(call, attempted);
+  return isPromised(run) ? await run : run;
+}
+
+function attempt<Tx>(call: Call<Tx>, leader: Leader, input: unknown, waitMs: number): Promise<Attempted> {
+  const { definition } = call;
+  if (!definition.phases) return executeInTransaction({ call, definition, input, waitMs });
+  const claimed = () => {
+    call.proof = 'none'; // the row is there, and may be driven to its end without this call
+    leader.showRow();
+  };
+  const executing = executeInPhases(call, definition, { input, waitMs, claimed });
+  return executing.then((executed) => ({ executed, afterCommit: [] }));
+}
+
+/** Only where that may save a transaction: the client says that it retries, or a new key must be admitted first. */
+function mustLookFirst<Tx>({ definition, request }: Call<Tx>): boolean {
+  return definition.options.admit !== undefined || (request.attempt ?? 1) > 1;
+}
+
+/**
+ * Looks for a row before a transaction begins (O2, O3). It decides nothing when it finds none: the claim does. Nor does it
+ * when it finds one of phases that can go on.
+ */
+async function lookFirst<Tx>(call: Call<Tx>, input: unknown): Promise<Ended | undefined> {
+  const { definition, id } = call;
+  const row = await storeFor(call).find(id);
+  if (row) return definition.phases && isUnfinished(row) ? undefined : { kind: 'existing', row };
+  const { admit } = definition.options;
+  try {
+    const asked = admit?.({ scope: id, key: id.key, input: input as never });
+    const admitted = (await beforeDeadline(asked, call.deadline)) ?? true;
+    return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
+  } catch (error) {
+    if (!isLateCheck(error)) throw error;
+    // As an end, and not thrown: a follower with more time than its leader is to ask for itself.
+    return { kind: 'rolled_back', why: 'error', error, at: 'claim' };
+  }
+}

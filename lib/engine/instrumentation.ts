@@ -1,0 +1,130 @@
+import { ADVICE } from '../core/outcome.ts';
+import { isControlFlow } from '../core/redirect.ts';
+import type { Held } from '../store/leases.ts';
+import { countKey, isMeasured, recordDuration } from '../telemetry/keys.ts';
+import { failed, inSpan, isTraced, type Span } from '../telemetry/span.ts';
+import { linksTo, recordedTraceParent } from '../telemetry/trace-parent.ts';
+import type { Run } from './call-result.ts';
+import type { Config } from './config.ts';
+import type { ExecuteRequest } from './definition.ts';
+import { loggedKey } from './identity.ts';
+import { fingerprintPrefix, type LogEntry } from './log.ts';
+import type { Ended } from './single-flight.ts';
+
+/** One call of an operation, for whoever watches. */
+interface Watched {
+  config: Config;
+  operation: string;
+  request: ExecuteRequest;
+}
+
+/** Whether anybody watches: a tracer, a meter or a log. Asked first, because most of a call's cost would be the watching. */
+export function isWatched({ log }: Config): boolean {
+  return log !== undefined || isTraced() || isMeasured();
+}
+
+/**
+ * Runs a call in the span `idempotency.execute`, counts it and logs how it ended. Changes nothing about it. A call that an
+ * earlier run's row has answered is linked to the trace of that run.
+ */
+export async function watched<T>(call: Watched, work: () => Promise<Run<T>>): Promise<Run<T>> {
+  const startedAt = performance.now();
+  if (!isTraced()) {
+    const run = await work();
+    report(call, run, performance.now() - startedAt);
+    return run;
+  }
+  const attributes = {
+    'idempotency.operation': call.operation,
+    'idempotency.key': loggedKey(call.request.key),
+    'idempotency.attempt': attemptOf(call),
+  };
+  return await inSpan('idempotency.execute', { kind: 'internal', attributes }, async (span) => {
+    const run = await work();
+    describe(span, run);
+    report(call, run, performance.now() - startedAt);
+    return run;
+  });
+}
+
+/**
+ * Runs a key that its executor has left, without its client, in the span `idempotency.complete`: the beginning of a trace
+ * of its own, linked to the first run's.
+ */
+export async function watchedCompletion(held: Held, work: () => Promise<Ended>): Promise<Ended> {
+  if (!isTraced()) return await work();
+  const { id, attempts, traceParent } = held;
+  const attributes = {
+    'idempotency.operation': id.operation,
+    'idempotency.key': id.key,
+    'idempotency.attempt': attempts,
+  };
+  const links = linksTo(traceParent);
+  return await inSpan('idempotency.complete', { kind: 'internal', attributes, links }, async (span) => {
+    const ended = await work();
+    span.setAttribute('idempotency.outcome', 'row' in ended ? ended.row.state : ended.kind);
+    if (ended.kind === 'suspended') failed(span, ended.error);
+    return ended;
+  });
+}
+
+function describe<T>(span: Span, run: Run<T>): void {
+  const { outcome, row, thrown } = run;
+  const isReplay = isReplayed(run);
+  span.setAttributes({ 'idempotency.outcome': wordOf(run), 'idempotency.replayed': isReplay });
+  if (outcome.key) span.setAttribute('idempotency.key', outcome.key);
+  const firstRun = row?.traceParent;
+  if (firstRun && firstRun !== recordedTraceParent(span)) span.addLinks(linksTo(firstRun));
+  if (!outcome.ok && isTrouble(run)) failed(span, thrown ?? new Error(outcome.code));
+}
+
+function report<T>(call: Watched, run: Run<T>, ms: number): void {
+  const { config, operation, request } = call;
+  const { outcome, row, instance } = run;
+  const replayed = isReplayed(run);
+  const code = outcome.ok ? undefined : outcome.code;
+  recordDuration(ms, { operation, outcome: wordOf(run), replayed });
+  if (replayed) countKey('replayed', operation);
+  else if (code === 'in_flight') countKey('conflict', operation);
+  else if (code === 'payload_mismatch') countKey('mismatch', operation);
+  else if (code === 'key_expired') countKey('expired', operation);
+  // What this call has done itself is in the log as its transition, and what it has reported by its instance.
+  if (!config.log || instance || (!replayed && (outcome.ok || code === 'failed'))) return;
+  config.log({
+    level: replayed ? 'debug' : levelOf(run),
+    msg: replayed ? 'duplicate answered' : 'call refused',
+    operation,
+    key: loggedKey(outcome.key ?? request.key),
+    fingerprint: fingerprintPrefix(row?.fingerprint),
+    attempt: attemptOf(call),
+    from_state: row?.state,
+    to_state: row?.state,
+    code,
+  });
+}
+
+function attemptOf({ request }: Watched): number {
+  return request.attempt ?? 1;
+}
+
+function wordOf<T>({ outcome }: Run<T>): string {
+  return outcome.ok ? 'succeeded' : outcome.code;
+}
+
+/** Whether the answer is one that was stored before: of a success it says so, of a refusal its row does. */
+function isReplayed<T>({ outcome, row, isOwn }: Run<T>): boolean {
+  if (outcome.ok) return outcome.replayed;
+  return outcome.code === 'failed' && row !== undefined && !isOwn;
+}
+
+/** A refusal that is nobody's intention. A redirect that was thrown is one. */
+function isTrouble<T>({ outcome, thrown }: Run<T>): boolean {
+  return !outcome.ok && ADVICE[outcome.code].status >= 500 && !isControlFlow(thrown);
+}
+
+const SUSPICIOUS: ReadonlySet<string> = new Set(['payload_mismatch', 'key_invalid', 'outcome_unknown']);
+
+function levelOf<T>(run: Run<T>): LogEntry['level'] {
+  if (isTrouble(run)) return 'error';
+  return !run.outcome.ok && SUSPICIOUS.has(run.outcome.code) ? 'warn' : 'info';
+}

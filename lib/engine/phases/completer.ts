@@ -1,0 +1,78 @@
+import { isSettled, type KeyState } from '../../core/key-state.ts';
+import type { KeyId } from '../../core/scope.ts';
+import type { Held } from '../../store/leases.ts';
+import type { Engine } from '../call.ts';
+import { newInstance } from '../config.ts';
+import type { Completed } from '../idempotency.ts';
+import { watchedCompletion } from '../instrumentation.ts';
+import { transitioned } from '../transition.ts';
+import { runHeld } from './executor.ts';
+import { paceAhead } from './suspension.ts';
+
+const DEFAULT_LIMIT = 10;
+
+/** `Idempotency.completeDue`: one pass of the completer (P4). */
+export async function completeDue<Tx>(
+  engine: Engine<Tx>,
+  { limit = DEFAULT_LIMIT, signal }: { limit?: number; signal?: AbortSignal } = {},
+): Promise<Completed> {
+  const completed: Completed = { taken: 0, settled: 0, unknown: 0, unfinished: 0 };
+  if (signal?.aborted) return completed;
+  const taken = await takeShares(engine, limit);
+  completed.taken = taken.length;
+  const states = await Promise.all(
+    taken.map((held) =>
+      drive(engine, held, signal)
+        .catch(() => undefined)
+        .finally(() => engine.driving.set(held.id.operation, (engine.driving.get(held.id.operation) ?? 1) - 1)),
+    ),
+  );
+  for (const state of states) {
+    if (state === 'unknown') completed.unknown++;
+    else if (state !== undefined && isSettled(state)) completed.settled++;
+    else completed.unfinished++;
+  }
+  return completed;
+}
+
+/**
+ * What is due of each operation, as far as this process does not drive `limit` keys of it already. Calls that overlap
+ * share them, so that whoever waits for a slow provider keeps no other operation waiting.
+ */
+async function takeShares<Tx>({ registry, driving, store, config }: Engine<Tx>, limit: number): Promise<Held[]> {
+  const shares = [...registry.keys()]
+    .map((operation) => ({ operation, most: limit - (driving.get(operation) ?? 0) }))
+    .filter(({ most }) => most > 0);
+  if (shares.length === 0) return [];
+  const count = (operation: string, by: number) => driving.set(operation, (driving.get(operation) ?? 0) + by);
+  // Reserved until it is known how many are due: another call asks meanwhile.
+  for (const { operation, most } of shares) count(operation, most);
+  const taken = await store.takeDue(shares, config.leaseMs).finally(() => {
+    for (const { operation, most } of shares) count(operation, -most);
+  });
+  for (const { id } of taken) count(id.operation, 1);
+  return taken;
+}
+
+/** `Idempotency.completeKey`. */
+export async function completeKey<Tx>(engine: Engine<Tx>, id: KeyId): Promise<KeyState | undefined> {
+  if (!engine.registry.has(id.operation)) return undefined;
+  const held = await engine.store.takeOver(id, engine.config.leaseMs, false);
+  return held && (await drive(engine, held));
+}
+
+/** Runs a key that nobody's client waits for, and says in which state it left it. */
+async function drive<Tx>(engine: Engine<Tx>, held: Held, stop?: AbortSignal): Promise<KeyState | undefined> {
+  const definition = engine.registry.get(held.id.operation);
+  if (!definition) return undefined;
+  transitioned(engine.config, held.id, { from: held.state, to: held.state, attempt: held.attempts });
+  await paceAhead({ engine, held, options: definition.options });
+  const how = { deadline: Number.POSITIVE_INFINITY, stop };
+  const ended = await watchedCompletion(held, () => runHeld(engine, definition, held, how));
+  if (ended.kind === 'committed' || ended.kind === 'existing') return ended.row.state;
+  if (ended.kind === 'suspended') {
+    const { operation, key } = held.id;
+    engine.config.onError(ended.error, { operation, key, during: 'phases', instance: newInstance() });
+  }
+  return undefined;
+}

@@ -1,0 +1,63 @@
+import type { Scope } from '../../core/scope.ts';
+import { type Fail, fail } from '../handler.ts';
+import { timeLeft } from '../transaction.ts';
+import { foreign } from './foreign.ts';
+import type { ForeignCall } from './foreign-call.ts';
+import type { Running } from './run.ts';
+import { atomic, capture } from './steps.ts';
+
+/**
+ * What a phases function is given. It is run again from the top after a crash: finished steps return their stored
+ * result, the first unfinished one runs. So it must do the same steps in the same order each time, and keep everything
+ * that differs from run to run inside them.
+ */
+export interface PhasesContext<Input, Tx> {
+  /** What the schema made of the payload, as the first run had it. */
+  input: Input;
+  /** The idempotency key, for logs and for linking rows. */
+  key: string;
+  /** Whose key it is. */
+  scope: Scope;
+  /** What came beside the payload and counts in the fingerprint: the arguments that were bound to an action. */
+  context: readonly unknown[];
+  /**
+   * One database transaction: its writes, its result and the recovery point are committed together, once. What it
+   * throws rolls it back and leaves the key resumable; `fail` in it commits what it wrote so far.
+   *
+   * @param name unique in the function; part of what is stored, so never rename it while keys are unfinished
+   */
+  atomic<R>(name: string, run: (tx: Tx) => Promise<R>): Promise<R>;
+  /** A change in a system that our transaction cannot roll back: sent, with a derived key, so that it happens once. */
+  foreign<Arguments, R>(name: string, call: ForeignCall<Arguments, R>): Promise<R>;
+  /** Gives a value that a later run must not invent again: an id, a time, a price. Not inside another step. */
+  capture: <T>(name: string, make: () => T | Promise<T>) => Promise<T>;
+  /** Ends in a stored refusal, which every retry replays. `onRefused` undoes, in the transaction that stores it. */
+  fail: Fail;
+  /** Aborted when the lease is lost or the caller's time is up: nothing that is done after that counts. */
+  signal: AbortSignal;
+  /** How many milliseconds are left for this run. */
+  readonly deadlineMs: number;
+}
+
+/** The context of one run. */
+export function contextOf<Tx>(
+  running: Running<Tx>,
+  input: unknown,
+  context: readonly unknown[],
+): PhasesContext<never, Tx> {
+  const { tenant, principal, operation, key } = running.held.id;
+  return {
+    input: input as never,
+    key,
+    scope: { tenant, principal, operation },
+    context,
+    atomic: (name, run) => atomic(running, name, run),
+    foreign: (name, call) => foreign(running, name, call),
+    capture: (name, make) => capture(running, name, make),
+    fail,
+    signal: running.signal,
+    get deadlineMs() {
+      return Math.max(0, Math.round(timeLeft(running.deadline)));
+    },
+  };
+}

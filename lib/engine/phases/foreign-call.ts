@@ -1,0 +1,61 @@
+import type { Indeterminate } from '../../core/foreign.ts';
+
+/** What a call to a foreign system is given. */
+export interface ForeignRequest {
+  /** The derived key: the same for every send of this step, by whatever process. Hand it to the provider. */
+  idempotencyKey: string;
+  /** Aborted when there is no more time, or the lease is lost. Hand it to the HTTP client. */
+  signal: AbortSignal;
+  /** How many milliseconds this call may take: less than the caller has left. */
+  deadlineMs: number;
+  /**
+   * The same as headers, for systems that understand them: `Idempotency-Key`, `X-Request-Timeout` in milliseconds,
+   * and `X-Retry-Layer: none`, because this call is sent again from here.
+   */
+  headers: Readonly<Record<string, string>>;
+}
+
+/** What a provider says of a call when it is asked: what came of it, that it knows nothing of it, or "ask later". */
+export type LookedUp<R> = { found: R } | 'absent' | 'pending';
+
+/**
+ * What an error of a send proves. Anything that is not certain is `indeterminate`: a lost connection, a time-out, a 5xx,
+ * a key in use or with other parameters.
+ */
+export type ForeignVerdict =
+  | 'indeterminate'
+  /** Nothing was done, for certain: the provider said so (429), or the connection was refused. Sent again. */
+  | 'not_executed'
+  /** A send cannot tell: "already done", or a stored error that is replayed. The provider is asked. */
+  | 'look_up'
+  /** Declared by you as final: the key ends in this stored refusal. A declined card. */
+  | { refuse: string; data?: unknown; status?: number; message?: string };
+
+/** A call that changes something in a foreign system. */
+export interface ForeignCall<Arguments, R> {
+  /** Plain data, stored before the first send. A later run sends the stored ones, whatever is given then. */
+  arguments: Arguments;
+  /** Does it. Returns plain data, which is stored. */
+  send(stored: Arguments, request: ForeignRequest): Promise<R>;
+  /** Asks whether it was done. */
+  lookup?(stored: Arguments, request: ForeignRequest): Promise<LookedUp<R>>;
+  /**
+   * Makes the result of what a person has found: an id that the provider shows. Default: `lookup` must find it. With
+   * neither, nobody can say of an unknown call that it went through.
+   */
+  fromReference?(reference: string, request: ForeignRequest): Promise<R>;
+  /** What to do when the outcome of a send is not known. */
+  indeterminate: Indeterminate;
+  /** What an error of `send` proves. Default: nothing, `indeterminate`. */
+  judge?(error: unknown): ForeignVerdict;
+  /** For how long the provider remembers the derived key, in milliseconds. Default 0: it honours no keys. */
+  providerKeyTtlMs?: number;
+  /** How long after a send "absent" may still mean "not yet", in milliseconds. Default 60,000. */
+  settleMs?: number;
+  /** How long one send or look-up may take, in milliseconds. Default 10,000; never more than is left. */
+  timeoutMs?: number;
+  /** How often it is sent or asked within one run. Default 4. */
+  maxTries?: number;
+  /** The system it depends on. Calls that share the name share a circuit breaker. Default: none. */
+  dependency?: string;
+}

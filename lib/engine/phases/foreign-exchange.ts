@@ -1,0 +1,151 @@
+import { CodedError } from '../../core/errors.ts';
+import type { Answered } from '../../core/foreign.ts';
+import { isControlFlow } from '../../core/redirect.ts';
+import { unseal } from '../../core/seal.ts';
+import type { Step } from '../../store/leases.ts';
+import { type RefusalAnswer, refusalAnswer } from '../handler.ts';
+import { timeLeft } from '../transaction.ts';
+import { untilAborted } from '../until-aborted.ts';
+import { DependencyFailure, isCircuitOpen } from './circuit-breakers.ts';
+import type { ForeignCall, ForeignRequest, ForeignVerdict } from './foreign-call.ts';
+import { type Running, reach } from './run.ts';
+import { readStep, redirectInside } from './steps.ts';
+
+/** What one send or one question came to. */
+export type Heard<R> =
+  | { kind: 'result'; result: R }
+  | { kind: 'refused'; refusal: RefusalAnswer }
+  | { kind: 'answered'; answer: Answered }
+  | { kind: 'failed'; verdict: Exclude<ForeignVerdict, object>; error: unknown }
+  | { kind: 'nothing' };
+
+const TIMEOUT_MS = 10_000;
+/** What a call leaves of the run's time, so that its answer can still be written down (H4). */
+const MARGIN = { share: 0.1, mostMs: 250 };
+
+/** Sends the stored arguments, once `start` has written down that they are about to be sent. */
+export async function send<Tx, A, R>(
+  running: Running<Tx>,
+  call: ForeignCall<A, R>,
+  start: () => Promise<Step>,
+): Promise<Heard<R>> {
+  const { breakers } = running.engine;
+  let name = '';
+  try {
+    // The row is written inside the breaker: while the circuit is open nothing is begun, and nothing can be in doubt.
+    const sendIt = async () => {
+      const step = await start();
+      name = step.name;
+      const stored = argumentsOf<Tx, A>(running, step);
+      return await judged(running, call, () => inTime(running, call, step, (request) => call.send(stored, request)));
+    };
+    const isAnswer = (error: unknown) => error instanceof Judged && error.verdict !== 'indeterminate';
+    const result = await breakers.run(call.dependency, sendIt, isAnswer);
+    await reach(running, 'after-answer', name);
+    return { kind: 'result', result };
+  } catch (error) {
+    if (isCircuitOpen(error)) return { kind: 'failed', verdict: 'not_executed', error };
+    const failure = error instanceof DependencyFailure ? error.cause : error;
+    if (!(failure instanceof Judged)) throw failure; // ours: the row could not be written
+    if (isControlFlow(failure.error)) throw redirectInside(name);
+    await reach(running, 'after-answer', name);
+    const { verdict } = failure;
+    return typeof verdict === 'object'
+      ? { kind: 'refused', refusal: refusalAnswer(verdict.refuse, verdict.data, verdict) }
+      : { kind: 'failed', verdict, error: failure.error };
+  }
+}
+
+/** Asks the provider. An answer that cannot be had teaches nothing. */
+export async function ask<Tx, A, R>(
+  running: Running<Tx>,
+  call: ForeignCall<A, R>,
+  step: Step | undefined,
+): Promise<Heard<R>> {
+  const { lookup } = call;
+  if (!lookup || !step) return { kind: 'nothing' };
+  const stored = argumentsOf<Tx, A>(running, step);
+  try {
+    const looked = await running.engine.breakers.run(call.dependency, () =>
+      inTime(running, call, step, (request) => lookup.call(call, stored, request)).catch((error) => {
+        throw isOutOfTime(running) ? error : new DependencyFailure(error);
+      }),
+    );
+    return typeof looked === 'string' ? { kind: 'answered', answer: looked } : { kind: 'result', result: looked.found };
+  } catch (error) {
+    const cause = error instanceof DependencyFailure ? error.cause : error;
+    return { kind: 'failed', verdict: 'indeterminate', error: cause };
+  }
+}
+
+/** The result that a person's reference stands for; undefined where only a look-up can make one. */
+export async function readReference<Tx, A, R>(
+  running: Running<Tx>,
+  call: ForeignCall<A, R>,
+  step: Step,
+): Promise<{ result: R } | undefined> {
+  const { fromReference } = call;
+  if (!fromReference) return undefined;
+  const reference = step.reference ?? '';
+  return { result: await inTime(running, call, step, (request) => fromReference.call(call, reference, request)) };
+}
+
+/** An error of `send`, with what it proves. */
+class Judged extends Error {
+  readonly error: unknown;
+  readonly verdict: ForeignVerdict;
+
+  constructor(error: unknown, verdict: ForeignVerdict) {
+    super('The send failed.');
+    this.error = error;
+    this.verdict = verdict;
+  }
+}
+
+async function judged<Tx, A, R>(running: Running<Tx>, call: ForeignCall<A, R>, run: () => Promise<R>): Promise<R> {
+  try {
+    return await run();
+  } catch (error) {
+    const verdict = call.judge?.(error) ?? 'indeterminate';
+    const judgement = new Judged(error, verdict);
+    // A declined card is an answer: it says nothing against the system that gave it. Nor does a caller's short patience.
+    const isTheirs = verdict === 'indeterminate' && !isOutOfTime(running);
+    throw isTheirs ? new DependencyFailure(judgement) : judgement;
+  }
+}
+
+function isOutOfTime<Tx>({ signal, deadline }: Running<Tx>): boolean {
+  return signal.aborted || timeLeft(deadline) < 2 * MARGIN.mostMs;
+}
+
+/** Ends with the time it may take, also when what it calls ignores its signal. */
+async function inTime<Tx, A, R, T>(
+  running: Running<Tx>,
+  call: ForeignCall<A, R>,
+  step: Step,
+  run: (request: ForeignRequest) => Promise<T>,
+): Promise<T> {
+  const { signal, deadline } = running;
+  const request = requestWith(step.derivedKey ?? '', { signal, timeoutMs: call.timeoutMs, leftMs: timeLeft(deadline) });
+  return await untilAborted(request.signal, () => run(request));
+}
+
+/** Makes the request that a call is given. Its time is less than `leftMs`, so that what it comes to can still be written down. */
+export function requestWith(
+  idempotencyKey: string,
+  { signal, timeoutMs = TIMEOUT_MS, leftMs }: { signal: AbortSignal; timeoutMs: number | undefined; leftMs: number },
+): ForeignRequest {
+  const margin = Math.min(MARGIN.mostMs, leftMs * MARGIN.share);
+  const deadlineMs = Math.max(1, Math.floor(Math.min(timeoutMs, leftMs - margin)));
+  const headers = {
+    'Idempotency-Key': idempotencyKey,
+    'X-Request-Timeout': String(deadlineMs),
+    'X-Retry-Layer': 'none',
+  };
+  return { idempotencyKey, signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]), deadlineMs, headers };
+}
+
+function argumentsOf<Tx, A>({ engine, held }: Running<Tx>, step: Step): A {
+  if (!step.arguments) throw new CodedError('internal', `The arguments of ${step.name} were erased.`);
+  return readStep<A>(unseal(step.arguments, `arguments of ${step.name}`, held.id, engine.config.secrets));
+}

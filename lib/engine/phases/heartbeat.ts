@@ -1,0 +1,62 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { LeaseLostError } from '../../core/errors.ts';
+import { isLeaseDoubtful, renewalIntervalMs } from '../../core/lease.ts';
+
+export interface Heartbeat {
+  /** Aborted when the lease is lost or may be, with a `LeaseLostError`. */
+  readonly signal: AbortSignal;
+  /** Ends it. Resolves when no renewal is under way any more, or none that could still be waited for. */
+  stop(): Promise<void>;
+}
+
+interface Pulse {
+  leaseMs: number;
+  /** False: the key is somebody else's. Rejects when the database cannot be asked. */
+  renew(): Promise<boolean>;
+  /** Whether a transaction of the executor's own holds the key: it renews by itself, and a renewal would wait for it. */
+  isHeldAnyway(): boolean;
+  /** Ends it: a run that takes too long must lose its lease. */
+  until: AbortSignal;
+}
+
+/**
+ * Renews the lease while its executor lives. A renewal that could not be asked for is tried again; when none has
+ * succeeded for as long as a lease lasts, another executor may have the key, and this one stops.
+ */
+export function startHeartbeat({ leaseMs, renew, isHeldAnyway, until }: Pulse): Heartbeat {
+  const lost = new AbortController();
+  const stopping = new AbortController();
+  let renewedAt = performance.now();
+  let renewal: Promise<boolean | undefined> = Promise.resolve(undefined);
+
+  const patience = () => wait(renewalIntervalMs(leaseMs), undefined, { ref: false });
+
+  async function beat(): Promise<void> {
+    const askedAt = performance.now();
+    renewal = isHeldAnyway() ? Promise.resolve(true) : renew().catch(() => undefined);
+    // An answer that does not come must not keep the executor in its belief.
+    const isRenewed = await Promise.race([renewal, patience()]);
+    if (stopping.signal.aborted) return;
+    if (isRenewed) renewedAt = askedAt;
+    else if (isRenewed === false) lose('somebody else holds the key');
+    else if (isLeaseDoubtful(renewedAt, performance.now(), leaseMs)) lose('no renewal succeeded in time');
+  }
+
+  function lose(existing: string): void {
+    lost.abort(new LeaseLostError('The lease was lost; another executor goes on.', { existing, expected: 'a lease' }));
+  }
+
+  void (async () => {
+    while (!lost.signal.aborted && !until.aborted) {
+      await wait(renewalIntervalMs(leaseMs), undefined, { signal: stopping.signal });
+      await beat();
+    }
+  })().catch(() => {}); // stopped
+  return {
+    signal: lost.signal,
+    stop: async () => {
+      stopping.abort();
+      await Promise.race([renewal, patience()]);
+    },
+  };
+}

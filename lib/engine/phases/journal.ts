@@ -1,0 +1,78 @@
+import { CodedError, ConfigurationError } from '../../core/errors.ts';
+import type { Step, StepKind } from '../../store/leases.ts';
+
+/** A step as the function asks for it, and what is stored of it. */
+export interface Entry {
+  position: number;
+  stored: Step | undefined;
+}
+
+/**
+ * The steps of one run, against those that are stored (P1). A stored step must be asked for again at its place, under
+ * its name: whatever else the function does with its memory would be a guess. A place may be empty before one that is not:
+ * of a key that the database had lost, what lay outside is known, and the phases between run again.
+ */
+export class Journal {
+  readonly #stored: ReadonlyMap<number, Step>;
+  readonly #names = new Set<string>();
+  #open: string | undefined;
+
+  constructor(stored: readonly Step[]) {
+    this.#stored = new Map(stored.map((step) => [step.position, step]));
+  }
+
+  /**
+   * @throws CodedError `phase_mismatch` where another step is stored at this place
+   * @throws ConfigurationError for a step inside another, or beside it, or with a name that was used before
+   */
+  enter(name: string, kind: StepKind): Entry {
+    if (this.#open !== undefined) {
+      throw new ConfigurationError(`The step ${name} begins inside ${this.#open}. One at a time: await each step.`, {
+        existing: this.#open,
+        expected: 'no open step',
+      });
+    }
+    if (typeof name !== 'string' || name === '' || name.length > 100) {
+      throw new ConfigurationError('A step needs a name.', { existing: name, expected: '1 to 100 characters' });
+    }
+    if (this.#names.has(name)) {
+      throw new ConfigurationError(`Two steps are called ${name}. Its stored result would be taken for the other's.`, {
+        existing: name,
+        expected: 'a name of its own for each step',
+      });
+    }
+    const stored = this.#stored.get(this.#names.size + 1);
+    if (stored && (stored.name !== name || stored.kind !== kind)) {
+      throw new CodedError('phase_mismatch', 'The steps of this operation have changed while the key was unfinished.', {
+        existing: `${stored.kind} ${stored.name} as step ${stored.position}`,
+        expected: `${kind} ${name} as step ${this.#names.size + 1}`,
+      });
+    }
+    this.#names.add(name);
+    this.#open = name;
+    return { position: this.#names.size, stored };
+  }
+
+  leave(): void {
+    this.#open = undefined;
+  }
+
+  /**
+   * @throws CodedError `phase_mismatch` where the function ended before it asked for every stored step
+   * @throws ConfigurationError where it did not await one: it would settle the key with a call under way
+   */
+  assertComplete(): void {
+    if (this.#open !== undefined) {
+      throw new ConfigurationError(`The function ended while its step ${this.#open} was running. Await each step.`, {
+        existing: this.#open,
+        expected: 'no open step',
+      });
+    }
+    const missed = [...this.#stored.values()].find(({ position }) => position > this.#names.size);
+    if (!missed) return;
+    throw new CodedError('phase_mismatch', 'The steps of this operation have changed while the key was unfinished.', {
+      existing: `${missed.kind} ${missed.name} as step ${missed.position}`,
+      expected: `an end after ${this.#names.size} steps`,
+    });
+  }
+}

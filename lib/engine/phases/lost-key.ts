@@ -1,0 +1,234 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { CodedError } from '../../core/errors.ts';
+import type { KeyState } from '../../core/key-state.ts';
+import type { KeyId } from '../../core/scope.ts';
+import { seal } from '../../core/seal.ts';
+import { validate } from '../../core/standard-schema.ts';
+import { type EnteredLost, type LostKey, StoreUnavailableError } from '../../store/store.ts';
+import { encodeAnswer } from '../answer.ts';
+import { type Call, type Definition, type Engine, openCall } from '../call.ts';
+import { inputOf } from '../execution.ts';
+import { executeInTransaction, withinTime } from '../transaction.ts';
+import { completeKey } from './completer.ts';
+import { encodeInput } from './stored-input.ts';
+import { type CallAnswer, Trial, tryHandler, tryPhases } from './trial.ts';
+
+/** A key that the database may have lost, as somebody outside of it knows it. */
+export interface NamedKey extends KeyId {
+  /** The client's: plain data, or a `FormData` where it was a form. None: nobody knows. */
+  payload?: unknown;
+  /** Comes beside the payload and counts in the fingerprint: a route's path, the arguments bound to an action. */
+  context?: readonly unknown[] | undefined;
+  /** The operation's result, on a person's word. */
+  result?: { data: unknown } | undefined;
+}
+
+/** A named key, as the database has it, or the outside. */
+export type NamedKeyState =
+  /** Nothing was asked outside: the database knows the key, or somebody executes it at this moment. */
+  | { kind: 'known'; state: KeyState }
+  | { kind: 'running' }
+  /** There is no such operation, or the line is no call of it. `why`: a code or a few words. */
+  | { kind: 'refused'; why: string }
+  | LostKeyState;
+
+/** No row. `enter` is there where the outside knows something, or a person does. */
+export interface LostKeyState {
+  kind: 'lost';
+  /** In the order of the operation; the last one may be other than found, and what is behind it is not known. */
+  calls: readonly { name: string; answer: CallAnswer }[];
+  /** The events among those it announces that were received before. */
+  receivedEvents: readonly string[];
+  /** Why the operation went no further, where no call was in its way: a refusal's code, or the name of an error. */
+  stoppedBy?: string | undefined;
+  /** Enters what is known, under the name of a person. Of several at once, and beside a retry, one has an effect. */
+  enter?: (actor: string) => Promise<EnteredKey>;
+}
+
+export type EnteredKey =
+  /** `state`: what came of it; undefined where a completer has to go on with it. */
+  | { kind: 'entered'; state: KeyState | undefined }
+  /** A row has come meanwhile. */
+  | { kind: 'existing' }
+  | { kind: 'running' }
+  /** Nothing was entered. */
+  | { kind: 'failed'; why: string };
+
+/** How long one trial may take, with all its look-ups, in milliseconds: it holds what its phases lock. */
+const TRIAL_MS = 30_000;
+/** How long whoever enters a key waits for its end; it goes on without them. */
+const PATIENCE_MS = 30_000;
+
+/** Ends the transaction of a trial: nothing of it stays. */
+class Undo extends Error {}
+
+/**
+ * `Idempotency.lookUpLost`.
+ *
+ * @throws StoreUnavailableError where the database cannot be asked
+ */
+export async function lookUpLost<Tx>(
+  engine: Engine<Tx>,
+  named: NamedKey,
+  isReceived: (eventId: string) => boolean,
+): Promise<NamedKeyState> {
+  const definition = engine.definitions.get(named.operation);
+  if (!definition) return { kind: 'refused', why: 'no such operation' };
+  const hasPayload = named.payload !== undefined;
+  const opened = await openLost(engine, definition, named);
+  if ('ok' in opened) return { kind: 'refused', why: opened.code };
+  const call: Call<Tx> = opened;
+  const probed = await engine.store.probe(call.id);
+  if (probed.kind === 'existing') return { kind: 'known', state: probed.row.state };
+  if (probed.kind === 'locked') return { kind: 'running' };
+  const byHand = named.result && handWritten(call, named.result, hasPayload);
+  if (!hasPayload) return { kind: 'lost', calls: [], receivedEvents: [], ...(byHand ? { enter: byHand } : {}) };
+  const validated = await validate(definition.options.schema, inputOf(call.request));
+  if (!validated.ok) return { kind: 'refused', why: 'validation' };
+  return await tried(call, { input: validated.value, isReceived, byHand });
+}
+
+/** The call that the client has made, as it reaches the engine today; its time is that of the trial. */
+function openLost<Tx>(engine: Engine<Tx>, definition: Definition<Tx>, named: NamedKey) {
+  const { tenant, principal, key, payload = null, context } = named;
+  const scope = { tenant, principal };
+  return openCall(engine, definition, { key, scope, payload, context, deadlineMs: TRIAL_MS });
+}
+
+interface Tried {
+  input: unknown;
+  isReceived: (eventId: string) => boolean;
+  byHand: LostKeyState['enter'];
+}
+
+async function tried<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Tried): Promise<NamedKeyState> {
+  const { engine, definition } = call;
+  const { store } = engine;
+  const trial = new Trial();
+  let announced: string[] = [];
+  const executed = await store.execute(
+    claimOf(call),
+    async (tx) => {
+      const inside = { input, tx };
+      await (definition.phases
+        ? tryPhases(trial, call, definition, inside)
+        : tryHandler(trial, call, definition, inside));
+      announced = await store.announcedIn(tx).catch(() => []); // the handler may have broken its transaction
+      throw new Undo();
+    },
+    {
+      ...withinTime({ ...definition.options, timeoutMs: TRIAL_MS, durability: 'local' }, call.deadline),
+      beforeCommit: () => {},
+    },
+  );
+  if (executed.kind === 'existing') return { kind: 'known', state: executed.row.state };
+  if (executed.kind === 'locked') return { kind: 'running' };
+  trial.close();
+  const { calls, ended } = trial;
+  const error = 'error' in executed ? (executed.error as Error) : undefined;
+  // Broken off: what it had not asked yet would be sent as if for the first time.
+  if (!(error instanceof Undo)) return { kind: 'lost', calls, receivedEvents: [], stoppedBy: error?.name };
+  const receivedEvents = announced.filter(isReceived);
+  const isKnown = receivedEvents.length > 0 || calls.some(({ answer }) => answer === 'found' || answer === 'pending');
+  // A person's word counts where nobody can be asked, and not against a provider's.
+  const isDenied = calls.some(({ answer }) => answer === 'absent');
+  const enter = isKnown ? enterTried(call, input, trial, receivedEvents) : isDenied ? undefined : byHand;
+  return { kind: 'lost', calls, receivedEvents, stoppedBy: ended?.why, ...(enter ? { enter } : {}) };
+}
+
+/** The claim of a key that was claimed in its time: it carries none, so that no window refuses it. */
+function claimOf<Tx>({ id, fingerprint, engine: { config }, definition }: Call<Tx>) {
+  const { windowMs, retentionMs } = config;
+  const { schemaVersion = 1 } = definition.options;
+  return { ...id, mintedAt: null, windowMs, retentionMs, fingerprint, schemaVersion, waitMs: 0 };
+}
+
+/** Enters what the trial has found. Operations in phases go on behind it; others run under their key, once. */
+function enterTried<Tx>(call: Call<Tx>, input: unknown, trial: Trial, events: readonly string[]) {
+  const { engine, definition, id, fingerprint } = call;
+  const { config, store } = engine;
+  const told = trial.calls.map(({ name, answer }) => `${name}: ${answer}`);
+  const detail: Record<string, string> = {
+    by: [...told, ...events.map((event) => `event ${event}`)].join(', ').slice(0, 1000),
+  };
+  return async (actor: string): Promise<EnteredKey> => {
+    if (!definition.phases) return await executeLost(call, definition, input, { actor, detail });
+    const { schemaVersion = 1 } = definition.options;
+    const text = encodeInput({ input, context: call.request.context ?? [] }, definition.options);
+    const sealed = seal(text, 'input', id, config.secrets);
+    const is = { input: sealed, steps: trial.steps };
+    const lost: LostKey = { ...id, fingerprint, schemaVersion, retentionMs: config.phasesRetentionMs, is };
+    const entered = await store.enterLost(lost, { actor, detail });
+    if (entered !== 'entered') return refusedEntry(entered);
+    // From here on it is durable: whoever comes goes on behind what was found.
+    const state = await Promise.race([completeKey(engine, id), wait(PATIENCE_MS, undefined, { ref: false })]);
+    return { kind: 'entered', state };
+  };
+}
+
+/** In one transaction with the record of who has said so. Its events have the ids that they had. */
+async function executeLost<Tx>(
+  call: Call<Tx>,
+  definition: Extract<Definition<Tx>, { phases?: undefined }>,
+  input: unknown,
+  by: { actor: string; detail: Record<string, string> },
+): Promise<EnteredKey> {
+  const { store } = call.engine;
+  const recorded: typeof definition = {
+    ...definition,
+    handler: async (context) => {
+      await store.recordIn(context.tx, { ...call.id, type: 'reconciled', ...by });
+      return await definition.handler(context);
+    },
+  };
+  const inTime = { ...call, mintedAt: null, deadline: performance.now() + PATIENCE_MS };
+  const { executed, afterCommit } = await executeInTransaction({
+    call: inTime,
+    definition: recorded,
+    input,
+    waitMs: 0,
+  });
+  switch (executed.kind) {
+    case 'committed':
+      // The effect stands, whatever they come to.
+      await Promise.race([
+        Promise.allSettled(afterCommit.map(async (after) => after())),
+        wait(PATIENCE_MS, undefined, { ref: false }),
+      ]);
+      return { kind: 'entered', state: executed.row.state };
+    case 'existing':
+      return { kind: 'existing' };
+    case 'locked':
+      return { kind: 'running' };
+    case 'in_doubt':
+      throw new StoreUnavailableError('The database did not say whether it was entered.', { cause: executed.error });
+    default:
+      return { kind: 'failed', why: 'error' in executed ? (executed.error as Error).name : executed.kind };
+  }
+}
+
+/** Enters the answer that a person knows, and nothing else: no effect is made good by it. */
+function handWritten<Tx>(call: Call<Tx>, { data }: { data: unknown }, hasPayload: boolean): LostKeyState['enter'] {
+  const { engine, definition, id, fingerprint } = call;
+  const { retentionMs: atLeast, phasesRetentionMs } = engine.config;
+  return async (actor) => {
+    let result: string;
+    try {
+      result = encodeAnswer({ kind: 'data', data });
+    } catch (error) {
+      return { kind: 'failed', why: error instanceof CodedError ? error.code : (error as Error).name };
+    }
+    const lost: LostKey = {
+      ...id,
+      fingerprint: hasPayload ? fingerprint : null,
+      schemaVersion: definition.options.schemaVersion ?? 1,
+      retentionMs: definition.phases ? phasesRetentionMs : atLeast,
+      is: { result },
+    };
+    const entered = await engine.store.enterLost(lost, { actor, detail: { by: 'hand' } });
+    return entered === 'entered' ? { kind: 'entered', state: 'succeeded' } : refusedEntry(entered);
+  };
+}
+
+const refusedEntry = (entered: Exclude<EnteredLost, 'entered'>): EnteredKey =>
+  entered === 'existing' ? { kind: 'existing' } : { kind: 'running' };

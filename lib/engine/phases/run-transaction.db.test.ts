@@ -1,0 +1,216 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { TestDatabase } from '../../../scripts/testing/test-database.ts';
+import { createClient } from '../../../shop/db.ts';
+import { anything, effect, effects, freshKey, gate, kit, watchOf } from '../../integration/kit.fixture.ts';
+import { database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './shop.fixture.ts';
+
+usePhases();
+
+/** ADR 37: what is committed together, and what may be seen when. */
+
+let elsewhere: TestDatabase['client'];
+let watch: Awaited<ReturnType<typeof watchOf>>;
+beforeEach(async () => {
+  elsewhere = createClient(database.url);
+  watch = await watchOf(database.url);
+});
+afterEach(async () => {
+  await elsewhere.$disconnect();
+  await watch.close();
+});
+
+type Phases = Parameters<ReturnType<ReturnType<typeof kit>['operation']>['phases']>[0];
+const define = (phases: Phases, client = database.client) =>
+  kit(client).operation({ name: 'pay', schema: anything }).phases(phases);
+
+describe('the claim and the first phase', () => {
+  test('are committed together: before that nobody sees the key, and a duplicate elsewhere is in flight', async () => {
+    const key = freshKey();
+    const [started, end] = [gate(), gate()];
+    const pay = define(async ({ atomic, key }) =>
+      atomic('order_created', async (tx) => {
+        await effect(tx, `${key}:order`);
+        started.open();
+        await end.opened;
+        return 'done';
+      }),
+    );
+    const running = pay.execute({ key, payload: {} });
+    await started.opened;
+    expect(await rowOf(key)).toBeUndefined();
+    const { execute, status } = define(async ({ atomic }) => atomic('order_created', async () => 'twice'), elsewhere);
+    expect(await execute({ key, payload: {}, waitMs: 0 })).toMatchObject({ code: 'in_flight' });
+    expect(await status({ key })).toMatchObject({ state: 'in_progress' });
+    end.open();
+    expect(await running).toMatchObject({ ok: true, data: 'done' });
+    expect(await execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: true, data: 'done' });
+  });
+
+  test('are rolled back together, and the key can go on from there without its client', async () => {
+    const key = freshKey();
+    let runs = 0;
+    const idempotency = kit(database.client);
+    const pay = idempotency.operation({ name: 'pay', schema: anything }).phases(async ({ atomic, capture }) => {
+      await capture('run', () => ++runs);
+      return await atomic('order_created', async (tx) => {
+        await effect(tx, `${key}:order`);
+        if (runs === 1) throw new Error('no luck');
+        return runs;
+      });
+    });
+    expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'internal', executed: 'unknown' });
+    expect(await effects(database.client, `${key}:order`)).toBe(0);
+    expect(await rowOf(key)).toMatchObject({ state: 'in_progress', recoveryPoint: null });
+    expect(await stepsOf(key)).toEqual([]);
+    await expire(key);
+    expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
+    expect(await effects(database.client, `${key}:order`)).toBe(1);
+  });
+
+  test('are tried again together where they conflict, with the values that were captured', async () => {
+    const key = freshKey();
+    let tries = 0;
+    const pay = define(async ({ atomic, capture }) => {
+      const id = await capture('id', () => `id-${++tries}`);
+      return await atomic('order_created', async (tx) => {
+        await effect(tx, `${key}:order`);
+        if (++tries === 2) throw Object.assign(new Error('conflict'), { code: 'P2034' });
+        return id;
+      });
+    });
+    expect(await pay.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 'id-1' });
+    expect(await effects(database.client, `${key}:order`)).toBe(1);
+    expect((await stepsOf(key)).map(({ name }) => name)).toEqual(['id', 'order_created']);
+  });
+
+  test('are apart where the function asks the database before its first step: a pool of one connection is enough', async () => {
+    const key = freshKey();
+    const narrow = createClient(database.url, { max: 1 });
+    const pay = define(async ({ atomic }) => {
+      const seen = await narrow.idempotencyKey.count({ where: { key } });
+      const created = await atomic('order_created', async (tx) => effect(tx, `${key}:order`).then(() => seen));
+      return { created, orders: await effects(narrow, `${key}:order`) };
+    }, narrow);
+    const paid = await pay.execute({ key, payload: {}, deadlineMs: 5000 });
+    expect(paid).toMatchObject({ ok: true, data: { orders: 1 } });
+    await narrow.$disconnect();
+  });
+});
+
+describe('a phase and the step behind it', () => {
+  test('whatever is asked between them finds what the phase has written', async () => {
+    for (let round = 0; round < 20; round++) {
+      const key = freshKey();
+      const pay = define(async ({ atomic }) => {
+        await atomic('order_created', (tx) => effect(tx, `${key}:order`));
+        const orders = await effects(database.client, `${key}:order`);
+        await atomic('finished', (tx) => effect(tx, `${key}:finished`));
+        const both = orders + (await effects(database.client, `${key}:finished`));
+        return await database.client.$transaction(async (tx) => both + (await effects(tx as never, `${key}:finished`)));
+      });
+      expect(await pay.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 3 });
+    }
+  });
+
+  test('a call is known to be under way, and what came before it committed, when it is sent', async () => {
+    const key = freshKey();
+    let seen: unknown;
+    provider.onCharge = async () => {
+      const [order, steps] = [await effects(elsewhere, `${key}:order`), await stepsOf(key)];
+      seen = { order, steps: steps.map(({ name, state, sends }) => [name, state, sends]) };
+    };
+    expect(await shop().checkout.execute({ key, payload: {} })).toMatchObject({ ok: true });
+    expect(seen).toEqual({
+      order: 1,
+      steps: [
+        ['order_id', 'done', 0],
+        ['order_created', 'done', 0],
+        ['charge_created', 'started', 1],
+      ],
+    });
+    await expectOnce(key);
+  });
+
+  test('nothing is sent where the phase before it is not committed, and the key goes on from the top', async () => {
+    const key = freshKey();
+    await watch.query(`CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'refused at COMMIT'; END $$`);
+    await watch.query(`CREATE CONSTRAINT TRIGGER refused AFTER INSERT ON audit_records DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW WHEN (NEW.action = '${key}:order') EXECUTE FUNCTION refuse()`);
+    const { checkout } = shop();
+    try {
+      expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: false, executed: 'unknown' });
+      expect([provider.sends, await effects(database.client, `${key}:order`)]).toEqual([0, 0]);
+      expect(await rowOf(key)).toMatchObject({ state: 'in_progress' });
+    } finally {
+      await watch.query('DROP TRIGGER refused ON audit_records');
+    }
+    expect(await checkout.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
+    await expectOnce(key);
+  });
+});
+
+test('the last phase, its step and the answer are committed together', async () => {
+  const key = freshKey();
+  const before: unknown[] = [];
+  const onPoint = async (point: string) => {
+    if (point !== 'before-finish') return;
+    before.push(await effects(elsewhere, `${key}:finished`), (await rowOf(key))?.state);
+  };
+  expect(await shop({ onPoint }).checkout.execute({ key, payload: {} })).toMatchObject({ ok: true });
+  // Where the pool is not ours, the phase is committed by itself.
+  expect([
+    [0, 'in_progress'],
+    [1, 'in_progress'],
+  ]).toContainEqual(before);
+  expect(await rowOf(key)).toMatchObject({ state: 'succeeded', recoveryPoint: 'finished' });
+  await expectOnce(key);
+});
+
+test('C3 at SERIALIZABLE a duplicate that has waited for the first phase is in flight, or replays', async () => {
+  const key = freshKey();
+  const [started, end] = [gate(), gate()];
+  const strict = (client: TestDatabase['client']) =>
+    kit(client)
+      .operation({ name: 'pay', schema: anything, isolationLevel: 'Serializable' })
+      .phases(async ({ atomic }) =>
+        atomic('order_created', async (tx) => {
+          await effect(tx, `${key}:order`);
+          started.open();
+          await end.opened;
+          return 'done';
+        }),
+      );
+  const first = strict(database.client).execute({ key, payload: {} });
+  await started.opened;
+  const second = strict(elsewhere).execute({ key, payload: {} });
+  await watch.untilWaiting(1);
+  end.open();
+  expect(await first).toMatchObject({ ok: true, replayed: false, data: 'done' });
+  const told = await second;
+  expect(told.ok || told.code).toSatisfy((how) => how === true || how === 'in_flight');
+  expect(await effects(database.client, `${key}:order`)).toBe(1);
+});
+
+test('no renewal is sent while a transaction begins: it would wait for it, and take the key that it settles for lost', async () => {
+  const key = freshKey();
+  let released: Promise<unknown> | undefined;
+  const onPoint = async (point: string) => {
+    if (point !== 'after-recorded') return;
+    await watch.query('BEGIN');
+    await watch.query('SELECT FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
+    released = (async () => {
+      const waiting: number[] = [];
+      const other = await watchOf(database.url);
+      await other.untilWaiting(1);
+      // Three renewals would be due by then.
+      for (const until = performance.now() + 350; performance.now() < until; ) waiting.push(await other.waiting());
+      await other.close();
+      await watch.query('COMMIT');
+      return Math.max(...waiting);
+    })();
+  };
+  const { checkout } = shop({ leaseMs: 300, onPoint });
+  expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
+  expect(await released).toBe(1);
+});

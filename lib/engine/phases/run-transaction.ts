@@ -1,0 +1,222 @@
+import { CodedError } from '../../core/errors.ts';
+import type { Begun, Held, LeasedClaim, NewStep, Opened, Write } from '../../store/leases.ts';
+import type { KeyRow } from '../../store/store.ts';
+import { mayTryAgain, withinTime } from '../transaction.ts';
+import { transitioned } from '../transition.ts';
+import { OpenTransaction } from './open-transaction.ts';
+import { assertGoesOn, endRun, type Running, reach } from './run.ts';
+
+/** The open transaction of a run. */
+export interface Current<Tx> {
+  readonly transaction: OpenTransaction<Tx, Begun>;
+  readonly opened: Opened<Tx>;
+  /** What it is to write. */
+  readonly write: Write & { steps: NewStep[] };
+  /** A phase is running in it. */
+  isBusy: boolean;
+  /** There once it is being committed. */
+  committing: Promise<Begun> | undefined;
+  /** There while it is kept open for the function's next step. */
+  stopLingering: (() => void) | undefined;
+}
+
+/** Without anything that could have been committed in it. */
+type NotOpened = Exclude<Begun, { kind: 'committed' }>;
+
+/** What runs in a transaction of the executor: finishes a step, or settles the key. */
+export type Phase<Tx> = (tx: Tx) => Promise<Pick<Write, 'settle'> & { step?: NewStep }>;
+
+interface How {
+  /** Goes on in a transaction whose phase is finished. */
+  joins?: boolean;
+}
+
+/**
+ * Runs a phase in a transaction of this run, again where it conflicts with others (C4). A finished step need not be
+ * committed when this resolves: it is with the function's next step, at the latest when the event loop turns (ADR 37).
+ *
+ * @returns the row where it settled the key
+ */
+export async function perform<Tx>(running: Running<Tx>, phase: Phase<Tx>, how: How = {}): Promise<KeyRow | undefined> {
+  const carried: NewStep[] = [];
+  for (let attempt = 1; ; attempt++) {
+    const begun = await currentOf(running, how, carried);
+    const ended: Begun | 'lingers' = 'opened' in begun ? await performIn(running, begun, phase) : begun;
+    if (ended === 'lingers') return undefined;
+    if (ended.kind === 'committed') return ended.row;
+    // Somebody else has claimed the key meanwhile.
+    if (ended.kind === 'existing') return endRun(running, { row: ended.row });
+    if ('opened' in begun) carried.splice(0, Number.POSITIVE_INFINITY, ...begun.write.steps.filter(isCapture));
+    const isConflict = ended.kind === 'rolled_back' && ended.why === 'conflict';
+    if (isConflict && running.innerRetries && (await mayTryAgain(attempt, running.deadline))) continue;
+    throw failureOf(ended);
+  }
+}
+
+async function performIn<Tx>(running: Running<Tx>, current: Current<Tx>, phase: Phase<Tx>): Promise<Begun | 'lingers'> {
+  const { transaction, opened, write } = current;
+  current.isBusy = true;
+  const ended = transaction.ended.then((ended) => ({ ended })); // by its own time, whatever the phase still waits for
+  let done: Awaited<ReturnType<Phase<Tx>>> | { ended: Begun };
+  try {
+    done = await Promise.race([opened.inside(() => phase(opened.tx)), ended]);
+  } catch (error) {
+    const ended = await over(running, current, transaction.rollBack(error));
+    // The run has ended meanwhile, and what was there before the phase is committed.
+    return ended.kind === 'committed' ? { kind: 'rolled_back', error, why: 'error' } : ended;
+  }
+  current.isBusy = false;
+  if ('ended' in done) return await over(running, current, transaction.ended);
+  const { step, settle } = done;
+  if (step) write.steps.push(step);
+  if (settle) write.settle = settle;
+  // A strict level may refuse the COMMIT, and the phase must then run again at once.
+  const mayLinger = !settle && opened.withhold && running.options.isolationLevel !== 'Serializable';
+  if (!mayLinger) return await commit(running, current);
+  linger(running, current);
+  return 'lingers';
+}
+
+/** The transaction that the next phase runs in. Where none could be begun, why not. */
+async function currentOf<Tx>(
+  running: Running<Tx>,
+  { joins = false }: How,
+  carried: readonly NewStep[],
+): Promise<Current<Tx> | Begun> {
+  const { current } = running;
+  current?.stopLingering?.();
+  const mayGoOn = joins || current?.write.steps.every(isCapture);
+  if (current && mayGoOn && !current.committing) return current;
+  if (current) await commitCurrent(running);
+  const { claiming, held } = running;
+  running.inTransaction = true;
+  const begun = await open(running, claiming ?? { held }).catch((error) => {
+    running.inTransaction = false;
+    throw error;
+  });
+  if ('opened' in begun) {
+    begun.write.steps.push(...carried);
+    running.current = begun;
+  } else {
+    running.inTransaction = false;
+  }
+  return begun;
+}
+
+/** A transaction of the executor, with the claim in it where the key is yet to be claimed; or why there is none. */
+export async function open<Tx>(
+  { engine, options, deadline }: Pick<Running<Tx>, 'engine' | 'options' | 'deadline'>,
+  on: { claim: LeasedClaim } | { held: Held },
+): Promise<Current<Tx> | NotOpened> {
+  const { store, config } = engine;
+  const write: Current<Tx>['write'] = { steps: [] };
+  const beforeCommit = async () => {
+    const at = { engine, held: 'held' in on ? on.held : { id: on.claim } };
+    const phases = write.steps.filter((step) => !isCapture(step));
+    for (const { name } of phases) await reach(at, 'before-commit', name);
+    if (phases.length === 0 && write.settle) await reach(at, 'before-commit');
+  };
+  const how = { ...withinTime(options, deadline, 'claim' in on ? on.claim.waitMs : 0), beforeCommit };
+  const transaction = new OpenTransaction<Tx, Begun>((run) =>
+    'claim' in on ? store.begin(on.claim, run, how) : store.transact(on.held, config.leaseMs, run, how),
+  );
+  const opened = await transaction.opened;
+  if (!opened) return (await transaction.ended) as NotOpened;
+  return { transaction, opened, write, isBusy: false, committing: undefined, stopLingering: undefined };
+}
+
+/**
+ * Keeps it open for the function's next step, for as long as nothing but the function's own code can run: whatever asks
+ * for a connection has it committed first, and so does the next turn of the event loop.
+ */
+export function linger<Tx>(running: Running<Tx>, current: Current<Tx>): void {
+  const close = () => {
+    if (current.stopLingering) closeCurrent(running);
+    return running.closing ?? Promise.resolve();
+  };
+  const turn = setImmediate(close);
+  const unwithhold = current.opened.withhold?.(close);
+  current.stopLingering = () => {
+    clearImmediate(turn);
+    unwithhold?.();
+    current.stopLingering = undefined;
+  };
+}
+
+/** Commits what no step waits for. Where that fails the run has ended: it goes on from the top. */
+function closeCurrent<Tx>(running: Running<Tx>): void {
+  running.closing = commitCurrent(running)
+    .catch((error) => {
+      running.ending ??= { error };
+    })
+    .then(() => {
+      running.closing = undefined;
+    });
+}
+
+/** Commits the open transaction, with a call that is about to be sent where one is given. */
+export async function commitCurrent<Tx>(running: Running<Tx>, more: Pick<Write, 'start'> = {}): Promise<void> {
+  const { current } = running;
+  if (!current) return;
+  Object.assign(current.write, more);
+  const ended = await commit(running, current);
+  if (ended.kind !== 'committed') throw failureOf(ended);
+}
+
+/** Ends the open transaction of a run that has failed: what is finished in it stays, a phase that runs does not. */
+export async function abandonCurrent<Tx>(running: Running<Tx>, error: unknown): Promise<void> {
+  await running.closing;
+  const { current } = running;
+  if (!current) return;
+  if (current.isBusy) await over(running, current, current.transaction.rollBack(error));
+  else await commitCurrent(running);
+}
+
+/** Called as a step begins, so that none runs beside a COMMIT. */
+export async function assertReady<Tx>(running: Running<Tx>): Promise<void> {
+  running.current?.stopLingering?.();
+  if (running.closing) await running.closing;
+  assertGoesOn(running);
+}
+
+function commit<Tx>(running: Running<Tx>, current: Current<Tx>): Promise<Begun> {
+  current.committing ??= commitOnce(running, current);
+  return current.committing;
+}
+
+async function commitOnce<Tx>(running: Running<Tx>, current: Current<Tx>): Promise<Begun> {
+  const { engine, held, claiming } = running;
+  const ended = await over(running, current, current.transaction.commit(current.write));
+  if (ended.kind !== 'committed') return ended;
+  running.claiming = undefined;
+  claiming?.committed();
+  if (ended.row) {
+    const { state: to, attempts: attempt, fingerprint } = ended.row;
+    transitioned(engine.config, ended.row, { from: held.state, to, attempt, fingerprint });
+  }
+  for (const step of current.write.steps) {
+    if (isCapture(step)) continue;
+    running.hasProgressed = true;
+    await reach(running, 'after-commit', step.name);
+  }
+  return ended;
+}
+
+async function over<Tx>(running: Running<Tx>, current: Current<Tx>, ending: Promise<Begun>): Promise<Begun> {
+  current.stopLingering?.();
+  return await ending.finally(() => {
+    if (running.current !== current) return;
+    running.current = undefined;
+    running.inTransaction = false;
+  });
+}
+
+function failureOf(ended: Begun): unknown {
+  const error = 'error' in ended ? ended.error : undefined;
+  if (ended.kind === 'rolled_back' && ended.why === 'error') return error;
+  return new CodedError('unavailable', 'The database did not answer, or others were in the way; a later run goes on.', {
+    cause: error,
+  });
+}
+
+const isCapture = ({ kind }: NewStep) => kind === 'capture';

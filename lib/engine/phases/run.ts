@@ -1,0 +1,93 @@
+import { CodedError, LeaseLostError } from '../../core/errors.ts';
+import type { KeyId } from '../../core/scope.ts';
+import type { StandardSchema } from '../../core/standard-schema.ts';
+import type { Held, LeasedClaim, StepKind } from '../../store/leases.ts';
+import type { KeyRow } from '../../store/store.ts';
+import type { Engine } from '../call.ts';
+import type { CrashPoint } from '../config.ts';
+import type { OperationOptions } from '../definition.ts';
+import type { RefusalAnswer } from '../handler.ts';
+import type { Heartbeat } from './heartbeat.ts';
+import type { Entry, Journal } from './journal.ts';
+import type { Current } from './run-transaction.ts';
+
+/** What has ended a run before its function did: the settled or unknown row, a refusal to store, or an error. */
+export type Ending = { row: KeyRow } | { refusal: RefusalAnswer } | { error: unknown };
+
+/** One run of a phases function by the executor that holds its key. */
+export interface Running<Tx> {
+  readonly engine: Engine<Tx>;
+  readonly options: OperationOptions<StandardSchema, Tx>;
+  /** Replaced when the key comes back from `unknown`, under a higher token. */
+  held: Held;
+  readonly heartbeat: Heartbeat;
+  readonly journal: Journal;
+  input: unknown;
+  /** Aborted when the lease is lost, or the time is up. */
+  readonly signal: AbortSignal;
+  /** Ends the run before its next step: a worker that stops does not break off a call that is under way. */
+  readonly stop: AbortSignal | undefined;
+  /** False: the caller retries, and nobody below shall multiply that (H4). */
+  readonly innerRetries: boolean;
+  /** When the time is up, in milliseconds of `performance.now()`. */
+  readonly deadline: number;
+  /** There until the claim is committed, with the first transaction of the run; then nothing of the key is there before. */
+  claiming: { claim: LeasedClaim; committed(): void } | undefined;
+  /** The transaction of this run that is open. */
+  current: Current<Tx> | undefined;
+  /** Whether one is open, or about to be: a renewal would wait for its lock, and find the key settled behind it. */
+  inTransaction: boolean;
+  /** There while one is being committed that no step waits for. Never rejects: its failure is the run's `ending`. */
+  closing: Promise<void> | undefined;
+  /** Whether this run has finished a step. */
+  hasProgressed: boolean;
+  ending: Ending | undefined;
+}
+
+/** Unwinds a phases function whose run has ended. What the function does with it changes nothing. */
+export class RunEnded extends Error {
+  override readonly name = 'RunEnded';
+}
+
+/** Ends the run, whatever the function makes of it: a `catch` around a foreign call must not turn it into a result. */
+export function endRun<Tx>(running: Running<Tx>, ending: Ending): never {
+  running.ending ??= ending;
+  throw new RunEnded('This run has ended; its outcome is stored, or a later run goes on.');
+}
+
+/** Opens a step. What is wrong with it ends the run: the function must not decide anything on the strength of that. */
+export function enterStep<Tx>(running: Running<Tx>, name: string, kind: StepKind): Entry {
+  try {
+    return running.journal.enter(name, kind);
+  } catch (error) {
+    return endRun(running, { error });
+  }
+}
+
+/**
+ * Called before each step that is not stored yet.
+ *
+ * @throws RunEnded when nothing more may be done in this run
+ */
+export function assertGoesOn<Tx>(running: Running<Tx>): void {
+  if (running.ending) endRun(running, running.ending);
+  for (const signal of [running.signal, running.stop]) {
+    if (signal?.aborted) endRun(running, { error: reasonOf(signal) });
+  }
+}
+
+/** Why a run may not go on: its lease is lost, or its time is up. */
+export function reasonOf({ reason }: AbortSignal): unknown {
+  if (reason instanceof LeaseLostError) return reason;
+  return new CodedError('unavailable', 'The time of this run is up; a later run goes on.', { cause: reason });
+}
+
+/** Calls the moment of a step at which a test may kill the process. */
+export async function reach<Tx>(
+  { engine, held }: { engine: Engine<Tx>; held: { id: KeyId } },
+  point: CrashPoint,
+  step?: string,
+): Promise<void> {
+  const { operation, key } = held.id;
+  await engine.config.onPoint?.(point, { operation, key, ...(step === undefined ? {} : { step }) });
+}

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import type { ForeignCall, Options } from '../../index.ts';
+import { anything, effect, effects, kit, rowsOf } from '../../integration/kit.fixture.ts';
+import { Provider } from './phases.fixture.ts';
+
+/** What a file of tests of phases works with: a database, and a provider that is new for each test. */
+export let database: TestDatabase;
+export let provider: Provider;
+
+export function usePhases(): void {
+  beforeAll(async () => {
+    database = await testDatabase();
+  });
+  afterAll(() => database?.drop());
+  beforeEach(async () => {
+    provider = new Provider();
+    // What earlier tests have left unfinished is none of this one's business.
+    await database.client.$executeRaw`UPDATE idempotency_keys SET next_attempt_at = NULL`;
+  });
+}
+
+export type Call = ForeignCall<{ amount: number; order: string }, { id: string }>;
+
+/** A checkout: an order, a charge, and the end. */
+export function shop(
+  options: Partial<Options> = {},
+  how: Partial<Call> = {},
+  more: { attentionAfterMs?: number } = {},
+) {
+  const idempotency = kit(database.client, options);
+  const checkout = idempotency
+    .operation({
+      name: 'pay',
+      schema: anything,
+      ...more,
+      onRefused: async (tx, { key, reason }) => effect(tx, `${key}:undone:${reason}`),
+    })
+    .phases(async ({ atomic, foreign, capture, key }) => {
+      const order = await capture('order_id', () => `order-of-${key}`);
+      await atomic('order_created', async (tx) => effect(tx, `${key}:order`));
+      const { id } = await foreign('charge_created', provider.call(order, how));
+      await atomic('finished', async (tx) => effect(tx, `${key}:finished`));
+      return { order, charge: id };
+    });
+  return { idempotency, checkout };
+}
+
+export const stepsOf = (key: string) =>
+  database.client.idempotencyPhase.findMany({ where: { key }, orderBy: { position: 'asc' } });
+export const rowOf = async (key: string) => (await rowsOf(database.client, key))[0];
+/** The lease is over, and whatever pause was asked for. */
+export const expire = (key: string) =>
+  database.client.$executeRaw`UPDATE idempotency_keys
+    SET lease_until = CASE state WHEN 'in_progress' THEN now() - interval '1 s' END, next_attempt_at = now() - interval '1 s'
+    WHERE key = ${key}`;
+
+/** Deletes what goes with a failover that lost the key, or with a restore from before it. */
+export async function lose(key: string): Promise<void> {
+  await database.client.$transaction([
+    database.client.idempotencyKey.deleteMany({ where: { key } }),
+    database.client.auditRecord.deleteMany({ where: { action: { startsWith: `${key}:` } } }),
+  ]);
+}
+
+export async function expectOnce(key: string): Promise<void> {
+  expect(await effects(database.client, `${key}:order`)).toBe(1);
+  expect(await effects(database.client, `${key}:finished`)).toBe(1);
+  expect(provider.count(`order-of-${key}`)).toBe(1);
+}

@@ -1,0 +1,88 @@
+import { ConfigurationError } from '../../core/errors.ts';
+import type { Write } from '../../store/leases.ts';
+import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.ts';
+import { answerOf } from '../handler.ts';
+import { assertGoesOn, endRun, enterStep, type Running } from './run.ts';
+import { assertReady, linger, type Phase, perform } from './run-transaction.ts';
+import { inStepSpan } from './step-span.ts';
+
+/** `atomic`: see `PhasesContext`. */
+export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx: Tx) => Promise<R>): Promise<R> {
+  const { position, stored } = enterStep(running, name, 'atomic');
+  try {
+    if (stored) return readStep<R>(stored.result);
+    await assertReady(running);
+    let result: string | null = null;
+    const phase: Phase<Tx> = async (tx) => {
+      const answer = await answerOf(() => run(tx));
+      if (answer.kind === 'refusal') return await refuseIn(running, tx, answer);
+      if (answer.kind === 'redirect') throw redirectInside(name);
+      if (answer.kind === 'response') {
+        throw new ConfigurationError(`${name} returned a Response. Return it from the function, not from a step.`, {
+          existing: 'a Response',
+          expected: 'plain data',
+        });
+      }
+      result = encodeStep(answer.data);
+      return { step: { name, position, kind: 'atomic', result } };
+    };
+    return await inStepSpan(running, 'atomic', name, async () => {
+      const row = await perform(running, phase);
+      if (row) endRun(running, { row });
+      // What is stored, not what the function holds: a later run gets the same, to the letter.
+      return readStep<R>(result);
+    });
+  } catch (error) {
+    return endRun(running, { error });
+  } finally {
+    running.journal.leave();
+  }
+}
+
+/** `capture`: see `PhasesContext`. */
+export async function capture<Tx, T>(running: Running<Tx>, name: string, make: () => T | Promise<T>): Promise<T> {
+  const { position, stored } = enterStep(running, name, 'capture');
+  try {
+    if (stored) return readStep<T>(stored.result);
+    if (running.closing) await running.closing;
+    assertGoesOn(running);
+    const result = encodeStep(await make());
+    await assertReady(running); // it may have taken longer than the run
+    const { current, engine } = running;
+    const step = { name, position, result };
+    if (!current) {
+      await engine.store.recordCapture(running.held, engine.config.leaseMs, step);
+    } else {
+      current.write.steps.push({ ...step, kind: 'capture' });
+      linger(running, current);
+    }
+    return readStep<T>(result);
+  } catch (error) {
+    return endRun(running, { error });
+  } finally {
+    running.journal.leave();
+  }
+}
+
+/** Stores a refusal with what `onRefused` undoes, and settles the key. */
+export async function refuseIn<Tx>(
+  { options, held, input }: Running<Tx>,
+  tx: Tx,
+  answer: Extract<Answer, { kind: 'refusal' }>,
+): Promise<Write> {
+  const { tenant, principal, operation, key } = held.id;
+  const scope = { tenant, principal, operation };
+  await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });
+  return { settle: { state: 'failed', result: encodeAnswer(answer), schemaVersion: options.schemaVersion ?? 1 } };
+}
+
+export function readStep<R>(result: string | null): R {
+  return (decodeAnswer(result) as Extract<Answer, { kind: 'data' }>).data as R;
+}
+
+export function redirectInside(step: string): ConfigurationError {
+  return new ConfigurationError(
+    `redirect() was called inside the step ${step}, which it would undo. Return from the step, and redirect behind it.`,
+    { existing: 'a redirect inside a step', expected: 'a redirect behind the last step' },
+  );
+}

@@ -1,0 +1,55 @@
+import * as devalue from 'devalue';
+import { CodedError, ConfigurationError } from '../../core/errors.ts';
+import { unstorable } from '../unstorable.ts';
+
+/** What a later run of phases needs besides the key and its steps. */
+export interface StoredInput {
+  input: unknown;
+  context: readonly unknown[];
+}
+
+interface Versions {
+  inputVersion?: number | undefined;
+  inputUpcasts?: Readonly<Record<number, (input: never) => unknown>> | undefined;
+}
+
+/** @throws ConfigurationError for what cannot be stored: files, class instances, functions */
+export function encodeInput({ input, context }: StoredInput, { inputVersion = 1 }: Versions): string {
+  try {
+    return devalue.stringify({ version: inputVersion, input, context });
+  } catch (error) {
+    const { path, type } = unstorable(error);
+    throw new ConfigurationError(
+      `The input cannot be stored${path && ` because of ${path}`}, and phases may have to go on without the client. ` +
+        'Let the schema give plain data; of a file, store it first and pass its id.',
+      { existing: path ? `${type} at ${path}` : type, expected: 'plain data, Date, BigInt, Map, Set' },
+    );
+  }
+}
+
+/**
+ * Reads a stored input, led to this deploy's version.
+ *
+ * @throws CodedError `unavailable` for one of a newer deploy: another instance will know (R3)
+ * @throws ConfigurationError where an upcast is missing
+ */
+export function decodeInput(text: string, { inputVersion = 1, inputUpcasts = {} }: Versions): StoredInput {
+  const { version, ...stored } = devalue.parse(text) as StoredInput & { version: number };
+  if (version > inputVersion) {
+    throw new CodedError('unavailable', 'The input was stored by a newer version of this operation.', {
+      existing: version,
+      expected: `at most ${inputVersion}`,
+    });
+  }
+  for (let from = version; from < inputVersion; from++) {
+    const step = inputUpcasts[from];
+    if (!step) {
+      throw new ConfigurationError('An unfinished key has an older input, which no upcast leads to this version.', {
+        existing: from,
+        expected: `inputUpcasts[${from}], which leads to ${from + 1}`,
+      });
+    }
+    stored.input = step(stored.input as never);
+  }
+  return stored;
+}

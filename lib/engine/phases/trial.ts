@@ -1,0 +1,156 @@
+import { derivedKey } from '../../core/derived-key.ts';
+import { seal } from '../../core/seal.ts';
+import type { StepKind } from '../../store/leases.ts';
+import type { LostStep } from '../../store/store.ts';
+import { encodeStep } from '../answer.ts';
+import type { AtomicDefinition, Call, PhasedDefinition } from '../call.ts';
+import { answerOf, captures, fail } from '../handler.ts';
+import { timeLeft } from '../transaction.ts';
+import { untilAborted } from '../until-aborted.ts';
+import type { ForeignCall, LookedUp } from './foreign-call.ts';
+import { requestWith } from './foreign-exchange.ts';
+import { Journal } from './journal.ts';
+import { readStep, redirectInside } from './steps.ts';
+
+/** A foreign system's answer about a call. `unasked`: it has no look-up, or that gave no answer. */
+export type CallAnswer = 'found' | 'absent' | 'pending' | 'unasked';
+
+/**
+ * Finds out what the outside knows of an operation that this database has no key of: the operation runs once more, in one
+ * transaction that its caller rolls back, and sends nothing.
+ */
+export class Trial {
+  /** In the order in which the operation makes them; the last one may be other than found, and then the trial ends. */
+  readonly calls: { name: string; answer: CallAnswer }[] = [];
+  /** The captured values, and the calls that were found or may have been made, for the entry. */
+  readonly steps: LostStep[] = [];
+  /** There where it did not come to its end: a call was not found, or `why`. */
+  ended: { why: string | undefined } | undefined;
+  /** Told when it is over, to those whose step goes on behind it. */
+  readonly #over = new AbortController();
+
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Ends it, whatever the function makes of what is thrown: the first reason stays. */
+  end(why?: string): never {
+    this.ended ??= { why };
+    this.#over.abort();
+    throw new TrialEnded();
+  }
+
+  /** Lets a function that goes on behind the trial's transaction make no more steps. */
+  close(): void {
+    this.ended ??= { why: undefined };
+    this.#over.abort();
+  }
+}
+
+class TrialEnded extends Error {
+  override readonly name = 'TrialEnded';
+}
+
+/** Runs the handler of an operation in one transaction, which announces what it announces. */
+export async function tryHandler<Tx>(
+  trial: Trial,
+  call: Call<Tx>,
+  { handler }: AtomicDefinition<Tx>,
+  { input, tx }: { input: unknown; tx: Tx },
+): Promise<void> {
+  const { key, ...scope } = call.id;
+  const context = { input: input as never, tx, key, scope, context: call.request.context ?? [] };
+  const own = { capture: captures(), fail, afterCommit: () => {} };
+  await concluded(trial, () => handler({ ...context, ...own }));
+}
+
+/** Runs a phases function whose phases are all in one transaction, and whose foreign calls are looked up. */
+export async function tryPhases<Tx>(
+  trial: Trial,
+  call: Call<Tx>,
+  { phases }: PhasedDefinition<Tx>,
+  { input, tx }: { input: unknown; tx: Tx },
+): Promise<void> {
+  const { key, ...scope } = call.id;
+  const journal = new Journal([]);
+  const step = async <R>(name: string, kind: StepKind, work: (position: number) => Promise<R>): Promise<R> => {
+    if (trial.ended) return trial.end();
+    try {
+      const { position } = journal.enter(name, kind);
+      return await work(position);
+    } catch (error) {
+      return trial.end(reasonOf(error));
+    } finally {
+      journal.leave();
+    }
+  };
+  const signal = AbortSignal.any([trial.signal, AbortSignal.timeout(Math.max(0, Math.ceil(timeLeft(call.deadline))))]);
+  await concluded(trial, () =>
+    phases({
+      input: input as never,
+      key,
+      scope,
+      context: call.request.context ?? [],
+      fail,
+      signal,
+      atomic: (name, run) =>
+        step(name, 'atomic', async () => {
+          const answer = await answerOf(() => run(tx));
+          if (answer.kind === 'refusal') return trial.end(answer.reason);
+          if (answer.kind !== 'data') throw redirectInside(name);
+          return readStep(encodeStep(answer.data));
+        }),
+      capture: (name, make) =>
+        step(name, 'capture', async (position) => {
+          const result = encodeStep(await make());
+          trial.steps.push({ kind: 'capture', name, position, result });
+          return readStep(result);
+        }),
+      foreign: (name, foreign) =>
+        step(name, 'foreign', (position) => lookUp(trial, call, foreign, { name, position, signal })),
+      get deadlineMs() {
+        return Math.max(0, Math.round(timeLeft(call.deadline)));
+      },
+    }),
+  );
+}
+
+/** A result that was found is the step's; behind anything else nobody knows how the operation would go on. */
+async function lookUp<Tx, A, R>(
+  trial: Trial,
+  { id, mintedAt, engine: { config }, deadline }: Call<Tx>,
+  foreign: ForeignCall<A, R>,
+  { name, position, signal }: { name: string; position: number; signal: AbortSignal },
+): Promise<R> {
+  const text = encodeStep(foreign.arguments);
+  const idempotencyKey = derivedKey(config.namespace, id, name);
+  const ask = async (): Promise<LookedUp<R> | 'unasked'> => {
+    const { lookup } = foreign;
+    if (!lookup) return 'unasked';
+    const request = requestWith(idempotencyKey, { signal, timeoutMs: foreign.timeoutMs, leftMs: timeLeft(deadline) });
+    return await untilAborted(request.signal, () => lookup.call(foreign, readStep<A>(text), request));
+  };
+  const looked = await ask().catch((): 'unasked' => 'unasked');
+  const found = typeof looked === 'string' ? null : encodeStep(looked.found);
+  trial.calls.push({ name, answer: typeof looked === 'string' ? looked : 'found' });
+  const sealed = seal(text, `arguments of ${name}`, id, config.secrets);
+  const asked = { name, position, arguments: sealed, derivedKey: idempotencyKey, notBefore: mintedAt };
+  trial.steps.push({ ...asked, kind: 'foreign', result: found });
+  return found === null ? trial.end() : readStep<R>(found);
+}
+
+/** A trial may end by a refusal or an error, as the operation itself may: what is known by then counts. */
+async function concluded(trial: Trial, work: () => Promise<unknown>): Promise<void> {
+  try {
+    const answer = await answerOf(work);
+    if (answer.kind === 'refusal') trial.ended ??= { why: answer.reason };
+  } catch (error) {
+    trial.ended ??= { why: reasonOf(error) };
+  }
+}
+
+/** Names an error without its words, which may quote what was sent. */
+function reasonOf(error: unknown): string {
+  const { name, code } = error as { name?: string; code?: unknown };
+  return typeof code === 'string' ? `${name} ${code}` : (name ?? 'an error');
+}

@@ -1,0 +1,157 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createRetryingFetch, NoAnswerError } from '../index.ts';
+
+interface Seen {
+  key: string | undefined;
+  body: string;
+}
+
+/** What the server does with one request, once it has read it. */
+type Act = (response: ServerResponse, request: IncomingMessage) => void;
+
+const answer =
+  (status: number, headers: Record<string, string> = {}): Act =>
+  (response) =>
+    response.writeHead(status, headers).end('{"id":1}');
+const breakOff: Act = (_, request) => request.socket.destroy();
+const breakBody: Act = (response) => {
+  response.writeHead(201, { 'content-length': '1000' });
+  response.write('{"id":', () => response.socket?.destroy());
+};
+const stayQuiet: Act = () => {};
+
+let acts: Act[];
+let seen: Seen[];
+let url: string;
+const server = createServer(async (request, response) => {
+  let body = '';
+  for await (const chunk of request) body += chunk;
+  const key = request.headers['idempotency-key'] as string | undefined;
+  const act = acts[Math.min(seen.length, acts.length - 1)] as Act;
+  seen.push({ key, body });
+  act(response, request);
+});
+
+beforeEach(async () => {
+  seen = [];
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/orders`;
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const quick = { policy: { baseMs: 1, capMs: 2 } };
+const POST = { method: 'POST', body: '{"sku":"tea"}', headers: { 'content-type': 'application/json' } };
+
+describe('H5 over the wire', () => {
+  test('H5 connections that break off: one key, one body, one answer', async () => {
+    acts = [breakOff, breakOff, breakBody, answer(503), answer(201)];
+    const response = await createRetryingFetch(quick)(url, POST);
+    expect([response.status, response.url, await response.json()]).toEqual([201, url, { id: 1 }]);
+    expect(seen).toHaveLength(5);
+    expect(seen[0]?.key).toMatch(/^"[0-9a-f-]{36}"$/);
+    expect(seen).toEqual(Array(5).fill({ key: seen[0]?.key, body: POST.body }));
+  });
+
+  test('H5 a server that executes once for each key executes once, though its answers are lost', async () => {
+    const executed = new Map<string | undefined, number>();
+    const place: Act = (response, request) => {
+      const key = seen.at(-1)?.key;
+      if (!executed.has(key)) executed.set(key, executed.size + 1);
+      if (seen.length < 4) return breakOff(response, request);
+      response.writeHead(201, { 'idempotency-status': 'replayed' }).end(String(executed.get(key)));
+    };
+    acts = [place];
+    const response = await createRetryingFetch(quick)(url, POST);
+    expect([await response.text(), executed.size, seen.length]).toEqual(['1', 1, 4]);
+  });
+
+  test('H5 a server that says nothing: the attempt ends in time, and so does its connection', async () => {
+    let left = () => {};
+    const closed = new Promise<void>((resolve) => {
+      left = resolve;
+    });
+    acts = [(response) => response.once('close', left), answer(201)];
+    const client = createRetryingFetch({ policy: { ...quick.policy, attemptTimeoutMs: 300 } });
+    expect((await client(url, POST)).status).toBe(201);
+    expect(seen[1]).toEqual(seen[0]);
+    await closed;
+  });
+
+  test('H5 nobody listens: the error tells what to send again, and sending it works', async () => {
+    acts = [answer(201)];
+    const client = createRetryingFetch(quick);
+    const port = Number(new URL(url).port);
+    await new Promise((resolve) => server.close(resolve));
+    const error = await client(url, POST).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(NoAnswerError);
+    expect(error).toMatchObject({ attempts: 5, stoppedBy: 'attempts', cause: expect.any(TypeError) });
+
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    expect((await client(url, { ...POST, key: error.key })).status).toBe(201);
+    expect(seen).toEqual([{ key: `"${error.key}"`, body: POST.body }]);
+  });
+
+  test('H5 a Request and its body', async () => {
+    acts = [breakOff, answer(503), answer(201)];
+    const request = new Request(url, { ...POST, method: 'PUT' });
+    expect((await createRetryingFetch(quick)(request)).status).toBe(201);
+    expect(seen).toEqual(Array(3).fill({ key: undefined, body: POST.body }));
+  });
+
+  test('H5 a form with a file: the same bytes each time', async () => {
+    acts = [breakOff, answer(503), answer(201)];
+    const form = new FormData();
+    form.set('photo', new File(['pixels'], 'a.png', { type: 'image/png' }));
+    expect((await createRetryingFetch(quick)(url, { method: 'POST', body: form })).status).toBe(201);
+    expect(seen).toEqual(Array(3).fill(seen[0]));
+    expect(seen[0]?.body).toContain('pixels');
+  });
+
+  test('H5 a stream is sent, once', async () => {
+    acts = [breakOff, answer(201)];
+    const init = { method: 'POST', body: new Blob(['one tea']).stream(), duplex: 'half' };
+    await expect(createRetryingFetch(quick)(url, init)).rejects.toMatchObject({ stoppedBy: 'body' });
+    expect(seen.map((one) => one.body)).toEqual(['one tea']);
+  });
+
+  test('H5 an abort closes the connection', async () => {
+    const controller = new AbortController();
+    let left = () => {};
+    const closed = new Promise<void>((resolve) => {
+      left = resolve;
+    });
+    acts = [
+      (response) => {
+        response.once('close', left);
+        controller.abort();
+      },
+    ];
+    const call = createRetryingFetch(quick)(url, { ...POST, signal: controller.signal });
+    await expect(call).rejects.toMatchObject({ name: 'AbortError' });
+    await closed;
+    expect(seen).toHaveLength(1);
+  });
+
+  test('H5 an abort reaches a body that is still read', async () => {
+    acts = [(response) => response.writeHead(200).write('first')];
+    const controller = new AbortController();
+    const response = await createRetryingFetch(quick)(url, { signal: controller.signal });
+    controller.abort();
+    await expect(response.text()).rejects.toMatchObject({ name: 'AbortError' });
+  });
+
+  test('H5 a total deadline ends it while the server says nothing', async () => {
+    acts = [stayQuiet];
+    const client = createRetryingFetch({ policy: { ...quick.policy, deadlineMs: 150, attemptTimeoutMs: 100 } });
+    const startedAt = performance.now();
+    await expect(client(url, POST)).rejects.toMatchObject({ stoppedBy: 'deadline' });
+    const tookMs = performance.now() - startedAt;
+    expect(tookMs).toBeGreaterThan(140);
+    expect(tookMs, 'a busy machine is late, but not by the default deadline').toBeLessThan(5000);
+  });
+});

@@ -1,0 +1,65 @@
+import { decorrelatedJitter, equalJitter, fullJitter } from '../../core/backoff.ts';
+import { ConfigurationError } from '../../core/errors.ts';
+
+/** When one call tries again, and when it stops. */
+export interface RetryPolicy {
+  /** Attempts in all, the first one included. Default 5. */
+  attempts: number;
+  /** How the computed waits are spread. Default 'full'. */
+  jitter: 'full' | 'equal' | 'decorrelated';
+  /** What the first retry waits at most, before jitter. Default 100. */
+  baseMs: number;
+  /** What any retry waits at most, unless `Retry-After` asks for more. Default 2000. */
+  capMs: number;
+  /** What the whole call may take: all attempts and all waits. Default 10,000. */
+  deadlineMs: number;
+  /** What one attempt may take; never more than what is left of the deadline. Default 5000. */
+  attemptTimeoutMs: number;
+}
+
+const DEFAULTS: RetryPolicy = {
+  attempts: 5,
+  jitter: 'full',
+  baseMs: 100,
+  capMs: 2000,
+  deadlineMs: 10_000,
+  attemptTimeoutMs: 5000,
+};
+
+/** @throws ConfigurationError for a number that would end in no attempt, or in a wait that never ends */
+export function completePolicy(given: Partial<RetryPolicy> = {}): RetryPolicy {
+  const policy = { ...DEFAULTS, ...given };
+  const { jitter, ...numbers } = policy;
+  if (!Object.hasOwn(JITTERS, jitter)) {
+    throw new ConfigurationError(`policy.jitter is unknown: ${jitter}`, { existing: jitter, expected: JITTERS });
+  }
+  const least = { attempts: 1, baseMs: 0, capMs: 0, deadlineMs: 1, attemptTimeoutMs: 1 };
+  for (const [name, min] of Object.entries(least)) {
+    requireNumber(`policy.${name}`, numbers[name as keyof typeof numbers], min);
+  }
+  return policy;
+}
+
+const JITTERS = {
+  full: (retry: number, _: number, policy: RetryPolicy, random: number) => fullJitter(retry, policy, random),
+  equal: (retry: number, _: number, policy: RetryPolicy, random: number) => equalJitter(retry, policy, random),
+  decorrelated: (_: number, previousMs: number, policy: RetryPolicy, random: number) =>
+    decorrelatedJitter(previousMs, policy, random),
+};
+
+/**
+ * What retry number `retry` (1 for the first) waits where the server does not say.
+ *
+ * @param previousMs the computed wait before this one; `baseMs` before the first
+ */
+export function computedDelayMs(retry: number, previousMs: number, policy: RetryPolicy, random: number): number {
+  return JITTERS[policy.jitter](retry, previousMs, policy, random);
+}
+
+/** NaN passes every comparison of the wrong kind, and would make a deadline that never comes. */
+export function requireNumber(name: string, value: number, min: number): void {
+  if (!(value >= min)) {
+    const least = min === Number.NEGATIVE_INFINITY ? '' : ` of at least ${min}`;
+    throw new ConfigurationError(`${name} must be a number${least}.`, { existing: value, expected: min });
+  }
+}

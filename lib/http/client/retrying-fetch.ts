@@ -1,0 +1,151 @@
+import { type Prepared, prepare, type RetryingInit } from './call.ts';
+import { randomKey } from './call-key.ts';
+import { type BreakerOptions, type Circuit, Circuits } from './circuits.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { CircuitOpenError, NoAnswerError, type StoppedBy } from './errors.ts';
+import { type ClientHooks, tell } from './hooks.ts';
+import { completePolicy, computedDelayMs, type RetryPolicy } from './policy.ts';
+import { RetryBudget, type RetryBudgetOptions } from './retry-budget.ts';
+import { askedDelayMs, type RetryReason, retryReason } from './retry-reason.ts';
+import { type Reply, sendOnce } from './send-once.ts';
+
+/** How patient the client is. Without any of them it is as `createRetryingFetch` says. */
+export interface RetryingFetchOptions extends ClientHooks {
+  policy?: Partial<RetryPolicy>;
+  /** `false` retries without a budget. */
+  budget?: Partial<RetryBudgetOptions> | false;
+  /** `false` goes on sending to an origin that is down. */
+  breaker?: Partial<BreakerOptions> | false;
+  /** What sends. Default: the global fetch, as it is at each call. */
+  fetch?: typeof fetch;
+  /** Makes the key of a POST or PATCH that has none. Default: a random UUID. */
+  newKey?: () => string;
+  /** Sends `X-Request-Timeout`, the milliseconds an attempt may take, so that the server stops in time. Default true. */
+  tellTimeout?: boolean;
+  /** Sends `X-Retry-Layer: none`: layers behind this one shall not retry too, or attempts multiply. Default false. */
+  tellRetryLayer?: boolean;
+  /** For tests: simulated time and chance. */
+  clock?: Partial<Clock>;
+}
+
+/** `fetch`, with three more settings a call. */
+export type RetryingFetch = (input: RequestInfo | URL, init?: RetryingInit) => Promise<Response>;
+
+/**
+ * A fetch that tries again where that is safe and may help, with the same key and the same bytes each time, so that the
+ * server does it once. Its calls share one retry budget, and one circuit breaker for each origin: make one client,
+ * not one a call. An answer is an answer, as with fetch: the last one is returned, whatever its status.
+ *
+ * The function throws `NoAnswerError` when the last attempt brought none, `CircuitOpenError` when nothing was sent, the
+ * signal's reason when the caller aborts, and what fetch refuses to send (TypeError).
+ *
+ * @throws ConfigurationError for options that cannot be meant
+ */
+export function createRetryingFetch(options: RetryingFetchOptions = {}): RetryingFetch {
+  const client: Client = {
+    options,
+    policy: completePolicy(options.policy),
+    budget: options.budget === false ? undefined : new RetryBudget(options.budget),
+    clock: { ...systemClock, ...options.clock },
+    fetch: options.fetch ?? ((...args) => globalThis.fetch(...args)),
+  };
+  const circuits = options.breaker === false ? undefined : new Circuits(options.breaker);
+
+  return async (input, init = {}) => {
+    const startedAt = client.clock.now();
+    const call = await prepare(input, init, options.newKey ?? randomKey);
+    call.signal?.throwIfAborted();
+    return run(client, call, circuits?.of(call.origin), startedAt + (call.deadlineMs ?? client.policy.deadlineMs));
+  };
+}
+
+interface Client {
+  options: RetryingFetchOptions;
+  policy: RetryPolicy;
+  budget: RetryBudget | undefined;
+  clock: Clock;
+  fetch: typeof fetch;
+}
+
+type Ended = Exclude<Reply, { type: 'aborted' }>;
+
+async function run(client: Client, call: Prepared, circuit: Circuit | undefined, endsAt: number): Promise<Response> {
+  const { options, policy, budget, clock } = client;
+  const { key, signal } = call;
+  let last: { reply: Ended; reason: RetryReason } | undefined;
+  let previousMs = policy.baseMs;
+
+  for (let attempt = 1; ; attempt++) {
+    // A timer may be late, and a caller may have used up its time: what is sent now would be lost for certain.
+    if (clock.now() >= endsAt) return giveUp(attempt - 1, 'deadline');
+    const send = (): Promise<Reply> => {
+      // The former answer was kept until now, in case that it stays the last one; unread, it would hold its connection.
+      if (last) discard(last.reply);
+      else budget?.earn();
+      return sendAttempt(client, call, attempt, endsAt);
+    };
+    const reply = circuit ? await circuit.run(send) : await send();
+    if (reply?.type === 'aborted') return aborted(attempt);
+    if (!reply && !last) {
+      throw new CircuitOpenError({ origin: call.origin, key, retryAfterMs: circuit?.retryAfterMs ?? 0 });
+    }
+    if (!reply) return giveUp(attempt - 1, 'circuit');
+
+    const reason = retryReason(reply);
+    if (!reason && reply.type === 'answered') return reply.response;
+    last = { reply, reason: reason as RetryReason };
+
+    const computedMs = computedDelayMs(attempt, previousMs, policy, clock.random());
+    previousMs = computedMs;
+    const delayMs = askedDelayMs(reply, clock.now()) ?? computedMs;
+    const stoppedBy = call.sentOnce ?? whatStops(attempt, delayMs);
+    if (stoppedBy) return giveUp(attempt, stoppedBy);
+    tell(options.onRetry, { attempt, delayMs, reason: last.reason, key });
+    await clock.sleep(delayMs, signal ?? NEVER);
+    if (signal?.aborted) return aborted(attempt);
+  }
+
+  function whatStops(attempt: number, delayMs: number): StoppedBy | undefined {
+    if (attempt >= policy.attempts) return 'attempts';
+    if (clock.now() + delayMs >= endsAt) return 'deadline';
+    if (circuit?.isOpen(delayMs)) return 'circuit';
+    // Last, for it takes the token.
+    return budget && !budget.spend() ? 'budget' : undefined;
+  }
+
+  function giveUp(attempts: number, stoppedBy: StoppedBy): Response {
+    tell(options.onGiveUp, { attempts, stoppedBy, reason: last?.reason, key });
+    if (last?.reply.type === 'answered') return last.reply.response;
+    throw new NoAnswerError({ attempts, key, stoppedBy, cause: last?.reply.error });
+  }
+
+  function aborted(attempts: number): never {
+    tell(options.onGiveUp, { attempts, stoppedBy: 'aborted', reason: last?.reason, key });
+    throw signal?.reason;
+  }
+}
+
+async function sendAttempt(client: Client, call: Prepared, attempt: number, endsAt: number): Promise<Reply> {
+  const { options, policy, clock } = client;
+  const startedAt = clock.now();
+  const timeoutMs = Math.max(1, Math.floor(Math.min(policy.attemptTimeoutMs, endsAt - startedAt)));
+  const headers = new Headers(call.init.headers);
+  if (options.tellTimeout !== false) headers.set('X-Request-Timeout', String(timeoutMs));
+  if (options.tellRetryLayer) headers.set('X-Retry-Layer', 'none');
+  const reply = await sendOnce({
+    send: (signal) => client.fetch(call.input, { ...call.init, headers, signal }),
+    readBody: call.readBody,
+    timeoutMs,
+    signal: call.signal,
+    clock,
+  });
+  const status = reply.type === 'answered' ? { status: reply.response.status } : {};
+  tell(options.onAttempt, { attempt, key: call.key, tookMs: clock.now() - startedAt, ...status });
+  return reply;
+}
+
+function discard(reply: Ended): void {
+  if (reply.type === 'answered') reply.response.body?.cancel().catch(() => {});
+}
+
+const NEVER = new AbortController().signal;

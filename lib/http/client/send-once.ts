@@ -1,0 +1,69 @@
+import type { Clock } from './clock.ts';
+import { AttemptTimeoutError } from './errors.ts';
+
+/** How one attempt ended. */
+export type Reply =
+  | { type: 'answered'; response: Response }
+  /** Timeout, reset, refused connection: nothing is known. */
+  | { type: 'lost'; reason: 'timeout' | 'network'; error: unknown }
+  | { type: 'aborted' };
+
+interface Attempt {
+  send: (signal: AbortSignal) => Promise<Response>;
+  /** Wait for the whole body, so that a connection that breaks in its middle counts as lost. */
+  readBody: boolean;
+  timeoutMs: number;
+  signal: AbortSignal | null;
+  clock: Clock;
+}
+
+/**
+ * Sends once, and ends within `timeoutMs`, or at once when the signal aborts, even where `send` heeds no signal.
+ *
+ * @throws what is neither an answer nor a failed connection, such as the errors by which Next steers rendering
+ */
+export async function sendOnce({ send, readBody, timeoutMs, signal, clock }: Attempt): Promise<Reply> {
+  const timeout = new AbortController();
+  const either = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
+  const done = new AbortController();
+  void clock.sleep(timeoutMs, done.signal).then(() => {
+    if (!done.signal.aborted) timeout.abort(new AttemptTimeoutError(timeoutMs));
+  });
+  try {
+    const answer = send(either).then(async (response) => {
+      if (readBody && !isEventStream(response)) await response.clone().arrayBuffer();
+      return response;
+    });
+    return { type: 'answered', response: await Promise.race([answer, rejection(either, done.signal)]) };
+  } catch (error) {
+    // The order matters: an abort wins over a timeout of the same moment, and both over what they made fetch throw.
+    if (signal?.aborted) return { type: 'aborted' };
+    if (timeout.signal.aborted) return { type: 'lost', reason: 'timeout', error: timeout.signal.reason };
+    if (isConnectionFailure(error)) return { type: 'lost', reason: 'network', error };
+    throw error;
+  } finally {
+    // The body, where it was not read, stays under the caller's signal, but no longer under the timeout.
+    done.abort();
+  }
+}
+
+function rejection(signal: AbortSignal, done: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { signal: done });
+  });
+}
+
+/** It may never end. */
+function isEventStream(response: Response): boolean {
+  return response.headers.get('content-type')?.startsWith('text/event-stream') ?? false;
+}
+
+/** fetch rejects with a TypeError; a body that breaks off with one, a DOMException or a system error with a code. */
+function isConnectionFailure(error: unknown): boolean {
+  return (
+    error instanceof TypeError ||
+    error instanceof DOMException ||
+    (error instanceof Error && typeof (error as Error & { code?: unknown }).code === 'string')
+  );
+}

@@ -1,0 +1,176 @@
+import type { Outcome } from '../../core/outcome.ts';
+import { check, fresh, type Handlers, judge, type RareEvent, resume, unlock, wonder } from '../submission/machine.ts';
+import {
+  type Asker,
+  canCheck,
+  type Found,
+  fieldKey,
+  go,
+  isFence,
+  isOpen,
+  isSending,
+  openKey,
+  type State,
+} from '../submission/state.ts';
+
+/** What a form makes of what it hears about a key: from the status route, from other tabs, and late. */
+export const RECOVERY_HANDLERS: Handlers<RareEvent | 'answered' | 'lost' | 'shown'> = {
+  answered(state, { outcome, again, isLate }) {
+    // While another attempt is out, and after an answer about an attempt, only what ends the key is news.
+    const isNews = endsKey(outcome) ? !isOver(state) : isOpen(state) && !(isLate && isSending(state));
+    return isNews ? weigh({ ...state, isOut: false }, outcome, again && isSending(state)) : state;
+  },
+
+  lost(state, { again }) {
+    // A check goes on: the attempt's end says nothing about the key.
+    if (state.by) return { ...state, doubt: true };
+    return isOpen(state) ? doubt(state, { isPending: again && isSending(state) }) : state;
+  },
+
+  unanswered: (state) => (state.by ? doubt(state) : state),
+
+  wentOffline: (state) => (state.isPending ? go(state, 'offline') : state),
+
+  asked(state, { by }) {
+    const { status, isPending, nextKey, attempt } = state;
+    // An edit has begun a check meanwhile: now it need not wait for the attempt.
+    if (by === 'run' && state.by) return { ...state, isOut: false };
+    const helps = by === 'run' ? isSending(state) : by === 'fence' ? !isPending : status === 'unknown';
+    if (!helps) return state;
+    // Nothing can come of a key whose end is known, or that was never sent.
+    return by === 'fence' && (nextKey || !attempt) ? unlock(state) : check(state, by, null);
+  },
+
+  found(state, { answer, again }) {
+    const { by } = state;
+    const { outcome, redirect, nextKey } = answer;
+    const given = { ...state, nextKey };
+    // It comes late: an answer to an attempt has ended the check. What ends the key is news all the same.
+    if (!by) {
+      if (isOver(state)) return state;
+      if (outcome) return conclude(state, { outcome, redirect });
+      return answer.state === 'abandoned' ? go(given, 'hasErrored', { doubt: false }) : state;
+    }
+    if (answer.state === 'absent') {
+      if (by === 'told') return unlock(state);
+      if (by !== 'edit') return doubt(state, { isPending: again, isAbsent: true });
+      // The first attempt may not have got there yet, and most likely will. Else only a fence proves that an absent key
+      // never runs (S5): other values, another intent, so give the first one up.
+      return state.isOut && !state.doubt ? state : check(state, 'replace');
+    }
+    // Past its age a key gives way to nothing but a person who was told so and starts over all the same (ADR 7).
+    if (answer.state === 'expired') {
+      const { detail: notice } = answer;
+      return by === 'fence' && state.notice === notice ? unlock(given) : doubt(state, { notice });
+    }
+    if (answer.state === 'abandoned' && isFence(by)) return unlock(given);
+    if (!outcome) return state; // still running
+    // The submit that waits is sent once more: its replay brings what the status route cannot, such as cookies.
+    if (again && by === 'run') return go(state, 'retrying', { found: { outcome, redirect } });
+    const next = conclude(state, { outcome, redirect });
+    // Whoever waits for the answer follows its redirect; whoever has just come back is only told.
+    return outcome.ok && redirect && (by === 'run' || by === 'person') ? go(next, 'hasNavigated') : next;
+  },
+
+  reset: (state) => (state.isPending ? state : unlock(state)),
+
+  shown(state, { record }) {
+    const { status, key, attempt } = state;
+    if (status === 'hasNavigated') return check(state, 'shown');
+    // Whatever was under way has ended with the page's visibility.
+    if (isOpen(state)) {
+      return attempt ? check({ ...state, doubt: true }, 'shown', state.by ? state.result : null) : unlock(state);
+    }
+    if (status !== 'idle' || !record) return state;
+    const open = openKey(record);
+    if (open) return check(resume(open), 'shown');
+    // A cached page brings a key that has had its answer.
+    if (record.key !== key) return state;
+    return record.nextKey ? fresh(record.nextKey) : check({ ...state, attempt: 1 }, 'shown');
+  },
+
+  issued(state, { key }) {
+    // A key that was never sent can be replaced freely, such as after signing in.
+    if (state.status === 'idle' && !state.attempt) return { ...state, key };
+    // The redirect led back to this form: after a success, or to sign in first, which did nothing. Ask.
+    return state.status === 'hasNavigated' ? check(state, 'shown') : state;
+  },
+
+  edited(state) {
+    const { status, by, attempt, recovered } = state;
+    // Not where the success is news: whoever types on would wipe the words away, and order again unawares.
+    // What is not out yet must not be sent any more: nothing but what the person sees now.
+    if (status === 'hasSucceeded' ? !recovered : isOpen(state) && !attempt) return unlock(state);
+    // Other values are another intent, once the fate of this one is known. It is not sent again meanwhile.
+    const asksAlready = by === 'edit' || by === 'told' || isFence(by);
+    return isOpen(state) && !asksAlready ? check(state, 'edit', null) : state;
+  },
+
+  told(state, { key }) {
+    const { status, doubt } = state;
+    // Whatever it was, nothing is sent again by itself.
+    if (isRepeating(state)) return check(state, 'shown');
+    // Nothing has come of our own key, and the intent is done: so show that, and do not do it again.
+    const isFree = status === 'idle' || status === 'hasErrored' || status === 'offline';
+    return isFree && key !== state.key && !doubt ? check({ ...resume(key), nextKey: fieldKey(state) }, 'told') : state;
+  },
+};
+
+/** Nobody knows, unless the status route has already said it. */
+function doubt<R>(state: State<R>, more?: Partial<State<R>>): State<R> {
+  return state.found && !more?.isPending ? conclude(state, state.found) : wonder(state, more);
+}
+
+/** By the stored answer. */
+function conclude<R>(state: State<R>, { outcome, redirect }: Found<R>): State<R> {
+  return weigh({ ...state, recovered: true, redirect }, outcome, false);
+}
+
+/** What an answer means where an attempt or a check may follow, or is under way. */
+function weigh<R>(state: State<R>, outcome: Outcome<R>, again: boolean): State<R> {
+  if (outcome.ok || endsKey(outcome)) return judge(state, outcome);
+  const known = { ...state, result: outcome };
+  const { by } = state;
+  switch (outcome.code) {
+    // The first submission is not over: ask the status route. A late answer has no submit waiting for it.
+    case 'in_flight':
+    case 'outcome_unknown':
+      return check(known, isSending(state) ? 'run' : (by ?? 'shown'));
+    // The key was used for other values. The first result is news: it is shown, not followed.
+    case 'payload_mismatch':
+      return check(known, by === 'edit' || isFence(by) ? (by as Asker) : 'shown');
+    // Nothing definite. The same key may be sent again without asking a person.
+    case 'unavailable':
+    case 'internal':
+    case 'rate_limited':
+      if (by) return { ...state, doubt: true };
+      if (state.doubt || outcome.executed === 'unknown') return doubt(known, { isPending: again });
+      // Chromium may have sent it twice by itself, and the other one may run: so it stays on record.
+      return go(known, again ? 'retrying' : 'hasErrored', { doubt: !again });
+  }
+  // This attempt was turned away, which does not tell what an earlier attempt has done: a check goes on.
+  if (by && state.doubt) return { ...state, notice: outcome.message };
+  return state.found ? conclude(state, state.found) : judge(state, outcome);
+}
+
+/** Nothing about the key will change any more: done, a stored refusal, a tombstone, or an answer that cannot be read. */
+function endsKey(outcome: Outcome<unknown>): boolean {
+  return outcome.ok || ['failed', 'key_abandoned', 'result_unreadable'].includes(outcome.code);
+}
+
+/** The key has had its end, so nothing that still comes of it is news. */
+function isOver({ status, nextKey }: State<unknown>): boolean {
+  return status === 'hasSucceeded' || status === 'hasNavigated' || (status === 'hasErrored' && !!nextKey);
+}
+
+/** It was sent, and may be sent again by itself, or by a person who sees that nobody knows what became of it. */
+function isRepeating({ status, attempt }: State<unknown>): boolean {
+  return (status === 'offline' && attempt > 0) || status === 'retrying' || status === 'unknown';
+}
+
+/** A person can give the key up: in doubt, where an old answer stands in the way, or where the key leads nowhere. */
+export function canStartOver(state: State<unknown>): boolean {
+  const { status, result, nextKey, recovered } = state;
+  const isStuck = status === 'hasErrored' && result?.ok === false && result.retry === 'never' && !nextKey;
+  return canCheck(state) || isStuck || (status === 'hasSucceeded' && recovered);
+}

@@ -1,0 +1,43 @@
+import type { KeyStateOrAbsent } from '../../core/key-state.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import { isOutcome } from '../submission/next-key.ts';
+
+/** What the status route says about a key. */
+export interface KeyAnswer<R> {
+  /**
+   * `expired`: it cannot be fenced, being too old (K3), or not this person's. It will not run for them; whether it ever
+   * did, nobody can tell any more.
+   */
+  state: KeyStateOrAbsent | 'expired';
+  outcome?: Outcome<R> | undefined;
+  redirect?: string | undefined;
+  retryAfterMs?: number | undefined;
+  nextKey?: string | undefined;
+  /** Why there is no answer about this key, in words. */
+  detail?: string | undefined;
+}
+
+const TIMEOUT_MS = 8000;
+
+const NO_ROUTE =
+  '[oncekit] The status route answers 404, so this form cannot learn what became of its key. Mount statusRoute there, with the operation in its list, or give the form its statusUrl:';
+
+/**
+ * Asks what became of a key (GET, changes nothing), or for a tombstone (DELETE, S5). Never throws; null when there is
+ * no answer.
+ */
+export async function askAbout<R>(url: string, method: 'GET' | 'DELETE'): Promise<KeyAnswer<R> | null> {
+  try {
+    const response = await fetch(url, { method, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    // It would show when the first answer is lost, and then as "we do not know" for ever.
+    if (process.env.NODE_ENV === 'development' && response.status === 404) console.error(NO_ROUTE, url);
+    const body = await response.json();
+    if (/^key_(exp|inv|mal)/.test(body.code)) body.state = 'expired';
+    if (!isOutcome(body.outcome)) body.outcome = undefined;
+    // A `javascript:` address must not become a navigation, wherever it came from.
+    if (!/^(https?:|[/.])/.test(body.redirect)) body.redirect = undefined;
+    return body.state ? body : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,86 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { SubmitAction } from './action.ts';
+import { success } from './machine.fixture.ts';
+import { initialState } from './machine.ts';
+import { openRecords } from './storage.ts';
+import { onAPage, status, statusSays } from './submission.fixture.ts';
+
+const LOST = new TypeError('Failed to fetch');
+
+/** A form on a page for which the part that comes later cannot be had, until `arrive`. */
+async function isolated(action: SubmitAction<string>) {
+  const deferred = await import('./recovery-loader.ts');
+  const recovery = await import('../recovery/recovery.ts');
+  let hasArrived = false;
+  vi.resetModules();
+  vi.doMock('./recovery-loader.ts', () => ({
+    ...deferred,
+    get recoveryModule() {
+      return hasArrived ? recovery : undefined;
+    },
+    loadRecovery: async () => {},
+  }));
+  const { createSubmission } = await import('./submission.ts');
+  const settings = { intent: 'checkout:1', action, records: openRecords('memory'), onSteered: () => {} };
+  const submission = createSubmission(initialState<string>('k1', null), () => settings);
+  const stop = submission.start();
+  return {
+    ...submission,
+    stop,
+    arrive() {
+      hasArrived = true;
+      window.dispatchEvent(new Event('online'));
+    },
+  };
+}
+
+describe('while the part that goes on after a loss has not come', () => {
+  onAPage();
+  afterEach(() => {
+    vi.doUnmock('./recovery-loader.ts');
+    vi.resetModules();
+  });
+
+  it('a form that hears its answer needs nothing else', async () => {
+    const form = await isolated(async () => success);
+    expect(await form.submit(new FormData())).toEqual(success);
+    expect(form.state().status).toBe('hasSucceeded');
+    form.stop();
+  });
+
+  it('a lost answer leaves it to the person, with the key on record, and is asked for once the part is there', async () => {
+    vi.useRealTimers();
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(LOST);
+    const form = await isolated(action);
+    expect(await form.submit(new FormData())).toBeNull();
+    expect(form.state()).toMatchObject({ status: 'unknown', isPending: false, key: 'k1' });
+    expect(openRecords('memory').read('checkout:1')).toMatchObject({ state: 'unknown', key: 'k1' });
+    form.dispatch({ type: 'asked', by: 'person' });
+    await new Promise((go) => setTimeout(go));
+    expect(form.state()).toMatchObject({ status: 'unknown', isPending: false });
+    expect(status).not.toHaveBeenCalled();
+
+    statusSays({ state: 'succeeded', outcome: success });
+    form.arrive();
+    await vi.waitFor(() => expect(form.state()).toMatchObject({ status: 'hasSucceeded', recovered: true }));
+    expect(action, 'nothing was sent again').toHaveBeenCalledTimes(1);
+    form.stop();
+  });
+
+  it('a page that comes back to an open key keeps it, and locks until the person decides', async () => {
+    vi.useRealTimers();
+    const record = {
+      version: 1,
+      key: 'k0',
+      intent: 'checkout:1',
+      state: 'executing',
+      submittedAt: Date.now(),
+    } as const;
+    openRecords('memory').write('checkout:1', record);
+    const form = await isolated(async () => success);
+    expect(form.state()).toMatchObject({ status: 'checking', isPending: true, key: 'k0' });
+    await vi.waitFor(() => expect(form.state()).toMatchObject({ status: 'unknown', isPending: false, key: 'k0' }));
+    expect(openRecords('memory').read('checkout:1')).toMatchObject({ key: 'k0' });
+    form.stop();
+  });
+});

@@ -1,0 +1,21 @@
+type Module = typeof import('../recovery/recovery.ts');
+
+/** Longer than a slow network takes for a small file. */
+const TIMEOUT_MS = 10_000;
+
+/** What only rare states need, once it is there. */
+export let recoveryModule: Module | undefined;
+
+/** Never throws: it may not be had, for the network may be what is broken. The next call tries again. */
+export async function loadRecovery(): Promise<void> {
+  const late = new Promise<undefined>((resolve) => setTimeout(resolve, TIMEOUT_MS));
+  const loaded = import('../recovery/recovery.ts').catch(() => undefined);
+  recoveryModule ??= await Promise.race([loaded, late]);
+}
+
+/** Runs it while the page has nothing else to do, and whenever the browser is back online. */
+export function whenIdle(work: () => void, signal: AbortSignal): void {
+  window.addEventListener('online', work, { signal });
+  const soon: (work: () => void) => void = window.requestIdleCallback ?? setTimeout; // Safari has no idle callback
+  soon(work);
+}

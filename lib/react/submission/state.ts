@@ -1,0 +1,124 @@
+import type { Outcome } from '../../core/outcome.ts';
+import type { KeyRecord } from './storage.ts';
+
+/** The states of a form. */
+export type Status =
+  | 'idle'
+  | 'executing'
+  | 'retrying'
+  | 'offline'
+  | 'unknown'
+  | 'checking'
+  | 'hasSucceeded'
+  | 'hasErrored'
+  | 'hasNavigated';
+
+/**
+ * Who started a check decides how it ends: see `found`. `fence` and `replace` ask for the tombstone, for a person who
+ * starts over and for one who has entered other values. `told`: about another tab's key; `nextKey` is then our own.
+ */
+export type Asker = 'run' | 'person' | 'edit' | 'replace' | 'fence' | 'shown' | 'told';
+
+/** What we hold about an intent. */
+export interface State<R> {
+  readonly status: Status;
+  /** Something is under way, or will be without a person. `unknown` is pending while we try again by ourselves. */
+  readonly isPending: boolean;
+  readonly key: string;
+  /** How often this browser has sent the key; 0 means never. */
+  readonly attempt: number;
+  /** Some attempt of the key ended without an answer. Only a definite answer about the *key* clears it (B5). */
+  readonly doubt: boolean;
+  readonly result: Outcome<R> | null;
+  /** The result was found by asking about the key, not given to this submit. */
+  readonly recovered: boolean;
+  /** An acknowledged answer's successor. It becomes the key on a person's next gesture, never by itself (B4). */
+  readonly nextKey?: string | undefined;
+  /** Where a recovered answer wants the person to go. */
+  readonly redirect?: string | undefined;
+  /** Of `checking`. */
+  readonly by?: Asker | undefined;
+  /** Of `unknown`: the server says it has not seen the key; a hint (S5). */
+  readonly isAbsent?: boolean | undefined;
+  /** Of `unknown` and `checking`: why the latest attempt was turned away. */
+  readonly notice?: string | undefined;
+  /** The latest attempt is on its way, and is still waited for. */
+  readonly isOut?: boolean | undefined;
+  /** What the status route has said of the key, while the submit is sent once more for its replay. */
+  readonly found?: Found<R> | undefined;
+}
+
+/** The stored answer of a key, and where it wants the person to go. */
+export interface Found<R> {
+  readonly outcome: Outcome<R>;
+  readonly redirect?: string | undefined;
+}
+
+/** The next state. What belongs to one status only does not outlive it. */
+export function go<R>(state: State<R>, status: Status, more?: Partial<State<R>>): State<R> {
+  const isPending = isSending({ status }) || status === 'offline' || status === 'checking';
+  return { ...state, by: undefined, isOut: false, isAbsent: false, notice: undefined, status, isPending, ...more };
+}
+
+/** Whether a check gives the key up. */
+export function isFence(by: Asker | undefined): boolean {
+  return by === 'fence' || by === 'replace';
+}
+
+/** An attempt is out, and nothing definite is known yet. */
+export function isOpen({ isPending, status }: State<unknown>): boolean {
+  return isPending || status === 'unknown';
+}
+
+/** The submit waits for its attempt. Nothing has called it off, such as an edit, so it may send again by itself. */
+export function isSending({ status }: Pick<State<unknown>, 'status'>): boolean {
+  return status === 'executing' || status === 'retrying';
+}
+
+/** A submit is swallowed (B2): while pending, and after success, so that a late second click cannot order again. */
+export function isLocked({ isPending, status }: State<unknown>): boolean {
+  return isPending || status === 'hasSucceeded' || status === 'hasNavigated';
+}
+
+/** A person can ask again. */
+export function canCheck({ by, isPending, status }: State<unknown>): boolean {
+  return by === 'person' || isFence(by) || (status === 'unknown' && !isPending);
+}
+
+/** The intent has its final answer: done, or refused for good. */
+export function isSettled({ status, result }: State<unknown>): boolean {
+  return status === 'hasSucceeded' || (status === 'hasErrored' && result?.ok === false && result.code === 'failed');
+}
+
+/**
+ * What stands in the form. Without JavaScript the field is all there is: on the page that shows a final refusal it
+ * already holds the key of the person's next gesture; after a success it does not, for a late second click.
+ */
+export function fieldKey({ status, nextKey, key }: State<unknown>): string {
+  return (status === 'hasErrored' && nextKey) || key;
+}
+
+/** The key of a submit whose end was not seen. */
+export function openKey(record: KeyRecord | null): string | undefined {
+  return record?.state === 'settled' ? undefined : record?.key;
+}
+
+/** Whether storage is ours to change. What another tab is sending stays on record until its end is known. */
+export function isOurs(record: KeyRecord | null, before: State<unknown>, now: State<unknown>): boolean {
+  const open = openKey(record);
+  if (before.by === 'told' && now.key !== before.key) return false; // a rumour, and nothing behind it
+  const as = recordedAs(now);
+  // A key that has ended stays so, whatever a tab that cannot reach the server thinks of it; and a doubt, which may be
+  // another tab's, until then.
+  if (as) return open ? as !== 'executing' && (open === now.key || open === before.key) : record?.key !== now.key;
+  return open === before.key && (now.key !== before.key || record?.state === 'executing');
+}
+
+/** What storage must say about the key in this state; null: nothing. */
+export function recordedAs({ doubt, status, nextKey, attempt, isPending }: State<unknown>): KeyRecord['state'] | null {
+  // Also after a redirect: to the sign-in page, perhaps, and that does not answer an earlier attempt.
+  if (doubt) return 'unknown';
+  if (status === 'hasSucceeded' || nextKey) return 'settled';
+  // A redirect may have rolled back: "sign in first". Whoever comes back asks.
+  return attempt > 0 && (isPending || status === 'hasNavigated') ? 'executing' : null;
+}

@@ -1,0 +1,305 @@
+import { describe, expect, it, vi } from 'vitest';
+import { refuse } from '../../core/outcome.ts';
+import { DEFAULT_POLICY } from '../recovery/defaults.ts';
+import type { SubmitAction } from './action.ts';
+import { success } from './machine.fixture.ts';
+import { openRecords } from './storage.ts';
+import {
+  begin,
+  held,
+  onAPage,
+  online,
+  records,
+  sent,
+  status,
+  statusSays,
+  waitForTurns,
+  wires,
+} from './submission.fixture.ts';
+
+describe('a submission', () => {
+  onAPage();
+
+  it('sends one request for a double click, with the key remembered before', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => {
+      expect(records.read('checkout:1')).toMatchObject({ key: 'k1', state: 'executing' });
+      return success;
+    });
+    const settled = vi.fn();
+    const submission = begin(action, { onSettled: settled });
+    const [first, second] = await Promise.all([submission.submit(new FormData()), submission.submit(new FormData())]);
+    expect([first, second, await submission.submit(new FormData())]).toEqual([success, null, null]);
+    expect(sent(action)).toEqual([['k1', '1']]);
+    expect(settled.mock.calls).toEqual([[success, { recovered: false }]]);
+    expect(records.read('checkout:1')).toMatchObject({ state: 'settled', nextKey: 'k2' });
+  });
+
+  it('repeats a lost attempt under the same key, and says which attempt it is', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValueOnce(new TypeError('Failed to fetch'));
+    action.mockResolvedValueOnce(refuse('unavailable', { executed: 'unknown', retryAfterMs: 2000 }));
+    action.mockResolvedValue(success);
+    const submission = begin(action);
+    const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(submission.state()).toMatchObject({ status: 'unknown', isPending: true });
+    expect(action).toHaveBeenCalledTimes(2);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await done).toEqual(success);
+    expect(new Set(action.mock.calls.map(([, form]) => form.get('idempotency_key')))).toEqual(new Set(['k1']));
+    expect(sent(action).at(-1)).toEqual(['k1', '3']);
+  });
+
+  it('gives up after its budget and stays unknown', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
+    const submission = begin(action);
+    const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(await done).toBeNull();
+    expect(action).toHaveBeenCalledTimes(DEFAULT_POLICY.attempts);
+    expect(submission.state()).toMatchObject({ status: 'unknown', isPending: false });
+    expect(records.read('checkout:1')).toMatchObject({ state: 'unknown', key: 'k1' });
+  });
+
+  it('asks the status route, not the action queue, about a submission that runs', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => success);
+    action.mockResolvedValueOnce(refuse('in_flight', { executed: 'unknown' }));
+    statusSays({ state: 'in_progress', retryAfterMs: 500 }, { state: 'succeeded', outcome: success });
+    const submission = begin(action);
+    const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(500);
+    expect(await done).toEqual(success);
+    // The second attempt brings the replay, with the cookies and the redirect of the first answer.
+    expect(sent(action)).toHaveLength(2);
+    expect(status.mock.calls.map(([url]) => url)).toEqual(Array(2).fill('/api/idempotency/checkout/k1'));
+  });
+
+  it('asks about an attempt that hangs, sends nothing behind it, and takes its late answer', async () => {
+    const { action: hangs, answer } = held();
+    const action = vi.fn<SubmitAction<string>>(hangs);
+    statusSays({ state: 'absent' });
+    const submission = begin(action);
+    const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(DEFAULT_POLICY.timeoutMs);
+    expect(await done).toBeNull();
+    expect(submission.state()).toMatchObject({ status: 'unknown', isAbsent: true });
+    answer(success);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(submission.state()).toMatchObject({ status: 'hasSucceeded' });
+    expect(action).toHaveBeenCalledTimes(1);
+  });
+
+  it('asks after a reload, and only a fence changes the key', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
+    const before = begin(action);
+    void before.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
+    before.stop();
+    statusSays({ state: 'absent' }, { state: 'absent' }, { state: 'abandoned', nextKey: 'k3' });
+    const submission = begin(action);
+    expect(submission.state()).toMatchObject({ status: 'checking', key: 'k1' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(submission.state()).toMatchObject({ status: 'unknown', isAbsent: true });
+    submission.dispatch({ type: 'edited' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(status.mock.calls.map(([, { method }]) => method)).toEqual(['GET', 'GET', 'DELETE']);
+    expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3' });
+    expect(action).toHaveBeenCalledTimes(1);
+    expect(records.read('checkout:1')).toBeNull();
+  });
+
+  it('asks about a first attempt that was turned away once the page is loaded again: it may have been sent twice', async () => {
+    const turnedAway = refuse('rate_limited', { executed: false, key: 'k1', nextKey: 'k2', retryAfterMs: 600_000 });
+    const action = vi.fn<SubmitAction<string>>().mockResolvedValue(turnedAway);
+    const submission = begin(action);
+    expect(await submission.submit(new FormData())).toBe(turnedAway);
+    submission.stop();
+    statusSays({ state: 'succeeded', outcome: success });
+    const again = begin(action);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(again.state()).toMatchObject({ status: 'hasSucceeded', key: 'k1', recovered: true });
+    expect(sent(action)).toEqual([['k1', '1']]);
+    again.stop();
+  });
+
+  it('leads a person, and nobody else, away from a key that is not theirs', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
+    const submission = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 1 } });
+    await submission.submit(new FormData());
+    statusSays({ code: 'key_invalid', status: 400, nextKey: 'k3', detail: 'Not yours.' });
+    submission.dispatch({ type: 'edited' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(submission.state()).toMatchObject({ status: 'unknown', key: 'k1', notice: 'Not yours.' });
+    submission.dispatch({ type: 'asked', by: 'fence' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3' });
+  });
+
+  it('waits for the network, and sends what was submitted last', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => success);
+    const submission = begin(action);
+    online.onLine = false;
+    const form = (note: string) => {
+      const data = new FormData();
+      data.set('note', note);
+      return data;
+    };
+    void submission.submit(form('first'));
+    expect(submission.state().status).toBe('offline');
+    submission.dispatch({ type: 'edited' });
+    const done = submission.submit(form('second'));
+    online.onLine = true;
+    wires.dispatchEvent(new Event('online'));
+    expect(await done).toEqual(success);
+    expect(action.mock.calls.map(([, sentForm]) => sentForm.get('note'))).toEqual(['second']);
+  });
+
+  it('changes nothing once it is stopped', async () => {
+    const { action, answer } = held();
+    const submission = begin(action);
+    const done = submission.submit(new FormData());
+    submission.stop();
+    answer(success);
+    expect(await done).toBeNull();
+    expect(submission.state().status).toBe('executing');
+    expect(records.read('checkout:1')).toMatchObject({ state: 'executing', key: 'k1' });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('asks nothing, and waits for nothing, once it is stopped', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValueOnce(new TypeError('Failed to fetch'));
+    const between = begin(action);
+    void between.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
+    between.stop();
+    online.onLine = false;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(between.state()).toMatchObject({ status: 'unknown', isPending: true });
+    online.onLine = true;
+    statusSays({ state: 'in_progress', retryAfterMs: 1000 });
+    const asking = begin(action);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(asking.state().status).toBe('checking');
+    asking.stop();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(status).toHaveBeenCalledTimes(1);
+  });
+
+  it('ends without an error when it is used after it was stopped', async () => {
+    vi.stubGlobal('window', Object.assign(wires, { BroadcastChannel }));
+    const submission = begin(async () => success);
+    submission.stop();
+    expect(await submission.submit(new FormData())).toEqual(success);
+  });
+
+  it('takes a redirect for an answer', async () => {
+    const redirect = Object.assign(new Error('NEXT_REDIRECT'), { digest: 'NEXT_REDIRECT;push;/orders/1;303;' });
+    const submission = begin(() => Promise.reject(redirect));
+    expect(await submission.submit(new FormData())).toBeNull();
+    expect(submission.state().status).toBe('hasNavigated');
+  });
+
+  it('reports each step, and the end of the intent once', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => success);
+    action.mockResolvedValueOnce(refuse('validation', { executed: false }));
+    const onTransition = vi.fn();
+    const onSettled = vi.fn();
+    const submission = begin(action, { onSettled, onTransition });
+    await submission.submit(new FormData());
+    expect(onSettled).not.toHaveBeenCalled();
+    await submission.submit(new FormData());
+    expect(submission.state().status).toBe('hasSucceeded');
+    expect(onSettled.mock.calls).toEqual([[success, { recovered: false }]]);
+    const step = { intent: 'checkout:1', key: 'k1' };
+    expect(onTransition.mock.calls.map(([one]) => one)).toEqual([
+      { ...step, event: 'submitted', from: 'idle', to: 'executing', attempt: 0 },
+      { ...step, event: 'sent', from: 'executing', to: 'executing', attempt: 1 },
+      { ...step, event: 'answered', from: 'executing', to: 'hasErrored', attempt: 1 },
+      { ...step, event: 'submitted', from: 'hasErrored', to: 'executing', attempt: 1 },
+      { ...step, event: 'sent', from: 'executing', to: 'executing', attempt: 2 },
+      { ...step, event: 'answered', from: 'executing', to: 'hasSucceeded', attempt: 2 },
+    ]);
+  });
+
+  it('loads the page again, once, when another deployment has taken over', async () => {
+    const stale = Object.assign(new Error('Server Action "x" was not found'), { name: 'UnrecognizedActionError' });
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(stale);
+    statusSays({ state: 'absent' });
+    const kept = new Map<string, string>();
+    const records = openRecords({
+      getItem: (name) => kept.get(name) ?? null,
+      setItem: (name, value) => void kept.set(name, value),
+      removeItem: (name) => void kept.delete(name),
+    });
+    const submission = begin(action, { records });
+    expect(await submission.submit(new FormData())).toBeNull();
+    expect(location.reload).toHaveBeenCalledTimes(1);
+    expect(records.read('checkout:1')).toMatchObject({ key: 'k1', reloaded: true });
+    submission.stop();
+    const again = begin(action, { records, policy: { ...DEFAULT_POLICY, attempts: 2 } });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(again.state()).toMatchObject({ status: 'unknown', key: 'k1', isAbsent: true });
+    const done = again.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await done).toBeNull();
+    expect(location.reload).toHaveBeenCalledTimes(1);
+    expect(new Set(sent(action).map(([key]) => key))).toEqual(new Set(['k1']));
+    // The next intent may meet the next deployment.
+    statusSays({ state: 'abandoned', nextKey: 'k3' });
+    again.dispatch({ type: 'asked', by: 'fence' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await again.submit(new FormData())).toBeNull();
+    expect(location.reload).toHaveBeenCalledTimes(2);
+  });
+
+  it('stays on the page where its key would be forgotten with it', async () => {
+    const stale = Object.assign(new Error('Server Action "x" was not found'), { name: 'UnrecognizedActionError' });
+    const submission = begin(vi.fn<SubmitAction<string>>().mockRejectedValue(stale), {
+      policy: { ...DEFAULT_POLICY, attempts: 1 },
+    });
+    expect(await submission.submit(new FormData())).toBeNull();
+    expect(location.reload).not.toHaveBeenCalled();
+    expect(submission.state()).toMatchObject({ status: 'unknown', key: 'k1' });
+  });
+
+  it('counts its patience from when the network is back', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValueOnce(new TypeError('Failed to fetch'));
+    action.mockResolvedValue(success);
+    const submission = begin(action);
+    online.onLine = false;
+    const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(60_000);
+    online.onLine = true;
+    wires.dispatchEvent(new Event('online'));
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await done).toEqual(success);
+  });
+
+  it('sends nothing, and remembers nothing, once it is stopped while it waits for its turn', async () => {
+    const { turns, localStorage } = waitForTurns();
+    const action = vi.fn<SubmitAction<string>>();
+    const submission = begin(action, { records: openRecords('local') });
+    const done = submission.submit(new FormData());
+    submission.stop();
+    turns.shift()?.();
+    expect(await done).toBeNull();
+    expect(action).not.toHaveBeenCalled();
+    expect(localStorage.setItem).not.toHaveBeenCalled();
+  });
+
+  it('says which attempt it is also of a form that was sent before', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => success);
+    const submission = begin(action);
+    const form = new FormData();
+    form.set('idempotency_attempt', '2');
+    await submission.submit(form);
+    expect(sent(action)).toEqual([['k1', '1']]);
+  });
+
+  it('follows no address that runs code', async () => {
+    statusSays({ state: 'succeeded', outcome: success, redirect: 'javascript:alert(1)' });
+    const policy = { ...DEFAULT_POLICY, attempts: 1 };
+    const submission = begin(async () => refuse('in_flight', { executed: 'unknown' }), { policy });
+    expect(await submission.submit(new FormData())).toEqual(success);
+    expect(submission.state()).toMatchObject({ status: 'hasSucceeded', redirect: undefined });
+  });
+});

@@ -1,0 +1,150 @@
+import { ConfigurationError } from '../../../core/errors.ts';
+import { outside, runWithin, within } from '../async-context.ts';
+import type { PrismaClientLike, RawQueries, TransactionOptions } from '../client.ts';
+import type { AmbientTransaction } from './ambient-transaction.ts';
+import { txOf } from './ambient-tx.ts';
+
+/**
+ * The two places inside a Prisma client at which an async context would be lost, or be the wrong one. Both are looked for
+ * when the kit is set up, and a client in which they are not found is refused.
+ */
+interface Insides extends RawQueries {
+  /** The client under all its extensions. */
+  _originalClient?: Insides;
+  $transaction?: Transact;
+  /** Collects the `findUnique` calls of a tick into one query. */
+  _requestHandler?: { dataloader?: Loader };
+}
+
+type Transact = (this: unknown, input: unknown, options?: unknown) => Promise<unknown>;
+
+interface Loader {
+  request(request: LoaderRequest): Promise<unknown>;
+  options: { singleLoader(request: LoaderRequest): Promise<unknown> };
+}
+
+interface LoaderRequest {
+  /** Belongs to a transaction of Prisma's own. */
+  transaction?: { kind: 'itx' | 'batch' };
+}
+
+/** On a client that is itself an interactive transaction of Prisma's. */
+const OF_A_TRANSACTION = Symbol.for('prisma.client.transaction.scope_context');
+
+/** On what is joined already: a bundler may give pages and routes a copy of this module each, a hot reload one more. */
+const JOINED = Symbol.for('oncekit.joined');
+
+/**
+ * Lets a client be used within transactions of the kit's own, whichever of its extensions is called: each query is sent from the
+ * context it was made in, and `$transaction` there is a savepoint.
+ *
+ * @returns the client under all its extensions
+ * @throws ConfigurationError for a client that reads from replicas, or that is not made as the kit knows Prisma's are
+ */
+export function joinContexts(client: PrismaClientLike): RawQueries {
+  if ('$replica' in client) throw replicas();
+  const insides = client as unknown as Insides;
+  const original = insides._originalClient;
+  const loader = original?._requestHandler?.dataloader;
+  if (!original || typeof original.$transaction !== 'function') throw unknown('no $transaction under its extensions');
+  if (typeof loader?.request !== 'function' || typeof loader.options?.singleLoader !== 'function') {
+    throw unknown('no loader of queries');
+  }
+  const { $transaction } = original;
+  once(original, () => {
+    Object.defineProperty(original, '$transaction', { value: nestedIn(original, $transaction), configurable: true });
+  });
+  // Its class is that of all clients of this copy of Prisma. One that is not ours may be called in a handler, too.
+  const loaders = Object.getPrototypeOf(loader) as Loader;
+  once(loaders, () => {
+    loaders.request = requestOf(loaders.request);
+  });
+  return original;
+}
+
+function once(target: object, join: () => void): void {
+  if (JOINED in target) return;
+  join();
+  Object.defineProperty(target, JOINED, { value: true });
+}
+
+/**
+ * Prisma's loader sends everything that it has collected in a tick from the context of whoever came first: a query of one
+ * execution would go to the connection of another. What is asked within a transaction is therefore sent at once and by
+ * itself, and never makes the loader collect.
+ */
+function requestOf(request: Loader['request']): Loader['request'] {
+  return function (this: Loader, asked) {
+    const { ambient } = within() ?? {};
+    if (!ambient) return request.call(this, asked);
+    if (!asked.transaction) return runWithin(ambient.inQuery, () => this.options.singleLoader(asked));
+    if (asked.transaction.kind === 'batch') return Promise.reject(stranger());
+    // It has the connection of its own transaction, which needs no context to find it.
+    return outside(() => request.call(this, asked));
+  };
+}
+
+/** `$transaction`, which within a transaction of the same client is a savepoint in it. */
+function nestedIn(client: object, begin: Transact): Transact {
+  return function (this: unknown, input, options) {
+    const { ambient } = within() ?? {};
+    // Of another client, which may have another database.
+    if (ambient?.client !== client) return begin.call(this, input, options);
+    if ((this as Record<symbol, unknown>)[OF_A_TRANSACTION]) return outside(() => begin.call(this, input, options));
+    return nest(ambient, this as object, input, options as TransactionOptions | undefined);
+  };
+}
+
+async function nest(outer: AmbientTransaction, client: object, input: unknown, options: TransactionOptions = {}) {
+  if (options.isolationLevel) throw levelled(options.isolationLevel);
+  if (Array.isArray(input) && !input.every(isQuery))
+    throw new TypeError('All elements of the array need to be Prisma Client promises.');
+  const run = (nested: AmbientTransaction) =>
+    Array.isArray(input) ? inTurn(input) : (input as (tx: object) => unknown)(txOf(client, nested));
+  // Awaited within: a query of Prisma's is sent where it is awaited, not where it is made.
+  return await outer.nest((nested) => runWithin(nested.here, async () => await run(nested)));
+}
+
+/** Anything else has begun by itself, and would wait for the savepoint that waits for it. */
+function isQuery(promise: unknown): boolean {
+  return (promise as Record<symbol, unknown> | null)?.[Symbol.toStringTag] === 'PrismaPromise';
+}
+
+async function inTurn(queries: readonly PromiseLike<unknown>[]): Promise<unknown[]> {
+  const results: unknown[] = [];
+  for (const query of queries) results.push(await query);
+  return results;
+}
+
+const replicas = () =>
+  new ConfigurationError(
+    "Transactions of the kit's own cannot be had with the read-replica extension: reads of a handler would leave them.",
+    {
+      existing: 'a client with $replica',
+      expected: "a client without it for createIdempotency, or transaction: 'interactive'",
+    },
+  );
+
+const unknown = (existing: string) =>
+  new ConfigurationError('The kit does not know this client, and could not keep its transactions apart.', {
+    existing,
+    expected: "a client of Prisma 7 that PrismaClient has made, or transaction: 'interactive'",
+  });
+
+const stranger = () =>
+  new ConfigurationError(
+    'A list of queries was given to $transaction of a client that the kit does not know, within an execution.',
+    {
+      existing: '$transaction([…]) of another client',
+      expected: 'the client that createIdempotency was given, or outside(() => …)',
+    },
+  );
+
+const levelled = (level: string) =>
+  new ConfigurationError(
+    'A $transaction within an execution is a savepoint, which has no isolation level of its own.',
+    {
+      existing: level,
+      expected: 'isolationLevel in the options of the operation',
+    },
+  );

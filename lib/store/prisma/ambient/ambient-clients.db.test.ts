@@ -1,0 +1,260 @@
+import type pg from 'pg';
+import { describe, expect, test, vi } from 'vitest';
+import { testDatabase } from '../../../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../../../shop/db.ts';
+import { Provider } from '../../../engine/phases/phases.fixture.ts';
+import { anything, effect, effects, freshKey, kit } from '../../../integration/kit.fixture.ts';
+import { outside } from '../async-context.ts';
+import { TABLES, type Tables } from '../tables.ts';
+import { oncekitPool } from '../wire/pool.ts';
+import { ambientKit, ended, execute, orderWithRefund, pidOf, stage } from './ambient.fixture.ts';
+
+/** More clients than one in a process, and those that the mode is not for. */
+
+interface Loader {
+  request(asked: unknown): unknown;
+  options: { singleLoader(asked: unknown): unknown };
+}
+
+const here = stage();
+const create = (action: string) => ({ data: { action, tenant: 't', principal: 'p' } });
+
+describe('a second client in the handler', () => {
+  test('of another database goes its own way', async () => {
+    const other = await testDatabase();
+    here.later(other.drop);
+    const { key, outcome } = await execute(here.client, async ({ tx, key }) => {
+      await effect(tx, key);
+      const pid = await pidOf(other.client);
+      await Promise.all([effect(other.client, key), other.client.order.create({ data: orderWithRefund(key) })]);
+      await other.client.$transaction((beside) => effect(beside, key));
+      const never = other.client.$transaction(async (beside) => {
+        await effect(beside, key);
+        throw new Error('this one alone');
+      });
+      await ended(never);
+      await outside(() => other.client.$transaction([other.client.auditRecord.create(create(key))]));
+      await effect(tx, key);
+      expect([pid === (await pidOf(tx)), await other.client.auditRecord.count({ where: { action: key } })]).toEqual([
+        false,
+        3,
+      ]);
+      throw new Error('rolled back');
+    });
+    expect(outcome).toMatchObject({ ok: false, executed: false });
+    expect([await here.counted(key), await effects(other.client, key)]).toEqual([[0, 0], 3]);
+  });
+
+  test('of another copy of Prisma, on the same pool, is refused: its loader might send it from the context of another', async () => {
+    const { client, pool } = here.another();
+    const copy = createClient(here.url, { pool }); // it ends with the first one
+    const { dataloader } = (copy as unknown as { _requestHandler: { dataloader: Loader } })._requestHandler;
+    dataloader.request = (asked) => dataloader.options.singleLoader(asked);
+    const { key, outcome, error } = await execute(client, async ({ tx, key }) => {
+      await effect(tx, key);
+      await effect(copy, key);
+    });
+    expect([outcome, error]).toMatchObject([
+      { ok: false },
+      { message: expect.stringContaining('another copy of Prisma') },
+    ]);
+    expect(await here.counted(key)).toEqual([0, 0]);
+  });
+
+  test('of another database that has an ambient kit of its own: its executions are refused within, and go by themselves outside', async () => {
+    const other = await testDatabase();
+    here.later(other.drop);
+    const inner = (key: string) => execute(other.client, ({ tx }) => effect(tx, key), { key });
+    const told: unknown[] = [];
+    const { key, outcome } = await execute(here.client, async ({ tx, key }) => {
+      await effect(tx, key);
+      told.push(await ended(inner(`${key}-within`)));
+      await other.client.$transaction((beside) => effect(beside, `${key}-beside`));
+      const never = other.client.$transaction(async (beside) => {
+        await effect(beside, `${key}-never`);
+        throw new Error('this one alone');
+      });
+      expect(await ended(never)).toMatchObject({ message: 'this one alone' });
+      told.push((await outside(() => inner(`${key}-outside`))).outcome);
+      return 'there';
+    });
+    expect([outcome, told]).toMatchObject([{ ok: true }, [{ name: 'ConfigurationError' }, { ok: true }]]);
+    const theirs = ['outside', 'beside', 'never'].map((name) => effects(other.client, `${key}-${name}`));
+    expect([await here.counted(key), await Promise.all(theirs)]).toEqual([
+      [1, 1],
+      [1, 1, 0],
+    ]);
+  });
+
+  test('of the same pool joins with its queries; a transaction of its own is refused, and works outside', async () => {
+    const { client, pool } = here.another({ max: 2 });
+    const second = createClient(here.url, { pool }); // it ends with the first one
+    for (const isRefused of [true, false]) {
+      const { key, outcome } = await execute(client, async ({ tx, key }) => {
+        expect(await pidOf(second)).toBe(await pidOf(tx));
+        await second.auditRecord.create(create(key));
+        expect(await second.auditRecord.findFirst({ where: { action: key } })).toMatchObject({ action: key });
+        await second.order.create({ data: orderWithRefund(key) });
+        const refused = { message: expect.stringMatching(/outside\(\)|client that the kit does not know/) };
+        expect(await ended(second.$transaction((own) => effect(own, `${key}-own`)))).toMatchObject(refused);
+        expect(await ended(second.$transaction([second.auditRecord.create(create(`${key}-own`))]))).toMatchObject(
+          refused,
+        );
+        await outside(() => second.$transaction((own) => effect(own, `${key}-outside`)));
+        if (isRefused) throw new Error('rolled back');
+      });
+      expect(outcome.ok).toBe(!isRefused);
+      expect([await here.counted(key), await here.written(`${key}-own`), await here.written(`${key}-outside`)]).toEqual(
+        [isRefused ? [0, 0] : [1, 1], 0, 1],
+      );
+    }
+  });
+});
+
+describe('a client that the mode is not for', () => {
+  const refused = (prisma: object) =>
+    ended((async () => (await execute(prisma as Client, async () => 'never')).outcome)());
+
+  test('one on a plain pool is refused at its first execution, and what to do is said', async () => {
+    vi.stubEnv('POOL', 'plain');
+    const { client } = here.another();
+    vi.unstubAllEnvs();
+    const error = await refused(client);
+    expect(error).toMatchObject({ name: 'ConfigurationError', existing: 'a pool as Prisma makes it' });
+    expect((error as { expected: string }).expected).toContain('oncekitPool');
+  });
+
+  test('one that was disconnected, and has opened a pool of its own since', async () => {
+    vi.stubEnv('POOL', 'plain'); // the kit's adapter would wrap that one, too
+    const { client, pool } = here.another();
+    vi.unstubAllEnvs();
+    oncekitPool(pool);
+    expect((await execute(client, ({ tx, key }) => effect(tx, key))).outcome).toMatchObject({ ok: true });
+    await client.$disconnect();
+    expect(await refused(client)).toMatchObject({
+      name: 'ConfigurationError',
+      existing: expect.stringContaining('disconnected'),
+    });
+  });
+
+  test('one with read replicas', async () => {
+    const { client } = here.another();
+    const replicated = client.$extends({ client: { $replica: () => client, $primary: () => client } });
+    expect(await refused(replicated)).toMatchObject({ name: 'ConfigurationError', existing: 'a client with $replica' });
+  });
+
+  test.each<[string, (client: Client) => object]>([
+    ['nothing under its extensions', ({ $queryRawUnsafe, $transaction }) => ({ $queryRawUnsafe, $transaction })],
+    [
+      'no loader',
+      (client) =>
+        new Proxy(client, {
+          get: (target, name) => (name === '_originalClient' ? { $transaction: () => {} } : Reflect.get(target, name)),
+        }),
+    ],
+  ])('one of a make that the kit does not know: %s', async (_, make) => {
+    expect(await refused(make(here.another().client))).toMatchObject({
+      name: 'ConfigurationError',
+      expected: expect.stringContaining('Prisma 7'),
+    });
+  });
+
+  test("one whose connections take no queries of others: pg's pipeline mode, and pg-native", async () => {
+    const pipeline = here.another({ pipeline: true } as pg.PoolConfig);
+    const native = here.another();
+    // As a connection of pg-native is: it does not know which process of the server it has.
+    native.pool.on('connect', (connection) => Object.assign(connection, { processID: undefined }));
+    for (const { client, pool } of [pipeline, native]) {
+      expect(await refused(client)).toMatchObject({
+        name: 'ConfigurationError',
+        existing: expect.stringContaining('pg-native'),
+      });
+      expect([pool.totalCount - pool.idleCount, pool.waitingCount]).toEqual([0, 0]);
+    }
+  });
+
+  test('each of them executes in interactive mode', async () => {
+    vi.stubEnv('POOL', 'plain');
+    const { client } = here.another();
+    vi.unstubAllEnvs();
+    const operation = kit(client, { transaction: 'interactive' })
+      .operation({ name: 'checkout', schema: anything })
+      .handler(({ tx, key }) => effect(tx, key));
+    const key = freshKey();
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
+    expect(await here.counted(key)).toEqual([1, 1]);
+  });
+});
+
+describe('an operation in phases', () => {
+  test('atomic() is ambient, foreign(), capture() and the function itself are not, and its heart beats on', async () => {
+    const { client } = here.another();
+    const provider = new Provider();
+    let fails = true;
+    const where: Record<string, boolean> = {};
+    const isWithin = async (key: string) => (await client.auditRecord.count({ where: { action: `${key}-open` } })) > 0;
+    const operation = ambientKit(client, { leaseMs: 300 })
+      .operation({ name: 'paid', schema: anything })
+      .phases(async ({ key, atomic, foreign, capture }) => {
+        await capture('number', async () => {
+          await effect(client, `${key}-captured`);
+          return 7;
+        });
+        await atomic('created', async (tx) => {
+          await effect(tx, key);
+          await effect(client, `${key}-open`);
+          where.atomic = await isWithin(key);
+          if (fails) throw new Error('rolled back');
+        });
+        provider.onCharge = async () => {
+          await effect(client, `${key}-charged`);
+          const renewed = async () =>
+            (await here.watch.query('SELECT lease_until::text FROM idempotency_keys WHERE key = $1', [key])).rows[0];
+          const before = await renewed();
+          while ((await renewed()).lease_until === before.lease_until);
+          where.foreign = (await here.written(`${key}-charged`)) > 0; // committed at once
+        };
+        const charge = await foreign('charged', provider.call(key));
+        await atomic('paid', () => client.$transaction((tx) => effect(tx, `${key}-paid`)));
+        return charge.id;
+      });
+    const key = freshKey();
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: false });
+    expect([await here.written(key), await here.written(`${key}-open`), await here.written(`${key}-captured`)]).toEqual(
+      [0, 0, 1],
+    );
+    fails = false;
+    expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, data: 'ch_1' });
+    const names = ['', '-open', '-charged', '-paid'];
+    expect(await Promise.all(names.map((name) => here.written(key + name)))).toEqual([1, 1, 1, 1]);
+    expect([where, provider.count(key)]).toEqual([{ atomic: true, foreign: true }, 1]);
+  });
+});
+
+test('tables of other names: ours are found there, and the handler’s statements stay as they are', async () => {
+  const database = await testDatabase();
+  here.later(database.drop);
+  const tables: Tables = { schema: 'Kit', idempotency_keys: 'Request_keys' };
+  await database.client.$executeRawUnsafe('CREATE SCHEMA "Kit"');
+  for (const table of TABLES) await database.client.$executeRawUnsafe(`ALTER TABLE ${table} SET SCHEMA "Kit"`);
+  await database.client.$executeRawUnsafe('ALTER TABLE "Kit".idempotency_keys RENAME TO "Request_keys"');
+  const stateOf = async (key: string) =>
+    await database.client.$queryRawUnsafe('SELECT state FROM "Kit"."Request_keys" WHERE key = $1', key);
+  const operation = ambientKit(database.client, { tables })
+    .operation({ name: 'order', schema: anything })
+    .handler(async ({ tx, key, input }) => {
+      await effect(tx, key);
+      await effect(database.client, key);
+      const [said] = await (tx as Client).$queryRaw<{ word: string }[]>`SELECT 'idempotency_keys' AS word`;
+      if (input.fails) throw new Error('rolled back');
+      return said?.word;
+    });
+  const [key, failing] = [freshKey(), freshKey()];
+  const data = 'idempotency_keys';
+  expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false, data });
+  expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, replayed: true, data });
+  expect(await operation.execute({ key: failing, payload: { fails: true } })).toMatchObject({ ok: false });
+  expect(await operation.status({ key })).toMatchObject({ state: 'succeeded' });
+  expect([await stateOf(key), await stateOf(failing)]).toEqual([[{ state: 'succeeded' }], []]);
+  expect([await effects(database.client, key), await effects(database.client, failing)]).toEqual([2, 0]);
+});

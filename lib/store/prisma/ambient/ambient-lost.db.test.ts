@@ -1,0 +1,247 @@
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { createClient } from '../../../../shop/db.ts';
+import { effect, freshKey, gate } from '../../../integration/kit.fixture.ts';
+import { cuttingProxy, type Direction, SERVER_CRASHED } from '../wire/cutting-proxy.fixture.ts';
+import { AT_COMMIT, AT_COMPLETION, type Context, execute, pidOf, stage } from './ambient.fixture.ts';
+
+/** Connections that die or say nothing any more under an ambient transaction: what is told is true, and the retry makes it one. */
+
+const here = stage();
+const { expectAnother, trigger } = here;
+const only = () => here.another({ max: 1 });
+const terminate = (pid: number) => here.watch.query('SELECT pg_terminate_backend($1, 5000)', [pid]);
+
+/** The pool has let go of what is broken, and holds nothing else. */
+const expectNothingHeld = ({ totalCount, idleCount, waitingCount }: pg.Pool) =>
+  expect([totalCount - idleCount, waitingCount]).toEqual([0, 0]);
+
+describe('a connection that the server ends', () => {
+  const lost = { code: 'unavailable', executed: false, retry: 'same-key' };
+
+  test.each<[string, (context: Context, pid: number) => Promise<unknown>]>([
+    [
+      'while the handler is idle, and it asks on',
+      async ({ tx }, pid) => {
+        await terminate(pid);
+        await tx.product.count();
+      },
+    ],
+    [
+      'while the handler is idle, and it asks on and swallows what it is told',
+      async ({ tx }, pid) => {
+        await terminate(pid);
+        await tx.product.count().catch(() => {});
+        throw new Error('as if of its own');
+      },
+    ],
+    [
+      'in a query',
+      async ({ tx }, pid) => {
+        const asking = tx.$queryRaw`SELECT pg_sleep(60)::text`.then(() => 'slept');
+        void terminate(pid);
+        await asking;
+      },
+    ],
+    [
+      'in a savepoint',
+      ({ tx }, pid) =>
+        tx.$transaction(async (inner) => {
+          await terminate(pid);
+          await inner.product.count();
+        }),
+    ],
+    [
+      'in one of several queries at once',
+      async ({ tx }, pid) => {
+        const asking = Promise.all([tx.$queryRaw`SELECT pg_sleep(60)::text`, tx.product.count(), tx.cart.count()]);
+        void terminate(pid);
+        await asking;
+      },
+    ],
+  ])('%s: nothing is committed', async (name, handle) => {
+    const { client, pool } = only();
+    const { key, outcome } = await execute(client, async (context) => {
+      await effect(context.tx, context.key);
+      await handle(context, await pidOf(context.tx));
+    });
+    expect(outcome).toMatchObject(name.includes('swallows') ? { ok: false, executed: false } : lost);
+    expectNothingHeld(pool);
+    await expectAnother(client, key);
+  });
+
+  test('while the handler is idle, and it does not notice: nothing is committed', async () => {
+    const { client, pool } = only();
+    const { key, outcome } = await execute(client, async ({ tx, key }) => {
+      await effect(tx, key);
+      await terminate(await pidOf(tx));
+    });
+    expect(outcome).toMatchObject({ code: 'unavailable', retry: 'same-key' });
+    expectNothingHeld(pool);
+    await expectAnother(client, key);
+  });
+
+  test.each([
+    ['at the completion', AT_COMPLETION, 'RETURN NEW;'],
+    ['at COMMIT', AT_COMMIT, 'RETURN NULL;'],
+  ])('%s: nobody knows, and the retry finds out', async (_, when, ending) => {
+    const { client, pool } = only();
+    const lift = await trigger(when, `PERFORM pg_advisory_xact_lock(4711); ${ending}`);
+    await here.watch.query('SELECT pg_advisory_lock(4711)');
+    let pid = 0;
+    const key = freshKey();
+    const executing = execute(
+      client,
+      async ({ tx }) => {
+        await effect(tx, key);
+        pid = await pidOf(tx);
+      },
+      { key },
+    );
+    await here.watch.untilWaiting(1);
+    await terminate(pid);
+    expect((await executing).outcome).toMatchObject({ code: 'unavailable', executed: 'unknown', retry: 'same-key' });
+    await here.watch.query('SELECT pg_advisory_unlock(4711)');
+    await lift();
+    expectNothingHeld(pool);
+    await expectAnother(client, key);
+  });
+
+  test('while it is idle in the pool: the next execution says so at the worst, and the one behind it goes through', async () => {
+    const { client, pool } = only();
+    await execute(client, ({ tx, key }) => effect(tx, key));
+    await terminate(await pidOf(client));
+    const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key));
+    if (!outcome.ok) expect(outcome).toMatchObject(lost);
+    expect(await here.counted(key)).toEqual(outcome.ok ? [1, 1] : [0, 0]);
+    expect((await execute(client, ({ tx, key }) => effect(tx, key))).outcome).toMatchObject({ ok: true });
+    expectNothingHeld(pool);
+  });
+});
+
+test.each<[Direction, string, Buffer?]>([
+  ['to the server', 'in silence'],
+  ['to the client', 'in silence'],
+  ['to the client', 'with a pooler’s word for it', SERVER_CRASHED],
+])('a connection that is cut at any message %s, %s', async (direction, _, words) => {
+  const proxy = await cuttingProxy(here.url);
+  here.later(proxy.close);
+  const { client, pool } = here.another({ connectionString: proxy.url, max: 1 });
+  const run = (key?: string, attempt?: number) =>
+    execute(
+      client,
+      async ({ tx, key }) => {
+        await effect(tx, key);
+        return await tx.$transaction((inner) => inner.auditRecord.count({ where: { action: key } }));
+      },
+      { ...(key && { key }), ...(attempt && { attempt }) },
+    );
+  const met = new Set<unknown>();
+  let after = 0;
+  for (let wasCut = true; wasCut; after++) {
+    // Before each: the connection is there, and has executed something.
+    expect((await run()).outcome).toMatchObject({ ok: true });
+    proxy.cutAfter(after, direction, words);
+    const { key, outcome } = await run();
+    wasCut = proxy.disarm();
+    const executed = outcome.ok || outcome.executed;
+    met.add(String(executed));
+    while ((await here.watch.inTransaction()) > 0);
+    const [made, rows] = await here.counted(key);
+    expect({ after, executed, made, rows }).toEqual({
+      after,
+      executed: wasCut ? expect.toSatisfy((said) => said === 'unknown' || said === (made === 1)) : true,
+      made: wasCut ? expect.toSatisfy((count) => count === 0 || count === 1) : 1,
+      rows: made,
+    });
+    expect((await run(key, 2)).outcome).toMatchObject({ ok: true, data: 1 });
+    expect(await here.counted(key)).toEqual([1, 1]);
+    expectNothingHeld(pool);
+  }
+  expect([...met].sort()).toEqual(['false', 'true', 'unknown']);
+  expect(after).toBeGreaterThan(15);
+});
+
+test('a COMMIT that is not answered: nobody knows, the connection is given up, and the retry finds out', async () => {
+  const { client, pool } = only();
+  const lift = await trigger(AT_COMMIT, 'PERFORM pg_advisory_xact_lock(4714); RETURN NULL;');
+  await here.watch.query('SELECT pg_advisory_lock(4714)');
+  const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key), { timeoutMs: 500 });
+  expect(outcome).toMatchObject({ code: 'unavailable', executed: 'unknown', retry: 'same-key' });
+  expectNothingHeld(pool);
+  await here.watch.query('SELECT pg_advisory_unlock(4714)');
+  while ((await here.watch.inTransaction()) > 0);
+  await lift();
+  const again = await execute(client, ({ tx, key }) => effect(tx, key), { key, attempt: 2 });
+  expect([again.outcome, await here.counted(key)]).toMatchObject([{ ok: true }, [1, 1]]);
+});
+
+describe('a pool that gives up by itself (query_timeout)', () => {
+  const impatient = () => {
+    const pool = new pg.Pool({ connectionString: here.url, max: 1, query_timeout: 300 });
+    const client = createClient(here.url, { pool });
+    here.later(() => client.$disconnect());
+    return client;
+  };
+
+  test('in the handler: nothing is committed, and nothing gets onto its connection any more', async () => {
+    const client = impatient();
+    const { key, outcome } = await execute(client, async ({ tx, key }) => {
+      await effect(tx, key);
+      await tx.$queryRaw`SELECT pg_sleep(1)::text`;
+    });
+    expect(outcome).toMatchObject({ ok: false, executed: false });
+    while ((await here.watch.inTransaction()) > 0);
+    await expectAnother(client, key);
+  });
+
+  test('in a savepoint whose error is caught: nothing is committed, for its ROLLBACK TO may never have been sent', async () => {
+    const client = impatient();
+    const { key, outcome, error } = await execute(client, async ({ tx, key }) => {
+      const nested = tx.$transaction(async (inner) => {
+        await effect(inner, key);
+        await inner.$queryRaw`SELECT pg_sleep(0.75)::text`;
+      });
+      await nested.catch(() => {});
+    });
+    expect([outcome, error]).toMatchObject([{ ok: false }, { message: expect.stringContaining('got no answer') }]);
+    while ((await here.watch.inTransaction()) > 0);
+    await expectAnother(client, key);
+  });
+
+  test('while the claim waits for another’s: it claims nothing later', async () => {
+    const [inside, end] = [gate(), gate()];
+    const key = freshKey();
+    const held = execute(
+      only().client,
+      async ({ tx, key }) => {
+        await effect(tx, key);
+        inside.open();
+        await end.opened;
+        throw new Error('rolled back');
+      },
+      { key },
+    );
+    await inside.opened;
+    const client = impatient();
+    const { outcome } = await execute(client, ({ tx, key }) => effect(tx, key), { key });
+    expect(outcome).toMatchObject({ code: 'unavailable', executed: 'unknown' });
+    end.open();
+    await held;
+    while ((await here.watch.inTransaction()) > 0);
+    await expectAnother(client, key);
+  });
+
+  test('while the server commits: nobody knows, and the retry finds out', async () => {
+    const lift = await trigger(AT_COMMIT, 'PERFORM pg_advisory_xact_lock(4712); RETURN NULL;');
+    await here.watch.query('SELECT pg_advisory_lock(4712)');
+    const client = impatient();
+    const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key));
+    expect(outcome).toMatchObject({ code: 'unavailable', executed: 'unknown', retry: 'same-key' });
+    await here.watch.query('SELECT pg_advisory_unlock(4712)');
+    while ((await here.watch.inTransaction()) > 0);
+    await lift();
+    const again = await execute(client, ({ tx, key }) => effect(tx, key), { key, attempt: 2 });
+    expect([again.outcome, await here.counted(key)]).toMatchObject([{ ok: true }, [1, 1]]);
+  });
+});

@@ -1,0 +1,286 @@
+import { ExecutionClosedError, IdempotencyError } from '../../../core/errors.ts';
+import type { Within } from '../async-context.ts';
+import { type Rows, rowsOf, type Statement } from '../statement.ts';
+import type { Connection } from '../wire/connection.ts';
+import { driverError } from '../wire/encoding.ts';
+import type { PoolLike } from '../wire/pool.ts';
+import type { QueryQueue } from '../wire/query-queue.ts';
+
+/**
+ * One transaction on a connection of its own, or a savepoint in one, that queries find by the async context they are made
+ * in. Once it is over nothing gets onto the connection any more, whoever still asks.
+ */
+export class AmbientTransaction {
+  /** The context of the code that runs in it. */
+  readonly here: Within = { ambient: this };
+  /** The context of a query of it that Prisma is executing. */
+  readonly inQuery: Within = { ambient: this, isQuery: true };
+  /** Whose transaction it is: the client under all its extensions. */
+  readonly client: object;
+  readonly pool: PoolLike;
+  readonly #connection: Connection;
+  readonly #queue: QueryQueue;
+  readonly #outer: AmbientTransaction | undefined;
+  readonly #depth: number;
+  #isOver = false;
+  /** There while a nested one is open. Never rejects. */
+  #nested: Promise<void> | undefined;
+  /** Queries of several statements that are not through, each until it is. */
+  readonly #halves = new Set<Promise<void>>();
+
+  constructor(client: object, pool: PoolLike, connection: Connection, queue: QueryQueue, outer?: AmbientTransaction) {
+    this.client = client;
+    this.pool = pool;
+    this.#connection = connection;
+    this.#queue = queue;
+    this.#outer = outer;
+    this.#depth = outer ? outer.#depth + 1 : 0;
+  }
+
+  /** Whether it is that transaction, or a savepoint in it. */
+  isWithin(transaction: AmbientTransaction): boolean {
+    return this === transaction || (this.#outer?.isWithin(transaction) ?? false);
+  }
+
+  /** @throws ExecutionClosedError where it is over, or one around it */
+  assertOpen(): void {
+    if (this.#isOver) throw closed();
+    this.#outer?.assertOpen();
+  }
+
+  /** What the pool's `query` does within it. */
+  query({ isQuery }: Within, args: never[]): unknown {
+    return told(args, (asked) => {
+      // It has not come by a loader that we pass by: it may be another execution's, of the same tick.
+      if (!isQuery && isOfPrisma(asked[0])) throw unmet();
+      return this.#sendUsers(asked);
+    });
+  }
+
+  /** A statement of the user's, past Prisma. */
+  sql(config: { text: string; values: readonly unknown[] }): Promise<unknown> {
+    return tried((args) => this.#sendUsers(args), [config] as never[]);
+  }
+
+  /** A statement of the kit's. */
+  async ask(statement: Statement): Promise<Rows> {
+    this.assertOpen();
+    return rowsOf(await this.#queue.send(() => this.#connection.ask(statement), this.#mayGo));
+  }
+
+  /**
+   * What the pool's `connect` does within it: gives a query builder, or a query of several statements of Prisma's, what it
+   * takes for a connection of its own. It has ours, as it would have within an interactive transaction of Prisma's, so its BEGIN, COMMIT and ROLLBACK are
+   * none: what it has written before it failed stays, unless the error fails the handler or a `$transaction` around it.
+   */
+  connect({ isQuery }: Within, args: never[]): unknown {
+    return told(args, async () => {
+      this.assertOpen();
+      const query = async (...asked: unknown[]) => {
+        const text = textOf(asked[0]);
+        // On the wire it would end ours, or open one that nobody ends.
+        if (isQuery && IS_CONTROL.test(text)) return resultOf(text);
+        if (MAY_CONTROL.test(text)) throw isQuery ? unheard(text) : stranger();
+        return await this.#send(asked as never[]);
+      };
+      const client = { query, release: begun(this.#halves), on: () => client, removeListener: () => client };
+      return client;
+    });
+  }
+
+  /**
+   * Runs it in a savepoint, to which everything is rolled back where it throws. One at a time, for savepoints are a stack:
+   * to release the lower of two would release both.
+   */
+  async nest<T>(run: (nested: AmbientTransaction) => Promise<T>): Promise<T> {
+    // Nor with the first half of a query before it, and the second one behind.
+    while (this.#nested || this.#halves.size > 0) await (this.#nested ?? Promise.all(this.#halves));
+    this.assertOpen();
+    let leave = () => {};
+    this.#nested = new Promise((left) => {
+      leave = left;
+    });
+    try {
+      return await this.#inSavepoint(
+        new AmbientTransaction(this.client, this.pool, this.#connection, this.#queue, this),
+        run,
+      );
+    } finally {
+      this.#nested = undefined;
+      leave();
+    }
+  }
+
+  async #inSavepoint<T>(nested: AmbientTransaction, run: (nested: AmbientTransaction) => Promise<T>): Promise<T> {
+    const savepoint = `oncekit_${nested.#depth}`;
+    await this.#control(`SAVEPOINT ${savepoint}`);
+    try {
+      const value = await run(nested);
+      nested.finish();
+      await this.#control(`RELEASE SAVEPOINT ${savepoint}`);
+      return value;
+    } catch (error) {
+      nested.close();
+      // Where even that fails, nothing of the whole transaction is committed.
+      await this.#control(`ROLLBACK TO SAVEPOINT ${savepoint}`)
+        .then(() => this.#control(`RELEASE SAVEPOINT ${savepoint}`))
+        .catch(() => {
+          this.#queue.isLost = true;
+        });
+      throw error;
+    }
+  }
+
+  /** From now on nothing gets onto the connection. */
+  close(): void {
+    this.#isOver = true;
+  }
+
+  /**
+   * The same where all went well.
+   *
+   * @throws IdempotencyError where something in it is still going on, or its end is not known: half of that would be
+   *   committed
+   */
+  finish(): void {
+    this.close();
+    if (this.#queue.isLost) throw lost();
+    if (this.#queue.isStale) throw stale();
+    if (!this.#nested && this.#halves.size === 0 && this.#queue.open === 0) return;
+    throw new IdempotencyError('A query was still running when its handler, or its $transaction, returned. Await it.', {
+      existing: this.#nested ? 'an open $transaction' : 'a query without an answer',
+      expected: 'none',
+    });
+  }
+
+  /** @throws IdempotencyError for what would control the transaction */
+  #sendUsers(args: never[]): Promise<unknown> {
+    const text = textOf(args[0]);
+    if (CONTROLS.test(text)) throw controlled(text);
+    return this.#send(args);
+  }
+
+  #send(args: never[]): Promise<unknown> {
+    this.assertOpen();
+    const query = () => this.#connection.query(...args);
+    const isKept = args.length === 1 && this.#connection.keep(args[0] as never);
+    return this.#nested ? this.#sendBehind(query, isKept) : this.#queue.send(query, this.#mayGo, isKept);
+  }
+
+  /** Of a branch beside an open savepoint: on the wire now, it would be rolled back with what it is no part of. */
+  async #sendBehind(query: () => Promise<unknown>, isKept: boolean): Promise<unknown> {
+    while (this.#nested) await this.#nested;
+    this.assertOpen();
+    return await this.#queue.send(query, this.#mayGo, isKept);
+  }
+
+  readonly #mayGo = () => this.assertOpen();
+
+  async #control(text: string): Promise<unknown> {
+    this.assertOpen();
+    try {
+      return await this.#queue.send(() => this.#connection.query({ text } as never), this.#mayGo);
+    } catch (error) {
+      throw error instanceof IdempotencyError ? error : driverError(error);
+    }
+  }
+}
+
+const IS_CONTROL = /^(BEGIN|COMMIT|ROLLBACK|SET TRANSACTION ISOLATION LEVEL [A-Z ]+)$/;
+const MAY_CONTROL = /^\W*(BEGIN|START|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|PREPARE|SET)\b/i;
+
+/** The first word of what begins or ends a transaction, behind comments. ROLLBACK TO a savepoint does neither. */
+const CONTROLS =
+  /^(?:[\s;]|--.*(?:\n|$)|\/\*[\s\S]*?\*\/)*(?:BEGIN|START|COMMIT|END|ABORT|PREPARE\s+TRANSACTION|ROLLBACK(?!\s+(?:(?:WORK|TRANSACTION)\s+)?TO\b))\b/i;
+
+const textOf = (asked: unknown): string =>
+  String(typeof asked === 'string' ? asked : ((asked as { text?: unknown } | undefined)?.text ?? ''));
+
+/** Whether it is in the words of Prisma's adapter. */
+function isOfPrisma(asked: unknown): boolean {
+  const { rowMode, types } = (asked ?? {}) as { rowMode?: unknown; types?: unknown };
+  return rowMode === 'array' && types !== undefined;
+}
+
+/** Something that lasts. @returns what ends it */
+function begun(going: Set<Promise<void>>): () => void {
+  let end = () => {};
+  const lasting = new Promise<void>((ended) => {
+    end = ended;
+  });
+  going.add(lasting);
+  return () => {
+    going.delete(lasting);
+    end();
+  };
+}
+
+/** As `pg` answers: a promise, or nothing where there is a callback. */
+function told(args: never[], ask: (args: never[]) => Promise<unknown>): unknown {
+  const callback = args.at(-1) as unknown;
+  if (typeof callback !== 'function') return tried(ask, args);
+  tried(ask, args.slice(0, -1)).then(
+    (result) => callback(undefined, result),
+    (error) => callback(error),
+  );
+}
+
+/** Whatever is thrown at once is a rejection, too. */
+function tried(ask: (args: never[]) => Promise<unknown>, args: never[]): Promise<unknown> {
+  try {
+    return ask(args);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** What Prisma's adapter reads of `pg`'s answer to a statement that controls a transaction. */
+const resultOf = (command: string) => ({ command, rowCount: null, rows: [], fields: [] });
+
+const closed = () =>
+  new ExecutionClosedError(
+    'A query came after its execution had ended; nothing was done. Await every query, and wrap what goes on by itself in outside().',
+    { existing: 'an execution that has ended', expected: 'a query while its handler runs, or outside(() => …)' },
+  );
+
+const stranger = () =>
+  new IdempotencyError(
+    'A transaction that the kit does not control was begun within an execution. Use the client that createIdempotency was given, or wrap it in outside().',
+    {
+      existing: 'BEGIN on pool.connect(), or $transaction of another client of the same pool',
+      expected: 'outside(() => …)',
+    },
+  );
+
+const unheard = (text: string) =>
+  new IdempotencyError('Prisma controls a transaction in words that the kit does not know; nothing was sent.', {
+    existing: text,
+    expected: 'BEGIN, COMMIT and ROLLBACK, as @prisma/adapter-pg 7 says them',
+  });
+
+const controlled = (text: string) =>
+  new IdempotencyError(
+    'A handler is in a transaction, which it must not end, or begin again, by SQL of its own; nothing was sent.',
+    {
+      existing: text,
+      expected: 'COMMIT left to the kit, and an error thrown to roll back',
+    },
+  );
+
+const unmet = () =>
+  new IdempotencyError(
+    'A client of another copy of Prisma was used within an execution, on its pool; which execution its queries are of could not be told.',
+    { existing: 'two copies of @prisma/client', expected: 'one, or a pool of its own for the other' },
+  );
+
+const stale = () =>
+  new IdempotencyError('The server has forgotten a prepared statement, or would answer it in other columns.', {
+    existing: 'DEALLOCATE, DISCARD or a migration since it was prepared',
+    expected: 'to be tried again',
+  });
+
+const lost = () =>
+  new IdempotencyError('A query got no answer, and what it has done is not known; everything is rolled back.', {
+    existing: 'a query that was given up, as by query_timeout, or a lost connection',
+    expected: 'an answer to each',
+  });

@@ -1,0 +1,46 @@
+import { isPromised } from '../../../core/awaitable.ts';
+import { runWithin, within } from '../async-context.ts';
+import type { AmbientTransaction } from './ambient-transaction.ts';
+import { joinSql } from './sql.ts';
+
+/** Left out of Prisma's own transaction clients, too. */
+const LEFT_OUT = new Set<unknown>(['$connect', '$disconnect', '$on', '$extends']);
+
+/** They begin a query of Prisma's, and come to nothing that asks for more. */
+const SENDING = new Set<unknown>(['then', 'catch', 'finally']);
+
+/**
+ * The user's client as the `tx` of one transaction of the kit's own: what is asked through it is in that transaction, also
+ * where the async context was lost, as in a queue or a stream that was there before; and where it is over, nothing is done.
+ */
+export function txOf<Client extends object>(client: Client, transaction: AmbientTransaction): Client {
+  // In a savepoint of it, it is that savepoint's.
+  const inIt = <T>(run: () => T): T =>
+    within()?.ambient?.isWithin(transaction) ? run() : runWithin(transaction.here, run);
+
+  /** Prisma's promises are made in one place and sent where they are awaited, so both are done within. */
+  const bound = (value: unknown, name: string | symbol, owner: object): unknown => {
+    if (typeof value !== 'function') return value;
+    if (SENDING.has(name)) return (...args: unknown[]) => inIt(() => Reflect.apply(value, owner, args));
+    return (...args: unknown[]) => {
+      const result = inIt(() => Reflect.apply(value, owner, args));
+      return isPromised(result) ? new Proxy(result as object, membrane) : result;
+    };
+  };
+  const membrane: ProxyHandler<object> = {
+    get: (target, name) => bound(Reflect.get(target, name), name, target),
+  };
+  const tx = new Proxy(client, {
+    get(target, name) {
+      if (LEFT_OUT.has(name)) return undefined;
+      const value = Reflect.get(target, name);
+      return isModel(value, name) ? new Proxy(value, membrane) : bound(value, name, target);
+    },
+  });
+  return joinSql(tx, transaction);
+}
+
+/** One of the client's models, with the queries as its methods. */
+function isModel(value: unknown, name: string | symbol): value is object {
+  return typeof value === 'object' && value !== null && typeof name === 'string' && !/^[$_]/.test(name);
+}

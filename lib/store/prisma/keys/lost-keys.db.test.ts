@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
+import { watchOf } from '../../../integration/kit.fixture.ts';
+import type { LostKey } from '../../lost-keys.ts';
+import { storeOf } from '../prisma-harness.fixture.ts';
+import { ticketOf } from './ticket.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+
+const by = { actor: 'eve', detail: { by: 'hand' } };
+const scope = { tenant: 'acme', principal: 'ann', operation: 'pay' };
+const lost = (key: string, is: LostKey['is'] = { result: 'd1' }): LostKey => ({
+  ...scope,
+  key,
+  fingerprint: null,
+  schemaVersion: 2,
+  retentionMs: 3_600_000,
+  is,
+});
+const input = new Uint8Array([1, 2]);
+const call = {
+  kind: 'foreign',
+  name: 'charged',
+  position: 2,
+  arguments: input,
+  derivedKey: 'k',
+  notBefore: null,
+} as const;
+const counts = async (key: string) => {
+  const where = { where: { key } };
+  const { idempotencyKey, idempotencyPhase, idempotencyAudit } = database.client;
+  return Promise.all([idempotencyKey.count(where), idempotencyPhase.count(where), idempotencyAudit.count(where)]);
+};
+
+test('a key is entered with its steps and its record, due at once, and what is there wins', async () => {
+  const store = storeOf(database.client);
+  const steps = [{ kind: 'capture', name: 'id', position: 1, result: '1' } as const, { ...call, result: null }];
+  expect(await store.enterLost(lost('a', { input, steps }), by)).toBe('entered');
+  expect(await counts('a')).toEqual([1, 2, 1]);
+  const held = await store.takeOver({ ...scope, key: 'a' }, 1000, false);
+  expect(held).toMatchObject({ state: 'in_progress', input, schemaVersion: 2 });
+  const [id, charged] = held?.steps ?? [];
+  expect(id).toMatchObject({ kind: 'capture', state: 'done', result: '1', sends: 0 });
+  expect(charged).toMatchObject({ kind: 'foreign', state: 'started', sends: 1, notExecuted: 0, arguments: input });
+  // Nobody knows when it was sent: so long ago that no provider is relied on to remember it, and so late that it may come.
+  expect(charged?.sinceFirstSentMs).toBeGreaterThan(50 * 365 * 86_400_000);
+  expect(charged?.sinceLastSentMs).toBeLessThan(60_000);
+  const other = [{ ...call, name: 'other', result: '2' }];
+  expect(await store.enterLost(lost('a', { input, steps: other }), by)).toBe('existing');
+  expect(await counts('a')).toEqual([1, 2, 1]);
+});
+
+test('an answer is entered as settled', async () => {
+  const store = storeOf(database.client);
+  expect(await store.enterLost(lost('b'), by)).toBe('entered');
+  expect(await store.find({ ...scope, key: 'b' })).toMatchObject({
+    state: 'succeeded',
+    result: 'd1',
+    fingerprint: null,
+  });
+  expect(await counts('b')).toEqual([1, 0, 1]);
+});
+
+test('a key that somebody executes at this moment is left to them', async () => {
+  const store = storeOf(database.client);
+  const other = await watchOf(database.url);
+  await other.query('BEGIN');
+  await other.query('SELECT pg_advisory_xact_lock($1)', [ticketOf(lost('c'))]);
+  expect(await store.enterLost(lost('c'), by)).toBe('locked');
+  expect(await counts('c')).toEqual([0, 0, 0]);
+  await other.query('COMMIT');
+  expect(await store.enterLost(lost('c'), by)).toBe('entered');
+  await other.close();
+});

@@ -1,0 +1,92 @@
+import { ConfigurationError } from '../../../core/errors.ts';
+import type { SchemaPart, SchemaState } from '../../store.ts';
+import type { RawQueries } from '../client.ts';
+import { isSchemaGap, isSetUpFault, serverWords } from '../errors.ts';
+import { TABLES_OF } from '../tables.ts';
+
+/** The version of the tables that this kit needs. Raised together with a file in `prisma/kit` that brings it about. */
+export const SCHEMA_VERSIONS: Readonly<Record<SchemaPart, number>> = { keys: 3, messaging: 1 };
+
+const INIT: Readonly<Record<SchemaPart, string>> = {
+  keys: 'npx oncekit init',
+  messaging: 'npx oncekit init --messaging',
+};
+
+const migrate = (part: SchemaPart) => `Run ${INIT[part]}, then npx prisma migrate deploy.`;
+
+// `prisma db push` makes tables from models, and runs no migration.
+const UNMARKED =
+  'They were not made by its migration, so checks and indexes may be missing: see docs/upgrading.md, "Tables without a version".';
+
+// The names are text here, so that a table that is not there is no error.
+const READ = `
+SELECT part, "table" IS NOT NULL AS is_there, obj_description("table", 'pg_class') AS mark
+  FROM (VALUES ('keys', to_regclass('${TABLES_OF.keys[0]}')), ('messaging', to_regclass('${TABLES_OF.messaging[0]}')))
+       AS marked(part, "table")`;
+
+/** What the comment on a part's first table says: the part is of this version. */
+export const markOf = (version: number) => `oncekit schema ${version}`;
+
+/** The version that such a comment names; NaN where it is none of the kit's. */
+export function versionOf(mark: string | null | undefined): number {
+  return Number(/^oncekit schema (\d+)\b/.exec(mark ?? '')?.[1]);
+}
+
+interface Marked {
+  part: SchemaPart;
+  is_there: boolean;
+  mark: string | null;
+}
+
+/** `Store.readSchema`. The version is the comment on a part's first table, which the kit's migration writes. */
+export async function readSchema(db: RawQueries): Promise<SchemaState[]> {
+  return (await db.$queryRawUnsafe<Marked[]>(READ)).map(stateOf);
+}
+
+function stateOf({ part, is_there: isThere, mark }: Marked): SchemaState {
+  const about = { part, expected: name(part, SCHEMA_VERSIONS[part]) };
+  if (!isThere)
+    return { ...about, verdict: 'missing', existing: `no ${part} tables of oncekit`, advice: migrate(part) };
+  const version = versionOf(mark);
+  const existing = name(part, version);
+  if (Number.isNaN(version)) {
+    return { ...about, verdict: 'unmarked', existing: `${part} tables without a version`, advice: UNMARKED };
+  }
+  if (version < SCHEMA_VERSIONS[part]) return { ...about, verdict: 'older', existing, advice: migrate(part) };
+  return { ...about, verdict: version > SCHEMA_VERSIONS[part] ? 'newer' : 'current', existing };
+}
+
+const name = (part: SchemaPart, version: number) => `oncekit ${part} schema ${version}`;
+
+/**
+ * The error of a statement of ours, or what explains it: a table or column that it names is not there, so the kit's
+ * migration has not run; the role may not use them; or the primary key is gone. Asks the database for the first alone.
+ *
+ * @param read asks what there is; none where the failed transaction is still open, and takes no questions any more
+ */
+export async function explainedBySchema(
+  error: unknown,
+  read: (() => Promise<SchemaState[]>) | undefined,
+  part: SchemaPart,
+): Promise<unknown> {
+  if (isSetUpFault(error)) {
+    return new ConfigurationError(
+      "The database refuses a statement of oncekit's: the role lacks a right, or a table its primary key. See npx oncekit doctor.",
+      {
+        existing: serverWords(error),
+        expected: `SELECT, INSERT, UPDATE and DELETE on ${TABLES_OF[part].join(', ')}, as its migration makes them`,
+        cause: error,
+      },
+    );
+  }
+  if (!isSchemaGap(error)) return error;
+  const states = await read?.().catch(() => undefined);
+  const state = states?.find((one) => one.part === part);
+  const changed = `Somebody has changed its tables: compare them with the migration that ${INIT[part]} writes.`;
+  const advice = state ? (state.advice ?? changed) : migrate(part);
+  return new ConfigurationError(`The database lacks a table or column that oncekit needs. ${advice}`, {
+    existing: [state?.existing, serverWords(error)].filter(Boolean).join('; '),
+    expected: name(part, SCHEMA_VERSIONS[part]),
+    cause: error,
+  });
+}

@@ -1,0 +1,61 @@
+import pg from 'pg';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { createClient } from '../../../shop/db.ts';
+import type { Harness } from '../contract-harness.fixture.ts';
+import type { Store } from '../store.ts';
+import type { TransactionOf } from './client.ts';
+import { prismaStore } from './store.ts';
+import type { Tables } from './tables.ts';
+
+export type Tx = TransactionOf<TestDatabase['client']>;
+
+/** The store in the mode that these tests run in. */
+export function storeOf(client: TestDatabase['client'], tables?: Tables): Store<Tx> {
+  return prismaStore(client, { tables, ...(process.env.TRANSACTION === 'ambient' ? { transaction: 'ambient' } : {}) });
+}
+
+/**
+ * The Prisma store on a database of its own, for the contract.
+ *
+ * @param own where its tables are, and what puts them there
+ */
+export async function prismaHarness(
+  own: { tables?: Tables; keys?: string; prepare?: (database: TestDatabase) => Promise<unknown> } = {},
+): Promise<Harness<Tx>> {
+  const { tables, keys = 'idempotency_keys', prepare } = own;
+  const database = await testDatabase();
+  await prepare?.(database);
+  const other = createClient(database.url);
+  const watch = new pg.Client({ connectionString: database.url });
+  await watch.connect();
+  return {
+    store: storeOf(database.client, tables),
+    rival: storeOf(other, tables),
+    write: async (tx, marker) =>
+      void (await tx.auditRecord.create({ data: { action: marker, tenant: 't', principal: 'p' } })),
+    isWritten: async (marker) => (await database.client.auditRecord.count({ where: { action: marker } })) > 0,
+    breakStatement: async (tx) => void (await tx.$queryRawUnsafe('SELECT 1/0')),
+    overtake: async (tx, { key }) =>
+      void (await tx.$queryRawUnsafe(`UPDATE ${keys} SET fencing_token = fencing_token + 1 WHERE key = $1`, key)),
+    untilWaiting: (connections) => untilWaiting(watch, connections),
+    age: async ({ key }, ms) => {
+      const back = `- ${ms} * interval '1 ms'`;
+      await watch.query(
+        `UPDATE ${keys} SET claimed_at = claimed_at ${back}, expires_at = expires_at ${back} WHERE key = $1`,
+        [key],
+      );
+    },
+    close: async () => {
+      await watch.end();
+      await other.$disconnect();
+      await database.drop();
+    },
+  };
+}
+
+/** The condition is in the database; nothing tells of it but asking again. */
+async function untilWaiting(watch: pg.Client, connections: number): Promise<void> {
+  const waiting = `SELECT count(*)::int AS n FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  while ((await watch.query(waiting)).rows[0].n < connections);
+}

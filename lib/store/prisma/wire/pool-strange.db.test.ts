@@ -1,0 +1,247 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../../../shop/db.ts';
+import { anything, effect, effects, freshKey, kit, rowsOf, type Tx } from '../../../integration/kit.fixture.ts';
+import { oncekitPool } from './pool.ts';
+
+/** Clients that do with their transactions what the pool does not expect. */
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+
+type Transact = (run: (tx: Tx) => Promise<unknown>, options: object) => Promise<unknown>;
+
+/** The client with another `$transaction`, as an extension can give it one. */
+function extended($transaction: Transact): Client {
+  return new Proxy(database.client, {
+    get: (client, name, receiver) => (name === '$transaction' ? $transaction : Reflect.get(client, name, receiver)),
+  });
+}
+
+async function expectOneOrder(client: Client, key: string) {
+  let runs = 0;
+  const operation = kit(client)
+    .operation({ name: 'checkout', schema: anything })
+    .handler(async ({ tx }) => {
+      await effect(tx, key);
+      return { run: ++runs };
+    });
+  const told = await operation.execute({ key, payload: {} });
+  expect(told).toMatchObject({ ok: true, replayed: false, data: { run: runs } });
+  expect(await effects(database.client, key)).toBe(1);
+  expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded', result: expect.any(String) }]);
+}
+
+test('another transaction first: it is committed as it was, and the key is claimed in its own', async () => {
+  const first = freshKey();
+  const client = extended(async (run, options) => {
+    await database.client.$transaction(async (tx) => {
+      await effect(tx, first);
+      expect(await tx.idempotencyKey.count({ where: { state: 'in_progress' } })).toBe(0);
+    });
+    return await database.client.$transaction(run, options);
+  });
+  await expectOneOrder(client, freshKey());
+  expect(await effects(database.client, first)).toBe(1);
+});
+
+test('a transaction that is tried again: the one that commits has claim, effect and answer', async () => {
+  const client = extended(async (run, options) => {
+    const failing = async (tx: Tx) => {
+      await run(tx);
+      throw new Error('tried again');
+    };
+    await expect(database.client.$transaction(failing, options)).rejects.toThrow('tried again');
+    return await database.client.$transaction(run, options);
+  });
+  await expectOneOrder(client, freshKey());
+});
+
+test('a pool in pipeline mode, which takes no queries of ours: executions are in Prisma’s transactions', async () => {
+  const pool = oncekitPool(new pg.Pool({ connectionString: database.url, max: 2, pipeline: true } as pg.PoolConfig));
+  const client = createClient(database.url, { pool });
+  try {
+    for (let n = 0; n < 2; n++) await expectOneOrder(client, freshKey());
+  } finally {
+    await client.$disconnect();
+  }
+});
+
+test('a completion that fails the first time: the server has kept its statement, and the next execution can keep it, too', async () => {
+  const client = createClient(database.url, { max: 1 });
+  try {
+    await client.$executeRawUnsafe(`ALTER TABLE idempotency_keys ADD CHECK (result NOT LIKE '%refused%')`);
+    const failing = kit(client)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async () => 'refused');
+    expect(await failing.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: false, executed: false });
+    let runs = 0;
+    const next = kit(client)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async ({ tx, key }) => {
+        await effect(tx, key);
+        return ++runs;
+      });
+    expect(await next.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true, data: 1 });
+  } finally {
+    await client.$disconnect();
+  }
+});
+
+test('a client with an isolation level of its own: the operation’s is in force, and claim and completion travel with BEGIN and COMMIT', async () => {
+  const transactionOptions = { isolationLevel: 'Serializable' as const };
+  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  let flights = 0;
+  pool.on('connect', (connection) => {
+    const query = connection.query.bind(connection) as (config: object, ...rest: unknown[]) => unknown;
+    connection.query = ((config: object, ...rest: unknown[]) => {
+      if ('submit' in config) flights++;
+      return query(config, ...rest);
+    }) as typeof connection.query;
+  });
+  const client = createClient(database.url, { pool, transactionOptions });
+  try {
+    let level = '';
+    const operation = kit(client)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async ({ tx }) => {
+        [{ level }] = await tx.$queryRawUnsafe<[{ level: string }]>(
+          `SELECT current_setting('transaction_isolation') AS level`,
+        );
+      });
+    await operation.execute({ key: freshKey(), payload: {} }); // the first of a client looks at its pool
+    flights = 0;
+    for (let n = 0; n < 5; n++) {
+      expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true, replayed: false });
+      expect(level).toBe('read committed');
+    }
+    if (process.env.POOL !== 'plain') expect(flights).toBe(5 * 2); // with BEGIN, and with COMMIT
+    // Somebody else's transaction has what the client asks for.
+    const own = await client.$transaction((tx) =>
+      tx.$queryRawUnsafe<[{ level: string }]>(`SELECT current_setting('transaction_isolation') AS level`),
+    );
+    expect(own).toEqual([{ level: 'serializable' }]);
+  } finally {
+    await client.$disconnect();
+  }
+});
+
+// Elsewhere the kit begins the transaction, in the level that it wants.
+if (process.env.POOL === 'plain')
+  test('a database whose level is another one: no handler runs in it, and it is set at once from the second execution on', async () => {
+    const sent: string[] = [];
+    const client = database.client.$extends({
+      query: {
+        $queryRawUnsafe: ({ args, query }) => {
+          sent.push(...(/SET TRANSACTION|INSERT INTO idempotency_keys/.exec(args[0]) ?? []));
+          return query(args);
+        },
+      },
+    });
+    const levels: unknown[] = [];
+    const operation = kit(client as never)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async ({ tx, key }) => {
+        levels.push(...(await tx.$queryRawUnsafe<unknown[]>('SHOW transaction_isolation')));
+        await effect(tx, key);
+      });
+    const setDefault = (level: string) =>
+      database.client.$executeRawUnsafe(
+        `ALTER ROLE CURRENT_USER IN DATABASE "${new URL(database.url).pathname.slice(1)}" SET default_transaction_isolation = '${level}'`,
+      );
+    const key = freshKey();
+    await operation.execute({ key: freshKey(), payload: {} });
+    await setDefault('serializable');
+    await database.client.$disconnect(); // its next connections have the new default
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
+    expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true, replayed: false });
+    await setDefault('read committed');
+    await database.client.$disconnect();
+    const [set, claim] = ['SET TRANSACTION', 'INSERT INTO idempotency_keys'];
+    expect(sent).toEqual([claim, claim, set, claim, set, claim]);
+    expect(levels).toEqual(Array.from({ length: 3 }, () => ({ transaction_isolation: 'read committed' })));
+    expect([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
+  });
+
+test('a client that does something first in each transaction: never a claim without its effect', async () => {
+  const client = extended((run, options) =>
+    database.client.$transaction(async (tx) => {
+      await tx.$queryRawUnsafe(`SELECT set_config('app.tenant', 'acme', true)`);
+      return await run(tx as Tx);
+    }, options),
+  );
+  for (let n = 0; n < 5; n++) await expectOneOrder(client, freshKey());
+});
+
+test('a connection on which somebody has left a transaction open: rolled back, and tried again', async () => {
+  const client = createClient(database.url, { max: 1 });
+  try {
+    const left = freshKey();
+    await client.$executeRawUnsafe('BEGIN ISOLATION LEVEL REPEATABLE READ');
+    await effect(client, left);
+    await expectOneOrder(client, freshKey());
+    expect(await effects(database.client, left)).toBe(0);
+  } finally {
+    await client.$disconnect();
+  }
+});
+
+test('a client that swallows an error and commits: no success is told', async () => {
+  const client = extended((run, options) =>
+    database.client.$transaction(async (tx) => {
+      await run(tx as Tx).catch(() => {});
+    }, options),
+  );
+  const operation = kit(client)
+    .operation({ name: 'checkout', schema: anything })
+    .handler(() => Promise.reject(new Error('swallowed')));
+  expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: false, executed: 'unknown' });
+});
+
+test('a session that writes bytes in another way, and one that forgets what it keeps: the answer is replayed', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" SET bytea_output = 'escape'`);
+  const client = createClient(database.url, { max: 1 });
+  try {
+    await expectOneOrder(client, freshKey()); // from here on reads go through the pool
+    const key = freshKey();
+    await expectOneOrder(database.client, key);
+    const operation = kit(client)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async () => 'never');
+    const replayed = { ok: true, replayed: true, data: { run: 1 } };
+    expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject(replayed);
+    await client.$executeRawUnsafe('DISCARD ALL');
+    const again = kit(client)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async () => 'never');
+    expect(await again.execute({ key, payload: {}, attempt: 2 })).toMatchObject(replayed);
+  } finally {
+    await client.$disconnect();
+    await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" RESET bytea_output`);
+  }
+});
+
+test('sessions in another time zone: a key that was minted just now is neither early nor late', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  for (const zone of ['America/New_York', 'Asia/Tokyo']) {
+    await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" SET timezone = '${zone}'`);
+    const client = createClient(database.url, { max: 1 });
+    try {
+      const operation = kit(client, { window: '1h' })
+        .operation({ name: 'checkout', schema: anything })
+        .handler(async () => 'there');
+      const key = (await operation.mintKey({ tenant: 'acme', principal: 'ann' })) as string;
+      expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
+      const late = (await operation.mintKey({ tenant: 'acme', principal: 'ann' })) as string;
+      expect(await operation.fence({ key: late })).toMatchObject({ fenced: true });
+    } finally {
+      await client.$disconnect();
+      await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" RESET timezone`);
+    }
+  }
+});

@@ -1,0 +1,374 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
+import { type Client, createClient } from '../../../../shop/db.ts';
+import {
+  anything,
+  effect,
+  effects,
+  freshKey,
+  gate,
+  kit,
+  rowsOf,
+  type Tx,
+  watchOf,
+} from '../../../integration/kit.fixture.ts';
+
+/**
+ * What must hold however BEGIN, claim, completion and COMMIT travel. Runs twice, like every test of the engine and of the
+ * store: on a client whose pool is ours (`db`), and on a plain one (`db-plain`).
+ */
+
+let database: TestDatabase;
+let watch: Awaited<ReturnType<typeof watchOf>>;
+const clients: Client[] = [];
+beforeAll(async () => {
+  database = await testDatabase({ max: 5 });
+  watch = await watchOf(database.url);
+});
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.$disconnect()));
+});
+afterAll(async () => {
+  await watch?.close();
+  await database?.drop();
+});
+
+/** A client of its own, with this many connections. */
+function another(max: number, url = database.url): Client {
+  const client = createClient(url, { max });
+  clients.push(client);
+  return client;
+}
+
+/** One whose pool is as Prisma makes it, whatever the others have. */
+function plainOne(): Client {
+  vi.stubEnv('POOL', 'plain');
+  const client = another(3);
+  vi.unstubAllEnvs();
+  return client;
+}
+
+const pidOf = async (db: Pick<Tx, '$queryRawUnsafe'>): Promise<number> =>
+  (await db.$queryRawUnsafe<[{ pid: number }]>('SELECT pg_backend_pid() AS pid'))[0].pid;
+
+const orderOf = (key: string) => ({
+  id: randomUUID(),
+  tenant: 'acme',
+  principal: 'ann',
+  sku: 'mug',
+  quantity: 1,
+  amountCents: 100,
+  status: 'pending',
+  paymentMethod: 'pm_card_visa',
+  source: 'api',
+  idempotencyKey: key,
+});
+
+describe('isolation levels', () => {
+  const shown = async (db: Pick<Tx, '$queryRawUnsafe'>) =>
+    (await db.$queryRawUnsafe<[{ level: string }]>(`SELECT current_setting('transaction_isolation') AS level`))[0]
+      .level;
+
+  test.each([
+    [undefined, 'read committed', [0, 1]],
+    ['ReadCommitted', 'read committed', [0, 1]],
+    ['RepeatableRead', 'repeatable read', [0, 0]],
+    ['Serializable', 'serializable', [0, 0]],
+  ] as const)('%s is in force in the handler, and not behind it', async (isolationLevel, level, seen) => {
+    const client = another(1);
+    // What the server would do by itself must not matter: the claim needs to see what was committed while it waited.
+    await watch.query(`ALTER DATABASE "${new URL(database.url).pathname.slice(1)}"
+                       SET default_transaction_isolation = '${level === 'serializable' ? 'read committed' : 'serializable'}'`);
+    const key = freshKey();
+    const operation = kit(client)
+      .operation({ name: 'checkout', schema: anything, ...(isolationLevel ? { isolationLevel } : {}) })
+      .handler(async ({ tx }) => {
+        const before = await tx.auditRecord.count({ where: { action: key } });
+        await effect(database.client, key); // committed by somebody else meanwhile
+        return [await shown(tx), before, await tx.auditRecord.count({ where: { action: key } })];
+      });
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, data: [level, ...seen] });
+    // The only connection, back in the pool, as the server makes it.
+    expect(await shown(client)).toBe(level === 'serializable' ? 'read committed' : 'serializable');
+    await watch.query(`ALTER DATABASE "${new URL(database.url).pathname.slice(1)}"
+                       RESET default_transaction_isolation`);
+  });
+});
+
+describe('an extended client', () => {
+  test('its query, model and result extensions work in the handler, within the transaction of the key', async () => {
+    const asked: string[] = [];
+    const extended = database.client.$extends({
+      query: {
+        $allOperations: async ({ operation, args, query }) => {
+          asked.push(operation);
+          await new Promise((resolve) => setImmediate(resolve)); // as one does that asks somebody first
+          return await query(args);
+        },
+        auditRecord: { create: ({ args, query }) => query({ ...args, data: { ...args.data, principal: 'extended' } }) },
+      },
+      model: { auditRecord: { of: (action: string) => ({ where: { action } }) } },
+      result: {
+        auditRecord: { loud: { needs: { action: true }, compute: ({ action }) => action.toUpperCase() } },
+      },
+    });
+    const operation = createOn(extended as never, async (tx: never, key: string, isRefused: boolean) => {
+      const own = tx as Parameters<Parameters<typeof extended.$transaction>[0]>[0];
+      const { loud } = await own.auditRecord.create({ data: { action: key, tenant: 't', principal: 'p' } });
+      const [found] = await own.auditRecord.findMany(own.auditRecord.of(key));
+      if (isRefused) throw new Error('rolled back');
+      return [loud, found?.principal];
+    });
+    const key = freshKey();
+    expect(await operation.execute({ key, payload: { isRefused: true } })).toMatchObject({ executed: false });
+    expect(await effects(database.client, key)).toBe(0);
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ data: [key.toUpperCase(), 'extended'] });
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: true });
+    expect([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
+    expect(asked).toContain('create');
+  });
+
+  function createOn(client: Client, run: (tx: never, key: string, isRefused: boolean) => Promise<unknown>) {
+    return kit(client, { window: '1h' })
+      .operation({ name: 'checkout', schema: anything, fingerprint: () => ({}) })
+      .handler(async ({ tx, key, input }) => (await run(tx as never, key, input.isRefused === true)) as string[]);
+  }
+});
+
+describe('executions at once in one process', () => {
+  test('200 over 5 connections never cross: each key has its own answer, its own order, or nothing', async () => {
+    const { client } = database;
+    const patient = { maxWait: 20_000, timeout: 20_000 };
+    const operation = kit(client, { waitMs: 1000 })
+      .operation({ name: 'crowd', schema: anything, maxWaitMs: 20_000, timeoutMs: 20_000 })
+      .handler(async ({ tx, key, input, fail }) => {
+        const [order] = await Promise.all([
+          tx.order.create({ data: orderOf(key) }),
+          // Beside it: transactions, batches and queries that have nothing to do with a key.
+          ...(input.n === 3 ? [client.$transaction((other) => effect(other, 'beside'), patient)] : []),
+        ]);
+        if ((input.n as number) % 5 === 1) throw new Error('rolled back');
+        if ((input.n as number) % 5 === 2) return fail('refused', { order: order.id });
+        return { order: order.id };
+      });
+    const wanted = Array.from({ length: 200 }, (_, n) => ({ n, key: `crowd-${n}` }));
+    const beside = Array.from({ length: 40 }, (_, n) =>
+      n % 2
+        ? client.$transaction((tx) => effect(tx, 'beside'), patient)
+        : client.$transaction([client.auditRecord.count(), client.order.count()], patient),
+    );
+    const told = await Promise.all(wanted.map(({ n, key }) => operation.execute({ key, payload: { n } })));
+    await Promise.all(beside);
+
+    const rows = await client.idempotencyKey.findMany({ where: { operation: 'crowd' } });
+    const orders = await client.order.findMany({ where: { idempotencyKey: { startsWith: 'crowd-' } } });
+    expect([rows.length, orders.length, await effects(client, 'beside')]).toEqual([160, 160, 21]);
+    for (const { n, key } of wanted) {
+      const row = rows.find((each) => each.key === key);
+      const own = orders.filter((order) => order.idempotencyKey === key).map(({ id }) => id);
+      const outcome = told[n];
+      if (n % 5 === 1) {
+        expect([outcome, row, own]).toMatchObject([{ code: 'internal', executed: false }, undefined, []]);
+        continue;
+      }
+      const data = { order: own[0] };
+      expect(outcome).toMatchObject(n % 5 === 2 ? { code: 'failed', data } : { ok: true, replayed: false, data });
+      expect([own.length, row?.state]).toEqual([1, n % 5 === 2 ? 'failed' : 'succeeded']);
+      expect(row?.result).toContain(own[0]);
+    }
+  });
+
+  test('two clients, one of them with a plain pool: of each key one executes', async () => {
+    let runs = 0;
+    const [one, two] = [database.client, plainOne()].map((client) =>
+      kit(client)
+        .operation({ name: 'checkout', schema: anything })
+        .handler(async ({ tx, key }) => {
+          await effect(tx, key);
+          return ++runs;
+        }),
+    );
+    const keys = Array.from({ length: 20 }, freshKey);
+    for (const key of keys) {
+      const [first, second] = await Promise.all([one, two].map((each) => each?.execute({ key, payload: {} })));
+      expect([first, second]).toMatchObject([{ ok: true }, { ok: true, data: first?.ok ? first.data : undefined }]);
+      expect([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
+    }
+    expect(runs).toBe(20);
+  });
+});
+
+describe('what else the handler asks of the database', () => {
+  /** The client of the key, and the one that the handler asks besides. */
+  const pairs: [string, () => [Client, Client]][] = [
+    ['the same client', () => [database.client, database.client]],
+    ['a client with a plain pool', () => [database.client, plainOne()]],
+    ['another client, while the one of the key has a plain pool', () => [plainOne(), another(3)]],
+  ];
+
+  test.each(pairs)(
+    '%s: goes its own way, carries nothing of the key, and stays when that rolls back',
+    async (_, pair) => {
+      const [client, other] = pair();
+      const key = freshKey();
+      const found: unknown[] = [];
+      let isRefused = true;
+      const operation = kit(client)
+        .operation({ name: 'checkout', schema: anything })
+        .handler(async ({ tx }) => {
+          await effect(tx, key);
+          const own = await pidOf(tx);
+          found.push(
+            own !== (await pidOf(other)),
+            own !== (await other.$transaction(pidOf)),
+            own === (await pidOf(tx)),
+          );
+          found.push(
+            await effects(other, key),
+            ...(await other.$transaction([other.idempotencyKey.count({ where: { key } }), other.refund.count()])),
+          );
+          await other.$transaction((beside) => effect(beside, `${key} beside`), { isolationLevel: 'Serializable' });
+          const never = other.$transaction(async (beside) => {
+            await effect(beside, `${key} never`);
+            throw new Error('this one alone');
+          });
+          await never.catch((error: Error) => found.push(error.message));
+          if (isRefused) throw new Error('rolled back');
+          return 'there';
+        });
+      const count = () => Promise.all(['', ' beside', ' never'].map((name) => effects(database.client, key + name)));
+      expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'internal', executed: false });
+      expect(found.splice(0)).toEqual([true, true, true, 0, 0, 0, 'this one alone']);
+      expect([await count(), await rowsOf(database.client, key)]).toEqual([[0, 1, 0], []]);
+      isRefused = false;
+      expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 'there' });
+      expect([await count(), (await rowsOf(database.client, key)).length]).toEqual([[1, 2, 0], 1]);
+    },
+  );
+
+  test('a client of another database gets no claim, and is not asked for the key afterwards', async () => {
+    const elsewhere = await testDatabase();
+    // Counts tries: a sequence does not take back what is rolled back.
+    await elsewhere.client.$executeRawUnsafe('CREATE SEQUENCE tries');
+    await elsewhere.client.$executeRawUnsafe(
+      `CREATE FUNCTION try() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('tries'); RETURN NEW; END $$`,
+    );
+    await elsewhere.client.$executeRawUnsafe(
+      'CREATE TRIGGER try BEFORE INSERT ON idempotency_keys FOR EACH ROW EXECUTE FUNCTION try()',
+    );
+    const key = freshKey();
+    const operation = kit(plainOne())
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async ({ tx }) => {
+        await effect(tx, key);
+        await elsewhere.client.$transaction((beside) => effect(beside, key));
+        return 'there';
+      });
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
+    expect(await elsewhere.client.$queryRawUnsafe('SELECT is_called FROM tries')).toEqual([{ is_called: false }]);
+    expect(await operation.status({ key })).toMatchObject({ state: 'succeeded' });
+    expect([await effects(database.client, key), await effects(elsewhere.client, key)]).toEqual([1, 1]);
+    await elsewhere.drop();
+  });
+
+  test('what it leaves running behind it is no part of it', async () => {
+    const { client } = database;
+    const key = freshKey();
+    const { open, opened } = gate();
+    let later: Promise<unknown> | undefined;
+    const operation = kit(client)
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async ({ tx, afterCommit }) => {
+        await effect(tx, key);
+        later = opened.then(() => client.$transaction((beside) => effect(beside, `${key} later`)));
+        afterCommit(() => client.$transaction((beside) => effect(beside, `${key} after`)));
+        return 'there';
+      });
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
+    open();
+    await later;
+    const count = (name: string) => effects(client, `${key}${name}`);
+    expect([await count(''), await count(' after'), await count(' later')]).toEqual([1, 1, 1]);
+    expect(await client.idempotencyKey.count({ where: { key } })).toBe(1);
+  });
+
+  test('an execution within an execution is one of its own', async () => {
+    const inner = kit(database.client)
+      .operation({ name: 'inner', schema: anything })
+      .handler(async ({ tx, key }) => {
+        await effect(tx, key);
+        return pidOf(tx);
+      });
+    const outer = kit(database.client)
+      .operation({ name: 'outer', schema: anything })
+      .handler(async ({ tx, key, input }) => {
+        await effect(tx, key);
+        const within = await inner.execute({ key: `${key}-inner`, payload: {} });
+        if (input.isRefused) throw new Error('rolled back');
+        return within.ok && within.data !== (await pidOf(tx));
+      });
+    const [stays, goes] = [freshKey(), freshKey()];
+    expect(await outer.execute({ key: stays, payload: {} })).toMatchObject({ ok: true, data: true });
+    expect(await outer.execute({ key: goes, payload: { isRefused: true } })).toMatchObject({ executed: false });
+    const states = (key: string) => database.client.idempotencyKey.count({ where: { key, state: 'succeeded' } });
+    const all = [stays, `${stays}-inner`, goes, `${goes}-inner`];
+    expect(await Promise.all(all.map(states))).toEqual([1, 1, 0, 1]);
+    expect(await Promise.all(all.map((key) => effects(database.client, key)))).toEqual([1, 1, 0, 1]);
+  });
+
+  test('a transaction nested in its own is a savepoint: what fails in it goes, the rest commits with the key', async () => {
+    const key = freshKey();
+    const operation = kit(another(1))
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async ({ tx }) => {
+        await effect(tx, key);
+        const nested = (run: (inner: Tx) => Promise<unknown>) => (tx as Client).$transaction(run);
+        await nested((inner) => effect(inner, `${key} kept`));
+        const gone = nested(async (inner) => {
+          await effect(inner, `${key} gone`);
+          await inner.$queryRawUnsafe('SELECT 1/0');
+        });
+        return await gone.then(
+          () => 'it did not fail',
+          () => 'recovered',
+        );
+      });
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 'recovered' });
+    const count = (name: string) => effects(database.client, `${key}${name}`);
+    expect([await count(''), await count(' kept'), await count(' gone')]).toEqual([1, 1, 0]);
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ replayed: true, data: 'recovered' });
+  });
+});
+
+describe('a pool that has no connection to give', () => {
+  test('C6 the execution is refused in time, leaves nothing behind, and the key is free', async () => {
+    const client = another(1);
+    const held = { inside: gate(), end: gate() };
+    const operation = kit(client)
+      .operation({ name: 'checkout', schema: anything, maxWaitMs: 100 })
+      .handler(async ({ tx, key, input }) => {
+        await effect(tx, key);
+        if (!input.holds) return 'quick';
+        held.inside.open();
+        await held.end.opened;
+        return 'slow';
+      });
+    const [slow, quick] = [freshKey(), freshKey()];
+    const holding = operation.execute({ key: slow, payload: { holds: true } });
+    await held.inside.opened;
+    expect(await operation.execute({ key: quick, payload: {}, attempt: 1 })).toMatchObject({
+      code: 'unavailable',
+      executed: false,
+    });
+    held.end.open();
+    expect(await holding).toMatchObject({ ok: true, data: 'slow' });
+    // The connection that came too late has claimed nothing that stays.
+    expect(await operation.execute({ key: quick, payload: {}, attempt: 2, waitMs: 5000 })).toMatchObject({
+      ok: true,
+      replayed: false,
+    });
+    expect([await effects(client, slow), await effects(client, quick)]).toEqual([1, 1]);
+    while ((await watch.inTransaction()) > 0);
+  });
+});

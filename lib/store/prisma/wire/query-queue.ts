@@ -1,0 +1,61 @@
+import { IdempotencyError } from '../../../core/errors.ts';
+import { isForgotten, serverErrors } from '../errors.ts';
+import { driverError, isAnswer } from './encoding.ts';
+
+/**
+ * The queries of one transaction, one at a time on its connection: `pg` will not queue them much longer, and what waits can
+ * still be refused.
+ */
+export class QueryQueue {
+  #tail: Promise<unknown> = Promise.resolve();
+  /** How many queries are not answered yet. */
+  open = 0;
+  /** A query was given up, and what the server has done of it, or will do, is not known. */
+  isLost = false;
+  /** With this error, where its connection was lost. */
+  lostBy: unknown;
+  /** The server has refused a statement that it was to keep: tried again without, everything may go through. */
+  isStale = false;
+
+  /**
+   * @param mayGo throws where it must not be sent any more, once it is its turn
+   * @param isKept whether the server is to keep it
+   */
+  send<T>(query: () => Promise<T>, mayGo: () => void, isKept = false): Promise<T> {
+    const sent = this.open === 0 ? query() : this.#inTurn(query, mayGo);
+    this.open++;
+    this.#tail = sent.then(this.#answered, isKept ? this.#keptFailed : this.#failed);
+    return sent;
+  }
+
+  /** Until what has been sent is answered. */
+  async idle(): Promise<void> {
+    await this.#tail;
+  }
+
+  async #inTurn<T>(query: () => Promise<T>, mayGo: () => void): Promise<T> {
+    await this.#tail;
+    mayGo();
+    return await query();
+  }
+
+  readonly #answered = () => {
+    this.open--;
+  };
+
+  readonly #keptFailed = (error: unknown) => {
+    if (isForgotten(driverError(error))) this.isStale = true;
+    this.#failed(error);
+  };
+
+  readonly #failed = (error: unknown) => {
+    this.open--;
+    // Also where the user asks past Prisma, a conflict with others is one.
+    if (isAnswer(error)) serverErrors.add(error);
+    // Neither refused by us nor by the server: pg's `query_timeout`, behind which the query goes on, or a lost connection.
+    else if (!(error instanceof IdempotencyError)) {
+      this.isLost = true;
+      this.lostBy = error;
+    }
+  };
+}

@@ -1,0 +1,96 @@
+import { executes, hasEffects, isUnused, newKey, refuses, replays } from './checks.ts';
+import { type ConformanceCase, conformanceCase, type JsonObject } from './target.ts';
+
+/** What no two readers read alike (F1), made of a text that is accepted. */
+const AMBIGUOUS: readonly [name: string, spoil: (body: JsonObject) => string][] = [
+  ['an integer beyond 2^53', (body) => withMember(body, '"oncekit_extra":9007199254740993')],
+  ['a number beyond all', (body) => withMember(body, '"oncekit_extra":1e999')],
+  ['a lone surrogate', (body) => withMember(body, '"oncekit_extra":"\\ud800"')],
+  ['a name that comes twice', (body) => withMember(body, firstMember(body))],
+  ['a name that comes twice, once with an escape', (body) => withMember(body, escaped(firstMember(body)))],
+  ['a name that comes twice further in', (body) => withMember(body, '"oncekit_extra":[{"a":1,"a":1}]')],
+];
+
+/** The same JSON, written another way. */
+const REWRITTEN: readonly [name: string, rewrite: (body: JsonObject) => string][] = [
+  ['the order of the members', (body) => JSON.stringify(Object.fromEntries(Object.entries(body).reverse()))],
+  ['white space', (body) => `\r\n${JSON.stringify(body, null, '\t')}\n`],
+  ['the way an integer is written', (body) => JSON.stringify(body).replace(/:(\d+)(?=[,}])/, ':$1.0')],
+  ['an exponent', (body) => JSON.stringify(body).replace(/:(\d+)(?=[,}])/, ':$1e0')],
+  ['escapes', (body) => `{${escaped(firstMember(body))}${JSON.stringify(body).slice(1 + firstMember(body).length)}`],
+];
+
+/** Fingerprints. */
+export const fingerprintCases: readonly ConformanceCase[] = [
+  ...REWRITTEN.map(([name, rewrite]) =>
+    conformanceCase('fingerprint', `does not matter: ${name}`, async (target) => {
+      const key = newKey();
+      const body = target.body();
+      await executes(target, { key, body });
+      await replays(target, { key, raw: rewrite(body) });
+      await hasEffects(target, key, 1);
+    }),
+  ),
+  conformanceCase('fingerprint', 'another value is a mismatch, and not executed', async (target) => {
+    const key = newKey();
+    const body = target.body();
+    await executes(target, { key, body });
+    await refuses(target, { key, body: target.otherBody() }, 422, 'payload_mismatch');
+    await replays(target, { key, body });
+    await hasEffects(target, key, 1);
+  }),
+  conformanceCase(
+    'fingerprint',
+    'one member more is a mismatch, also one that the schema does not know',
+    async (target) => {
+      const key = newKey();
+      const body = target.body();
+      await executes(target, { key, body });
+      const raw = withMember(body, '"oncekit_extra":true');
+      await refuses(target, { key, raw }, 422, 'payload_mismatch');
+      await hasEffects(target, key, 1);
+    },
+  ),
+  conformanceCase('fingerprint', 'the query counts', async (target) => {
+    const key = newKey();
+    const body = target.body();
+    await executes(target, { key, body });
+    const path = `${target.path}${target.path.includes('?') ? '&' : '?'}oncekit=1`;
+    await refuses(target, { key, body, path }, 422, 'payload_mismatch');
+    await hasEffects(target, key, 1);
+  }),
+  conformanceCase(
+    'fingerprint',
+    'the path counts: one key on two things of one kind is a mismatch',
+    async (target) => {
+      const key = newKey();
+      const body = target.body();
+      await executes(target, { key, body });
+      await refuses(target, { key, body, path: target.otherPath }, 422, 'payload_mismatch');
+      await hasEffects(target, key, 1);
+    },
+    'otherPath',
+  ),
+  ...AMBIGUOUS.map(([name, spoil]) =>
+    conformanceCase('fingerprint', `refused: ${name}`, async (target) => {
+      const key = newKey();
+      await refuses(target, { key, raw: spoil(target.body()) }, 400, 'malformed_body');
+      await isUnused(target, key);
+    }),
+  ),
+];
+
+function withMember(body: JsonObject, member: string): string {
+  return `${JSON.stringify(body).slice(0, -1)},${member}}`;
+}
+
+/** `"name":value` of the first member. */
+function firstMember(body: JsonObject): string {
+  const [name, value] = Object.entries(body)[0] ?? ['', null];
+  return `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+}
+
+/** The member with the first character of its name as an escape. */
+function escaped(member: string): string {
+  return `"\\u${member.charCodeAt(1).toString(16).padStart(4, '0')}${member.slice(2)}`;
+}

@@ -1,0 +1,147 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { executes, fits, hasEffects, holds, isSuccess, newKey, refuses, replays, same, shown } from './checks.ts';
+import { type Answer, type Sent, send } from './client.ts';
+import { type ConformanceCase, type ConformanceTarget, conformanceCase } from './target.ts';
+
+const UUID_URN = /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const SETTLES_WITHIN_MS = 30_000;
+
+/** Requests that are refused, each by another code (H2). */
+const REFUSED: readonly [code: string, request: (target: ConformanceTarget, key: string) => Sent][] = [
+  ['key_missing', (target) => ({ body: target.body() })],
+  ['key_malformed', (target) => ({ rawKey: '"no key"', body: target.body() })],
+  ['malformed_body', (_, key) => ({ key, raw: '{' })],
+  ['unsupported_media_type', (_, key) => ({ key, raw: 'hello', headers: { 'Content-Type': 'text/plain' } })],
+];
+
+/** Methods, problems, headers and budgets. */
+export const httpCases: readonly ConformanceCase[] = [
+  conformanceCase('methods', 'GET, HEAD, OPTIONS and PUT need no key', async (target) => {
+    for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT']) {
+      const answer = await send(target, { method, ...(method === 'PUT' ? { body: target.body() } : {}) });
+      const asks = answer.json.code === 'key_missing' || answer.status >= 500;
+      holds(`${method} without a key`, !asks, shown(answer), 'an answer that asks for no key');
+    }
+  }),
+  ...REFUSED.map(([code, request]) =>
+    conformanceCase('problem details', `${code}`, async (target) => {
+      const key = newKey();
+      const sent = request(target, key);
+      isProblem(await send(target, sent), { code, key: sent.key ?? null });
+    }),
+  ),
+  conformanceCase('problem details', 'payload_mismatch', async (target) => {
+    const key = newKey();
+    await executes(target, { key });
+    isProblem(await send(target, { key, body: target.otherBody() }), { code: 'payload_mismatch', key });
+  }),
+  conformanceCase('problem details', 'the type is a page that exists, or leads nowhere', async (target) => {
+    for (const [, request] of REFUSED) {
+      const type = String((await send(target, request(target, newKey()))).json.type);
+      fits('type', type, new RegExp(`^(${NO_PAGE}$|https?://)`));
+      const { origin } = new URL(target.origin);
+      // No page, or one of somebody else's server, which is not asked.
+      if (!type.startsWith(`${origin}/`)) continue;
+      same(`The page ${type}`, (await send(target, { method: 'GET', path: type, as: {} })).status, 200);
+    }
+  }),
+  conformanceCase('problem details', 'each refusal has a name of its own', async (target) => {
+    const names = [await send(target, { body: target.body() }), await send(target, { body: target.body() })];
+    holds('instance', names[0]?.json.instance !== names[1]?.json.instance, names[0]?.json.instance, 'two names');
+  }),
+  conformanceCase(
+    'problem details',
+    'failed, with the reason',
+    async (target) => {
+      const key = newKey();
+      const answer = await send(target, { key, body: target.refusedBody() });
+      isProblem(answer, { code: 'failed', key });
+      fits('reason', answer.json.reason, /./);
+    },
+    'refusedBody',
+  ),
+  conformanceCase(
+    'problem details',
+    'validation, with the fields',
+    async (target) => {
+      const key = newKey();
+      const answer = await send(target, { key, body: target.invalidBody() });
+      isProblem(answer, { code: 'validation', key });
+      holds('errors', Object.keys(answer.json.errors ?? {}).length > 0, answer.json.errors, 'at least one field');
+    },
+    'invalidBody',
+  ),
+  conformanceCase('first answer', 'stored, then replayed', async (target) => {
+    const request: Sent = { key: newKey(), body: target.body() };
+    await executes(target, request);
+    await replays(target, request);
+  }),
+  conformanceCase('first answer', 'a mismatch tells nothing of the first answer', async (target) => {
+    const key = newKey();
+    const first = await executes(target, { key });
+    const mismatch = await refuses(target, { key, body: target.otherBody() }, 422, 'payload_mismatch');
+    const told = `${mismatch.text} ${JSON.stringify(mismatch.headers)}`;
+    for (const secret of secretsOf(first, key)) holds('What is told', !told.includes(secret), told, `no ${secret}`);
+    for (const name of ['location', 'etag', 'idempotency-status']) same(name, mismatch.headers[name], undefined);
+  }),
+  conformanceCase('time budget', 'a budget of 1 ms: executed at most once, and found again', async (target) => {
+    const request: Sent = { key: newKey(), body: target.body() };
+    const first = await send(target, { ...request, headers: { 'X-Request-Timeout': '1' } });
+    const isHonest = isSuccess(first) || first.status === 503 || first.status === 409;
+    holds('Within 1 ms', isHonest, shown(first), 'a success, 503 or 409');
+    if (!isSuccess(first)) holds('Retry-After', Number(first.headers['retry-after']) >= 1, first.headers, 'at least 1');
+    await settles(target, request);
+    await replays(target, request);
+    await hasEffects(target, String(request.key), 1);
+  }),
+  conformanceCase('time budget', 'a budget that is no number is ignored', async (target) => {
+    for (const budget of ['', 'soon', '-1', '1e9', '99999999999999999999']) {
+      await executes(target, { key: newKey(), headers: { 'X-Request-Timeout': budget, 'X-Retry-Layer': 'none' } });
+    }
+  }),
+];
+
+/** The type of a problem that has no page (RFC 9457, 4.2.1). */
+const NO_PAGE = 'about:blank';
+
+/** All that a problem must say (RFC 9457 and H2). */
+function isProblem({ status, headers, json }: Answer, { code, key }: { code: string; key: string | null }): void {
+  same('code', json.code, code);
+  fits('Content-Type', headers['content-type'], /^application\/problem\+json\b/);
+  same('status', json.status, status);
+  fits('type', json.type, new RegExp(`^(${NO_PAGE}|https?://.+/${code})$`));
+  if (json.type !== NO_PAGE) {
+    fits('Link', headers.link, /rel="?describedby"?/);
+    holds('Link', String(headers.link).includes(`<${json.type}>`), headers.link, `<${json.type}>`);
+  }
+  fits('title', json.title, /./);
+  fits('detail', json.detail, /./);
+  fits('instance', json.instance, UUID_URN);
+  holds(
+    'executed',
+    [true, false, 'unknown'].includes(json.executed as never),
+    json.executed,
+    "true, false or 'unknown'",
+  );
+  fits('retry', json.retry, /^(never|same-key|new-key)$/);
+  holds('retryable', typeof json.retryable === 'boolean', json.retryable, 'true or false');
+  same('idempotency_key', json.idempotency_key, key);
+}
+
+/** Sends it again as it is asked to, until it is answered for good. */
+async function settles(target: ConformanceTarget, request: Sent): Promise<void> {
+  const deadline = performance.now() + SETTLES_WITHIN_MS;
+  for (;;) {
+    const answer = await send(target, request);
+    if (isSuccess(answer)) return;
+    const mayGoOn = (answer.status === 409 || answer.status === 503) && performance.now() < deadline;
+    holds('The same key, sent again', mayGoOn, shown(answer), 'a success in the end');
+    await wait(Number(answer.headers['retry-after']) * 1000);
+  }
+}
+
+/** What an answer says that nobody could guess: its longer strings, but for the key. */
+function secretsOf({ json, headers }: Answer, key: string): string[] {
+  const values = [...Object.values(json), headers.location, headers.etag];
+  return values.filter((value): value is string => typeof value === 'string' && value.length >= 8 && value !== key);
+}

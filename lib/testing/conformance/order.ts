@@ -1,0 +1,91 @@
+import { executes, hasEffects, holds, isSuccess, isUnused, newKey, refuses, replays, same, shown } from './checks.ts';
+import { send } from './client.ts';
+import { type ConformanceCase, conformanceCase } from './target.ts';
+
+/** How many of one key at once. */
+const DUPLICATES = 12;
+
+/** What decides first, and what becomes of those that come at the same time. */
+export const orderCases: readonly ConformanceCase[] = [
+  conformanceCase(
+    'order of checks',
+    'a bad key is told before a missing principal',
+    async (target) => {
+      await refuses(target, { rawKey: '"no key"', as: {}, raw: '{' }, 400, 'key_malformed');
+    },
+    'otherHeaders',
+  ),
+  conformanceCase(
+    'order of checks',
+    'a missing principal is told before a bad body, and nothing is executed',
+    async (target) => {
+      const key = newKey();
+      await refuses(target, { key, as: {}, raw: '{' }, 401, 'unauthorized');
+      await refuses(target, { key, as: {}, body: target.body() }, 401, 'unauthorized');
+      await isUnused(target, key);
+    },
+    'otherHeaders',
+  ),
+  conformanceCase('order of checks', 'a body that cannot be read consumes no key', async (target) => {
+    const key = newKey();
+    await refuses(target, { key, raw: '{' }, 400, 'malformed_body');
+    await isUnused(target, key);
+  }),
+  conformanceCase(
+    'order of checks',
+    'a failed validation consumes no key',
+    async (target) => {
+      const key = newKey();
+      await refuses(target, { key, body: target.invalidBody() }, 400, 'validation');
+      await refuses(target, { key, body: target.invalidBody() }, 400, 'validation');
+      await isUnused(target, key);
+    },
+    'invalidBody',
+  ),
+  conformanceCase(
+    'used keys',
+    'a used key decides before validation: mismatch',
+    async (target) => {
+      const key = newKey();
+      await executes(target, { key });
+      await refuses(target, { key, body: target.invalidBody() }, 422, 'payload_mismatch');
+      await hasEffects(target, key, 1);
+    },
+    'invalidBody',
+  ),
+  conformanceCase('used keys', 'a used key does not decide before the body is read', async (target) => {
+    const key = newKey();
+    await executes(target, { key });
+    await refuses(target, { key, raw: '{' }, 400, 'malformed_body');
+  }),
+  conformanceCase(
+    'duplicates',
+    `${DUPLICATES} at once: one is executed, the others replay or are told to wait`,
+    async (target) => {
+      const key = newKey();
+      const body = target.body();
+      const answers = await Promise.all(Array.from({ length: DUPLICATES }, () => send(target, { key, body })));
+      const stored = answers.filter(({ headers }) => headers['idempotency-status'] === 'stored');
+      same('How many were executed', stored.length, 1);
+      for (const answer of answers) {
+        if (isSuccess(answer)) {
+          same('The body of each success', answer.text, stored[0]?.text);
+          continue;
+        }
+        holds('Of the others, each', answer.json.code === 'in_flight', shown(answer), 'a replay, or in_flight');
+        holds('Retry-After', Number(answer.headers['retry-after']) >= 1, answer.headers['retry-after'], 'at least 1');
+      }
+      same('The replay', (await replays(target, { key, body })).text, stored[0]?.text);
+      await hasEffects(target, key, 1);
+    },
+  ),
+  conformanceCase('duplicates', 'two payloads at once: one is executed, the other is never', async (target) => {
+    const key = newKey();
+    const bodies = [target.body(), target.otherBody()];
+    const answers = await Promise.all(bodies.map((body) => send(target, { key, body })));
+    same('How many were executed', answers.filter(isSuccess).length, 1);
+    const loser = answers.findIndex((answer) => !isSuccess(answer));
+    await refuses(target, { key, body: bodies[loser] }, 422, 'payload_mismatch');
+    await hasEffects(target, key, 1);
+  }),
+];
