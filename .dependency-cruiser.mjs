@@ -125,6 +125,13 @@ export default {
       to: { path: '^shop/', dependencyTypesNot: ['type-only'] },
     },
     {
+      name: 'no-type-circles',
+      comment: 'Within core, engine and telemetry no file needs itself by way of others, not for a type either.',
+      severity: 'error',
+      from: { path: '^lib/(core|engine|telemetry)/' },
+      to: { circular: true },
+    },
+    {
       name: 'no-circles',
       severity: 'error',
       from: { pathNot: '^shop/generated/' },

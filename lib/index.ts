@@ -66,12 +66,14 @@ export {
 export type { Principal, Scope } from './core/scope.ts';
 export { secretProblems } from './core/secret-strength.ts';
 export type { Run } from './engine/call-result.ts';
-export type { CrashPoint, ErrorContext, Options } from './engine/config.ts';
+export type { CrashPoint, Options } from './engine/config.ts';
 export type { ExecuteRequest, OperationOptions, Refused } from './engine/definition.ts';
+export type { ErrorContext } from './engine/error-log.ts';
 export type { Fail, HandlerContext } from './engine/handler.ts';
-export type { Completed, Idempotency } from './engine/idempotency.ts';
+export type { Idempotency } from './engine/idempotency.ts';
 export type { LogEntry } from './engine/log.ts';
 export type { Operation, OperationBuilder } from './engine/operation.ts';
+export type { Completed } from './engine/phases/completer.ts';
 export type { PhasesContext } from './engine/phases/context.ts';
 export type { ForeignCall, ForeignRequest, ForeignVerdict, LookedUp } from './engine/phases/foreign-call.ts';
 export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';

@@ -1,8 +1,14 @@
 import * as devalue from 'devalue';
 import { ConfigurationError, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
 import type { Redirect } from '../core/redirect.ts';
-import type { StoredResponse } from './response.ts';
 import { unstorable } from './unstorable.ts';
+
+/** An HTTP answer as it is stored with the key. */
+export interface StoredResponse {
+  status: number;
+  headers: [name: string, value: string][];
+  body: string | Uint8Array | null;
+}
 
 /** What an execution ends in, as it is stored with the key and replayed. */
 export type Answer =

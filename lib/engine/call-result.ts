@@ -5,8 +5,8 @@ import { executedBy, type Proof } from '../core/proof.ts';
 import type { Redirect } from '../core/redirect.ts';
 import type { Secrets } from '../core/secrets.ts';
 import type { KeyRow } from '../store/store.ts';
-import { type Answer, decodeAnswer } from './answer.ts';
-import { responseOf, type StoredResponse } from './response.ts';
+import { type Answer, decodeAnswer, type StoredResponse } from './answer.ts';
+import { responseOf } from './response.ts';
 
 /** What a call came to: the outcome, and what a web framework needs besides it. */
 export interface Run<T> {

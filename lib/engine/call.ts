@@ -9,48 +9,10 @@ import { executedBy, type Proof, proofOfCall } from '../core/proof.ts';
 import type { Principal } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Store } from '../store/store.ts';
-import type { Config } from './config.ts';
 import { beforeDeadline } from './deadline.ts';
-import type { ExecuteRequest, OperationOptions } from './definition.ts';
-import type { HandlerContext } from './handler.ts';
+import type { Definition, ExecuteRequest, OperationOptions } from './definition.ts';
+import type { Engine } from './engine.ts';
 import { type Identity, identify, mintFor, readKey, whoActs } from './identity.ts';
-import type { Breakers } from './phases/circuit-breakers.ts';
-import type { PhasesContext } from './phases/context.ts';
-import type { Recent } from './recent-rows.ts';
-import type { Leaders } from './single-flight.ts';
-import type { Tallies } from './tally.ts';
-import type { WaitingSlots } from './waiting-slots.ts';
-
-/** What every operation of one app shares. */
-export interface Engine<Tx> {
-  readonly store: Store<Tx>;
-  readonly config: Config;
-  readonly leaders: Leaders;
-  readonly recent: Recent;
-  readonly slots: WaitingSlots;
-  readonly breakers: Breakers;
-  readonly tallies: Tallies;
-  /** Every operation by name: two of one name would answer for each other. */
-  readonly definitions: Map<string, Definition<Tx>>;
-  /** The operations in phases by name, for the completer. */
-  readonly registry: Map<string, PhasedDefinition<Tx>>;
-  /** How many keys of each operation completers of this process are driving. */
-  readonly driving: Map<string, number>;
-}
-
-/** What an operation is and does: in one transaction, or in phases. */
-export type Definition<Tx> = { readonly options: OperationOptions<StandardSchema, Tx> } & (
-  | { readonly handler: (context: HandlerContext<never, Tx>) => Promise<unknown>; readonly phases?: undefined }
-  | { readonly phases: PhasesFunction<Tx>; readonly handler?: undefined }
-);
-
-export type PhasesFunction<Tx> = (context: PhasesContext<never, Tx>) => Promise<unknown>;
-
-/** An operation in one transaction. */
-export type AtomicDefinition<Tx> = Extract<Definition<Tx>, { phases?: undefined }>;
-
-/** An operation in phases. */
-export type PhasedDefinition<Tx> = Extract<Definition<Tx>, { phases: PhasesFunction<Tx> }>;
 
 /** The store, of which no question outlasts the call. */
 export function storeFor<Tx>({ engine, deadline }: Pick<Call<Tx>, 'engine' | 'deadline'>): Store<Tx> {

@@ -13,9 +13,10 @@ import {
   replay,
   unreadableHere,
 } from './call-result.ts';
-import { type ErrorContext, newInstance } from './config.ts';
+import { newInstance } from './config.ts';
 import { beforeDeadline } from './deadline.ts';
 import { durable } from './durability.ts';
+import type { ErrorContext } from './error-log.ts';
 import { refusalOf, unavailable } from './failure.ts';
 import type { Ended } from './single-flight.ts';
 import type { Attempted } from './transaction.ts';

@@ -5,7 +5,7 @@ import { isProduction } from '../core/production.ts';
 import type { Principal } from '../core/scope.ts';
 import { assertOnePurpose, assertStrong } from '../core/secret-strength.ts';
 import { readSecrets, type Secrets } from '../core/secrets.ts';
-import { errorReporter } from './error-log.ts';
+import { type ErrorContext, errorReporter } from './error-log.ts';
 import { type Log, type LogEntry, tracedLog } from './log.ts';
 
 /**
@@ -28,33 +28,6 @@ export type CrashPoint =
   /** Around the end: the result is stored and the key settles. */
   | 'before-finish'
   | 'after-finish';
-
-/** What is known about an error that was not thrown on. Holds no payload and no result. */
-export interface ErrorContext {
-  operation: string;
-  key: string;
-  /**
-   * `checks` (who acts, the schema, `admit`, the reading of the body) and `claim`: the handler did not run. `handler`, and
-   * `answer` (its answer could not be made, stored or committed): everything was rolled back. `phases`: what was finished
-   * stands, and the key can go on from there. `database`: it could not be asked, or did not answer. `setup`: the
-   * handler has come upon a ConfigurationError; the key can go on once that is mended. The others: the effect stands.
-   */
-  during:
-    | 'checks'
-    | 'claim'
-    | 'handler'
-    | 'answer'
-    | 'phases'
-    | 'database'
-    | 'setup'
-    | 'replay'
-    | 'afterCommit'
-    | 'onSettled'
-    | 'redirectTo'
-    | 'respond';
-  /** Names this one refusal, for the log and for support. */
-  instance: string;
-}
 
 /** How the kit behaves in one app. Every duration is milliseconds or a string such as `'24h'`. */
 export interface Options {

@@ -1,7 +1,23 @@
 import type { Principal, Scope } from '../core/scope.ts';
 import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import type { Durability, IsolationLevel } from '../store/store.ts';
+import type { HandlerContext } from './handler.ts';
+import type { PhasesContext } from './phases/context.ts';
 import type { ResponseOptions } from './response.ts';
+
+/** What an operation is and does: in one transaction, or in phases. */
+export type Definition<Tx> = { readonly options: OperationOptions<StandardSchema, Tx> } & (
+  | { readonly handler: (context: HandlerContext<never, Tx>) => Promise<unknown>; readonly phases?: undefined }
+  | { readonly phases: PhasesFunction<Tx>; readonly handler?: undefined }
+);
+
+export type PhasesFunction<Tx> = (context: PhasesContext<never, Tx>) => Promise<unknown>;
+
+/** An operation in one transaction. */
+export type AtomicDefinition<Tx> = Extract<Definition<Tx>, { phases?: undefined }>;
+
+/** An operation in phases. */
+export type PhasedDefinition<Tx> = Extract<Definition<Tx>, { phases: PhasesFunction<Tx> }>;
 
 /** What an operation is, besides what it does. */
 export interface OperationOptions<S extends StandardSchema, Tx> {

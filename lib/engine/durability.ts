@@ -1,6 +1,7 @@
 import { isSettled } from '../core/key-state.ts';
 import { StoreUnavailableError } from '../store/store.ts';
-import type { Definition, Engine } from './call.ts';
+import type { Definition } from './definition.ts';
+import type { Engine } from './engine.ts';
 import type { Ended } from './single-flight.ts';
 import { withinTime } from './transaction.ts';
 

@@ -1,13 +1,41 @@
 import { CodedError, IdempotencyError } from '../core/errors.ts';
 import { isProduction } from '../core/production.ts';
-import type { Config, ErrorContext, Options } from './config.ts';
 import type { Log } from './log.ts';
+
+/** What is known about an error that was not thrown on. Holds no payload and no result. */
+export interface ErrorContext {
+  operation: string;
+  key: string;
+  /**
+   * `checks` (who acts, the schema, `admit`, the reading of the body) and `claim`: the handler did not run. `handler`, and
+   * `answer` (its answer could not be made, stored or committed): everything was rolled back. `phases`: what was finished
+   * stands, and the key can go on from there. `database`: it could not be asked, or did not answer. `setup`: the
+   * handler has come upon a ConfigurationError; the key can go on once that is mended. The others: the effect stands.
+   */
+  during:
+    | 'checks'
+    | 'claim'
+    | 'handler'
+    | 'answer'
+    | 'phases'
+    | 'database'
+    | 'setup'
+    | 'replay'
+    | 'afterCommit'
+    | 'onSettled'
+    | 'redirectTo'
+    | 'respond';
+  /** Names this one refusal, for the log and for support. */
+  instance: string;
+}
+
+type Report<R> = (error: unknown, context: ErrorContext) => R;
 
 /**
  * Passes an error on to the app's `onError` and to its log. Never throws: what fails there must not change the fate of
  * what it reports.
  */
-export function errorReporter(onError: Options['onError'], log: Log | undefined): Config['onError'] {
+export function errorReporter(onError: Report<void | Promise<void>> | undefined, log: Log | undefined): Report<void> {
   const report = onError ?? (log && isProduction() ? () => {} : logError);
   return (error, context) => {
     if (log) tell(log, error, context);

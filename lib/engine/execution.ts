@@ -1,19 +1,21 @@
 import { isPromised } from '../core/awaitable.ts';
 import { isSameHash } from '../core/fingerprint.ts';
 import { formInput } from '../core/form-input.ts';
+import { isSettled } from '../core/key-state.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, proofOfCall } from '../core/proof.ts';
 import { validate } from '../core/standard-schema.ts';
-import { type AtomicDefinition, type Call, type Definition, type Engine, openCall, storeFor } from './call.ts';
+import { type Call, openCall, storeFor } from './call.ts';
 import type { Run } from './call-result.ts';
 import { conclude, concludeFound, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from './conclusion.ts';
 import { beforeDeadline, isLateCheck } from './deadline.ts';
-import type { ExecuteRequest } from './definition.ts';
+import type { AtomicDefinition, Definition, ExecuteRequest } from './definition.ts';
 import { durable, isReplicated } from './durability.ts';
+import type { Engine } from './engine.ts';
 import { refusalOf } from './failure.ts';
 import { isWatched, watched } from './instrumentation.ts';
-import { executeInPhases, isUnfinished } from './phases/executor.ts';
+import { executeInPhases } from './phases/claim.ts';
 import { type Ended, follow, type Leader, type Led } from './single-flight.ts';
 import { type Attempted, executeAgain, executeInTransaction } from './transaction.ts';
 import { enteredValues } from './values.ts';
@@ -203,7 +205,7 @@ function mustLookFirst<Tx>({ definition, request }: Call<Tx>): boolean {
 async function lookFirst<Tx>(call: Call<Tx>, input: unknown): Promise<Ended | undefined> {
   const { definition, id } = call;
   const row = await storeFor(call).find(id);
-  if (row) return definition.phases && isUnfinished(row) ? undefined : { kind: 'existing', row };
+  if (row) return definition.phases && !isSettled(row.state) ? undefined : { kind: 'existing', row };
   const { admit } = definition.options;
   try {
     const asked = admit?.({ scope: id, key: id.key, input: input as never });

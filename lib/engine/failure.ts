@@ -4,8 +4,9 @@ import { executedBy, type Proof } from '../core/proof.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import { type Store, StoreUnavailableError } from '../store/store.ts';
 import { RETRY_AFTER_MS, type Run } from './call-result.ts';
-import { type Config, type ErrorContext, newInstance } from './config.ts';
+import { type Config, newInstance } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
+import type { ErrorContext } from './error-log.ts';
 import { loggedKey } from './identity.ts';
 
 interface Where {

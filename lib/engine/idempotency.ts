@@ -5,12 +5,12 @@ import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { SchemaState, Store, TriedClaim } from '../store/store.ts';
 import { gaugeKeys } from '../telemetry/keys.ts';
-import type { Definition, Engine } from './call.ts';
 import { type Options, readConfig } from './config.ts';
-import type { OperationOptions } from './definition.ts';
+import type { Definition, OperationOptions } from './definition.ts';
+import type { Engine } from './engine.ts';
 import { defineOperation, type OperationBuilder } from './operation.ts';
 import { Breakers } from './phases/circuit-breakers.ts';
-import { completeDue, completeKey } from './phases/completer.ts';
+import { type Completed, completeDue, completeKey } from './phases/completer.ts';
 import { lookUpLost, type NamedKey, type NamedKeyState } from './phases/lost-key.ts';
 import { Recent, type Remembered } from './recent-rows.ts';
 import { Leaders } from './single-flight.ts';
@@ -86,17 +86,6 @@ export interface Idempotency<Tx> {
 
 /** When an unfinished key counts as stuck that no lease speaks for, in milliseconds. As in the admin view. */
 const STUCK_AFTER_MS = 60_000;
-
-/** What one pass of the completer came to. */
-export interface Completed {
-  taken: number;
-  /** Ended in an answer or a stored refusal. */
-  settled: number;
-  /** Outcome still unknown: asked again later, or waiting for a person. */
-  unknown: number;
-  /** Threw, or was taken over: another pass goes on with it. */
-  unfinished: number;
-}
 
 /** Sets the kit up on any store. `createIdempotency` is this on a Prisma client. */
 export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempotency<Tx> {

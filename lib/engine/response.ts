@@ -1,12 +1,5 @@
 import { CodedError, ConfigurationError, ResultTooLargeError } from '../core/errors.ts';
-import { MAX_RESULT_BYTES } from './answer.ts';
-
-/** An HTTP answer as it is stored with the key. */
-export interface StoredResponse {
-  status: number;
-  headers: [name: string, value: string][];
-  body: string | Uint8Array | null;
-}
+import { MAX_RESULT_BYTES, type StoredResponse } from './answer.ts';
 
 /** How an execution's answer becomes an HTTP answer, which is then stored beside it. */
 export interface ResponseOptions {

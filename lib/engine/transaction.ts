@@ -7,8 +7,8 @@ import type { Claim, Completion, Executed, ExecuteOptions } from '../store/store
 import { recordDelay } from '../telemetry/keys.ts';
 import { recordedTraceParent } from '../telemetry/trace-parent.ts';
 import { encodeAnswer } from './answer.ts';
-import { type AtomicDefinition, type Call, pointOf } from './call.ts';
-import type { OperationOptions } from './definition.ts';
+import { type Call, pointOf } from './call.ts';
+import type { AtomicDefinition, OperationOptions } from './definition.ts';
 import { answerOf, captures, fail, type HandlerContext } from './handler.ts';
 import type { Ended } from './single-flight.ts';
 import { transitioned } from './transition.ts';

@@ -1,4 +1,5 @@
-import type { Completed, Idempotency } from '../engine/idempotency.ts';
+import type { Idempotency } from '../engine/idempotency.ts';
+import type { Completed } from '../engine/phases/completer.ts';
 import type { Inbox, Retried } from '../messaging/inbox.ts';
 import type { Outbox } from '../messaging/outbox.ts';
 import type { Relayed } from '../messaging/relay.ts';

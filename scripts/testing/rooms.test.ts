@@ -23,6 +23,7 @@ const planted: [rule: string, from: string, code: string][] = [
   ['simulators-import-nothing-of-ours', 'simulators/planted.ts', "import '../shop/db.ts';"],
   ['app-is-not-imported', 'components/planted.ts', "import '../app/page.ts';"],
   ['tests-stay-out', 'lib/engine/planted.ts', "import './run.test.ts';"],
+  ['no-type-circles', 'lib/core/planted.ts', "import type { A } from './planted.ts'; export type B = A;"],
 ];
 const targets = [
   'lib/engine/execution.ts',

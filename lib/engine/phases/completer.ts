@@ -1,13 +1,23 @@
 import { isSettled, type KeyState } from '../../core/key-state.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { Held } from '../../store/leases.ts';
-import type { Engine } from '../call.ts';
 import { newInstance } from '../config.ts';
-import type { Completed } from '../idempotency.ts';
+import type { Engine } from '../engine.ts';
 import { watchedCompletion } from '../instrumentation.ts';
 import { transitioned } from '../transition.ts';
 import { runHeld } from './executor.ts';
 import { paceAhead } from './suspension.ts';
+
+/** What one pass of the completer came to. */
+export interface Completed {
+  taken: number;
+  /** Ended in an answer or a stored refusal. */
+  settled: number;
+  /** Outcome still unknown: asked again later, or waiting for a person. */
+  unknown: number;
+  /** Threw, or was taken over: another pass goes on with it. */
+  unfinished: number;
+}
 
 const DEFAULT_LIMIT = 10;
 

@@ -1,10 +1,6 @@
 import type { Scope } from '../../core/scope.ts';
-import { type Fail, fail } from '../handler.ts';
-import { timeLeft } from '../transaction.ts';
-import { foreign } from './foreign.ts';
+import type { Fail } from '../handler.ts';
 import type { ForeignCall } from './foreign-call.ts';
-import type { Running } from './run.ts';
-import { atomic, capture } from './steps.ts';
 
 /**
  * What a phases function is given. It is run again from the top after a crash: finished steps return their stored
@@ -37,27 +33,4 @@ export interface PhasesContext<Input, Tx> {
   signal: AbortSignal;
   /** How many milliseconds are left for this run. */
   readonly deadlineMs: number;
-}
-
-/** The context of one run. */
-export function contextOf<Tx>(
-  running: Running<Tx>,
-  input: unknown,
-  context: readonly unknown[],
-): PhasesContext<never, Tx> {
-  const { tenant, principal, operation, key } = running.held.id;
-  return {
-    input: input as never,
-    key,
-    scope: { tenant, principal, operation },
-    context,
-    atomic: (name, run) => atomic(running, name, run),
-    foreign: (name, call) => foreign(running, name, call),
-    capture: (name, make) => capture(running, name, make),
-    fail,
-    signal: running.signal,
-    get deadlineMs() {
-      return Math.max(0, Math.round(timeLeft(running.deadline)));
-    },
-  };
 }

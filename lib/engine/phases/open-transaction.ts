@@ -1,4 +1,4 @@
-import type { Opened, Work, Write } from '../../store/leases.ts';
+import type { Begun, NewStep, Opened, Work, Write } from '../../store/leases.ts';
 
 /**
  * A transaction that stays open while the code outside goes on, which says what it is to end in. `Ended`: what the store
@@ -42,4 +42,18 @@ export class OpenTransaction<Tx, Ended> {
     this.#fail(error);
     return this.ended;
   }
+}
+
+/** The open transaction of a run. */
+export interface Current<Tx> {
+  readonly transaction: OpenTransaction<Tx, Begun>;
+  readonly opened: Opened<Tx>;
+  /** What it is to write. */
+  readonly write: Write & { steps: NewStep[] };
+  /** A phase is running in it. */
+  isBusy: boolean;
+  /** There once it is being committed. */
+  committing: Promise<Begun> | undefined;
+  /** There while it is kept open for the function's next step. */
+  stopLingering: (() => void) | undefined;
 }

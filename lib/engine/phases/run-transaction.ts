@@ -1,24 +1,10 @@
 import { CodedError } from '../../core/errors.ts';
-import type { Begun, Held, LeasedClaim, NewStep, Opened, Write } from '../../store/leases.ts';
+import type { Begun, Held, LeasedClaim, NewStep, Write } from '../../store/leases.ts';
 import type { KeyRow } from '../../store/store.ts';
 import { mayTryAgain, withinTime } from '../transaction.ts';
 import { transitioned } from '../transition.ts';
-import { OpenTransaction } from './open-transaction.ts';
+import { type Current, OpenTransaction } from './open-transaction.ts';
 import { assertGoesOn, endRun, type Running, reach } from './run.ts';
-
-/** The open transaction of a run. */
-export interface Current<Tx> {
-  readonly transaction: OpenTransaction<Tx, Begun>;
-  readonly opened: Opened<Tx>;
-  /** What it is to write. */
-  readonly write: Write & { steps: NewStep[] };
-  /** A phase is running in it. */
-  isBusy: boolean;
-  /** There once it is being committed. */
-  committing: Promise<Begun> | undefined;
-  /** There while it is kept open for the function's next step. */
-  stopLingering: (() => void) | undefined;
-}
 
 /** Without anything that could have been committed in it. */
 type NotOpened = Exclude<Begun, { kind: 'committed' }>;

@@ -3,13 +3,13 @@ import type { KeyId } from '../../core/scope.ts';
 import type { StandardSchema } from '../../core/standard-schema.ts';
 import type { Held, LeasedClaim, StepKind } from '../../store/leases.ts';
 import type { KeyRow } from '../../store/store.ts';
-import type { Engine } from '../call.ts';
 import type { CrashPoint } from '../config.ts';
 import type { OperationOptions } from '../definition.ts';
+import type { Engine } from '../engine.ts';
 import type { RefusalAnswer } from '../handler.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { Entry, Journal } from './journal.ts';
-import type { Current } from './run-transaction.ts';
+import type { Current } from './open-transaction.ts';
 
 /** What has ended a run before its function did: the settled or unknown row, a refusal to store, or an error. */
 export type Ending = { row: KeyRow } | { refusal: RefusalAnswer } | { error: unknown };

@@ -1,0 +1,25 @@
+import type { Store } from '../store/store.ts';
+import type { Config } from './config.ts';
+import type { Definition, PhasedDefinition } from './definition.ts';
+import type { Breakers } from './phases/circuit-breakers.ts';
+import type { Recent } from './recent-rows.ts';
+import type { Leaders } from './single-flight.ts';
+import type { Tallies } from './tally.ts';
+import type { WaitingSlots } from './waiting-slots.ts';
+
+/** What every operation of one app shares. */
+export interface Engine<Tx> {
+  readonly store: Store<Tx>;
+  readonly config: Config;
+  readonly leaders: Leaders;
+  readonly recent: Recent;
+  readonly slots: WaitingSlots;
+  readonly breakers: Breakers;
+  readonly tallies: Tallies;
+  /** Every operation by name: two of one name would answer for each other. */
+  readonly definitions: Map<string, Definition<Tx>>;
+  /** The operations in phases by name, for the completer. */
+  readonly registry: Map<string, PhasedDefinition<Tx>>;
+  /** How many keys of each operation completers of this process are driving. */
+  readonly driving: Map<string, number>;
+}

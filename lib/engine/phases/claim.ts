@@ -1,0 +1,113 @@
+import { isSettled } from '../../core/key-state.ts';
+import { drawToken } from '../../core/lease.ts';
+import { seal } from '../../core/seal.ts';
+import type { LeasedClaim } from '../../store/leases.ts';
+import { StoreUnavailableError } from '../../store/store.ts';
+import { recordedTraceParent } from '../../telemetry/trace-parent.ts';
+import { type Call, storeFor } from '../call.ts';
+import { comparePayload } from '../call-result.ts';
+import type { PhasedDefinition } from '../definition.ts';
+import type { Ended } from '../single-flight.ts';
+import { mayTryAgain, timeLeft } from '../transaction.ts';
+import { transitioned } from '../transition.ts';
+import { runHeld } from './executor.ts';
+import { open } from './run-transaction.ts';
+import { encodeInput } from './stored-input.ts';
+
+/** How a call of phases begins. */
+interface Plan {
+  input: unknown;
+  /** How long to wait for another's uncommitted claim, in milliseconds. */
+  waitMs: number;
+  /** Called as soon as a committed row has the call's fingerprint. */
+  claimed: () => void;
+}
+
+/** Claims the key and runs the phases; or goes on with a key that its executor has left, if the payload is the same. */
+export async function executeInPhases<Tx>(
+  call: Call<Tx>,
+  definition: PhasedDefinition<Tx>,
+  { input, waitMs, claimed }: Plan,
+): Promise<Ended> {
+  const { engine, id, mintedAt, fingerprint, request, deadline } = call;
+  const { config, slots } = engine;
+  const store = storeFor(call);
+  const { schemaVersion = 1 } = definition.options;
+  const { signal: stop, response, innerRetries } = request;
+  const how = { deadline, stop, response, innerRetries };
+  const text = encodeInput({ input, context: request.context ?? [] }, definition.options);
+  const point = { operation: id.operation, key: id.key };
+  await config.onPoint?.('before-claim', point);
+  const claim: LeasedClaim = {
+    ...id,
+    mintedAt,
+    windowMs: config.windowMs,
+    retentionMs: config.phasesRetentionMs,
+    fingerprint,
+    schemaVersion,
+    waitMs: 0,
+    traceParent: recordedTraceParent(),
+    leaseMs: config.leaseMs,
+    firstToken: drawToken(),
+    input: seal(text, 'input', id, config.secrets),
+  };
+  const run = { engine, options: definition.options, deadline };
+  const claimOnce = () =>
+    slots
+      .patiently(
+        Math.min(waitMs, timeLeft(deadline)),
+        (wait) => open(run, { claim: { ...claim, waitMs: wait } }),
+        (opened) => 'kind' in opened && opened.kind === 'locked',
+      )
+      .catch((error) => ({ kind: 'rolled_back' as const, error, why: 'error' as const }));
+  let begun = await claimOnce();
+  // At a stricter level than READ COMMITTED a wait for another's claim ends in a conflict.
+  for (let attempt = 1; isConflict(begun) && (innerRetries ?? true); attempt++) {
+    if (!(await mayTryAgain(attempt, deadline))) break;
+    begun = await claimOnce();
+  }
+  if ('opened' in begun) {
+    const committed = () => {
+      claimed();
+      transitioned(config, id, { from: 'absent', to: 'in_progress', attempt: 1, fingerprint });
+    };
+    return await runHeld(engine, definition, begun.opened.held, how, {
+      current: begun,
+      claiming: { claim, committed },
+    });
+  }
+  if (begun.kind === 'rolled_back') return { ...begun, at: 'claim' };
+  if (begun.kind !== 'existing' || isSettled(begun.row.state)) return begun;
+  if (comparePayload(begun.row, call, config.secrets) !== 'same') return begun;
+  claimed();
+  const { row } = begun;
+  const taken = await inDoubt(async () => ({
+    kind: 'taken' as const,
+    held: await store.takeOver(id, config.leaseMs, true),
+  }));
+  if (taken.kind === 'in_doubt') return taken;
+  if (taken.held) {
+    const { state, attempts } = taken.held;
+    transitioned(config, id, { from: row.state, to: state, attempt: attempts, fingerprint });
+    return await runHeld(engine, definition, taken.held, how);
+  }
+  // Its executor lives, or has just finished: what is there now decides.
+  return await inDoubt(async () => ({ kind: 'existing' as const, row: (await store.find(id)) ?? row }));
+}
+
+/**
+ * The database did not answer a claim, or a question about a row that is there: the claim may have been committed, and
+ * then a completer goes on with it. So nothing may be said to be unexecuted.
+ */
+async function inDoubt<T>(ask: () => Promise<T>): Promise<T | { kind: 'in_doubt'; error: unknown }> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return { kind: 'in_doubt', error: error.cause };
+  }
+}
+
+function isConflict(begun: object): boolean {
+  return 'why' in begun && begun.why === 'conflict';
+}
