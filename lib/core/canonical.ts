@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import type { Awaitable } from './awaitable.ts';
 import { BadPayloadError } from './errors.ts';
 import { isInternalField } from './fields.ts';
 import { MAX_BODY_BYTES } from './payload-limits.ts';
+import type { Awaitable } from './wait.ts';
 
 const MAX_DEPTH = 100;
 

@@ -1,4 +1,4 @@
-import { type Awaitable, proceed } from './awaitable.ts';
+import { type Awaitable, proceed } from './wait.ts';
 
 /**
  * What the kit needs of a schema: zod, valibot, arktype and others offer it.

@@ -1,4 +1,3 @@
-import { type Awaitable, isPromised, proceed } from '../core/awaitable.ts';
 import { canonicalText } from '../core/canonical.ts';
 import { type BadPayloadError, isBadPayload } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
@@ -8,6 +7,7 @@ import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, type Proof, proofOfCall } from '../core/proof.ts';
 import type { Principal } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
+import { type Awaitable, isPromised, proceed } from '../core/wait.ts';
 import type { Store } from '../store/store.ts';
 import { beforeDeadline } from './deadline.ts';
 import type { Definition, ExecuteRequest, OperationOptions } from './definition.ts';

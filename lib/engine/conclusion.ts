@@ -1,6 +1,6 @@
-import { type Awaitable, proceed } from '../core/awaitable.ts';
 import { refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
+import { type Awaitable, proceed } from '../core/wait.ts';
 import type { KeyRow } from '../store/store.ts';
 import { decodeAnswer } from './answer.ts';
 import { type Call, pointOf, storeFor } from './call.ts';

@@ -1,5 +1,5 @@
-import { type Awaitable, isPromised } from '../core/awaitable.ts';
 import { CodedError } from '../core/errors.ts';
+import { type Awaitable, isPromised } from '../core/wait.ts';
 
 /** The longest that a timer of Node's can wait, in milliseconds. */
 const LONGEST_MS = 2 ** 31 - 1;

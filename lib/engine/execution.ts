@@ -1,4 +1,3 @@
-import { isPromised } from '../core/awaitable.ts';
 import { isSameHash } from '../core/fingerprint.ts';
 import { formInput } from '../core/form-input.ts';
 import { isSettled } from '../core/key-state.ts';
@@ -6,6 +5,7 @@ import { type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, proofOfCall } from '../core/proof.ts';
 import { validate } from '../core/standard-schema.ts';
+import { isPromised } from '../core/wait.ts';
 import { type Call, openCall, storeFor } from './call.ts';
 import type { Run } from './call-result.ts';
 import { conclude, concludeFound, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from './conclusion.ts';

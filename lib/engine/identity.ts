@@ -1,9 +1,9 @@
-import type { Awaitable } from '../core/awaitable.ts';
 import { mintKey, type ParsedKey, parseKey, verifyKey } from '../core/key.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import { assertScope, type KeyId, type Principal, type Scope } from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
+import type { Awaitable } from '../core/wait.ts';
 import { assertSecret, type Config } from './config.ts';
 
 /** Whose key it is, and the time it carries. */

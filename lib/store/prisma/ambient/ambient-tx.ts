@@ -1,4 +1,4 @@
-import { isPromised } from '../../../core/awaitable.ts';
+import { isPromised } from '../../../core/wait.ts';
 import { runWithin, within } from '../async-context.ts';
 import type { AmbientTransaction } from './ambient-transaction.ts';
 import { joinSql } from './sql.ts';

@@ -1,6 +1,6 @@
 import vm from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { isPromised, proceed } from './awaitable.ts';
+import { isPromised, proceed } from './wait.ts';
 
 const thenable = vm.runInNewContext('({ then(tell) { tell(1); } })');
 
