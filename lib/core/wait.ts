@@ -15,3 +15,62 @@ export function isPromised<T>(value: Awaitable<T>): value is PromiseLike<T> {
 export function proceed<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> {
   return isPromised(value) ? Promise.resolve(value).then(next) : next(value);
 }
+
+/** The longest that a timer can wait, in milliseconds. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/**
+ * Waits for a promise, and no longer than `ms` milliseconds: then the result is what `late` returns, or throws. The work
+ * goes on, and its result is not heard any more. Leaves no timer behind.
+ *
+ * @param keepsAlive false: the wait alone keeps no process of Node's from ending
+ */
+export function settleWithin<T, Late>(
+  promise: PromiseLike<T>,
+  ms: number,
+  late: () => Late,
+  { keepsAlive = true }: { keepsAlive?: boolean } = {},
+): Promise<T | Late> {
+  return new Promise((resolve, reject) => {
+    const expire = () => {
+      try {
+        resolve(late());
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const timer: { unref?(): void } | number = setTimeout(expire, Math.min(ms, LONGEST_MS));
+    // A browser's timer is a number.
+    if (!keepsAlive && typeof timer === 'object') timer.unref?.();
+    const clear = () => clearTimeout(timer as number);
+    promise.then(
+      (value) => {
+        clear();
+        resolve(value);
+      },
+      (error) => {
+        clear();
+        reject(error);
+      },
+    );
+  });
+}
+
+/**
+ * Ends with the signal, also when the work takes no notice of it. The work goes on, and its result is not heard any more.
+ *
+ * @throws the signal's reason
+ */
+export async function untilAborted<R>(signal: AbortSignal, begin: () => Promise<R>): Promise<R> {
+  signal.throwIfAborted(); // an event that has been does not come again
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([begin(), aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,8 +1,5 @@
 import { CodedError } from '../core/errors.ts';
-import { type Awaitable, isPromised } from '../core/wait.ts';
-
-/** The longest that a timer of Node's can wait, in milliseconds. */
-const LONGEST_MS = 2 ** 31 - 1;
+import { type Awaitable, isPromised, settleWithin } from '../core/wait.ts';
 
 /**
  * Waits for code of the app's, and no longer than the caller does: who acts, the schema, `admit`, what comes behind a commit.
@@ -16,12 +13,8 @@ export function beforeDeadline<T>(
   what = 'a check before the claim',
 ): Awaitable<T> {
   if (deadline === Number.POSITIVE_INFINITY || !isPromised(value)) return value;
-  return new Promise((resolve, reject) => {
-    const left = Math.min(deadline - performance.now(), LONGEST_MS);
-    const timer = setTimeout(() => reject(late(what)), left);
-    Promise.resolve(value)
-      .then(resolve, reject)
-      .finally(() => clearTimeout(timer));
+  return settleWithin(value, deadline - performance.now(), () => {
+    throw late(what);
   });
 }
 

@@ -1,4 +1,5 @@
 import { CodedError, ConfigurationError, ResultTooLargeError } from '../core/errors.ts';
+import { settleWithin } from '../core/wait.ts';
 import { MAX_RESULT_BYTES, type StoredResponse } from './answer.ts';
 
 /** How an execution's answer becomes an HTTP answer, which is then stored beside it. */
@@ -92,25 +93,25 @@ export function responseOf({ status, headers, body }: StoredResponse): Response 
 
 async function readToTheEnd(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
   const reader = body.getReader();
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(streams()), COMPLETE_WITHIN_MS);
-  });
   try {
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for (;;) {
-      const { done, value } = await Promise.race([reader.read(), tooLate]);
-      if (done) return Buffer.concat(chunks);
-      chunks.push(value);
-      length += value.byteLength;
-      if (length > MAX_RESULT_BYTES) throw tooLarge(length);
-    }
+    return await settleWithin(readAll(reader), COMPLETE_WITHIN_MS, () => {
+      throw streams();
+    });
   } catch (error) {
     reader.cancel(error).catch(() => {}); // not awaited: what streams may never answer
     throw error;
-  } finally {
-    clearTimeout(timer);
+  }
+}
+
+async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return Buffer.concat(chunks);
+    chunks.push(value);
+    length += value.byteLength;
+    if (length > MAX_RESULT_BYTES) throw tooLarge(length);
   }
 }
 

@@ -1,4 +1,5 @@
 import { type KeyId, nameOf } from '../core/scope.ts';
+import { settleWithin } from '../core/wait.ts';
 import type { Executed } from '../store/store.ts';
 
 /** How an execution ended, or that it was not admitted, with the milliseconds to wait. */
@@ -95,8 +96,5 @@ export async function follow(
   waitMs: number,
 ): Promise<Ended | undefined> {
   if (waitMs <= 0) return undefined;
-  return await new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, waitMs, undefined);
-    leader.ended.then(resolve, reject).then(() => clearTimeout(timer));
-  });
+  return await settleWithin(leader.ended, waitMs, () => undefined);
 }

@@ -1,8 +1,8 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { KeyState, KeyStateOrAbsent } from '../core/key-state.ts';
 import { isSettled } from '../core/key-state.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal } from '../core/scope.ts';
+import { settleWithin } from '../core/wait.ts';
 import type { Fenced, KeyRow, Store } from '../store/store.ts';
 import { RETRY_AFTER_MS, replay } from './call-result.ts';
 import { newInstance } from './config.ts';
@@ -123,14 +123,11 @@ async function expired<Tx, T>(
  */
 async function driven<Tx>(engine: Engine<Tx>, row: KeyRow, store: Store<Tx>): Promise<KeyRow> {
   if (isSettled(row.state)) return row;
-  const inTime = new AbortController();
-  const patience = wait(engine.config.waitMs, undefined, { signal: inTime.signal }).catch(() => {});
   const completed = completeKey(engine, row).catch((error) => {
     const { operation, key } = row;
     engine.config.onError(error, { operation, key, during: 'database', instance: newInstance() });
   });
-  await Promise.race([completed, patience]);
-  inTime.abort();
+  await settleWithin(completed, engine.config.waitMs, () => {});
   return (await store.find(row)) ?? row;
 }
 

@@ -1,6 +1,7 @@
 import { LeaseLostError, UntrustedDataError } from '../../core/errors.ts';
 import { assertTransition, isSettled } from '../../core/key-state.ts';
 import { unseal } from '../../core/seal.ts';
+import { settleWithin, untilAborted } from '../../core/wait.ts';
 import type { Held } from '../../store/leases.ts';
 import { GRACE_MS, type KeyRow } from '../../store/store.ts';
 import { encodeAnswer } from '../answer.ts';
@@ -9,9 +10,8 @@ import type { ExecuteRequest, PhasedDefinition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
 import { answerOf, fail } from '../handler.ts';
 import type { ResponseOptions } from '../response.ts';
-import { type Ended, follow } from '../single-flight.ts';
+import type { Ended } from '../single-flight.ts';
 import { timeLeft } from '../transaction.ts';
-import { untilAborted } from '../until-aborted.ts';
 import type { PhasesContext } from './context.ts';
 import { foreign } from './foreign.ts';
 import { startHeartbeat } from './heartbeat.ts';
@@ -142,7 +142,8 @@ async function interruptedInTime<Tx>(running: Running<Tx>, thrown: unknown, dead
   const error = thrown instanceof RunEnded && ending && 'error' in ending ? ending.error : thrown;
   const ended = interrupted(running, error);
   if (deadline === Number.POSITIVE_INFINITY) return await ended;
-  return (await follow({ ended }, Math.max(0, timeLeft(deadline)) + GRACE_MS)) ?? { kind: 'suspended', error };
+  const patienceMs = Math.max(0, timeLeft(deadline)) + GRACE_MS;
+  return await settleWithin(ended, patienceMs, () => ({ kind: 'suspended', error }));
 }
 
 /** What was finished stands. Whoever holds the key now decides; if it is still this run, it lets go of it. */

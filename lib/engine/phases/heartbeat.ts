@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { LeaseLostError } from '../../core/errors.ts';
 import { isLeaseDoubtful, renewalIntervalMs } from '../../core/lease.ts';
+import { settleWithin } from '../../core/wait.ts';
 
 export interface Heartbeat {
   /** Aborted when the lease is lost or may be, with a `LeaseLostError`. */
@@ -29,13 +30,13 @@ export function startHeartbeat({ leaseMs, renew, isHeldAnyway, until }: Pulse): 
   let renewedAt = performance.now();
   let renewal: Promise<boolean | undefined> = Promise.resolve(undefined);
 
-  const patience = () => wait(renewalIntervalMs(leaseMs), undefined, { ref: false });
+  const renewalInTime = () => settleWithin(renewal, renewalIntervalMs(leaseMs), () => undefined, { keepsAlive: false });
 
   async function beat(): Promise<void> {
     const askedAt = performance.now();
     renewal = isHeldAnyway() ? Promise.resolve(true) : renew().catch(() => undefined);
     // An answer that does not come must not keep the executor in its belief.
-    const isRenewed = await Promise.race([renewal, patience()]);
+    const isRenewed = await renewalInTime();
     if (stopping.signal.aborted) return;
     if (isRenewed) renewedAt = askedAt;
     else if (isRenewed === false) lose('somebody else holds the key');
@@ -56,7 +57,7 @@ export function startHeartbeat({ leaseMs, renew, isHeldAnyway, until }: Pulse): 
     signal: lost.signal,
     stop: async () => {
       stopping.abort();
-      await Promise.race([renewal, patience()]);
+      await renewalInTime();
     },
   };
 }

@@ -1,9 +1,9 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { CodedError } from '../../core/errors.ts';
 import type { KeyState } from '../../core/key-state.ts';
 import type { KeyId } from '../../core/scope.ts';
 import { seal } from '../../core/seal.ts';
 import { validate } from '../../core/standard-schema.ts';
+import { settleWithin } from '../../core/wait.ts';
 import { type EnteredLost, type LostKey, StoreUnavailableError } from '../../store/store.ts';
 import { encodeAnswer } from '../answer.ts';
 import { type Call, openCall } from '../call.ts';
@@ -163,7 +163,7 @@ function enterTried<Tx>(call: Call<Tx>, input: unknown, trial: Trial, events: re
     const entered = await store.enterLost(lost, { actor, detail });
     if (entered !== 'entered') return refusedEntry(entered);
     // From here on it is durable: whoever comes goes on behind what was found.
-    const state = await Promise.race([completeKey(engine, id), wait(PATIENCE_MS, undefined, { ref: false })]);
+    const state = await waitPatiently(completeKey(engine, id));
     return { kind: 'entered', state };
   };
 }
@@ -193,10 +193,7 @@ async function executeLost<Tx>(
   switch (executed.kind) {
     case 'committed':
       // The effect stands, whatever they come to.
-      await Promise.race([
-        Promise.allSettled(afterCommit.map(async (after) => after())),
-        wait(PATIENCE_MS, undefined, { ref: false }),
-      ]);
+      await waitPatiently(Promise.allSettled(afterCommit.map(async (after) => after())));
       return { kind: 'entered', state: executed.row.state };
     case 'existing':
       return { kind: 'existing' };
@@ -230,6 +227,10 @@ function handWritten<Tx>(call: Call<Tx>, { data }: { data: unknown }, hasPayload
     const entered = await engine.store.enterLost(lost, { actor, detail: { by: 'hand' } });
     return entered === 'entered' ? { kind: 'entered', state: 'succeeded' } : refusedEntry(entered);
   };
+}
+
+function waitPatiently<T>(promise: Promise<T>): Promise<T | undefined> {
+  return settleWithin(promise, PATIENCE_MS, () => undefined, { keepsAlive: false });
 }
 
 const refusedEntry = (entered: Exclude<EnteredLost, 'entered'>): EnteredKey =>

@@ -1,5 +1,6 @@
 import { derivedKey } from '../../core/derived-key.ts';
 import { seal } from '../../core/seal.ts';
+import { untilAborted } from '../../core/wait.ts';
 import type { StepKind } from '../../store/leases.ts';
 import type { LostStep } from '../../store/store.ts';
 import { encodeStep } from '../answer.ts';
@@ -7,7 +8,6 @@ import type { Call } from '../call.ts';
 import type { AtomicDefinition, PhasedDefinition } from '../definition.ts';
 import { answerOf, captures, fail } from '../handler.ts';
 import { timeLeft } from '../transaction.ts';
-import { untilAborted } from '../until-aborted.ts';
 import type { ForeignCall, LookedUp } from './foreign-call.ts';
 import { requestWith } from './foreign-exchange.ts';
 import { Journal } from './journal.ts';
