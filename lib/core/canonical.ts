@@ -62,8 +62,8 @@ interface Budget {
 }
 
 function toJson(value: unknown, depth: number, budget: Budget): Json {
-  if (depth > MAX_DEPTH) throw bad(`nested deeper than ${MAX_DEPTH} levels, or in a circle`);
-  if (budget.values-- <= 0) throw bad(`more than ${MAX_VALUES} values`);
+  if (depth > MAX_DEPTH) throw badPayload(`nested deeper than ${MAX_DEPTH} levels, or in a circle`);
+  if (budget.values-- <= 0) throw badPayload(`more than ${MAX_VALUES} values`);
   const next = (inner: unknown) => toJson(inner, depth + 1, budget);
   switch (typeof value) {
     case 'string':
@@ -79,14 +79,14 @@ function toJson(value: unknown, depth: number, budget: Budget): Json {
     case 'object':
       break;
     default:
-      throw bad(`a ${typeof value}`);
+      throw badPayload(`a ${typeof value}`);
   }
   if (value === null) return null;
   if (Array.isArray(value)) return Array.from(value, next);
   if (value instanceof Date) return { $date: Number.isNaN(value.getTime()) ? null : value.toISOString() };
   if (value instanceof Map) return { $map: Array.from(value, ([key, inner]) => [next(key), next(inner)]) };
   if (value instanceof Set) return { $set: Array.from(value, next) };
-  if (!isPlainObject(value)) throw bad(`an instance of ${value.constructor?.name ?? 'a class'}`);
+  if (!isPlainObject(value)) throw badPayload(`an instance of ${value.constructor?.name ?? 'a class'}`);
   // A name that starts with $ is escaped, so that it cannot pass for one of the tags above. A property that is
   // undefined is left out, as JSON does.
   const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
@@ -107,14 +107,15 @@ function escapeName(name: string, budget: Budget): string {
 
 function wellFormed(text: string, budget: Budget): string {
   budget.characters -= text.length;
-  if (budget.characters < 0) throw bad(`more than ${MAX_CHARACTERS} characters of text`);
-  if (!text.isWellFormed()) throw bad('a lone surrogate, which no two systems read alike');
+  if (budget.characters < 0) throw badPayload(`more than ${MAX_CHARACTERS} characters of text`);
+  if (!text.isWellFormed()) throw badPayload('a lone surrogate, which no two systems read alike');
   return text;
 }
 
 function toJsonNumber(value: number): number {
-  if (!Number.isFinite(value)) throw bad(String(value));
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw bad('an integer beyond 2^53; send it as a string');
+  if (!Number.isFinite(value)) throw badPayload(String(value));
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw badPayload('an integer beyond 2^53; send it as a string');
   return value;
 }
 
@@ -124,7 +125,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return prototype === null || prototype === Object.prototype;
 }
 
-function bad(what: string): BadPayloadError {
+function badPayload(what: string): BadPayloadError {
   return new BadPayloadError('malformed_body', `The payload cannot be compared with a later one: it holds ${what}.`, {
     existing: what,
     expected: 'JSON values, form fields, Date, BigInt, Map or Set',

@@ -1,7 +1,7 @@
 import * as devalue from 'devalue';
 import { ConfigurationError, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
 import type { Redirect } from '../core/redirect.ts';
-import { unstorable } from './unstorable.ts';
+import { describeUnstorable } from './unstorable.ts';
 
 /** An HTTP answer as it is stored with the key. */
 export interface StoredResponse {
@@ -99,7 +99,7 @@ function stringify(value: unknown): string {
   try {
     return devalue.stringify(value, { View: ownBytes });
   } catch (error) {
-    const { path, type } = unstorable(error);
+    const { path, type } = describeUnstorable(error);
     throw new ConfigurationError(
       `The answer cannot be stored${path && ` because of ${path}`}. Return plain data: no class instances, no functions.`,
       { existing: path ? `${type} at ${path}` : type, expected: 'plain data, Date, BigInt, Map, Set' },

@@ -41,7 +41,7 @@ interface Reader {
 }
 
 /** A stored row decides, whatever its state (O2). Nothing runs. */
-export function replay<T>(row: KeyRow, reader: Reader): Run<T> {
+export function replayRow<T>(row: KeyRow, reader: Reader): Run<T> {
   const shared = { key: row.key, nextKey: reader.nextKey };
   const executed = executedBy(proofOfRow(row));
   switch (row.state) {
@@ -53,7 +53,7 @@ export function replay<T>(row: KeyRow, reader: Reader): Run<T> {
       return { outcome: refuse('outcome_unknown', { retryAfterMs: RETRY_AFTER_MS, ...shared }) };
   }
   // Written by a newer deploy: another instance can read it. Same key, try again (R3).
-  if (row.schemaVersion > reader.schemaVersion) return { outcome: unreadableHere(shared) };
+  if (row.schemaVersion > reader.schemaVersion) return { outcome: refuseUnreadable(shared) };
   // A refusal that a person has erased: what it said is gone, and that it was refused is not.
   if (row.state === 'failed' && row.result === null) {
     return { outcome: refuse('failed', { executed, replayed: true, ...shared }), expiresAt: row.expiresAt };
@@ -63,7 +63,7 @@ export function replay<T>(row: KeyRow, reader: Reader): Run<T> {
     // What a route has answered stays as it was; only who wants the result needs it led here.
     const isWhole = reader.asResponse && 'response' in answer && answer.response;
     if (answer.kind === 'data' && !isWhole) answer.data = upcast(answer.data, row.schemaVersion, reader);
-    return { ...present<T>(answer, { replayed: true, ...shared }), expiresAt: row.expiresAt };
+    return { ...presentAnswer<T>(answer, { replayed: true, ...shared }), expiresAt: row.expiresAt };
   } catch (error) {
     const code = error instanceof CodedError ? error.code : 'result_unreadable';
     return { outcome: refuse(code, { executed, ...shared }), thrown: error };
@@ -71,7 +71,7 @@ export function replay<T>(row: KeyRow, reader: Reader): Run<T> {
 }
 
 /** An answer, just made or replayed, as an outcome. */
-export function present<T>(answer: Answer, shared: { replayed: boolean; key: string; nextKey: string }): Run<T> {
+export function presentAnswer<T>(answer: Answer, shared: { replayed: boolean; key: string; nextKey: string }): Run<T> {
   switch (answer.kind) {
     case 'data':
       return { outcome: { ok: true, data: answer.data as T, ...shared }, response: answer.response };
@@ -98,7 +98,7 @@ export function comparePayload(
 }
 
 /** The refusal for a row that this deploy cannot read. */
-export function unreadableHere(keys: { key: string; nextKey: string }) {
+export function refuseUnreadable(keys: { key: string; nextKey: string }) {
   return refuse('unavailable', { retryAfterMs: RETRY_AFTER_MS, ...keys });
 }
 

@@ -6,25 +6,25 @@ import { decodeAnswer } from './answer.ts';
 import { type Call, pointOf, storeFor } from './call.ts';
 import {
   comparePayload,
-  present,
+  presentAnswer,
   proofOfRow,
   RETRY_AFTER_MS,
   type Run,
-  replay,
-  unreadableHere,
+  refuseUnreadable,
+  replayRow,
 } from './call-result.ts';
 import { newInstance } from './config.ts';
 import { beforeDeadline } from './deadline.ts';
-import { durable } from './durability.ts';
+import { confirmReplicated } from './durability.ts';
 import type { ErrorContext } from './error-log.ts';
-import { refusalOf, unavailable } from './failure.ts';
-import type { Ended } from './single-flight.ts';
+import { refusalFromError, refuseUnavailable } from './failure.ts';
+import type { ExecutionResult } from './single-flight.ts';
 import type { Attempted } from './transaction.ts';
 
 /** The outcome of an execution of this call's own. */
-export function concludeOwn<Tx, T>(call: Call<Tx>, attempted: Attempted): Awaitable<Run<T>> {
+export function answerOwn<Tx, T>(call: Call<Tx>, attempted: Attempted): Awaitable<Run<T>> {
   const { executed, afterCommit } = attempted;
-  if (executed.kind !== 'committed') return conclude<Tx, T>(call, executed, attempted);
+  if (executed.kind !== 'committed') return answerFrom<Tx, T>(call, executed, attempted);
   const { row } = executed;
   if (afterCommit.length === 0) return presentOwn(call, row);
   return runAll(afterCommit, call).then(() => presentOwn(call, row));
@@ -34,7 +34,7 @@ function presentOwn<Tx, T>(call: Call<Tx>, row: KeyRow): Run<T> {
   // What was stored, not what the handler holds: the first answer is the replayed one, to the letter (R1).
   const answer = decodeAnswer(row.result);
   return {
-    ...present<T>(answer, { replayed: false, ...keysOf(call) }),
+    ...presentAnswer<T>(answer, { replayed: false, ...keysOf(call) }),
     expiresAt: row.expiresAt,
     row,
     isOwn: true,
@@ -42,21 +42,21 @@ function presentOwn<Tx, T>(call: Call<Tx>, row: KeyRow): Run<T> {
 }
 
 /** The outcome of an execution that gave this call no answer of its own. */
-export function conclude<Tx, T>(
+export function answerFrom<Tx, T>(
   call: Call<Tx>,
-  ended: Ended,
+  ended: ExecutionResult,
   { hasAnswered = false }: Pick<Attempted, 'hasAnswered'> = {},
 ): Awaitable<Run<T>> {
   switch (ended.kind) {
     case 'committed':
     case 'existing':
-      return decideByRow(ended.row, call);
+      return answerByRow(ended.row, call);
     case 'locked':
-      return inFlight(call);
+      return refuseInFlight(call);
     case 'early':
       return { outcome: refuse('key_invalid', keysOf(call)) };
     case 'expired':
-      return concludeExpired(call);
+      return answerExpired(call);
     case 'not_admitted':
       return {
         outcome: refuse('rate_limited', {
@@ -67,56 +67,56 @@ export function conclude<Tx, T>(
       };
     case 'suspended':
       // A completer goes on from what was finished, so nothing is known of the effect yet.
-      return refusalOf(ended.error, whereOf(call, 'none', 'phases'));
+      return refusalFromError(ended.error, whereOf(call, 'none', 'phases'));
     case 'in_doubt':
-      return unavailable(ended.error, whereOf(call, 'none', 'database'));
+      return refuseUnavailable(ended.error, whereOf(call, 'none', 'database'));
     case 'rolled_back': {
       const where =
         ended.at === 'claim'
           ? whereOf(call, call.proof, 'claim')
           : whereOf(call, 'rolled_back', ended.at === 'run' && !hasAnswered ? 'handler' : 'answer');
-      return ended.why === 'error' ? refusalOf(ended.error, where) : unavailable(ended.error, where);
+      return ended.why === 'error' ? refusalFromError(ended.error, where) : refuseUnavailable(ended.error, where);
     }
   }
 }
 
 /** Too old to be claimed; but a claim that was made in time and is still running decides (K3). */
-async function concludeExpired<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
+async function answerExpired<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   const probed = await storeFor(call).probe(call.id);
-  if (probed.kind === 'existing') return await concludeFound<Tx, T>(call, probed.row);
-  if (probed.kind === 'locked') return inFlight(call);
+  if (probed.kind === 'existing') return await answerFound<Tx, T>(call, probed.row);
+  if (probed.kind === 'locked') return refuseInFlight(call);
   return { outcome: refuse('key_expired', keysOf(call)) };
 }
 
 /** The outcome of a row that a look at the database has found. */
-export async function concludeFound<Tx, T>(call: Call<Tx>, row: KeyRow): Promise<Run<T>> {
-  return await conclude<Tx, T>(call, await durable(call, { kind: 'existing', row }));
+export async function answerFound<Tx, T>(call: Call<Tx>, row: KeyRow): Promise<Run<T>> {
+  return await answerFrom<Tx, T>(call, await confirmReplicated(call, { kind: 'existing', row }));
 }
 
 /** A committed row decides: the same payload is replayed, another one is refused. */
-export function decideByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
-  return proceed(interpreted<Tx, T>(row, call), (run) => Object.assign(run, { row }));
+export function answerByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
+  return proceed(readRow<Tx, T>(row, call), (run) => Object.assign(run, { row }));
 }
 
-function interpreted<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
+function readRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
   const { config } = call.engine;
   const { schemaVersion = 1, upcasts = {} } = call.definition.options;
   const verdict = comparePayload(row, call, config.secrets);
   if (verdict === 'different') return recordMismatch(row, call);
-  if (verdict === 'unreadable') return { outcome: unreadableHere(keysOf(call)) };
+  if (verdict === 'unreadable') return { outcome: refuseUnreadable(keysOf(call)) };
   const asResponse = call.request.response !== undefined;
-  const run = replay<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey, asResponse });
+  const run = replayRow<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey, asResponse });
   if (run.thrown) config.onError(run.thrown, { ...pointOf(call), during: 'replay', instance: newInstance() });
   return run;
 }
 
-/** The rows whose mismatch this process has recorded: all who have followed one leader are given the same one. */
+/** The rows whose mismatch this process has recorded: all that joined one flight are given the same one. */
 const recorded = new WeakSet<KeyRow>();
 
 async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
   const { config } = call.engine;
   // Once, for that needs a connection, which those who wait for each other in this process do not take.
-  if (recorded.has(row)) return mismatch(call, proofOfRow(row));
+  if (recorded.has(row)) return refuseMismatch(call, proofOfRow(row));
   recorded.add(row);
   const fingerprint = Buffer.from(call.fingerprint.hash).toString('hex', 0, 6);
   await storeFor(call)
@@ -126,7 +126,7 @@ async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T
       recorded.delete(row);
       config.onError(error, { ...pointOf(call), during: 'database', instance: newInstance() });
     });
-  return mismatch(call, proofOfRow(row));
+  return refuseMismatch(call, proofOfRow(row));
 }
 
 async function runAll<Tx>(afterCommit: Attempted['afterCommit'], call: Call<Tx>): Promise<void> {
@@ -152,11 +152,11 @@ function whereOf<Tx>(call: Call<Tx>, proof: Proof, during: ErrorContext['during'
 }
 
 /** Another payload than the key's row has. `proof`: what that row proves of its effect. */
-export function mismatch<Tx, T>(call: Call<Tx>, proof: Proof): Run<T> {
+export function refuseMismatch<Tx, T>(call: Call<Tx>, proof: Proof): Run<T> {
   return { outcome: refuse('payload_mismatch', { executed: executedBy(proof), ...keysOf(call) }) };
 }
 
-export function inFlight<Tx, T>(call: Call<Tx>): Run<T> {
+export function refuseInFlight<Tx, T>(call: Call<Tx>): Run<T> {
   return { outcome: refuse('in_flight', { retryAfterMs: RETRY_AFTER_MS, ...keysOf(call) }) };
 }
 

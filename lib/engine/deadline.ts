@@ -14,11 +14,11 @@ export function beforeDeadline<T>(
 ): Awaitable<T> {
   if (deadline === Number.POSITIVE_INFINITY || !isPromised(value)) return value;
   return settleWithin(value, deadline - performance.now(), () => {
-    throw late(what);
+    throw lateError(what);
   });
 }
 
-const late = (what: string) =>
+const lateError = (what: string) =>
   new CodedError('unavailable', `The caller's time was up while ${what} was still under way.`);
 
 /** Whether it says that a check was not over in time. */

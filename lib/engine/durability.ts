@@ -2,7 +2,7 @@ import { isSettled } from '../core/key-state.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import type { Definition } from './definition.ts';
 import type { Engine } from './engine.ts';
-import type { Ended } from './single-flight.ts';
+import type { ExecutionResult } from './single-flight.ts';
 import { withinTime } from './transaction.ts';
 
 /** What an answer of an operation is as durable as. */
@@ -14,7 +14,7 @@ interface Durable<Tx> {
 }
 
 /** Asked first where everybody passes, for an await costs even if there is nothing to wait for. */
-export function isReplicated<Tx>({ definition }: Pick<Durable<Tx>, 'definition'>): boolean {
+export function needsReplication<Tx>({ definition }: Pick<Durable<Tx>, 'definition'>): boolean {
   return definition.options.durability === 'replicated';
 }
 
@@ -24,17 +24,17 @@ export function isReplicated<Tx>({ definition }: Pick<Durable<Tx>, 'definition'>
  *
  * @throws StoreUnavailableError where that is not known in time
  */
-export async function awaitDurable<Tx>(where: Durable<Tx>): Promise<void> {
-  if (!isReplicated(where)) return;
+export async function awaitReplication<Tx>(where: Durable<Tx>): Promise<void> {
+  if (!needsReplication(where)) return;
   const { engine, definition, deadline = Number.POSITIVE_INFINITY } = where;
   await engine.store.awaitReplication(withinTime(definition.options, deadline));
 }
 
 /** The same of a row that was found: in doubt where that is not known. */
-export async function durable<Tx>(where: Durable<Tx>, ended: Ended): Promise<Ended> {
+export async function confirmReplicated<Tx>(where: Durable<Tx>, ended: ExecutionResult): Promise<ExecutionResult> {
   if (ended.kind !== 'existing' || !isSettled(ended.row.state)) return ended;
   try {
-    await awaitDurable(where);
+    await awaitReplication(where);
     return ended;
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;

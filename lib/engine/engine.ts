@@ -1,9 +1,9 @@
 import type { Store } from '../store/store.ts';
 import type { Config } from './config.ts';
 import type { Definition, PhasedDefinition } from './definition.ts';
-import type { Breakers } from './phases/circuit-breakers.ts';
-import type { Recent } from './recent-rows.ts';
-import type { Leaders } from './single-flight.ts';
+import type { CircuitBreakers } from './phases/circuit-breakers.ts';
+import type { RecentRows } from './recent-rows.ts';
+import type { SingleFlight } from './single-flight.ts';
 import type { Tallies } from './tally.ts';
 import type { WaitingSlots } from './waiting-slots.ts';
 
@@ -11,10 +11,10 @@ import type { WaitingSlots } from './waiting-slots.ts';
 export interface Engine<Tx> {
   readonly store: Store<Tx>;
   readonly config: Config;
-  readonly leaders: Leaders;
-  readonly recent: Recent;
+  readonly flights: SingleFlight;
+  readonly recentRows: RecentRows;
   readonly slots: WaitingSlots;
-  readonly breakers: Breakers;
+  readonly breakers: CircuitBreakers;
   readonly tallies: Tallies;
   /** Every operation by name: two of one name would answer for each other. */
   readonly definitions: Map<string, Definition<Tx>>;

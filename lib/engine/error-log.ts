@@ -38,14 +38,14 @@ type Report<R> = (error: unknown, context: ErrorContext) => R;
 export function errorReporter(onError: Report<void | Promise<void>> | undefined, log: Log | undefined): Report<void> {
   const report = onError ?? (log && isProduction() ? () => {} : logError);
   return (error, context) => {
-    if (log) tell(log, error, context);
+    if (log) logEntry(log, error, context);
     try {
       Promise.resolve(report(error, context)).catch(() => {}); // an async `onError` fails later
     } catch {}
   };
 }
 
-function tell(log: Log, error: unknown, { operation, key, during, instance }: ErrorContext): void {
+function logEntry(log: Log, error: unknown, { operation, key, during, instance }: ErrorContext): void {
   const { name, code } = named(error);
   log({
     level: 'error',
@@ -54,7 +54,7 @@ function tell(log: Log, error: unknown, { operation, key, during, instance }: Er
     key,
     code: error instanceof CodedError ? error.code : 'internal',
     error: typeof code === 'string' && SHORT.test(code) ? `${name} ${code}` : name,
-    detail: wordsOf(error),
+    detail: ownMessage(error),
     instance,
   });
 }
@@ -81,7 +81,7 @@ const FATES: Record<ErrorContext['during'], string> = {
 function logError(error: unknown, { operation, key, during, instance }: ErrorContext): void {
   const { name, code } = named(error);
   const where = `[oncekit] ${operation}: ${FATES[during]} (${key}, ${instance})`;
-  if (isProduction()) console.error(where, name, code ?? '', wordsOf(error) ?? '');
+  if (isProduction()) console.error(where, name, code ?? '', ownMessage(error) ?? '');
   else console.error(where, error);
 }
 
@@ -90,6 +90,6 @@ function named(error: unknown): { name: string; code?: unknown } {
 }
 
 /** The message of our own errors, which hold no payload. Of others none. */
-function wordsOf(error: unknown): string | undefined {
+function ownMessage(error: unknown): string | undefined {
   return error instanceof IdempotencyError ? error.message : undefined;
 }

@@ -8,28 +8,42 @@ import { validate } from '../core/standard-schema.ts';
 import { isPromised } from '../core/wait.ts';
 import { type Call, openCall, storeFor } from './call.ts';
 import type { Run } from './call-result.ts';
-import { conclude, concludeFound, concludeOwn, decideByRow, inFlight, keysOf, mismatch } from './conclusion.ts';
+import {
+  answerByRow,
+  answerFound,
+  answerFrom,
+  answerOwn,
+  keysOf,
+  refuseInFlight,
+  refuseMismatch,
+} from './conclusion.ts';
 import { beforeDeadline, isLateCheck } from './deadline.ts';
 import type { AtomicDefinition, Definition, ExecuteRequest } from './definition.ts';
-import { durable, isReplicated } from './durability.ts';
+import { confirmReplicated, needsReplication } from './durability.ts';
 import type { Engine } from './engine.ts';
-import { refusalOf } from './failure.ts';
-import { isWatched, watched } from './instrumentation.ts';
+import { refusalFromError } from './failure.ts';
+import { instrumentCall, isInstrumented } from './instrumentation.ts';
 import { executeInPhases } from './phases/claim.ts';
-import { type Ended, follow, type Leader, type Led } from './single-flight.ts';
+import { type ExecutionResult, type Flight, type FlightCall, join } from './single-flight.ts';
 import { type Attempted, executeAgain, executeInTransaction } from './transaction.ts';
 import { enteredValues } from './values.ts';
 
 /**
- * Runs an operation once per key: the checks in the order of O1, then lead or follow, then the outcome. What goes
+ * Runs an operation once per key: the checks in the order of O1, then start a flight or join one, then the outcome. What goes
  * wrong is in `outcome`, and what was thrown in `thrown`.
  *
  * @throws ConfigurationError only: for a kit that is set up wrongly
  */
-export function run<Tx, T>(engine: Engine<Tx>, definition: Definition<Tx>, request: ExecuteRequest): Promise<Run<T>> {
+export function executeCall<Tx, T>(
+  engine: Engine<Tx>,
+  definition: Definition<Tx>,
+  request: ExecuteRequest,
+): Promise<Run<T>> {
   const { config } = engine;
   const work = () => outcomeOf<Tx, T>(engine, definition, request);
-  return isWatched(config) ? watched({ config, operation: definition.options.name, request }, work) : work();
+  return isInstrumented(config)
+    ? instrumentCall({ config, operation: definition.options.name, request }, work)
+    : work();
 }
 
 async function outcomeOf<Tx, T>(
@@ -49,7 +63,7 @@ async function outcomeOf<Tx, T>(
       call && !('ok' in call)
         ? { proof: call.proof, keys: keysOf(call) }
         : { proof: proofOfCall(request), keys: undefined };
-    run = refusalOf<T>(error, { engine, operation: name, request, proof, keys, during: 'checks' });
+    run = refusalFromError<T>(error, { engine, operation: name, request, proof, keys, during: 'checks' });
   }
   return engine.tallies.count(name, withValues(run, definition, request));
 }
@@ -65,31 +79,31 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   if (request.signal?.aborted) {
     return { outcome: refuse('unavailable', { executed: executedBy(call.proof), ...keysOf(call) }) };
   }
-  const recent = engine.recent.find(call.id);
-  const decided = recent && decideByRow<Tx, T>(recent, call);
+  const recent = engine.recentRows.find(call.id);
+  const decided = recent && answerByRow<Tx, T>(recent, call);
   const known = isPromised(decided) ? await decided : decided;
-  if (known && !runsAgain(known, definition)) return known;
+  if (known && !mayRunAgain(known, definition)) return known;
 
   const verdict = beforeDeadline(validate(definition.options.schema, inputOf(request)), call.deadline);
   const validated = isPromised(verdict) ? await verdict : verdict;
-  if (!validated.ok) return await followOr<Tx, T>(call, () => refuseInput(call, validated.fieldErrors));
+  if (!validated.ok) return await joinOr<Tx, T>(call, () => refuseInput(call, validated.fieldErrors));
   const { value } = validated;
-  const answered = known ?? (await followOr<Tx, T>(call, (waitMs) => lead(call, value, waitMs)));
-  if (definition.phases || !runsAgain(answered, definition)) return answered;
+  const answered = known ?? (await joinOr<Tx, T>(call, (waitMs) => startFlight(call, value, waitMs)));
+  if (definition.phases || !mayRunAgain(answered, definition)) return answered;
   return await again<Tx, T>(call, definition, value);
 }
 
 /** A row decides, whatever the schema says today: a deploy must not turn a retry into a validation error (O2). */
 async function refuseInput<Tx, T>(call: Call<Tx>, fieldErrors: Record<string, string[]>): Promise<Run<T>> {
   const probed = await storeFor(call).probe(call.id);
-  if (probed.kind === 'existing') return await concludeFound<Tx, T>(call, probed.row);
-  if (probed.kind === 'locked') return inFlight(call);
+  if (probed.kind === 'existing') return await answerFound<Tx, T>(call, probed.row);
+  if (probed.kind === 'locked') return refuseInFlight(call);
   const executed = executedBy(call.proof);
   return { outcome: refuse('validation', { executed, fieldErrors, ...keysOf(call) }) };
 }
 
 /** Whether the stored answer cannot be read here, and the operation does no harm twice (R3). */
-function runsAgain<Tx, T>({ outcome }: Run<T>, { options, phases }: Definition<Tx>): boolean {
+function mayRunAgain<Tx, T>({ outcome }: Run<T>, { options, phases }: Definition<Tx>): boolean {
   const isUnreadable = !outcome.ok && outcome.code === 'result_unreadable';
   return isUnreadable && !phases && options.naturallyIdempotent === true;
 }
@@ -97,9 +111,9 @@ function runsAgain<Tx, T>({ outcome }: Run<T>, { options, phases }: Definition<T
 /** Only for an operation that does no harm twice (R3): see `naturallyIdempotent`. */
 async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, input: unknown): Promise<Run<T>> {
   const attempted = await executeAgain({ call, definition, input, waitMs: 0 });
-  if (isReplicated(call)) attempted.executed = await durable(call, attempted.executed);
-  if ('row' in attempted.executed) call.engine.recent.remember(attempted.executed.row);
-  const run = await concludeOwn<Tx, T>(call, attempted);
+  if (needsReplication(call)) attempted.executed = await confirmReplicated(call, attempted.executed);
+  if ('row' in attempted.executed) call.engine.recentRows.remember(attempted.executed.row);
+  const run = await answerOwn<Tx, T>(call, attempted);
   // The first execution stands, whatever has become of this one.
   return run.outcome.ok ? run : { ...run, outcome: { ...run.outcome, executed: executedBy('answer') } };
 }
@@ -110,91 +124,91 @@ export function inputOf({ payload, input = payload }: ExecuteRequest): unknown {
 }
 
 /**
- * Follows whoever runs this key in this process, without a connection (C2); where nobody does any more and there is no
+ * Joins the flight of this key in this process, without a connection (C2); where nobody does any more and there is no
  * answer, does what is given with the patience that is left. That is begun in the tick in which nobody was found.
  *
- * Another payload waits like the same one: the leader may be the one that is wrong, and only a row can tell.
+ * Another payload waits like the same one: the call that started the flight may be the one that is wrong, and only a row can tell.
  */
-function followOr<Tx, T>(
+function joinOr<Tx, T>(
   call: Call<Tx>,
   alone: (waitMs: number) => Promise<Run<T>>,
   patience = performance.now() + call.waitMs,
 ): Promise<Run<T>> {
   const left = Math.max(0, Math.min(patience, call.deadline) - performance.now());
-  const leader = call.engine.leaders.find(call.id);
-  if (!leader) return alone(left);
-  return followOne(call, leader, left, () => followOr(call, alone, patience));
+  const flight = call.engine.flights.find(call.id);
+  if (!flight) return alone(left);
+  return joinFlight(call, flight, left, () => joinOr(call, alone, patience));
 }
 
-async function followOne<Tx, T>(
+async function joinFlight<Tx, T>(
   call: Call<Tx>,
-  leader: Leader,
+  flight: Flight,
   waitMs: number,
   next: () => Promise<Run<T>>,
 ): Promise<Run<T>> {
   // Somebody else has sent the key, so whatever was said, this is not the first attempt.
   call.proof = 'none';
-  const differs = !isSameHash(leader.led.fingerprint, call.fingerprint.hash);
-  if (leader.hasRow && differs) return mismatch(call, 'none');
-  const ended = await follow(differs ? untilRowOf(leader) : leader, waitMs);
-  if (!ended) return leader.hasRow && differs ? mismatch(call, 'none') : inFlight(call);
-  return mayTakeOver(call, leader.led, ended) ? await next() : await conclude<Tx, T>(call, ended);
+  const differs = !isSameHash(flight.startedBy.fingerprint, call.fingerprint.hash);
+  if (flight.hasRow && differs) return refuseMismatch(call, 'none');
+  const ended = await join(differs ? untilRowOf(flight) : flight, waitMs);
+  if (!ended) return flight.hasRow && differs ? refuseMismatch(call, 'none') : refuseInFlight(call);
+  return mayDoBetter(call, flight.startedBy, ended) ? await next() : await answerFrom<Tx, T>(call, ended);
 }
 
-/** With another payload there is no more to wait for once the leader's row is there. */
-function untilRowOf(leader: Leader): { ended: Promise<Ended | undefined> } {
-  return { ended: Promise.race([leader.ended, leader.untilRow().then(() => undefined)]) };
+/** With another payload there is no more to wait for once the flight's row is there. */
+function untilRowOf(flight: Flight): { result: Promise<ExecutionResult | undefined> } {
+  return { result: Promise.race([flight.result, flight.rowCommitted().then(() => undefined)]) };
 }
 
-/** Whether a follower may do better than its leader did: not where the leader's fate would be its own. */
-function mayTakeOver<Tx>(call: Call<Tx>, leader: Led, ended: Ended): boolean {
+/** Whether a call may do better than the flight that it joined: not where that flight's fate would be its own. */
+function mayDoBetter<Tx>(call: Call<Tx>, flight: FlightCall, ended: ExecutionResult): boolean {
   switch (ended.kind) {
     case 'in_doubt':
       return true;
     case 'locked': // it waited for another process, as this call would: only a more patient one may do better
-      return leader.waitMs < call.waitMs;
+      return flight.waitMs < call.waitMs;
     case 'rolled_back':
-      return ended.why === 'error' || leader.deadline < call.deadline;
+      return ended.why === 'error' || flight.deadline < call.deadline;
     case 'suspended': // what it has finished stands, and a call that has more time goes on from there
-      return leader.deadline < call.deadline || leader.signal?.aborted === true;
+      return flight.deadline < call.deadline || flight.signal?.aborted === true;
     default:
       return false;
   }
 }
 
-async function lead<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Promise<Run<T>> {
+async function startFlight<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Promise<Run<T>> {
   const { fingerprint, waitMs: patience, deadline, request, engine } = call;
   const led = { fingerprint: fingerprint.hash, waitMs: patience, deadline, signal: request.signal };
-  const leader = engine.leaders.begin(call.id, led);
+  const flight = engine.flights.start(call.id, led);
   let attempted: Attempted;
   try {
-    const found = mustLookFirst(call) ? await lookFirst(call, input) : undefined;
-    attempted = found ? { executed: found, afterCommit: [] } : await attempt(call, leader, input, waitMs);
-    if (isReplicated(call)) attempted.executed = await durable(call, attempted.executed);
+    const found = mustCheckFirst(call) ? await findRowOrAdmit(call, input) : undefined;
+    attempted = found ? { executed: found, afterCommit: [] } : await execute(call, flight, input, waitMs);
+    if (needsReplication(call)) attempted.executed = await confirmReplicated(call, attempted.executed);
   } catch (error) {
-    leader.fail(error);
+    flight.fail(error);
     throw error;
   }
   const { executed } = attempted;
-  leader.end(executed);
-  if ('row' in executed) engine.recent.remember(executed.row);
-  const run = concludeOwn<Tx, T>(call, attempted);
+  flight.end(executed);
+  if ('row' in executed) engine.recentRows.remember(executed.row);
+  const run = answerOwn<Tx, T>(call, attempted);
   return isPromised(run) ? await run : run;
 }
 
-function attempt<Tx>(call: Call<Tx>, leader: Leader, input: unknown, waitMs: number): Promise<Attempted> {
+function execute<Tx>(call: Call<Tx>, flight: Flight, input: unknown, waitMs: number): Promise<Attempted> {
   const { definition } = call;
   if (!definition.phases) return executeInTransaction({ call, definition, input, waitMs });
   const claimed = () => {
     call.proof = 'none'; // the row is there, and may be driven to its end without this call
-    leader.showRow();
+    flight.announceRow();
   };
   const executing = executeInPhases(call, definition, { input, waitMs, claimed });
   return executing.then((executed) => ({ executed, afterCommit: [] }));
 }
 
 /** Only where that may save a transaction: the client says that it retries, or a new key must be admitted first. */
-function mustLookFirst<Tx>({ definition, request }: Call<Tx>): boolean {
+function mustCheckFirst<Tx>({ definition, request }: Call<Tx>): boolean {
   return definition.options.admit !== undefined || (request.attempt ?? 1) > 1;
 }
 
@@ -202,7 +216,7 @@ function mustLookFirst<Tx>({ definition, request }: Call<Tx>): boolean {
  * Looks for a row before a transaction begins (O2, O3). It decides nothing when it finds none: the claim does. Nor does it
  * when it finds one of phases that can go on.
  */
-async function lookFirst<Tx>(call: Call<Tx>, input: unknown): Promise<Ended | undefined> {
+async function findRowOrAdmit<Tx>(call: Call<Tx>, input: unknown): Promise<ExecutionResult | undefined> {
   const { definition, id } = call;
   const row = await storeFor(call).find(id);
   if (row) return definition.phases && !isSettled(row.state) ? undefined : { kind: 'existing', row };
@@ -213,7 +227,7 @@ async function lookFirst<Tx>(call: Call<Tx>, input: unknown): Promise<Ended | un
     return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
   } catch (error) {
     if (!isLateCheck(error)) throw error;
-    // As an end, and not thrown: a follower with more time than its leader is to ask for itself.
+    // As an end, and not thrown: a call that joined with more time than the one that started is to ask for itself.
     return { kind: 'rolled_back', why: 'error', error, at: 'claim' };
   }
 }

@@ -9,7 +9,7 @@ import type { ExecuteRequest } from './definition.ts';
 import type { ErrorContext } from './error-log.ts';
 import { loggedKey } from './identity.ts';
 
-interface Where {
+interface FailureContext {
   engine: { config: Config; store: Pick<Store<never>, 'isUnavailable'> };
   operation: string;
   request: Pick<ExecuteRequest, 'key'>;
@@ -28,12 +28,12 @@ const SET_UP_WRONGLY = 'Something is set up wrongly on our side. Once that is me
  *
  * @throws ConfigurationError where one stands in the way of the handler: whoever has set the kit up must see it
  */
-export function refusalOf<T>(error: unknown, where: Where): Run<T> {
+export function refusalFromError<T>(error: unknown, where: FailureContext): Run<T> {
   const { engine, proof, during, keys } = where;
   const isSetUp = isSetUpWrongly(error);
   if (isSetUp && (during === 'checks' || during === 'claim')) throw error;
-  const away = databaseIsAway(error, where);
-  if (away) return unavailable(away, where);
+  const away = findOutage(error, where);
+  if (away) return refuseUnavailable(away, where);
   const executed = executedBy(proof);
   // A redirect or a notFound is no trouble: the caller passes it on to the framework.
   if (isControlFlow(error) && during !== 'phases') {
@@ -47,13 +47,13 @@ export function refusalOf<T>(error: unknown, where: Where): Run<T> {
 }
 
 /** What says that the database cannot be asked: of the store's own questions, or of a query of the user's (C6). */
-function databaseIsAway(error: unknown, { engine }: Where): unknown {
+function findOutage(error: unknown, { engine }: FailureContext): unknown {
   if (error instanceof StoreUnavailableError) return error.cause ?? error;
   return engine.store.isUnavailable(error) ? error : undefined;
 }
 
 /** The outcome of a database that could not be asked, or that was told to commit and did not answer. */
-export function unavailable<T>(error: unknown, where: Where): Run<T> {
+export function refuseUnavailable<T>(error: unknown, where: FailureContext): Run<T> {
   const { engine, proof, keys } = where;
   const instance = report(engine.config, error, { ...where, during: 'database' });
   const executed = executedBy(proof);
@@ -63,7 +63,7 @@ export function unavailable<T>(error: unknown, where: Where): Run<T> {
 function report(
   { onError }: Config,
   error: unknown,
-  { operation, request, during }: Omit<Where, 'proof' | 'keys'>,
+  { operation, request, during }: Omit<FailureContext, 'proof' | 'keys'>,
 ): string {
   const instance = newInstance();
   onError(error, { operation, key: loggedKey(request.key), during, instance });

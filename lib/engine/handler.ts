@@ -73,7 +73,7 @@ export const fail: Fail = (code, data, how) => {
 };
 
 /** The values that `capture` has given out: the same ones for every try of one execution. */
-export function captures(): HandlerContext<never, never>['capture'] {
+export function createCapture(): HandlerContext<never, never>['capture'] {
   const values = new Map<string, Promise<unknown>>();
   return <T>(name: string, make: () => T | Promise<T>): Promise<T> => {
     const known = values.get(name);
@@ -91,7 +91,7 @@ export function captures(): HandlerContext<never, never>['capture'] {
  *
  * `how`: what a route makes of it. `returned`: called once it has returned, before that is made.
  */
-export async function answerOf(
+export async function runToAnswer(
   handle: () => Promise<unknown>,
   how?: ResponseOptions,
   returned?: () => void,

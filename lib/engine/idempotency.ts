@@ -9,11 +9,11 @@ import { type Options, readConfig } from './config.ts';
 import type { Definition, OperationOptions } from './definition.ts';
 import type { Engine } from './engine.ts';
 import { defineOperation, type OperationBuilder } from './operation.ts';
-import { Breakers } from './phases/circuit-breakers.ts';
+import { CircuitBreakers } from './phases/circuit-breakers.ts';
 import { type Completed, completeDue, completeKey } from './phases/completer.ts';
 import { lookUpLost, type NamedKey, type NamedKeyState } from './phases/lost-key.ts';
-import { Recent, type Remembered } from './recent-rows.ts';
-import { Leaders } from './single-flight.ts';
+import { RecentRows, type Remembered } from './recent-rows.ts';
+import { SingleFlight } from './single-flight.ts';
 import { Tallies } from './tally.ts';
 import { WaitingSlots } from './waiting-slots.ts';
 
@@ -93,10 +93,10 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
   const engine: Engine<Tx> = {
     store,
     config,
-    leaders: new Leaders(),
-    recent: new Recent(),
+    flights: new SingleFlight(),
+    recentRows: new RecentRows(),
     slots: new WaitingSlots(config.poolSize),
-    breakers: new Breakers(),
+    breakers: new CircuitBreakers(),
     tallies: new Tallies((counts) => store.addTallies(counts)),
     definitions: new Map(),
     registry: new Map(),
@@ -117,7 +117,7 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
     tryClaim: () => store.tryClaim(),
     lookUpLost: (named, isReceived) => lookUpLost(engine, named, isReceived),
     knownEvents: (ids) => store.knownEvents(ids),
-    dropRecent: (of) => engine.recent.drop(of),
+    dropRecent: (of) => engine.recentRows.drop(of),
     operation: (operation) => {
       if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(operation.name)) {
         throw new ConfigurationError('An operation needs a short name that fits a URL and a log line.', {

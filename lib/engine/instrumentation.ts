@@ -9,7 +9,7 @@ import type { Config } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { loggedKey } from './identity.ts';
 import { fingerprintPrefix, type LogEntry } from './log.ts';
-import type { Ended } from './single-flight.ts';
+import type { ExecutionResult } from './single-flight.ts';
 
 /** One call of an operation, for whoever watches. */
 interface Watched {
@@ -19,7 +19,7 @@ interface Watched {
 }
 
 /** Whether anybody watches: a tracer, a meter or a log. Asked first, because most of a call's cost would be the watching. */
-export function isWatched({ log }: Config): boolean {
+export function isInstrumented({ log }: Config): boolean {
   return log !== undefined || isTraced() || isMeasured();
 }
 
@@ -27,7 +27,7 @@ export function isWatched({ log }: Config): boolean {
  * Runs a call in the span `idempotency.execute`, counts it and logs how it ended. Changes nothing about it. A call that an
  * earlier run's row has answered is linked to the trace of that run.
  */
-export async function watched<T>(call: Watched, work: () => Promise<Run<T>>): Promise<Run<T>> {
+export async function instrumentCall<T>(call: Watched, work: () => Promise<Run<T>>): Promise<Run<T>> {
   const startedAt = performance.now();
   if (!isTraced()) {
     const run = await work();
@@ -51,7 +51,7 @@ export async function watched<T>(call: Watched, work: () => Promise<Run<T>>): Pr
  * Runs a key that its executor has left, without its client, in the span `idempotency.complete`: the beginning of a trace
  * of its own, linked to the first run's.
  */
-export async function watchedCompletion(held: Held, work: () => Promise<Ended>): Promise<Ended> {
+export async function instrumentCompletion(held: Held, work: () => Promise<ExecutionResult>): Promise<ExecutionResult> {
   if (!isTraced()) return await work();
   const { id, attempts, traceParent } = held;
   const attributes = {

@@ -9,7 +9,7 @@ import { isLateCheck } from './deadline.ts';
 import type { Definition, ExecuteRequest } from './definition.ts';
 import type { Engine } from './engine.ts';
 import type { ErrorContext } from './error-log.ts';
-import { run } from './execution.ts';
+import { executeCall } from './execution.ts';
 import type { HandlerContext } from './handler.ts';
 import { loggedKey, mintFor, whoActs } from './identity.ts';
 import type { PhasesContext } from './phases/context.ts';
@@ -74,15 +74,15 @@ export function defineOperation<Tx, Input, Result>(
     acceptKeys: definition.options.acceptKeys,
     durability: definition.options.durability ?? 'local',
     errorPages: engine.config.errorPages,
-    run: (request) => run<Tx, Result>(engine, definition, request),
-    execute: (request) => run<Tx, Result>(engine, definition, request).then(({ outcome }) => outcome),
+    run: (request) => executeCall<Tx, Result>(engine, definition, request),
+    execute: (request) => executeCall<Tx, Result>(engine, definition, request).then(({ outcome }) => outcome),
     mintKey: async (given) => {
       const who = await whoActs(engine.config, given);
       return who && mintFor(engine.config, name, who);
     },
     whoActs: async () => await whoActs(engine.config, undefined),
-    status: (request) => closed(request, report, () => statusOf<Tx, Result>(engine, definition, request)),
-    fence: (request) => closed(request, report, () => fenceKey<Tx, Result>(engine, definition, request)),
+    status: (request) => failClosed(request, report, () => statusOf<Tx, Result>(engine, definition, request)),
+    fence: (request) => failClosed(request, report, () => fenceKey<Tx, Result>(engine, definition, request)),
     report,
     as: (other) => defineOperation(engine, { ...definition, options: { ...definition.options, name: other } }),
   };
@@ -101,7 +101,7 @@ function assertNew<Tx>({ config, definitions }: Engine<Tx>, { options, handler, 
 }
 
 /** Fail closed (C6): a database that cannot be asked is a value like any other refusal, and so is a time that is up. */
-async function closed<T>(
+async function failClosed<T>(
   { key }: KeyRequest,
   report: Operation<never, never>['report'],
   ask: () => Promise<T>,

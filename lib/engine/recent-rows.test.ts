@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { KEY_STATES } from '../core/key-state.ts';
 import type { KeyRow } from '../store/store.ts';
-import { Recent } from './recent-rows.ts';
+import { RecentRows } from './recent-rows.ts';
 
 const at = new Date(0);
 const row = (key: string, more: Partial<KeyRow> = {}): KeyRow => ({
@@ -30,10 +30,10 @@ const row = (key: string, more: Partial<KeyRow> = {}): KeyRow => ({
 /** A memory with a clock that stands still until it is moved. */
 function memory() {
   const clock = { now: 0 };
-  return { clock, recent: new Recent(() => clock.now) };
+  return { clock, recent: new RecentRows(() => clock.now) };
 }
 
-const kept = (recent: Recent, keys: readonly string[]) => keys.filter((key) => recent.find(row(key))).length;
+const kept = (recent: RecentRows, keys: readonly string[]) => keys.filter((key) => recent.find(row(key))).length;
 
 describe('rows that were just seen', () => {
   test.each(KEY_STATES)('S1 only what never changes again is remembered: %s', (state) => {

@@ -29,7 +29,7 @@ interface Kept {
  * Only a shortcut: what is forgotten, the row still tells. Bounded in rows and in bytes, by two generations: the older
  * one is let go as a whole once the younger one is full, which costs less than to forget a row for each that comes.
  */
-export class Recent {
+export class RecentRows {
   #young = new Map<string, Kept>();
   #old = new Map<string, Kept>();
   readonly #now: () => number;

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { type Ended, follow, Leaders } from './single-flight.ts';
+import { type ExecutionResult, join, SingleFlight } from './single-flight.ts';
 
 const id = { tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'k1' };
 const led = { fingerprint: new Uint8Array([1]), waitMs: 1000, deadline: Infinity };
-const ENDED: Ended = { kind: 'locked' };
+const ENDED: ExecutionResult = { kind: 'locked' };
 
 function begun() {
-  const leaders = new Leaders();
-  return { leaders, leader: leaders.begin(id, led) };
+  const flights = new SingleFlight();
+  return { flights, flight: flights.start(id, led) };
 }
 
 describe('C2 leaders', () => {
   test('C2 a leader is found in the same tick, with its fingerprint and wait', () => {
-    const { leaders, leader } = begun();
-    expect(leaders.find(id)).toBe(leader);
-    expect(leader).toMatchObject({ led, hasRow: false });
+    const { flights, flight } = begun();
+    expect(flights.find(id)).toBe(flight);
+    expect(flight).toMatchObject({ startedBy: led, hasRow: false });
   });
 
   test.each([
@@ -25,53 +25,53 @@ describe('C2 leaders', () => {
     ['cut', { ...id, tenant: 'ac', principal: 'mean' }],
     ['crafted part', { ...id, tenant: 'acme","ann', principal: '' }],
   ])('K4 a leader is not found under another %s', (_, other) => {
-    expect(begun().leaders.find(other)).toBeUndefined();
+    expect(begun().flights.find(other)).toBeUndefined();
   });
 
   test.each(['ends', 'fails'])('C2 a leader is gone before anybody hears that it %s', async (how) => {
-    const { leaders, leader } = begun();
-    const found = follow(leader, 1000).then(
-      () => leaders.find(id),
-      () => leaders.find(id),
+    const { flights, flight } = begun();
+    const found = join(flight, 1000).then(
+      () => flights.find(id),
+      () => flights.find(id),
     );
-    if (how === 'ends') leader.end(ENDED);
-    else leader.fail(new Error('gone'));
+    if (how === 'ends') flight.end(ENDED);
+    else flight.fail(new Error('gone'));
     expect(await found).toBeUndefined();
   });
 
   test('C2 each follower hears how the leader ended', async () => {
-    const { leader } = begun();
-    const followed = [follow(leader, 1000), follow(leader, 1000)];
-    leader.end(ENDED);
+    const { flight } = begun();
+    const followed = [join(flight, 1000), join(flight, 1000)];
+    flight.end(ENDED);
     expect(await Promise.all(followed)).toEqual([ENDED, ENDED]);
   });
 
   test('C2 a follower hears that the leader failed', async () => {
-    const { leader } = begun();
-    const followed = follow(leader, 1000);
-    leader.fail(new Error('gone'));
+    const { flight } = begun();
+    const followed = join(flight, 1000);
+    flight.fail(new Error('gone'));
     await expect(followed).rejects.toThrow('gone');
   });
 
   test('C2 the failure of a leader without followers is its own caller’s, and nobody else’s', async () => {
-    const { leaders, leader } = begun();
-    leader.fail(new Error('gone')); // a promise that nobody handles would end the process
+    const { flights, flight } = begun();
+    flight.fail(new Error('gone')); // a promise that nobody handles would end the process
     await new Promise((resolve) => setImmediate(resolve));
-    expect(leaders.find(id)).toBeUndefined();
+    expect(flights.find(id)).toBeUndefined();
   });
 
   test.each([0, -1])('C3 waitMs %d does not wait, even for a leader that has ended', async (waitMs) => {
-    expect(await follow({ ended: Promise.resolve(ENDED) }, waitMs)).toBeUndefined();
+    expect(await join({ result: Promise.resolve(ENDED) }, waitMs)).toBeUndefined();
   });
 
   test('C2 each follower keeps its own wait, and leaves no timer behind', async () => {
-    const { leader } = begun();
+    const { flight } = begun();
     const started = performance.now();
-    expect(await follow(leader, 30)).toBeUndefined();
+    expect(await join(flight, 30)).toBeUndefined();
     expect(performance.now() - started).toBeGreaterThanOrEqual(29);
-    const patient = follow(leader, 60_000);
+    const patient = join(flight, 60_000);
     const during = timers(); // nothing but microtasks run until the next look
-    leader.end(ENDED);
+    flight.end(ENDED);
     expect(await patient).toBe(ENDED);
     expect(timers()).toBe(during - 1);
   });

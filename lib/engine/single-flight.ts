@@ -3,14 +3,14 @@ import { settleWithin } from '../core/wait.ts';
 import type { Executed } from '../store/store.ts';
 
 /** How an execution ended, or that it was not admitted, with the milliseconds to wait. */
-export type Ended =
+export type ExecutionResult =
   | Executed
   | { kind: 'not_admitted'; retryAfterMs: number }
   /** In phases: what was finished stands, and the key can go on from there. */
   | { kind: 'suspended'; error: unknown };
 
-/** What its followers compare themselves with. */
-export interface Led {
+/** The call that started a flight, as far as those that join compare themselves with it. */
+export interface FlightCall {
   readonly fingerprint: Uint8Array;
   /** How patient its caller was when it came. */
   readonly waitMs: number;
@@ -20,81 +20,81 @@ export interface Led {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An execution under way in this process, which its duplicates follow without a connection (C2). */
-export class Leader {
-  readonly led: Led;
+/** An execution under way in this process, which its duplicates join without a connection (C2). */
+export class Flight {
+  readonly startedBy: FlightCall;
   /** A committed row has this fingerprint: the row of phases, which is there before they have ended. */
   hasRow = false;
   #seeRow: (() => void)[] = [];
-  readonly #stepDown: () => void;
-  /** There once somebody follows: most executions nobody does, and each promise costs. */
-  #ended: Promise<Ended> | undefined;
-  #resolve: ((ended: Ended) => void) | undefined;
+  readonly #remove: () => void;
+  /** Made once somebody joins: most executions nobody does, and each promise costs. */
+  #result: Promise<ExecutionResult> | undefined;
+  #resolve: ((result: ExecutionResult) => void) | undefined;
   #reject: ((error: unknown) => void) | undefined;
 
-  constructor(led: Led, stepDown: () => void) {
-    this.led = led;
-    this.#stepDown = stepDown;
+  constructor(startedBy: FlightCall, remove: () => void) {
+    this.startedBy = startedBy;
+    this.#remove = remove;
   }
 
-  /** For a follower, in the tick in which `Leaders.find` has found it: nobody hears of an end that has been. */
-  get ended(): Promise<Ended> {
-    this.#ended ??= new Promise((resolve, reject) => {
+  /** Ask in the tick in which `SingleFlight.find` has found the flight: an end that has been is told to nobody. */
+  get result(): Promise<ExecutionResult> {
+    this.#result ??= new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    return this.#ended;
+    return this.#result;
   }
 
   /** The row is committed. */
-  showRow(): void {
+  announceRow(): void {
     this.hasRow = true;
     for (const see of this.#seeRow) see();
   }
 
   /** Resolves when there is such a row. Never, where there is none before the end. */
-  untilRow(): Promise<void> {
+  rowCommitted(): Promise<void> {
     return new Promise((resolve) => void this.#seeRow.push(resolve));
   }
 
-  /** It is over. A follower that must take over hears of it in a later tick, and does not find the old leader again. */
-  end(ended: Ended): void {
-    this.#stepDown();
-    this.#resolve?.(ended);
+  /** It is over. A call that had joined and must execute by itself hears of it in a later tick, when the flight is gone. */
+  end(result: ExecutionResult): void {
+    this.#remove();
+    this.#resolve?.(result);
   }
 
   /** The same where it threw. */
   fail(error: unknown): void {
-    this.#stepDown();
+    this.#remove();
     this.#reject?.(error);
   }
 }
 
 /** The executions under way, by key. Only a shortcut: what one process does not know, the unique index does. */
-export class Leaders {
-  readonly #byId = new Map<string, Leader>();
+export class SingleFlight {
+  readonly #byId = new Map<string, Flight>();
 
-  find(id: KeyId): Leader | undefined {
+  find(id: KeyId): Flight | undefined {
     return this.#byId.get(nameOf(id));
   }
 
   /**
-   * Begins to lead. Call it in the tick in which `find` has found nobody, so that of two calls only one leads; and say how
-   * it has ended, whatever happens.
+   * Starts a flight. Call it in the tick in which `find` has found none, so that of two calls only one starts; and end it,
+   * whatever happens.
    */
-  begin(id: KeyId, led: Led): Leader {
+  start(id: KeyId, startedBy: FlightCall): Flight {
     const name = nameOf(id);
-    const leader = new Leader(led, () => this.#byId.delete(name));
-    this.#byId.set(name, leader);
-    return leader;
+    const flight = new Flight(startedBy, () => this.#byId.delete(name));
+    this.#byId.set(name, flight);
+    return flight;
   }
 }
 
-/** How a leader ended, or undefined when it outlasted `waitMs`. */
-export async function follow(
-  leader: { ended: Promise<Ended | undefined> },
+/** How a flight ended, or undefined when it outlasted `waitMs`. */
+export async function join(
+  flight: { result: Promise<ExecutionResult | undefined> },
   waitMs: number,
-): Promise<Ended | undefined> {
+): Promise<ExecutionResult | undefined> {
   if (waitMs <= 0) return undefined;
-  return await settleWithin(leader.ended, waitMs, () => undefined);
+  return await settleWithin(flight.result, waitMs, () => undefined);
 }

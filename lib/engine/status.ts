@@ -4,15 +4,15 @@ import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal } from '../core/scope.ts';
 import { settleWithin } from '../core/wait.ts';
 import type { Fenced, KeyRow, Store } from '../store/store.ts';
-import { RETRY_AFTER_MS, replay } from './call-result.ts';
+import { RETRY_AFTER_MS, replayRow } from './call-result.ts';
 import { newInstance } from './config.ts';
 import { beforeDeadline } from './deadline.ts';
 import type { Definition } from './definition.ts';
-import { awaitDurable } from './durability.ts';
+import { awaitReplication } from './durability.ts';
 import type { Engine } from './engine.ts';
 import { type Identity, identify, mintFor, readKey, whoActs } from './identity.ts';
 import { completeKey } from './phases/completer.ts';
-import { transitioned } from './transition.ts';
+import { recordTransition } from './transition.ts';
 
 /** How long an answer about a key may take, in milliseconds, where the asker does not say. */
 const DEADLINE_MS = 5000;
@@ -56,7 +56,7 @@ export async function statusOf<Tx, T>(
 ): Promise<KeyStatus<T> | Refusal> {
   const opened = await open(engine, definition, request);
   if ('ok' in opened) return opened;
-  if (engine.leaders.find(opened.id)) return describe(opened, 'in_progress');
+  if (engine.flights.find(opened.id)) return describe(opened, 'in_progress');
   const probed = await opened.store.probe(opened.id);
   if (probed.kind === 'existing') return await describeFound(engine, opened, probed.row, definition);
   return describe(opened, probed.kind === 'locked' ? 'in_progress' : 'absent');
@@ -85,14 +85,14 @@ export async function fenceKey<Tx, T>(
   );
   switch (fenced.kind) {
     case 'fenced':
-      await awaitDurable({ engine, definition, deadline: opened.deadline });
-      transitioned(engine.config, opened.id, { from: 'absent', to: 'abandoned' });
+      await awaitReplication({ engine, definition, deadline: opened.deadline });
+      recordTransition(engine.config, opened.id, { from: 'absent', to: 'abandoned' });
       return { fenced: true, nextKey: opened.nextKey };
     case 'existing':
       if (fenced.row.state !== 'abandoned') {
         return { fenced: false, ...(await describeFound<Tx, T>(engine, opened, fenced.row, definition)) };
       }
-      await awaitDurable({ engine, definition, deadline: opened.deadline });
+      await awaitReplication({ engine, definition, deadline: opened.deadline });
       return { fenced: true, nextKey: opened.nextKey };
     case 'locked':
       return { fenced: false, ...describe<T>(opened, 'in_progress') };
@@ -107,7 +107,7 @@ export async function fenceKey<Tx, T>(
 async function expired<Tx, T>(
   engine: Engine<Tx>,
   definition: Definition<Tx>,
-  opened: Opened<Tx>,
+  opened: OpenedKey<Tx>,
 ): Promise<FenceResult<T> | Refusal> {
   const probed = await opened.store.probe(opened.id);
   if (probed.kind === 'existing') {
@@ -121,7 +121,7 @@ async function expired<Tx, T>(
  * The row, after the completer had a turn at it where its executor has left it: whoever asks need not wait for a worker
  * (S5). No longer than a duplicate waits; what is begun goes on.
  */
-async function driven<Tx>(engine: Engine<Tx>, row: KeyRow, store: Store<Tx>): Promise<KeyRow> {
+async function driveOn<Tx>(engine: Engine<Tx>, row: KeyRow, store: Store<Tx>): Promise<KeyRow> {
   if (isSettled(row.state)) return row;
   const completed = completeKey(engine, row).catch((error) => {
     const { operation, key } = row;
@@ -135,7 +135,7 @@ interface Named extends Identity {
   nextKey: string;
 }
 
-interface Opened<Tx> extends Named {
+interface OpenedKey<Tx> extends Named {
   /** When the asker's time is up, in milliseconds of `performance.now()`. */
   deadline: number;
   /** Answers before that. */
@@ -147,7 +147,7 @@ async function open<Tx>(
   { options }: Definition<Tx>,
   request: KeyRequest,
   acceptKeys: 'minted' | 'any' = 'any',
-): Promise<Opened<Tx> | Refusal> {
+): Promise<OpenedKey<Tx> | Refusal> {
   const deadline = performance.now() + (request.deadlineMs ?? DEADLINE_MS);
   const key = readKey(request.key);
   if ('refusal' in key) return key.refusal;
@@ -169,12 +169,12 @@ function describe<T>({ id, nextKey }: Named, state: 'in_progress' | 'unknown' | 
 /** Tells of a row what is as durable as an answer. */
 async function describeFound<Tx, T>(
   engine: Engine<Tx>,
-  opened: Opened<Tx>,
+  opened: OpenedKey<Tx>,
   found: KeyRow,
   definition: Definition<Tx>,
 ): Promise<KeyStatus<T>> {
-  const row = await driven(engine, found, opened.store);
-  if (isSettled(row.state)) await awaitDurable({ engine, definition, deadline: opened.deadline });
+  const row = await driveOn(engine, found, opened.store);
+  if (isSettled(row.state)) await awaitReplication({ engine, definition, deadline: opened.deadline });
   return describeRow(opened, row, definition);
 }
 
@@ -182,7 +182,7 @@ function describeRow<T>(opened: Named, row: KeyRow, { options }: Definition<neve
   const state: KeyState = row.state;
   if (!isSettled(state)) return describe(opened, state);
   const { schemaVersion = 1, upcasts = {} } = options;
-  const { outcome, redirect } = replay<T>(row, {
+  const { outcome, redirect } = replayRow<T>(row, {
     schemaVersion,
     upcasts,
     nextKey: opened.nextKey,

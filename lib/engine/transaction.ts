@@ -9,9 +9,9 @@ import { recordedTraceParent } from '../telemetry/trace-parent.ts';
 import { encodeAnswer } from './answer.ts';
 import { type Call, pointOf } from './call.ts';
 import type { AtomicDefinition, OperationOptions } from './definition.ts';
-import { answerOf, captures, fail, type HandlerContext } from './handler.ts';
-import type { Ended } from './single-flight.ts';
-import { transitioned } from './transition.ts';
+import { createCapture, fail, type HandlerContext, runToAnswer } from './handler.ts';
+import type { ExecutionResult } from './single-flight.ts';
+import { recordTransition } from './transition.ts';
 
 /** How often a transaction is tried in all that conflicts with others (C4). */
 const MAX_TRIES = 5;
@@ -28,7 +28,7 @@ export interface Plan<Tx> {
 
 /** What an execution in this process came to. */
 export interface Attempted {
-  executed: Ended;
+  executed: ExecutionResult;
   afterCommit: (() => void | Promise<void>)[];
   /** The handler has ended by itself, in an answer or a refusal: what was thrown came behind it. */
   hasAnswered?: boolean;
@@ -39,7 +39,7 @@ export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Attempte
   const { call, waitMs } = plan;
   const { store, slots, config } = call.engine;
   const { onPoint } = config;
-  const capture = captures();
+  const capture = createCapture();
   if (onPoint) await onPoint('before-claim', pointOf(call));
   for (let attempt = 1; ; attempt++) {
     const attempted: Attempted = { executed: { kind: 'locked' }, afterCommit: [] };
@@ -52,7 +52,7 @@ export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Attempte
     attempted.executed = executed;
     if (executed.kind === 'committed') {
       const { state: to, fingerprint } = executed.row;
-      transitioned(config, call.id, { from: 'absent', to, attempt: call.request.attempt, fingerprint });
+      recordTransition(config, call.id, { from: 'absent', to, attempt: call.request.attempt, fingerprint });
     }
     const conflicted = executed.kind === 'rolled_back' && executed.why === 'conflict';
     const mayRetry = conflicted && (call.request.innerRetries ?? true);
@@ -95,7 +95,7 @@ export async function mayTryAgain(attempt: number, deadline: number): Promise<bo
 export async function executeAgain<Tx>(plan: Plan<Tx>): Promise<Attempted> {
   const attempted: Attempted = { executed: { kind: 'locked' }, afterCommit: [] };
   const run = async (tx: Tx) => {
-    const completion = await runHandler(plan, tx, captures(), attempted);
+    const completion = await runHandler(plan, tx, createCapture(), attempted);
     if (completion.state === 'succeeded') return completion;
     throw new ResultUnreadableError(
       'result_unreadable',
@@ -162,7 +162,7 @@ async function runHandler<Tx>(
     attempted.hasAnswered = true;
   };
   const handle = () => handler({ input: input as never, tx, key, scope, context, capture, fail, afterCommit });
-  const answer = await answerOf(handle, response, hasAnswered);
+  const answer = await runToAnswer(handle, response, hasAnswered);
   hasAnswered();
   if (answer.kind === 'refusal') {
     await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });

@@ -14,7 +14,7 @@ interface Transition {
 }
 
 /** Counts and logs a transition that has been committed. Costs nothing where the app does neither. */
-export function transitioned(config: Config, id: KeyId, { from, to, attempt, fingerprint }: Transition): void {
+export function recordTransition(config: Config, id: KeyId, { from, to, attempt, fingerprint }: Transition): void {
   const counted = countedAs(from, to);
   if (counted) countKey(counted, id.operation);
   config.log?.({

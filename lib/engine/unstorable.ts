@@ -11,7 +11,7 @@ export interface Unstorable {
  * What may be told of an error of `devalue`, whose fields hold the value, all that it stands in, and the keys of a Map:
  * what a person has sent. So it is no `cause` either, which loggers and `onError` would write out.
  */
-export function unstorable(error: unknown): Unstorable {
+export function describeUnstorable(error: unknown): Unstorable {
   if (!(error instanceof DevalueError)) return { path: '', type: `a getter that threw ${nameOf(error)}` };
   return { path: (error.path ?? '').replace(MAP_KEYS, '.get(…)'), type: typeOf(error.value) };
 }

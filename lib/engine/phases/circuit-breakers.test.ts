@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Breakers, DependencyFailure, isCircuitOpen } from './circuit-breakers.ts';
+import { CircuitBreakers, DependencyFailure, isCircuitOpen } from './circuit-breakers.ts';
 
 const OPEN_MS = 5000;
 
@@ -12,7 +12,11 @@ const decline = async () => {
 };
 
 /** What a call came to: its result, the error that it threw, or that it was never run. */
-async function told(breakers: Breakers, dependency: string | undefined, call: () => Promise<string>): Promise<string> {
+async function told(
+  breakers: CircuitBreakers,
+  dependency: string | undefined,
+  call: () => Promise<string>,
+): Promise<string> {
   let ran = false;
   try {
     const run = () => {
@@ -27,7 +31,7 @@ async function told(breakers: Breakers, dependency: string | undefined, call: ()
   }
 }
 
-async function repeat(times: number, breakers: Breakers, call: () => Promise<string>): Promise<string[]> {
+async function repeat(times: number, breakers: CircuitBreakers, call: () => Promise<string>): Promise<string[]> {
   const all: string[] = [];
   for (let i = 0; i < times; i++) all.push(await told(breakers, 'stripe', call));
   return all;
@@ -42,7 +46,7 @@ describe('circuit breakers', () => {
   });
 
   test('P2 opens with the fifth failure in a row, and then runs nothing', async () => {
-    const breakers = new Breakers();
+    const breakers = new CircuitBreakers();
     expect(await repeat(5, breakers, failure)).toEqual(Array(5).fill('DependencyFailure'));
     expect(await repeat(2, breakers, succeed)).toEqual(['open', 'open']);
   });
@@ -52,11 +56,11 @@ describe('circuit breakers', () => {
     const call = async () => {
       throw new DependencyFailure(cause);
     };
-    await expect(new Breakers().run('stripe', call)).rejects.toMatchObject({ name: 'DependencyFailure', cause });
+    await expect(new CircuitBreakers().run('stripe', call)).rejects.toMatchObject({ name: 'DependencyFailure', cause });
   });
 
   test('P2 opens however long the five take: traffic may be low', async () => {
-    const breakers = new Breakers();
+    const breakers = new CircuitBreakers();
     for (let hour = 0; hour < 5; hour++) {
       expect(await repeat(1, breakers, failure)).toEqual(['DependencyFailure']);
       await vi.advanceTimersByTimeAsync(3_600_000);
@@ -66,7 +70,7 @@ describe('circuit breakers', () => {
   });
 
   test('P2 a call that goes well begins the count anew', async () => {
-    const breakers = new Breakers();
+    const breakers = new CircuitBreakers();
     for (let i = 0; i < 10; i++) {
       expect(await repeat(4, breakers, failure)).toEqual(Array(4).fill('DependencyFailure'));
       expect(await repeat(1, breakers, succeed)).toEqual(['done']);
@@ -74,7 +78,7 @@ describe('circuit breakers', () => {
   });
 
   test('P2 what the dependency has answered does not count against it: a declined card says that it is up', async () => {
-    const breakers = new Breakers();
+    const breakers = new CircuitBreakers();
     expect(await repeat(50, breakers, decline)).toEqual(Array(50).fill('Error'));
     await repeat(4, breakers, failure);
     await repeat(1, breakers, decline);
@@ -83,7 +87,7 @@ describe('circuit breakers', () => {
   });
 
   test('P2 what says nothing about it neither counts nor clears, and closes no circuit that is being tried', async () => {
-    const breakers = new Breakers();
+    const breakers = new CircuitBreakers();
     const ours = async () => {
       throw new Error('our database is away');
     };
@@ -95,22 +99,22 @@ describe('circuit breakers', () => {
   });
 
   test('P2 calls that share a name share it; other names and calls without one go on', async () => {
-    const breakers = new Breakers();
+    const breakers = new CircuitBreakers();
     await repeat(5, breakers, failure);
     expect(await told(breakers, 'stripe', succeed)).toBe('open');
     expect(await told(breakers, 'mail', succeed)).toBe('done');
     expect(await told(breakers, undefined, succeed)).toBe('done');
-    expect(await told(new Breakers(), 'stripe', succeed)).toBe('done');
+    expect(await told(new CircuitBreakers(), 'stripe', succeed)).toBe('done');
   });
 
   test('P2 a call without a dependency is never held back', async () => {
-    const breakers = new Breakers();
+    const breakers = new CircuitBreakers();
     for (let i = 0; i < 20; i++) expect(await told(breakers, undefined, failure)).toBe('DependencyFailure');
     expect(await told(breakers, undefined, succeed)).toBe('done');
   });
 
   test('P2 after five seconds one call tries it: when it succeeds the circuit is closed', async () => {
-    const breakers = new Breakers();
+    const breakers = new CircuitBreakers();
     await repeat(5, breakers, failure);
     await vi.advanceTimersByTimeAsync(OPEN_MS - 1);
     expect(await repeat(1, breakers, succeed)).toEqual(['open']);
@@ -122,7 +126,7 @@ describe('circuit breakers', () => {
   });
 
   test('P2 when that one call fails it is open for another five seconds', async () => {
-    const breakers = new Breakers();
+    const breakers = new CircuitBreakers();
     await repeat(5, breakers, failure);
     await vi.advanceTimersByTimeAsync(OPEN_MS);
     expect(await repeat(2, breakers, failure)).toEqual(['DependencyFailure', 'open']);
@@ -133,7 +137,7 @@ describe('circuit breakers', () => {
   });
 
   test('P2 a declined card closes it, too: the dependency has answered', async () => {
-    const breakers = new Breakers();
+    const breakers = new CircuitBreakers();
     await repeat(5, breakers, failure);
     await vi.advanceTimersByTimeAsync(OPEN_MS);
     expect(await repeat(1, breakers, decline)).toEqual(['Error']);
@@ -141,7 +145,7 @@ describe('circuit breakers', () => {
   });
 
   test('P2 while one call tries it, the others wait for what it learns', async () => {
-    const breakers = new Breakers();
+    const breakers = new CircuitBreakers();
     await repeat(5, breakers, failure);
     await vi.advanceTimersByTimeAsync(OPEN_MS);
     let lose = () => {};

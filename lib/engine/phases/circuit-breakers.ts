@@ -26,7 +26,7 @@ export class DependencyFailure extends Error {
 }
 
 /** One circuit breaker for each system that foreign calls depend on, shared by all of this process's calls. */
-export class Breakers {
+export class CircuitBreakers {
   readonly #byName = new Map<string, CircuitBreakerPolicy>();
 
   /**

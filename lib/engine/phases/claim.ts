@@ -7,11 +7,11 @@ import { recordedTraceParent } from '../../telemetry/trace-parent.ts';
 import { type Call, storeFor } from '../call.ts';
 import { comparePayload } from '../call-result.ts';
 import type { PhasedDefinition } from '../definition.ts';
-import type { Ended } from '../single-flight.ts';
+import type { ExecutionResult } from '../single-flight.ts';
 import { mayTryAgain, timeLeft } from '../transaction.ts';
-import { transitioned } from '../transition.ts';
+import { recordTransition } from '../transition.ts';
 import { runHeld } from './executor.ts';
-import { open } from './run-transaction.ts';
+import { openTransaction } from './run-transaction.ts';
 import { encodeInput } from './stored-input.ts';
 
 /** How a call of phases begins. */
@@ -28,7 +28,7 @@ export async function executeInPhases<Tx>(
   call: Call<Tx>,
   definition: PhasedDefinition<Tx>,
   { input, waitMs, claimed }: Plan,
-): Promise<Ended> {
+): Promise<ExecutionResult> {
   const { engine, id, mintedAt, fingerprint, request, deadline } = call;
   const { config, slots } = engine;
   const store = storeFor(call);
@@ -56,7 +56,7 @@ export async function executeInPhases<Tx>(
     slots
       .patiently(
         Math.min(waitMs, timeLeft(deadline)),
-        (wait) => open(run, { claim: { ...claim, waitMs: wait } }),
+        (wait) => openTransaction(run, { claim: { ...claim, waitMs: wait } }),
         (opened) => 'kind' in opened && opened.kind === 'locked',
       )
       .catch((error) => ({ kind: 'rolled_back' as const, error, why: 'error' as const }));
@@ -69,10 +69,10 @@ export async function executeInPhases<Tx>(
   if ('opened' in begun) {
     const committed = () => {
       claimed();
-      transitioned(config, id, { from: 'absent', to: 'in_progress', attempt: 1, fingerprint });
+      recordTransition(config, id, { from: 'absent', to: 'in_progress', attempt: 1, fingerprint });
     };
     return await runHeld(engine, definition, begun.opened.held, how, {
-      current: begun,
+      transaction: begun,
       claiming: { claim, committed },
     });
   }
@@ -88,7 +88,7 @@ export async function executeInPhases<Tx>(
   if (taken.kind === 'in_doubt') return taken;
   if (taken.held) {
     const { state, attempts } = taken.held;
-    transitioned(config, id, { from: row.state, to: state, attempt: attempts, fingerprint });
+    recordTransition(config, id, { from: row.state, to: state, attempt: attempts, fingerprint });
     return await runHeld(engine, definition, taken.held, how);
   }
   // Its executor lives, or has just finished: what is there now decides.

@@ -3,10 +3,10 @@ import type { KeyId } from '../../core/scope.ts';
 import type { Held } from '../../store/leases.ts';
 import { newInstance } from '../config.ts';
 import type { Engine } from '../engine.ts';
-import { watchedCompletion } from '../instrumentation.ts';
-import { transitioned } from '../transition.ts';
+import { instrumentCompletion } from '../instrumentation.ts';
+import { recordTransition } from '../transition.ts';
 import { runHeld } from './executor.ts';
-import { paceAhead } from './suspension.ts';
+import { postponeCompleter } from './suspension.ts';
 
 /** What one pass of the completer came to. */
 export interface Completed {
@@ -75,10 +75,10 @@ export async function completeKey<Tx>(engine: Engine<Tx>, id: KeyId): Promise<Ke
 async function drive<Tx>(engine: Engine<Tx>, held: Held, stop?: AbortSignal): Promise<KeyState | undefined> {
   const definition = engine.registry.get(held.id.operation);
   if (!definition) return undefined;
-  transitioned(engine.config, held.id, { from: held.state, to: held.state, attempt: held.attempts });
-  await paceAhead({ engine, held, options: definition.options });
+  recordTransition(engine.config, held.id, { from: held.state, to: held.state, attempt: held.attempts });
+  await postponeCompleter({ engine, held, options: definition.options });
   const how = { deadline: Number.POSITIVE_INFINITY, stop };
-  const ended = await watchedCompletion(held, () => runHeld(engine, definition, held, how));
+  const ended = await instrumentCompletion(held, () => runHeld(engine, definition, held, how));
   if (ended.kind === 'committed' || ended.kind === 'existing') return ended.row.state;
   if (ended.kind === 'suspended') {
     const { operation, key } = held.id;

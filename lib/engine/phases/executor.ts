@@ -8,19 +8,19 @@ import { encodeAnswer } from '../answer.ts';
 import { newInstance } from '../config.ts';
 import type { ExecuteRequest, PhasedDefinition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
-import { answerOf, fail } from '../handler.ts';
+import { fail, runToAnswer } from '../handler.ts';
 import type { ResponseOptions } from '../response.ts';
-import type { Ended } from '../single-flight.ts';
+import type { ExecutionResult } from '../single-flight.ts';
 import { timeLeft } from '../transaction.ts';
 import type { PhasesContext } from './context.ts';
 import { foreign } from './foreign.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { Journal } from './journal.ts';
-import { RunEnded, type Running, reach, reasonOf } from './run.ts';
-import { abandonCurrent, linger, open, perform } from './run-transaction.ts';
+import { type PhasesRun, RunEnded, reach, reasonOf } from './run.ts';
+import { abandonOpen, linger, openTransaction, runPhase } from './run-transaction.ts';
 import { atomic, capture, refuseIn } from './steps.ts';
 import { decodeInput } from './stored-input.ts';
-import { leaveToPerson, letGo } from './suspension.ts';
+import { leaveToPerson, suspendRun } from './suspension.ts';
 
 const MAX_RUN_MS = 300_000;
 
@@ -42,8 +42,8 @@ export async function runHeld<Tx>(
   definition: PhasedDefinition<Tx>,
   held: Held,
   { deadline, stop, response, innerRetries = true }: How,
-  { current, claiming }: Partial<Pick<Running<Tx>, 'current' | 'claiming'>> = {},
-): Promise<Ended> {
+  { transaction, claiming }: Partial<Pick<PhasesRun<Tx>, 'transaction' | 'claiming'>> = {},
+): Promise<ExecutionResult> {
   const { options } = definition;
   const maxRunMs = options.maxRunMs ?? MAX_RUN_MS;
   const endsAt = Math.min(deadline, performance.now() + maxRunMs);
@@ -58,7 +58,7 @@ export async function runHeld<Tx>(
     isHeldAnyway: () => running.inTransaction || running.claiming !== undefined,
     until: overdue,
   });
-  const running: Running<Tx> = {
+  const running: PhasesRun<Tx> = {
     engine,
     options,
     held,
@@ -66,53 +66,53 @@ export async function runHeld<Tx>(
     journal: new Journal(held.steps),
     input: undefined,
     signal: AbortSignal.any([heartbeat.signal, overdue]),
-    stop,
+    stopSignal: stop,
     innerRetries,
     deadline: endsAt,
     claiming,
-    current,
-    inTransaction: current !== undefined,
+    transaction,
+    inTransaction: transaction !== undefined,
     closing: undefined,
     hasProgressed: false,
     ending: undefined,
   };
   try {
     if (claiming) await reach(running, 'after-claim');
-    return await runToTheEnd(running, definition, response);
+    return await runFunction(running, definition, response);
   } catch (error) {
-    return await interruptedInTime(running, error, deadline);
+    return await interruptInTime(running, error, deadline);
   } finally {
     void heartbeat.stop();
   }
 }
 
-async function runToTheEnd<Tx>(
-  running: Running<Tx>,
+async function runFunction<Tx>(
+  running: PhasesRun<Tx>,
   { phases, options }: PhasedDefinition<Tx>,
   how: ResponseOptions | undefined,
-): Promise<Ended> {
+): Promise<ExecutionResult> {
   const { id, input: sealed } = running.held;
   const text = unseal(sealed ?? new Uint8Array(), 'input', id, running.engine.config.secrets);
   const { input, context } = decodeInput(text, options);
   running.input = input;
-  const work = () => answerOf(() => phases(contextOf(running, input, context)), how);
-  if (running.current) linger(running, running.current); // the claim, for the function's first step
+  const work = () => runToAnswer(() => phases(contextOf(running, input, context)), how);
+  if (running.transaction) linger(running, running.transaction); // the claim, for the function's first step
   const answer = await inTime(running, work).catch((error) => {
     // A refusal that ended the run is stored like one that the function threw.
     if (running.ending && 'refusal' in running.ending) return running.ending.refusal;
     throw error;
   });
-  running.current?.stopLingering?.();
+  running.transaction?.stopLingering?.();
   if (running.closing) await running.closing;
   const { ending } = running;
-  if (ending && 'row' in ending) return ended(ending.row);
+  if (ending && 'row' in ending) return resultOf(ending.row);
   if (ending && 'error' in ending) throw ending.error;
   const result = ending && 'refusal' in ending ? ending.refusal : answer;
   if (!ending) running.journal.assertComplete();
   assertTransition(running.held.state, result.kind === 'refusal' ? 'failed' : 'succeeded');
   await reach(running, 'before-finish');
   const { schemaVersion = 1 } = options;
-  const row = await perform(
+  const row = await runPhase(
     running,
     async (tx) =>
       result.kind === 'refusal'
@@ -122,40 +122,44 @@ async function runToTheEnd<Tx>(
     { joins: result.kind !== 'refusal' },
   );
   await reach(running, 'after-finish');
-  return row ? ended(row) : { kind: 'suspended', error: new Error('The key was settled without a row.') };
+  return row ? resultOf(row) : { kind: 'suspended', error: new Error('The key was settled without a row.') };
 }
 
 /** Ends with the run's time or lease, also when the function waits for something that takes no notice of them. */
-async function inTime<Tx, R>({ signal }: Running<Tx>, run: () => Promise<R>): Promise<R> {
+async function inTime<Tx, R>({ signal }: PhasesRun<Tx>, run: () => Promise<R>): Promise<R> {
   return await untilAborted(signal, run).catch((error) => {
     throw signal.aborted && error === signal.reason ? reasonOf(signal) : error;
   });
 }
 
-function ended(row: KeyRow): Ended {
+function resultOf(row: KeyRow): ExecutionResult {
   return { kind: isSettled(row.state) ? 'committed' : 'existing', row };
 }
 
 /** The caller waits no longer than it has time; what is to be written for whoever comes next goes on behind that. */
-async function interruptedInTime<Tx>(running: Running<Tx>, thrown: unknown, deadline: number): Promise<Ended> {
+async function interruptInTime<Tx>(
+  running: PhasesRun<Tx>,
+  thrown: unknown,
+  deadline: number,
+): Promise<ExecutionResult> {
   const { ending } = running;
   const error = thrown instanceof RunEnded && ending && 'error' in ending ? ending.error : thrown;
-  const ended = interrupted(running, error);
+  const ended = interrupt(running, error);
   if (deadline === Number.POSITIVE_INFINITY) return await ended;
   const patienceMs = Math.max(0, timeLeft(deadline)) + GRACE_MS;
   return await settleWithin(ended, patienceMs, () => ({ kind: 'suspended', error }));
 }
 
 /** What was finished stands. Whoever holds the key now decides; if it is still this run, it lets go of it. */
-async function interrupted<Tx>(running: Running<Tx>, error: unknown): Promise<Ended> {
+async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<ExecutionResult> {
   const { engine, held, ending } = running;
-  if (ending && 'row' in ending) return ended(ending.row);
+  if (ending && 'row' in ending) return resultOf(ending.row);
   running.ending ??= { error }; // a step that nobody has awaited begins nothing any more
   try {
-    await abandonCurrent(running, error).catch(() => {});
-    await claimAlone(running);
+    await abandonOpen(running, error).catch(() => {});
+    await repeatClaim(running);
     if (error instanceof UntrustedDataError) await leaveToPerson(running, error.message);
-    else if (!(error instanceof LeaseLostError)) await letGo(running);
+    else if (!(error instanceof LeaseLostError)) await suspendRun(running);
   } catch {
     // The lease ends by itself.
   }
@@ -173,17 +177,17 @@ async function interrupted<Tx>(running: Running<Tx>, error: unknown): Promise<En
  * The claim was rolled back with the first phase: it is made again, so that a later run goes on as behind any other phase.
  * Rejects where somebody else has made it meanwhile.
  */
-async function claimAlone<Tx>({ engine, options, claiming }: Running<Tx>): Promise<void> {
+async function repeatClaim<Tx>({ engine, options, claiming }: PhasesRun<Tx>): Promise<void> {
   if (!claiming) return;
   // The caller's time may be up: this is for whoever comes behind it.
-  const begun = await open({ engine, options, deadline: Number.POSITIVE_INFINITY }, claiming);
+  const begun = await openTransaction({ engine, options, deadline: Number.POSITIVE_INFINITY }, claiming);
   if (!('opened' in begun)) throw new Error(`The key is not claimed: ${begun.kind}.`);
   const claimed = await begun.transaction.commit(begun.write);
   if (claimed.kind === 'committed') claiming.committed();
 }
 
 /** The context of one run. */
-function contextOf<Tx>(running: Running<Tx>, input: unknown, context: readonly unknown[]): PhasesContext<never, Tx> {
+function contextOf<Tx>(running: PhasesRun<Tx>, input: unknown, context: readonly unknown[]): PhasesContext<never, Tx> {
   const { tenant, principal, operation, key } = running.held.id;
   return {
     input: input as never,

@@ -8,11 +8,11 @@ import { type RefusalAnswer, refusalAnswer } from '../handler.ts';
 import { timeLeft } from '../transaction.ts';
 import { DependencyFailure, isCircuitOpen } from './circuit-breakers.ts';
 import type { ForeignCall, ForeignRequest, ForeignVerdict } from './foreign-call.ts';
-import { type Running, reach } from './run.ts';
+import { type PhasesRun, reach } from './run.ts';
 import { readStep, redirectInside } from './steps.ts';
 
 /** What one send or one question came to. */
-export type Heard<R> =
+export type Reply<R> =
   | { kind: 'result'; result: R }
   | { kind: 'refused'; refusal: RefusalAnswer }
   | { kind: 'answered'; answer: Answered }
@@ -25,10 +25,10 @@ const MARGIN = { share: 0.1, mostMs: 250 };
 
 /** Sends the stored arguments, once `start` has written down that they are about to be sent. */
 export async function send<Tx, A, R>(
-  running: Running<Tx>,
+  running: PhasesRun<Tx>,
   call: ForeignCall<A, R>,
   start: () => Promise<Step>,
-): Promise<Heard<R>> {
+): Promise<Reply<R>> {
   const { breakers } = running.engine;
   let name = '';
   try {
@@ -37,16 +37,16 @@ export async function send<Tx, A, R>(
       const step = await start();
       name = step.name;
       const stored = argumentsOf<Tx, A>(running, step);
-      return await judged(running, call, () => inTime(running, call, step, (request) => call.send(stored, request)));
+      return await runJudged(running, call, () => inTime(running, call, step, (request) => call.send(stored, request)));
     };
-    const isAnswer = (error: unknown) => error instanceof Judged && error.verdict !== 'indeterminate';
+    const isAnswer = (error: unknown) => error instanceof JudgedError && error.verdict !== 'indeterminate';
     const result = await breakers.run(call.dependency, sendIt, isAnswer);
     await reach(running, 'after-answer', name);
     return { kind: 'result', result };
   } catch (error) {
     if (isCircuitOpen(error)) return { kind: 'failed', verdict: 'not_executed', error };
     const failure = error instanceof DependencyFailure ? error.cause : error;
-    if (!(failure instanceof Judged)) throw failure; // ours: the row could not be written
+    if (!(failure instanceof JudgedError)) throw failure; // ours: the row could not be written
     if (isControlFlow(failure.error)) throw redirectInside(name);
     await reach(running, 'after-answer', name);
     const { verdict } = failure;
@@ -57,11 +57,11 @@ export async function send<Tx, A, R>(
 }
 
 /** Asks the provider. An answer that cannot be had teaches nothing. */
-export async function ask<Tx, A, R>(
-  running: Running<Tx>,
+export async function lookUp<Tx, A, R>(
+  running: PhasesRun<Tx>,
   call: ForeignCall<A, R>,
   step: Step | undefined,
-): Promise<Heard<R>> {
+): Promise<Reply<R>> {
   const { lookup } = call;
   if (!lookup || !step) return { kind: 'nothing' };
   const stored = argumentsOf<Tx, A>(running, step);
@@ -80,7 +80,7 @@ export async function ask<Tx, A, R>(
 
 /** The result that a person's reference stands for; undefined where only a look-up can make one. */
 export async function readReference<Tx, A, R>(
-  running: Running<Tx>,
+  running: PhasesRun<Tx>,
   call: ForeignCall<A, R>,
   step: Step,
 ): Promise<{ result: R } | undefined> {
@@ -91,7 +91,7 @@ export async function readReference<Tx, A, R>(
 }
 
 /** An error of `send`, with what it proves. */
-class Judged extends Error {
+class JudgedError extends Error {
   readonly error: unknown;
   readonly verdict: ForeignVerdict;
 
@@ -102,25 +102,25 @@ class Judged extends Error {
   }
 }
 
-async function judged<Tx, A, R>(running: Running<Tx>, call: ForeignCall<A, R>, run: () => Promise<R>): Promise<R> {
+async function runJudged<Tx, A, R>(running: PhasesRun<Tx>, call: ForeignCall<A, R>, run: () => Promise<R>): Promise<R> {
   try {
     return await run();
   } catch (error) {
     const verdict = call.judge?.(error) ?? 'indeterminate';
-    const judgement = new Judged(error, verdict);
+    const judgement = new JudgedError(error, verdict);
     // A declined card is an answer: it says nothing against the system that gave it. Nor does a caller's short patience.
     const isTheirs = verdict === 'indeterminate' && !isOutOfTime(running);
     throw isTheirs ? new DependencyFailure(judgement) : judgement;
   }
 }
 
-function isOutOfTime<Tx>({ signal, deadline }: Running<Tx>): boolean {
+function isOutOfTime<Tx>({ signal, deadline }: PhasesRun<Tx>): boolean {
   return signal.aborted || timeLeft(deadline) < 2 * MARGIN.mostMs;
 }
 
 /** Ends with the time it may take, also when what it calls ignores its signal. */
 async function inTime<Tx, A, R, T>(
-  running: Running<Tx>,
+  running: PhasesRun<Tx>,
   call: ForeignCall<A, R>,
   step: Step,
   run: (request: ForeignRequest) => Promise<T>,
@@ -145,7 +145,7 @@ export function requestWith(
   return { idempotencyKey, signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]), deadlineMs, headers };
 }
 
-function argumentsOf<Tx, A>({ engine, held }: Running<Tx>, step: Step): A {
+function argumentsOf<Tx, A>({ engine, held }: PhasesRun<Tx>, step: Step): A {
   if (!step.arguments) throw new CodedError('internal', `The arguments of ${step.name} were erased.`);
   return readStep<A>(unseal(step.arguments, `arguments of ${step.name}`, held.id, engine.config.secrets));
 }

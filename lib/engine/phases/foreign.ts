@@ -7,24 +7,24 @@ import { seal } from '../../core/seal.ts';
 import { type ForeignStart, type Held, isDoubtful, type Step } from '../../store/leases.ts';
 import { recordDelay } from '../../telemetry/keys.ts';
 import { encodeStep } from '../answer.ts';
-import { awaitDurable } from '../durability.ts';
+import { awaitReplication } from '../durability.ts';
 import { refusalAnswer } from '../handler.ts';
 import { timeLeft } from '../transaction.ts';
-import { transitioned } from '../transition.ts';
+import { recordTransition } from '../transition.ts';
 import type { ForeignCall } from './foreign-call.ts';
-import { ask, type Heard, readReference, send } from './foreign-exchange.ts';
-import { assertGoesOn, endRun, enterStep, type Running, reach } from './run.ts';
-import { assertReady, commitCurrent } from './run-transaction.ts';
+import { lookUp, type Reply, readReference, send } from './foreign-exchange.ts';
+import { assertGoesOn, endRun, enterStep, type PhasesRun, reach } from './run.ts';
+import { assertReady, commitOpen } from './run-transaction.ts';
 import { inStepSpan } from './step-span.ts';
 import { readStep } from './steps.ts';
-import { becomeUnknown } from './suspension.ts';
+import { markUnknown } from './suspension.ts';
 
 const JITTER = { baseMs: 200, capMs: 2000 };
 const MAX_TRIES = 4;
 const SETTLE_MS = 60_000;
 
 /** What is known of one foreign call while it is being settled. */
-interface Talk<A, R> {
+interface ForeignState<A, R> {
   readonly name: string;
   readonly position: number;
   readonly call: ForeignCall<A, R>;
@@ -43,15 +43,15 @@ interface Talk<A, R> {
 }
 
 /** `foreign`: see `PhasesContext`, and `core/foreign.ts` for what is done when. */
-export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call: ForeignCall<A, R>): Promise<R> {
+export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, call: ForeignCall<A, R>): Promise<R> {
   const { position, stored } = enterStep(running, name, 'foreign');
   try {
     if (stored?.state === 'done') return readStep<R>(stored.result);
     await assertReady(running);
     // Of a key that was lost the phases before it have run just now, and what is written of the call waits for their end.
-    if (stored) await commitCurrent(running);
+    if (stored) await commitOpen(running);
     const maybeDone = stored !== undefined && isDoubtful(stored);
-    const talk: Talk<A, R> = {
+    const talk: ForeignState<A, R> = {
       name,
       position,
       call,
@@ -73,40 +73,41 @@ export async function foreign<Tx, A, R>(running: Running<Tx>, name: string, call
 }
 
 /** Sends or asks until the outcome is known, or nothing more can be done in this run. */
-async function settleCall<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<R> {
+async function settleCall<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, R>): Promise<R> {
   const { maxTries = MAX_TRIES } = talk.call;
   const found = await actOnVerdict(running, talk);
-  if (found) return await record(running, talk, found.result);
+  if (found) return await recordResult(running, talk, found.result);
   let lastError: unknown;
   for (let tries = 1; ; tries++) {
     const move = nextMove(situationOf(talk));
     // The caller sends again, not we (H4). To ask is no retry: it changes nothing.
-    if (move === 'send' && talk.hasSent && !running.innerRetries) return await stop(running, talk, false, lastError);
-    const heard = await make(running, talk, move);
+    if (move === 'send' && talk.hasSent && !running.innerRetries)
+      return await endEfforts(running, talk, false, lastError);
+    const heard = await makeMove(running, talk, move);
     // First of all: what is known now is written down, also when the time has just run out. The token guards it.
-    if (heard.kind === 'result') return await record(running, talk, heard.result);
+    if (heard.kind === 'result') return await recordResult(running, talk, heard.result);
     if (heard.kind === 'refused') endRun(running, { refusal: heard.refusal });
     assertGoesOn(running);
     if (heard.kind === 'failed') lastError = heard.error;
     const pauseMs = fullJitter(tries, JITTER, Math.random());
     const isOver = heard.kind === 'over' || tries >= maxTries || pauseMs > timeLeft(running.deadline);
-    if (isOver) return await stop(running, talk, heard.kind === 'over', lastError);
+    if (isOver) return await endEfforts(running, talk, heard.kind === 'over', lastError);
     recordDelay(pauseMs, 'foreign');
     await wait(pauseMs, undefined, { signal: running.signal }).catch(() => assertGoesOn(running));
   }
 }
 
-async function make<Tx, A, R>(
-  running: Running<Tx>,
-  talk: Talk<A, R>,
+async function makeMove<Tx, A, R>(
+  running: PhasesRun<Tx>,
+  talk: ForeignState<A, R>,
   move: Move,
-): Promise<Heard<R> | { kind: 'over' }> {
+): Promise<Reply<R> | { kind: 'over' }> {
   switch (move) {
     case 'send':
       talk.hasSent = true;
       return await sendOnce(running, talk);
     case 'look up':
-      return learn(talk, await ask(running, talk.call, talk.stored));
+      return noteReply(talk, await lookUp(running, talk.call, talk.stored));
     case 'ask later':
       // The next turn asks; it never sends on the strength of an answer that was not final.
       talk.answered = undefined;
@@ -118,7 +119,7 @@ async function make<Tx, A, R>(
 }
 
 /** Sends it, and writes down where that has proved that nothing was done. */
-async function sendOnce<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<Heard<R>> {
+async function sendOnce<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, R>): Promise<Reply<R>> {
   const { store, config } = running.engine;
   let isStarted = false;
   const heard = await send(running, talk.call, async () => {
@@ -126,15 +127,15 @@ async function sendOnce<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promi
     isStarted = true;
     return step;
   });
-  await commitCurrent(running); // behind an open circuit nothing has taken it along
+  await commitOpen(running); // behind an open circuit nothing has taken it along
   // Behind an open circuit nothing was begun.
   if (isStarted && heard.kind === 'failed' && heard.verdict === 'not_executed') {
     await store.recordNotExecuted(running.held, config.leaseMs, talk.name);
   }
-  return learn(talk, heard);
+  return noteReply(talk, heard);
 }
 
-function learn<A, R>(talk: Talk<A, R>, heard: Heard<R>): Heard<R> {
+function noteReply<A, R>(talk: ForeignState<A, R>, heard: Reply<R>): Reply<R> {
   if (heard.kind === 'answered') talk.answered = heard.answer;
   if (heard.kind === 'failed' && heard.verdict !== 'not_executed') talk.maybeDone = true;
   if (heard.kind === 'failed' && heard.verdict === 'look_up') talk.mustLookUp = true;
@@ -142,12 +143,12 @@ function learn<A, R>(talk: Talk<A, R>, heard: Heard<R>): Heard<R> {
 }
 
 /** Writes down what is about to be sent (P2), under the token. Whoever finds the row knows that it may have happened. */
-async function start<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<Step> {
+async function start<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, R>): Promise<Step> {
   assertGoesOn(running); // the circuit breaker may have kept it waiting
   const { store, config } = running.engine;
   const { name, position, call } = talk;
   if (running.held.state === 'unknown') {
-    await comeBack(running, { name, result: null });
+    await resumeUnknown(running, { name, result: null });
   }
   await reach(running, 'before-started', name);
   const { id } = running.held;
@@ -160,14 +161,14 @@ async function start<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<
     providerKeyTtlMs: call.providerKeyTtlMs,
   };
   talk.readAt = performance.now();
-  if (running.current) {
+  if (running.transaction) {
     // With the end of the phase before it: what is sent behind COMMIT is known to be sent, as by itself.
-    await commitCurrent(running, { start: begun });
+    await commitOpen(running, { start: begun });
     talk.stored = firstSend(running.held, begun);
   } else {
     talk.stored = await store.startForeign(running.held, config.leaseMs, begun);
     // Sent without it, the call would be known to the provider alone after a failover.
-    await awaitDurable({ engine: running.engine, definition: running, deadline: running.deadline });
+    await awaitReplication({ engine: running.engine, definition: running, deadline: running.deadline });
   }
   talk.answered = undefined;
   talk.mustLookUp = false;
@@ -200,7 +201,10 @@ function firstSend({ fencingToken }: Held, { name, position, arguments: sealed, 
 }
 
 /** A person has found out what nobody could ask: it is acted upon by the run that comes next. */
-async function actOnVerdict<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>): Promise<{ result: R } | undefined> {
+async function actOnVerdict<Tx, A, R>(
+  running: PhasesRun<Tx>,
+  talk: ForeignState<A, R>,
+): Promise<{ result: R } | undefined> {
   const { stored, call } = talk;
   switch (stored?.verdict) {
     case 'succeeded': {
@@ -229,13 +233,17 @@ function needsReader(name: string): CodedError {
   return new CodedError('internal', `${name}: ${what}. Give it one: its key is then finished by the next run.`);
 }
 
-async function record<Tx, A, R>(running: Running<Tx>, { name, position }: Talk<A, R>, found: R): Promise<R> {
+async function recordResult<Tx, A, R>(
+  running: PhasesRun<Tx>,
+  { name, position }: ForeignState<A, R>,
+  found: R,
+): Promise<R> {
   const { store, config } = running.engine;
   const result = encodeStep(found);
   const { id, state } = running.held;
   try {
     if (state === 'unknown') {
-      await comeBack(running, { name, result });
+      await resumeUnknown(running, { name, result });
       await store.recordEvent(id, { type: 'resolved', actor: 'completer', detail: { step: name } });
     } else {
       await store.finishForeign(running.held, config.leaseMs, { name, position, result });
@@ -254,15 +262,20 @@ async function record<Tx, A, R>(running: Running<Tx>, { name, position }: Talk<A
 }
 
 /** From `unknown` back to work, under a higher token (S4). */
-async function comeBack<Tx>(running: Running<Tx>, step: { name: string; result: string | null }): Promise<void> {
+async function resumeUnknown<Tx>(running: PhasesRun<Tx>, step: { name: string; result: string | null }): Promise<void> {
   const { store, config } = running.engine;
   running.held = await store.resolve(running.held, config.leaseMs, step);
   const { id, attempts } = running.held;
-  transitioned(config, id, { from: 'unknown', to: 'in_progress', attempt: attempts });
+  recordTransition(config, id, { from: 'unknown', to: 'in_progress', attempt: attempts });
 }
 
 /** The end of this run's efforts: a later run may send again, or it is unknown. */
-async function stop<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>, isOver: boolean, cause: unknown): Promise<never> {
+async function endEfforts<Tx, A, R>(
+  running: PhasesRun<Tx>,
+  talk: ForeignState<A, R>,
+  isOver: boolean,
+  cause: unknown,
+): Promise<never> {
   const { name } = talk;
   const later = nextMove({ ...situationOf(talk), answered: undefined });
   if (!isOver && later === 'send' && running.held.state === 'in_progress') {
@@ -270,10 +283,10 @@ async function stop<Tx, A, R>(running: Running<Tx>, talk: Talk<A, R>, isOver: bo
     return endRun(running, { error: new CodedError('unavailable', words, { cause }) });
   }
   // What asking has not helped with may still be found by asking later: a request that was on its way arrives.
-  return await becomeUnknown(running, { step: name, canAsk: later !== 'give up', needsPerson: isOver });
+  return await markUnknown(running, { step: name, canAsk: later !== 'give up', needsPerson: isOver });
 }
 
-function situationOf<A, R>({ call, stored, readAt, ...talk }: Talk<A, R>) {
+function situationOf<A, R>({ call, stored, readAt, ...talk }: ForeignState<A, R>) {
   const since = performance.now() - readAt;
   const age = (ms: number | null | undefined) => (talk.maybeDone && typeof ms === 'number' ? ms + since : null);
   return {

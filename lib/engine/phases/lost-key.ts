@@ -83,11 +83,11 @@ export async function lookUpLost<Tx>(
   const probed = await engine.store.probe(call.id);
   if (probed.kind === 'existing') return { kind: 'known', state: probed.row.state };
   if (probed.kind === 'locked') return { kind: 'running' };
-  const byHand = named.result && handWritten(call, named.result, hasPayload);
+  const byHand = named.result && enterByHand(call, named.result, hasPayload);
   if (!hasPayload) return { kind: 'lost', calls: [], receivedEvents: [], ...(byHand ? { enter: byHand } : {}) };
   const validated = await validate(definition.options.schema, inputOf(call.request));
   if (!validated.ok) return { kind: 'refused', why: 'validation' };
-  return await tried(call, { input: validated.value, isReceived, byHand });
+  return await runTrial(call, { input: validated.value, isReceived, byHand });
 }
 
 /** The call that the client has made, as it reaches the engine today; its time is that of the trial. */
@@ -97,13 +97,13 @@ function openLost<Tx>(engine: Engine<Tx>, definition: Definition<Tx>, named: Nam
   return openCall(engine, definition, { key, scope, payload, context, deadlineMs: TRIAL_MS });
 }
 
-interface Tried {
+interface TrialInput {
   input: unknown;
   isReceived: (eventId: string) => boolean;
   byHand: LostKeyState['enter'];
 }
 
-async function tried<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Tried): Promise<NamedKeyState> {
+async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: TrialInput): Promise<NamedKeyState> {
   const { engine, definition } = call;
   const { store } = engine;
   const trial = new Trial();
@@ -207,7 +207,7 @@ async function executeLost<Tx>(
 }
 
 /** Enters the answer that a person knows, and nothing else: no effect is made good by it. */
-function handWritten<Tx>(call: Call<Tx>, { data }: { data: unknown }, hasPayload: boolean): LostKeyState['enter'] {
+function enterByHand<Tx>(call: Call<Tx>, { data }: { data: unknown }, hasPayload: boolean): LostKeyState['enter'] {
   const { engine, definition, id, fingerprint } = call;
   const { retentionMs: atLeast, phasesRetentionMs } = engine.config;
   return async (actor) => {

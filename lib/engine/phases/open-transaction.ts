@@ -45,7 +45,7 @@ export class OpenTransaction<Tx, Ended> {
 }
 
 /** The open transaction of a run. */
-export interface Current<Tx> {
+export interface RunTransaction<Tx> {
   readonly transaction: OpenTransaction<Tx, Begun>;
   readonly opened: Opened<Tx>;
   /** What it is to write. */

@@ -2,9 +2,9 @@ import { CodedError } from '../../core/errors.ts';
 import type { Begun, Held, LeasedClaim, NewStep, Write } from '../../store/leases.ts';
 import type { KeyRow } from '../../store/store.ts';
 import { mayTryAgain, withinTime } from '../transaction.ts';
-import { transitioned } from '../transition.ts';
-import { type Current, OpenTransaction } from './open-transaction.ts';
-import { assertGoesOn, endRun, type Running, reach } from './run.ts';
+import { recordTransition } from '../transition.ts';
+import { OpenTransaction, type RunTransaction } from './open-transaction.ts';
+import { assertGoesOn, endRun, type PhasesRun, reach } from './run.ts';
 
 /** Without anything that could have been committed in it. */
 type NotOpened = Exclude<Begun, { kind: 'committed' }>;
@@ -23,11 +23,15 @@ interface How {
  *
  * @returns the row where it settled the key
  */
-export async function perform<Tx>(running: Running<Tx>, phase: Phase<Tx>, how: How = {}): Promise<KeyRow | undefined> {
+export async function runPhase<Tx>(
+  running: PhasesRun<Tx>,
+  phase: Phase<Tx>,
+  how: How = {},
+): Promise<KeyRow | undefined> {
   const carried: NewStep[] = [];
   for (let attempt = 1; ; attempt++) {
-    const begun = await currentOf(running, how, carried);
-    const ended: Begun | 'lingers' = 'opened' in begun ? await performIn(running, begun, phase) : begun;
+    const begun = await transactionFor(running, how, carried);
+    const ended: Begun | 'lingers' = 'opened' in begun ? await runPhaseIn(running, begun, phase) : begun;
     if (ended === 'lingers') return undefined;
     if (ended.kind === 'committed') return ended.row;
     // Somebody else has claimed the key meanwhile.
@@ -35,11 +39,15 @@ export async function perform<Tx>(running: Running<Tx>, phase: Phase<Tx>, how: H
     if ('opened' in begun) carried.splice(0, Number.POSITIVE_INFINITY, ...begun.write.steps.filter(isCapture));
     const isConflict = ended.kind === 'rolled_back' && ended.why === 'conflict';
     if (isConflict && running.innerRetries && (await mayTryAgain(attempt, running.deadline))) continue;
-    throw failureOf(ended);
+    throw errorOf(ended);
   }
 }
 
-async function performIn<Tx>(running: Running<Tx>, current: Current<Tx>, phase: Phase<Tx>): Promise<Begun | 'lingers'> {
+async function runPhaseIn<Tx>(
+  running: PhasesRun<Tx>,
+  current: RunTransaction<Tx>,
+  phase: Phase<Tx>,
+): Promise<Begun | 'lingers'> {
   const { transaction, opened, write } = current;
   current.isBusy = true;
   const ended = transaction.ended.then((ended) => ({ ended })); // by its own time, whatever the phase still waits for
@@ -47,12 +55,12 @@ async function performIn<Tx>(running: Running<Tx>, current: Current<Tx>, phase: 
   try {
     done = await Promise.race([opened.inside(() => phase(opened.tx)), ended]);
   } catch (error) {
-    const ended = await over(running, current, transaction.rollBack(error));
+    const ended = await awaitEnd(running, current, transaction.rollBack(error));
     // The run has ended meanwhile, and what was there before the phase is committed.
     return ended.kind === 'committed' ? { kind: 'rolled_back', error, why: 'error' } : ended;
   }
   current.isBusy = false;
-  if ('ended' in done) return await over(running, current, transaction.ended);
+  if ('ended' in done) return await awaitEnd(running, current, transaction.ended);
   const { step, settle } = done;
   if (step) write.steps.push(step);
   if (settle) write.settle = settle;
@@ -64,25 +72,25 @@ async function performIn<Tx>(running: Running<Tx>, current: Current<Tx>, phase: 
 }
 
 /** The transaction that the next phase runs in. Where none could be begun, why not. */
-async function currentOf<Tx>(
-  running: Running<Tx>,
+async function transactionFor<Tx>(
+  running: PhasesRun<Tx>,
   { joins = false }: How,
   carried: readonly NewStep[],
-): Promise<Current<Tx> | Begun> {
-  const { current } = running;
-  current?.stopLingering?.();
-  const mayGoOn = joins || current?.write.steps.every(isCapture);
-  if (current && mayGoOn && !current.committing) return current;
-  if (current) await commitCurrent(running);
+): Promise<RunTransaction<Tx> | Begun> {
+  const { transaction } = running;
+  transaction?.stopLingering?.();
+  const mayGoOn = joins || transaction?.write.steps.every(isCapture);
+  if (transaction && mayGoOn && !transaction.committing) return transaction;
+  if (transaction) await commitOpen(running);
   const { claiming, held } = running;
   running.inTransaction = true;
-  const begun = await open(running, claiming ?? { held }).catch((error) => {
+  const begun = await openTransaction(running, claiming ?? { held }).catch((error) => {
     running.inTransaction = false;
     throw error;
   });
   if ('opened' in begun) {
     begun.write.steps.push(...carried);
-    running.current = begun;
+    running.transaction = begun;
   } else {
     running.inTransaction = false;
   }
@@ -90,12 +98,12 @@ async function currentOf<Tx>(
 }
 
 /** A transaction of the executor, with the claim in it where the key is yet to be claimed; or why there is none. */
-export async function open<Tx>(
-  { engine, options, deadline }: Pick<Running<Tx>, 'engine' | 'options' | 'deadline'>,
+export async function openTransaction<Tx>(
+  { engine, options, deadline }: Pick<PhasesRun<Tx>, 'engine' | 'options' | 'deadline'>,
   on: { claim: LeasedClaim } | { held: Held },
-): Promise<Current<Tx> | NotOpened> {
+): Promise<RunTransaction<Tx> | NotOpened> {
   const { store, config } = engine;
-  const write: Current<Tx>['write'] = { steps: [] };
+  const write: RunTransaction<Tx>['write'] = { steps: [] };
   const beforeCommit = async () => {
     const at = { engine, held: 'held' in on ? on.held : { id: on.claim } };
     const phases = write.steps.filter((step) => !isCapture(step));
@@ -115,9 +123,9 @@ export async function open<Tx>(
  * Keeps it open for the function's next step, for as long as nothing but the function's own code can run: whatever asks
  * for a connection has it committed first, and so does the next turn of the event loop.
  */
-export function linger<Tx>(running: Running<Tx>, current: Current<Tx>): void {
+export function linger<Tx>(running: PhasesRun<Tx>, current: RunTransaction<Tx>): void {
   const close = () => {
-    if (current.stopLingering) closeCurrent(running);
+    if (current.stopLingering) closeLingering(running);
     return running.closing ?? Promise.resolve();
   };
   const turn = setImmediate(close);
@@ -130,8 +138,8 @@ export function linger<Tx>(running: Running<Tx>, current: Current<Tx>): void {
 }
 
 /** Commits what no step waits for. Where that fails the run has ended: it goes on from the top. */
-function closeCurrent<Tx>(running: Running<Tx>): void {
-  running.closing = commitCurrent(running)
+function closeLingering<Tx>(running: PhasesRun<Tx>): void {
+  running.closing = commitOpen(running)
     .catch((error) => {
       running.ending ??= { error };
     })
@@ -141,44 +149,44 @@ function closeCurrent<Tx>(running: Running<Tx>): void {
 }
 
 /** Commits the open transaction, with a call that is about to be sent where one is given. */
-export async function commitCurrent<Tx>(running: Running<Tx>, more: Pick<Write, 'start'> = {}): Promise<void> {
-  const { current } = running;
-  if (!current) return;
-  Object.assign(current.write, more);
-  const ended = await commit(running, current);
-  if (ended.kind !== 'committed') throw failureOf(ended);
+export async function commitOpen<Tx>(running: PhasesRun<Tx>, more: Pick<Write, 'start'> = {}): Promise<void> {
+  const { transaction } = running;
+  if (!transaction) return;
+  Object.assign(transaction.write, more);
+  const ended = await commit(running, transaction);
+  if (ended.kind !== 'committed') throw errorOf(ended);
 }
 
 /** Ends the open transaction of a run that has failed: what is finished in it stays, a phase that runs does not. */
-export async function abandonCurrent<Tx>(running: Running<Tx>, error: unknown): Promise<void> {
+export async function abandonOpen<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<void> {
   await running.closing;
-  const { current } = running;
-  if (!current) return;
-  if (current.isBusy) await over(running, current, current.transaction.rollBack(error));
-  else await commitCurrent(running);
+  const { transaction } = running;
+  if (!transaction) return;
+  if (transaction.isBusy) await awaitEnd(running, transaction, transaction.transaction.rollBack(error));
+  else await commitOpen(running);
 }
 
 /** Called as a step begins, so that none runs beside a COMMIT. */
-export async function assertReady<Tx>(running: Running<Tx>): Promise<void> {
-  running.current?.stopLingering?.();
+export async function assertReady<Tx>(running: PhasesRun<Tx>): Promise<void> {
+  running.transaction?.stopLingering?.();
   if (running.closing) await running.closing;
   assertGoesOn(running);
 }
 
-function commit<Tx>(running: Running<Tx>, current: Current<Tx>): Promise<Begun> {
+function commit<Tx>(running: PhasesRun<Tx>, current: RunTransaction<Tx>): Promise<Begun> {
   current.committing ??= commitOnce(running, current);
   return current.committing;
 }
 
-async function commitOnce<Tx>(running: Running<Tx>, current: Current<Tx>): Promise<Begun> {
+async function commitOnce<Tx>(running: PhasesRun<Tx>, current: RunTransaction<Tx>): Promise<Begun> {
   const { engine, held, claiming } = running;
-  const ended = await over(running, current, current.transaction.commit(current.write));
+  const ended = await awaitEnd(running, current, current.transaction.commit(current.write));
   if (ended.kind !== 'committed') return ended;
   running.claiming = undefined;
   claiming?.committed();
   if (ended.row) {
     const { state: to, attempts: attempt, fingerprint } = ended.row;
-    transitioned(engine.config, ended.row, { from: held.state, to, attempt, fingerprint });
+    recordTransition(engine.config, ended.row, { from: held.state, to, attempt, fingerprint });
   }
   for (const step of current.write.steps) {
     if (isCapture(step)) continue;
@@ -188,16 +196,20 @@ async function commitOnce<Tx>(running: Running<Tx>, current: Current<Tx>): Promi
   return ended;
 }
 
-async function over<Tx>(running: Running<Tx>, current: Current<Tx>, ending: Promise<Begun>): Promise<Begun> {
+async function awaitEnd<Tx>(
+  running: PhasesRun<Tx>,
+  current: RunTransaction<Tx>,
+  ending: Promise<Begun>,
+): Promise<Begun> {
   current.stopLingering?.();
   return await ending.finally(() => {
-    if (running.current !== current) return;
-    running.current = undefined;
+    if (running.transaction !== current) return;
+    running.transaction = undefined;
     running.inTransaction = false;
   });
 }
 
-function failureOf(ended: Begun): unknown {
+function errorOf(ended: Begun): unknown {
   const error = 'error' in ended ? ended.error : undefined;
   if (ended.kind === 'rolled_back' && ended.why === 'error') return error;
   return new CodedError('unavailable', 'The database did not answer, or others were in the way; a later run goes on.', {

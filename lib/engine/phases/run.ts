@@ -9,13 +9,13 @@ import type { Engine } from '../engine.ts';
 import type { RefusalAnswer } from '../handler.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { Entry, Journal } from './journal.ts';
-import type { Current } from './open-transaction.ts';
+import type { RunTransaction } from './open-transaction.ts';
 
 /** What has ended a run before its function did: the settled or unknown row, a refusal to store, or an error. */
 export type Ending = { row: KeyRow } | { refusal: RefusalAnswer } | { error: unknown };
 
 /** One run of a phases function by the executor that holds its key. */
-export interface Running<Tx> {
+export interface PhasesRun<Tx> {
   readonly engine: Engine<Tx>;
   readonly options: OperationOptions<StandardSchema, Tx>;
   /** Replaced when the key comes back from `unknown`, under a higher token. */
@@ -26,7 +26,7 @@ export interface Running<Tx> {
   /** Aborted when the lease is lost, or the time is up. */
   readonly signal: AbortSignal;
   /** Ends the run before its next step: a worker that stops does not break off a call that is under way. */
-  readonly stop: AbortSignal | undefined;
+  readonly stopSignal: AbortSignal | undefined;
   /** False: the caller retries, and nobody below shall multiply that (H4). */
   readonly innerRetries: boolean;
   /** When the time is up, in milliseconds of `performance.now()`. */
@@ -34,7 +34,7 @@ export interface Running<Tx> {
   /** There until the claim is committed, with the first transaction of the run; then nothing of the key is there before. */
   claiming: { claim: LeasedClaim; committed(): void } | undefined;
   /** The transaction of this run that is open. */
-  current: Current<Tx> | undefined;
+  transaction: RunTransaction<Tx> | undefined;
   /** Whether one is open, or about to be: a renewal would wait for its lock, and find the key settled behind it. */
   inTransaction: boolean;
   /** There while one is being committed that no step waits for. Never rejects: its failure is the run's `ending`. */
@@ -50,13 +50,13 @@ export class RunEnded extends Error {
 }
 
 /** Ends the run, whatever the function makes of it: a `catch` around a foreign call must not turn it into a result. */
-export function endRun<Tx>(running: Running<Tx>, ending: Ending): never {
+export function endRun<Tx>(running: PhasesRun<Tx>, ending: Ending): never {
   running.ending ??= ending;
   throw new RunEnded('This run has ended; its outcome is stored, or a later run goes on.');
 }
 
 /** Opens a step. What is wrong with it ends the run: the function must not decide anything on the strength of that. */
-export function enterStep<Tx>(running: Running<Tx>, name: string, kind: StepKind): Entry {
+export function enterStep<Tx>(running: PhasesRun<Tx>, name: string, kind: StepKind): Entry {
   try {
     return running.journal.enter(name, kind);
   } catch (error) {
@@ -69,9 +69,9 @@ export function enterStep<Tx>(running: Running<Tx>, name: string, kind: StepKind
  *
  * @throws RunEnded when nothing more may be done in this run
  */
-export function assertGoesOn<Tx>(running: Running<Tx>): void {
+export function assertGoesOn<Tx>(running: PhasesRun<Tx>): void {
   if (running.ending) endRun(running, running.ending);
-  for (const signal of [running.signal, running.stop]) {
+  for (const signal of [running.signal, running.stopSignal]) {
     if (signal?.aborted) endRun(running, { error: reasonOf(signal) });
   }
 }

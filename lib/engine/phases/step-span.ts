@@ -1,12 +1,12 @@
 import { inSpan, isTraced } from '../../telemetry/span.ts';
-import { RunEnded, type Running } from './run.ts';
+import { type PhasesRun, RunEnded } from './run.ts';
 
 /**
  * Runs a step that is not stored yet in a span of its own: `idempotency.atomic` or `idempotency.foreign`. An end that the
  * step has led to on purpose, such as a declined card, is no failure of it.
  */
 export async function inStepSpan<Tx, R>(
-  running: Running<Tx>,
+  running: PhasesRun<Tx>,
   kind: 'atomic' | 'foreign',
   step: string,
   work: () => Promise<R>,
@@ -21,13 +21,13 @@ export async function inStepSpan<Tx, R>(
   };
   return await inSpan(
     `idempotency.${kind}`,
-    { kind: kind === 'foreign' ? 'client' : 'internal', attributes, blame: (error) => blamed(running, error) },
+    { kind: kind === 'foreign' ? 'client' : 'internal', attributes, blame: (error) => blameFor(running, error) },
     work,
   );
 }
 
 /** What a run has ended in is thrown through its step as `RunEnded`. */
-function blamed<Tx>({ ending }: Running<Tx>, error: unknown): unknown {
+function blameFor<Tx>({ ending }: PhasesRun<Tx>, error: unknown): unknown {
   if (!(error instanceof RunEnded)) return error;
   return ending && 'error' in ending ? ending.error : undefined;
 }

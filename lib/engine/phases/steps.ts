@@ -1,20 +1,20 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import type { Write } from '../../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.ts';
-import { answerOf } from '../handler.ts';
-import { assertGoesOn, endRun, enterStep, type Running } from './run.ts';
-import { assertReady, linger, type Phase, perform } from './run-transaction.ts';
+import { runToAnswer } from '../handler.ts';
+import { assertGoesOn, endRun, enterStep, type PhasesRun } from './run.ts';
+import { assertReady, linger, type Phase, runPhase } from './run-transaction.ts';
 import { inStepSpan } from './step-span.ts';
 
 /** `atomic`: see `PhasesContext`. */
-export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx: Tx) => Promise<R>): Promise<R> {
+export async function atomic<Tx, R>(running: PhasesRun<Tx>, name: string, run: (tx: Tx) => Promise<R>): Promise<R> {
   const { position, stored } = enterStep(running, name, 'atomic');
   try {
     if (stored) return readStep<R>(stored.result);
     await assertReady(running);
     let result: string | null = null;
     const phase: Phase<Tx> = async (tx) => {
-      const answer = await answerOf(() => run(tx));
+      const answer = await runToAnswer(() => run(tx));
       if (answer.kind === 'refusal') return await refuseIn(running, tx, answer);
       if (answer.kind === 'redirect') throw redirectInside(name);
       if (answer.kind === 'response') {
@@ -27,7 +27,7 @@ export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx
       return { step: { name, position, kind: 'atomic', result } };
     };
     return await inStepSpan(running, 'atomic', name, async () => {
-      const row = await perform(running, phase);
+      const row = await runPhase(running, phase);
       if (row) endRun(running, { row });
       // What is stored, not what the function holds: a later run gets the same, to the letter.
       return readStep<R>(result);
@@ -40,7 +40,7 @@ export async function atomic<Tx, R>(running: Running<Tx>, name: string, run: (tx
 }
 
 /** `capture`: see `PhasesContext`. */
-export async function capture<Tx, T>(running: Running<Tx>, name: string, make: () => T | Promise<T>): Promise<T> {
+export async function capture<Tx, T>(running: PhasesRun<Tx>, name: string, make: () => T | Promise<T>): Promise<T> {
   const { position, stored } = enterStep(running, name, 'capture');
   try {
     if (stored) return readStep<T>(stored.result);
@@ -48,13 +48,13 @@ export async function capture<Tx, T>(running: Running<Tx>, name: string, make: (
     assertGoesOn(running);
     const result = encodeStep(await make());
     await assertReady(running); // it may have taken longer than the run
-    const { current, engine } = running;
+    const { transaction, engine } = running;
     const step = { name, position, result };
-    if (!current) {
+    if (!transaction) {
       await engine.store.recordCapture(running.held, engine.config.leaseMs, step);
     } else {
-      current.write.steps.push({ ...step, kind: 'capture' });
-      linger(running, current);
+      transaction.write.steps.push({ ...step, kind: 'capture' });
+      linger(running, transaction);
     }
     return readStep<T>(result);
   } catch (error) {
@@ -66,7 +66,7 @@ export async function capture<Tx, T>(running: Running<Tx>, name: string, make: (
 
 /** Stores a refusal with what `onRefused` undoes, and settles the key. */
 export async function refuseIn<Tx>(
-  { options, held, input }: Running<Tx>,
+  { options, held, input }: PhasesRun<Tx>,
   tx: Tx,
   answer: Extract<Answer, { kind: 'refusal' }>,
 ): Promise<Write> {

@@ -1,6 +1,6 @@
 import * as devalue from 'devalue';
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
-import { unstorable } from '../unstorable.ts';
+import { describeUnstorable } from '../unstorable.ts';
 
 /** What a later run of phases needs besides the key and its steps. */
 export interface StoredInput {
@@ -18,7 +18,7 @@ export function encodeInput({ input, context }: StoredInput, { inputVersion = 1 
   try {
     return devalue.stringify({ version: inputVersion, input, context });
   } catch (error) {
-    const { path, type } = unstorable(error);
+    const { path, type } = describeUnstorable(error);
     throw new ConfigurationError(
       `The input cannot be stored${path && ` because of ${path}`}, and phases may have to go on without the client. ` +
         'Let the schema give plain data; of a file, store it first and pass its id.',

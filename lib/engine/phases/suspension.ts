@@ -1,7 +1,7 @@
 import { equalJitter } from '../../core/backoff.ts';
 import { recordDelay } from '../../telemetry/keys.ts';
-import { transitioned } from '../transition.ts';
-import { endRun, type Running } from './run.ts';
+import { recordTransition } from '../transition.ts';
+import { endRun, type PhasesRun } from './run.ts';
 
 /**
  * How long the completer leaves a key alone, by how often it was taken up: a second at first, an hour in the end. With
@@ -13,41 +13,41 @@ const PACE = { baseMs: 1000, capMs: 3_600_000, factor: 1.25 };
 /** How old a key may be that a run has not finished, before a person is told. */
 const ATTENTION_AFTER_MS = 900_000;
 
-type Left<Tx> = Pick<Running<Tx>, 'engine' | 'held' | 'options'>;
+type Left<Tx> = Pick<PhasesRun<Tx>, 'engine' | 'held' | 'options'>;
 
 /** When the completer is to look at a key again, and from which age on a person is to look at it meanwhile. */
-function next<Tx>({ options }: Left<Tx>, attempts: number): { pauseMs: number; attentionAfterMs: number } {
+function pauseAfter<Tx>({ options }: Left<Tx>, attempts: number): { pauseMs: number; attentionAfterMs: number } {
   const pauseMs = equalJitter(Math.max(1, attempts), PACE, Math.random());
   return { pauseMs, attentionAfterMs: options.attentionAfterMs ?? ATTENTION_AFTER_MS };
 }
 
 /** Lets go of a key whose run threw: it goes on after a pause, however often that happens. */
-export async function letGo<Tx>(running: Running<Tx>): Promise<void> {
-  const { engine, held, hasProgressed, stop, heartbeat } = running;
+export async function suspendRun<Tx>(running: PhasesRun<Tx>): Promise<void> {
+  const { engine, held, hasProgressed, stopSignal, heartbeat } = running;
   await heartbeat.stop(); // a renewal that came behind it would lease the key to nobody
   // A run that got further, or was told to stop, says nothing against the next one.
-  const put = next(running, hasProgressed || stop?.aborted ? 1 : held.attempts);
+  const put = pauseAfter(running, hasProgressed || stopSignal?.aborted ? 1 : held.attempts);
   recordDelay(put.pauseMs, 'completer');
-  await flagged(running, await engine.store.suspend(held, put));
+  await recordAttention(running, await engine.store.suspend(held, put));
 }
 
 /**
  * Puts the completer's next look off before the run begins, where the pace asks for more than a lease: a run that kills
  * its process comes to no end that could do it. A client's retry need not wait for that.
  */
-export async function paceAhead<Tx>(left: Left<Tx>): Promise<void> {
+export async function postponeCompleter<Tx>(left: Left<Tx>): Promise<void> {
   const { engine, held } = left;
-  const put = next(left, held.attempts);
-  if (put.pauseMs > engine.config.leaseMs) await flagged(left, await engine.store.postpone(held, put));
+  const put = pauseAfter(left, held.attempts);
+  if (put.pauseMs > engine.config.leaseMs) await recordAttention(left, await engine.store.postpone(held, put));
 }
 
 /** Leaves a key to a person at once, and tells them why: no later run could do better. */
-export async function leaveToPerson<Tx>({ engine, held }: Running<Tx>, why: string): Promise<void> {
+export async function leaveToPerson<Tx>({ engine, held }: PhasesRun<Tx>, why: string): Promise<void> {
   const steps = await engine.store.steps(held.id);
   // A call that was begun may have happened.
   if (held.state === 'in_progress' && steps.some(({ state }) => state === 'started')) {
     await engine.store.markUnknown(held, { askAfterMs: null, attentionAfterMs: 0 });
-    transitioned(engine.config, held.id, { from: held.state, to: 'unknown', attempt: held.attempts });
+    recordTransition(engine.config, held.id, { from: held.state, to: 'unknown', attempt: held.attempts });
   } else {
     await engine.store.suspend(held, { pauseMs: null, attentionAfterMs: 0 });
   }
@@ -60,13 +60,13 @@ export async function leaveToPerson<Tx>({ engine, held }: Running<Tx>, why: stri
  * @param canAsk whether it can be asked about, or sent again, later; otherwise only a person can go on
  * @param needsPerson whether asking will most likely not help
  */
-export async function becomeUnknown<Tx>(
-  running: Running<Tx>,
+export async function markUnknown<Tx>(
+  running: PhasesRun<Tx>,
   { step, canAsk, needsPerson }: { step: string; canAsk: boolean; needsPerson: boolean },
 ): Promise<never> {
   const { engine, held, heartbeat } = running;
   await heartbeat.stop(); // a renewal that came behind it would make a key due that only a person can go on with
-  const { pauseMs, attentionAfterMs } = next(running, held.attempts);
+  const { pauseMs, attentionAfterMs } = pauseAfter(running, held.attempts);
   if (canAsk) recordDelay(pauseMs, 'completer');
   const row = await engine.store.markUnknown(held, {
     askAfterMs: canAsk ? pauseMs : null,
@@ -75,13 +75,13 @@ export async function becomeUnknown<Tx>(
   if (held.state === 'in_progress') {
     await engine.store.recordEvent(held.id, { type: 'unknown', actor: 'executor', detail: { step } });
   }
-  transitioned(engine.config, held.id, { from: held.state, to: 'unknown', attempt: held.attempts });
-  await flagged(running, row.needsAttention);
+  recordTransition(engine.config, held.id, { from: held.state, to: 'unknown', attempt: held.attempts });
+  await recordAttention(running, row.needsAttention);
   return endRun(running, { row });
 }
 
 /** Records that from here on a person is asked to look at the key: once. */
-async function flagged<Tx>({ engine, held }: Left<Tx>, needsAttention: boolean): Promise<void> {
+async function recordAttention<Tx>({ engine, held }: Left<Tx>, needsAttention: boolean): Promise<void> {
   if (!needsAttention || held.needsAttention) return;
   await engine.store.recordEvent(held.id, { type: 'needs_attention', actor: 'executor', detail: null });
 }

@@ -6,7 +6,7 @@ import type { LostStep } from '../../store/store.ts';
 import { encodeStep } from '../answer.ts';
 import type { Call } from '../call.ts';
 import type { AtomicDefinition, PhasedDefinition } from '../definition.ts';
-import { answerOf, captures, fail } from '../handler.ts';
+import { createCapture, fail, runToAnswer } from '../handler.ts';
 import { timeLeft } from '../transaction.ts';
 import type { ForeignCall, LookedUp } from './foreign-call.ts';
 import { requestWith } from './foreign-exchange.ts';
@@ -61,8 +61,8 @@ export async function tryHandler<Tx>(
 ): Promise<void> {
   const { key, ...scope } = call.id;
   const context = { input: input as never, tx, key, scope, context: call.request.context ?? [] };
-  const own = { capture: captures(), fail, afterCommit: () => {} };
-  await concluded(trial, () => handler({ ...context, ...own }));
+  const own = { capture: createCapture(), fail, afterCommit: () => {} };
+  await runTrial(trial, () => handler({ ...context, ...own }));
 }
 
 /** Runs a phases function whose phases are all in one transaction, and whose foreign calls are looked up. */
@@ -86,7 +86,7 @@ export async function tryPhases<Tx>(
     }
   };
   const signal = AbortSignal.any([trial.signal, AbortSignal.timeout(Math.max(0, Math.ceil(timeLeft(call.deadline))))]);
-  await concluded(trial, () =>
+  await runTrial(trial, () =>
     phases({
       input: input as never,
       key,
@@ -96,7 +96,7 @@ export async function tryPhases<Tx>(
       signal,
       atomic: (name, run) =>
         step(name, 'atomic', async () => {
-          const answer = await answerOf(() => run(tx));
+          const answer = await runToAnswer(() => run(tx));
           if (answer.kind === 'refusal') return trial.end(answer.reason);
           if (answer.kind !== 'data') throw redirectInside(name);
           return readStep(encodeStep(answer.data));
@@ -141,9 +141,9 @@ async function lookUp<Tx, A, R>(
 }
 
 /** A trial may end by a refusal or an error, as the operation itself may: what is known by then counts. */
-async function concluded(trial: Trial, work: () => Promise<unknown>): Promise<void> {
+async function runTrial(trial: Trial, work: () => Promise<unknown>): Promise<void> {
   try {
-    const answer = await answerOf(work);
+    const answer = await runToAnswer(work);
     if (answer.kind === 'refusal') trial.ended ??= { why: answer.reason };
   } catch (error) {
     trial.ended ??= { why: reasonOf(error) };
