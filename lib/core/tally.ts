@@ -1,4 +1,4 @@
-import type { Outcome } from './outcome.ts';
+import type { Code, Outcome } from './outcome.ts';
 
 /**
  * How calls are counted that have reached a key:
@@ -26,30 +26,36 @@ export const TALLIED = [
 /** What a call counts as, one of `TALLIED`. */
 export type Tallied = (typeof TALLIED)[number];
 
-/**
- * What a call counts as; undefined for one that was refused before its key mattered: it says nothing about keys.
- */
+/** What a refusal counts as; undefined for one from before its key mattered, which says nothing about keys. */
+const COUNTED_AS = {
+  validation: undefined,
+  malformed_body: undefined,
+  unsupported_media_type: undefined,
+  payload_too_large: undefined,
+  key_missing: undefined,
+  key_malformed: undefined,
+  key_invalid: undefined,
+  key_expired: 'expired',
+  key_abandoned: 'expired',
+  unauthorized: undefined,
+  precondition_failed: undefined,
+  precondition_required: undefined,
+  not_found: undefined,
+  payload_mismatch: 'mismatch',
+  in_flight: 'in_flight',
+  outcome_unknown: 'unknown',
+  rate_limited: undefined,
+  failed: 'failed',
+  unavailable: 'error',
+  phase_mismatch: 'error',
+  result_unreadable: 'error',
+  result_too_large: 'error',
+  internal: 'error',
+} as const satisfies Record<Code, Tallied | undefined>;
+
+/** What a call counts as. */
 export function tallied(outcome: Outcome<unknown>): Tallied | undefined {
   if (outcome.ok) return outcome.replayed ? 'replayed' : 'created';
-  switch (outcome.code) {
-    case 'failed':
-      return outcome.replayed ? 'replayed' : 'failed';
-    case 'in_flight':
-      return 'in_flight';
-    case 'payload_mismatch':
-      return 'mismatch';
-    case 'key_expired':
-    case 'key_abandoned':
-      return 'expired';
-    case 'outcome_unknown':
-      return 'unknown';
-    case 'unavailable':
-    case 'phase_mismatch':
-    case 'result_unreadable':
-    case 'result_too_large':
-    case 'internal':
-      return 'error';
-    default:
-      return undefined;
-  }
+  if (outcome.code === 'failed' && outcome.replayed) return 'replayed';
+  return COUNTED_AS[outcome.code];
 }
