@@ -1,12 +1,13 @@
 'use client';
 
 import type { ComponentPropsWithRef, ReactNode } from 'react';
+import type { IdempotentSubmit, IdempotentSubmitOptions } from './idempotent-submit.ts';
 import { IdempotencyKeyField } from './key-field.tsx';
 import type { Messages } from './labels.ts';
 import type { SubmitAction } from './submission/action.ts';
 import { recoveryModule } from './submission/recovery-loader.ts';
 import { SubmitStatus } from './submit-status.tsx';
-import { type IdempotentSubmit, type IdempotentSubmitOptions, useIdempotentSubmit } from './use-idempotent-submit.ts';
+import { useIdempotentSubmit } from './use-idempotent-submit.ts';
 
 type OwnProps = 'action' | 'children' | 'id' | 'onSubmit' | 'onInput';
 

@@ -1,9 +1,4 @@
-/** What the hidden input of the key is given: `submit.fieldProps`. */
-export interface FieldProps {
-  name: string;
-  value: string;
-  form: string;
-}
+import type { FieldProps } from './idempotent-submit.ts';
 
 /**
  * The key in the first HTML, so that the form is safe before and without JavaScript. `form` keeps it attached when

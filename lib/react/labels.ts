@@ -1,14 +1,13 @@
 import type { Code, Outcome } from '../core/outcome.ts';
-import { FIRST_MESSAGES } from './messages-first.ts';
-import { LATER_MESSAGES } from './recovery/labels.ts';
+import type { IdempotentSubmit } from './idempotent-submit.ts';
 import type { Status } from './submission/state.ts';
 
-/** Words, or what makes them of the latest answer: of its data, its code, the reason of a refusal. */
+/** A text, or a function that makes it from the latest answer: from its data, its code, the reason of a refusal. */
 export type Message<R> = string | ((outcome: Outcome<R> | null) => string);
 
 /**
- * The words of `<SubmitStatus>`: one for each status, and for what needs words of its own. A refusal speaks for itself,
- * unless there are words for its code here.
+ * The texts of `<SubmitStatus>`: one for each status, and one for each case that needs its own. A refusal brings its own
+ * message, unless there is one for its code here.
  */
 export type Messages<R = unknown> = Record<
   Status | 'absent' | 'recovered' | 'checkAgain' | 'startOver' | 'show',
@@ -16,8 +15,36 @@ export type Messages<R = unknown> = Record<
 > &
   Partial<Record<Code, Message<R>>>;
 
-/**
- * All default words, in English. `idle` is silent; `hasErrored` speaks only where the answer has no words of its own.
- * Replace the whole table for another language, or single keys.
- */
-export const messages: Messages = { ...FIRST_MESSAGES, ...LATER_MESSAGES };
+/** The texts of the states that a form reaches without the part that loads later. The others: recovery/labels.ts. */
+export const FIRST_LABELS = {
+  executing: 'Sending…',
+  unknown: 'We do not know yet whether it went through. Sending it again is safe.',
+  checking: 'Checking whether it went through…',
+  hasSucceeded: 'It went through.',
+  hasErrored: 'This could not be done.',
+  hasNavigated: 'Taking you there…',
+  checkAgain: 'Check again',
+} satisfies Partial<Messages>;
+
+/** Describes the present state to a person. It is empty only when idle. */
+export function describeSubmit<R>(
+  submit: Pick<IdempotentSubmit<R>, 'status' | 'result' | 'recovered' | 'isPending' | 'isAbsent' | 'notice'>,
+  labels: Partial<Messages<R>>,
+): string {
+  const { result, notice, isPending } = submit;
+  const label = (key: keyof Messages) => labelText(labels[key], result);
+  // Between two attempts of ours nobody has to do anything, so the text stays and nothing new is read out.
+  const status = submit.status === 'unknown' && isPending ? 'retrying' : submit.status;
+  const refusal = result?.ok === false && (label(result.code) || result.message);
+  // A notice comes with the refusal that it is the message of, or from the status route.
+  if (notice) return `${label(status)} ${(result?.ok === false && result.message === notice && refusal) || notice}`;
+  if (submit.isAbsent) return label('absent');
+  if (status === 'hasSucceeded' && submit.recovered) return label('recovered');
+  // The refusal that began a check, such as a mismatch, tells a person why we check.
+  return ((status === 'hasErrored' || status === 'checking') && refusal) || label(status);
+}
+
+/** The text of a label, or an empty one where there is none. */
+export function labelText<R>(label: Message<R> | undefined, outcome: Outcome<R> | null): string {
+  return (typeof label === 'function' ? label(outcome) : label) ?? '';
+}

@@ -1,8 +1,7 @@
 'use client';
 
 import { useEffect, useReducer, useState } from 'react';
-import { addressOf } from './recovery/defaults.ts';
-import { askAbout } from './recovery/status-client.ts';
+import { askAbout, statusUrlOf } from './recovery/status-client.ts';
 import { intentsIn, type KeyRecord, openRecords, type Records } from './submission/storage.ts';
 
 /** What this browser sent last, as an error page shows it. */
@@ -122,7 +121,7 @@ async function learn(
 ): Promise<Found & { next?: string }> {
   const { intent, key } = record;
   const { statusUrl, operation } = options;
-  const answer = await askAbout(addressOf({ statusUrl, intent, operation: operation?.(intent) }, key), 'GET');
+  const answer = await askAbout(statusUrlOf({ statusUrl, intent, operation: operation?.(intent) }, key), 'GET');
   // A key that only this page remembers would be forgotten with it, so its form cannot be the one who finds out.
   const isKept = records.isKept(intent);
   const page = isKept && isOfThisSite(record.page) ? record.page : undefined;

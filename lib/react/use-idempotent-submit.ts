@@ -3,82 +3,14 @@
 import { type SubmitEvent, useActionState, useEffect, useId, useRef, useState, useSyncExternalStore } from 'react';
 import { KEY_FIELD } from '../core/fields.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { FieldProps } from './key-field.tsx';
+import type { IdempotentSubmit, IdempotentSubmitOptions } from './idempotent-submit.ts';
 import type { SubmitAction } from './submission/action.ts';
 import { initialState } from './submission/machine.ts';
 import { recoveryModule } from './submission/recovery-loader.ts';
-import type { RetryPolicy, Settings, Transition } from './submission/settings.ts';
-import { canCheck, fieldKey, isLocked, type Status } from './submission/state.ts';
-import { type KeyStorage, openRecords } from './submission/storage.ts';
+import type { Settings } from './submission/settings.ts';
+import { canCheck, fieldKey, isLocked } from './submission/state.ts';
+import { openRecords } from './submission/storage.ts';
 import { createSubmission } from './submission/submission.ts';
-
-/** What a form means to do once, and how it goes about it. */
-export interface IdempotentSubmitOptions<R> {
-  /** `<operation>:<what>`, such as `checkout:${cart.id}`: what a person means to do once. */
-  intent: string;
-  /** From `issueKey(operation)` on the server, so that the key is in the first HTML. One for each intent. */
-  initialKey: string;
-  /** Default: the part of `intent` before the first colon. */
-  operation?: string | undefined;
-  /** Where `statusRoute` is mounted, as the browser asks for it. Default `/api/idempotency`, under Next's `basePath`. */
-  statusUrl?: string | undefined;
-  /**
-   * Where keys are remembered. Default `session`: each tab for itself. `local`: tabs that submit the same intent share
-   * its key, and it survives the end of the browser.
-   */
-  storage?: 'session' | 'local' | 'memory' | KeyStorage | undefined;
-  /**
-   * Runs once when the intent is settled, by a success or a stored refusal: refresh, toast, count here. `recovered`:
-   * the answer was found by asking, here or in another tab as well, and its data is plain JSON. Not when the action
-   * redirects, nor for the answer to a form that was sent before this page could run.
-   */
-  onSettled?: ((outcome: Outcome<R>, info: { recovered: boolean }) => void) | undefined;
-  /** Runs at each step, for your log. */
-  onTransition?: ((transition: Transition) => void) | undefined;
-  policy?: Partial<RetryPolicy> | undefined;
-}
-
-/** What the `<form>` is given: `submit.formProps`. */
-export interface FormProps {
-  id: string;
-  action: (form: FormData) => void;
-  onSubmit: (event: SubmitEvent<HTMLFormElement>) => void;
-  onInput: () => void;
-}
-
-/** A submit as it stands: its status, its answer, and what can be done about it. */
-export interface IdempotentSubmit<R> {
-  status: Status;
-  /** The latest answer; `values` in it fill the form again where JavaScript did not run. */
-  result: Outcome<R> | null;
-  key: string;
-  /** A submit is swallowed: while pending, and after success until an edit, `reset()` or navigation. */
-  isLocked: boolean;
-  isPending: boolean;
-  /** The answer was found by asking about an earlier submit. */
-  recovered: boolean;
-  /** `unknown`, and the server says it has not seen the key. Sending again uses the same key. */
-  isAbsent?: boolean | undefined;
-  /** `unknown`, and why the latest attempt was turned away, such as "please sign in". */
-  notice?: string | undefined;
-  /** Where a recovered answer leads. */
-  redirect?: string | undefined;
-  /** `check` helps here. Stays true while it runs, so that its button can keep the focus. */
-  canCheck: boolean;
-  /** `startOver` helps here. */
-  canStartOver: boolean;
-  execute: (form: FormData) => void;
-  /** Null when swallowed, and when it ended without an outcome (unknown, redirected, unmounted). */
-  executeAsync: (form: FormData) => Promise<Outcome<R> | null>;
-  /** Asks again what became of an `unknown` submit. */
-  check: () => void;
-  /** Clears the view, never a key. */
-  reset: () => void;
-  /** A new key, once the old one is fenced or its answer known. */
-  startOver: () => void;
-  formProps: FormProps;
-  fieldProps: FieldProps;
-}
 
 /**
  * A form whose submit happens once per intent: double clicks are swallowed, lost answers are retried under the same
@@ -102,7 +34,7 @@ export function useIdempotentSubmit<R>(
     ...options,
     action,
     records: openRecords(options.storage ?? 'session'),
-    onSteered: setThrown,
+    rethrow: setThrown,
   };
   const latest = useRef(settings);
   useEffect(() => {

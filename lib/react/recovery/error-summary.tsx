@@ -1,7 +1,7 @@
 'use client';
 
 import { type MouseEvent, useEffect } from 'react';
-import type { IdempotentSubmit } from '../use-idempotent-submit.ts';
+import type { IdempotentSubmit } from '../idempotent-submit.ts';
 
 /** Which submit it is about, and how it looks. */
 export interface ErrorSummaryProps {

@@ -1,7 +1,7 @@
-import type { Messages } from '../labels.ts';
+import { FIRST_LABELS, type Messages } from '../labels.ts';
 
-/** The words of what can only happen once the rest has been loaded (recovery.ts), and that come with it. */
-export const LATER_MESSAGES = {
+/** The texts of the states that need recovery.ts, and that are loaded with it. */
+export const LATER_LABELS = {
   idle: '', // as without it
   retrying: 'Trying again. It is done only once.',
   offline: 'You are offline. It is sent when you are back.',
@@ -10,3 +10,9 @@ export const LATER_MESSAGES = {
   startOver: 'Start over',
   show: 'Show it',
 } satisfies Partial<Messages>;
+
+/**
+ * All default texts, in English. `idle` is empty; `hasErrored` is shown only where the answer has no message of its own.
+ * Replace the whole table for another language, or single keys.
+ */
+export const messages: Messages = { ...FIRST_LABELS, ...LATER_LABELS };

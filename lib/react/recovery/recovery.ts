@@ -1,18 +1,17 @@
 import { fullJitter } from '../../core/backoff.ts';
 import type { Reply } from '../submission/action.ts';
 import { type Event, OF_THE_VIEW } from '../submission/machine.ts';
-import type { Settings } from '../submission/settings.ts';
+import { policyOf, type Settings } from '../submission/settings.ts';
 import { isFence, isSettled, type State } from '../submission/state.ts';
 import type { KeyRecord } from '../submission/storage.ts';
-import { addressOf, policyOf } from './defaults.ts';
 import { RECOVERY_HANDLERS } from './machine.ts';
-import { askAbout } from './status-client.ts';
+import { askAbout, statusUrlOf } from './status-client.ts';
 import { openTabs } from './tabs.ts';
 import { sleep, untilOnline } from './wait.ts';
 
 export { ErrorSummary } from './error-summary.tsx';
 export { leaveFocus } from './focus.ts';
-export { LATER_MESSAGES } from './labels.ts';
+export { LATER_LABELS } from './labels.ts';
 export { canStartOver } from './machine.ts';
 
 const POLL_MS = 1000;
@@ -95,7 +94,7 @@ export function createRecovery<R>(form: Form<R>): Recovery<R> {
       const inTime = n < policy.attempts && Date.now() - startedAt + waitMs <= policy.totalMs;
       // Steers Next, such as `notFound()`.
       const steers = `${digest}`.startsWith('NEXT_');
-      if (steers) settings().onSteered(thrown);
+      if (steers) settings().rethrow(thrown);
       const again = inTime && !steers && !isLate && !reload;
       // Actions queue up behind the one that hangs, so only the status route can help; or its answer, if it comes.
       dispatch(isLate ? { type: 'asked', by: 'run' } : { ...reply, again });
@@ -115,7 +114,7 @@ export function createRecovery<R>(form: Form<R>): Recovery<R> {
     for (let failures = 0; state().by && !signal.aborted; ) {
       await untilOnline(signal);
       const { by, key } = state();
-      const answer = await askAbout<R>(addressOf(settings(), key), isFence(by) ? 'DELETE' : 'GET');
+      const answer = await askAbout<R>(statusUrlOf(settings(), key), isFence(by) ? 'DELETE' : 'GET');
       if (signal.aborted || state().key !== key) return;
       if (answer) dispatch({ type: 'found', answer, again });
       else failures++;

@@ -22,7 +22,7 @@ afterEach(() => {
 test("the status route is looked for under Next's basePath, which its bundler has written in", async () => {
   const load = async () => {
     vi.resetModules();
-    return (await import('./defaults.ts')).STATUS_URL;
+    return (await import('./status-client.ts')).STATUS_URL;
   };
   expect(await load()).toBe('/api/idempotency');
   vi.stubEnv('__NEXT_ROUTER_BASEPATH', '/shop');

@@ -1,8 +1,9 @@
 import type { KeyStateOrAbsent } from '../../core/key-state.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import { isOutcome } from '../submission/next-key.ts';
+import { isOutcome } from '../submission/action.ts';
+import type { Settings } from '../submission/settings.ts';
 
-/** What the status route says about a key. */
+/** The status route's answer about a key. */
 export interface KeyAnswer<R> {
   /**
    * `expired`: it cannot be fenced, being too old (K3), or not this person's. It will not run for them; whether it ever
@@ -13,8 +14,22 @@ export interface KeyAnswer<R> {
   redirect?: string | undefined;
   retryAfterMs?: number | undefined;
   nextKey?: string | undefined;
-  /** Why there is no answer about this key, in words. */
+  /** Tells a person why there is no answer about this key. */
   detail?: string | undefined;
+}
+
+/**
+ * The address of `statusRoute`, unless a form gives another: under the `basePath` of Next's configuration, which its bundlers
+ * write in here as they do for its own router. No hook of the app router has it, and other bundlers do not know it.
+ */
+export const STATUS_URL = `${typeof process === 'object' ? (process.env.__NEXT_ROUTER_BASEPATH ?? '') : ''}/api/idempotency`;
+
+/** The address at which the status route answers for a key. */
+export function statusUrlOf(
+  { statusUrl = STATUS_URL, intent, operation }: Pick<Settings<unknown>, 'statusUrl' | 'intent' | 'operation'>,
+  key: string,
+): string {
+  return `${statusUrl}/${encodeURIComponent(operation ?? intent.replace(/:.*/s, ''))}/${encodeURIComponent(key)}`;
 }
 
 const TIMEOUT_MS = 8000;
@@ -29,7 +44,7 @@ const NO_ROUTE =
 export async function askAbout<R>(url: string, method: 'GET' | 'DELETE'): Promise<KeyAnswer<R> | null> {
   try {
     const response = await fetch(url, { method, signal: AbortSignal.timeout(TIMEOUT_MS) });
-    // It would show when the first answer is lost, and then as "we do not know" for ever.
+    // Without this line the fault would show only when an answer is lost, as "we do not know" for ever.
     if (process.env.NODE_ENV === 'development' && response.status === 404) console.error(NO_ROUTE, url);
     const body = await response.json();
     if (/^key_(exp|inv|mal)/.test(body.code)) body.state = 'expired';

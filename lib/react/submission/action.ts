@@ -1,5 +1,4 @@
 import type { Outcome } from '../../core/outcome.ts';
-import { isOutcome } from './next-key.ts';
 
 /** A server action made by `serverAction(operation)`, or any function of this shape. */
 export type SubmitAction<R> = (previous: Outcome<R> | null, form: FormData) => Promise<Outcome<R>>;
@@ -29,4 +28,9 @@ export async function sendOnce<R>(action: SubmitAction<R>, form: FormData): Prom
     const { digest } = Object(thrown);
     return `${digest}`.startsWith('NEXT_REDIRECT') ? { type: 'navigated' } : { type: 'lost', thrown };
   }
+}
+
+/** Recognizes an outcome among values from outside. */
+export function isOutcome(value: unknown): value is Outcome<never> {
+  return typeof (value as Outcome<never> | null | undefined)?.ok === 'boolean';
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../core/outcome.ts';
-import { messages } from '../labels.ts';
+import { describeSubmit } from '../labels.ts';
+import { messages } from '../recovery/labels.ts';
 import { RECOVERY_HANDLERS } from '../recovery/machine.ts';
 import type { KeyAnswer } from '../recovery/status-client.ts';
-import { wordsFor } from '../words.ts';
 import { type Ev, isCalledOff, record, refused, success } from './machine.fixture.ts';
 import { initialState, OF_THE_VIEW, reduce } from './machine.ts';
 import { isFence, isOurs, isSettled, recordedAs, type State } from './state.ts';
@@ -380,7 +380,7 @@ class World {
   private expectTruth(): void {
     const { state, told } = this.tab;
     const { key, status, isPending, nextKey } = state;
-    expect(wordsFor(state, messages) !== '').toBe(status !== 'idle');
+    expect(describeSubmit(state, messages) !== '').toBe(status !== 'idle');
     const isOnItsWay = [...this.attempts, ...this.questions].some((each) => each.tab === this.tab && each.key === key);
     if (isPending || isOnItsWay || !this.isLoaded) return;
     const last = told.get(key);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ADVICE } from '../../core/outcome.ts';
-import { messages } from '../labels.ts';
+import { describeSubmit } from '../labels.ts';
+import { messages } from '../recovery/labels.ts';
 import { canStartOver } from '../recovery/machine.ts';
-import { wordsFor } from '../words.ts';
 import { answered, type Ev, found, lost, record, reduce, refused, sent, submit, success } from './machine.fixture.ts';
 import { initialState } from './machine.ts';
 import { canCheck, fieldKey, isLocked, isOurs, recordedAs, type State } from './state.ts';
@@ -105,7 +105,7 @@ describe('without an answer', () => {
       const state = reach(...submit, answered(refused(code, { executed: false })));
       expect(state).toMatchObject({ status: 'hasErrored', key: 'k1' });
       expect(recordedAs(state)).toBe('unknown');
-      expect(wordsFor({ ...state, recovered: false }, messages)).toBe(ADVICE[code].message);
+      expect(describeSubmit({ ...state, recovered: false }, messages)).toBe(ADVICE[code].message);
       for (const event of [
         { type: 'edited' },
         { type: 'reset' },

@@ -1,6 +1,5 @@
 import type { Outcome } from '../../core/outcome.ts';
 import type { KeyAnswer } from '../recovery/status-client.ts';
-import { successorOf } from './next-key.ts';
 import { type Asker, go, isLocked, isOpen, openKey, type State } from './state.ts';
 import type { KeyRecord } from './storage.ts';
 
@@ -122,6 +121,16 @@ export function judge<R>(state: State<R>, outcome: Outcome<R>): State<R> {
     const isFinal = /^(failed|key_ab|result_un)/.test(code);
     if (isTransient || (state.doubt && !isFinal)) return wonder(known, { notice });
   }
-  const nextKey = successorOf(outcome, state.attempt <= 1);
+  const nextKey = nextKeyAfter(outcome, state.attempt <= 1);
   return go(known, outcome.ok ? 'hasSucceeded' : 'hasErrored', { doubt: false, nextKey });
+}
+
+/**
+ * The key that a person's next gesture may use after this answer, or nothing where the old one must stay. An expired or
+ * foreign key gives way only if this was its first attempt: after an earlier one, an effect may hide behind it.
+ */
+function nextKeyAfter(outcome: Outcome<unknown>, isFirstAttempt: boolean): string | undefined {
+  if (outcome.ok || outcome.retry === 'new-key') return outcome.nextKey;
+  const neverSent = isFirstAttempt && (outcome.code === 'key_expired' || outcome.code === 'key_invalid');
+  return neverSent ? outcome.nextKey : undefined;
 }

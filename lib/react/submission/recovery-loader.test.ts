@@ -21,7 +21,7 @@ async function isolated(action: SubmitAction<string>) {
     loadRecovery: async () => {},
   }));
   const { createSubmission } = await import('./submission.ts');
-  const settings = { intent: 'checkout:1', action, records: openRecords('memory'), onSteered: () => {} };
+  const settings = { intent: 'checkout:1', action, records: openRecords('memory'), rethrow: () => {} };
   const submission = createSubmission(initialState<string>('k1', null), () => settings);
   const stop = submission.start();
   return {

@@ -8,7 +8,7 @@ export interface RetryPolicy {
   attempts: number;
   baseMs: number;
   capMs: number;
-  /** No retry begins later than this after the submit, or after the network came back. Polling has its own patience. */
+  /** No retry begins later than this after the submit, or after the network came back. Polling has its own limit. */
   totalMs: number;
   /** An attempt without an answer for so long is asked about at the status route. */
   timeoutMs: number;
@@ -28,7 +28,21 @@ export interface Transition {
   event: string;
 }
 
-/** What a submission works with; read anew at each use, since a component may render with other props. */
+export const DEFAULT_POLICY: RetryPolicy = {
+  // Long enough for a killed server to be started again.
+  attempts: 8,
+  baseMs: 400,
+  capMs: 4000,
+  totalMs: 30_000,
+  timeoutMs: 10_000,
+  pollMs: 60_000,
+};
+
+export function policyOf<R>({ policy }: Settings<R>): RetryPolicy {
+  return { ...DEFAULT_POLICY, ...policy };
+}
+
+/** The settings of a submission. They are read anew at each use, since a component may render with other props. */
 export interface Settings<R> {
   intent: string;
   action: SubmitAction<R>;
@@ -38,6 +52,6 @@ export interface Settings<R> {
   policy?: Partial<RetryPolicy> | undefined;
   onSettled?: ((outcome: Outcome<R>, info: { recovered: boolean }) => void) | undefined;
   onTransition?: ((transition: Transition) => void) | undefined;
-  /** Gets what steers the framework (`notFound()`), to be thrown while rendering. */
-  onSteered: (thrown: unknown) => void;
+  /** Gets an error that steers Next (`notFound()`), to throw it while rendering. */
+  rethrow: (thrown: unknown) => void;
 }

@@ -57,7 +57,7 @@ function openTab(server: FuzzServer, complain: (fault: string) => void) {
   let isEdited = false;
   const settings: Settings<string> = {
     ...{ intent: 'checkout:1', operation: 'checkout', statusUrl: '/api/idempotency', policy: POLICY },
-    ...{ records: openRecords('local'), onSteered: () => {} },
+    ...{ records: openRecords('local'), rethrow: () => {} },
     onSettled: ({ key = 'no key' }) => {
       if (ended.includes(key)) complain(`${key} ended twice`);
       ended.push(key);

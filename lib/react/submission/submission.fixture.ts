@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, beforeEach, vi } from 'vitest';
 import type { Outcome } from '../../core/outcome.ts';
-import { DEFAULT_POLICY } from '../recovery/defaults.ts';
 import type { SubmitAction } from './action.ts';
 import { initialState } from './machine.ts';
 import { loadRecovery } from './recovery-loader.ts';
 import type { Settings } from './settings.ts';
+import { DEFAULT_POLICY } from './settings.ts';
 import { openRecords } from './storage.ts';
 import { createSubmission } from './submission.ts';
 
@@ -19,7 +19,7 @@ export let wires: EventTarget;
 export function begin(action: SubmitAction<string>, more: Partial<Settings<string>> = {}) {
   const settings: Settings<string> = {
     ...{ intent: 'checkout:1', operation: 'checkout', statusUrl: '/api/idempotency' },
-    ...{ action, records, policy: DEFAULT_POLICY, onSteered: () => {}, ...more },
+    ...{ action, records, policy: DEFAULT_POLICY, rethrow: () => {}, ...more },
   };
   const submission = createSubmission(initialState<string>('k1', null), () => settings);
   return { ...submission, stop: submission.start() };

@@ -1,11 +1,11 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Outcome, refuse } from '../../core/outcome.ts';
-import { DEFAULT_POLICY } from '../recovery/defaults.ts';
 import type { SubmitAction } from './action.ts';
 import { success } from './machine.fixture.ts';
 import { initialState } from './machine.ts';
 import { loadRecovery } from './recovery-loader.ts';
 import type { Settings } from './settings.ts';
+import { DEFAULT_POLICY } from './settings.ts';
 import { openRecords } from './storage.ts';
 import { sharedByTabs, status } from './submission.fixture.ts';
 import { createSubmission } from './submission.ts';
@@ -16,7 +16,7 @@ const tabs: { stop: () => void }[] = [];
 function open(key: string, action: SubmitAction<string>, intent = 'checkout:1', native: typeof success | null = null) {
   const settings: Settings<string> = {
     ...{ intent, operation: 'checkout', statusUrl: '/api/idempotency', records: openRecords('local') },
-    ...{ action, policy: { ...DEFAULT_POLICY, attempts: 1 }, onSteered: () => {} },
+    ...{ action, policy: { ...DEFAULT_POLICY, attempts: 1 }, rethrow: () => {} },
   };
   const submission = createSubmission(initialState(key, native), () => settings);
   const tab = { ...submission, stop: submission.start() };

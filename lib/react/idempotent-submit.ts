@@ -1,0 +1,83 @@
+import type { SubmitEvent } from 'react';
+import type { Outcome } from '../core/outcome.ts';
+import type { RetryPolicy, Transition } from './submission/settings.ts';
+import type { Status } from './submission/state.ts';
+import type { KeyStorage } from './submission/storage.ts';
+
+/** The options of `useIdempotentSubmit`. */
+export interface IdempotentSubmitOptions<R> {
+  /** Names what a person means to do once: `<operation>:<what>`, such as `checkout:${cart.id}`. */
+  intent: string;
+  /**
+   * The idempotency key: `issueKey(operation)` makes it on the server, so that it is in the first HTML, and the form sends it
+   * in the field `idempotency_key`. One for each intent.
+   */
+  initialKey: string;
+  /** Default: the part of `intent` before the first colon. */
+  operation?: string | undefined;
+  /** The address of `statusRoute`, as the browser asks for it. Default `/api/idempotency`, under Next's `basePath`. */
+  statusUrl?: string | undefined;
+  /**
+   * The storage that remembers keys. Default `session`: each tab for itself. `local`: tabs that submit the same intent share
+   * its key, and it survives the end of the browser.
+   */
+  storage?: 'session' | 'local' | 'memory' | KeyStorage | undefined;
+  /**
+   * Runs once when the intent is settled, by a success or a stored refusal: refresh, toast, count here. `recovered`:
+   * the answer was found by asking, here or in another tab as well, and its data is plain JSON. Not when the action
+   * redirects, nor for the answer to a form that was sent before this page could run.
+   */
+  onSettled?: ((outcome: Outcome<R>, info: { recovered: boolean }) => void) | undefined;
+  /** Runs at each step, for your log. */
+  onTransition?: ((transition: Transition) => void) | undefined;
+  policy?: Partial<RetryPolicy> | undefined;
+}
+
+/** Props of the `<form>`: `submit.formProps`. */
+export interface FormProps {
+  id: string;
+  action: (form: FormData) => void;
+  onSubmit: (event: SubmitEvent<HTMLFormElement>) => void;
+  onInput: () => void;
+}
+
+/** Props of the hidden input that holds the key: `submit.fieldProps`. */
+export interface FieldProps {
+  name: string;
+  value: string;
+  form: string;
+}
+
+/** The present state of a submit, its latest answer, and what a person can do about it. */
+export interface IdempotentSubmit<R> {
+  status: Status;
+  /** The latest answer; `values` in it fill the form again where JavaScript did not run. */
+  result: Outcome<R> | null;
+  key: string;
+  /** A submit is ignored: while pending, and after success until an edit, `reset()` or navigation. */
+  isLocked: boolean;
+  isPending: boolean;
+  /** The answer was found by asking about an earlier submit. */
+  recovered: boolean;
+  /** `unknown`, and the server says it has not seen the key. Sending again uses the same key. */
+  isAbsent?: boolean | undefined;
+  /** `unknown`, and why the latest attempt was turned away, such as "please sign in". */
+  notice?: string | undefined;
+  /** The address that a recovered answer leads to. */
+  redirect?: string | undefined;
+  /** A person can ask what became of the submit: `check`. Stays true while it runs, so that its button can keep the focus. */
+  canCheck: boolean;
+  /** A person can give the key up: `startOver`. */
+  canStartOver: boolean;
+  execute: (form: FormData) => void;
+  /** Resolves with null when the submit was ignored, and when it ended without an outcome (unknown, redirected, unmounted). */
+  executeAsync: (form: FormData) => Promise<Outcome<R> | null>;
+  /** Asks the status route again what became of an `unknown` submit. */
+  check: () => void;
+  /** Clears the view, never a key. */
+  reset: () => void;
+  /** Takes a new key, once the old one is fenced or its answer known. */
+  startOver: () => void;
+  formProps: FormProps;
+  fieldProps: FieldProps;
+}
