@@ -1,8 +1,8 @@
 'use client';
 
 import { useEffect, useReducer, useState } from 'react';
-import { askAbout, statusUrlOf } from './recovery/status-client.ts';
-import { intentsIn, type KeyRecord, openRecords, type Records } from './submission/storage.ts';
+import { askStatus, statusUrlOf } from './recovery/status-client.ts';
+import { type KeyRecord, listIntents, openRecords, type Records } from './submission/storage.ts';
 
 /** What this browser sent last, as an error page shows it. */
 export interface LastSubmission {
@@ -99,7 +99,7 @@ function lastSubmission(): Submission | undefined {
   if (typeof window === 'undefined') return undefined;
   const found = (['memory', 'session', 'local'] as const).flatMap((storage) => {
     const records = openRecords(storage);
-    return intentsIn(storage).flatMap((intent) => {
+    return listIntents(storage).flatMap((intent) => {
       const record = records.read(intent);
       return record ? [{ record, records }] : [];
     });
@@ -121,7 +121,7 @@ async function learn(
 ): Promise<Found & { next?: string }> {
   const { intent, key } = record;
   const { statusUrl, operation } = options;
-  const answer = await askAbout(statusUrlOf({ statusUrl, intent, operation: operation?.(intent) }, key), 'GET');
+  const answer = await askStatus(statusUrlOf({ statusUrl, intent, operation: operation?.(intent) }, key), 'GET');
   // A key that only this page remembers would be forgotten with it, so its form cannot be the one who finds out.
   const isKept = records.isKept(intent);
   const page = isKept && isOfThisSite(record.page) ? record.page : undefined;
@@ -146,7 +146,7 @@ async function learn(
 async function reopen({ record, records }: Submission): Promise<void> {
   const { intent, key } = record;
   if (record.state !== 'settled') return;
-  await records.exclusively(intent, () => {
+  await records.withLock(intent, () => {
     const now = records.read(intent);
     const isSame = now?.key === key && now.state === 'settled';
     if (isSame) records.write(intent, { ...record, state: 'unknown', nextKey: undefined });

@@ -1,11 +1,20 @@
 import type { Outcome } from '../../core/outcome.ts';
-import { check, fresh, type Handlers, judge, type RareEvent, resume, unlock, wonder } from '../submission/machine.ts';
+import {
+  applyOutcome,
+  becomeUnknown,
+  createState,
+  type Handlers,
+  type RecoveryEvent,
+  resume,
+  startCheck,
+  unlock,
+} from '../submission/machine.ts';
 import {
   type Asker,
   canCheck,
+  enter,
   type Found,
   fieldKey,
-  go,
   isFence,
   isOpen,
   isSending,
@@ -14,22 +23,22 @@ import {
 } from '../submission/state.ts';
 
 /** What a form makes of what it hears about a key: from the status route, from other tabs, and late. */
-export const RECOVERY_HANDLERS: Handlers<RareEvent | 'answered' | 'lost' | 'shown'> = {
+export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | 'shown'> = {
   answered(state, { outcome, again, isLate }) {
     // While another attempt is out, and after an answer about an attempt, only what ends the key is news.
     const isNews = endsKey(outcome) ? !isOver(state) : isOpen(state) && !(isLate && isSending(state));
-    return isNews ? weigh({ ...state, isOut: false }, outcome, again && isSending(state)) : state;
+    return isNews ? applyAnswer({ ...state, isOut: false }, outcome, again && isSending(state)) : state;
   },
 
   lost(state, { again }) {
     // A check goes on: the attempt's end says nothing about the key.
     if (state.by) return { ...state, doubt: true };
-    return isOpen(state) ? doubt(state, { isPending: again && isSending(state) }) : state;
+    return isOpen(state) ? becomeUnknownUnlessFound(state, { isPending: again && isSending(state) }) : state;
   },
 
-  unanswered: (state) => (state.by ? doubt(state) : state),
+  unanswered: (state) => (state.by ? becomeUnknownUnlessFound(state) : state),
 
-  wentOffline: (state) => (state.isPending ? go(state, 'offline') : state),
+  wentOffline: (state) => (state.isPending ? enter(state, 'offline') : state),
 
   asked(state, { by }) {
     const { status, isPending, nextKey, attempt } = state;
@@ -38,7 +47,7 @@ export const RECOVERY_HANDLERS: Handlers<RareEvent | 'answered' | 'lost' | 'show
     const helps = by === 'run' ? isSending(state) : by === 'fence' ? !isPending : status === 'unknown';
     if (!helps) return state;
     // Nothing can come of a key whose end is known, or that was never sent.
-    return by === 'fence' && (nextKey || !attempt) ? unlock(state) : check(state, by, null);
+    return by === 'fence' && (nextKey || !attempt) ? unlock(state) : startCheck(state, by, null);
   },
 
   found(state, { answer, again }) {
@@ -48,52 +57,52 @@ export const RECOVERY_HANDLERS: Handlers<RareEvent | 'answered' | 'lost' | 'show
     // It comes late: an answer to an attempt has ended the check. What ends the key is news all the same.
     if (!by) {
       if (isOver(state)) return state;
-      if (outcome) return conclude(state, { outcome, redirect });
-      return answer.state === 'abandoned' ? go(given, 'hasErrored', { doubt: false }) : state;
+      if (outcome) return applyStoredAnswer(state, { outcome, redirect });
+      return answer.state === 'abandoned' ? enter(given, 'hasErrored', { doubt: false }) : state;
     }
     if (answer.state === 'absent') {
-      if (by === 'told') return unlock(state);
-      if (by !== 'edit') return doubt(state, { isPending: again, isAbsent: true });
+      if (by === 'otherTab') return unlock(state);
+      if (by !== 'edit') return becomeUnknownUnlessFound(state, { isPending: again, isAbsent: true });
       // The first attempt may not have got there yet, and most likely will. Else only a fence proves that an absent key
       // never runs (S5): other values, another intent, so give the first one up.
-      return state.isOut && !state.doubt ? state : check(state, 'replace');
+      return state.isOut && !state.doubt ? state : startCheck(state, 'replace');
     }
     // Past its age a key gives way to nothing but a person who was told so and starts over all the same (ADR 7).
     if (answer.state === 'expired') {
       const { detail: notice } = answer;
-      return by === 'fence' && state.notice === notice ? unlock(given) : doubt(state, { notice });
+      return by === 'fence' && state.notice === notice ? unlock(given) : becomeUnknownUnlessFound(state, { notice });
     }
     if (answer.state === 'abandoned' && isFence(by)) return unlock(given);
     if (!outcome) return state; // still running
     // The submit that waits is sent once more: its replay brings what the status route cannot, such as cookies.
-    if (again && by === 'run') return go(state, 'retrying', { found: { outcome, redirect } });
-    const next = conclude(state, { outcome, redirect });
+    if (again && by === 'run') return enter(state, 'retrying', { found: { outcome, redirect } });
+    const next = applyStoredAnswer(state, { outcome, redirect });
     // Whoever waits for the answer follows its redirect; whoever has just come back is only told.
-    return outcome.ok && redirect && (by === 'run' || by === 'person') ? go(next, 'hasNavigated') : next;
+    return outcome.ok && redirect && (by === 'run' || by === 'person') ? enter(next, 'hasNavigated') : next;
   },
 
   reset: (state) => (state.isPending ? state : unlock(state)),
 
   shown(state, { record }) {
     const { status, key, attempt } = state;
-    if (status === 'hasNavigated') return check(state, 'shown');
+    if (status === 'hasNavigated') return startCheck(state, 'shown');
     // Whatever was under way has ended with the page's visibility.
     if (isOpen(state)) {
-      return attempt ? check({ ...state, doubt: true }, 'shown', state.by ? state.result : null) : unlock(state);
+      return attempt ? startCheck({ ...state, doubt: true }, 'shown', state.by ? state.result : null) : unlock(state);
     }
     if (status !== 'idle' || !record) return state;
     const open = openKey(record);
-    if (open) return check(resume(open), 'shown');
+    if (open) return startCheck(resume(open), 'shown');
     // A cached page brings a key that has had its answer.
     if (record.key !== key) return state;
-    return record.nextKey ? fresh(record.nextKey) : check({ ...state, attempt: 1 }, 'shown');
+    return record.nextKey ? createState(record.nextKey) : startCheck({ ...state, attempt: 1 }, 'shown');
   },
 
   issued(state, { key }) {
     // A key that was never sent can be replaced freely, such as after signing in.
     if (state.status === 'idle' && !state.attempt) return { ...state, key };
     // The redirect led back to this form: after a success, or to sign in first, which did nothing. Ask.
-    return state.status === 'hasNavigated' ? check(state, 'shown') : state;
+    return state.status === 'hasNavigated' ? startCheck(state, 'shown') : state;
   },
 
   edited(state) {
@@ -102,55 +111,57 @@ export const RECOVERY_HANDLERS: Handlers<RareEvent | 'answered' | 'lost' | 'show
     // What is not out yet must not be sent any more: nothing but what the person sees now.
     if (status === 'hasSucceeded' ? !recovered : isOpen(state) && !attempt) return unlock(state);
     // Other values are another intent, once the fate of this one is known. It is not sent again meanwhile.
-    const asksAlready = by === 'edit' || by === 'told' || isFence(by);
-    return isOpen(state) && !asksAlready ? check(state, 'edit', null) : state;
+    const asksAlready = by === 'edit' || by === 'otherTab' || isFence(by);
+    return isOpen(state) && !asksAlready ? startCheck(state, 'edit', null) : state;
   },
 
-  told(state, { key }) {
+  otherTabSettled(state, { key }) {
     const { status, doubt } = state;
     // Whatever it was, nothing is sent again by itself.
-    if (isRepeating(state)) return check(state, 'shown');
+    if (isRepeating(state)) return startCheck(state, 'shown');
     // Nothing has come of our own key, and the intent is done: so show that, and do not do it again.
     const isFree = status === 'idle' || status === 'hasErrored' || status === 'offline';
-    return isFree && key !== state.key && !doubt ? check({ ...resume(key), nextKey: fieldKey(state) }, 'told') : state;
+    return isFree && key !== state.key && !doubt
+      ? startCheck({ ...resume(key), nextKey: fieldKey(state) }, 'otherTab')
+      : state;
   },
 };
 
 /** Nobody knows, unless the status route has already said it. */
-function doubt<R>(state: State<R>, more?: Partial<State<R>>): State<R> {
-  return state.found && !more?.isPending ? conclude(state, state.found) : wonder(state, more);
+function becomeUnknownUnlessFound<R>(state: State<R>, more?: Partial<State<R>>): State<R> {
+  return state.found && !more?.isPending ? applyStoredAnswer(state, state.found) : becomeUnknown(state, more);
 }
 
 /** By the stored answer. */
-function conclude<R>(state: State<R>, { outcome, redirect }: Found<R>): State<R> {
-  return weigh({ ...state, recovered: true, redirect }, outcome, false);
+function applyStoredAnswer<R>(state: State<R>, { outcome, redirect }: Found<R>): State<R> {
+  return applyAnswer({ ...state, recovered: true, redirect }, outcome, false);
 }
 
 /** What an answer means where an attempt or a check may follow, or is under way. */
-function weigh<R>(state: State<R>, outcome: Outcome<R>, again: boolean): State<R> {
-  if (outcome.ok || endsKey(outcome)) return judge(state, outcome);
+function applyAnswer<R>(state: State<R>, outcome: Outcome<R>, again: boolean): State<R> {
+  if (outcome.ok || endsKey(outcome)) return applyOutcome(state, outcome);
   const known = { ...state, result: outcome };
   const { by } = state;
   switch (outcome.code) {
     // The first submission is not over: ask the status route. A late answer has no submit waiting for it.
     case 'in_flight':
     case 'outcome_unknown':
-      return check(known, isSending(state) ? 'run' : (by ?? 'shown'));
+      return startCheck(known, isSending(state) ? 'run' : (by ?? 'shown'));
     // The key was used for other values. The first result is news: it is shown, not followed.
     case 'payload_mismatch':
-      return check(known, by === 'edit' || isFence(by) ? (by as Asker) : 'shown');
+      return startCheck(known, by === 'edit' || isFence(by) ? (by as Asker) : 'shown');
     // Nothing definite. The same key may be sent again without asking a person.
     case 'unavailable':
     case 'internal':
     case 'rate_limited':
       if (by) return { ...state, doubt: true };
-      if (state.doubt || outcome.executed === 'unknown') return doubt(known, { isPending: again });
+      if (state.doubt || outcome.executed === 'unknown') return becomeUnknownUnlessFound(known, { isPending: again });
       // Chromium may have sent it twice by itself, and the other one may run: so it stays on record.
-      return go(known, again ? 'retrying' : 'hasErrored', { doubt: !again });
+      return enter(known, again ? 'retrying' : 'hasErrored', { doubt: !again });
   }
   // This attempt was turned away, which does not tell what an earlier attempt has done: a check goes on.
   if (by && state.doubt) return { ...state, notice: outcome.message };
-  return state.found ? conclude(state, state.found) : judge(state, outcome);
+  return state.found ? applyStoredAnswer(state, state.found) : applyOutcome(state, outcome);
 }
 
 /** Nothing about the key will change any more: done, a stored refusal, a tombstone, or an answer that cannot be read. */

@@ -1,13 +1,13 @@
 import { fullJitter } from '../../core/backoff.ts';
-import type { Reply } from '../submission/action.ts';
-import { type Event, OF_THE_VIEW } from '../submission/machine.ts';
+import type { ActionReply } from '../submission/action.ts';
+import { type Event, VIEW_EVENTS } from '../submission/machine.ts';
 import { policyOf, type Settings } from '../submission/settings.ts';
 import { isFence, isSettled, type State } from '../submission/state.ts';
 import type { KeyRecord } from '../submission/storage.ts';
 import { RECOVERY_HANDLERS } from './machine.ts';
-import { askAbout, statusUrlOf } from './status-client.ts';
+import { askStatus, statusUrlOf } from './status-client.ts';
 import { openTabs } from './tabs.ts';
-import { sleep, untilOnline } from './wait.ts';
+import { sleep, waitUntilOnline } from './wait.ts';
 
 export { ErrorSummary } from './error-summary.tsx';
 export { leaveFocus } from './focus.ts';
@@ -18,28 +18,28 @@ const POLL_MS = 1000;
 const POLL_FAILURES = 3;
 
 /** How an attempt ended; nothing where it was not sent, or its end is no news any more. */
-export type Attempt<R> = Promise<Reply<R> | undefined>;
+export type PendingAttempt<R> = Promise<ActionReply<R> | undefined>;
 
 /** A form's submission, as the part of the kit that comes later works with it (recovery.ts). */
-export interface Form<R> {
+export interface SubmissionContext<R> {
   state(): State<R>;
   dispatch(event: Event<R>): void;
   settings(): Settings<R>;
   /** Sends once, as soon as storage holds the key. Undefined where nobody waits for the answer any more. */
-  attempt(values: FormData, again: boolean, signal: AbortSignal): Attempt<R>;
+  attempt(values: FormData, again: boolean, signal: AbortSignal): PendingAttempt<R>;
   /** Begins anew: the page is shown again, out of the back/forward cache. */
   restart(): void;
   /** Aborted when the page is left or the form goes. */
-  life(): AbortSignal;
+  lifetime(): AbortSignal;
   /** Of the latest submit. */
-  origin?: Pick<KeyRecord, 'submittedAt' | 'page' | 'reloaded'> | undefined;
+  meta?: Pick<KeyRecord, 'submittedAt' | 'page' | 'reloaded'> | undefined;
 }
 
 /** What a form needs only when an answer is lost, or to know of other tabs. */
 export interface Recovery<R> {
   readonly handlers: typeof RECOVERY_HANDLERS;
   /** Attempts until there is an answer, the budget is spent, or a person must decide. `first`: one that is out. */
-  run(values: FormData, signal: AbortSignal, first?: Attempt<R>): Promise<void>;
+  run(values: FormData, signal: AbortSignal, first?: PendingAttempt<R>): Promise<void>;
   /** Asks about the key until it is settled. `again`: the submit may send once more for the replay. */
   poll(again?: boolean): Promise<void>;
   /** Minds the other tabs and the back/forward cache until the page is left. */
@@ -49,8 +49,8 @@ export interface Recovery<R> {
 }
 
 /** Comes while the page is idle, so that the first load stays small (ADR 34). */
-export function createRecovery<R>(form: Form<R>): Recovery<R> {
-  const { state, dispatch, settings, life, restart } = form;
+export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
+  const { state, dispatch, settings, lifetime, restart } = form;
   /** Keys whose end this page has seen. What others say of them is no news. */
   const done = new Set<string>();
   /** When this form began to look, by its own clock. */
@@ -59,16 +59,16 @@ export function createRecovery<R>(form: Form<R>): Recovery<R> {
   let heard: AbortSignal | undefined;
   let latest: object | undefined;
 
-  async function run(values: FormData, signal: AbortSignal, first?: Attempt<R>): Promise<void> {
+  async function run(values: FormData, signal: AbortSignal, first?: PendingAttempt<R>): Promise<void> {
     const { intent, records } = settings();
     const policy = policyOf(settings());
-    let startedAt = form.origin?.submittedAt ?? Date.now();
-    const alive = life();
+    let startedAt = form.meta?.submittedAt ?? Date.now();
+    const alive = lifetime();
     let out = first;
     for (let n = 1; state().isPending && !state().by && !signal.aborted; n++) {
       if (!out && !navigator.onLine) {
         dispatch({ type: 'wentOffline' });
-        await untilOnline(signal);
+        await waitUntilOnline(signal);
         [startedAt, n] = [Date.now(), 0]; // it was no attempt
         continue; // unless an edit has called it off
       }
@@ -83,14 +83,14 @@ export function createRecovery<R>(form: Form<R>): Recovery<R> {
       }
       if (signal.aborted || !reply) return;
       out = undefined;
-      const { thrown, outcome }: Partial<Reply<R>> = isLate ? {} : reply;
+      const { thrown, outcome }: Partial<ActionReply<R>> = isLate ? {} : reply;
       const retryAfterMs = outcome?.ok === false ? outcome.retryAfterMs : undefined; // only refusals ask for patience
       const waitMs = retryAfterMs ?? fullJitter(n, policy, Math.random());
       // A new deployment does not know this page's action. The new page does, and it asks about the same key. Once, and
       // not where the key would be forgotten with the page.
       const { name, digest } = Object(thrown) as Partial<Error & { digest: string }>;
-      const reload = name === 'UnrecognizedActionError' && !form.origin?.reloaded && records.isKept(intent);
-      if (reload) form.origin = { ...form.origin, submittedAt: startedAt, reloaded: true };
+      const reload = name === 'UnrecognizedActionError' && !form.meta?.reloaded && records.isKept(intent);
+      if (reload) form.meta = { ...form.meta, submittedAt: startedAt, reloaded: true };
       const inTime = n < policy.attempts && Date.now() - startedAt + waitMs <= policy.totalMs;
       // Steers Next, such as `notFound()`.
       const steers = `${digest}`.startsWith('NEXT_');
@@ -107,14 +107,14 @@ export function createRecovery<R>(form: Form<R>): Recovery<R> {
 
   // Many asks are cheaper than one place in the action queue.
   async function poll(again = false): Promise<void> {
-    const signal = life();
+    const signal = lifetime();
     const until = Date.now() + policyOf(settings()).pollMs;
     const mine = {};
     latest = mine;
     for (let failures = 0; state().by && !signal.aborted; ) {
-      await untilOnline(signal);
+      await waitUntilOnline(signal);
       const { by, key } = state();
-      const answer = await askAbout<R>(statusUrlOf(settings(), key), isFence(by) ? 'DELETE' : 'GET');
+      const answer = await askStatus<R>(statusUrlOf(settings(), key), isFence(by) ? 'DELETE' : 'GET');
       if (signal.aborted || state().key !== key) return;
       if (answer) dispatch({ type: 'found', answer, again });
       else failures++;
@@ -126,13 +126,13 @@ export function createRecovery<R>(form: Form<R>): Recovery<R> {
   }
 
   function listen(): void {
-    const signal = life();
+    const signal = lifetime();
     if (signal.aborted || signal === heard) return;
     const isFirst = !heard;
     heard = signal;
     const { intent, records } = settings();
     tabs = openTabs((about, key) => {
-      if (about === settings().intent && !done.has(key)) dispatch({ type: 'told', key });
+      if (about === settings().intent && !done.has(key)) dispatch({ type: 'otherTabSettled', key });
     });
     signal.addEventListener('abort', () => (tabs = void tabs?.close()));
     // Behind the event, which would else be heard by the listener of the next life, too.
@@ -147,7 +147,7 @@ export function createRecovery<R>(form: Form<R>): Recovery<R> {
     // Settled by another tab while this page did not listen.
     const record = records.read(intent);
     if (record?.state === 'settled' && record.submittedAt > born && !done.has(record.key)) {
-      dispatch({ type: 'told', key: record.key });
+      dispatch({ type: 'otherTabSettled', key: record.key });
     }
   }
 
@@ -160,8 +160,8 @@ export function createRecovery<R>(form: Form<R>): Recovery<R> {
     const { status, key, redirect } = state();
     const isOver = status === 'hasNavigated' || (isSettled(state()) && !isSettled(before));
     // Given up, settled, or a redirect: a success, as a rule.
-    if (!OF_THE_VIEW.includes(type) && (isOver || (type === 'found' && key !== before.key))) {
-      if (before.by === 'told') done.add(before.key);
+    if (!VIEW_EVENTS.includes(type) && (isOver || (type === 'found' && key !== before.key))) {
+      if (before.by === 'otherTab') done.add(before.key);
       else end(before.key);
     }
     if (status === 'hasNavigated' && redirect) location.assign(redirect);

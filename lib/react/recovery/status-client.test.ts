@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { askAbout } from './status-client.ts';
+import { askStatus } from './status-client.ts';
 
 /** A server that says of `/<status>` what a route of that status would. */
 const server = createServer(({ url }, response) => {
@@ -33,16 +33,16 @@ describe('a status route that is not there', () => {
   test('is complained of in development, by its address', async () => {
     const complaint = vi.spyOn(console, 'error').mockImplementation(() => {});
     vi.stubEnv('NODE_ENV', 'development');
-    await askAbout(`${origin}/200`, 'GET');
+    await askStatus(`${origin}/200`, 'GET');
     expect(complaint).not.toHaveBeenCalled();
-    await askAbout(`${origin}/404`, 'GET');
+    await askStatus(`${origin}/404`, 'GET');
     expect(complaint.mock.calls).toEqual([[expect.stringContaining('answers 404'), `${origin}/404`]]);
   });
 
   test('is no matter for a console in production', async () => {
     const complaint = vi.spyOn(console, 'error').mockImplementation(() => {});
     vi.stubEnv('NODE_ENV', 'production');
-    await askAbout(`${origin}/404`, 'GET');
+    await askStatus(`${origin}/404`, 'GET');
     expect(complaint).not.toHaveBeenCalled();
   });
 });

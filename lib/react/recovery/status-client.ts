@@ -41,7 +41,7 @@ const NO_ROUTE =
  * Asks what became of a key (GET, changes nothing), or for a tombstone (DELETE, S5). Never throws; null when there is
  * no answer.
  */
-export async function askAbout<R>(url: string, method: 'GET' | 'DELETE'): Promise<KeyAnswer<R> | null> {
+export async function askStatus<R>(url: string, method: 'GET' | 'DELETE'): Promise<KeyAnswer<R> | null> {
   try {
     const response = await fetch(url, { method, signal: AbortSignal.timeout(TIMEOUT_MS) });
     // Without this line the fault would show only when an answer is lost, as "we do not know" for ever.

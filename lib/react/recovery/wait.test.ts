@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
-import { sleep, untilOnline } from './wait.ts';
+import { sleep, waitUntilOnline } from './wait.ts';
 
 test('a wait ends with its time, and leaves no listener behind', async () => {
   const { signal } = new AbortController();
@@ -24,7 +24,7 @@ test('waiting for the network ends with it or with the signal, and leaves the wi
   vi.stubGlobal('window', window);
   vi.stubGlobal('navigator', { onLine: false });
   const aborting = new AbortController();
-  const [first, second] = [untilOnline(aborting.signal), untilOnline(new AbortController().signal)];
+  const [first, second] = [waitUntilOnline(aborting.signal), waitUntilOnline(new AbortController().signal)];
   expect(getEventListeners(window, 'online')).toHaveLength(2);
   aborting.abort();
   await first;

@@ -13,7 +13,7 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** Resolves when the browser says it is online, or when the signal aborts. */
-export function untilOnline(signal: AbortSignal): Promise<unknown> | undefined {
+export function waitUntilOnline(signal: AbortSignal): Promise<unknown> | undefined {
   if (navigator.onLine) return;
   return new Promise((resolve) => {
     window.addEventListener('online', resolve, { once: true, signal });

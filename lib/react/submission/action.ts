@@ -4,7 +4,7 @@ import type { Outcome } from '../../core/outcome.ts';
 export type SubmitAction<R> = (previous: Outcome<R> | null, form: FormData) => Promise<Outcome<R>>;
 
 /** How one attempt ended, as the machine's event. */
-export type Reply<R> = Details<R> &
+export type ActionReply<R> = Details<R> &
   ({ type: 'answered'; outcome: Outcome<R> } | { type: 'lost' } | { type: 'navigated' });
 
 interface Details<R> {
@@ -20,7 +20,7 @@ interface Details<R> {
  * A redirect rejects the action's promise, and Next's router has begun to navigate by then: it marks the error as
  * `handled` and goes on by itself (server-action-reducer.js), so the error need not be thrown into React.
  */
-export async function sendOnce<R>(action: SubmitAction<R>, form: FormData): Promise<Reply<R>> {
+export async function callAction<R>(action: SubmitAction<R>, form: FormData): Promise<ActionReply<R>> {
   try {
     const outcome = await action(null, form);
     return isOutcome(outcome) ? { type: 'answered', outcome } : { type: 'lost' };

@@ -169,11 +169,11 @@ describe('other values, while the first ones are under way', () => {
     expect(given.state()).toMatchObject({ status: 'idle', key: 'k3' });
     // Another tab has ended the intent, so this one asks about that tab's key.
     statusSays({ state: 'in_progress', retryAfterMs: 1000 });
-    given.dispatch({ type: 'told', key: 'k9' });
+    given.dispatch({ type: 'otherTabSettled', key: 'k9' });
     given.answer(refuse('key_abandoned', { executed: false, key: 'k1', nextKey: 'k4' }));
     await vi.advanceTimersByTimeAsync(0);
     expect(await given.done).toBeNull();
-    expect(given.state()).toMatchObject({ status: 'checking', key: 'k9', by: 'told' });
+    expect(given.state()).toMatchObject({ status: 'checking', key: 'k9', by: 'otherTab' });
   });
 
   it('have another key, for which what is found out about the first one is no news', async () => {
@@ -184,9 +184,9 @@ describe('other values, while the first ones are under way', () => {
     const declined = refuse('failed', { executed: true, key: 'k1', nextKey: 'k4' });
     given.answer(declined);
     expect(await given.done).toEqual(declined);
-    given.dispatch({ type: 'told', key: 'k9' });
+    given.dispatch({ type: 'otherTabSettled', key: 'k9' });
     say(Response.json({ state: 'failed', outcome: declined }));
     await vi.advanceTimersByTimeAsync(0);
-    expect(given.state()).toMatchObject({ status: 'checking', key: 'k9', by: 'told' });
+    expect(given.state()).toMatchObject({ status: 'checking', key: 'k9', by: 'otherTab' });
   });
 });

@@ -6,8 +6,8 @@ import { messages } from '../recovery/labels.ts';
 import { RECOVERY_HANDLERS } from '../recovery/machine.ts';
 import type { KeyAnswer } from '../recovery/status-client.ts';
 import { type Ev, isCalledOff, record, refused, success } from './machine.fixture.ts';
-import { initialState, OF_THE_VIEW, reduce } from './machine.ts';
-import { isFence, isOurs, isSettled, recordedAs, type State } from './state.ts';
+import { initialState, reduce, VIEW_EVENTS } from './machine.ts';
+import { isFence, isSettled, mayWriteRecord, type State, toRecordState } from './state.ts';
 import type { KeyRecord } from './storage.ts';
 
 type Final = 'succeeded' | 'failed' | 'abandoned';
@@ -229,7 +229,7 @@ class World {
         this.load();
         break;
       case 'news':
-        for (const key of this.news.splice(0)) if (!tab.done.has(key)) this.apply({ type: 'told', key });
+        for (const key of this.news.splice(0)) if (!tab.done.has(key)) this.apply({ type: 'otherTabSettled', key });
         break;
     }
     this.expectTruth();
@@ -272,15 +272,16 @@ class World {
     const state = this.next(event);
     tab.state = state;
     if (isSettled(state)) this.of(state.key).told = true;
-    if (state !== before && !OF_THE_VIEW.includes(event.type)) {
-      const as = recordedAs(state);
-      if (isOurs(this.stored, before, state)) this.stored = as && { ...record(as, state.nextKey), key: state.key };
+    if (state !== before && !VIEW_EVENTS.includes(event.type)) {
+      const as = toRecordState(state);
+      if (mayWriteRecord(this.stored, before, state))
+        this.stored = as && { ...record(as, state.nextKey), key: state.key };
       const isGivenUp = event.type === 'found' && before.key !== state.key;
       const hasEnded = isGivenUp || state.status === 'hasNavigated' || (isSettled(state) && !isSettled(before));
       if (hasEnded) tab.done.add(before.key);
-      if (hasEnded && before.by !== 'told') this.news.push(before.key);
+      if (hasEnded && before.by !== 'otherTab') this.news.push(before.key);
     }
-    if (before.key !== state.key && before.by !== 'told') this.expectFree(before.key, event.type);
+    if (before.key !== state.key && before.by !== 'otherTab') this.expectFree(before.key, event.type);
   }
 
   /** What needs the part that does not come is left to the person. */

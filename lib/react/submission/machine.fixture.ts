@@ -33,5 +33,5 @@ export const record = (state: KeyRecord['state'], nextKey?: string): KeyRecord =
 
 /** Whether other values, entered in this state, end what is under way. What has only just been submitted goes on. */
 export function isCalledOff(state: State<string>): boolean {
-  return isOpen(state) && state.by !== 'told';
+  return isOpen(state) && state.by !== 'otherTab';
 }

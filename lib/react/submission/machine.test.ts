@@ -5,7 +5,7 @@ import { messages } from '../recovery/labels.ts';
 import { canStartOver } from '../recovery/machine.ts';
 import { answered, type Ev, found, lost, record, reduce, refused, sent, submit, success } from './machine.fixture.ts';
 import { initialState } from './machine.ts';
-import { canCheck, fieldKey, isLocked, isOurs, recordedAs, type State } from './state.ts';
+import { canCheck, fieldKey, isLocked, mayWriteRecord, type State, toRecordState } from './state.ts';
 
 function reach(...events: Ev[]): State<string> {
   return events.reduce(reduce, initialState<string>('k1', null));
@@ -17,7 +17,7 @@ describe('submitting', () => {
     expect(first).toMatchObject({ status: 'executing', attempt: 1, key: 'k1' });
     expect(isLocked(first)).toBe(true);
     expect(reduce(first, { type: 'submitted' })).toBe(first);
-    expect(recordedAs(first)).toBe('executing');
+    expect(toRecordState(first)).toBe('executing');
   });
 
   it('B2 stays locked after success, and takes the next key only when a field is edited or the view is reset', () => {
@@ -56,7 +56,7 @@ describe('submitting', () => {
     const gone = reach(...submit, { type: 'navigated' });
     expect(gone).toMatchObject({ status: 'hasNavigated' });
     expect(isLocked(gone)).toBe(true);
-    expect(recordedAs(gone)).toBe('executing');
+    expect(toRecordState(gone)).toBe('executing');
     const back = reduce(gone, { type: 'issued', key: 'k9' });
     expect(back).toMatchObject({ status: 'checking', by: 'shown', key: 'k1' });
     expect(reduce(back, found('succeeded', success))).toMatchObject({ status: 'hasSucceeded', recovered: true });
@@ -64,7 +64,7 @@ describe('submitting', () => {
   });
 
   it('does not take a redirect for the answer to an attempt that was lost', () => {
-    expect(recordedAs(reach(...lost, ...submit, { type: 'navigated' }))).toBe('unknown');
+    expect(toRecordState(reach(...lost, ...submit, { type: 'navigated' }))).toBe('unknown');
   });
 
   it('waits while offline, and sends nothing that was edited since', () => {
@@ -104,7 +104,7 @@ describe('without an answer', () => {
     (code) => {
       const state = reach(...submit, answered(refused(code, { executed: false })));
       expect(state).toMatchObject({ status: 'hasErrored', key: 'k1' });
-      expect(recordedAs(state)).toBe('unknown');
+      expect(toRecordState(state)).toBe('unknown');
       expect(describeSubmit({ ...state, recovered: false }, messages)).toBe(ADVICE[code].message);
       for (const event of [
         { type: 'edited' },
@@ -279,12 +279,12 @@ describe('coming back', () => {
 });
 
 describe('beside other tabs', () => {
-  const told = (key: string): Ev => ({ type: 'told', key });
+  const told = (key: string): Ev => ({ type: 'otherTabSettled', key });
 
   it('shows what another tab has done, and sends nothing', () => {
     for (const events of [[], [...submit, answered(refused('validation'))]]) {
       const state = reach(...events, told('k0'));
-      expect(state).toMatchObject({ status: 'checking', by: 'told', key: 'k0' });
+      expect(state).toMatchObject({ status: 'checking', by: 'otherTab', key: 'k0' });
       expect(isLocked(state)).toBe(true);
       // It was a rumour: nothing has happened, and the form has its own key again.
       expect(reduce(state, found('absent'))).toMatchObject({ status: 'idle', key: 'k1', doubt: false });
@@ -318,7 +318,7 @@ describe('beside other tabs', () => {
 
   it('sends nothing once it is back online', () => {
     const offline: Ev[] = [{ type: 'submitted' }, { type: 'wentOffline' }, told('k0')];
-    expect(reach(...offline)).toMatchObject({ status: 'checking', by: 'told', key: 'k0' });
+    expect(reach(...offline)).toMatchObject({ status: 'checking', by: 'otherTab', key: 'k0' });
     expect(reach(...offline, found('absent'))).toMatchObject({ status: 'idle', key: 'k1' });
     const again: Ev[] = [...submit, { type: 'lost', again: true }, { type: 'wentOffline' }, told('k0')];
     expect(reach(...again)).toMatchObject({ status: 'checking', by: 'shown', key: 'k1' });
@@ -349,27 +349,27 @@ describe('what storage holds', () => {
   const mine = { ...record('executing'), key: 'k1' };
 
   it('goes with the key it belongs to, and never while another tab is in doubt about that key', () => {
-    expect(recordedAs(refusedNow)).toBeNull();
-    expect(isOurs(mine, inFlight, refusedNow)).toBe(true);
-    expect(isOurs({ ...mine, state: 'unknown' }, inFlight, refusedNow)).toBe(false);
-    expect(isOurs(record('executing'), inFlight, refusedNow)).toBe(false);
-    expect(isOurs(null, inFlight, refusedNow)).toBe(false);
+    expect(toRecordState(refusedNow)).toBeNull();
+    expect(mayWriteRecord(mine, inFlight, refusedNow)).toBe(true);
+    expect(mayWriteRecord({ ...mine, state: 'unknown' }, inFlight, refusedNow)).toBe(false);
+    expect(mayWriteRecord(record('executing'), inFlight, refusedNow)).toBe(false);
+    expect(mayWriteRecord(null, inFlight, refusedNow)).toBe(false);
     const fenced = { ...refusedNow, key: 'k2' };
-    expect(isOurs({ ...mine, state: 'unknown' }, inFlight, fenced)).toBe(true);
+    expect(mayWriteRecord({ ...mine, state: 'unknown' }, inFlight, fenced)).toBe(true);
   });
 
   it('is not written over while another tab sends', () => {
-    expect(isOurs(null, inFlight, inFlight)).toBe(true);
-    expect(isOurs(mine, inFlight, reach(...lost))).toBe(true);
+    expect(mayWriteRecord(null, inFlight, inFlight)).toBe(true);
+    expect(mayWriteRecord(mine, inFlight, reach(...lost))).toBe(true);
     // A tab that shares the key may be in doubt, however sure this one is.
-    expect(isOurs({ ...mine, state: 'unknown' }, inFlight, inFlight)).toBe(false);
-    expect(isOurs(record('settled'), inFlight, inFlight)).toBe(true);
-    expect(isOurs(record('executing'), inFlight, inFlight)).toBe(false);
+    expect(mayWriteRecord({ ...mine, state: 'unknown' }, inFlight, inFlight)).toBe(false);
+    expect(mayWriteRecord(record('settled'), inFlight, inFlight)).toBe(true);
+    expect(mayWriteRecord(record('executing'), inFlight, inFlight)).toBe(false);
     // What has ended stays so for a tab that has heard of it, and cannot ask.
-    const asking = reach({ type: 'told', key: 'k0' });
-    expect(isOurs(record('settled'), asking, reduce(asking, { type: 'lost', again: false }))).toBe(false);
+    const asking = reach({ type: 'otherTabSettled', key: 'k0' });
+    expect(mayWriteRecord(record('settled'), asking, reduce(asking, { type: 'lost', again: false }))).toBe(false);
     // What was only heard of another tab, and is not so, leaves that tab's record alone.
-    const heard = reach({ type: 'told', key: 'k0' });
-    expect(isOurs(record('executing'), heard, reduce(heard, found('absent')))).toBe(false);
+    const heard = reach({ type: 'otherTabSettled', key: 'k0' });
+    expect(mayWriteRecord(record('executing'), heard, reduce(heard, found('absent')))).toBe(false);
   });
 });

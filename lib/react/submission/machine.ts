@@ -1,6 +1,6 @@
 import type { Outcome } from '../../core/outcome.ts';
 import type { KeyAnswer } from '../recovery/status-client.ts';
-import { type Asker, go, isLocked, isOpen, openKey, type State } from './state.ts';
+import { type Asker, enter, isLocked, isOpen, openKey, type State } from './state.ts';
 import type { KeyRecord } from './storage.ts';
 
 export type Event<R> =
@@ -27,16 +27,23 @@ export type Event<R> =
   /** The server rendered the form again, with another key. */
   | { type: 'issued'; key: string }
   /** Another tab says that a key of this intent has ended. A hint. */
-  | { type: 'told'; key: string };
+  | { type: 'otherTabSettled'; key: string };
 
 /** Events that change what is seen, not what is known: storage keeps what it has. */
-export const OF_THE_VIEW: Event<unknown>['type'][] = ['submitted', 'shown', 'told', 'issued', 'edited', 'reset'];
+export const VIEW_EVENTS: Event<unknown>['type'][] = [
+  'submitted',
+  'shown',
+  'otherTabSettled',
+  'issued',
+  'edited',
+  'reset',
+];
 
 /** The first state: no key is made here, it comes with the page. `native` is the answer to a POST without JavaScript. */
 export function initialState<R>(initialKey: string, native: Outcome<R> | null): State<R> {
-  if (!native) return fresh(initialKey);
+  if (!native) return createState(initialKey);
   // Without storage nobody knows whether that POST was the key's first, so it does not count as such.
-  return judge(go(fresh<R>(native.key ?? initialKey), 'executing', { attempt: 2 }), native);
+  return applyOutcome(enter(createState<R>(native.key ?? initialKey), 'executing', { attempt: 2 }), native);
 }
 
 /**
@@ -52,77 +59,85 @@ export function reduce<R>(
   return handler?.(state, event);
 }
 
-export type RareEvent = 'edited' | 'unanswered' | 'wentOffline' | 'asked' | 'found' | 'told' | 'issued' | 'reset';
+export type RecoveryEvent =
+  | 'edited'
+  | 'unanswered'
+  | 'wentOffline'
+  | 'asked'
+  | 'found'
+  | 'otherTabSettled'
+  | 'issued'
+  | 'reset';
 type Handler<R> = (state: State<R>, event: Event<R>) => State<R> | undefined;
 export type Handlers<T extends Event<unknown>['type']> = {
   [E in T]: (state: State<unknown>, event: Extract<Event<unknown>, { type: E }>) => State<unknown> | undefined;
 };
 
 /** One for each event that needs nothing else. Whatever does not concern a state leaves it as it is. */
-const HANDLERS: Handlers<Exclude<Event<unknown>['type'], RareEvent>> = {
+const HANDLERS: Handlers<Exclude<Event<unknown>['type'], RecoveryEvent>> = {
   // Keeps the result: fields may take their default values from it.
-  submitted: (state) => (isLocked(state) ? state : go(unlock(state), 'executing', { result: state.result })),
+  submitted: (state) => (isLocked(state) ? state : enter(unlock(state), 'executing', { result: state.result })),
 
   sent(state, { again, record }) {
     if (!state.isPending || state.by) return state;
     // Another tab has sent this intent: under one key, the two submits have one effect. Nothing may be behind our own.
     const other = openKey(record);
     const joined = other && !state.doubt && (other !== state.key || !state.attempt) ? resume(other) : state;
-    return go(joined, again ? 'retrying' : 'executing', { attempt: joined.attempt + 1, isOut: true });
+    return enter(joined, again ? 'retrying' : 'executing', { attempt: joined.attempt + 1, isOut: true });
   },
 
-  answered: (state, { outcome }) => (isOpen(state) ? judge({ ...state, isOut: false }, outcome) : state),
+  answered: (state, { outcome }) => (isOpen(state) ? applyOutcome({ ...state, isOut: false }, outcome) : state),
 
-  lost: (state) => (isOpen(state) ? (state.attempt ? wonder : unlock)(state) : state),
+  lost: (state) => (isOpen(state) ? (state.attempt ? becomeUnknown : unlock)(state) : state),
 
-  navigated: (state) => (isOpen(state) ? go(state, 'hasNavigated', { result: null }) : state),
+  navigated: (state) => (isOpen(state) ? enter(state, 'hasNavigated', { result: null }) : state),
 
   shown(state, { record }) {
     const open = openKey(record);
     // What is under way has ended with the page's visibility, or a cached page brings a key that has had its answer.
     if (state.status !== 'idle' || (!open && record?.key === state.key)) return undefined;
-    return open ? check(resume(open), 'shown') : state;
+    return open ? startCheck(resume(open), 'shown') : state;
   },
 };
 
 /** Under a key that was sent by an earlier page, or by another tab. */
 export function resume(key: string): State<never> {
-  return { ...fresh<never>(key), attempt: 1, doubt: true };
+  return { ...createState<never>(key), attempt: 1, doubt: true };
 }
 
 /** Idle, under the successor where an acknowledged answer has named one, else under the same key. */
 export function unlock<R>({ key, nextKey, attempt, doubt }: State<R>): State<R> {
-  return nextKey ? fresh(nextKey) : { ...fresh(key), attempt, doubt };
+  return nextKey ? createState(nextKey) : { ...createState(key), attempt, doubt };
 }
 
-export function fresh<R>(key: string): State<R> {
+export function createState<R>(key: string): State<R> {
   return { status: 'idle', isPending: false, key, attempt: 0, doubt: false, result: null, recovered: false };
 }
 
-export function wonder<R>(state: State<R>, more?: Partial<State<R>>): State<R> {
-  return go(state, 'unknown', { doubt: true, nextKey: undefined, ...more });
+export function becomeUnknown<R>(state: State<R>, more?: Partial<State<R>>): State<R> {
+  return enter(state, 'unknown', { doubt: true, nextKey: undefined, ...more });
 }
 
-export function check<R>(state: State<R>, by: Asker, result = state.result): State<R> {
-  return go(state, 'checking', { by, result, notice: state.notice, isOut: by === 'edit' && state.isOut });
+export function startCheck<R>(state: State<R>, by: Asker, result = state.result): State<R> {
+  return enter(state, 'checking', { by, result, notice: state.notice, isOut: by === 'edit' && state.isOut });
 }
 
 /**
  * What an answer means for the key it was given for, as far as nothing follows by itself. A code that is not named here
  * turns away this attempt only, which does not tell what an earlier one has done.
  */
-export function judge<R>(state: State<R>, outcome: Outcome<R>): State<R> {
+export function applyOutcome<R>(state: State<R>, outcome: Outcome<R>): State<R> {
   const known = { ...state, result: outcome };
   if (!outcome.ok) {
     const { code, message: notice } = outcome;
     // The first submission is not over, or it was for other values: its answer is to be asked for.
-    if (/^(in_fl|outcome_|payload_m)/.test(code)) return check(known, 'shown');
+    if (/^(in_fl|outcome_|payload_m)/.test(code)) return startCheck(known, 'shown');
     const isTransient = /^(unav|internal|rate)/.test(code);
     const isFinal = /^(failed|key_ab|result_un)/.test(code);
-    if (isTransient || (state.doubt && !isFinal)) return wonder(known, { notice });
+    if (isTransient || (state.doubt && !isFinal)) return becomeUnknown(known, { notice });
   }
   const nextKey = nextKeyAfter(outcome, state.attempt <= 1);
-  return go(known, outcome.ok ? 'hasSucceeded' : 'hasErrored', { doubt: false, nextKey });
+  return enter(known, outcome.ok ? 'hasSucceeded' : 'hasErrored', { doubt: false, nextKey });
 }
 
 /**

@@ -15,9 +15,9 @@ export type Status =
 
 /**
  * Who started a check decides how it ends: see `found`. `fence` and `replace` ask for the tombstone, for a person who
- * starts over and for one who has entered other values. `told`: about another tab's key; `nextKey` is then our own.
+ * starts over and for one who has entered other values. `otherTab`: about another tab's key; `nextKey` is then our own.
  */
-export type Asker = 'run' | 'person' | 'edit' | 'replace' | 'fence' | 'shown' | 'told';
+export type Asker = 'run' | 'person' | 'edit' | 'replace' | 'fence' | 'shown' | 'otherTab';
 
 /** What we hold about an intent. */
 export interface State<R> {
@@ -55,7 +55,7 @@ export interface Found<R> {
 }
 
 /** The next state. What belongs to one status only does not outlive it. */
-export function go<R>(state: State<R>, status: Status, more?: Partial<State<R>>): State<R> {
+export function enter<R>(state: State<R>, status: Status, more?: Partial<State<R>>): State<R> {
   const isPending = isSending({ status }) || status === 'offline' || status === 'checking';
   return { ...state, by: undefined, isOut: false, isAbsent: false, notice: undefined, status, isPending, ...more };
 }
@@ -104,10 +104,10 @@ export function openKey(record: KeyRecord | null): string | undefined {
 }
 
 /** Whether storage is ours to change. What another tab is sending stays on record until its end is known. */
-export function isOurs(record: KeyRecord | null, before: State<unknown>, now: State<unknown>): boolean {
+export function mayWriteRecord(record: KeyRecord | null, before: State<unknown>, now: State<unknown>): boolean {
   const open = openKey(record);
-  if (before.by === 'told' && now.key !== before.key) return false; // a rumour, and nothing behind it
-  const as = recordedAs(now);
+  if (before.by === 'otherTab' && now.key !== before.key) return false; // a rumour, and nothing behind it
+  const as = toRecordState(now);
   // A key that has ended stays so, whatever a tab that cannot reach the server thinks of it; and a doubt, which may be
   // another tab's, until then.
   if (as) return open ? as !== 'executing' && (open === now.key || open === before.key) : record?.key !== now.key;
@@ -115,7 +115,13 @@ export function isOurs(record: KeyRecord | null, before: State<unknown>, now: St
 }
 
 /** What storage must say about the key in this state; null: nothing. */
-export function recordedAs({ doubt, status, nextKey, attempt, isPending }: State<unknown>): KeyRecord['state'] | null {
+export function toRecordState({
+  doubt,
+  status,
+  nextKey,
+  attempt,
+  isPending,
+}: State<unknown>): KeyRecord['state'] | null {
   // Also after a redirect: to the sign-in page, perhaps, and that does not answer an earlier attempt.
   if (doubt) return 'unknown';
   if (status === 'hasSucceeded' || nextKey) return 'settled';

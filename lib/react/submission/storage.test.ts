@@ -64,7 +64,7 @@ describe('records', () => {
         return await work();
       };
       vi.stubGlobal('navigator', { locks: { request } });
-      expect(await openRecords(storage).exclusively('checkout:1', () => 'done')).toBe('done');
+      expect(await openRecords(storage).withLock('checkout:1', () => 'done')).toBe('done');
       expect(names).toEqual(storage === 'local' ? ['oncekit:checkout:1'] : []);
     },
   );
@@ -72,7 +72,7 @@ describe('records', () => {
   it('does without the lock where the browser refuses it', async () => {
     const request = () => Promise.reject(new DOMException('Access is denied.', 'SecurityError'));
     vi.stubGlobal('navigator', { locks: { request } });
-    expect(await openRecords('local').exclusively('checkout:1', () => 'done')).toBe('done');
+    expect(await openRecords('local').withLock('checkout:1', () => 'done')).toBe('done');
   });
 
   it('forgets the copy in memory once storage works again', () => {

@@ -32,7 +32,7 @@ const PREFIX = 'oncekit:';
 const memory = new Map<string, string>();
 
 /** The intents that have a record. None for a storage that is blocked. */
-export function intentsIn(storage: 'session' | 'local' | 'memory'): string[] {
+export function listIntents(storage: 'session' | 'local' | 'memory'): string[] {
   const names = storage === 'memory' ? [...memory.keys()] : attempt(() => Object.keys(window[`${storage}Storage`]));
   return (names ?? []).filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length));
 }
@@ -45,7 +45,7 @@ export function openRecords(storage: 'session' | 'local' | 'memory' | KeyStorage
   };
   return {
     /** No other tab that shares the storage does the same meanwhile. Short: a held lock keeps a page out of the cache. */
-    exclusively<T>(intent: string, work: () => T): T | Promise<T> {
+    withLock<T>(intent: string, work: () => T): T | Promise<T> {
       // Refused, where storage is blocked.
       return (storage === 'local' && navigator.locks?.request(PREFIX + intent, work).catch(work)) || work();
     },

@@ -80,7 +80,7 @@ function openTab(server: FuzzServer, complain: (fault: string) => void) {
     if (now.status === 'hasNavigated') server.of(now.key).isTold ||= server.of(now.key).state === 'succeeded';
     if (now.result?.ok && now.result.data !== now.key) complain(`${now.result.data} was shown for ${now.key}`);
     // What was only heard of another tab is that tab's to keep.
-    const why = now.key === before.key || before.by === 'told' ? null : server.whyKept(before.key);
+    const why = now.key === before.key || before.by === 'otherTab' ? null : server.whyKept(before.key);
     if (why) complain(`left ${why}`);
     before = now;
   });

@@ -1,11 +1,11 @@
 import { ATTEMPT_FIELD, KEY_FIELD } from '../../core/fields.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import type { Attempt, Form, Recovery } from '../recovery/recovery.ts';
-import { type Reply, sendOnce } from './action.ts';
-import { type Event, OF_THE_VIEW, reduce } from './machine.ts';
+import type { PendingAttempt, Recovery, SubmissionContext } from '../recovery/recovery.ts';
+import { type ActionReply, callAction } from './action.ts';
+import { type Event, reduce, VIEW_EVENTS } from './machine.ts';
 import { loadRecovery, recoveryModule, whenIdle } from './recovery-loader.ts';
 import type { Settings } from './settings.ts';
-import { isLocked, isOpen, isOurs, isSending, isSettled, recordedAs, type State } from './state.ts';
+import { isLocked, isOpen, isSending, isSettled, mayWriteRecord, type State, toRecordState } from './state.ts';
 
 /**
  * The edges of one form: runs what the machine decides. The state is plain and changes synchronously, so the second
@@ -18,7 +18,14 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
   let turn = new AbortController(); // of the latest submit
   let recovery: Recovery<R> | undefined;
   let notify: (() => void) | undefined;
-  const form: Form<R> = { state: () => state, dispatch, settings, attempt, restart: show, life: () => life.signal };
+  const form: SubmissionContext<R> = {
+    state: () => state,
+    dispatch,
+    settings,
+    attempt,
+    restart: show,
+    lifetime: () => life.signal,
+  };
 
   function dispatch(event: Event<R>): void {
     const before = state;
@@ -29,11 +36,11 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     const { status, key, attempt, result, recovered, nextKey, by } = state;
     const { intent, records, onSettled, onTransition } = settings();
     const settled = isSettled(state) && !isSettled(before);
-    if (!OF_THE_VIEW.includes(event.type)) {
-      const as = recordedAs(state);
-      form.origin ??= { submittedAt: Date.now() };
-      if (isOurs(records.read(intent), before, state)) {
-        records.write(intent, as && { ...form.origin, version: 1, key, intent, state: as, nextKey });
+    if (!VIEW_EVENTS.includes(event.type)) {
+      const as = toRecordState(state);
+      form.meta ??= { submittedAt: Date.now() };
+      if (mayWriteRecord(records.read(intent), before, state)) {
+        records.write(intent, as && { ...form.meta, version: 1, key, intent, state: as, nextKey });
       }
     }
     notify?.();
@@ -45,9 +52,9 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     if (by && by !== 'run' && (!before.by || event.type === 'shown')) void defer();
   }
 
-  async function attempt(values: FormData, again: boolean, signal: AbortSignal): Attempt<R> {
+  async function attempt(values: FormData, again: boolean, signal: AbortSignal): PendingAttempt<R> {
     const { action, intent, records } = settings();
-    const isSent = await records.exclusively(intent, () => {
+    const isSent = await records.withLock(intent, () => {
       if (!signal.aborted) dispatch({ type: 'sent', again, record: records.read(intent) });
       return isSending(state); // an edit may have called it off while it waited for its turn
     });
@@ -55,14 +62,14 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     const { key, attempt } = state;
     values.set(KEY_FIELD, key);
     values.set(ATTEMPT_FIELD, String(attempt));
-    const reply = await sendOnce(action, values);
+    const reply = await callAction(action, values);
     // What comes of a key that was given up meanwhile is no news about another one.
     return state.key === key ? reply : undefined;
   }
 
   /** Until there is an answer, the budget is spent, or a person must decide. */
   async function run(values: FormData, { signal }: AbortController): Promise<void> {
-    let first: Attempt<R> | undefined;
+    let first: PendingAttempt<R> | undefined;
     if (!recovery) {
       first = attempt(values, false, signal);
       await Promise.race([first, recover()]);
@@ -110,7 +117,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     life = new AbortController();
     const { intent, records } = settings();
     const record = records.read(intent);
-    if (record && record.state !== 'settled') form.origin = record;
+    if (record && record.state !== 'settled') form.meta = record;
     dispatch({ type: 'shown', record });
     if (!adopt()) whenIdle(() => void loadRecovery().then(adopt), life.signal);
   }
@@ -135,7 +142,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     /** Null when swallowed by the lock, or when it ended without an outcome. */
     async submit(values: FormData): Promise<Outcome<R> | null> {
       if (isLocked(state)) return null;
-      form.origin = { ...(state.attempt ? form.origin : null), submittedAt: Date.now(), page: location.href };
+      form.meta = { ...(state.attempt ? form.meta : null), submittedAt: Date.now(), page: location.href };
       // Ends an earlier run that an edit has called off but that still waits for the network.
       turn.abort();
       turn = new AbortController();
@@ -147,6 +154,6 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
 }
 
 /** Nothing can follow it by itself. */
-function isPlain({ type, outcome }: Reply<unknown>): boolean {
+function isPlain({ type, outcome }: ActionReply<unknown>): boolean {
   return type === 'navigated' || (!!outcome && (outcome.ok || outcome.retry !== 'same-key' || !!outcome.fieldErrors));
 }
