@@ -1,25 +1,20 @@
-import { execFile, spawn } from 'node:child_process';
-import { symlinkSync } from 'node:fs';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { APP, folders, runnable } from './app/app.fixture.ts';
+import { APP, folders } from './app/app.fixture.ts';
 import { folderTree } from './app/file-tree.ts';
 import { checkWork } from './doctor/work.ts';
+import { makeRunnableApp, runOncekit, startOncekit } from './oncekit.fixture.ts';
 
 // Each command as a process, on an app that is not the demo: a folder of its own, CommonJS by its package.json, with a
 // path alias, and with imports that only Next resolves.
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const made = folders();
 let database: TestDatabase;
 let app: string;
 beforeAll(async () => {
   database = await testDatabase();
-  app = made.of({
-    ...runnable(),
+  app = makeRunnableApp(made, {
     'lib/idempotency.ts': `import 'server-only';
 import { cookies } from 'next/headers';
 import { createIdempotency } from 'oncekit';
@@ -42,34 +37,14 @@ export const checkout = idempotency
   .phases(async ({ atomic }) => atomic('place', async () => 'placed'));
 `,
   });
-  symlinkSync(path.join(root, 'node_modules'), path.join(app, 'node_modules'));
 });
 afterAll(async () => {
   made.remove();
   await database?.drop();
 });
 
-interface Ended {
-  code: number;
-  out: string;
-  err: string;
-}
-
-const command = [
-  '--import',
-  path.join(root, 'node_modules/tsx/dist/loader.mjs'),
-  path.join(root, 'lib/cli/oncekit.ts'),
-];
-const env = () => ({ ...process.env, DATABASE_URL: database.url, NODE_ENV: 'production' }) as NodeJS.ProcessEnv;
-
-function oncekit(cwd: string, args: string[], { stdin = '' } = {}): Promise<Ended> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [...command, ...args], { cwd, env: env() }, (error, out, err) =>
-      resolve({ code: error ? Number(error.code) : 0, out, err }),
-    );
-    child.stdin?.end(stdin);
-  });
-}
+const env = () => ({ DATABASE_URL: database.url });
+const oncekit = (cwd: string, args: string[], { stdin = '' } = {}) => runOncekit(args, { cwd, env: env(), stdin });
 
 test('init asks, and writes when it is told to', async () => {
   const fresh = made.of(APP);
@@ -116,12 +91,12 @@ test('doctor and the passes load the app as it is, and keys needs the database a
   expect(doctor).toMatchObject({ code: 1, err: '' });
   expect(doctor.out).toMatch(/^ok +Operations +checkout: listed/m);
   expect(doctor.out).toMatch(/^problem +Worker +1 unfinished key should have gone on more than 2 min ago\. Fix: /m);
-  expect(complete).toEqual({
+  expect(complete).toMatchObject({
     code: 0,
     out: '{"task":"complete","taken":0,"settled":0,"unknown":0,"unfinished":0}\n',
     err: '',
   });
-  expect(inbox).toEqual({ code: 0, out: 'inbox: 0 taken, 0 processed, 0 failed, 0 dead\n', err: '' });
+  expect(inbox).toMatchObject({ code: 0, out: 'inbox: 0 taken, 0 processed, 0 failed, 0 dead\n', err: '' });
   expect(keys).toMatchObject({ code: 0, out: expect.stringMatching(/in_progress +gone +k +main +ann/), err: '' });
 }, 60_000);
 
@@ -131,26 +106,24 @@ test('worker does what is due, and ends when it is told to', async () => {
   await database.client.idempotencyKey.create({
     data: { ...expired, claimedAt, settledAt: claimedAt, expiresAt: new Date(Date.now() - 1000) },
   });
-  const child = spawn(process.execPath, [...command, 'worker'], { cwd: app, env: env() });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data));
-  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const worker = startOncekit(['worker'], { cwd: app, env: env() });
   const sql = new pg.Client({ connectionString: database.url });
   await sql.connect();
   try {
-    await vi.waitFor(() => expect(said).toContain('reap: 1 deleted'), { timeout: 40_000, interval: 50 });
+    await vi.waitFor(() => expect(worker.output()).toContain('reap: 1 deleted'), { timeout: 40_000, interval: 50 });
     // As `doctor` sees it from elsewhere.
     const look = () => checkWork(sql, { hasMessaging: true, needsWorker: true, hasCron: false });
     const seen = [{ level: 'ok', says: expect.stringMatching(/^One was seen \d+ s ago/) }];
     await database.client.idempotencyKey.deleteMany();
     await vi.waitFor(async () => expect(await look()).toMatchObject(seen), { timeout: 10_000 });
   } finally {
-    child.kill('SIGTERM');
-    await sql.end();
+    await Promise.all([worker.stop(), sql.end()]);
   }
-  expect(await ended).toBe(0);
+  expect(await worker.stop()).toBe(0);
   expect(await database.client.idempotencyKey.count({ where: { key: 'old' } })).toBe(0);
-  expect(said).toBe('The worker runs. Operations: checkout\nreap: 1 deleted\nThe worker finishes what is running …\n');
+  expect(worker.output()).toBe(
+    'The worker runs. Operations: checkout\nreap: 1 deleted\nThe worker finishes what is running …\n',
+  );
 }, 60_000);
 
 test('what does not exist is said with what does, and ends with 2', async () => {

@@ -1,5 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
-import { readFileSync, symlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -8,7 +7,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readPage } from '../../scripts/docs/pages.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { verifyWebhook } from '../messaging/index.ts';
-import { folders, runnable } from './app/app.fixture.ts';
+import { folders } from './app/app.fixture.ts';
+import { makeRunnableApp, runOncekit, runScript, startOncekit } from './oncekit.fixture.ts';
 
 // An app whose messaging is where docs/messaging.md puts it, and a worker that was told nothing of it.
 
@@ -41,8 +41,7 @@ beforeAll(async () => {
   database = await testDatabase();
   await new Promise<void>((listening) => crm.listen(0, '127.0.0.1', listening));
   url = `http://127.0.0.1:${(crm.address() as AddressInfo).port}/events`;
-  app = made.of({
-    ...runnable(),
+  app = makeRunnableApp(made, {
     'lib/messaging.ts': documented('lib/messaging.ts'),
     // The page's app has a model of its own; this one announces an order that is nowhere.
     'lib/checkout.ts': documented('lib/checkout.ts').replace('await tx.order.create({ data: input })', "{ id: '17' }"),
@@ -54,7 +53,6 @@ checkout.execute({ key: 'k', scope, payload: { sku: 'mug' } }).then((outcome) =>
 });
 `,
   });
-  symlinkSync(path.join(root, 'node_modules'), path.join(app, 'node_modules'));
 });
 afterAll(async () => {
   crm.close();
@@ -62,35 +60,25 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const env = () =>
-  ({ ...process.env, DATABASE_URL: database.url, CRM_URL: url, CRM_SECRET: secret }) as NodeJS.ProcessEnv;
-const tsx = path.join(root, 'node_modules/tsx/dist');
-const oncekit = ['--import', path.join(tsx, 'loader.mjs'), path.join(root, 'lib/cli/oncekit.ts')];
-
-function run(args: string[]): Promise<string> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: app, env: env() }, (_, out, err) => resolve(out + err));
-  });
-}
+const options = () => ({ cwd: app, env: { DATABASE_URL: database.url, CRM_URL: url, CRM_SECRET: secret } });
 
 test('what the app announces arrives, by the worker alone', async () => {
-  expect(await run([path.join(tsx, 'cli.mjs'), 'sell.ts'])).toBe('true\n');
-  const worker = spawn(process.execPath, [...oncekit, 'worker'], { cwd: app, env: env() });
-  const ended = new Promise((resolve) => worker.once('exit', resolve));
-  let said = '';
-  for (const stream of [worker.stdout, worker.stderr]) stream.on('data', (data) => (said += data));
+  expect(await runScript(['--env-file=.env', 'sell.ts'], options())).toMatchObject({ out: 'true\n', err: '' });
+  const worker = startOncekit(['worker'], options());
   try {
-    await vi.waitFor(() => expect(received, said).toHaveLength(1), { timeout: 60_000, interval: 50 });
+    await vi.waitFor(() => expect(received, worker.output()).toHaveLength(1), { timeout: 60_000, interval: 50 });
   } finally {
-    worker.kill('SIGTERM');
+    await worker.stop();
   }
-  expect(await ended).toBe(0);
+  expect(await worker.stop()).toBe(0);
   expect(received).toEqual([{ type: 'order.paid', id: expect.any(String) }]);
-  expect(said).toContain('It sends events to: crm\n');
+  expect(worker.output()).toContain('It sends events to: crm\n');
 }, 120_000);
 
 test('the pass finds it, too, and so does doctor, which says that the cron route does not', async () => {
-  const [relay, doctor] = await Promise.all([run([...oncekit, 'relay']), run([...oncekit, 'doctor'])]);
-  expect(relay).toMatch(/^relay: \d+ delivered, /);
-  expect(doctor).toMatch(/^warning +Cron route +.* is given no outbox: .*cronRoute\(\{ \.\.\.idempotency, outbox \}/m);
+  const [relay, doctor] = await Promise.all([runOncekit(['relay'], options()), runOncekit(['doctor'], options())]);
+  expect(relay.out).toMatch(/^relay: \d+ delivered, /);
+  expect(doctor.out).toMatch(
+    /^warning +Cron route +.* is given no outbox: .*cronRoute\(\{ \.\.\.idempotency, outbox \}/m,
+  );
 }, 120_000);

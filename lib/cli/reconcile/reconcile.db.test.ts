@@ -1,23 +1,20 @@
-import { execFile } from 'node:child_process';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { createInbox } from '../../messaging/inbox.ts';
-import { folders, runnable } from '../app/app.fixture.ts';
+import { folders } from '../app/app.fixture.ts';
+import { makeRunnableApp, runOncekit, runScript } from '../oncekit.fixture.ts';
 
 // The command as a process, on an app of its own. With a payment gateway: shop/orders/reconcile.db.test.ts.
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
 const made = folders();
 let database: TestDatabase;
 let consumer: TestDatabase;
 let app: string;
 beforeAll(async () => {
   [database, consumer] = await Promise.all([testDatabase(), testDatabase()]);
-  app = made.of({
-    ...runnable(),
+  app = makeRunnableApp(made, {
     'lib/messaging.ts': `import { createOutbox } from 'oncekit/messaging';
 import { prisma } from './prisma';
 export const outbox = createOutbox({ prisma, destinations: [] });
@@ -45,7 +42,6 @@ order.execute({ key, scope, payload: { sku } }).then((outcome) => {
 });
 `,
   });
-  symlinkSync(path.join(root, 'node_modules'), path.join(app, 'node_modules'));
 });
 afterAll(async () => {
   made.remove();
@@ -57,20 +53,10 @@ beforeEach(async () => {
   await consumer.client.inboxEvent.deleteMany();
 });
 
-function run(args: string[]): Promise<{ code: number | null; out: string; err: string }> {
-  const env = { ...process.env, DATABASE_URL: database.url, NODE_ENV: 'production' } as NodeJS.ProcessEnv;
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, args, { cwd: app, env }, (_, out, err) =>
-      resolve({ code: child.exitCode, out, err }),
-    );
-  });
-}
-
-const tsx = path.join(root, 'node_modules/tsx/dist');
-const command = ['--import', path.join(tsx, 'loader.mjs'), path.join(root, 'lib/cli/oncekit.ts'), 'reconcile'];
+const options = () => ({ cwd: app, env: { DATABASE_URL: database.url } });
 const place = async (key: string, sku = 'mug') =>
-  JSON.parse((await run(['--env-file=.env', path.join(tsx, 'cli.mjs'), 'order.ts', key, sku])).out);
-const reconcile = (...args: string[]) => run([...command, '--actor', 'eve', ...args]);
+  JSON.parse((await runScript(['--env-file=.env', 'order.ts', key, sku], options())).out);
+const reconcile = (...args: string[]) => runOncekit(['reconcile', '--actor', 'eve', ...args], options());
 const keysFile = (...lines: object[]) => {
   const file = path.join(app, 'keys.jsonl');
   writeFileSync(file, lines.map((line) => JSON.stringify({ tenant: 'main', principal: 'ann', ...line })).join('\n'));
