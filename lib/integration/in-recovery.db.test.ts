@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Pair, scratchPair } from '../../scripts/services/postgres-scratch.ts';
 import { type Client, createClient } from '../../shop/db.ts';
-import { find } from '../store/prisma/keys/find.ts';
+import { find } from '../store/prisma/keys/read.ts';
 import { ANN, anything, effect, effects, freshKey, isAmbient, kit } from './kit.fixture.ts';
 
 /**

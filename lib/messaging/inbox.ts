@@ -4,7 +4,7 @@ import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { FoundReceived, InboxFilter, InboxRow, KnownRow, Open, Receipt } from '../store/messages.ts';
 import type { PrismaClientLike, TransactionOf } from '../store/prisma/client.ts';
-import { isSamePayload } from '../store/prisma/messages/receive.ts';
+import { isSamePayload } from '../store/prisma/messages/inbox.ts';
 import { prismaInbox } from '../store/prisma/messages/stores.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import { countReception, gaugeOpen } from '../telemetry/messages.ts';

@@ -12,7 +12,7 @@ export type {
   Open,
   Stop,
 } from '../store/messages.ts';
-export { RELAY_TASK } from '../store/prisma/messages/enqueue.ts';
+export { RELAY_TASK } from '../store/prisma/messages/outbox.ts';
 export type { AllowAddress } from './allowed-fetch.ts';
 export type { Destination } from './destination.ts';
 export { EventError, type EventToSend, type Origin } from './event.ts';

@@ -1,4 +1,4 @@
-import { PLACE } from '../../store/prisma/keys/try-claim.ts';
+import { PLACE } from '../../store/prisma/keys/claim-check.ts';
 import type { Rename } from '../../store/prisma/tables.ts';
 import type { TriedClaim } from '../../store/store.ts';
 import { reasonOf, type Sql } from '../database.ts';

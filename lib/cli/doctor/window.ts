@@ -1,5 +1,5 @@
 import { type Duration, toMs } from '../../core/duration.ts';
-import { mintedAtOf, type RawRow } from '../../store/prisma/keys/row.ts';
+import { mintedAtOf, type RawRow } from '../../store/prisma/keys/read.ts';
 import { callAt, withoutComments } from '../app/source-text.ts';
 import type { Sql } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';

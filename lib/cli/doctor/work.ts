@@ -1,4 +1,4 @@
-import { UNFINISHED_KEYS, WAITS_FOR_PERSON } from '../../store/prisma/keys/stuck.ts';
+import { UNFINISHED_KEYS, WAITS_FOR_PERSON } from '../../store/prisma/keys/list.ts';
 import type { Sql } from '../database.ts';
 import { checkNamed, counted, type Finding } from './finding.ts';
 

@@ -1,11 +1,8 @@
 import type { Begun, Held, LeasedClaim, Work } from '../leases.ts';
 import type { PrismaClientLike } from './client.ts';
 import { isLockTimeout, isSetUpFault } from './errors.ts';
-import { claimValues } from './keys/claim.ts';
-import { MAX_CLAIMS, type Rival, rivalOf } from './keys/rival.ts';
+import { claimValues, drawTicket, inWindow, lockTimeout, MAX_CLAIMS, type Rival, rivalOf } from './keys/claim.ts';
 import { explainedBySchema } from './keys/schema.ts';
-import { drawTicket, lockTimeout } from './keys/ticket.ts';
-import { inWindow } from './keys/window.ts';
 import { runTransaction } from './run-transaction.ts';
 import { LEVEL, type Statement } from './statement.ts';
 import { concluded, type Done, perform } from './transact.ts';

@@ -3,10 +3,9 @@ import type { Claim, Claimed as ClaimedKey, Completion, Executed } from '../stor
 import type { PrismaClientLike } from './client.ts';
 import type { Gate } from './db.ts';
 import { isBadNumber, isLockTimeout, isSetUpFault, isUniqueViolation } from './errors.ts';
-import { type Claimed, claimedBy, claimStatements } from './keys/claim.ts';
+import { type Claimed, claimedBy, claimStatements, MAX_CLAIMS, type Rival, rivalOf } from './keys/claim.ts';
 import { completedRow, completionStatement, explained, FIRST_TOKEN } from './keys/complete.ts';
-import { find } from './keys/find.ts';
-import { MAX_CLAIMS, type Rival, rivalOf } from './keys/rival.ts';
+import { find } from './keys/read.ts';
 import { explainedBySchema } from './keys/schema.ts';
 import { explainedReadOnly } from './outage.ts';
 import { runTransaction } from './run-transaction.ts';

@@ -2,7 +2,7 @@ import type { KeyId } from '../../core/scope.ts';
 import type { Completion, Executed, KeyRow } from '../store.ts';
 import { type PrismaClientLike, RERUNS } from './client.ts';
 import { explainedAbort } from './keys/complete.ts';
-import { KEY_COLUMNS, type RawRow, toKeyRow } from './keys/row.ts';
+import { KEY_COLUMNS, type RawRow, toKeyRow } from './keys/read.ts';
 import { runTransaction } from './run-transaction.ts';
 import { LEVEL } from './statement.ts';
 import { type Plan, rollbackReasonOf, type TransactionOptions } from './transaction.ts';

@@ -3,12 +3,12 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { compileFunction } from 'node:vm';
 import ts from 'typescript';
+import { writeStatement } from './keys/complete.ts';
 import { listStatement } from './keys/list.ts';
 import { enterStatement } from './keys/lost-keys.ts';
-import { writeStatement } from './keys/write.ts';
 import { TABLES } from './tables.ts';
 
-/** One statement of this room: `keys/take.ts TAKE_DUE`, and what is sent. */
+/** One statement of this room: `keys/lease.ts TAKE_DUE`, and what is sent. */
 export interface RoomStatement {
   name: string;
   text: string;
@@ -76,7 +76,7 @@ function writes(): RoomStatement[] {
   const held = { id, state: 'in_progress', fencingToken: 1, ...row } as const;
   return [{}, { steps }, { start }, { steps, start }, { settle }, { steps, settle }].flatMap((write, n) => {
     const { text, alone = '' } = writeStatement(held, 1000, write);
-    return [text, alone].map((sent, way) => ({ name: `keys/write.ts ${n + 1}${way ? ' alone' : ''}`, text: sent }));
+    return [text, alone].map((sent, way) => ({ name: `keys/complete.ts ${n + 1}${way ? ' alone' : ''}`, text: sent }));
   });
 }
 

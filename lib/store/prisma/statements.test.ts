@@ -9,14 +9,14 @@ const SCOPE = ['tenant', 'principal', 'operation', 'key'];
 
 /** What is not about one key, and why. */
 const ABOUT_MANY_KEYS: Record<string, string> = {
-  'keys/take.ts TAKE_DUE': 'the completer: whatever is due',
+  'keys/lease.ts TAKE_DUE': 'the completer: whatever is due',
   'keys/reap.ts REAP': 'the reaper: whatever is past its retention',
   'keys/reap.ts FLAG_STRAYS': 'the reaper: whatever no index holds',
-  'keys/unfinished.ts UNFINISHED': 'gauges: how much is open',
-  'keys/overview.ts ABOUT': 'the admin view: what is open, and the size',
-  'keys/overview.ts COUNT': 'the admin view: how many have settled',
-  'keys/forget.ts ERASE': 'a person’s wish: all keys of one person, of which it names the tenant',
-  'keys/forget.ts RECORD_ERASED': 'the same: a record for each of their names',
+  'keys/list.ts UNFINISHED': 'gauges: how much is open',
+  'keys/list.ts ABOUT': 'the admin view: what is open, and the size',
+  'keys/list.ts COUNT': 'the admin view: how many have settled',
+  'keys/operate.ts ERASE': 'a person’s wish: all keys of one person, of which it names the tenant',
+  'keys/operate.ts RECORD_ERASED': 'the same: a record for each of their names',
   'keys/audit.ts REAP_AUDIT': 'the reaper: whatever is past its retention',
   'keys/list.ts 1': 'the admin view: a page of keys',
   'keys/list.ts 2': 'the admin view: a page of keys',
@@ -26,10 +26,10 @@ const ABOUT_MANY_KEYS: Record<string, string> = {
 
 /** The same for the inbox, whose rows are named by source and event. */
 const ABOUT_MANY_EVENTS: Record<string, string> = {
-  'messages/received-failed.ts TAKE_FAILED': 'what has failed and is due',
-  'messages/reap-messages.ts REAP_RECEIVED': 'the reaper',
-  'messages/find-message.ts OPEN_RECEIVED': 'gauges',
-  'messages/list-messages.ts RECEIVED': 'the admin view: a page of events',
+  'messages/inbox.ts TAKE_FAILED': 'what has failed and is due',
+  'messages/reap.ts REAP_RECEIVED': 'the reaper',
+  'messages/list.ts OPEN_RECEIVED': 'gauges',
+  'messages/list.ts RECEIVED': 'the admin view: a page of events',
 };
 
 const BEGINS = /^\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b/;
@@ -82,7 +82,7 @@ const all = await statementsOfRoom();
 
 describe('every statement names what it acts on', () => {
   test('there is none that this test does not see', () => {
-    const elsewhere = hiddenStatements().filter((place) => !/^keys\/(list|lost-keys|write)\.ts:/.test(place));
+    const elsewhere = hiddenStatements().filter((place) => !/^keys\/(list|lost-keys|complete)\.ts:/.test(place));
     expect(elsewhere).toEqual([]);
     expect(all.filter(({ text }) => armsOf(text, KEY_TABLES).length > 0).length).toBeGreaterThan(35);
   });

@@ -2,8 +2,7 @@ import { IdempotencyError } from '../../core/errors.ts';
 import type { Executed, KeyRow } from '../store.ts';
 import type { RawQueries } from './client.ts';
 import type { Gate } from './db.ts';
-import { find } from './keys/find.ts';
-import { IS_KEY } from './keys/row.ts';
+import { find, IS_KEY } from './keys/read.ts';
 
 // A yes or no, and not the row: nearly always it is what was told, and Prisma's share of reading its columns is large.
 const STANDS = `

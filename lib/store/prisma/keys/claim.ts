@@ -1,9 +1,72 @@
-import type { Claim } from '../../store.ts';
+import { hash } from 'node:crypto';
+import { lengthPrefixed } from '../../../core/length-prefix.ts';
+import type { KeyId } from '../../../core/scope.ts';
+import type { Claim, KeyRow, Probed, Window } from '../../store.ts';
+import type { PrismaClientLike, RawQueries } from '../client.ts';
+import { isLockTimeout } from '../errors.ts';
 import { LEVEL, type Rows, type Statement } from '../statement.ts';
 import { readOnlyError, timestamp } from '../wire/encoding.ts';
-import { epochMs, IS_KEY } from './row.ts';
-import { lockTimeout, TICKET, ticketOf } from './ticket.ts';
-import { inWindow } from './window.ts';
+import { epochMs, find, IS_KEY } from './read.ts';
+
+/**
+ * The number of the advisory lock that stands for a key. It arbitrates nothing, the unique index does: it is a ticket
+ * that lets a claim see at once, without waiting, that another transaction is busy with the same key. A tiny
+ * `lock_timeout` cannot tell that: it also strikes while the table is being extended for somebody else's row.
+ *
+ * Two keys that share a number merely wait for each other.
+ */
+export function ticketOf({ tenant, principal, operation, key }: KeyId): bigint {
+  return hash('sha256', lengthPrefixed(tenant, principal, operation, key), 'buffer').readBigInt64BE();
+}
+
+/** The setting of a transaction that has drawn a ticket. */
+export const TICKET = 'oncekit.ticket';
+
+/** How long a claim that will not wait for others may be held up by the table itself, in milliseconds. */
+const IMPATIENT_MS = 250;
+
+/** `lock_timeout` for a wait. PostgreSQL reads 0 as "for ever", the very opposite of what it means here. */
+export function lockTimeout(waitMs: number): string {
+  return `${Math.max(1, Math.round(waitMs > 0 ? waitMs : IMPATIENT_MS))}ms`;
+}
+
+/**
+ * Draws the ticket: waits for it when `patient`, within `lock_timeout`, else tries once. Released with the
+ * transaction. `$ticket` and `$patient` are replaced by the statement's own parameters.
+ */
+export function drawTicket(ticket: string, patient: string): string {
+  return `CASE WHEN ${patient}::boolean THEN pg_advisory_xact_lock(${ticket}::bigint) IS NOT NULL
+                ELSE pg_try_advisory_xact_lock(${ticket}::bigint) END`;
+}
+
+/**
+ * The condition, in SQL, under which a key without a row may be claimed at this very moment: it was not minted here, or
+ * within the window by the server's clock.
+ *
+ * @param minted parameter of the time that the key carries
+ * @param windowMs parameter of the window
+ */
+export function inWindow(minted: string, windowMs: string): string {
+  return `(${minted}::timestamptz IS NULL
+        OR (${minted}::timestamptz > clock_timestamp() - ${windowMs}::float8 * interval '1 ms'
+            AND ${minted}::timestamptz <= clock_timestamp() + interval '5 min'))`;
+}
+
+const JUDGE = `
+SELECT CASE WHEN $1::timestamptz <= clock_timestamp() - $2::float8 * interval '1 ms' THEN 'expired'
+            WHEN $1::timestamptz > clock_timestamp() + interval '5 min' THEN 'early'
+            ELSE 'open' END AS verdict`;
+
+/** Whether a key that has no row may still be claimed, by the server's clock. */
+export async function judgeWindow(db: RawQueries, window: Window): Promise<'open' | 'expired' | 'early'> {
+  if (window.mintedAt === null) return 'open';
+  const rows = await db.$queryRawUnsafe<{ verdict: 'open' | 'expired' | 'early' }[]>(
+    JUDGE,
+    timestamp(window.mintedAt),
+    window.windowMs,
+  );
+  return rows[0]?.verdict ?? 'open';
+}
 
 /**
  * The claim of a transaction whose COMMIT is Prisma's, and of one that waits for another's: a row, completed before COMMIT.
@@ -137,4 +200,58 @@ export function claimedBy(claim: Claim, [row]: Rows): Claimed | undefined {
     expiresAtMs: Math.ceil(expiresAtMs / 1000) * 1000,
     isWritten: false,
   };
+}
+
+/** How often a claim is tried again whose rival's row was gone before it could be read (C3). */
+export const MAX_CLAIMS = 3;
+
+/** What was in the way of a claim. `vanished`: a row that is gone again, so the claim may be tried once more. */
+export type Rival = { kind: 'existing'; row: KeyRow } | { kind: 'expired' | 'early' | 'locked' } | 'vanished';
+
+/** What was in the way, in a statement of its own, behind the one that waited for it. */
+export async function rivalOf(db: RawQueries, claim: Claim): Promise<Rival> {
+  const row = await find(db, claim);
+  if (row) return { kind: 'existing', row };
+  const verdict = await judgeWindow(db, claim);
+  if (verdict !== 'open') return { kind: verdict };
+  return claim.waitMs > 0 ? 'vanished' : { kind: 'locked' };
+}
+
+// Alone in its own transaction, so the ticket is given back at once; shared, so that two probes never meet.
+const IS_FREE = 'SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS free';
+
+// Without a ticket, so that a claim beside it does not take the probe for a rival: it waits for this row's end, a
+// moment away. What the insert itself waits for is a claim that drew no ticket, such as an older version's.
+const PROBE = `
+WITH bounded AS MATERIALIZED (SELECT set_config('lock_timeout', '50ms', true))
+INSERT INTO idempotency_keys (tenant, principal, operation, key, state, settled_at, expires_at)
+SELECT $1, $2, $3, $4, 'abandoned', now(), now() + interval '1 h' FROM bounded
+ON CONFLICT (tenant, principal, operation, key) DO NOTHING
+RETURNING state`;
+
+/** Ends the probing transaction without a trace. */
+class Undo extends Error {}
+
+/** What stands in the way of a key. The insert is always rolled back. */
+export async function probe(db: PrismaClientLike, id: KeyId): Promise<Probed> {
+  const row = await find(db, id);
+  if (row) return { kind: 'existing', row };
+  const [ticket] = await db.$queryRawUnsafe<{ free: boolean }[]>(IS_FREE, ticketOf(id));
+  if (!ticket?.free) return { kind: 'locked' };
+  try {
+    const rival = await db.$transaction(
+      async (tx: RawQueries) => {
+        const inserted = await tx.$queryRawUnsafe<unknown[]>(PROBE, id.tenant, id.principal, id.operation, id.key);
+        if (inserted.length > 0) throw new Undo();
+        return await find(tx, id);
+      },
+      // What was committed while the insert waited must be seen by the statement behind it.
+      { isolationLevel: 'ReadCommitted' },
+    );
+    return rival ? { kind: 'existing', row: rival } : { kind: 'absent' };
+  } catch (error) {
+    if (error instanceof Undo) return { kind: 'absent' };
+    if (isLockTimeout(error)) return { kind: 'locked' };
+    throw error;
+  }
 }

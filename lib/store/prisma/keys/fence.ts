@@ -1,8 +1,7 @@
 import type { Fence } from '../../store.ts';
 import type { RawQueries } from '../client.ts';
 import { timestamp } from '../wire/encoding.ts';
-import { drawTicket, lockTimeout, ticketOf } from './ticket.ts';
-import { inWindow } from './window.ts';
+import { drawTicket, inWindow, lockTimeout, ticketOf } from './claim.ts';
 
 // The same insert against the same unique index as a claim, so that exactly one of the two gets in, whichever order
 // they come in. `lock_timeout` ends with the transaction, which has nothing else to do.

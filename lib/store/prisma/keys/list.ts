@@ -1,7 +1,45 @@
-import type { KeyFilter, KeyPage, ListedKey } from '../../oversight.ts';
+import type { KeyState } from '../../../core/key-state.ts';
+import type { Unfinished } from '../../leases.ts';
+import type { KeyFilter, KeyPage, ListedKey, Overview } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
-import { KEY_COLUMNS, type RawRow, toKeyRow } from './row.ts';
-import { isStuck, UNFINISHED_KEYS } from './stuck.ts';
+import { KEY_COLUMNS, type RawRow, toKeyRow } from './read.ts';
+
+/**
+ * What every committed row fulfils that somebody is to look at: the completer, or a person. The condition of the partial
+ * index `idempotency_keys_next_attempt_at_idx`, to the letter: with it, the few such rows are found among millions.
+ */
+const IS_INDEXED = '(next_attempt_at IS NOT NULL OR needs_attention)';
+
+/** A claim in one transaction, committed without its answer: nothing but its state tells it from a settled row. */
+export const IS_STRAY = `settled_at IS NULL AND NOT ${IS_INDEXED}`;
+
+/** How many of the newest claims are looked through for strays, which no index holds: some 30 ms. */
+const NEWEST = 100_000;
+
+/**
+ * Every committed row that is not settled, whatever its lease says. An index of the unsettled states would cost each
+ * claim an entry, and each completion its place on the page, so a stray is looked for among the newest claims. The reaper
+ * flags those that it sees there, and all whose retention is over, and so puts them into the index (`reap.ts`).
+ */
+export const UNFINISHED_KEYS = `(
+  SELECT * FROM idempotency_keys WHERE settled_at IS NULL AND ${IS_INDEXED}
+  UNION ALL
+  SELECT * FROM (SELECT * FROM idempotency_keys ORDER BY claimed_at DESC LIMIT ${NEWEST}) AS newest
+   WHERE ${IS_STRAY}) AS unfinished`;
+
+/** Of an unfinished row: no completer will come for it. */
+export const WAITS_FOR_PERSON = `(next_attempt_at IS NULL OR (state = 'in_progress' AND lease_until IS NULL))`;
+
+/**
+ * What a person on call looks for: not settled, and its executor gone, or old, or given up on.
+ *
+ * @param ms the parameter that says how many milliseconds after its claim a key is old
+ */
+export function isStuck(ms: string): string {
+  return `settled_at IS NULL
+   AND (needs_attention OR ${WAITS_FOR_PERSON} OR lease_until <= statement_timestamp()
+        OR claimed_at <= statement_timestamp() - ${ms}::float8 * interval '1 ms')`;
+}
 
 /** How far a filter looks that no index knows: half a second's work. What is behind it is found by its key all the same. */
 const FAR = 1_000_000;
@@ -72,4 +110,100 @@ export function listStatement(filter: KeyFilter): { text: string; values: unknow
 function listed(raw: RawRow): ListedKey {
   const { result: _, fingerprint: __, ...row } = toKeyRow(raw);
   return row;
+}
+
+/** From how many rows on a count of what is settled is used again for some seconds: 100,000 take some 30 ms. */
+const USED_AGAIN = 20_000;
+const KEEP_MS = 10_000;
+/** From how many rows on it is estimated. */
+const ESTIMATED = 1_000_000;
+
+const ABOUT = `
+SELECT greatest(reltuples, 0)::float8 AS expected, pg_total_relation_size(pg_class.oid)::float8 AS bytes, open.*,
+       prevented.*
+  FROM pg_class,
+       (SELECT count(*) FILTER (WHERE state = 'in_progress')::float8 AS in_progress,
+               count(*) FILTER (WHERE state = 'unknown')::float8 AS unknown,
+               count(*) FILTER (WHERE ${isStuck('$1')})::float8 AS stuck,
+               min(claimed_at) FILTER (WHERE state = 'in_progress') AS oldest
+          FROM ${UNFINISHED_KEYS}) AS open,
+       (SELECT coalesce(sum(count), 0)::float8 AS prevented
+          FROM idempotency_tallies
+         WHERE outcome IN ('replayed', 'in_flight', 'mismatch')
+           AND bucket > statement_timestamp() - interval '30 days') AS prevented
+ WHERE pg_class.oid = 'idempotency_keys'::regclass`;
+
+const COUNT = `
+SELECT state, count(*)::float8 AS count FROM idempotency_keys
+ WHERE settled_at IS NOT NULL GROUP BY state`;
+
+// From what ANALYZE has found in its sample.
+const ESTIMATE = `
+SELECT one.state, round(one.share * reltuples)::float8 AS count
+  FROM pg_class
+  JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  JOIN pg_stats ON schemaname = nspname AND tablename = relname AND attname = 'state',
+       unnest(most_common_vals::text::text[], most_common_freqs) AS one(state, share)
+ WHERE pg_class.oid = 'idempotency_keys'::regclass AND one.state IN ('succeeded', 'failed', 'abandoned')`;
+
+interface About {
+  expected: number;
+  bytes: number;
+  in_progress: number;
+  unknown: number;
+  stuck: number;
+  oldest: Date | null;
+  prevented: number;
+}
+
+type Counts = { state: KeyState; count: number }[];
+
+/** The last count of a store: however many look, and however often, the table is read once in ten seconds. */
+export interface Counted {
+  last?: { settled: Counts; at: number };
+}
+
+/** `Oversight.overview`. */
+export async function overview(
+  db: RawQueries,
+  stuckAfterMs: number,
+  { counted = {} as Counted, usedAgain = USED_AGAIN, estimated = ESTIMATED } = {},
+): Promise<Overview> {
+  const [about] = (await db.$queryRawUnsafe<About[]>(ABOUT, stuckAfterMs)) as [About];
+  const estimate = about.expected >= estimated ? await db.$queryRawUnsafe<Counts>(ESTIMATE) : [];
+  const isEstimated = estimate.length > 0; // not before the first ANALYZE
+  const settled = isEstimated ? estimate : await count(db, counted, about.expected >= usedAgain);
+  const open: Counts = [
+    { state: 'in_progress', count: about.in_progress },
+    { state: 'unknown', count: about.unknown },
+  ];
+  const all = [...open, ...settled].filter(({ count }) => count > 0);
+  return {
+    counts: Object.fromEntries(all.map(({ state, count }) => [state, count])),
+    isEstimated,
+    stuck: about.stuck,
+    oldestInProgressAt: about.oldest,
+    duplicatesPrevented: about.prevented,
+    storage: { rows: all.reduce((sum, { count }) => sum + count, 0), bytes: about.bytes },
+  };
+}
+
+async function count(db: RawQueries, counted: Counted, mayUseAgain: boolean): Promise<Counts> {
+  const known = mayUseAgain ? counted.last : undefined;
+  if (known && performance.now() - known.at < KEEP_MS) return known.settled;
+  const at = performance.now();
+  const settled = await db.$queryRawUnsafe<Counts>(COUNT);
+  counted.last = { settled, at };
+  return settled;
+}
+
+const UNFINISHED = `
+SELECT operation, state, count(*)::int AS count, count(*) FILTER (WHERE ${isStuck('$1')})::int AS stuck,
+       min(claimed_at) AS "oldestAt"
+  FROM ${UNFINISHED_KEYS}
+ GROUP BY operation, state`;
+
+/** `Leases.unfinished`. */
+export async function unfinished(db: RawQueries, stuckAfterMs: number): Promise<Unfinished[]> {
+  return await db.$queryRawUnsafe<Unfinished[]>(UNFINISHED, stuckAfterMs);
 }

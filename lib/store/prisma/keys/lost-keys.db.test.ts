@@ -3,7 +3,7 @@ import { type TestDatabase, testDatabase } from '../../../../scripts/testing/tes
 import { watchOf } from '../../../integration/kit.fixture.ts';
 import type { LostKey } from '../../lost-keys.ts';
 import { storeOf } from '../prisma-harness.fixture.ts';
-import { ticketOf } from './ticket.ts';
+import { ticketOf } from './claim.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

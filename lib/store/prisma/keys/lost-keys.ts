@@ -4,9 +4,9 @@ import { sqlState } from '../errors.ts';
 import type { Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
 import { AUDIT } from './audit.ts';
+import { ticketOf } from './claim.ts';
 import { FIRST_TOKEN } from './complete.ts';
-import { NOW } from './row.ts';
-import { ticketOf } from './ticket.ts';
+import { NOW } from './read.ts';
 
 // The same insert against the same unique index as a claim, and one statement, so that a crash leaves all of it or nothing.
 // From its COMMIT on, a retry of the key meets a row, and a completer goes on with it. The window is not asked: the key was

@@ -1,5 +1,5 @@
 import type { RawQueries } from '../client.ts';
-import { IS_STRAY, UNFINISHED_KEYS } from './stuck.ts';
+import { IS_STRAY, UNFINISHED_KEYS } from './list.ts';
 
 // By the time of the statement, not `clock_timestamp()`: that one is volatile, and no index would bound the look by it.
 // Bounded, oldest first by the index on expires_at, and SKIP LOCKED: several reapers share the work, and none waits for

@@ -1,35 +1,117 @@
-import type { KeyId } from '../../../core/scope.ts';
-import type { Step } from '../../leases.ts';
-import type { RawQueries } from '../client.ts';
-import { IS_KEY } from './row.ts';
-
-/** The columns of a step, in the order of `Step`. Ages by the server's clock, so that no other clock is asked. */
-export const STEP_COLUMNS = `name, position, kind, idempotency_phases.state, result,
-  idempotency_phases.fencing_token AS "fencingToken", arguments, derived_key AS "derivedKey", sends,
-  not_executed AS "notExecuted",
-  extract(epoch FROM clock_timestamp() - first_sent_at)::float8 * 1000 AS "sinceFirstSentMs",
-  extract(epoch FROM clock_timestamp() - last_sent_at)::float8 * 1000 AS "sinceLastSentMs",
-  first_sent_at AS "firstSentAt", finished_at AS "finishedAt", verdict, reference`;
+import type { FinishedStep, ForeignStart, Held, Step } from '../../leases.ts';
+import { type RawQueries, send } from '../client.ts';
+import { isNothingChanged } from '../errors.ts';
+import { writeStatement } from './complete.ts';
+import { holderOf, IS_HELD, leaseLost, RENEWED, RENEWED_WITH_PROGRESS, stillHeld } from './lease.ts';
+import { STEP_COLUMNS } from './read.ts';
 
 /** How many sends are known to have done nothing, before the next one: all of them where a person said "send it again". */
 export const NOT_EXECUTED = `CASE idempotency_phases.verdict WHEN 'retry' THEN idempotency_phases.sends
   ELSE idempotency_phases.not_executed END`;
 
-const STEPS = `
-SELECT ${STEP_COLUMNS} FROM idempotency_phases
- WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4
- ORDER BY position`;
+// Committed before anything is sent: whoever finds the row knows that something may have happened, and what. A second
+// send keeps the stored arguments and the stored key, and the time of the first, from which the provider's memory counts:
+// unless all before it proved that nothing was done, or a person vouched for that, for then it is the first that the
+// provider may remember. A person's verdict was of the time before it: left standing, it would have this send repeated,
+// and charged twice.
+const START = `
+WITH held AS (
+  UPDATE idempotency_keys SET ${RENEWED} WHERE ${IS_HELD} RETURNING 1)
+INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, arguments, derived_key,
+                                fencing_token, sends, first_sent_at, last_sent_at, keys_until)
+SELECT $1, $2, $3, $4, $8, $9::int, 'foreign', 'started', $10::bytea, $11, $6::int, 1, clock_timestamp(),
+       clock_timestamp(), clock_timestamp() + nullif($12::float8, 0) * interval '1 ms'
+  FROM held
+ON CONFLICT (tenant, principal, operation, key, name) DO UPDATE
+   SET sends = idempotency_phases.sends + 1, last_sent_at = clock_timestamp(), fencing_token = $6::int, verdict = NULL,
+       not_executed = ${NOT_EXECUTED},
+       first_sent_at = CASE WHEN idempotency_phases.sends > ${NOT_EXECUTED} THEN idempotency_phases.first_sent_at
+                            ELSE EXCLUDED.first_sent_at END,
+       keys_until = CASE WHEN idempotency_phases.sends > ${NOT_EXECUTED} THEN idempotency_phases.keys_until
+                         ELSE EXCLUDED.keys_until END
+ WHERE idempotency_phases.state = 'started'
+RETURNING ${STEP_COLUMNS}`;
 
-/** The steps of a key, in their order. */
-export async function stepsOf(db: RawQueries, { tenant, principal, operation, key }: KeyId): Promise<Step[]> {
-  return await db.$queryRawUnsafe<Step[]>(STEPS, tenant, principal, operation, key);
+/** `Leases.startForeign`. */
+export async function startForeign(db: RawQueries, held: Held, leaseMs: number, call: ForeignStart): Promise<Step> {
+  const { name, position, derivedKey, providerKeyTtlMs = 0 } = call;
+  const values = [...holderOf(held), leaseMs, name, position, call.arguments, derivedKey, providerKeyTtlMs];
+  return stillHeld(await db.$queryRawUnsafe<Step[]>(START, ...values), held);
 }
 
-const HAS_STEP = `
-SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;
+const FINISH_FOREIGN = `
+WITH held AS (
+  UPDATE idempotency_keys SET ${RENEWED_WITH_PROGRESS}, recovery_point = $8::text WHERE ${IS_HELD} RETURNING 1)
+UPDATE idempotency_phases
+   SET state = 'done', result = $9, fencing_token = $6::int, finished_at = clock_timestamp()
+  FROM held
+ WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND name = $8::text AND state = 'started'
+RETURNING name`;
 
-/** Whether a step is stored under this name. */
-export async function hasStep(db: RawQueries, { tenant, principal, operation, key }: KeyId, name: string) {
-  const rows = await db.$queryRawUnsafe<unknown[]>(HAS_STEP, tenant, principal, operation, key, name);
-  return rows.length > 0;
+// Each send is counted before it leaves, so the difference is what may have arrived; an executor that dies before it can
+// say what its send proved leaves the doubt behind.
+const RECORD_NOT_EXECUTED = `
+WITH held AS (
+  UPDATE idempotency_keys SET ${RENEWED} WHERE ${IS_HELD} RETURNING 1)
+UPDATE idempotency_phases SET not_executed = not_executed + 1
+  FROM held
+ WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND name = $8::text AND state = 'started'
+RETURNING name`;
+
+/** Writes a captured value. */
+export async function recordCapture(db: RawQueries, held: Held, leaseMs: number, step: FinishedStep): Promise<void> {
+  await send(db, writeStatement(held, leaseMs, { steps: [{ ...step, kind: 'capture' }] })).catch((error) => {
+    throw isNothingChanged(error) ? leaseLost(held) : error;
+  });
+}
+
+/** Writes what a started foreign call came to. */
+export async function finishForeign(
+  db: RawQueries,
+  held: Held,
+  leaseMs: number,
+  { name, result }: FinishedStep,
+): Promise<void> {
+  stillHeld(await db.$queryRawUnsafe<unknown[]>(FINISH_FOREIGN, ...holderOf(held), leaseMs, name, result), held);
+}
+
+/** `Leases.recordNotExecuted`. */
+export async function recordNotExecuted(db: RawQueries, held: Held, leaseMs: number, name: string): Promise<void> {
+  stillHeld(await db.$queryRawUnsafe<unknown[]>(RECORD_NOT_EXECUTED, ...holderOf(held), leaseMs, name), held);
+}
+
+// S4: compare-and-set on (state, token). It prevents this: the completer and a person find out at the same time, or a
+// late answer comes in, and each goes on with a result of its own.
+//
+// A person's verdict stays until the call is sent again (`start-foreign.ts`): a run that ends before that leaves it to the
+// next one.
+const RESOLVE = `
+WITH held AS (
+  UPDATE idempotency_keys
+     SET state = 'in_progress', fencing_token = fencing_token + 1,
+         lease_until = clock_timestamp() + $7::float8 * interval '1 ms',
+         next_attempt_at = greatest(CASE WHEN $9::text IS NULL THEN next_attempt_at END,
+                                    clock_timestamp() + $7::float8 * interval '1 ms'),
+         recovery_point = CASE WHEN $9::text IS NULL THEN recovery_point ELSE $8::text END
+   WHERE ${IS_HELD}
+  RETURNING fencing_token)
+UPDATE idempotency_phases
+   SET state = CASE WHEN $9::text IS NULL THEN 'started' ELSE 'done' END, result = $9::text,
+       not_executed = ${NOT_EXECUTED},
+       fencing_token = held.fencing_token,
+       finished_at = CASE WHEN $9::text IS NULL THEN NULL ELSE clock_timestamp() END
+  FROM held
+ WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND name = $8::text
+   AND idempotency_phases.state = 'started'
+RETURNING held.fencing_token AS "fencingToken"`;
+
+/** `Leases.resolve`. */
+export async function resolve(
+  db: RawQueries,
+  held: Held,
+  leaseMs: number,
+  { name, result }: { name: string; result: string | null },
+): Promise<Held> {
+  const rows = await db.$queryRawUnsafe<{ fencingToken: number }[]>(RESOLVE, ...holderOf(held), leaseMs, name, result);
+  return { ...held, state: 'in_progress', fencingToken: stillHeld(rows, held).fencingToken };
 }

@@ -7,16 +7,12 @@ import { renamedClient, renamedQueries } from '../renamed.ts';
 import { renamerOf, type Tables } from '../tables.ts';
 import { BATCH_MS } from '../timeouts.ts';
 import type { TransactionOptions } from '../transaction.ts';
-import { delivered } from './delivered.ts';
-import { enqueue } from './enqueue.ts';
-import { findEvent, findReceivedEvent, openReceived, openSent } from './find-message.ts';
-import { listDeliveries, listReceived, stops } from './list-messages.ts';
-import { reapReceived, reapRecords, reapSent } from './reap-messages.ts';
-import { receive } from './receive.ts';
-import { mismatched, receivedFailed, takeFailed } from './received-failed.ts';
-import { abandon, requeue, requeueReceived, resume, skip } from './requeue.ts';
-import { takeHeads } from './take-heads.ts';
-import { giveBack, giveUp, postpone } from './undelivered.ts';
+import { delivered, giveBack, giveUp, postpone, takeHeads } from './delivery.ts';
+import { mismatched, receive, receivedFailed, takeFailed } from './inbox.ts';
+import { findEvent, findReceivedEvent, listDeliveries, listReceived, openReceived, openSent, stops } from './list.ts';
+import { abandon, requeue, requeueReceived, resume, skip } from './operate.ts';
+import { enqueue } from './outbox.ts';
+import { reapReceived, reapRecords, reapSent } from './reap.ts';
 
 /**
  * The outbox's part of the port, on the user's own Prisma client.

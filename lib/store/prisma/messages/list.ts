@@ -1,8 +1,92 @@
-import type { FoundEvent, FoundReceived, MessageRecord, Open } from '../../messages.ts';
+import type {
+  DeliveryFilter,
+  DeliveryRow,
+  FoundEvent,
+  FoundReceived,
+  InboxFilter,
+  InboxRow,
+  MessageRecord,
+  Open,
+  Stop,
+} from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
-import { DELIVERY_COLUMNS, type RawDelivery, toDeliveryRow, WAITS_FOR } from './list-messages.ts';
-import { findReceived } from './receive.ts';
-import { IS_OPEN } from './take-heads.ts';
+import { IS_OPEN } from './delivery.ts';
+import { findReceived, INBOX_COLUMNS, type RawInboxRow, toInboxRow } from './inbox.ts';
+
+export const DELIVERY_COLUMNS = `d.event_id, d.destination, d.aggregate, d.sequence, e.type, d.state, d.attempts,
+  d.next_attempt_at, d.last_error, e.created_at, d.settled_at`;
+
+/** What the open row `d` waits for: one probe of the relay's index, which begins with the first of its aggregate. */
+export const WAITS_FOR = `
+  LEFT JOIN LATERAL (
+    SELECT o.event_id AS first_id, o.sequence AS first_sequence, o.state AS first_state FROM outbox_deliveries o
+     WHERE d.${IS_OPEN} AND o.destination = d.destination AND o.aggregate = d.aggregate
+       AND o.sequence < d.sequence AND o.${IS_OPEN}
+     ORDER BY o.sequence LIMIT 1) first ON true`;
+
+// Plain reads, no locks. The index on the events' time has their order. What a row waits for is looked up for the rows of
+// the page alone.
+const DELIVERIES = `
+SELECT * FROM (
+  SELECT ${DELIVERY_COLUMNS}
+    FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id
+   WHERE ($1::text IS NULL OR d.state = $1) AND ($2::text IS NULL OR d.destination = $2)
+   ORDER BY e.created_at DESC, d.aggregate, d.sequence DESC, d.destination LIMIT $3::int OFFSET $4::int) d ${WAITS_FOR}
+ ORDER BY d.created_at DESC, d.aggregate, d.sequence DESC, d.destination`;
+
+const RECEIVED = `
+SELECT ${INBOX_COLUMNS}, NULL AS result FROM inbox_events
+ WHERE ($1::text IS NULL OR state = $1) AND ($2::text IS NULL OR source = $2)
+ ORDER BY received_at DESC, source, event_id LIMIT $3::int OFFSET $4::int`;
+
+const STOPS = 'SELECT destination, reason, at FROM outbox_stops ORDER BY destination';
+
+export interface RawDelivery extends Pick<DeliveryRow, 'destination' | 'aggregate' | 'type' | 'state' | 'attempts'> {
+  event_id: string;
+  sequence: bigint;
+  next_attempt_at: Date | null;
+  last_error: string | null;
+  created_at: Date;
+  settled_at: Date | null;
+  first_id: string | null;
+  first_sequence: bigint | null;
+  first_state: 'pending' | 'dead' | null;
+}
+
+/** `OutboxStore.list`. */
+export async function listDeliveries(db: RawQueries, filter: DeliveryFilter): Promise<DeliveryRow[]> {
+  const { state = null, destination = null, limit, offset } = filter;
+  const rows = await db.$queryRawUnsafe<RawDelivery[]>(DELIVERIES, state, destination, limit, offset);
+  return rows.map(toDeliveryRow);
+}
+
+export function toDeliveryRow(raw: RawDelivery): DeliveryRow {
+  const { event_id, next_attempt_at, last_error, created_at, settled_at, sequence, ...more } = raw;
+  const { first_id, first_sequence, first_state, ...row } = more;
+  return {
+    ...row,
+    eventId: event_id,
+    sequence: Number(sequence),
+    nextAttemptAt: next_attempt_at,
+    lastError: last_error,
+    createdAt: created_at,
+    settledAt: settled_at,
+    waitsFor:
+      first_id && first_state ? { eventId: first_id, sequence: Number(first_sequence), state: first_state } : null,
+  };
+}
+
+/** `InboxStore.list`. */
+export async function listReceived(db: RawQueries, filter: InboxFilter): Promise<InboxRow[]> {
+  const { state = null, source = null, limit, offset } = filter;
+  const rows = await db.$queryRawUnsafe<RawInboxRow[]>(RECEIVED, state, source, limit, offset);
+  return rows.map(toInboxRow);
+}
+
+/** `OutboxStore.stops`. */
+export async function stops(db: RawQueries): Promise<Stop[]> {
+  return await db.$queryRawUnsafe<Stop[]>(STOPS);
+}
 
 // Plain reads, no locks: for people, and for gauges.
 const EVENT = `

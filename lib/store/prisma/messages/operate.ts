@@ -1,5 +1,5 @@
 import type { RawQueries } from '../client.ts';
-import { NOW } from '../keys/row.ts';
+import { NOW } from '../keys/read.ts';
 
 const AS_SEEN = '($4::timestamptz IS NULL OR settled_at = $4::timestamptz)';
 const AUDIT = 'INSERT INTO message_events (box, event_id, peer, type, actor)';

@@ -1,5 +1,5 @@
 import type { RawQueries } from '../client.ts';
-import { BY_PEOPLE } from './requeue.ts';
+import { BY_PEOPLE } from './operate.ts';
 
 // The time of the statement and not `clock_timestamp()`, which is volatile: no index would bound the look by it.
 //

@@ -1,0 +1,219 @@
+import type { KeyId } from '../../../core/scope.ts';
+import type { Verdict } from '../../leases.ts';
+import type { Erased, ErasedKeys, Operated, Person, SeenRow } from '../../oversight.ts';
+import type { PrismaClientLike, RawQueries } from '../client.ts';
+import { ERASE_MS } from '../timeouts.ts';
+import { AUDIT } from './audit.ts';
+import { UNFINISHED_KEYS } from './list.ts';
+import { IS_KEY, NOW } from './read.ts';
+
+// What an executor may still do meanwhile, and what each is met with:
+//
+// - It renews its lease, or begins a call: then the row is no longer of the version by which the steps were judged, which
+//   are read as of the statement's beginning. `xmin` names that version; the lock looks at the newest.
+// - It is inside a transaction, longer than its lease lasts: it is slow, not dead. It holds the row, and SKIP LOCKED
+//   passes it over. So of two clicks at once one gets the row.
+// - Without a lease it ran in one transaction, which is over: otherwise the row would not be seen.
+// - It comes back later: the higher token lets none of its writes through.
+const RELEASE = `
+WITH seen AS MATERIALIZED (
+  SELECT xmin AS version, state = 'in_progress' AND fencing_token = $5::int AS is_same,
+         coalesce(lease_until <= clock_timestamp(), true)
+         AND NOT EXISTS (
+           SELECT FROM idempotency_phases
+            WHERE ${IS_KEY} AND state = 'started' AND sends > not_executed
+              AND coalesce(keys_until <= clock_timestamp(), true)) AS is_safe
+    FROM idempotency_keys WHERE ${IS_KEY}),
+free AS MATERIALIZED (
+  SELECT 1 FROM idempotency_keys
+   WHERE ${IS_KEY} AND xmin = (SELECT version FROM seen WHERE is_same AND is_safe)
+     FOR NO KEY UPDATE SKIP LOCKED),
+released AS (
+  UPDATE idempotency_keys
+     SET fencing_token = fencing_token + 1, lease_until = ${NOW}, next_attempt_at = ${NOW},
+         attempts = 0, needs_attention = false
+    FROM free
+   WHERE ${IS_KEY}
+  RETURNING 1),
+audited AS (
+  ${AUDIT}
+  SELECT $1::text, $2::text, $3::text, $4::text, 'released', $6::text, NULL FROM released)
+SELECT CASE WHEN EXISTS (SELECT FROM released) THEN 'recorded'
+            WHEN EXISTS (SELECT FROM seen WHERE is_same) THEN 'refused'
+            ELSE 'changed' END AS operated`;
+
+/** `Oversight.release`. */
+export async function release(db: RawQueries, id: SeenRow, actor: string): Promise<Operated> {
+  const { tenant, principal, operation, key, fencingToken } = id;
+  const values = [tenant, principal, operation, key, fencingToken, actor];
+  const [row] = await db.$queryRawUnsafe<[{ operated: Operated }]>(RELEASE, ...values);
+  return row.operated;
+}
+
+// Compare-and-set on what the person saw, with its record in the same statement. The key's row first, and under a higher
+// token: a second click, a second person, or a run that asks at the same time changes nothing and is told so. Whoever
+// looks again may still correct what nobody could act upon: a mistyped reference. A key in progress takes one when it is
+// flagged and at rest: what a person knows need not wait for the provider to be back.
+const VERDICT = `
+WITH seen AS (
+  UPDATE idempotency_keys SET next_attempt_at = ${NOW}, fencing_token = fencing_token + 1
+   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND fencing_token = $5::int
+     AND (state = 'unknown' OR (state = 'in_progress' AND needs_attention AND lease_until <= clock_timestamp()))
+  RETURNING 1),
+judged AS (
+  UPDATE idempotency_phases SET verdict = $6::varchar, reference = $7::varchar
+    FROM seen
+   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'started'
+  RETURNING name)
+${AUDIT}
+SELECT $1::text, $2::text, $3::text, $4::text, 'verdict', $8::text,
+       jsonb_strip_nulls(jsonb_build_object('step', name, 'verdict', $6::text, 'reference', $7::text)) FROM judged
+RETURNING 1`;
+
+// The count of attempts starts anew: a person has looked at it. A completer takes what has a lease that is over.
+const RETRY = `
+WITH woken AS (
+  UPDATE idempotency_keys SET next_attempt_at = ${NOW}, attempts = 0, needs_attention = false,
+         lease_until = CASE state WHEN 'in_progress' THEN coalesce(lease_until, ${NOW}) END,
+         fencing_token = fencing_token + 1
+   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND fencing_token = $5::int
+     AND state IN ('in_progress', 'unknown') AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+  RETURNING 1)
+${AUDIT}
+SELECT $1::text, $2::text, $3::text, $4::text, 'retry', $6::text, NULL FROM woken
+RETURNING 1`;
+
+type Seen = KeyId & { fencingToken: number };
+
+/** `Leases.recordVerdict`. */
+export async function recordVerdict(db: RawQueries, id: Seen, verdict: Verdict, actor: string): Promise<boolean> {
+  const reference = verdict.kind === 'succeeded' ? verdict.reference : null;
+  const rows = await db.$queryRawUnsafe<unknown[]>(VERDICT, ...seen(id), verdict.kind, reference, actor);
+  return rows.length > 0;
+}
+
+/** `Leases.retryNow`. */
+export async function retryNow(db: RawQueries, id: Seen, actor: string): Promise<boolean> {
+  return (await db.$queryRawUnsafe<unknown[]>(RETRY, ...seen(id), actor)).length > 0;
+}
+
+function seen({ tenant, principal, operation, key, fencingToken }: Seen) {
+  return [tenant, principal, operation, key, fencingToken] as const;
+}
+
+const IS_LIVE = 'coalesce(lease_until > clock_timestamp(), false)';
+
+// The key's row first, as everybody takes it: an executor that is inside a transaction ends it before it is judged
+// whether its lease is live. A live one is left as it is: its executor is about to know more than a message can say.
+//
+// An unknown key has no lease, only somebody who may be asking about it. The higher token prevents this: that one asked
+// before it happened, and now writes that nothing is known and when to ask again, over what was heard meanwhile.
+//
+// Said once: a sender that repeats itself wakes the key again, but does not fill the table.
+const EVIDENCE = `
+WITH heard AS (
+  UPDATE idempotency_keys
+     SET next_attempt_at = CASE WHEN ${IS_LIVE} THEN next_attempt_at ELSE ${NOW} END,
+         attempts = CASE WHEN ${IS_LIVE} THEN attempts ELSE 0 END,
+         needs_attention = needs_attention AND ${IS_LIVE},
+         fencing_token = CASE state WHEN 'unknown' THEN fencing_token + 1 ELSE fencing_token END
+   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state IN ('in_progress', 'unknown')
+  RETURNING 1),
+noted AS (
+  INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
+  SELECT $1::text, $2::text, $3::text, $4::text, 'evidence', $6::text, jsonb_build_object('said', $5::text) FROM heard
+   WHERE NOT EXISTS (SELECT FROM idempotency_events
+                      WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND type = 'evidence'
+                        AND actor = $6 AND detail ->> 'said' = $5))
+SELECT 1 AS heard FROM heard`;
+
+/** `Leases.recordEvidence`. Errors are the transaction's own: its caller has to know a deadlock from a lost connection. */
+export async function recordEvidence(tx: RawQueries, id: KeyId, said: string, actor: string): Promise<boolean> {
+  const { tenant, principal, operation, key } = id;
+  const rows = await tx.$queryRawUnsafe<unknown[]>(EVIDENCE, tenant, principal, operation, key, said, actor);
+  return rows.length > 0;
+}
+
+const HAS_ANSWER = `state IN ('succeeded', 'failed') AND result IS NOT NULL`;
+
+// The state is named, so that what an unfinished key needs to go on is never erased. And that there is something left to
+// erase: of two clicks, the second waits for the first, looks at the row again, and finds nothing. State, token and times
+// stay: the row is what keeps the intent from being executed again. Steps have been erased when the key settled; here
+// once more, in case that an older version left anything.
+const FORGET = `
+WITH seen AS MATERIALIZED (
+  SELECT state IN ('succeeded', 'failed') AS is_answered FROM idempotency_keys
+   WHERE ${IS_KEY} AND fencing_token = $5::int),
+forgotten AS (
+  UPDATE idempotency_keys SET result = NULL
+   WHERE ${IS_KEY} AND fencing_token = $5::int AND ${HAS_ANSWER}
+  RETURNING 1),
+erased AS (
+  UPDATE idempotency_phases SET arguments = NULL, result = NULL
+   WHERE ${IS_KEY} AND EXISTS (SELECT FROM forgotten)),
+audited AS (
+  ${AUDIT}
+  SELECT $1::text, $2::text, $3::text, $4::text, 'forgotten', $6::text, NULL FROM forgotten)
+SELECT CASE WHEN EXISTS (SELECT FROM forgotten) THEN 'recorded'
+            WHEN EXISTS (SELECT FROM seen WHERE NOT is_answered) THEN 'refused'
+            ELSE 'changed' END AS operated`;
+
+// No index knows principals: each would be an entry more for every key. It is asked for seldom.
+const ERASE = `
+WITH forgotten AS (
+  UPDATE idempotency_keys SET result = NULL
+   WHERE tenant = $1 AND principal = ANY ($2::text[]) AND ${HAS_ANSWER}
+  RETURNING principal, operation, key),
+erased AS (
+  UPDATE idempotency_phases SET arguments = NULL, result = NULL
+    FROM forgotten
+   WHERE tenant = $1 AND idempotency_phases.principal = forgotten.principal
+     AND idempotency_phases.operation = forgotten.operation AND idempotency_phases.key = forgotten.key),
+audited AS (
+  ${AUDIT}
+  SELECT $1::text, principal, operation, key, 'forgotten', $3::text, '{"with": "principal"}'::jsonb FROM forgotten)
+SELECT (SELECT count(*) FROM forgotten)::float8 AS forgotten,
+       (SELECT count(*) FROM ${UNFINISHED_KEYS}
+         WHERE tenant = $1 AND principal = ANY ($2::text[]))::float8 AS unsettled,
+       to_regclass('outbox_events') IS NOT NULL AS "hasMessages"`;
+
+// One record for each of the person's names, whether anything was stored under it or not.
+const RECORD_ERASED = `
+${AUDIT}
+SELECT $1::text, name, '', '', 'erased', $3::text, $4::jsonb FROM unnest($2::text[]) AS name`;
+
+/** `Oversight.forget`. */
+export async function forget(db: RawQueries, id: SeenRow, actor: string): Promise<Operated> {
+  const { tenant, principal, operation, key, fencingToken } = id;
+  const values = [tenant, principal, operation, key, fencingToken, actor];
+  const [row] = await db.$queryRawUnsafe<[{ operated: Operated }]>(FORGET, ...values);
+  return row.operated;
+}
+
+/** `Oversight.erasePrincipal`. */
+export async function erasePrincipal(
+  client: PrismaClientLike,
+  { tenant, names }: Person,
+  actor: string,
+  conclude: (keys: ErasedKeys, tx: unknown) => Promise<Erased>,
+): Promise<Erased> {
+  return await client.$transaction(
+    async (tx: RawQueries) => {
+      const [keys] = await tx.$queryRawUnsafe<[ErasedKeys]>(ERASE, tenant, names, actor);
+      const erased = await conclude(keys, tx);
+      await tx.$queryRawUnsafe(RECORD_ERASED, tenant, names, actor, JSON.stringify(detailOf(names, erased)));
+      return erased;
+    },
+    { timeout: ERASE_MS, isolationLevel: 'ReadCommitted' },
+  );
+}
+
+/** Names and numbers alone. */
+function detailOf(names: readonly string[], { forgotten, unsettled, erased, left }: Erased): Record<string, string> {
+  const counts = Object.entries({ keys: forgotten, unsettled, ...erased });
+  return {
+    names: names.join(', '),
+    ...Object.fromEntries(counts.map(([name, count]) => [name, String(count)])),
+    left: left.join('; '),
+  };
+}

@@ -1,0 +1,175 @@
+import { parseKey } from '../../../core/key.ts';
+import type { KeyId } from '../../../core/scope.ts';
+import { NO_SECRET } from '../../../core/secrets.ts';
+import type { Step } from '../../leases.ts';
+import type { KeyEvent, KeyRow } from '../../store.ts';
+import type { RawQueries } from '../client.ts';
+import { readOnlyError } from '../wire/encoding.ts';
+
+/** The columns of a key row, in the order of `KeyRow`. */
+export const KEY_COLUMNS = `tenant, principal, operation, key, state, fencing_token, attempts, fingerprint,
+  fingerprint_version, secret_id, result, schema_version, minted_at, claimed_at, settled_at, expires_at,
+  lease_until, next_attempt_at, recovery_point, needs_attention, trace_parent`;
+
+/** The row of one key: parameters 1 to 4. */
+export const IS_KEY = 'tenant = $1 AND principal = $2 AND operation = $3 AND key = $4';
+
+/** A row as the driver gives it. */
+export interface RawRow {
+  tenant: string;
+  principal: string;
+  operation: string;
+  key: string;
+  state: KeyRow['state'];
+  fencing_token: number;
+  attempts: number;
+  fingerprint: Uint8Array | null;
+  fingerprint_version: number | null;
+  secret_id: string | null;
+  result: string | null;
+  schema_version: number;
+  minted_at: Date | null;
+  claimed_at: Date;
+  settled_at: Date | null;
+  expires_at: Date;
+  lease_until: Date | null;
+  next_attempt_at: Date | null;
+  recovery_point: string | null;
+  needs_attention: boolean;
+  trace_parent: string | null;
+}
+
+export function toKeyRow(raw: RawRow): KeyRow {
+  const { fingerprint, fingerprint_version: version, secret_id: secretId } = raw;
+  return {
+    tenant: raw.tenant,
+    principal: raw.principal,
+    operation: raw.operation,
+    key: raw.key,
+    state: raw.state,
+    fencingToken: raw.fencing_token,
+    attempts: raw.attempts,
+    fingerprint:
+      fingerprint === null || version === null || secretId === null ? null : { hash: fingerprint, version, secretId },
+    result: raw.result,
+    schemaVersion: raw.schema_version,
+    mintedAt: mintedAtOf(raw),
+    claimedAt: raw.claimed_at,
+    settledAt: raw.settled_at,
+    expiresAt: raw.expires_at,
+    leaseUntil: raw.lease_until,
+    nextAttemptAt: raw.next_attempt_at,
+    recoveryPoint: raw.recovery_point,
+    needsAttention: raw.needs_attention,
+    traceParent: raw.trace_parent,
+  };
+}
+
+/** When a row's key was minted; null for one that was not minted here. */
+export function mintedAtOf(row: Pick<RawRow, 'key' | 'secret_id' | 'minted_at'>): Date | null {
+  return row.minted_at ?? signedAt(row.key, row.secret_id);
+}
+
+/**
+ * The time that a key carries under a signature, which need not be stored beside it. Null for other keys, and where no
+ * secret was configured: then nobody has looked at the signature.
+ */
+export function signedAt(key: string, secretId: string | null): Date | null {
+  if (secretId === null || secretId === NO_SECRET) return null;
+  const parsed = parseKey(key);
+  return parsed.shape === 'signed' ? parsed.mintedAt : null;
+}
+
+/**
+ * The present for columns of whole milliseconds, which round to the nearest: what is due at once must not be due half a
+ * millisecond later, when the next statement looks for it.
+ */
+export const NOW = `date_trunc('milliseconds', clock_timestamp())`;
+
+/** A column's time as a number of milliseconds: read faster than a time's text. */
+export function epochMs(column: string): string {
+  return `date_part('epoch', ${column}) * 1000`;
+}
+
+// No lock: a settled row never changes, and whoever waits for an unsettled one asks again. One row comes back in any case,
+// and says who has answered.
+const FIND = `
+SELECT server."isInRecovery", ${KEY_COLUMNS} FROM (SELECT pg_is_in_recovery() AS "isInRecovery") AS server
+  LEFT JOIN idempotency_keys ON tenant = $1 AND principal = $2 AND operation = $3 AND key = $4`;
+
+type Found = { isInRecovery: boolean } & (RawRow | { [column in keyof RawRow]: null });
+
+/**
+ * The committed row of a key, if there is one.
+ *
+ * @throws the error of a server that takes no writes (25006) where it is in recovery: a primary that has come back as a standby
+ *   shows commits that were acknowledged to nobody and that the new primary lacks, and a standby lacks what is acknowledged
+ */
+export async function find(db: RawQueries, id: KeyId): Promise<KeyRow | undefined> {
+  const { tenant, principal, operation, key } = id;
+  const [found] = await db.$queryRawUnsafe<[Found]>(FIND, tenant, principal, operation, key);
+  if (found.isInRecovery) throw readOnlyError('the server is in recovery, and its answers may not last');
+  return found.key === null ? undefined : toKeyRow(found);
+}
+
+// Once per key: a client that repeats itself must not fill the table. Two at once may both get in, which harms nobody.
+const RECORD_EVENT = `
+INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
+SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::jsonb
+ WHERE NOT EXISTS (SELECT FROM idempotency_events
+                    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND type = $5 AND actor = $6)`;
+
+// With what people did to it, which is kept apart: a timeline shows both.
+const EVENTS = `
+SELECT type, actor, detail, at
+  FROM (SELECT id, type, actor, detail, at FROM idempotency_events
+         WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4
+        UNION ALL
+        SELECT id, type, actor, detail, at FROM idempotency_audit
+         WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4) AS happened
+ ORDER BY at, id`;
+
+export async function recordEvent(db: RawQueries, id: KeyId, event: Omit<KeyEvent, 'at'>): Promise<void> {
+  const detail = event.detail && JSON.stringify(event.detail);
+  await db.$queryRawUnsafe(
+    RECORD_EVENT,
+    id.tenant,
+    id.principal,
+    id.operation,
+    id.key,
+    event.type,
+    event.actor,
+    detail,
+  );
+}
+
+export async function events(db: RawQueries, id: KeyId): Promise<KeyEvent[]> {
+  return await db.$queryRawUnsafe<KeyEvent[]>(EVENTS, id.tenant, id.principal, id.operation, id.key);
+}
+
+/** The columns of a step, in the order of `Step`. Ages by the server's clock, so that no other clock is asked. */
+export const STEP_COLUMNS = `name, position, kind, idempotency_phases.state, result,
+  idempotency_phases.fencing_token AS "fencingToken", arguments, derived_key AS "derivedKey", sends,
+  not_executed AS "notExecuted",
+  extract(epoch FROM clock_timestamp() - first_sent_at)::float8 * 1000 AS "sinceFirstSentMs",
+  extract(epoch FROM clock_timestamp() - last_sent_at)::float8 * 1000 AS "sinceLastSentMs",
+  first_sent_at AS "firstSentAt", finished_at AS "finishedAt", verdict, reference`;
+
+const STEPS = `
+SELECT ${STEP_COLUMNS} FROM idempotency_phases
+ WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4
+ ORDER BY position`;
+
+/** The steps of a key, in their order. */
+export async function stepsOf(db: RawQueries, { tenant, principal, operation, key }: KeyId): Promise<Step[]> {
+  return await db.$queryRawUnsafe<Step[]>(STEPS, tenant, principal, operation, key);
+}
+
+const HAS_STEP = `
+SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;
+
+/** Whether a step is stored under this name. */
+export async function hasStep(db: RawQueries, { tenant, principal, operation, key }: KeyId, name: string) {
+  const rows = await db.$queryRawUnsafe<unknown[]>(HAS_STEP, tenant, principal, operation, key, name);
+  return rows.length > 0;
+}

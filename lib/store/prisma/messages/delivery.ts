@@ -1,0 +1,193 @@
+import type { Delivery, Taken } from '../../messages.ts';
+import type { RawQueries } from '../client.ts';
+import { NOW } from '../keys/read.ts';
+
+/** Rows that stand in the way of later ones: what the partial index holds, and its words must stay these. */
+export const IS_OPEN = `state IN ('pending', 'dead')`;
+
+/** Whether a relay may take the row that is its aggregate's first. A dead letter there blocks it. */
+export const IS_DUE = `state = 'pending' AND next_attempt_at <= clock_timestamp()`;
+
+/** Takes the row `d`: a higher token, so that the next write of a relay that was overtaken changes nothing. */
+export const takeFor = (leaseMs: string) => `
+   attempts = d.attempts + 1, fencing_token = d.fencing_token + 1,
+   next_attempt_at = clock_timestamp() + ${leaseMs}::float8 * interval '1 ms'`;
+
+export const TAKEN_COLUMNS = `d.event_id, d.destination, d.aggregate, d.sequence, d.attempts, d.fencing_token,
+  e.type, e.payload, e.headers, e.derived_key, e.created_at`;
+
+// One jump of the index per aggregate: its first open row, then the first of the next aggregate. So a million events
+// behind one another cost no more than one, and an aggregate whose first row is not due offers none of its later ones.
+const head = (after: string) => `
+  SELECT o.event_id, o.aggregate, o.state, o.next_attempt_at FROM outbox_deliveries o
+   WHERE o.destination = $1::text AND o.aggregate > ${after} AND o.${IS_OPEN}
+   ORDER BY o.aggregate, o.sequence LIMIT 1`;
+
+// FOR UPDATE SKIP LOCKED: of many relays one takes a row, and none waits. It stands inside the lateral query, so that
+// only heads are locked, one after the other, until there are enough; a locked head is passed over with its whole
+// aggregate, never for the row behind it. The lock re-checks state and time on the newest version of the row, so what
+// another relay has taken or marked a moment ago is left alone.
+//
+// That the row is still the first: whatever is committed later has a higher number (`enqueue.ts`).
+const TAKE_HEADS = `
+WITH RECURSIVE heads AS (
+  (${head('$4::text')})
+  UNION ALL
+  SELECT n.* FROM heads h CROSS JOIN LATERAL (${head('h.aggregate')}) n),
+due AS MATERIALIZED (
+  SELECT l.event_id FROM heads h CROSS JOIN LATERAL (
+    SELECT o.event_id FROM outbox_deliveries o
+     WHERE o.event_id = h.event_id AND o.destination = $1::text AND o.${IS_DUE}
+       FOR UPDATE SKIP LOCKED) l
+   WHERE h.${IS_DUE} AND NOT EXISTS (SELECT FROM outbox_stops WHERE destination = $1::text)
+   LIMIT $3::int)
+UPDATE outbox_deliveries d SET ${takeFor('$2')}
+  FROM outbox_events e
+ WHERE d.destination = $1::text AND d.event_id IN (SELECT event_id FROM due) AND e.id = d.event_id
+RETURNING ${TAKEN_COLUMNS}`;
+
+export interface TakenRow {
+  event_id: string;
+  destination: string;
+  aggregate: string;
+  sequence: bigint;
+  attempts: number;
+  fencing_token: number;
+  type: string;
+  payload: string;
+  headers: Record<string, string>;
+  derived_key: string;
+  created_at: Date;
+}
+
+/** `OutboxStore.takeHeads`. */
+export async function takeHeads(
+  db: RawQueries,
+  destination: string,
+  leaseMs: number,
+  limit: number,
+  after: string,
+): Promise<Delivery[]> {
+  const rows = await db.$queryRawUnsafe<TakenRow[]>(TAKE_HEADS, destination, leaseMs, limit, after);
+  return rows.map(toDelivery);
+}
+
+export function toDelivery(row: TakenRow): Delivery {
+  return {
+    eventId: row.event_id,
+    destination: row.destination,
+    fencingToken: row.fencing_token,
+    aggregate: row.aggregate,
+    sequence: Number(row.sequence),
+    attempts: row.attempts,
+    type: row.type,
+    payload: row.payload,
+    headers: row.headers,
+    derivedKey: row.derived_key,
+    createdAt: row.created_at,
+  };
+}
+
+/** A delivery as its relay knows it: parameters 1 to 3, from `heldBy`. */
+export const IS_HELD = `event_id = $1::uuid AND destination = $2::text AND fencing_token = $3::int AND state = 'pending'`;
+
+export function heldBy({ eventId, destination, fencingToken }: Taken): [string, string, number] {
+  return [eventId, destination, fencingToken];
+}
+
+// The token prevents this: a relay sends, pauses beyond its lease, and comes back after another one has sent the event
+// again, failed and put it off. Its "delivered" would be true, but the event is the other one's now, and so is what
+// comes behind it.
+//
+// Taking the next one in the same statement: nobody comes between the two, and it saves a look at every other aggregate.
+// The head is chosen first and locked then, so SKIP LOCKED passes over the aggregate and never over the head itself. It
+// is chosen laterally, in the index's own order: one jump, however many events wait behind it.
+const DELIVERED = `
+WITH done AS (
+  UPDATE outbox_deliveries
+     SET state = 'delivered', settled_at = clock_timestamp(), next_attempt_at = NULL, last_error = NULL
+   WHERE ${IS_HELD}
+  RETURNING aggregate),
+head AS (
+  SELECT first.event_id FROM done CROSS JOIN LATERAL (
+    SELECT o.event_id FROM outbox_deliveries o
+     WHERE $4::float8 IS NOT NULL AND o.destination = $2::text AND o.aggregate = done.aggregate AND o.${IS_OPEN}
+       AND o.event_id <> $1::uuid
+     ORDER BY o.aggregate, o.sequence LIMIT 1) first),
+following AS MATERIALIZED (
+  SELECT l.event_id FROM head CROSS JOIN LATERAL (
+    SELECT o.event_id FROM outbox_deliveries o
+     WHERE o.event_id = head.event_id AND o.destination = $2::text AND o.${IS_DUE}
+       AND NOT EXISTS (SELECT FROM outbox_stops WHERE destination = $2::text)
+       FOR UPDATE SKIP LOCKED) l),
+taken AS (
+  UPDATE outbox_deliveries d SET ${takeFor('$4')}
+    FROM outbox_events e
+   WHERE d.destination = $2::text AND d.event_id IN (SELECT event_id FROM following) AND e.id = d.event_id
+  RETURNING ${TAKEN_COLUMNS})
+SELECT EXISTS (SELECT FROM done) AS marked, taken.* FROM (SELECT 1) one LEFT JOIN taken ON true`;
+
+/** `OutboxStore.delivered`. */
+export async function delivered(
+  db: RawQueries,
+  taken: Taken,
+  leaseMs: number | null,
+): Promise<{ marked: boolean; next: Delivery | undefined }> {
+  const rows = await db.$queryRawUnsafe<({ marked: boolean } & (TakenRow | { event_id: null }))[]>(
+    DELIVERED,
+    ...heldBy(taken),
+    leaseMs,
+  );
+  const [row] = rows;
+  return { marked: row?.marked ?? false, next: row && row.event_id !== null ? toDelivery(row) : undefined };
+}
+
+// Each names the token, like `delivered.ts`: a relay that has been overtaken neither puts off nor gives up what another
+// one is sending.
+const POSTPONE = `
+UPDATE outbox_deliveries
+   SET next_attempt_at = clock_timestamp() + $4::float8 * interval '1 ms', last_error = $5::varchar
+ WHERE ${IS_HELD}
+RETURNING 1`;
+
+const GIVE_UP = `
+UPDATE outbox_deliveries
+   SET state = $4::varchar, settled_at = clock_timestamp(), next_attempt_at = NULL, last_error = $5::varchar
+ WHERE ${IS_HELD}
+RETURNING 1`;
+
+const GIVE_BACK = `
+UPDATE outbox_deliveries SET next_attempt_at = ${NOW}, attempts = attempts - 1
+ WHERE ${IS_HELD}
+RETURNING 1`;
+
+// The stop first, with a record of it, and whoever holds the event: a destination that says 410 means all of them. Two
+// relays that hear it at once make one row; the second waits for the first and changes nothing.
+const STOP = `
+WITH stopped AS (
+  INSERT INTO outbox_stops (destination, reason) VALUES ($1::varchar, $2::varchar)
+  ON CONFLICT (destination) DO NOTHING
+  RETURNING destination)
+INSERT INTO message_events (box, event_id, peer, type, actor)
+SELECT 'outbox', $3::varchar, destination, 'stopped', 'relay' FROM stopped`;
+
+/** `OutboxStore.postpone`. */
+export async function postpone(db: RawQueries, taken: Taken, pauseMs: number, error: string): Promise<boolean> {
+  return (await db.$queryRawUnsafe<unknown[]>(POSTPONE, ...heldBy(taken), pauseMs, short(error))).length > 0;
+}
+
+/** `OutboxStore.giveUp`. */
+export async function giveUp(db: RawQueries, taken: Taken, as: 'dead' | 'skipped', error: string): Promise<boolean> {
+  return (await db.$queryRawUnsafe<unknown[]>(GIVE_UP, ...heldBy(taken), as, short(error))).length > 0;
+}
+
+/** `OutboxStore.giveBack`. */
+export async function giveBack(db: RawQueries, taken: Taken, stop: string | null): Promise<boolean> {
+  if (stop !== null) await db.$queryRawUnsafe(STOP, taken.destination, short(stop), taken.eventId);
+  return (await db.$queryRawUnsafe<unknown[]>(GIVE_BACK, ...heldBy(taken))).length > 0;
+}
+
+/** As much as the column holds. NUL is no text for PostgreSQL. */
+export function short(error: string): string {
+  return Array.from(error.replaceAll('\0', '')).slice(0, 300).join('');
+}
