@@ -36,7 +36,7 @@ export default {
     ...room('store', ['core'], { npm: ['none'] }),
     ...room('telemetry', ['core'], { npm: ['@opentelemetry/api'] }),
     ...room('messaging', ['core', 'store', 'telemetry']),
-    ...room('engine', ['core', 'store/store', 'store/leases', 'telemetry'], { npm: ['devalue', 'cockatiel'] }),
+    ...room('engine', ['core', 'store/(?!prisma)[a-z-]+', 'telemetry'], { npm: ['devalue', 'cockatiel'] }),
     ...room('worker', ['engine', 'store', 'messaging', 'core', 'telemetry']),
     ...room('admin', ['core', 'store', 'engine', 'messaging', 'telemetry']),
     ...room('http', ['core', 'telemetry'], { npm: ['cockatiel'] }),

@@ -1,4 +1,5 @@
-import type { Claim, Completion, ExecuteOptions, Store } from './store.ts';
+import type { Claim, Completion, ExecuteOptions } from './rows.ts';
+import type { Store } from './store.ts';
 
 /** A store under test, and what the suite must do behind its back. */
 export interface Harness<Tx> {

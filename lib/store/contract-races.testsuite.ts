@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { claimOf, DONE, gate, type Harness, HOW, type Suite } from './contract-harness.fixture.ts';
-import type { Claim, Completion } from './store.ts';
+import type { Claim, Completion } from './rows.ts';
 
 const HOUR = 3_600_000;
 

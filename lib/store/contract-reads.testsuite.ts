@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { claimOf, DONE, HOW, type Suite } from './contract-harness.fixture.ts';
-import type { Completion } from './store.ts';
+import type { Completion } from './rows.ts';
 
 const FAILED: Completion = { state: 'failed', result: '"no"' };
 const MINUTE = 60_000;

@@ -1,5 +1,5 @@
 import type { KeyId } from '../core/scope.ts';
-import type { Claim, Completion, ExecuteOptions, KeyRow, RollbackReason } from './store.ts';
+import type { Claim, Completion, ExecuteOptions, KeyRow, RollbackReason } from './rows.ts';
 
 /**
  * The part of the port that operations in phases need: a key that is claimed in a transaction of its own, and held

@@ -1,7 +1,7 @@
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { Tallied } from '../core/tally.ts';
-import type { KeyRow } from './store.ts';
+import type { KeyRow } from './rows.ts';
 
 /**
  * The part of the port that stands behind an admin view: what is seen of all keys, and what a person may do to one.

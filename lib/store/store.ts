@@ -1,12 +1,22 @@
-import type { Fingerprint } from '../core/fingerprint.ts';
-import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { Leases } from './leases.ts';
 import type { LostKeys } from './lost-keys.ts';
 import type { Oversight } from './oversight.ts';
+import type { Claim, Completion, ExecuteOptions, KeyRow, RollbackReason, Window } from './rows.ts';
 
 export type { EnteredLost, LostKey, LostStep } from './lost-keys.ts';
 export type { Tally } from './oversight.ts';
+export {
+  type Claim,
+  type Completion,
+  type Durability,
+  type ExecuteOptions,
+  GRACE_MS,
+  type IsolationLevel,
+  type KeyRow,
+  type RollbackReason,
+  type Window,
+} from './rows.ts';
 
 /**
  * The PORT: what the engine needs of a database. `contract.testsuite.ts` says what any store must do, and every store
@@ -116,58 +126,10 @@ export interface SchemaState {
   advice?: string;
 }
 
-/** The window in which a key may be claimed. Judged by the database's clock, inside the statement (K3). */
-export interface Window {
-  /** The time a minted key carries; null for a key that was not minted here, whose time is ignored. */
-  mintedAt: Date | null;
-  windowMs: number;
-  retentionMs: number;
-}
-
-export interface Claim extends KeyId, Window {
-  fingerprint: Fingerprint;
-  schemaVersion: number;
-  /** How long to wait for another's uncommitted claim. 0: not at all. */
-  waitMs: number;
-  /** The trace that this claim belongs to, as W3C `traceparent`; none where nobody is tracing. */
-  traceParent?: string | undefined;
-}
-
 export interface Claimed {
   fencingToken: number;
   expiresAt: Date;
 }
-
-/** What an execution ends in: the state it reaches and the answer to store. */
-export interface Completion {
-  state: 'succeeded' | 'failed';
-  result: string;
-}
-
-/** How much later than its deadline a caller may be told, in milliseconds: what was begun is ended first. */
-export const GRACE_MS = 100;
-
-export interface ExecuteOptions {
-  /** How long the transaction may take, in milliseconds, with the wait for the claim. */
-  timeoutMs: number;
-  /** How long to wait for a connection, in milliseconds. */
-  maxWaitMs: number;
-  isolationLevel?: IsolationLevel | undefined;
-  /**
-   * When nobody waits for the answer any more, in milliseconds of `performance.now()`: it comes a tenth of a second behind
-   * that at the latest, whatever the database does. Default: never.
-   */
-  deadline?: number | undefined;
-  /** `replicated`: COMMIT waits for the synchronous standbys, and is in doubt where that wait was cut short. */
-  durability?: Durability | undefined;
-  /** Called right before COMMIT is sent. */
-  beforeCommit: () => Promise<void> | void;
-}
-
-/** What an answer promises: see `OperationOptions.durability`. */
-export type Durability = 'local' | 'replicated';
-
-export type IsolationLevel = 'ReadCommitted' | 'RepeatableRead' | 'Serializable';
 
 export type Executed =
   /** `run` ran and the database said that it committed. */
@@ -186,12 +148,6 @@ export type Executed =
   /** COMMIT was sent and no answer came: it may or may not have been committed. */
   | { kind: 'in_doubt'; error: unknown };
 
-/**
- * `conflict`: a serialization failure or a deadlock; running again may succeed. `unavailable`: the database could not
- * be reached, or time ran out. `error`: anything else, most often thrown by the handler.
- */
-export type RollbackReason = 'conflict' | 'unavailable' | 'error';
-
 export type Probed = { kind: 'absent' } | { kind: 'locked' } | { kind: 'existing'; row: KeyRow };
 
 export interface Fence extends KeyId, Window {
@@ -205,30 +161,6 @@ export type Fenced =
   | { kind: 'existing'; row: KeyRow }
   | { kind: 'locked' }
   | { kind: 'expired' | 'early' };
-
-export interface KeyRow extends KeyId {
-  state: KeyState;
-  fencingToken: number;
-  attempts: number;
-  /** Null on a tombstone, which never saw a payload. */
-  fingerprint: Fingerprint | null;
-  /** The stored answer; null while there is none, or when it was erased. */
-  result: string | null;
-  schemaVersion: number;
-  mintedAt: Date | null;
-  claimedAt: Date;
-  settledAt: Date | null;
-  expiresAt: Date;
-  /** Until when its executor alone may write; null where it runs in one transaction, and once it has settled. */
-  leaseUntil: Date | null;
-  /** When the completer looks at it; null: never, or a person must first. */
-  nextAttemptAt: Date | null;
-  /** The name of the last committed step of an operation in phases. */
-  recoveryPoint: string | null;
-  needsAttention: boolean;
-  /** The trace of the run that claimed it, as W3C `traceparent`; null where nobody was tracing. */
-  traceParent: string | null;
-}
 
 /** What has happened to a key besides its ordinary way, and by whom. Holds no payload and no result. */
 export interface KeyEvent {

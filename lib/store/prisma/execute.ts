@@ -1,5 +1,6 @@
 import { IdempotencyError } from '../../core/errors.ts';
-import type { Claim, Claimed as ClaimedKey, Completion, Executed } from '../store.ts';
+import type { Claim, Completion } from '../rows.ts';
+import type { Claimed as ClaimedKey, Executed } from '../store.ts';
 import type { PrismaClientLike } from './client.ts';
 import type { Gate } from './db.ts';
 import { isBadNumber, isLockTimeout, isSetUpFault, isUniqueViolation } from './errors.ts';

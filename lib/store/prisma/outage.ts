@@ -1,5 +1,5 @@
 import { IdempotencyError } from '../../core/errors.ts';
-import type { RollbackReason } from '../store.ts';
+import type { RollbackReason } from '../rows.ts';
 import { driverCause, serverWords, severityOf, sqlState } from './errors.ts';
 
 /** SQLSTATEs by which a server, or a pooler before it, says that it cannot be asked now, with who says so. */

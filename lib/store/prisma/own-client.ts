@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import { isProduction } from '../../core/production.ts';
-import { type ExecuteOptions, StoreUnavailableError } from '../store.ts';
+import type { ExecuteOptions } from '../rows.ts';
+import { StoreUnavailableError } from '../store.ts';
 import { joinContexts } from './ambient/ambient-client.ts';
 import { hasContexts, runWithin } from './async-context.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';

@@ -1,5 +1,6 @@
 import type { KeyId } from '../../core/scope.ts';
-import type { Completion, Executed, KeyRow } from '../store.ts';
+import type { Completion, KeyRow } from '../rows.ts';
+import type { Executed } from '../store.ts';
 import { type PrismaClientLike, RERUNS } from './client.ts';
 import { explainedAbort } from './keys/complete.ts';
 import { KEY_COLUMNS, type RawRow, toKeyRow } from './keys/read.ts';

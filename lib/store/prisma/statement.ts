@@ -1,4 +1,4 @@
-import type { IsolationLevel } from '../store.ts';
+import type { IsolationLevel } from '../rows.ts';
 import type { Rename } from './tables.ts';
 
 /** A statement of the kit's, with its parameters. */

@@ -5,7 +5,8 @@ import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-d
 import { createClient } from '../../../shop/db.ts';
 import { storeContract } from '../contract.testsuite.ts';
 import { claimOf, DONE, gate, HOW } from '../contract-harness.fixture.ts';
-import { type Claim, StoreUnavailableError } from '../store.ts';
+import type { Claim } from '../rows.ts';
+import { StoreUnavailableError } from '../store.ts';
 import { type RawQueries, send } from './client.ts';
 import { claimStatements } from './keys/claim.ts';
 import { prismaHarness, type Tx } from './prisma-harness.fixture.ts';

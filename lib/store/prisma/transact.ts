@@ -1,6 +1,6 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Held, Transacted, Work, Write } from '../leases.ts';
-import type { KeyRow } from '../store.ts';
+import type { KeyRow } from '../rows.ts';
 import { runWithin, within } from './async-context.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { isNothingChanged } from './errors.ts';

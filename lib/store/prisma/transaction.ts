@@ -1,4 +1,4 @@
-import { type ExecuteOptions, GRACE_MS, type RollbackReason } from '../store.ts';
+import { type ExecuteOptions, GRACE_MS, type RollbackReason } from '../rows.ts';
 import type { RawQueries } from './client.ts';
 import type { Gate } from './db.ts';
 import { isForgotten, isLeftOpen } from './errors.ts';

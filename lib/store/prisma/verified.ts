@@ -1,5 +1,6 @@
 import { IdempotencyError } from '../../core/errors.ts';
-import type { Executed, KeyRow } from '../store.ts';
+import type { KeyRow } from '../rows.ts';
+import type { Executed } from '../store.ts';
 import type { RawQueries } from './client.ts';
 import type { Gate } from './db.ts';
 import { find, IS_KEY } from './keys/read.ts';

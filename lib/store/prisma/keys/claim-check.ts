@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { FINGERPRINT_VERSION } from '../../../core/fingerprint.ts';
 import { NO_SECRET } from '../../../core/secrets.ts';
-import type { Claim, TriedClaim } from '../../store.ts';
+import type { Claim } from '../../rows.ts';
+import type { TriedClaim } from '../../store.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, send } from '../client.ts';
 import { serverWords, sqlState } from '../errors.ts';
 import type { OwnClient } from '../own-client.ts';

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { lengthPrefixed } from '../../../core/length-prefix.ts';
 import type { KeyId } from '../../../core/scope.ts';
-import type { Claim, KeyRow, Probed, Window } from '../../store.ts';
+import type { Claim, KeyRow, Window } from '../../rows.ts';
+import type { Probed } from '../../store.ts';
 import type { PrismaClientLike, RawQueries } from '../client.ts';
 import { isLockTimeout } from '../errors.ts';
 import { LEVEL, type Rows, type Statement } from '../statement.ts';

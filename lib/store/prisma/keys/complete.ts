@@ -1,6 +1,6 @@
 import { IdempotencyError, LeaseLostError } from '../../../core/errors.ts';
 import type { Held, Write } from '../../leases.ts';
-import type { Claim, Completion, KeyRow } from '../../store.ts';
+import type { Claim, Completion, KeyRow } from '../../rows.ts';
 import { isAbortedTransaction, isBadNumber, isNothingChanged } from '../errors.ts';
 import type { Rows, Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';

@@ -1,7 +1,7 @@
 import { LeaseLostError } from '../../../core/errors.ts';
 import type { KeyId } from '../../../core/scope.ts';
 import type { Held, PutOff, Share } from '../../leases.ts';
-import type { KeyRow } from '../../store.ts';
+import type { KeyRow } from '../../rows.ts';
 import { type RawQueries, send } from '../client.ts';
 import { LEVEL, type Statement } from '../statement.ts';
 import { KEY_COLUMNS, NOW, type RawRow, stepsOf, toKeyRow } from './read.ts';

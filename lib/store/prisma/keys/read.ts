@@ -2,7 +2,8 @@ import { parseKey } from '../../../core/key.ts';
 import type { KeyId } from '../../../core/scope.ts';
 import { NO_SECRET } from '../../../core/secrets.ts';
 import type { Step } from '../../leases.ts';
-import type { KeyEvent, KeyRow } from '../../store.ts';
+import type { KeyRow } from '../../rows.ts';
+import type { KeyEvent } from '../../store.ts';
 import type { RawQueries } from '../client.ts';
 import { readOnlyError } from '../wire/encoding.ts';
 

@@ -1,6 +1,6 @@
 import type { Enqueued, NewEvent } from '../../messages.ts';
 import type { AnnouncedEvent } from '../../oversight.ts';
-import type { KeyRow } from '../../store.ts';
+import type { KeyRow } from '../../rows.ts';
 import { type RawQueries, RERUNS } from '../client.ts';
 import { sqlState } from '../errors.ts';
 import { NOW } from '../keys/read.ts';

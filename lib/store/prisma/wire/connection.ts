@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { IsolationLevel } from '../../store.ts';
+import type { IsolationLevel } from '../../rows.ts';
 import { isForgotten } from '../errors.ts';
 import { isReplicatedStatement, isUnreplicatedWarning, unreplicated } from '../replication.ts';
 import { type Answer, SQL_LEVELS, type Statement } from '../statement.ts';
