@@ -5,7 +5,7 @@ import { ConfigurationError } from '../core/errors.ts';
 import type { FoundReceived, InboxFilter, InboxRow, KnownRow, Open, Receipt } from '../store/messages.ts';
 import type { PrismaClientLike, TransactionOf } from '../store/prisma/client.ts';
 import { isSamePayload } from '../store/prisma/messages/inbox.ts';
-import { prismaInbox } from '../store/prisma/messages/stores.ts';
+import { prismaInbox } from '../store/prisma/messages/store.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import { countReception, gaugeOpen } from '../telemetry/messages.ts';
 import { failed, inSpan } from '../telemetry/span.ts';

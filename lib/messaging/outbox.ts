@@ -3,7 +3,7 @@ import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { DeliveryFilter, DeliveryRow, Enqueued, FoundEvent, Open, Stop } from '../store/messages.ts';
 import type { PrismaClientLike, RawQueries } from '../store/prisma/client.ts';
-import { prismaOutbox } from '../store/prisma/messages/stores.ts';
+import { prismaOutbox } from '../store/prisma/messages/store.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import { countDelivery, gaugeOpen } from '../telemetry/messages.ts';
 import { traceHeaders } from '../telemetry/span.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { promisesOf } from '../../admin/promises.ts';
 import { databaseFacts } from '../../store/prisma/database-facts.ts';
-import { renamedClient } from '../../store/prisma/renamed.ts';
+import { renamedClient } from '../../store/prisma/renaming.ts';
 import type { Rename } from '../../store/prisma/tables.ts';
 import { rawClient } from '../raw-client.ts';
 import { checkNamed, type Finding } from './finding.ts';

@@ -1,10 +1,10 @@
 import { type SchemaPart, StoreUnavailableError } from '../store.ts';
 import { outside, runWithin } from './async-context.ts';
 import { type PrismaClientLike, primaryOf } from './client.ts';
+import type { OwnClient } from './client-pool.ts';
 import { isSchemaGap } from './errors.ts';
 import { explainedBySchema, readSchema } from './keys/schema.ts';
 import { explainedReadOnly, isOutage } from './outage.ts';
-import type { OwnClient } from './own-client.ts';
 import type { Rename } from './tables.ts';
 import { QUESTION_MS } from './timeouts.ts';
 import { Checkouts } from './wire/checkouts.ts';

@@ -8,7 +8,7 @@ import type { TransactionOf } from './client.ts';
 import { Gate } from './db.ts';
 import { storeOf } from './prisma-harness.fixture.ts';
 import { prismaStore } from './store.ts';
-import { verified } from './verified.ts';
+import { verified } from './execution.ts';
 
 /** Keys that are held under a lease: what each condition of the statements about them is for. */
 

@@ -1,6 +1,6 @@
 import { outside } from './async-context.ts';
 import { type PrismaClientLike, type RawQueries, send } from './client.ts';
-import { originalOf } from './renamed.ts';
+import { originalOf } from './renaming.ts';
 import { LEVEL, type Rows, SQL_LEVELS } from './statement.ts';
 import {
   endOfFailure,

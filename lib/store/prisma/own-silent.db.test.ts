@@ -4,9 +4,9 @@ import { createClient } from '../../../shop/db.ts';
 import { claimOf, DONE, HOW } from '../contract-harness.fixture.ts';
 import type { Held, LeasedClaim } from '../leases.ts';
 import type { Store } from '../store.ts';
+import { OwnClient } from './client-pool.ts';
 import { Gate } from './db.ts';
-import { inboxOn, outboxOn } from './messages/stores.ts';
-import { OwnClient } from './own-client.ts';
+import { inboxOn, outboxOn } from './messages/store.ts';
 import { storeOf, type Tx } from './prisma-harness.fixture.ts';
 import { silentProxy } from './wire/silent-proxy.fixture.ts';
 

@@ -3,9 +3,9 @@ import { StoreUnavailableError } from '../store.ts';
 import { AmbientTransaction } from './ambient/ambient-transaction.ts';
 import { txOf } from './ambient/ambient-tx.ts';
 import { runWithin, within } from './async-context.ts';
+import type { OwnClient } from './client-pool.ts';
 import { isOutage, isReadOnly } from './outage.ts';
-import type { OwnClient } from './own-client.ts';
-import { queriesBy } from './renamed.ts';
+import { queriesBy } from './renaming.ts';
 import { explainedStandby, replicateStatement } from './replication.ts';
 import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
 import {

@@ -4,12 +4,12 @@ import type { LostKeys } from '../lost-keys.ts';
 import type { Oversight } from '../oversight.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import type { Fence, Fenced, Store } from '../store.ts';
-import { begin } from './begin.ts';
 import type { PrismaClientLike, RawQueries, TransactionOf } from './client.ts';
+import { OwnClient } from './client-pool.ts';
 import { databaseFacts } from './database-facts.ts';
 import { Gate } from './db.ts';
 import { isLockTimeout } from './errors.ts';
-import { execute } from './execute.ts';
+import { execute, rerun } from './execution.ts';
 import { audit, reapAudit, record } from './keys/audit.ts';
 import { judgeWindow, probe } from './keys/claim.ts';
 import { tryClaim } from './keys/claim-check.ts';
@@ -25,13 +25,11 @@ import { finishForeign, recordCapture, recordNotExecuted, resolve, startForeign 
 import { addTallies, reapTallies, tallies } from './keys/tallies.ts';
 import { announced } from './messages/outbox.ts';
 import { isUnavailable } from './outage.ts';
-import { OwnClient } from './own-client.ts';
-import { originalOf, renamedClient, renamedQueries } from './renamed.ts';
-import { rerun } from './rerun.ts';
+import { begin, transact } from './phases.ts';
+import { originalOf, renamedClient, renamedQueries } from './renaming.ts';
 import { awaitReplication } from './standby-wait.ts';
 import { renamerOf, type Tables } from './tables.ts';
 import { BATCH_MS, ERASE_MS, QUESTION_MS } from './timeouts.ts';
-import { transact } from './transact.ts';
 import type { TransactionOptions } from './transaction.ts';
 
 /** Which transactions executions have: see `createIdempotency`. */

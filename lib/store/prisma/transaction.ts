@@ -1,9 +1,9 @@
 import { type ExecuteOptions, GRACE_MS, type RollbackReason } from '../rows.ts';
 import type { RawQueries } from './client.ts';
+import type { OwnClient } from './client-pool.ts';
 import type { Gate } from './db.ts';
 import { isForgotten, isLeftOpen } from './errors.ts';
 import { isOutage, provesRollback, rollbackReason } from './outage.ts';
-import type { OwnClient } from './own-client.ts';
 import type { Rows, Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 import type { CommitAnswer } from './wire/connection.ts';

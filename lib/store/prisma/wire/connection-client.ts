@@ -1,6 +1,6 @@
 import type { PrismaClientLike } from '../client.ts';
 import { isForgotten } from '../errors.ts';
-import { queriesBy } from '../renamed.ts';
+import { queriesBy } from '../renaming.ts';
 import { rowsOf, SQL_LEVELS, type Statement } from '../statement.ts';
 import type { Rename } from '../tables.ts';
 import type { Connection } from './connection.ts';

@@ -1,9 +1,9 @@
 import type { InboxStore, OutboxStore } from '../../messages.ts';
 import { outside } from '../async-context.ts';
 import type { PrismaClientLike, RawQueries, TransactionOf } from '../client.ts';
+import { OwnClient } from '../client-pool.ts';
 import { Gate } from '../db.ts';
-import { OwnClient } from '../own-client.ts';
-import { renamedClient, renamedQueries } from '../renamed.ts';
+import { renamedClient, renamedQueries } from '../renaming.ts';
 import { renamerOf, type Tables } from '../tables.ts';
 import { BATCH_MS } from '../timeouts.ts';
 import type { TransactionOptions } from '../transaction.ts';
