@@ -13,7 +13,7 @@ import { cronRoute } from './cron-route.ts';
 
 /**
  * A host without processes of its own: no worker, a pooler in transaction mode for all there is to say, and a clock that
- * calls the cron route. See docs/serverless.md.
+ * calls the cron route. See docs/deployment.md.
  */
 
 let database: TestDatabase;
@@ -126,7 +126,7 @@ describe('without a worker, through a pooler in transaction mode', () => {
 
 describe('the line for pg_cron', () => {
   /** To the letter what the page says, without the clock around it. */
-  const page = readFileSync(new URL('../../docs/serverless.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/deployment.md', import.meta.url), 'utf8');
   const [, reaper = ''] = /cron\.schedule\('oncekit reaper',[^$]*\$\$([\s\S]*?)\$\$\)/.exec(page) ?? [];
   const [, tallies = ''] = /cron\.schedule\('oncekit tallies',[^$]*\$\$([\s\S]*?)\$\$\)/.exec(page) ?? [];
 

@@ -6,8 +6,8 @@ import { createIdempotency } from '../../lib/index.ts';
 import { type TestDatabase, testDatabase } from '../testing/test-database.ts';
 import { readPage, root } from './pages.ts';
 
-/** Runs the SQL of docs/migrating-from-your-own-key-table.md as it is printed. */
-const file = 'docs/migrating-from-your-own-key-table.md';
+/** Runs the SQL of docs/moving-here.md as it is printed. */
+const file = 'docs/moving-here.md';
 const sql = readPage(file, readFileSync(path.join(root, file), 'utf8')).blocks.filter(({ lang }) => lang === 'sql');
 const [table = '', move = '', wasDone = '', wasNotDone = ''] = sql.map(({ text }) => text);
 

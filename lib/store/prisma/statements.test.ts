@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { hiddenStatements, type RoomStatement, statementsOfRoom } from './statements.fixture.ts';
 
 // Where the tables are distributed over several machines, a statement that names every column of a key's scope finds its
-// rows on one of them, whichever of the columns they are distributed by. See docs/scale.md.
+// rows on one of them, whichever of the columns they are distributed by. See docs/deployment.md.
 
 const KEY_TABLES = 'idempotency_(?:keys|phases|events|audit)';
 const SCOPE = ['tenant', 'principal', 'operation', 'key'];
