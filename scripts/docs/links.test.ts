@@ -49,6 +49,25 @@ test('every attack names the test that shows it stopped', () => {
   expect(attacks.filter((row) => !NAMES_A_TEST.test(row))).toEqual([]);
 });
 
+/** The decisions as their own pages tell them: number, title, file, and by which other one it is superseded. */
+function decisions(): string[][] {
+  const pagesOfDecisions = pages.filter(({ file }) => /^docs\/adr\/\d/.test(file));
+  return pagesOfDecisions.map(({ file, text }) => {
+    const [, number = '', title = ''] = /^# (\d+)[.:] (.+)\n/.exec(text) ?? [];
+    const [, successor = ''] = /(?:Superseded|Replaced) by \[ADR (\d+)\]/.exec(text) ?? [];
+    return [String(Number(number)), title, path.basename(file), successor];
+  });
+}
+
+test('the list of decisions has each one, and says which is superseded', () => {
+  const listed = tableRows('docs/adr/README.md').map((row) => {
+    const [, number = '', title = '', file = '', status = ''] =
+      /^\| (\d+) \| \[(.+)\]\(([^)]+)\) \| (.+) \|$/.exec(row) ?? [];
+    return [number, title, file, /^superseded by \[(\d+)\]/.exec(status)?.[1] ?? ''];
+  });
+  expect(listed).toEqual(decisions());
+});
+
 test('a dead link is found: a file, a heading, a picture, an address, a place on this machine', () => {
   const dead = [
     'not-there.md',
