@@ -1,18 +1,18 @@
 import { IdempotencyError } from '../../core/errors.ts';
+import type { KeyId } from '../../core/scope.ts';
 import type { Claim, Completion, KeyRow } from '../rows.ts';
 import type { Claimed as ClaimedKey, Executed } from '../store.ts';
-import { type PrismaClientLike, RERUNS, type RawQueries } from './client.ts';
+import { type PrismaClientLike, type RawQueries, RERUNS } from './client.ts';
 import type { Gate } from './db.ts';
 import { isBadNumber, isLockTimeout, isSetUpFault, isUniqueViolation } from './errors.ts';
 import { type Claimed, claimedBy, claimStatements, MAX_CLAIMS, type Rival, rivalOf } from './keys/claim.ts';
-import { completedRow, completionStatement, explained, FIRST_TOKEN, explainedAbort } from './keys/complete.ts';
-import { find, KEY_COLUMNS, type RawRow, toKeyRow, IS_KEY } from './keys/read.ts';
+import { completedRow, completionStatement, explained, explainedAbort, FIRST_TOKEN } from './keys/complete.ts';
+import { find, IS_KEY, KEY_COLUMNS, type RawRow, toKeyRow } from './keys/read.ts';
 import { explainedBySchema } from './keys/schema.ts';
 import { explainedReadOnly } from './outage.ts';
 import { runTransaction } from './run-transaction.ts';
-import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
-import type { KeyId } from '../../core/scope.ts';
 import { LEVEL } from './statement.ts';
+import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 
 const LOWEST = 'ReadCommitted';
 

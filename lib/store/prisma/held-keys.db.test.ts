@@ -6,9 +6,9 @@ import type { Held } from '../leases.ts';
 import type { Store } from '../store.ts';
 import type { TransactionOf } from './client.ts';
 import { Gate } from './db.ts';
+import { verified } from './execution.ts';
 import { storeOf } from './prisma-harness.fixture.ts';
 import { prismaStore } from './store.ts';
-import { verified } from './execution.ts';
 
 /** Keys that are held under a lease: what each condition of the statements about them is for. */
 

@@ -1,19 +1,19 @@
-import type { Begun, Held, LeasedClaim, Work, Transacted, Write } from '../leases.ts';
-import type { PrismaClientLike, RawQueries } from './client.ts';
-import { isLockTimeout, isSetUpFault, isNothingChanged } from './errors.ts';
-import { claimValues, drawTicket, inWindow, lockTimeout, MAX_CLAIMS, type Rival, rivalOf } from './keys/claim.ts';
-import { explainedBySchema } from './keys/schema.ts';
-import { runTransaction } from './run-transaction.ts';
-import { LEVEL, type Statement } from './statement.ts';
-import { type Plan, type TransactionOptions, rollbackReasonOf, type TransactionEnd } from './transaction.ts';
 import { IdempotencyError } from '../../core/errors.ts';
+import type { Begun, Held, LeasedClaim, Transacted, Work, Write } from '../leases.ts';
 import type { KeyRow } from '../rows.ts';
 import { runWithin, within } from './async-context.ts';
+import type { PrismaClientLike, RawQueries } from './client.ts';
+import { isLockTimeout, isNothingChanged, isSetUpFault } from './errors.ts';
+import { stands } from './execution.ts';
+import { claimValues, drawTicket, inWindow, lockTimeout, MAX_CLAIMS, type Rival, rivalOf } from './keys/claim.ts';
 import { explainedAbort, writeStatement } from './keys/complete.ts';
 import { holdStatement, leaseLost, stillHeld } from './keys/lease.ts';
 import { hasStep, type RawRow, toKeyRow } from './keys/read.ts';
+import { explainedBySchema } from './keys/schema.ts';
 import { explainedReadOnly } from './outage.ts';
-import { stands } from './execution.ts';
+import { runTransaction } from './run-transaction.ts';
+import { LEVEL, type Statement } from './statement.ts';
+import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
 import { withhold } from './wire/pending-commits.ts';
 
 // The same insert, ticket and window as a claim in one transaction (`claim.ts`), with a lease besides, which says for how
