@@ -70,7 +70,7 @@ test('the list of decisions has each one, and says which is superseded', () => {
 
 test('the pictures that git keeps are those that pages show', () => {
   const shown = pages.flatMap(({ links }) => links.filter((href) => href.includes('screenshots/')));
-  const kept = readFileSync(path.join(root, '.gitignore'), 'utf8').matchAll(/^!docs\/screenshots\/(.+)\*(\.\w+)$/gm);
+  const kept = readFileSync(path.join(root, '.gitignore'), 'utf8').matchAll(/^!\/docs\/screenshots\/(.+)\*(\.\w+)$/gm);
   const both = [...kept].flatMap(([, name = '', type = '']) => [`${name}dark${type}`, `${name}light${type}`]);
   expect(shown.map((href) => path.basename(href)).sort()).toEqual(both.sort());
 });

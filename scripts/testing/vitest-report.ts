@@ -36,7 +36,7 @@ export default class CountReporter implements Reporter {
 /** Vitest's arguments for it. */
 export const reportInto = (file: string) => [
   '--reporter=dot',
-  '--reporter=./scripts/vitest-report.ts',
+  '--reporter=./scripts/testing/vitest-report.ts',
   `--outputFile=${file}`,
 ];
 
