@@ -134,8 +134,8 @@ describe('C3 duplicates in two processes', () => {
     const other = engine.operation({ name: 'other', schema: anything }).handler(async () => 'other');
     for (let i = 0; i < 20; i++)
       expect(await other.execute({ key: freshKey(), payload: {}, waitMs: 0 })).toMatchObject({ ok: true });
+    await expect.poll(() => settled.length).toBeGreaterThanOrEqual(16);
     expect(await watch.waiting()).toBe(2);
-    expect(settled.length).toBeGreaterThanOrEqual(16);
     for (const outcome of settled) expect(outcome).toMatchObject({ code: 'in_flight' });
     for (const { end } of held) end.open('commit');
     await Promise.all([...winning, ...losing]);
