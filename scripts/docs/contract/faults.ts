@@ -28,7 +28,7 @@ const SHOWN = /^(lib|app|components)\//;
 /** All that the conformance suite says is read by those who run it. */
 const CONFORMANCE = /^lib\/testing\//;
 /** Pages for people who work on the kit. All other pages are for its users. */
-const PAGES_OF_THE_CODE = /^(docs\/adr\/|ARCHITECTURE\.md$|CONTRIBUTING\.md$)/;
+const PAGES_OF_THE_CODE = /^(docs\/(adr|internals)\/|ARCHITECTURE\.md$|CONTRIBUTING\.md$)/;
 /** Written from docstrings, which are looked at where they stand. */
 const REFERENCE = /^docs\/reference\//;
 /** Two words and more. A path of SVG and a class name are none. */
