@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { CliError } from './cli-error.ts';
+import { CliError } from './command.ts';
 
 /** How long the server is waited for when a connection is closed, in milliseconds: a silent one closes nothing. */
 const GOODBYE_MS = 1000;

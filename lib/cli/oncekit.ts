@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { CliError, UsageError } from './cli-error.ts';
 import type { Command } from './command.ts';
+import { CliError, UsageError } from './command.ts';
 
 const HELP = `oncekit <command>
 

@@ -1,6 +1,37 @@
 import type pg from 'pg';
 import type { PrismaClientLike } from '../store/prisma/client.ts';
 import { driverError, parserOf, toWire } from '../store/prisma/wire/encoding.ts';
+import { databaseUrl } from './app/env.ts';
+import { CliError } from './command.ts';
+import { closeDatabase, openDatabase, reasonOf } from './database.ts';
+
+/** The result of a command. Not done: nothing was changed, for the reason in its words. */
+export interface Done {
+  isDone: boolean;
+  words: string;
+}
+
+/**
+ * Runs `work` on the database at DATABASE_URL, and prints what it resolves with.
+ *
+ * @returns the exit code: 1 where nothing was done
+ * @throws CliError where the database cannot be asked
+ */
+export async function runOnDatabase(work: (prisma: PrismaClientLike) => Promise<Done>): Promise<number> {
+  const sql = await openDatabase(databaseUrl());
+  try {
+    const { isDone, words } = await work(rawClient(sql));
+    (isDone ? console.log : console.error)(words);
+    return isDone ? 0 : 1;
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    const { name, cause } = error as { name?: string; cause?: unknown };
+    if (name !== 'DriverAdapterError' && name !== 'StoreUnavailableError') throw error;
+    throw new CliError(`The database could not do it: ${reasonOf(cause ?? error)}.`, 'Look at it: npx oncekit doctor');
+  } finally {
+    await closeDatabase(sql);
+  }
+}
 
 /**
  * A Prisma client for the kit's own statements, without Prisma: they are SQL, and a person who looks at keys has the

@@ -3,7 +3,7 @@ import { type TestDatabase, testDatabase } from '../../scripts/testing/test-data
 import { silentProxy } from '../store/prisma/wire/silent-proxy.fixture.ts';
 import { folders } from './app/app.fixture.ts';
 import { closeDatabase, openDatabase } from './database.ts';
-import { COMMANDS as KEYS_COMMANDS } from './keys/arguments.ts';
+import { SUBCOMMANDS as KEYS_COMMANDS } from './keys/arguments.ts';
 import { makeRunnableApp, runOncekit, startOncekit } from './oncekit.fixture.ts';
 
 // Each command as a process, at a database that takes connections and says nothing, from the first or as soon as it has let

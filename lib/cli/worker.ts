@@ -3,8 +3,9 @@ import { databaseUrl, loadEnv } from './app/env.ts';
 import { folderTree } from './app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
 import { hiddenBox } from './app/messaging-modules.ts';
-import { UsageError } from './cli-error.ts';
-import { type Command, readArgs } from './command.ts';
+import { readArgs } from './arguments.ts';
+import type { Command } from './command.ts';
+import { UsageError } from './command.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
 const help = `oncekit worker

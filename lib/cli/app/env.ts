@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
 
 /** As Next.js does: `.env.local` before `.env`, and what is set already wins over both. */
 export function loadEnv(root: string): void {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Idempotency } from '../../engine/idempotency.ts';
 import type { Driven } from '../../worker/passes.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
 import type { FileTree } from './file-tree.ts';
 import { type BoxModule, findBox } from './messaging-modules.ts';
 import { readPackageJson } from './next-app.ts';

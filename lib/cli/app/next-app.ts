@@ -1,5 +1,5 @@
 import { renamerOf, type Tables } from '../../store/prisma/tables.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
 import type { FileTree } from './file-tree.ts';
 import { parseJsonc } from './source-text.ts';
 

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
 import { type FileTree, filesBelow } from './file-tree.ts';
 import { installed, type PackageJson } from './next-app.ts';
 import { withoutComments } from './source-text.ts';

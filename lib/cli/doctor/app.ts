@@ -3,7 +3,7 @@ import { fileOf, type Given, type LoadedApp } from '../app/loader.ts';
 import { BOXES, hiddenBox } from '../app/messaging-modules.ts';
 import { type App, findApp } from '../app/next-app.ts';
 import { blanked, callAt, endOf, lineAt, withoutComments } from '../app/source-text.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
 import { drivesKeysAlone } from '../init/plan-code.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { readWindow, type Window } from './window.ts';

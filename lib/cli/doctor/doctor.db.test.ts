@@ -6,7 +6,7 @@ import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-d
 import { markOf, SCHEMA_VERSIONS } from '../../store/prisma/keys/schema.ts';
 import { type Files, folders, ready } from '../app/app.fixture.ts';
 import type { LoadedApp } from '../app/loader.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
 import { examine } from './doctor.ts';
 
 // Issue 9, "Done when" 3. That the app is really loaded is held by oncekit.db.test.ts, in a process of its own.

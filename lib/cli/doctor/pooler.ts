@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
 import { closeDatabase, openDatabase } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
 import type { Write } from './plan.ts';
 
 /** For its owner alone. */

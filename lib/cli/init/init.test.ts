@@ -12,7 +12,7 @@ import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { APP, type Files, folders, without } from '../app/app.fixture.ts';
 import { folderTree } from '../app/file-tree.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
 import { writeFiles } from './file-writer.ts';
 import { readKitFiles } from './kit-files.ts';
 import { planInit } from './plan.ts';

@@ -3,7 +3,7 @@ import { markOf, SCHEMA_VERSIONS, versionOf } from '../../store/prisma/keys/sche
 import { TABLES_OF } from '../../store/prisma/tables.ts';
 import type { SchemaPart } from '../../store/store.ts';
 import type { FileTree } from '../app/file-tree.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
 import type { KitFiles } from './kit-files.ts';
 import type { Plan } from './plan.ts';
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { SchemaPart } from '../../store/store.ts';
 import type { PrismaSchema } from '../app/prisma-schema.ts';
 import { withoutComments } from '../app/source-text.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
 import { type KitFiles, MODELS } from './kit-files.ts';
 import type { Plan, Write } from './plan.ts';
 

@@ -1,27 +1,25 @@
 import type { Admin, KeyDetail, KeySummary } from '../../admin/admin.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
+import type { Done } from '../raw-client.ts';
 import { printable, table, when } from '../table.ts';
-import type { Asked, Narrowing } from './arguments.ts';
-
-/** What came of it. Not done: nothing was changed, for the reason that it says. */
-export interface Done {
-  isDone: boolean;
-  words: string;
-}
+import type { KeysRequest, Narrowing } from './arguments.ts';
 
 /** Does what was asked for. Of payloads, arguments and results nothing is shown but their shape, as in the admin view. */
-export async function runKeys(admin: Admin, asked: Asked): Promise<Done> {
-  const { isDone, words, data } = await COMMANDS[asked.command](admin, asked as never);
-  return { isDone, words: asked.json ? JSON.stringify(data, json, 2) : printable(words) };
+export async function runKeys(admin: Admin, request: KeysRequest): Promise<Done> {
+  const { isDone, words, data } = await COMMANDS[request.command](admin, request as never);
+  return { isDone, words: request.json ? JSON.stringify(data, json, 2) : printable(words) };
 }
 
 interface Answer extends Done {
   data: unknown;
 }
 
-type Does<Name extends Asked['command']> = (admin: Admin, asked: Extract<Asked, { command: Name }>) => Promise<Answer>;
+type Does<Name extends KeysRequest['command']> = (
+  admin: Admin,
+  request: Extract<KeysRequest, { command: Name }>,
+) => Promise<Answer>;
 
-const COMMANDS: { [Name in Asked['command']]: Does<Name> } = {
+const COMMANDS: { [Name in KeysRequest['command']]: Does<Name> } = {
   list: async (admin, { filter }) => {
     const { rows, hasMore } = await admin.listKeys({ ...filter, offset: 0 });
     const head = ['STATE', 'OPERATION', 'KEY', 'TENANT', 'PRINCIPAL', 'ATTEMPTS', 'CLAIMED', 'NEXT'];

@@ -1,16 +1,15 @@
 import { createAdmin } from '../../admin/admin.ts';
 import type { Duration } from '../../core/duration.ts';
 import { parseKey } from '../../core/key.ts';
-import { databaseUrl, loadEnv } from '../app/env.ts';
+import { loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
 import { fileOf } from '../app/loader.ts';
 import { tablesOf } from '../app/next-app.ts';
-import { CliError } from '../cli-error.ts';
 import type { Command } from '../command.ts';
-import { closeDatabase, openDatabase, reasonOf } from '../database.ts';
+import { CliError } from '../command.ts';
 import { readWindow } from '../doctor/window.ts';
-import { rawClient } from '../raw-client.ts';
-import { type Asked, asked } from './arguments.ts';
+import { runOnDatabase } from '../raw-client.ts';
+import { type KeysRequest, readKeysRequest } from './arguments.ts';
 import { runKeys } from './commands.ts';
 
 const help = `oncekit keys list                  keys, newest first
@@ -34,31 +33,19 @@ results are not shown. Ends with 0 when it is done, with 1 when nothing was done
 asked for something that does not exist.`;
 
 async function run(args: string[]): Promise<number> {
-  const what = asked(args);
+  const request = readKeysRequest(args);
   const root = process.cwd();
   loadEnv(root);
-  const settings = what.command === 'fence' ? fenceSettings(root, what) : {};
-  const sql = await openDatabase(databaseUrl());
-  try {
-    const admin = createAdmin({ prisma: rawClient(sql), tables: tablesOf(folderTree(root)), ...settings });
-    const { isDone, words } = await runKeys(admin, what);
-    (isDone ? console.log : console.error)(words);
-    return isDone ? 0 : 1;
-  } catch (error) {
-    if (error instanceof CliError) throw error;
-    const { name, cause } = error as { name?: string; cause?: unknown };
-    if (name !== 'DriverAdapterError' && name !== 'StoreUnavailableError') throw error;
-    throw new CliError(`The database could not do it: ${reasonOf(cause ?? error)}.`, 'Look at it: npx oncekit doctor');
-  } finally {
-    await closeDatabase(sql);
-  }
+  const settings = request.command === 'fence' ? fenceSettings(root, request) : {};
+  const tables = tablesOf(folderTree(root));
+  return await runOnDatabase((prisma) => runKeys(createAdmin({ prisma, tables, ...settings }), request));
 }
 
 /**
  * A key that was signed for somebody else must not be fenced for the one who is named, and one that is older than the
  * window may have run: so a fence must know what the app knows.
  */
-function fenceSettings(root: string, { key, window }: Extract<Asked, { command: 'fence' }>) {
+function fenceSettings(root: string, { key, window }: Extract<KeysRequest, { command: 'fence' }>) {
   const secret = (process.env.IDEMPOTENCY_SECRET ?? '').split(',');
   if (parseKey(key).shape === 'signed' && !secret.some(Boolean)) {
     throw new CliError(

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
 import { closeDatabase, openDatabase, reasonOf, withoutPassword } from '../database.ts';
 
 /** An event that a consumer has received, and that an intent announced: its id says so (a UUID of version 8). */

@@ -1,6 +1,6 @@
 import { nameOf } from '../../core/scope.ts';
 import type { NamedKey } from '../../engine/phases/lost-key.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../command.ts';
 
 const FIELDS = ['operation', 'tenant', 'principal', 'key', 'payload', 'form', 'context', 'result'];
 

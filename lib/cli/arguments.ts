@@ -1,0 +1,60 @@
+import { userInfo } from 'node:os';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { UsageError } from './command.ts';
+import { counted } from './doctor/finding.ts';
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+/** The values of the options by their names, and the arguments without a dash. */
+type ParsedArgs<O extends Options> = ReturnType<
+  typeof parseArgs<{ args: string[]; options: O; allowPositionals: true; strict: true }>
+>;
+
+/**
+ * Reads a command's arguments.
+ *
+ * @param names how many arguments without a dash it takes
+ * @throws UsageError with the names that exist, for one that does not
+ */
+export function readArgs<O extends Options>(args: string[], options: O, names = 0): ParsedArgs<O> {
+  try {
+    const read = parseArgs({ args, options, allowPositionals: true, strict: true });
+    const count = read.positionals.length;
+    if (count === names) return read;
+    if (names === 0) throw new Error(`It takes no "${read.positionals[0]}".`);
+    throw new Error(`It takes ${counted(names, 'name')}, and there are ${count}.`);
+  } catch (error) {
+    const known = Object.keys(options).map((name) => `--${name}`);
+    // Node's own sentence goes on with advice about "--", which is none here.
+    const [said] = (error as Error).message.split('. To specify');
+    throw new UsageError(
+      `${said}`.replace(/\.?$/, '.'),
+      known.length > 0 ? `It knows ${known.join(', ')}.` : undefined,
+    );
+  }
+}
+
+/** @throws UsageError with the names that exist, for one that does not */
+export function readSubcommand<Name extends string>(of: string, name: string, names: readonly Name[]): Name {
+  const found = names.find((one) => one === name);
+  if (found !== undefined) return found;
+  throw new UsageError(name ? `There is no "${of} ${name}".` : `What about ${of}?`, `There is: ${names.join(', ')}.`);
+}
+
+/** @throws UsageError for a name that no column holds */
+export function readName(what: string, value: string): string {
+  if (/^[^\0]{1,255}$/u.test(value)) return value;
+  throw new UsageError(`${what} has 1 to 255 characters.`);
+}
+
+/** Left out, the actor is the user of this machine. */
+export function readActor(value: string | undefined): string {
+  return readName('A --actor', value ?? userInfo().username);
+}
+
+/** The length of a page. */
+export function readLimit(value = '50'): number {
+  const count = Number(value);
+  if (/^\d+$/.test(value) && count >= 1 && count <= 1000) return count;
+  throw new UsageError(`--limit takes a number from 1 to 1000, not "${value}".`);
+}
