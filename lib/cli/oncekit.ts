@@ -10,6 +10,7 @@ const HELP = `oncekit <command>
   complete   finishes, once, what is due          reap   deletes, once, what is past its retention
   relay      sends, once, the events that are due inbox  runs, once, received events again that failed
   keys       lists and shows keys, releases and fences one
+  messages   lists events that are not settled; tries a dead letter again, or goes on without it
   reconcile  enters what the outside knows and the database has lost
 
   oncekit <command> --help says more.`;
@@ -24,6 +25,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   relay: async () => (await import('./passes.ts')).passNamed('relay'),
   keys: async () => (await import('./keys/keys.ts')).keys,
   inbox: async () => (await import('./passes.ts')).passNamed('inbox'),
+  messages: async () => (await import('./messages/messages.ts')).messages,
   reconcile: async () => (await import('./reconcile/reconcile.ts')).reconcile,
 };
 

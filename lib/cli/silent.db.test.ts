@@ -52,6 +52,7 @@ const KEYS: Record<(typeof KEYS_COMMANDS)[number], string[]> = {
   release: ['keys', 'release', 'k'],
   fence: ['keys', 'fence', 'k', ...WHOSE],
 };
+const MESSAGES = { list: ['messages', 'list'], resume: ['messages', 'resume', 'sink'] };
 const RECONCILE = { reconcile: ['reconcile', '--keys', 'lost.jsonl'] };
 const PASSES = { complete: ['complete'], reap: ['reap'], relay: ['relay'], inbox: ['inbox'] };
 /** It writes files, and asks no database. */
@@ -61,7 +62,7 @@ test('each command is run here', async () => {
   const { err } = await oncekit(undefined, ['frobnicate']);
   const [, listed = ''] = /There is: (.*)\./.exec(err) ?? [];
   expect(listed.split(', ').sort()).toEqual(
-    [...Object.keys(PASSES), ...Object.keys(RECONCILE), 'keys', 'doctor', 'worker', ...ASK_NOTHING].sort(),
+    [...Object.keys(PASSES), ...Object.keys(RECONCILE), 'keys', 'messages', 'doctor', 'worker', ...ASK_NOTHING].sort(),
   );
   expect(Object.keys(KEYS).sort()).toEqual([...KEYS_COMMANDS].sort());
 }, 60_000);
@@ -78,13 +79,12 @@ test('a connection is closed that says nothing any more', async () => {
 });
 
 describe('at a database that says nothing', () => {
-  const all = { ...KEYS, ...PASSES, ...RECONCILE };
-  const each = Object.entries(all);
+  const commands = [KEYS, MESSAGES, PASSES, RECONCILE].flatMap((group) => Object.values<string[]>(group));
 
   test.concurrent('from the first: the commands', async () => {
-    const ended = await Promise.all(each.map(([, args]) => oncekit(dark?.url, args)));
+    const ended = await Promise.all(commands.map((args) => oncekit(dark?.url, args)));
     for (const [n, { code, err, tookMs }] of ended.entries()) {
-      expect({ command: each[n]?.[0], code, err }).toMatchObject({ code: 1, err: expect.stringMatching(/\nFix: /) });
+      expect({ command: commands[n], code, err }).toMatchObject({ code: 1, err: expect.stringMatching(/\nFix: /) });
       expect(tookMs).toBeLessThan(5000 + LOADING_MS);
     }
   }, 60_000);
@@ -108,13 +108,14 @@ describe('at a database that says nothing', () => {
   }, 60_000);
 
   test.concurrent('as soon as it has let one in', async () => {
-    const commands = ['show', 'fence', 'complete', 'relay', 'inbox', 'reconcile'] as const;
+    const { complete, relay, inbox } = PASSES;
+    const asking = [KEYS.show, KEYS.fence, complete, relay, inbox, RECONCILE.reconcile, MESSAGES.list];
     const [doctor, ...ended] = await Promise.all([
       oncekit(mute?.url, ['doctor']),
-      ...commands.map((name) => oncekit(mute?.url, all[name])),
+      ...asking.map((args) => oncekit(mute?.url, args)),
     ]);
     for (const [n, { code, err, tookMs }] of ended.entries()) {
-      expect({ command: commands[n], code, err }).toMatchObject({ code: 1, err: expect.stringMatching(/\nFix: /) });
+      expect({ command: asking[n], code, err }).toMatchObject({ code: 1, err: expect.stringMatching(/\nFix: /) });
       expect(tookMs).toBeLessThan(16_000 + LOADING_MS);
     }
     expect(doctor).toMatchObject({ code: 1, err: '' });

@@ -1,16 +1,24 @@
-import { execFile } from 'node:child_process';
 import { userInfo } from 'node:os';
-import { createInbox, createOutbox, PublishError } from 'oncekit/messaging';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Asked, asked } from './messages-asked.ts';
-import { run } from './messages-commands.ts';
-import { type TestDatabase, testDatabase } from './testing/test-database.ts';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { createInbox, createOutbox, PublishError } from '../../messaging/index.ts';
+import { folders } from '../app/app.fixture.ts';
+import { runOncekit } from '../oncekit.fixture.ts';
+import { rawClient } from '../raw-client.ts';
+import { readMessagesRequest } from './arguments.ts';
+import { runMessages } from './commands.ts';
+import { bareMessagesAdmin } from './messages.ts';
 
+const made = folders();
 let database: TestDatabase;
+let sql: pg.Client;
 /** An event that is dead at `crm`, with one that waits behind it; `gone` wants nothing more. */
 let dead: string;
 beforeAll(async () => {
   database = await testDatabase();
+  sql = new pg.Client({ connectionString: database.url });
+  await sql.connect();
   const { client: prisma } = database;
   const publisher = { publish: () => Promise.reject(new Error('secret-answer')) };
   const gone = { publish: () => Promise.reject(new PublishError('HTTP 410', { next: 'stop' })) };
@@ -33,15 +41,19 @@ beforeAll(async () => {
   const received = { source: 'bank', eventId: 'evt_1', payload: { card: 'secret-card' } };
   await inbox.receiveOnce(received, () => Promise.reject(new Error('secret-effect')));
 });
-afterAll(() => database?.drop());
+afterAll(async () => {
+  made.remove();
+  await sql?.end();
+  await database?.drop();
+});
 
 const recordsOf = async (peer: string) =>
   (await database.client.messageEvent.findMany({ where: { peer }, orderBy: { id: 'asc' } })).map(
     ({ type, actor }) => `${type} ${actor}`,
   );
 
-/** In this process: starting one takes longer than what it does. */
-const messages = async (...args: string[]) => run(database.client, asked(args) as Asked);
+/** As the command does it, in this process and on a connection of `pg` alone. */
+const messages = (...args: string[]) => runMessages(bareMessagesAdmin(rawClient(sql)), readMessagesRequest(args));
 
 test('M4 lists what is not settled, without payloads', async () => {
   const { words } = await messages('list');
@@ -56,7 +68,7 @@ test('M4 lists what is not settled, without payloads', async () => {
 });
 
 test('M4 skips, requeues and resumes once, recorded with who did it', async () => {
-  const skip = () => messages('skip', 'crm', dead, '--as', 'ann');
+  const skip = () => messages('skip', 'crm', dead, '--actor', 'ann');
   expect(await skip()).toEqual({ isDone: true, words: `Skipped, by ann: ${dead} of crm.` });
   expect(await skip()).toEqual({ isDone: false, words: `Nothing was done: ${dead} of crm is skipped.` });
   expect(await recordsOf('crm')).toEqual(['skipped ann']);
@@ -64,14 +76,14 @@ test('M4 skips, requeues and resumes once, recorded with who did it', async () =
   expect(await messages('requeue', 'bank', 'evt_1')).toMatchObject({ words: expect.stringContaining('is failed') });
   expect(await messages('requeue', 'bank', 'evt_2')).toMatchObject({ words: expect.stringContaining('not exist') });
   expect(await recordsOf('bank')).toEqual([`requeued ${userInfo().username}`]);
-  expect(await messages('resume', 'gone', '--as', 'ann')).toMatchObject({ isDone: true });
-  expect(await messages('resume', 'gone', '--as', 'ann')).toMatchObject({ isDone: false });
-  expect(await messages('abandon', 'gone', '--as', 'ann')).toMatchObject({
+  expect(await messages('resume', 'gone', '--actor', 'ann')).toMatchObject({ isDone: true });
+  expect(await messages('resume', 'gone', '--actor', 'ann')).toMatchObject({ isDone: false });
+  expect(await messages('abandon', 'gone', '--actor', 'ann')).toMatchObject({
     isDone: false,
     words: expect.stringContaining('Add --yes'),
   });
-  expect(await messages('abandon', 'gone', '--as', 'ann', '--yes')).toMatchObject({ isDone: true });
-  expect(await messages('abandon', 'gone', '--as', 'ann')).toMatchObject({ isDone: false });
+  expect(await messages('abandon', 'gone', '--actor', 'ann', '--yes')).toMatchObject({ isDone: true });
+  expect(await messages('abandon', 'gone', '--actor', 'ann')).toMatchObject({ isDone: false });
   expect(await recordsOf('gone')).toEqual(['stopped relay', 'resumed ann', 'abandoned ann', 'abandoned ann']);
 });
 
@@ -80,31 +92,30 @@ test('M4 as a process: done, nothing done, and asked wrongly are told apart', as
     where: { destination: 'crm' },
     data: { state: 'dead', nextAttemptAt: null, settledAt: new Date() },
   });
-  const all = ['requeue-all', 'crm', '--as', 'bob'];
-  const [first, wrong] = await Promise.all([program(...all), program('requeue', 'crm')]);
-  expect(first).toEqual({ code: 0, out: 'Requeued, by bob: 2 of crm.\n', err: '' });
-  expect(await program(...all)).toEqual({ code: 1, out: '', err: 'Nothing was done: crm has no dead letters.\n' });
+  const all = ['requeue-all', 'crm', '--actor', 'bob'];
+  const options = { cwd: made.of({}), env: { DATABASE_URL: database.url } };
+  const oncekit = (args: string[]) => runOncekit(['messages', ...args], options);
+  const [first, wrong] = await Promise.all([oncekit(all), oncekit(['requeue', 'crm'])]);
+  expect(first).toMatchObject({ code: 0, out: 'Requeued, by bob: 2 of crm.\n', err: '' });
+  expect(await oncekit(all)).toMatchObject({
+    code: 1,
+    out: '',
+    err: 'Nothing was done: crm has no dead letters.\n',
+  });
   expect((await recordsOf('crm')).slice(-2)).toEqual(['requeued bob', 'requeued bob']);
-  expect(wrong).toMatchObject({ code: 2, out: '', err: expect.stringContaining('takes 2 names') });
+  expect(wrong).toMatchObject({ code: 2, out: '', err: expect.stringContaining('It takes 2 names') });
 }, 60_000);
 
 test.each([
-  ['', 'There is no "".'],
-  ['reqeue crm 1', 'There is no "reqeue".'],
-  ['skip crm', '"skip" takes 2 names, and there are 1.'],
+  ['', 'What about messages?'],
+  ['reqeue crm 1', 'There is no "messages reqeue".'],
+  ['skip crm', 'It takes 2 names, and there are 1.'],
   ['list --state daed', 'There is no state "daed".'],
   ['list --box outbox --state failed', 'There is no state "failed".'],
+  ['list --box post', 'There is no box "post".'],
   ['list --sate dead', "Unknown option '--sate'"],
   ['list --limit 0', '--limit takes a number'],
-])('"%s" is refused: %s', (words, why) => {
-  expect(() => asked(words.split(' ').filter(Boolean))).toThrow(why);
+  ['abandon crm --actor=', 'A --actor has 1 to 255 characters.'],
+])('"messages %s" is refused: %s', (words, why) => {
+  expect(() => readMessagesRequest(words.split(' ').filter(Boolean))).toThrow(why);
 });
-
-function program(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const env = { ...process.env, DATABASE_URL: database.url };
-  return new Promise((resolve) => {
-    execFile(process.execPath, ['--import', 'tsx', 'scripts/messages.ts', ...args], { env }, (error, out, err) => {
-      resolve({ code: error ? Number(error.code) : 0, out, err });
-    });
-  });
-}
