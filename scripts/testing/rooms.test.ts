@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -52,6 +53,13 @@ describe('the room rules', () => {
     expect(await violations(file)).toContain(rule);
     await rm(path.join(tree, file));
   });
+});
+
+it('each file of scripts/ itself is one npm script', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+  const named = Object.values(scripts).flatMap((command) => command.match(/(?<=scripts\/)[\w-]+\.ts/g) ?? []);
+  const files = readdirSync('scripts', { withFileTypes: true }).filter((entry) => entry.isFile());
+  expect(files.map(({ name }) => name).sort()).toEqual([...new Set(named)].sort());
 });
 
 async function violations(file: string): Promise<string[]> {
