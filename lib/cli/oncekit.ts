@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-import type { Command } from './command.ts';
-import { CliError, UsageError } from './command.ts';
+import { CliError, type Command, UsageError } from './command.ts';
 
 const HELP = `oncekit <command>
 

@@ -4,8 +4,7 @@ import { folderTree } from './app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
 import { hiddenBox } from './app/messaging-modules.ts';
 import { readArgs } from './arguments.ts';
-import type { Command } from './command.ts';
-import { CliError } from './command.ts';
+import { CliError, type Command } from './command.ts';
 import { reasonOf } from './database.ts';
 
 const DOES: Record<string, string> = {

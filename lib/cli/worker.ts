@@ -4,8 +4,7 @@ import { folderTree } from './app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
 import { hiddenBox } from './app/messaging-modules.ts';
 import { readArgs } from './arguments.ts';
-import type { Command } from './command.ts';
-import { UsageError } from './command.ts';
+import { type Command, UsageError } from './command.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
 const help = `oncekit worker
