@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readKitFiles } from '../init/kit-files.ts';
-import { planInit } from '../init/plan.ts';
+import { planInit } from '../init/plan-init.ts';
 import type { FileTree } from './file-tree.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));

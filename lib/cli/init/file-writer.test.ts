@@ -7,7 +7,7 @@ import { APP, folders, without } from '../app/app.fixture.ts';
 import { folderTree } from '../app/file-tree.ts';
 import { writeFiles } from './file-writer.ts';
 import { readKitFiles } from './kit-files.ts';
-import { planInit } from './plan.ts';
+import { planInit } from './plan-init.ts';
 
 /** The modes of the files at the moment they were there: one that is set afterwards comes too late. */
 const born = new Map<string, number>();

@@ -15,7 +15,7 @@ import { folderTree } from '../app/file-tree.ts';
 import { CliError } from '../command.ts';
 import { writeFiles } from './file-writer.ts';
 import { readKitFiles } from './kit-files.ts';
-import { planInit } from './plan.ts';
+import { planInit } from './plan-init.ts';
 
 // Issue 9, "Done when" 3: each gets one clear sentence, and the fix.
 

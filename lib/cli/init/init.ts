@@ -6,8 +6,8 @@ import type { Command } from '../command.ts';
 import { counted } from '../doctor/finding.ts';
 import { writeFiles } from './file-writer.ts';
 import { readKitFiles } from './kit-files.ts';
-import { planInit } from './plan.ts';
 import { remarks, showPlan } from './plan-diff.ts';
+import { planInit } from './plan-init.ts';
 
 const help = `oncekit init [--yes] [--dry-run] [--messaging] [--schema <path>]
 
