@@ -10,11 +10,11 @@ import type { Rename } from './tables.ts';
 import { isWrapped, type PoolLike, withConnection } from './wire/pool.ts';
 import { bounded } from './with-timeout.ts';
 
-/** Pools by the client, under all its extensions, that sends its queries to them. */
+/** Pools by the client under all extensions whose queries go to them. */
 const pools = new WeakMap<RawQueries, PoolLike>();
 
-/** Clients that a person has been told about. */
-const told = new WeakSet<object>();
+/** Clients about which the console has been warned. */
+const warned = new WeakSet<object>();
 
 // A set-up fault is to be found before the first handler runs, not at its end: a missing right, or a missing primary key,
 // which would be no arbiter. Planned, and not executed.
@@ -29,7 +29,7 @@ SELECT '', '', 'failed', '' WHERE false
 ON CONFLICT (source, event_id) DO NOTHING`,
 };
 
-interface OwnOptions {
+interface ClientPoolOptions {
   /** Whether the client joins in by its global name, and not by `tx` alone. */
   isAmbient?: boolean;
   rename?: Rename | undefined;
@@ -37,33 +37,33 @@ interface OwnOptions {
   claimsIn?: keyof typeof CHECKS;
 }
 
-type Patience = Pick<ExecuteOptions, 'timeoutMs' | 'maxWaitMs'>;
+type Timeouts = Pick<ExecuteOptions, 'timeoutMs' | 'maxWaitMs'>;
 
-/** The user's client in its part for transactions of the kit's own. */
-export class OwnClient {
+/** The pool behind the user's client, on whose connections the kit has transactions of its own. */
+export class ClientPool {
   readonly client: PrismaClientLike;
   readonly isAmbient: boolean;
   readonly #check: Statement;
   #original: RawQueries | undefined;
   #pool: PoolLike | undefined;
-  /** Why executions are in Prisma's transactions all the same. */
+  /** The reason why executions are in Prisma's transactions all the same. */
   #whyNot: ConfigurationError | undefined;
 
   /** @throws ConfigurationError in ambient mode, for a client whose queries could not be kept apart */
-  constructor(client: PrismaClientLike, { isAmbient = false, rename, claimsIn = 'keys' }: OwnOptions = {}) {
+  constructor(client: PrismaClientLike, { isAmbient = false, rename, claimsIn = 'keys' }: ClientPoolOptions = {}) {
     this.client = client;
     this.isAmbient = isAmbient;
     this.#check = renamed({ text: CHECKS[claimsIn], values: [] }, rename);
     if (isAmbient) this.#original = joinContexts(client);
   }
 
-  /** The client under all its extensions: whose transactions they are. There once the pool has been found. */
+  /** The client under all its extensions, whose transactions they are. There once the pool has been found. */
   get original(): RawQueries {
     return this.#original as RawQueries;
   }
 
-  /** The client's pool, once it has been found, and for as long as it is open. */
-  get pool(): PoolLike | undefined {
+  /** The pool, once it has been found, and for as long as it is open. */
+  get current(): PoolLike | undefined {
     return this.#pool?.ending || this.#whyNot ? undefined : this.#pool;
   }
 
@@ -75,9 +75,9 @@ export class OwnClient {
    * @throws ConfigurationError instead, in ambient mode; the driver's error where the tables cannot be written; a
    *   StoreUnavailableError where there is no answer in time
    */
-  async findPool(how: Patience): Promise<PoolLike | undefined> {
-    const pool = await this.#finding(async () => {
-      const found = await this.#find(how.timeoutMs + how.maxWaitMs);
+  async find(how: Timeouts): Promise<PoolLike | undefined> {
+    const pool = await this.#unlessUnsuited(async () => {
+      const found = await this.#locate(how.timeoutMs + how.maxWaitMs);
       await checkTable(found, this.#check, how);
       return found;
     });
@@ -89,11 +89,11 @@ export class OwnClient {
   }
 
   /** The same for questions, whether the tables can be written or not. Says nothing where there is none. */
-  async findAnyPool(withinMs: number): Promise<PoolLike | undefined> {
-    return this.pool ?? (await this.#finding(() => this.#find(withinMs)));
+  async findForQuestions(withinMs: number): Promise<PoolLike | undefined> {
+    return this.current ?? (await this.#unlessUnsuited(() => this.#locate(withinMs)));
   }
 
-  async #finding(find: () => Promise<PoolLike>): Promise<PoolLike | undefined> {
+  async #unlessUnsuited(find: () => Promise<PoolLike>): Promise<PoolLike | undefined> {
     if (this.#whyNot && !this.isAmbient) return undefined;
     this.#whyNot = undefined;
     try {
@@ -105,7 +105,7 @@ export class OwnClient {
     }
   }
 
-  async #find(withinMs: number): Promise<PoolLike> {
+  async #locate(withinMs: number): Promise<PoolLike> {
     if (!hasContexts()) throw noPool(false);
     this.#original ??= joinContexts(this.client);
     if (!this.isAmbient) assertOwnTransaction(this.client, this.#original);
@@ -113,9 +113,9 @@ export class OwnClient {
     return await bounded(poolOf(this.#original), withinMs);
   }
 
-  /** Why `findPool` finds none; nothing where it does, or where that cannot be told at the moment. */
-  async whyNot(how: Patience): Promise<ConfigurationError | undefined> {
-    await this.findPool(how).catch(() => {});
+  /** The reason why `find` finds none; nothing where it does, or where that cannot be learned at the moment. */
+  async whyNot(how: Timeouts): Promise<ConfigurationError | undefined> {
+    await this.find(how).catch(() => {});
     return this.#whyNot;
   }
 }
@@ -124,7 +124,7 @@ export class OwnClient {
 const checked = new WeakMap<PoolLike, Set<string>>();
 
 /** @throws ConfigurationError where the pool's connections take no flights; the server's error where it refuses */
-async function checkTable(pool: PoolLike, check: Statement, { timeoutMs, maxWaitMs }: Patience): Promise<void> {
+async function checkTable(pool: PoolLike, check: Statement, { timeoutMs, maxWaitMs }: Timeouts): Promise<void> {
   const through = checked.get(pool) ?? new Set();
   if (through.has(check.text)) return;
   const silent = () => new StoreUnavailableError(`The key table could not be looked at within ${timeoutMs} ms.`);
@@ -136,8 +136,8 @@ async function checkTable(pool: PoolLike, check: Statement, { timeoutMs, maxWait
 }
 
 function warnOnce(client: object, why: string): void {
-  if (isProduction() || process.env.NODE_ENV === 'test' || told.has(client)) return;
-  told.add(client);
+  if (isProduction() || process.env.NODE_ENV === 'test' || warned.has(client)) return;
+  warned.add(client);
   console.warn(
     `[oncekit] Executions run in Prisma's interactive transactions, which are as safe and a third as fast. ${why} Say transaction: 'interactive' where that is meant.`,
   );

@@ -1,4 +1,4 @@
-import { NothingChangedError } from './errors.ts';
+import { NoRowsChangedError } from './errors.ts';
 import type { Rows, Statement } from './statement.ts';
 
 /**
@@ -18,11 +18,11 @@ export interface RawQueries {
 /**
  * Sends a statement of ours as one of the client's or transaction's own.
  *
- * @throws NothingChangedError where it had to change a row, and found none
+ * @throws NoRowsChangedError where it had to change a row, and found none
  */
 export async function send(db: RawQueries, { text, alone, values }: Statement): Promise<Rows> {
   const rows = await db.$queryRawUnsafe<Rows>(alone ?? text, ...values);
-  if (alone && rows.length === 0) throw new NothingChangedError();
+  if (alone && rows.length === 0) throw new NoRowsChangedError();
   return rows;
 }
 

@@ -1,60 +1,83 @@
+import { ConfigurationError } from '../../core/errors.ts';
+import type { ExecuteOptions } from '../rows.ts';
 import { type SchemaPart, StoreUnavailableError } from '../store.ts';
 import { outside, runWithin } from './async-context.ts';
-import { type PrismaClientLike, primaryOf } from './client.ts';
-import type { OwnClient } from './client-pool.ts';
-import { isSchemaGap } from './errors.ts';
-import { explainedBySchema, readSchema } from './keys/schema.ts';
-import { explainedReadOnly, isOutage } from './outage.ts';
+import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
+import type { ClientPool } from './client-pool.ts';
+import { isMissingSchema } from './errors.ts';
+import { runInteractiveTransaction } from './interactive-transaction.ts';
+import { explainSchemaError, readSchema } from './keys/schema.ts';
+import { explainReadOnly, isOutage } from './outage.ts';
+import { runOwnTransaction } from './own-transaction.ts';
+import { renamedClient, renamedQueries } from './renaming.ts';
+import { needsOwnTransaction } from './replication.ts';
 import type { Rename } from './tables.ts';
 import { QUESTION_MS } from './timeouts.ts';
+import { failureOutcome, type Plan, type TransactionOutcome, timeLeft } from './transaction.ts';
 import { Checkouts } from './wire/checkouts.ts';
 import { clientOn } from './wire/connection-client.ts';
-import { withConnection } from './wire/pool.ts';
+import { type PoolLike, withConnection } from './wire/pool.ts';
 import { bounded, silence } from './with-timeout.ts';
 
-/** How long the database may take to say what it has, once a statement has failed. */
+/** How long the database may take to describe its tables after a statement has failed, in milliseconds. */
 const EXPLAIN_MS = 2000;
 
-export interface GateOptions {
-  /** Where the tables have names of their own. */
+export interface DbOptions {
+  /** The user's own. */
+  client: PrismaClientLike;
+  /** There where the tables have names of their own. */
   rename?: Rename | undefined;
-  /** The client in its part for connections of the kit's own. None: questions go through Prisma. */
-  own?: OwnClient | undefined;
+  /** The pool behind the client, for transactions and connections of the kit's own. None: all of it goes through Prisma. */
+  pool?: ClientPool | undefined;
   part?: SchemaPart;
 }
 
-interface AskOptions {
+export interface AskOptions {
   /** How long it may take, in milliseconds. */
   withinMs?: number;
   /** A second answer does no harm: asked again where the pool's connection had ended, unnoticed, before the question. */
   isRepeatable?: boolean;
 }
 
-/** A question to the database. Its statements are sent one after the other. */
+/** Asks the database something. Its statements are sent one after the other. */
 type Question<T> = (db: PrismaClientLike) => Promise<T>;
 
 /**
- * Asks the database whatever the kit asks outside the transactions that hold the user's code. No question waits without an
- * end, for a connection or for an answer; a connection of the kit's pool that has not answered in time is destroyed, so that
- * nobody is given it again. Of Prisma's own connections nothing is known here, so one of them goes on being silent.
+ * The kit's only way to the database: gives statements the tables' own names, reads the primary, and bounds every wait.
+ *
+ * A question outside a transaction never waits without an end, neither for a connection nor for an answer. A connection of
+ * the kit's pool that has not answered in time is destroyed, so that nobody gets it again. Prisma's own connections are
+ * unknown here, so a silent one of them stays in its pool.
  */
-export class Gate {
-  readonly #client: PrismaClientLike;
-  readonly #options: GateOptions;
+export class Db {
+  /** Names the tables as they are called in this database. */
+  readonly client: PrismaClientLike;
+  readonly pool: ClientPool | undefined;
+  readonly #rename: Rename | undefined;
+  readonly #part: SchemaPart;
   readonly #deadline: number;
 
-  /** @param deadline of all questions, in milliseconds of `performance.now()` */
-  constructor(client: PrismaClientLike, options: GateOptions = {}, deadline = Number.POSITIVE_INFINITY) {
-    this.#client = client;
-    this.#options = options;
+  static open({ client, rename, ...more }: DbOptions): Db {
+    return new Db({ client: rename ? renamedClient(client, rename) : client, rename, ...more });
+  }
+
+  private constructor({ client, rename, pool, part = 'keys' }: DbOptions, deadline = Number.POSITIVE_INFINITY) {
+    this.client = client;
+    this.pool = pool;
+    this.#rename = rename;
+    this.#part = part;
     this.#deadline = deadline;
   }
 
-  until(deadline: number): Gate {
-    return new Gate(this.#client, this.#options, Math.min(deadline, this.#deadline));
+  /** @param deadline of all questions, in milliseconds of `performance.now()` */
+  until(deadline: number): Db {
+    const { client, pool } = this;
+    return new Db({ client, pool, rename: this.#rename, part: this.#part }, Math.min(deadline, this.#deadline));
   }
 
   /**
+   * Asks outside of any transaction of the user's.
+   *
    * @throws StoreUnavailableError where the database cannot be asked, takes no writes, or has not answered in time (C6)
    * @throws ConfigurationError where a table or a column is missing, or a right
    */
@@ -71,13 +94,13 @@ export class Gate {
   }
 
   /**
-   * The same through the user's own client: where code of theirs takes part, or the client itself is in question. On a pool of
-   * Prisma's own, what has not answered in time keeps its connection.
+   * The same through the user's own client: where code of theirs takes part, or the client itself is in question. On a pool
+   * of Prisma's own, a connection that has not answered in time stays in use.
    */
   async askThroughClient<T>(question: Question<T>, { withinMs = QUESTION_MS }: AskOptions = {}): Promise<T> {
     return await this.#explaining(this.#deadlineIn(withinMs), async (deadline) => {
       const checkouts = new Checkouts();
-      const asked = runWithin({ checkouts }, () => question(this.#client));
+      const asked = runWithin({ checkouts }, () => question(this.client));
       return await bounded(asked, deadline - performance.now()).catch((error) => {
         if (isOutage(error)) checkouts.giveUp(error);
         throw error;
@@ -85,46 +108,81 @@ export class Gate {
     });
   }
 
+  /**
+   * Runs the plan in a transaction of the kit's own on the client's pool, or in an interactive one of Prisma's where the
+   * pool is not the kit's.
+   *
+   * @throws ConfigurationError in ambient mode, and where COMMIT is to be replicated, for a client that cannot have such
+   *   transactions
+   */
+  async runTransaction<Tx, Skipped>(
+    plan: Plan<Tx, Skipped>,
+    how: ExecuteOptions,
+  ): Promise<TransactionOutcome<Skipped>> {
+    let connections: PoolLike | undefined;
+    const { pool } = this;
+    try {
+      connections = pool && (pool.current ?? (await bounded(pool.find(how), timeLeft(how, Number.POSITIVE_INFINITY))));
+    } catch (error) {
+      if (error instanceof ConfigurationError) throw error;
+      return failureOutcome(error, 'claim');
+    }
+    if (how.durability === 'replicated' && !connections) throw needsOwnTransaction();
+    return await (pool && connections
+      ? runOwnTransaction({ pool, connections, rename: this.#rename }, plan, how)
+      : runInteractiveTransaction(this.client, plan, how));
+  }
+
+  /** For statements of the kit's in a transaction of the caller's. Its errors are the caller's, too. */
+  inTransaction(tx: unknown): RawQueries {
+    return this.#rename ? renamedQueries(tx as RawQueries, this.#rename) : (tx as RawQueries);
+  }
+
+  /** Throws the explanation of an error, for callers that otherwise return it: a table or a column is missing. */
+  async throwMissingSchema(error: unknown): Promise<void> {
+    if (isMissingSchema(error)) throw await this.#explained(error);
+  }
+
   async #askOnce<T>(question: Question<T>, deadline: number): Promise<T> {
     const left = () => Math.max(0, deadline - performance.now());
-    const { own, rename } = this.#options;
-    const pool = own && (await own.findAnyPool(left()));
+    const pool = this.pool && (await this.pool.findForQuestions(left()));
     const answered =
       pool &&
       (await withConnection(pool, left(), async (connection) => {
         if (!connection.takesFlights) return undefined;
-        return { answer: await bounded(question(clientOn(connection, rename)), left()) };
+        return { answer: await bounded(question(clientOn(connection, this.#rename)), left()) };
       }));
-    return answered ? answered.answer : await bounded(question(primaryOf(this.#client)), left());
-  }
-
-  /** Throws what explains it, where a table or a column is missing. For what would otherwise give back the error as a value. */
-  async throwSchemaGap(error: unknown): Promise<void> {
-    if (isSchemaGap(error)) throw await this.#explained(error);
+    return answered ? answered.answer : await bounded(question(primaryOf(this.client)), left());
   }
 
   #deadlineIn(withinMs: number): number {
     return Math.min(this.#deadline, performance.now() + withinMs);
   }
 
-  /** Nothing that the kit asks for itself is part of a handler's transaction. */
+  /** Outside of a handler's transaction: nothing that the kit asks for itself is part of it. */
   async #explaining<T>(deadline: number, ask: (deadline: number) => Promise<T>): Promise<T> {
     try {
       if (isOver(deadline)) throw silence(0);
       return await outside(() => ask(deadline));
     } catch (error) {
       if (isOutage(error)) {
-        throw new StoreUnavailableError('The database could not be reached.', { cause: explainedReadOnly(error) });
+        throw new StoreUnavailableError('The database could not be reached.', { cause: explainReadOnly(error) });
       }
       throw await this.#explained(error);
     }
   }
 
   #explained(error: unknown): Promise<unknown> {
-    const { part = 'keys' } = this.#options;
     const read = () => outside(() => this.#askOnce(readSchema, performance.now() + EXPLAIN_MS));
-    return explainedBySchema(error, read, part);
+    return explainSchemaError(error, read, this.#part);
   }
 }
+
+/** Makes a function of the port of a question: it is asked outside of any transaction of the user's. */
+export const askingBy =
+  (db: Db) =>
+  <Args extends unknown[], T>(question: (db: PrismaClientLike, ...args: Args) => Promise<T>, options?: AskOptions) =>
+  (...args: Args): Promise<T> =>
+    db.ask((queries) => question(queries, ...args), options);
 
 const isOver = (deadline: number) => deadline <= performance.now();

@@ -12,7 +12,7 @@ interface Cause {
   severity?: unknown;
 }
 
-/** Errors as `pg` gives them, of statements in transactions of the kit's own: those of other connections say nothing here. */
+/** Errors as `pg` gives them, of statements in transactions of the kit's own. Those of other connections prove nothing here. */
 export const serverErrors = new WeakSet<object>();
 
 /** The SQLSTATE behind a Prisma error, where the server gave one. */
@@ -22,7 +22,7 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** How bad it was, in the server's own word: behind `FATAL` and `PANIC` the session is over. */
+/** The server's own severity: after `FATAL` and `PANIC` the session is over. */
 export function severityOf(error: unknown): unknown {
   if (serverErrors.has(error as object)) return (error as { severity: unknown }).severity;
   return driverCause(error)?.severity;
@@ -38,53 +38,59 @@ export function isUniqueViolation(error: unknown): boolean {
   return sqlState(error) === '23505';
 }
 
+/** Whether it is a serialization failure or a deadlock: run again, the transaction may go through. */
+export function isConflict(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === '40001' || state === '40P01' || (error as { code?: unknown } | null)?.code === 'P2034';
+}
+
 /** Whether an earlier statement of the transaction failed, so that this one was not even tried. */
 export function isAbortedTransaction(error: unknown): boolean {
   return sqlState(error) === '25P02';
 }
 
-/** A statement that had to change a row found none, and has not failed by itself. */
-export class NothingChangedError extends Error {
-  override readonly name = 'NothingChangedError';
+/** Thrown where a statement that had to change a row found none, and has not failed by itself. */
+export class NoRowsChangedError extends Error {
+  override readonly name = 'NoRowsChangedError';
 }
 
 /** Whether a statement that must change a row found none. Some say so by a division by the number of rows. */
-export function isNothingChanged(error: unknown): boolean {
-  return error instanceof NothingChangedError || sqlState(error) === '22012';
+export function isNoRowsChanged(error: unknown): boolean {
+  return error instanceof NoRowsChangedError || sqlState(error) === '22012';
 }
 
 /** Whether a text was no number: how the completion says that its transaction is not the one that was claimed in. */
-export function isBadNumber(error: unknown): boolean {
+export function isInvalidNumber(error: unknown): boolean {
   return sqlState(error) === '22P02';
 }
 
-/** Whether a schema, a table or a column is not there that a statement names. */
-export function isSchemaGap(error: unknown): boolean {
+/** Whether a statement names a schema, a table or a column that is not there. */
+export function isMissingSchema(error: unknown): boolean {
   return ['3F000', '42P01', '42703'].includes(sqlState(error) ?? '');
 }
 
 /** Whether the role may not do what the kit's statement does, or there is no unique index for its ON CONFLICT. */
-export function isSetUpFault(error: unknown): boolean {
+export function isSetupFault(error: unknown): boolean {
   return ['42501', '42P10'].includes(sqlState(error) ?? '');
 }
 
-/** What the server said in words, where it did. Of a missing table or column it holds names alone. */
-export function serverWords(error: unknown): string | undefined {
+/** The server's message, where it gave one. Of a missing table or column it holds names alone. */
+export function serverMessage(error: unknown): string | undefined {
   const words = driverCause(error)?.originalMessage ?? (error as Shape | null)?.message;
   return typeof words === 'string' ? words : undefined;
 }
 
-/** Whether the server knows a prepared statement no more, knows another of that name, or would answer in another shape. */
-export function isForgotten(error: unknown): boolean {
+/** Whether the server no longer knows a prepared statement, knows another of that name, or would answer in other columns. */
+export function isStalePreparedStatement(error: unknown): boolean {
   return ['26000', '42P05', '0A000'].includes(sqlState(error) ?? '');
 }
 
 /** Whether the connection was in a transaction already, which somebody has left open on it. ROLLBACK has ended that. */
-export function isLeftOpen(error: unknown): boolean {
+export function isTransactionLeftOpen(error: unknown): boolean {
   return sqlState(error) === '25001';
 }
 
-/** The server's word, or the socket's, as Prisma's adapter has it, within an error of Prisma's or by itself. */
+/** The error of the server, or of the socket, as Prisma's adapter has it, within an error of Prisma's or by itself. */
 export function driverCause(error: unknown): Cause | undefined {
   const { meta, cause, name } = (error ?? {}) as Shape;
   return meta?.driverAdapterError?.cause ?? (name === 'DriverAdapterError' ? cause : undefined);

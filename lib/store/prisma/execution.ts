@@ -1,115 +1,138 @@
-import { IdempotencyError } from '../../core/errors.ts';
+import { IdempotencyError, LeaseLostError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/scope.ts';
-import type { Claim, Completion, KeyRow } from '../rows.ts';
+import type { Claim, Completion, ExecuteOptions, KeyRow } from '../rows.ts';
 import type { Claimed as ClaimedKey, Executed } from '../store.ts';
-import { type PrismaClientLike, type RawQueries, RERUNS } from './client.ts';
-import type { Gate } from './db.ts';
-import { isBadNumber, isLockTimeout, isSetUpFault, isUniqueViolation } from './errors.ts';
-import { type Claimed, claimedBy, claimStatements, MAX_CLAIMS, type Rival, rivalOf } from './keys/claim.ts';
-import { completedRow, completionStatement, explained, explainedAbort, FIRST_TOKEN } from './keys/complete.ts';
-import { find, IS_KEY, KEY_COLUMNS, type RawRow, toKeyRow } from './keys/read.ts';
-import { explainedBySchema } from './keys/schema.ts';
-import { explainedReadOnly } from './outage.ts';
-import { runTransaction } from './run-transaction.ts';
+import { explain } from './classify.ts';
+import { RERUNS } from './client.ts';
+import type { Db } from './db.ts';
+import {
+  type ClaimConflict,
+  type Claimed,
+  claimStatements,
+  findConflict,
+  MAX_CLAIMS,
+  readClaim,
+} from './keys/claim.ts';
+import { completedRow, completionStatement, FIRST_TOKEN } from './keys/complete.ts';
+import { find, isCommitted, KEY_COLUMNS, type RawRow, toKeyRow } from './keys/read.ts';
+import { explainSchemaError } from './keys/schema.ts';
 import { LEVEL } from './statement.ts';
-import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
+import type { Plan, RolledBack } from './transaction.ts';
 
 const LOWEST = 'ReadCommitted';
 
-/** `Store.execute` in one transaction. */
+/** The stages of a transaction as the port names them. */
+const AT = { claim: 'claim', work: 'run', completion: 'commit', commit: 'commit' } as const;
+
+/** Claims the key, runs the user's code and completes the key in one transaction: see `Store.execute`. */
 export async function execute<Tx>(
-  client: PrismaClientLike,
+  db: Db,
   claim: Claim,
   run: (tx: Tx, claimed: ClaimedKey) => Promise<Completion>,
-  how: TransactionOptions,
+  how: ExecuteOptions,
 ): Promise<Executed> {
   const { isolationLevel } = how;
   for (let attempt = 1; ; attempt++) {
     let claimed: Claimed | undefined;
     let completion: Completion | undefined;
-    const plan: Plan<Tx, Rival> = {
+    const plan: Plan<Tx, ClaimConflict> = {
       // Under a stricter level all statements see what the first one saw: a row that came since would be missed.
       first: (isOwn) => claimStatements(claim, how.timeoutMs, isOwn && (isolationLevel ?? LOWEST) === LOWEST),
-      async work(tx, rows, db) {
-        claimed = claimedBy(claim, rows);
-        if (!claimed) return { skip: await rivalOf(db, claim) };
+      async work(tx, rows, queries) {
+        claimed = readClaim(claim, rows);
+        if (!claimed) return { skip: await findConflict(queries, claim) };
         completion = await run(tx, { fencingToken: FIRST_TOKEN, expiresAt: new Date(claimed.expiresAtMs) });
         return { last: completionStatement(claim, claimed, completion) };
       },
     };
-    const ended = await runTransaction(client, plan, how);
-    switch (ended.kind) {
+    const outcome = await db.runTransaction(plan, how);
+    switch (outcome.kind) {
       case 'skipped':
-        if (ended.value !== 'vanished') return ended.value;
+        if (outcome.value !== 'vanished') return outcome.value;
         if (attempt === MAX_CLAIMS) return { kind: 'locked' };
         continue;
       case 'in_doubt':
-        return ended;
+        return outcome;
       case 'rolled_back':
-        return await rolledBack(how.gate, claim, ended, claimed);
+        return await afterRollback(db, claim, outcome, claimed);
       case 'committed': {
-        if (ended.last.length === 0) return { kind: 'in_doubt', error: nothingWritten() };
-        const row = completedRow(claim, claimed as Claimed, completion as Completion, ended.last);
-        return ended.isProven ? { kind: 'committed', row } : await verified(how.gate, row, how.maxWaitMs);
+        if (outcome.last.length === 0) return { kind: 'in_doubt', error: nothingWritten() };
+        const row = completedRow(claim, claimed as Claimed, completion as Completion, outcome.last);
+        return outcome.isProven ? { kind: 'committed', row } : await confirmCommit(db, row, how.maxWaitMs);
       }
     }
   }
 }
 
-async function rolledBack(
-  gate: Gate,
+async function afterRollback(
+  db: Db,
   claim: Claim,
-  ended: Extract<TransactionEnd<never>, { kind: 'rolled_back' }>,
+  { at, error, means, why }: RolledBack,
   claimed: Claimed | undefined,
 ): Promise<Executed> {
-  const { at, error } = ended;
-  if (at === 'first' && isLockTimeout(error)) return { kind: 'locked' };
-  if (at !== 'work') await gate.throwSchemaGap(error);
-  const why = rollbackReasonOf(ended);
-  if (claimed && at === 'last' && !claimed.isWritten && isUniqueViolation(error)) {
+  if (means === 'locked') return { kind: 'locked' };
+  if (means === 'missing_schema') await db.throwMissingSchema(error);
+  if (!claimed) {
+    // The claim is a statement of the kit's alone, so the fault is not the handler's.
+    if (means === 'setup_fault') throw await explainSchemaError(error, undefined, 'keys');
+    return { kind: 'rolled_back', why, error: explain({ error, means }), at: 'claim' };
+  }
+  if (!claimed.isWritten && means === 'duplicate') {
     // A row has come without a ticket, so there was nothing to claim.
-    const row = await gate.ask((db) => find(db, claim), { isRepeatable: true });
+    const row = await db.ask((queries) => find(queries, claim), { isRepeatable: true });
     return row ? { kind: 'existing', row } : { kind: 'rolled_back', why: 'conflict', error, at: 'claim' };
   }
-  // The handler has ended the transaction by SQL that was not recognised: what it had written before may be committed.
-  if (claimed && at === 'last' && !claimed.isWritten && isBadNumber(error)) {
-    return { kind: 'in_doubt', error: explained(error, claimed) };
-  }
-  const said = explainedReadOnly(error);
-  if (claimed && at === 'work') return { kind: 'rolled_back', why, error: said, at: 'run' };
-  if (claimed) return { kind: 'rolled_back', why, error: explained(said, claimed), at: 'commit' };
-  // The claim is a statement of ours alone, so it is not the handler's doing.
-  if (isSetUpFault(error)) throw await explainedBySchema(error, undefined, 'keys');
-  return { kind: 'rolled_back', why, error: said, at: 'claim' };
+  // The handler has ended the transaction by SQL that was not recognised: its writes before that may be committed.
+  if (!claimed.isWritten && means === 'invalid_number') return { kind: 'in_doubt', error: endedTransaction(error) };
+  if (means === 'overtaken') return { kind: 'rolled_back', why, error: keyLost(), at: AT[at] };
+  // An error of the handler's own reaches its caller as it was thrown.
+  const isHandlers = at === 'work' && means !== 'read_only';
+  return { kind: 'rolled_back', why, error: isHandlers ? error : explain({ error, means }), at: AT[at] };
 }
 
-const nothingWritten = () =>
-  new IdempotencyError('The transaction was committed without its key: a trigger or a rule has swallowed the row.', {
-    existing: 'no row',
-    expected: 'tables of the kit without triggers or rules of others',
-  });
+/**
+ * Looks whether a COMMIT that Prisma reports as done is one. PostgreSQL answers COMMIT of an aborted transaction with
+ * ROLLBACK, and Prisma does not look at that. It happens when a handler leaves a query unawaited: one of its statements can
+ * fail between the completion and COMMIT. Without this look a customer would hear of an order that does not exist.
+ */
+export async function confirmCommit(db: Db, expected: KeyRow, withinMs: number): Promise<Executed> {
+  let row: KeyRow | undefined;
+  const options = { withinMs, isRepeatable: true };
+  try {
+    if (await db.ask((queries) => isCommitted(queries, expected), options)) return { kind: 'committed', row: expected };
+    row = await db.ask((queries) => find(queries, expected), options);
+  } catch (error) {
+    return { kind: 'in_doubt', error };
+  }
+  const error = new IdempotencyError(
+    'A statement failed after the handler had returned, and everything was rolled back. Await every query of the handler.',
+    { existing: 'another row, or none', expected: 'the row that was committed' },
+  );
+  // Rolled back, and claimed by another since: that one's answer stands. An older version's is no answer of this one.
+  if (row && row.schemaVersion >= expected.schemaVersion) return { kind: 'existing', row };
+  // With a row there, the rollback of this claim proves nothing any more.
+  return { kind: 'rolled_back', error, why: 'error', at: row ? 'claim' : 'commit' };
+}
 
 // The lock prevents this: two calls find the same unreadable result, and both run. The setting ends with the transaction:
-// it tells `enqueue` that what this intent has announced before was announced by an earlier execution, not by mistake.
+// it tells `enqueue` that an event of this intent which is there already is of an earlier execution, and no mistake.
 const LOCK = `
 SELECT ${KEY_COLUMNS}, set_config('${RERUNS}', 'on', true), ${LEVEL} FROM idempotency_keys
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'succeeded'
    FOR UPDATE`;
 
-// The version it leaves is named, under the lock: what another call has brought up to date meanwhile stays as it is.
+// The version it leaves is named, under the lock: a row that another call has brought up to date meanwhile stays as it is.
 const REPLACE = `
 UPDATE idempotency_keys SET result = $5, schema_version = $6::int
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'succeeded' AND schema_version < $6::int
 RETURNING ${KEY_COLUMNS}`;
 
-const AT = { first: 'claim', work: 'run', last: 'commit', commit: 'commit' } as const;
-
-/** `Store.rerun` in one transaction of the user's client. */
+/** Runs an operation again whose stored answer is of an older schema version: see `Store.rerun`. */
 export async function rerun<Tx>(
-  client: PrismaClientLike,
+  db: Db,
   id: KeyId & { schemaVersion: number },
   run: (tx: Tx) => Promise<Completion>,
-  how: TransactionOptions,
+  how: ExecuteOptions,
 ): Promise<Executed> {
   const key = [id.tenant, id.principal, id.operation, id.key];
   let found: KeyRow | undefined;
@@ -125,59 +148,37 @@ export async function rerun<Tx>(
       return { last: { text: REPLACE, values: [...key, result, id.schemaVersion] } };
     },
   };
-  const ended = await runTransaction(client, plan, { ...how, isolationLevel: 'ReadCommitted' });
-  switch (ended.kind) {
+  const outcome = await db.runTransaction(plan, { ...how, isolationLevel: LOWEST });
+  switch (outcome.kind) {
     case 'skipped':
-      return ended.value;
+      return outcome.value;
     case 'in_doubt':
-      return ended;
+      return outcome;
     case 'rolled_back':
-      return {
-        kind: 'rolled_back',
-        error: explainedAbort(ended.error),
-        why: rollbackReasonOf(ended),
-        at: AT[ended.at],
-      };
+      return { kind: 'rolled_back', error: explain(outcome), why: outcome.why, at: AT[outcome.at] };
     case 'committed': {
-      const [replaced] = ended.last;
+      const [replaced] = outcome.last;
       const row = replaced ? toKeyRow(replaced as RawRow) : (found as KeyRow);
-      return ended.isProven ? { kind: 'committed', row } : await verified(how.gate, row, how.maxWaitMs);
+      return outcome.isProven ? { kind: 'committed', row } : await confirmCommit(db, row, how.maxWaitMs);
     }
   }
 }
 
-// A yes or no, and not the row: nearly always it is what was told, and Prisma's share of reading its columns is large.
-const STANDS = `
-SELECT 1 FROM idempotency_keys WHERE ${IS_KEY} AND state = $5 AND result IS NOT DISTINCT FROM $6`;
+const nothingWritten = () =>
+  new IdempotencyError('The transaction was committed without its key: a trigger or a rule has swallowed the row.', {
+    existing: 'no row',
+    expected: 'tables of the kit without triggers or rules of others',
+  });
 
-type Told = Pick<KeyRow, 'tenant' | 'principal' | 'operation' | 'key' | 'state' | 'result'>;
+const endedTransaction = (cause: unknown) =>
+  new IdempotencyError('The handler has ended its transaction by raw SQL; its answer is not stored.', {
+    existing: 'another transaction, or none',
+    expected: 'COMMIT and ROLLBACK left to the kit: throw to roll back',
+    cause,
+  });
 
-/** Whether the committed row of a key is in this state, with this result. */
-export async function stands(db: RawQueries, { tenant, principal, operation, key, state, result }: Told) {
-  const rows = await db.$queryRawUnsafe<unknown[]>(STANDS, tenant, principal, operation, key, state, result);
-  return rows.length > 0;
-}
-
-/**
- * Looks whether what was said to be committed is. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK,
- * which Prisma does not look at. It happens when a handler leaves a query unawaited: one of its statements can fail
- * between the completion and COMMIT. Without this look a customer would be told of an order that does not exist.
- */
-export async function verified(gate: Gate, told: KeyRow, withinMs: number): Promise<Executed> {
-  let row: KeyRow | undefined;
-  const ask = { withinMs, isRepeatable: true };
-  try {
-    if (await gate.ask((db) => stands(db, told), ask)) return { kind: 'committed', row: told };
-    row = await gate.ask((db) => find(db, told), ask);
-  } catch (error) {
-    return { kind: 'in_doubt', error };
-  }
-  const error = new IdempotencyError(
-    'A statement failed after the handler had returned, and everything was rolled back. Await every query of the handler.',
-    { existing: 'another row, or none', expected: 'the row that was committed' },
-  );
-  // Rolled back, and claimed by another since: that one's answer stands. An older version's is no answer of ours.
-  if (row && row.schemaVersion >= told.schemaVersion) return { kind: 'existing', row };
-  // With a row there, that our claim was rolled back proves nothing any more.
-  return { kind: 'rolled_back', error, why: 'error', at: row ? 'claim' : 'commit' };
-}
+const keyLost = () =>
+  new LeaseLostError('The key is no longer held by this execution; its writes are rolled back.', {
+    existing: 'another state or fencing token',
+    expected: `in_progress with fencing token ${FIRST_TOKEN}`,
+  });

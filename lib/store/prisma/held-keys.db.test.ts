@@ -5,8 +5,8 @@ import { claimOf, DONE, HOW } from '../contract-harness.fixture.ts';
 import type { Held } from '../leases.ts';
 import type { Store } from '../store.ts';
 import type { TransactionOf } from './client.ts';
-import { Gate } from './db.ts';
-import { verified } from './execution.ts';
+import { Db } from './db.ts';
+import { confirmCommit } from './execution.ts';
 import { storeOf } from './prisma-harness.fixture.ts';
 import { prismaStore } from './store.ts';
 
@@ -218,5 +218,5 @@ test.each([
   );
   if (executed.kind !== 'committed') throw new Error(executed.kind);
   const told = { ...executed.row, schemaVersion: 3, result: '"mine"' };
-  expect(await verified(new Gate(client), told, 5000)).toMatchObject({ kind });
+  expect(await confirmCommit(Db.open({ client }), told, 5000)).toMatchObject({ kind });
 });

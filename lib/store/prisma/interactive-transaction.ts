@@ -1,15 +1,10 @@
+import type { ExecuteOptions } from '../rows.ts';
 import { outside } from './async-context.ts';
+import type { Stage } from './classify.ts';
 import { type PrismaClientLike, type RawQueries, send } from './client.ts';
 import { originalOf } from './renaming.ts';
 import { LEVEL, type Rows, SQL_LEVELS } from './statement.ts';
-import {
-  endOfFailure,
-  leftFor,
-  type Plan,
-  SILENCE_MS,
-  type TransactionEnd,
-  type TransactionOptions,
-} from './transaction.ts';
+import { failureOutcome, type Plan, SILENCE_MS, type TransactionOutcome, timeLeft } from './transaction.ts';
 import { bounded } from './with-timeout.ts';
 
 /** Clients whose transactions have begun in another level than READ COMMITTED, by their own options or the database's. */
@@ -19,36 +14,36 @@ const strict = new WeakSet<PrismaClientLike>();
  * The plan in an interactive transaction of Prisma's, each statement of ours a round trip of its own. Prisma does not look
  * whether COMMIT was one, so a commit is not proven.
  */
-export async function runInteractive<Tx, Skipped>(
+export async function runInteractiveTransaction<Tx, Skipped>(
   client: PrismaClientLike,
   plan: Plan<Tx, Skipped>,
-  how: TransactionOptions,
-): Promise<TransactionEnd<Skipped>> {
-  const progress: Progress = { at: 'first', isGivenUp: false };
+  how: ExecuteOptions,
+): Promise<TransactionOutcome<Skipped>> {
+  const progress: Progress = { at: 'claim', isGivenUp: false };
   // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller
   // and all who follow it, for ever.
   try {
-    const patience = leftFor(how, how.timeoutMs + how.maxWaitMs + SILENCE_MS);
-    return await bounded(transact(client, plan, how, progress), patience);
+    const timeoutMs = timeLeft(how, how.timeoutMs + how.maxWaitMs + SILENCE_MS);
+    return await bounded(attempt(client, plan, how, progress), timeoutMs);
   } catch (error) {
     progress.isGivenUp = true;
-    return endOfFailure(error, progress.at);
+    return failureOutcome(error, progress.at);
   }
 }
 
-/** Where a transaction stands decides what an error means: before COMMIT nothing can be committed, after it everything can. */
+/** Decides what an error means: before COMMIT nothing can be committed, after it everything can. */
 interface Progress {
-  at: 'first' | 'work' | 'last' | 'commit';
+  at: Stage;
   /** Nobody waits for it any more, so that COMMIT is not to be sent. */
   isGivenUp: boolean;
 }
 
-async function transact<Tx, Skipped>(
+async function attempt<Tx, Skipped>(
   client: PrismaClientLike,
   plan: Plan<Tx, Skipped>,
-  how: TransactionOptions,
+  how: ExecuteOptions,
   progress: Progress,
-): Promise<TransactionEnd<Skipped>> {
+): Promise<TransactionOutcome<Skipped>> {
   // READ COMMITTED: what a statement has waited for, the next one must see. Nearly every transaction is in it from the
   // beginning, so it is looked at, and set only for clients that have been found in another one. Under a stricter level a
   // claim's wait ends in a serialization failure, and is tried again.
@@ -58,7 +53,7 @@ async function transact<Tx, Skipped>(
   let last: Rows = [];
   let isStrict = false;
   const run = async (db: RawQueries) => {
-    progress.at = 'first'; // also where an extension of the client tries a transaction again
+    progress.at = 'claim'; // also where an extension of the client tries a transaction again
     if (setsLevel) await db.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${level}`);
     let rows: Rows = [];
     for (const statement of plan.first(false)) rows = await send(db, statement);
@@ -71,7 +66,7 @@ async function transact<Tx, Skipped>(
       return;
     }
     await how.beforeCommit();
-    progress.at = 'last';
+    progress.at = 'completion';
     last = await send(db, next.last);
     if (progress.isGivenUp) throw new Error('Rolled back: its time is over.');
     progress.at = 'commit';
@@ -80,9 +75,9 @@ async function transact<Tx, Skipped>(
     // Also within an ambient execution, in which it would be a savepoint.
     await outside(() => client.$transaction(run, { timeout: how.timeoutMs, maxWait: how.maxWaitMs }));
   } catch (error) {
-    if (!isStrict) return endOfFailure(error, progress.at);
+    if (!isStrict) return failureOutcome(error, progress.at);
     strict.add(client);
-    return await transact(client, plan, how, progress);
+    return await attempt(client, plan, how, progress);
   }
   if (skipped) return { kind: 'skipped', value: skipped.skip };
   if (progress.at !== 'commit')

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { isOutage, isUnavailable, provesRollback, rollbackReason } from './outage.ts';
+import { classify } from './classify.ts';
+import { isOutage, isUnavailable } from './outage.ts';
 import { driverError } from './wire/encoding.ts';
+
+const provesRollback = (error: unknown) => classify(error, 'commit').kind === 'rolled_back';
+const rollbackReason = (error: unknown) => classify(error, 'work').why;
 
 /** What cannot be had of a real server here; `server-away.db.test.ts` and `read-only.db.test.ts` ask real ones. */
 

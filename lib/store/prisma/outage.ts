@@ -1,6 +1,5 @@
 import { IdempotencyError } from '../../core/errors.ts';
-import type { RollbackReason } from '../rows.ts';
-import { driverCause, serverWords, severityOf, sqlState } from './errors.ts';
+import { driverCause, serverMessage, severityOf, sqlState } from './errors.ts';
 
 /** SQLSTATEs by which a server, or a pooler before it, says that it cannot be asked now, with who says so. */
 const UNAVAILABLE_STATES = [
@@ -78,31 +77,11 @@ export function isReadOnly(error: unknown): boolean {
   return sqlState(error) === '25006';
 }
 
-/** The same in words, for the log. */
-export function explainedReadOnly(error: unknown): unknown {
+/** The error of a transaction that may not write, in words; other errors as they are. */
+export function explainReadOnly(error: unknown): unknown {
   if (!isReadOnly(error)) return error;
   return new IdempotencyError(
     'The database takes no writes here (25006): it is a standby, or its default_transaction_read_only is on.',
-    { existing: serverWords(error), expected: 'the primary, with transactions that may write', cause: error },
+    { existing: serverMessage(error), expected: 'the primary, with transactions that may write', cause: error },
   );
-}
-
-/** Why a transaction that committed nothing did not. */
-export function rollbackReason(error: unknown): RollbackReason {
-  const state = sqlState(error);
-  if (state === '40001' || state === '40P01' || (error as { code?: unknown } | null)?.code === 'P2034')
-    return 'conflict';
-  return isUnavailable(error) ? 'unavailable' : 'error';
-}
-
-/**
- * Whether an error that came back for COMMIT proves that nothing was committed. A SQLSTATE is the server's own
- * answer; P2028 is Prisma's, which rolled an expired transaction back instead of committing it. Anything that smells
- * of a connection proves nothing: the COMMIT may have arrived.
- */
-export function provesRollback(error: unknown): boolean {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  // Where a client tries again by itself, one that could not begin says nothing of the one before it.
-  if (code === 'P2028') return !String(message).includes('Unable to start');
-  return isReadOnly(error) || (sqlState(error) !== undefined && !isUnavailable(error));
 }

@@ -4,8 +4,8 @@ import { createClient } from '../../../shop/db.ts';
 import { claimOf, DONE, HOW } from '../contract-harness.fixture.ts';
 import type { Held, LeasedClaim } from '../leases.ts';
 import type { Store } from '../store.ts';
-import { OwnClient } from './client-pool.ts';
-import { Gate } from './db.ts';
+import { ClientPool } from './client-pool.ts';
+import { Db } from './db.ts';
 import { inboxOn, outboxOn } from './messages/store.ts';
 import { storeOf, type Tx } from './prisma-harness.fixture.ts';
 import { silentProxy } from './wire/silent-proxy.fixture.ts';
@@ -221,11 +221,12 @@ const INBOX: Record<string, (store: Inbox) => Promise<unknown>> = {
 };
 
 describe('A3 the same of messages', () => {
-  const gateOf = (client: TestDatabase['client'], over: number) =>
-    new Gate(client, { own: new OwnClient(client), part: 'messaging' }).until(over);
-  const outboxUntil = (client: TestDatabase['client'], over: number) => outboxOn(gateOf(client, over));
+  const dbUntil = (client: TestDatabase['client'], over: number, pool: ClientPool) =>
+    Db.open({ client, pool, part: 'messaging' }).until(over);
+  const outboxUntil = (client: TestDatabase['client'], over: number) =>
+    outboxOn(dbUntil(client, over, new ClientPool(client)));
   const inboxUntil = (client: TestDatabase['client'], over: number) =>
-    inboxOn(client, { own: new OwnClient(client, { claimsIn: 'inbox' }) }, gateOf(client, over));
+    inboxOn(dbUntil(client, over, new ClientPool(client, { claimsIn: 'inbox' })));
 
   test('each function of outbox and inbox is asked here', () => {
     expect([...Object.keys(OUTBOX), 'enqueue'].sort()).toEqual(Object.keys(outboxUntil(database.client, 0)).sort());

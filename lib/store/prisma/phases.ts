@@ -1,198 +1,133 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Begun, Held, LeasedClaim, Transacted, Work, Write } from '../leases.ts';
-import type { KeyRow } from '../rows.ts';
+import type { ExecuteOptions, KeyRow } from '../rows.ts';
 import { runWithin, within } from './async-context.ts';
-import type { PrismaClientLike, RawQueries } from './client.ts';
-import { isLockTimeout, isNothingChanged, isSetUpFault } from './errors.ts';
-import { stands } from './execution.ts';
-import { claimValues, drawTicket, inWindow, lockTimeout, MAX_CLAIMS, type Rival, rivalOf } from './keys/claim.ts';
-import { explainedAbort, writeStatement } from './keys/complete.ts';
-import { holdStatement, leaseLost, stillHeld } from './keys/lease.ts';
-import { hasStep, type RawRow, toKeyRow } from './keys/read.ts';
-import { explainedBySchema } from './keys/schema.ts';
-import { explainedReadOnly } from './outage.ts';
-import { runTransaction } from './run-transaction.ts';
-import { LEVEL, type Statement } from './statement.ts';
-import { type Plan, rollbackReasonOf, type TransactionEnd, type TransactionOptions } from './transaction.ts';
-import { withhold } from './wire/pending-commits.ts';
+import { explain } from './classify.ts';
+import type { RawQueries } from './client.ts';
+import type { Db } from './db.ts';
+import { type ClaimConflict, findConflict, MAX_CLAIMS } from './keys/claim.ts';
+import { writeStatement } from './keys/complete.ts';
+import { assertHeld, beginStatement, claimedHeld, leaseLost, renewStatement } from './keys/lease.ts';
+import { hasStep, isCommitted, type RawRow, toKeyRow } from './keys/read.ts';
+import { explainSchemaError } from './keys/schema.ts';
+import type { Statement } from './statement.ts';
+import type { Plan, TransactionOutcome } from './transaction.ts';
+import { addPendingCommit } from './wire/pending-commits.ts';
 
-// The same insert, ticket and window as a claim in one transaction (`claim.ts`), with a lease besides, which says for how
-// long the claim is believed once it is committed: what follows lies partly outside the database. The completer looks at
-// it when the lease is over. `lock_timeout` is put back by the statement itself, for phases with locks of their own follow.
-const BEGIN = `
-WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout),
-     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $13, true) FROM before),
-     ticket AS MATERIALIZED (SELECT ${drawTicket('$12', '$14')} AS drawn FROM bounded)
-INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
-                              schema_version, minted_at, claimed_at, expires_at, lease_until, next_attempt_at, input,
-                              trace_parent, fencing_token)
-SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::timestamptz, clock_timestamp(),
-       greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms',
-       clock_timestamp() + $15::float8 * interval '1 ms', clock_timestamp() + $15::float8 * interval '1 ms', $16::bytea,
-       $17, $19::int
-  FROM ticket
- WHERE drawn
-   AND ${inWindow('$9', '$10')}
-ON CONFLICT (tenant, principal, operation, key) DO NOTHING
-RETURNING set_config('idle_in_transaction_session_timeout', $18, true) AS idle, ${LEVEL},
-          set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`;
+/** A transaction of an executor that holds a key: who has it, and what it is going to write. */
+interface Phase {
+  held: Held;
+  leaseMs: number;
+  /** The transaction is the kit's own, and so is the pool. */
+  isOwn?: boolean;
+  write?: Write;
+}
 
-/** `Leases.begin` in one transaction of the user's client. */
-export async function begin<Tx>(
-  client: PrismaClientLike,
-  claim: LeasedClaim,
-  run: Work<Tx>,
-  how: TransactionOptions,
-): Promise<Begun> {
+/** Claims a key with a lease and runs the first phase in the same transaction: see `Leases.begin`. */
+export async function begin<Tx>(db: Db, claim: LeasedClaim, run: Work<Tx>, how: ExecuteOptions): Promise<Begun> {
   for (let attempt = 1; ; attempt++) {
-    const begun = await beginOnce(client, claim, run, how);
+    const begun = await beginOnce(db, claim, run, how);
     if (begun !== 'vanished') return begun;
     if (attempt === MAX_CLAIMS) return { kind: 'locked' };
   }
 }
 
 async function beginOnce<Tx>(
-  client: PrismaClientLike,
+  db: Db,
   claim: LeasedClaim,
   run: Work<Tx>,
-  how: TransactionOptions,
+  how: ExecuteOptions,
 ): Promise<Begun | 'vanished'> {
-  const { leaseMs } = claim;
-  const held = heldBy(claim);
-  const done: Done = {};
-  const plan: Plan<Tx, Rival> = {
+  const phase: Phase = { held: claimedHeld(claim), leaseMs: claim.leaseMs };
+  const plan: Plan<Tx, ClaimConflict> = {
     first(isOwn) {
-      done.isOwn = isOwn;
+      phase.isOwn = isOwn;
       return [beginStatement(claim, how.timeoutMs)];
     },
-    work: async (tx, [claimed], db) =>
-      claimed ? await perform({ held, leaseMs, done }, tx, run) : { skip: await rivalOf(db, claim) },
+    work: async (tx, [claimed], queries) =>
+      claimed ? await runPhase(phase, tx, run) : { skip: await findConflict(queries, claim) },
   };
-  const ended = await runTransaction(client, plan, how);
-  if (ended.kind === 'skipped') return ended.value;
-  if (ended.kind === 'rolled_back' && ended.at === 'first') {
-    const { error } = ended;
-    if (isLockTimeout(error)) return { kind: 'locked' };
-    // The claim is a statement of ours alone, so it is not the user's doing.
-    if (isSetUpFault(error)) throw await explainedBySchema(error, undefined, 'keys');
+  const outcome = await db.runTransaction(plan, how);
+  if (outcome.kind === 'skipped') return outcome.value;
+  if (outcome.kind === 'rolled_back' && outcome.at === 'claim') {
+    if (outcome.means === 'locked') return { kind: 'locked' };
+    // The claim is a statement of the kit's alone, so the fault is not the user's.
+    if (outcome.means === 'setup_fault') throw await explainSchemaError(outcome.error, undefined, 'keys');
   }
-  return await concluded(how, { held, done }, ended);
+  return await resultOf(db, how, phase, outcome);
 }
 
-function beginStatement(claim: LeasedClaim, holdMs: number): Statement {
-  const values = [
-    ...claimValues(claim),
-    lockTimeout(claim.waitMs),
-    claim.waitMs > 0,
-    claim.leaseMs,
-    claim.input,
-    claim.traceParent ?? null,
-    `${Math.ceil(holdMs) + 1000}ms`,
-    claim.firstToken,
-  ];
-  return { text: BEGIN, values, mayWait: claim.waitMs > 0 };
-}
-
-/** A key as the executor holds it that has just claimed it. */
-function heldBy(claim: LeasedClaim): Held {
-  const { tenant, principal, operation, key, firstToken, schemaVersion, input, traceParent = null } = claim;
-  return {
-    id: { tenant, principal, operation, key },
-    state: 'in_progress',
-    fencingToken: firstToken,
-    attempts: 1,
-    needsAttention: false,
-    schemaVersion,
-    input,
-    traceParent,
-    steps: [],
-  };
-}
-
-/** What a transaction of the executor is about to write. */
-export interface Done {
-  /** The transaction is the kit's own, and so is the pool. */
-  isOwn?: boolean;
-  write?: Write;
-}
-
-/** `Leases.transact` in one transaction. */
+/** Runs a phase of a key that the executor holds, in one transaction: see `Leases.transact`. */
 export async function transact<Tx>(
-  client: PrismaClientLike,
+  db: Db,
   held: Held,
   leaseMs: number,
   run: Work<Tx>,
-  how: TransactionOptions,
+  how: ExecuteOptions,
 ): Promise<Transacted> {
-  const done: Done = {};
+  const phase: Phase = { held, leaseMs };
   const plan: Plan<Tx, never> = {
-    // Held first, so that an executor that was overtaken takes no business lock. See `hold`.
+    // Renewed first, so that an executor that was overtaken takes no business lock. See `renew`.
     first(isOwn) {
-      done.isOwn = isOwn;
-      return [holdStatement(held, leaseMs, how.timeoutMs)];
+      phase.isOwn = isOwn;
+      return [renewStatement(held, leaseMs, how.timeoutMs)];
     },
     async work(tx, rows) {
-      stillHeld(rows, held);
-      return await perform({ held, leaseMs, done }, tx, run);
+      assertHeld(rows, held);
+      return await runPhase(phase, tx, run);
     },
   };
-  const ended = await runTransaction(client, plan, how);
-  return ended.kind === 'skipped' ? ended.value : await concluded(how, { held, done }, ended);
+  const outcome = await db.runTransaction(plan, how);
+  return outcome.kind === 'skipped' ? outcome.value : await resultOf(db, how, phase, outcome);
 }
 
-/** Runs what is to be done in the transaction of a key that is held, and says how it ends. */
-export async function perform<Tx>(
-  { held, leaseMs, done }: { held: Held; leaseMs: number; done: Done },
-  tx: Tx,
-  run: Work<Tx>,
-): Promise<{ last: Statement }> {
+async function runPhase<Tx>(phase: Phase, tx: Tx, run: Work<Tx>): Promise<{ last: Statement }> {
+  const { held, leaseMs, isOwn } = phase;
   const here = within();
-  // Where the pool is not ours, a query cannot be made to wait for COMMIT.
+  // Where the pool is not the kit's, a query cannot be made to wait for COMMIT.
   const inside = <T>(work: () => T) => runWithin(here, work);
-  done.write = await run({ tx, held, inside, withhold: done.isOwn ? withhold : undefined });
-  return { last: writeStatement(held, leaseMs, done.write) };
+  phase.write = await run({ tx, held, inside, withhold: isOwn ? addPendingCommit : undefined });
+  return { last: writeStatement(held, leaseMs, phase.write) };
 }
 
-/** What such a transaction came to. */
-export async function concluded(
-  how: TransactionOptions,
-  { held, done: { write = {} } }: { held: Held; done: Done },
-  ended: Exclude<TransactionEnd<never>, { kind: 'skipped' }>,
+async function resultOf(
+  db: Db,
+  how: ExecuteOptions,
+  { held, write = {} }: Phase,
+  outcome: Exclude<TransactionOutcome<never>, { kind: 'skipped' }>,
 ): Promise<Transacted> {
-  switch (ended.kind) {
+  switch (outcome.kind) {
     case 'in_doubt':
-      return ended;
+      return outcome;
     case 'rolled_back': {
-      if (ended.at !== 'work') await how.gate.throwSchemaGap(ended.error);
-      const isOvertaken = ended.at === 'last' && isNothingChanged(ended.error);
-      return {
-        kind: 'rolled_back',
-        error: isOvertaken ? leaseLost(held) : explainedAbort(explainedReadOnly(ended.error)),
-        why: rollbackReasonOf(ended),
-      };
+      const { means, error, why } = outcome;
+      if (means === 'missing_schema') await db.throwMissingSchema(error);
+      return { kind: 'rolled_back', error: means === 'overtaken' ? leaseLost(held) : explain(outcome), why };
     }
     case 'committed': {
-      const row = write.settle && toKeyRow(ended.last[0] as RawRow);
+      const row = write.settle && toKeyRow(outcome.last[0] as RawRow);
       const committed = row ? ({ kind: 'committed', row } as const) : ({ kind: 'committed' } as const);
-      return ended.isProven ? committed : await confirmed(how, held, write, committed);
+      return outcome.isProven ? committed : await confirmPhase(db, how, { held, write }, committed);
     }
   }
 }
 
-/** Looks whether what was said to be committed is: see `verified.ts` for a COMMIT that looks like one and is none. */
-async function confirmed(
-  { gate, maxWaitMs: withinMs }: TransactionOptions,
-  { id }: Held,
-  { steps = [], start }: Write,
+/** Looks whether a COMMIT that Prisma reports as done is one: see `confirmCommit`. */
+async function confirmPhase(
+  db: Db,
+  { maxWaitMs: withinMs }: ExecuteOptions,
+  { held: { id }, write: { steps = [], start } }: { held: Held; write: Write },
   committed: { kind: 'committed'; row?: KeyRow },
 ): Promise<Transacted> {
   const name = start?.name ?? steps.at(-1)?.name;
   const { row } = committed;
   const isKeyEnough = row !== undefined || name === undefined;
   try {
-    const looking = (db: RawQueries) =>
-      isKeyEnough ? stands(db, row ?? { ...id, state: 'in_progress', result: null }) : hasStep(db, id, name);
-    if (await gate.ask(looking, { withinMs, isRepeatable: true })) return committed;
+    const looking = (queries: RawQueries) =>
+      isKeyEnough
+        ? isCommitted(queries, row ?? { ...id, state: 'in_progress', result: null })
+        : hasStep(queries, id, name);
+    if (await db.ask(looking, { withinMs, isRepeatable: true })) return committed;
   } catch (error) {
     return { kind: 'in_doubt', error };
   }

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { isBadNumber, serverWords } from './errors.ts';
+import { isInvalidNumber, serverMessage } from './errors.ts';
 import type { Statement } from './statement.ts';
 
 const NONE = 'no synchronous standby';
@@ -21,9 +21,9 @@ export const replicateStatement: Statement = { text: REPLICATE, values: [] };
 /** Goes behind that COMMIT. */
 export const isReplicatedStatement: Statement = { text: IS_REPLICATED, values: [] };
 
-/** The error in words where it is that of `replicateStatement`; other errors as they are. */
-export function explainedStandby(error: unknown): unknown {
-  if (!isBadNumber(error) || !serverWords(error)?.includes(NONE)) return error;
+/** The error of `replicateStatement` in words; other errors as they are. */
+export function explainNoStandby(error: unknown): unknown {
+  if (!isInvalidNumber(error) || !serverMessage(error)?.includes(NONE)) return error;
   return new StoreUnavailableError(
     "The operation says durability: 'replicated', and the server has no synchronous standby (synchronous_standby_names is empty): nothing was executed.",
     { cause: error },
@@ -39,7 +39,7 @@ export function isUnreplicatedWarning(notice: { routine?: string | undefined }):
 }
 
 /** The error of such a COMMIT. */
-export const unreplicated = () =>
+export const unreplicatedError = () =>
   new StoreUnavailableError(
     'It is committed on the primary, and the wait for the synchronous standby was cancelled: a failover now may lose it.',
   );

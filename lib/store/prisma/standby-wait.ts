@@ -1,6 +1,7 @@
+import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { runTransaction } from './run-transaction.ts';
-import { type Plan, SILENCE_MS, type TransactionOptions } from './transaction.ts';
+import type { Db } from './db.ts';
+import { type Plan, SILENCE_MS } from './transaction.ts';
 
 // It writes to the log and to no table, so it commits behind everything that its transaction could see.
 const MARK = `SELECT pg_logical_emit_message(true, 'oncekit', '')::text AS at`;
@@ -10,17 +11,17 @@ const MARK = `SELECT pg_logical_emit_message(true, 'oncekit', '')::text AS at`;
  *
  * @throws StoreUnavailableError where that is not known in time, ConfigurationError for a client that cannot know
  */
-export async function awaitReplication(how: TransactionOptions): Promise<void> {
+export async function awaitReplication(db: Db, how: Omit<ExecuteOptions, 'beforeCommit'>): Promise<void> {
   const plan: Plan<unknown, never> = {
     first: () => [],
     work: async () => ({ last: { text: MARK, values: [] } }),
   };
-  const replicated = { ...how, isolationLevel: 'ReadCommitted', durability: 'replicated' } as const;
-  const ended = await how.gate.askThroughClient((client) => runTransaction(client, plan, replicated), {
+  const options = { ...how, isolationLevel: 'ReadCommitted', durability: 'replicated', beforeCommit() {} } as const;
+  const outcome = await db.askThroughClient(() => db.runTransaction(plan, options), {
     withinMs: how.timeoutMs + how.maxWaitMs + SILENCE_MS,
   });
-  if (ended.kind === 'committed') return;
+  if (outcome.kind === 'committed') return;
   throw new StoreUnavailableError('It is not known whether the synchronous standby has it.', {
-    cause: 'error' in ended ? ended.error : undefined,
+    cause: 'error' in outcome ? outcome.error : undefined,
   });
 }

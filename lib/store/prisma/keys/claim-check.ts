@@ -4,11 +4,11 @@ import { NO_SECRET } from '../../../core/secrets.ts';
 import type { Claim } from '../../rows.ts';
 import type { TriedClaim } from '../../store.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, send } from '../client.ts';
-import type { OwnClient } from '../client-pool.ts';
-import { serverWords, sqlState } from '../errors.ts';
+import type { ClientPool } from '../client-pool.ts';
+import { serverMessage, sqlState } from '../errors.ts';
 import type { Rows } from '../statement.ts';
 import { TABLES } from '../tables.ts';
-import { claimedBy, claimStatements } from './claim.ts';
+import { claimStatements, readClaim } from './claim.ts';
 import { completionStatement } from './complete.ts';
 
 /**
@@ -37,7 +37,7 @@ type Rights = Omit<TriedClaim, keyof Place | 'transactions' | 'whyNotOwn' | 'ref
 class Undo extends Error {}
 
 /** Claims a key of nobody's and completes it, by the statements of every execution, in a transaction that is rolled back. */
-export async function tryClaim(client: PrismaClientLike, own: OwnClient | undefined): Promise<TriedClaim> {
+export async function tryClaim(client: PrismaClientLike, pool: ClientPool | undefined): Promise<TriedClaim> {
   const db: RawQueries = primaryOf(client);
   const [place] = await db.$queryRawUnsafe<[Place]>(PLACE);
   const [rights] = await db.$queryRawUnsafe<[Rights]>(RIGHTS);
@@ -45,13 +45,13 @@ export async function tryClaim(client: PrismaClientLike, own: OwnClient | undefi
   const [{ readsStandby }] = await client.$queryRawUnsafe<[{ readsStandby: boolean }]>(
     'SELECT pg_is_in_recovery() AS "readsStandby"',
   );
-  const tried = { ...place, ...rights, readsStandby: readsStandby && db !== client, ...(await transactionsOf(own)) };
+  const tried = { ...place, ...rights, readsStandby: readsStandby && db !== client, ...(await transactionsOf(pool)) };
   try {
     await client.$transaction(async (tx: RawQueries) => {
       const claim = { ...NOBODYS, key: randomUUID() };
       let rows: Rows = [];
       for (const statement of claimStatements(claim, 1000, false)) rows = await send(tx, statement);
-      const claimed = claimedBy(claim, rows);
+      const claimed = readClaim(claim, rows);
       if (claimed) await send(tx, completionStatement(claim, claimed, { state: 'succeeded', result: '' }));
       throw new Undo();
     });
@@ -60,15 +60,15 @@ export async function tryClaim(client: PrismaClientLike, own: OwnClient | undefi
     if (error instanceof Undo) return tried;
     const state = sqlState(error);
     if (state === undefined) throw error;
-    return { ...tried, refused: { state, says: serverWords(error) ?? state } };
+    return { ...tried, refused: { state, says: serverMessage(error) ?? state } };
   }
 }
 
-async function transactionsOf(own: OwnClient | undefined): Promise<Pick<TriedClaim, 'transactions' | 'whyNotOwn'>> {
-  const whyNotOwn = await own?.whyNot(FIND);
-  if (own?.isAmbient) return { transactions: 'ambient', ...(whyNotOwn && { whyNotOwn }) };
+async function transactionsOf(pool: ClientPool | undefined): Promise<Pick<TriedClaim, 'transactions' | 'whyNotOwn'>> {
+  const whyNotOwn = await pool?.whyNot(FIND);
+  if (pool?.isAmbient) return { transactions: 'ambient', ...(whyNotOwn && { whyNotOwn }) };
   if (whyNotOwn) return { transactions: 'interactive', whyNotOwn };
-  return { transactions: own ? 'own' : 'interactive' };
+  return { transactions: pool ? 'own' : 'interactive' };
 }
 
 const FIND = { timeoutMs: 5000, maxWaitMs: 2000 };

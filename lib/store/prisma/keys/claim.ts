@@ -160,7 +160,7 @@ export interface Claimed {
 }
 
 /**
- * The claim of an execution in one transaction. Read its last answer with `claimedBy`.
+ * The claim of an execution in one transaction. Read its last answer with `readClaim`.
  *
  * @param holdMs how long the transaction may be idle before the server ends it
  * @param writesOnce whether the completion writes the row: where nobody but the kit sends COMMIT, under READ COMMITTED
@@ -188,7 +188,7 @@ type Looked = { isFree: boolean; isReadOnly: boolean; claimedAtMs: number };
  *
  * @throws the server's own error (25006) in a transaction that may not write: before the handler finds out
  */
-export function claimedBy(claim: Claim, [row]: Rows): Claimed | undefined {
+export function readClaim(claim: Claim, [row]: Rows): Claimed | undefined {
   if (!row) return undefined;
   if (!('isFree' in (row as object))) return { ...(row as Inserted), isWritten: true };
   const { isFree, isReadOnly, claimedAtMs } = row as Looked;
@@ -207,10 +207,10 @@ export function claimedBy(claim: Claim, [row]: Rows): Claimed | undefined {
 export const MAX_CLAIMS = 3;
 
 /** What was in the way of a claim. `vanished`: a row that is gone again, so the claim may be tried once more. */
-export type Rival = { kind: 'existing'; row: KeyRow } | { kind: 'expired' | 'early' | 'locked' } | 'vanished';
+export type ClaimConflict = { kind: 'existing'; row: KeyRow } | { kind: 'expired' | 'early' | 'locked' } | 'vanished';
 
 /** What was in the way, in a statement of its own, behind the one that waited for it. */
-export async function rivalOf(db: RawQueries, claim: Claim): Promise<Rival> {
+export async function findConflict(db: RawQueries, claim: Claim): Promise<ClaimConflict> {
   const row = await find(db, claim);
   if (row) return { kind: 'existing', row };
   const verdict = await judgeWindow(db, claim);

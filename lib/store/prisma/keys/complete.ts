@@ -1,11 +1,9 @@
-import { IdempotencyError, LeaseLostError } from '../../../core/errors.ts';
 import type { Held, Write } from '../../leases.ts';
 import type { Claim, Completion, KeyRow } from '../../rows.ts';
-import { isAbortedTransaction, isBadNumber, isNothingChanged } from '../errors.ts';
 import type { Rows, Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
 import { type Claimed, TICKET } from './claim.ts';
-import { holderOf, IS_HELD, orFail, RENEWED, RENEWED_WITH_PROGRESS } from './lease.ts';
+import { failIfEmpty, heldValues, IS_HELD, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
 import { epochMs, IS_KEY, KEY_COLUMNS, signedAt } from './read.ts';
 
 /** The token of a row that has just been inserted. */
@@ -79,35 +77,6 @@ export function completedRow(claim: Claim, claimed: Claimed, { state, result }: 
   };
 }
 
-/** Why a completion failed: an IdempotencyError in words, or the error as it is. */
-export function explained(error: unknown, { isWritten }: Claimed): unknown {
-  if (isBadNumber(error) && !isWritten) return endedTransaction(error);
-  if (isNothingChanged(error)) {
-    return new LeaseLostError('The key is no longer held by this execution; its writes are rolled back.', {
-      existing: 'another state or fencing token',
-      expected: `in_progress with fencing token ${FIRST_TOKEN}`,
-    });
-  }
-  return explainedAbort(error);
-}
-
-/** IdempotencyError where a swallowed error of a statement has aborted the transaction; other errors as they are. */
-export function explainedAbort(error: unknown): unknown {
-  if (!isAbortedTransaction(error)) return error;
-  return new IdempotencyError(
-    'A statement of the handler failed and its error was caught; PostgreSQL has aborted the transaction. ' +
-      'Look before you write (findUnique, ON CONFLICT) instead of catching, or let the error through.',
-    { existing: 'an aborted transaction', expected: 'a transaction that can commit', cause: error },
-  );
-}
-
-const endedTransaction = (cause: unknown) =>
-  new IdempotencyError('The handler has ended its transaction by raw SQL; its answer is not stored.', {
-    existing: 'another transaction, or none',
-    expected: 'COMMIT and ROLLBACK left to the kit: throw to roll back',
-    cause,
-  });
-
 /**
  * All that a transaction of the executor writes of the key, in one statement under the token, which fails where the key is
  * no longer this executor's: COMMIT may be behind it on the wire. It returns a `RawRow` where it settles the key.
@@ -116,7 +85,7 @@ const endedTransaction = (cause: unknown) =>
  * insert fails on a step that is there already, which no run with the right token can reach.
  */
 export function writeStatement(held: Held, leaseMs: number, { steps = [], start, settle }: Write): Statement {
-  const values: unknown[] = holderOf(held);
+  const values: unknown[] = heldValues(held);
   const $ = (value: unknown) => `$${values.push(value)}`;
   const lease = settle ? undefined : values.push(leaseMs); // $7, as in hold.ts
   const phase = steps.findLast(({ kind }) => kind === 'atomic')?.name;
@@ -130,7 +99,7 @@ export function writeStatement(held: Held, leaseMs: number, { steps = [], start,
            needs_attention = false, expires_at = greatest(expires_at, clock_timestamp() + interval '24 h')`,
         ]
       : []),
-    ...(lease ? [steps.length > 0 ? RENEWED_WITH_PROGRESS : RENEWED] : []),
+    ...(lease ? [steps.length > 0 ? SET_LEASE_WITH_PROGRESS : SET_LEASE] : []),
     ...(phase === undefined ? [] : [`recovery_point = ${$(phase)}::text`]),
   ];
   const parts = [
@@ -168,5 +137,5 @@ erased AS (
    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND EXISTS (SELECT FROM changed))`);
   }
   const written = `\nWITH ${parts.join(',')}\n`;
-  return { text: `${written}${orFail('changed')}`, alone: `${written}SELECT * FROM changed`, values };
+  return { text: `${written}${failIfEmpty('changed')}`, alone: `${written}SELECT * FROM changed`, values };
 }

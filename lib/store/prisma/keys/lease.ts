@@ -1,12 +1,13 @@
 import { LeaseLostError } from '../../../core/errors.ts';
 import type { KeyId } from '../../../core/scope.ts';
-import type { Held, PutOff, Share } from '../../leases.ts';
+import type { Held, LeasedClaim, PutOff, Share } from '../../leases.ts';
 import type { KeyRow } from '../../rows.ts';
 import { type RawQueries, send } from '../client.ts';
 import { LEVEL, type Statement } from '../statement.ts';
+import { claimValues, drawTicket, inWindow, lockTimeout } from './claim.ts';
 import { KEY_COLUMNS, NOW, type RawRow, stepsOf, toKeyRow } from './read.ts';
 
-/** The key's row as its executor knows it: parameters 1 to 6, from `holderOf`. */
+/** The key's row as its executor knows it: parameters 1 to 6, from `heldValues`. */
 export const IS_HELD = `tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = $5
    AND fencing_token = $6::int`;
 
@@ -18,20 +19,20 @@ const PROLONGED = `lease_until = CASE state WHEN 'in_progress' THEN ${LEASE_END}
  * that was put off ahead of the run (`postpone`) stays put off: who renews a lease may be about to die of what killed the
  * runs before it.
  */
-export const RENEWED = `
+export const SET_LEASE = `
   ${PROLONGED}, next_attempt_at = greatest(next_attempt_at, ${LEASE_END})`;
 
 /** The same with a write that gets the key further: should the run die now, the completer comes with the lease's end. */
-export const RENEWED_WITH_PROGRESS = `
+export const SET_LEASE_WITH_PROGRESS = `
   ${PROLONGED}, next_attempt_at = ${LEASE_END}`;
 
 // The session setting ends with the transaction. It is for the executor that goes silent inside one, its machine paused
 // or its cable cut: the server ends the transaction, and with it the lock that keeps others from taking the key over.
 const RENEW = `
-UPDATE idempotency_keys SET ${RENEWED} WHERE ${IS_HELD}
+UPDATE idempotency_keys SET ${SET_LEASE} WHERE ${IS_HELD}
 RETURNING set_config('idle_in_transaction_session_timeout', $8, true) AS bounded, ${LEVEL}`;
 
-export function holderOf({ id, state, fencingToken }: Held): unknown[] {
+export function heldValues({ id, state, fencingToken }: Held): unknown[] {
   return [id.tenant, id.principal, id.operation, id.key, state, fencingToken];
 }
 
@@ -43,22 +44,22 @@ export function holderOf({ id, state, fencingToken }: Held): unknown[] {
  *
  * @param idleMs how long the transaction may be idle before the server ends it
  */
-export async function hold(db: RawQueries, held: Held, leaseMs: number, idleMs: number): Promise<boolean> {
-  return (await send(db, holdStatement(held, leaseMs, idleMs))).length > 0;
+export async function renew(db: RawQueries, held: Held, leaseMs: number, idleMs: number): Promise<boolean> {
+  return (await send(db, renewStatement(held, leaseMs, idleMs))).length > 0;
 }
 
 /** The same, to be sent with BEGIN: a row, or none where somebody else has the key. */
-export function holdStatement(held: Held, leaseMs: number, idleMs: number): Statement {
-  return { text: RENEW, values: [...holderOf(held), leaseMs, `${Math.ceil(idleMs) + 1000}ms`], mayWait: true };
+export function renewStatement(held: Held, leaseMs: number, idleMs: number): Statement {
+  return { text: RENEW, values: [...heldValues(held), leaseMs, `${Math.ceil(idleMs) + 1000}ms`], mayWait: true };
 }
 
 /** Fails where the rows of this name are none: COMMIT may be behind the statement on the wire, and must roll back. */
-export function orFail(rows: string): string {
+export function failIfEmpty(rows: string): string {
   return `SELECT ${rows}.* FROM (SELECT 1 / count(*) AS one FROM ${rows}) AS proof LEFT JOIN ${rows} ON proof.one = 1`;
 }
 
 /** @throws LeaseLostError unless there is a row: what the statement should have changed is no longer this executor's */
-export function stillHeld<Row>(rows: readonly Row[], { state, fencingToken, id }: Held): Row {
+export function assertHeld<Row>(rows: readonly Row[], { state, fencingToken, id }: Held): Row {
   if (rows[0] !== undefined) return rows[0];
   throw leaseLost({ state, fencingToken, id });
 }
@@ -68,6 +69,58 @@ export function leaseLost({ state, fencingToken, id }: Pick<Held, 'state' | 'fen
     existing: 'another state or fencing token',
     expected: `${state} with fencing token ${fencingToken}`,
   });
+}
+
+// The same insert, ticket and window as a claim in one transaction (`claim.ts`), with a lease besides, which says for how
+// long the claim counts once it is committed: the work behind it lies partly outside the database. The completer looks at
+// it when the lease is over. The statement itself puts `lock_timeout` back, for phases with locks of their own follow.
+const BEGIN = `
+WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout),
+     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $13, true) FROM before),
+     ticket AS MATERIALIZED (SELECT ${drawTicket('$12', '$14')} AS drawn FROM bounded)
+INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
+                              schema_version, minted_at, claimed_at, expires_at, lease_until, next_attempt_at, input,
+                              trace_parent, fencing_token)
+SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::timestamptz, clock_timestamp(),
+       greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms',
+       clock_timestamp() + $15::float8 * interval '1 ms', clock_timestamp() + $15::float8 * interval '1 ms', $16::bytea,
+       $17, $19::int
+  FROM ticket
+ WHERE drawn
+   AND ${inWindow('$9', '$10')}
+ON CONFLICT (tenant, principal, operation, key) DO NOTHING
+RETURNING set_config('idle_in_transaction_session_timeout', $18, true) AS idle, ${LEVEL},
+          set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`;
+
+/** The claim of a key with a lease: a row, or none where another one is in the way. */
+export function beginStatement(claim: LeasedClaim, idleMs: number): Statement {
+  const values = [
+    ...claimValues(claim),
+    lockTimeout(claim.waitMs),
+    claim.waitMs > 0,
+    claim.leaseMs,
+    claim.input,
+    claim.traceParent ?? null,
+    `${Math.ceil(idleMs) + 1000}ms`,
+    claim.firstToken,
+  ];
+  return { text: BEGIN, values, mayWait: claim.waitMs > 0 };
+}
+
+/** The key as it is for the executor that has just claimed it. */
+export function claimedHeld(claim: LeasedClaim): Held {
+  const { tenant, principal, operation, key, firstToken, schemaVersion, input, traceParent = null } = claim;
+  return {
+    id: { tenant, principal, operation, key },
+    state: 'in_progress',
+    fencingToken: firstToken,
+    attempts: 1,
+    needsAttention: false,
+    schemaVersion,
+    input,
+    traceParent,
+    steps: [],
+  };
 }
 
 interface Taken extends KeyId {
@@ -201,8 +254,8 @@ export async function postpone(db: RawQueries, held: Held, put: PutOff): Promise
 }
 
 async function putOff(db: RawQueries, statement: string, held: Held, put: PutOff): Promise<boolean> {
-  const values = [...holderOf(held), put.pauseMs, put.attentionAfterMs];
-  return stillHeld(await db.$queryRawUnsafe<{ needsAttention: boolean }[]>(statement, ...values), held).needsAttention;
+  const values = [...heldValues(held), put.pauseMs, put.attentionAfterMs];
+  return assertHeld(await db.$queryRawUnsafe<{ needsAttention: boolean }[]>(statement, ...values), held).needsAttention;
 }
 
 /** `Leases.markUnknown`. */
@@ -211,8 +264,8 @@ export async function markUnknown(
   held: Held,
   { askAfterMs, attentionAfterMs }: { askAfterMs: number | null; attentionAfterMs: number },
 ): Promise<KeyRow> {
-  const rows = await db.$queryRawUnsafe<RawRow[]>(UNKNOWN, ...holderOf(held), askAfterMs, attentionAfterMs);
-  return toKeyRow(stillHeld(rows, held));
+  const rows = await db.$queryRawUnsafe<RawRow[]>(UNKNOWN, ...heldValues(held), askAfterMs, attentionAfterMs);
+  return toKeyRow(assertHeld(rows, held));
 }
 
 /** `Leases.wake`. No token: it changes nothing but when somebody looks. */

@@ -1,6 +1,5 @@
 import type { EnteredLost, LostKey, LostStep, Reconciliation } from '../../lost-keys.ts';
 import { type RawQueries, send } from '../client.ts';
-import { sqlState } from '../errors.ts';
 import type { Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
 import { AUDIT } from './audit.ts';
@@ -65,27 +64,4 @@ steps AS (
          CASE s.kind WHEN 'foreign' THEN clock_timestamp() END,
          CASE WHEN s.result IS NOT NULL THEN clock_timestamp() END
     FROM entered, (VALUES ${rows.join(', ')}) AS s (name, position, kind, result, arguments, derived_key, sent)),`;
-}
-
-// A row of this transaction is told by its number; the time narrows it to what an index finds.
-const ANNOUNCED_IN = `
-SELECT id::text AS id FROM outbox_events
- WHERE created_at >= transaction_timestamp() - interval '1 s' AND xmin = pg_current_xact_id()::xid`;
-
-const KNOWN = 'SELECT id::text AS id FROM outbox_events WHERE id = ANY ($1::text[]::uuid[])';
-
-/** `LostKeys.announcedIn`. */
-export const announcedIn = (tx: RawQueries) => idsOf(tx.$queryRawUnsafe<{ id: string }[]>(ANNOUNCED_IN));
-
-/** `LostKeys.knownEvents`. */
-export const knownEvents = (db: RawQueries, ids: readonly string[]) =>
-  idsOf(db.$queryRawUnsafe<{ id: string }[]>(KNOWN, ids));
-
-async function idsOf(asked: PromiseLike<{ id: string }[]>): Promise<string[]> {
-  try {
-    return (await asked).map(({ id }) => id);
-  } catch (error) {
-    if (sqlState(error) === '42P01') return []; // an app without an outbox has no such table
-    throw error;
-  }
 }

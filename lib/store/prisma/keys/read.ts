@@ -148,6 +148,18 @@ export async function events(db: RawQueries, id: KeyId): Promise<KeyEvent[]> {
   return await db.$queryRawUnsafe<KeyEvent[]>(EVENTS, id.tenant, id.principal, id.operation, id.key);
 }
 
+// A yes or no, and not the row: nearly always it is as expected, and Prisma's share of reading its columns is large.
+const STANDS = `
+SELECT 1 FROM idempotency_keys WHERE ${IS_KEY} AND state = $5 AND result IS NOT DISTINCT FROM $6`;
+
+type Expected = Pick<KeyRow, 'tenant' | 'principal' | 'operation' | 'key' | 'state' | 'result'>;
+
+/** Whether the committed row of a key is in this state, with this result. */
+export async function isCommitted(db: RawQueries, { tenant, principal, operation, key, state, result }: Expected) {
+  const rows = await db.$queryRawUnsafe<unknown[]>(STANDS, tenant, principal, operation, key, state, result);
+  return rows.length > 0;
+}
+
 /** The columns of a step, in the order of `Step`. Ages by the server's clock, so that no other clock is asked. */
 export const STEP_COLUMNS = `name, position, kind, idempotency_phases.state, result,
   idempotency_phases.fencing_token AS "fencingToken", arguments, derived_key AS "derivedKey", sends,

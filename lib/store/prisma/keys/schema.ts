@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../../core/errors.ts';
 import type { SchemaPart, SchemaState } from '../../store.ts';
 import type { RawQueries } from '../client.ts';
-import { isSchemaGap, isSetUpFault, serverWords } from '../errors.ts';
+import { isMissingSchema, isSetupFault, serverMessage } from '../errors.ts';
 import { TABLES_OF } from '../tables.ts';
 
 /** The version of the tables that this kit needs. Raised together with a file in `prisma/kit` that brings it about. */
@@ -64,28 +64,28 @@ const name = (part: SchemaPart, version: number) => `oncekit ${part} schema ${ve
  *
  * @param read asks what there is; none where the failed transaction is still open, and takes no questions any more
  */
-export async function explainedBySchema(
+export async function explainSchemaError(
   error: unknown,
   read: (() => Promise<SchemaState[]>) | undefined,
   part: SchemaPart,
 ): Promise<unknown> {
-  if (isSetUpFault(error)) {
+  if (isSetupFault(error)) {
     return new ConfigurationError(
       "The database refuses a statement of oncekit's: the role lacks a right, or a table its primary key. See npx oncekit doctor.",
       {
-        existing: serverWords(error),
+        existing: serverMessage(error),
         expected: `SELECT, INSERT, UPDATE and DELETE on ${TABLES_OF[part].join(', ')}, as its migration makes them`,
         cause: error,
       },
     );
   }
-  if (!isSchemaGap(error)) return error;
+  if (!isMissingSchema(error)) return error;
   const states = await read?.().catch(() => undefined);
   const state = states?.find((one) => one.part === part);
   const changed = `Somebody has changed its tables: compare them with the migration that ${INIT[part]} writes.`;
   const advice = state ? (state.advice ?? changed) : migrate(part);
   return new ConfigurationError(`The database lacks a table or column that oncekit needs. ${advice}`, {
-    existing: [state?.existing, serverWords(error)].filter(Boolean).join('; '),
+    existing: [state?.existing, serverMessage(error)].filter(Boolean).join('; '),
     expected: name(part, SCHEMA_VERSIONS[part]),
     cause: error,
   });

@@ -1,8 +1,8 @@
 import type { FinishedStep, ForeignStart, Held, Step } from '../../leases.ts';
 import { type RawQueries, send } from '../client.ts';
-import { isNothingChanged } from '../errors.ts';
+import { isNoRowsChanged } from '../errors.ts';
 import { writeStatement } from './complete.ts';
-import { holderOf, IS_HELD, leaseLost, RENEWED, RENEWED_WITH_PROGRESS, stillHeld } from './lease.ts';
+import { assertHeld, heldValues, IS_HELD, leaseLost, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
 import { STEP_COLUMNS } from './read.ts';
 
 /** How many sends are known to have done nothing, before the next one: all of them where a person said "send it again". */
@@ -16,7 +16,7 @@ export const NOT_EXECUTED = `CASE idempotency_phases.verdict WHEN 'retry' THEN i
 // and charged twice.
 const START = `
 WITH held AS (
-  UPDATE idempotency_keys SET ${RENEWED} WHERE ${IS_HELD} RETURNING 1)
+  UPDATE idempotency_keys SET ${SET_LEASE} WHERE ${IS_HELD} RETURNING 1)
 INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, arguments, derived_key,
                                 fencing_token, sends, first_sent_at, last_sent_at, keys_until)
 SELECT $1, $2, $3, $4, $8, $9::int, 'foreign', 'started', $10::bytea, $11, $6::int, 1, clock_timestamp(),
@@ -35,13 +35,13 @@ RETURNING ${STEP_COLUMNS}`;
 /** `Leases.startForeign`. */
 export async function startForeign(db: RawQueries, held: Held, leaseMs: number, call: ForeignStart): Promise<Step> {
   const { name, position, derivedKey, providerKeyTtlMs = 0 } = call;
-  const values = [...holderOf(held), leaseMs, name, position, call.arguments, derivedKey, providerKeyTtlMs];
-  return stillHeld(await db.$queryRawUnsafe<Step[]>(START, ...values), held);
+  const values = [...heldValues(held), leaseMs, name, position, call.arguments, derivedKey, providerKeyTtlMs];
+  return assertHeld(await db.$queryRawUnsafe<Step[]>(START, ...values), held);
 }
 
 const FINISH_FOREIGN = `
 WITH held AS (
-  UPDATE idempotency_keys SET ${RENEWED_WITH_PROGRESS}, recovery_point = $8::text WHERE ${IS_HELD} RETURNING 1)
+  UPDATE idempotency_keys SET ${SET_LEASE_WITH_PROGRESS}, recovery_point = $8::text WHERE ${IS_HELD} RETURNING 1)
 UPDATE idempotency_phases
    SET state = 'done', result = $9, fencing_token = $6::int, finished_at = clock_timestamp()
   FROM held
@@ -52,7 +52,7 @@ RETURNING name`;
 // say what its send proved leaves the doubt behind.
 const RECORD_NOT_EXECUTED = `
 WITH held AS (
-  UPDATE idempotency_keys SET ${RENEWED} WHERE ${IS_HELD} RETURNING 1)
+  UPDATE idempotency_keys SET ${SET_LEASE} WHERE ${IS_HELD} RETURNING 1)
 UPDATE idempotency_phases SET not_executed = not_executed + 1
   FROM held
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND name = $8::text AND state = 'started'
@@ -61,7 +61,7 @@ RETURNING name`;
 /** Writes a captured value. */
 export async function recordCapture(db: RawQueries, held: Held, leaseMs: number, step: FinishedStep): Promise<void> {
   await send(db, writeStatement(held, leaseMs, { steps: [{ ...step, kind: 'capture' }] })).catch((error) => {
-    throw isNothingChanged(error) ? leaseLost(held) : error;
+    throw isNoRowsChanged(error) ? leaseLost(held) : error;
   });
 }
 
@@ -72,12 +72,12 @@ export async function finishForeign(
   leaseMs: number,
   { name, result }: FinishedStep,
 ): Promise<void> {
-  stillHeld(await db.$queryRawUnsafe<unknown[]>(FINISH_FOREIGN, ...holderOf(held), leaseMs, name, result), held);
+  assertHeld(await db.$queryRawUnsafe<unknown[]>(FINISH_FOREIGN, ...heldValues(held), leaseMs, name, result), held);
 }
 
 /** `Leases.recordNotExecuted`. */
 export async function recordNotExecuted(db: RawQueries, held: Held, leaseMs: number, name: string): Promise<void> {
-  stillHeld(await db.$queryRawUnsafe<unknown[]>(RECORD_NOT_EXECUTED, ...holderOf(held), leaseMs, name), held);
+  assertHeld(await db.$queryRawUnsafe<unknown[]>(RECORD_NOT_EXECUTED, ...heldValues(held), leaseMs, name), held);
 }
 
 // S4: compare-and-set on (state, token). It prevents this: the completer and a person find out at the same time, or a
@@ -112,6 +112,12 @@ export async function resolve(
   leaseMs: number,
   { name, result }: { name: string; result: string | null },
 ): Promise<Held> {
-  const rows = await db.$queryRawUnsafe<{ fencingToken: number }[]>(RESOLVE, ...holderOf(held), leaseMs, name, result);
-  return { ...held, state: 'in_progress', fencingToken: stillHeld(rows, held).fencingToken };
+  const rows = await db.$queryRawUnsafe<{ fencingToken: number }[]>(
+    RESOLVE,
+    ...heldValues(held),
+    leaseMs,
+    name,
+    result,
+  );
+  return { ...held, state: 'in_progress', fencingToken: assertHeld(rows, held).fencingToken };
 }

@@ -8,13 +8,12 @@ import type {
   Receiving,
 } from '../../messages.ts';
 import { StoreUnavailableError } from '../../store.ts';
-import type { PrismaClientLike, RawQueries } from '../client.ts';
-import type { Gate } from '../db.ts';
-import { explainedAbort } from '../keys/complete.ts';
+import { explain } from '../classify.ts';
+import type { RawQueries } from '../client.ts';
+import type { Db } from '../db.ts';
 import { isOutage } from '../outage.ts';
-import { runTransaction } from '../run-transaction.ts';
 import { LEVEL, type Statement } from '../statement.ts';
-import { type Plan, rollbackReasonOf, type TransactionOptions } from '../transaction.ts';
+import type { Plan } from '../transaction.ts';
 import { short } from './delivery.ts';
 
 /** How long a transaction may wait for a connection. */
@@ -65,49 +64,43 @@ export interface RawInboxRow extends Pick<InboxRow, 'source' | 'state' | 'attemp
   next_attempt_at: Date | null;
 }
 
-/** `InboxStore.receive` in one transaction of the user's client. */
+/** Writes that the event is processed, and runs its effect, in one transaction: see `InboxStore.receive`. */
 export async function receive<Tx>(
-  client: PrismaClientLike,
+  db: Db,
   event: Receipt,
   run: (tx: Tx) => Promise<string | null>,
-  {
-    timeoutMs,
-    retentionMs,
-    onPoint,
-    wasDue,
-    ...setting
-  }: ReceiveOptions & Pick<TransactionOptions, 'rename' | 'own' | 'gate'>,
+  { timeoutMs, retentionMs, onPoint, wasDue }: ReceiveOptions,
 ): Promise<Receiving> {
   const { source, eventId, payloadHash } = event;
   const idle = `${Math.ceil(timeoutMs) + 1000}ms`;
   const claim = { text: CLAIM, values: [source, eventId, payloadHash, retentionMs, idle, wasDue], mayWait: true };
   const plan: Plan<Tx, Receiving> = {
     first: () => [claim],
-    async work(tx, claimed, db) {
-      if (claimed.length === 0) return { skip: await existing(db, event) };
+    async work(tx, claimed, queries) {
+      if (claimed.length === 0) return { skip: await findConflict(queries, event) };
       await onPoint('claimed');
       return { last: completion(event, await run(tx)) };
     },
   };
   // READ COMMITTED, the default: what another transaction has committed while this one waited for it must be seen.
-  const how = { timeoutMs, maxWaitMs: MAX_WAIT_MS, beforeCommit: () => onPoint('handled'), ...setting };
-  const ended = await runTransaction(client, plan, how);
-  switch (ended.kind) {
+  const how = { timeoutMs, maxWaitMs: MAX_WAIT_MS, beforeCommit: () => onPoint('handled') };
+  const outcome = await db.runTransaction(plan, how);
+  switch (outcome.kind) {
     case 'skipped':
-      return ended.value;
+      return outcome.value;
     case 'committed':
-      return ended.isProven ? { kind: 'processed' } : await confirmed(setting.gate, event);
+      return outcome.isProven ? { kind: 'processed' } : await confirmReceived(db, event);
     case 'in_doubt':
-      return { kind: 'failed', error: ended.error, isConflict: false };
+      return { kind: 'failed', error: outcome.error, isConflict: false };
     case 'rolled_back': {
-      const { error } = ended;
-      // Once claimed, it may be the handler's: a statement out of its time, another system's database. Whether ours is
-      // away shows when the failure is counted.
-      if (ended.at === 'first') {
+      const { error } = outcome;
+      // Once claimed, it may be the handler's: a statement out of its time, another system's database. If it is the kit's
+      // database that is away, counting the failure finds out.
+      if (outcome.at === 'claim') {
         if (isOutage(error)) throw new StoreUnavailableError('The database could not be reached.', { cause: error });
-        await setting.gate.throwSchemaGap(error);
+        await db.throwMissingSchema(error);
       }
-      return { kind: 'failed', error: explainedAbort(error), isConflict: rollbackReasonOf(ended) === 'conflict' };
+      return { kind: 'failed', error: explain(outcome), isConflict: outcome.why === 'conflict' };
     }
   }
 }
@@ -118,7 +111,7 @@ function completion({ source, eventId }: Receipt, result: string | null): Statem
     : { text: RESULT, values: [source, eventId, result] };
 }
 
-async function existing(db: RawQueries, event: Receipt): Promise<Receiving> {
+async function findConflict(db: RawQueries, event: Receipt): Promise<Receiving> {
   const row = await findReceived(db, event);
   if (row && (row.state !== 'failed' || !isSamePayload(row, event))) return { kind: 'existing', row };
   // Reaped, or requeued, between two statements. The next try sees it as it is.
@@ -126,11 +119,11 @@ async function existing(db: RawQueries, event: Receipt): Promise<Receiving> {
 }
 
 /**
- * Looks whether what was said to be committed is: see `verified.ts` for a COMMIT that looks like one and is none. An
- * event that is acknowledged without its effect would never come again.
+ * Looks whether a COMMIT that Prisma reports as done is one: see `confirmCommit`. An event that is acknowledged without its
+ * effect would never come again.
  */
-async function confirmed(gate: Gate, event: Receipt): Promise<Receiving> {
-  const row = await gate.ask((db) => findReceived(db, event));
+async function confirmReceived(db: Db, event: Receipt): Promise<Receiving> {
+  const row = await db.ask((queries) => findReceived(queries, event));
   if (row?.state === 'processed') return { kind: 'processed' };
   const error = new Error(
     'A statement failed after the handler had returned, and everything was rolled back. Await every query of the handler.',

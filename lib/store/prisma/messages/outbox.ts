@@ -4,7 +4,7 @@ import type { KeyRow } from '../../rows.ts';
 import { type RawQueries, RERUNS } from '../client.ts';
 import { sqlState } from '../errors.ts';
 import { NOW } from '../keys/read.ts';
-import { explainedBySchema } from '../keys/schema.ts';
+import { explainSchemaError } from '../keys/schema.ts';
 import { timestamp } from '../wire/encoding.ts';
 
 // The number is drawn under a lock on the aggregate's row, which is kept until COMMIT. It prevents this: one transaction
@@ -51,7 +51,7 @@ export async function enqueue(tx: RawQueries, event: NewEvent): Promise<Enqueued
     rows = await tx.$queryRawUnsafe(ENQUEUE, ...values);
   } catch (error) {
     // The transaction has failed, and takes no questions: what the database has instead is not asked.
-    throw await explainedBySchema(error, undefined, 'messaging');
+    throw await explainSchemaError(error, undefined, 'messaging');
   }
   const [row] = rows;
   if (row?.can_wake && wakes && destinations.length > 0) await wakeRelay(tx, aggregate);
@@ -87,21 +87,39 @@ SELECT id::text AS "eventId", type, created_at AS "createdAt"
  WHERE derived_key = encode(sha256($3::bytea || int4send(octet_length(step)) || step), 'hex')
  ORDER BY created_at, aggregate, sequence`;
 
-/** `Oversight.announced`. */
+// A row of this transaction is recognised by its transaction's number; the time narrows the look to what an index finds.
+const ANNOUNCED_IN = `
+SELECT id::text AS id FROM outbox_events
+ WHERE created_at >= transaction_timestamp() - interval '1 s' AND xmin = pg_current_xact_id()::xid`;
+
+const KNOWN = 'SELECT id::text AS id FROM outbox_events WHERE id = ANY ($1::text[]::uuid[])';
+
+/** The events that a key has announced, as far as their derived keys tell: see `Oversight.announced`. */
 export async function announced(
   db: RawQueries,
   { claimedAt, settledAt }: Pick<KeyRow, 'claimedAt' | 'settledAt'>,
   intent: Uint8Array,
 ): Promise<AnnouncedEvent[]> {
+  const until = settledAt && timestamp(settledAt);
+  return await ofOutbox(db.$queryRawUnsafe<AnnouncedEvent[]>(ANNOUNCED, timestamp(claimedAt), until, intent));
+}
+
+/** The events of the transaction that it is asked in: see `LostKeys.announcedIn`. */
+export async function announcedIn(tx: RawQueries): Promise<string[]> {
+  return (await ofOutbox(tx.$queryRawUnsafe<{ id: string }[]>(ANNOUNCED_IN))).map(({ id }) => id);
+}
+
+/** Those of the events that the outbox has: see `LostKeys.knownEvents`. */
+export async function knownEvents(db: RawQueries, ids: readonly string[]): Promise<string[]> {
+  return (await ofOutbox(db.$queryRawUnsafe<{ id: string }[]>(KNOWN, ids))).map(({ id }) => id);
+}
+
+/** No rows in an app without an outbox, which has no such table. */
+async function ofOutbox<Row>(rows: PromiseLike<Row[]>): Promise<Row[]> {
   try {
-    return await db.$queryRawUnsafe<AnnouncedEvent[]>(
-      ANNOUNCED,
-      timestamp(claimedAt),
-      settledAt && timestamp(settledAt),
-      intent,
-    );
+    return await rows;
   } catch (error) {
-    if (sqlState(error) === '42P01') return []; // an app without an outbox has no such table
+    if (sqlState(error) === '42P01') return [];
     throw error;
   }
 }

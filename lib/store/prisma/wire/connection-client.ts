@@ -1,5 +1,5 @@
 import type { PrismaClientLike } from '../client.ts';
-import { isForgotten } from '../errors.ts';
+import { isStalePreparedStatement } from '../errors.ts';
 import { queriesBy } from '../renaming.ts';
 import { rowsOf, SQL_LEVELS, type Statement } from '../statement.ts';
 import type { Rename } from '../tables.ts';
@@ -34,6 +34,6 @@ export function clientOn(connection: Connection, rename: Rename | undefined): Pr
 
 const again = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((error) => {
-    if (!isForgotten(error)) throw error;
+    if (!isStalePreparedStatement(error)) throw error;
     return work();
   });

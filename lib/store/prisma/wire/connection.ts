@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IsolationLevel } from '../../rows.ts';
-import { isForgotten } from '../errors.ts';
-import { isReplicatedStatement, isUnreplicatedWarning, unreplicated } from '../replication.ts';
+import { isStalePreparedStatement } from '../errors.ts';
+import { isReplicatedStatement, isUnreplicatedWarning, unreplicatedError } from '../replication.ts';
 import { type Answer, SQL_LEVELS, type Statement } from '../statement.ts';
 import { driverError, isAnswer } from './encoding.ts';
 import { type Arrival, Flight, type Kept, type Leg } from './pipeline.ts';
@@ -104,7 +104,7 @@ export class Connection {
     return new Promise((resolve) => {
       let answer: Answer;
       const done = (tag: string) =>
-        resolve({ last: answer, commit: this.#isUnreplicated ? { error: unreplicated() } : { tag } });
+        resolve({ last: answer, commit: this.#isUnreplicated ? { error: unreplicatedError() } : { tag } });
       let tag: string | undefined;
       const checked = (arrival: Arrival) => {
         if (tag === undefined) return; // COMMIT itself has failed, and was told
@@ -158,7 +158,7 @@ export class Connection {
       if ('rows' in arrival) return told(arrival);
       const error = driverError(arrival.error);
       // It has lost what it kept: to DISCARD ALL, or it is not the same server after all.
-      if (isForgotten(error)) this.#isDirect = false;
+      if (isStalePreparedStatement(error)) this.#isDirect = false;
       told({ error });
     };
     return { text, values, mayWait, name: this.#isDirect ? nameOf(text) : undefined, tell };

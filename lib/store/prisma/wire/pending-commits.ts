@@ -1,18 +1,20 @@
-const withheld = new Set<() => Promise<unknown>>();
+const pending = new Set<() => Promise<unknown>>();
 
 /**
- * A transaction is ready and not committed: what it has written may be asked for by whatever asks for a connection next,
- * so that has to wait until it is. Returns what ends that.
+ * Registers a transaction that is ready and not yet committed. Whoever asks for a connection next may read what it has
+ * written, so that request commits it first, and waits for it.
+ *
+ * @returns removes it
  */
-export function withhold(commit: () => Promise<unknown>): () => void {
-  withheld.add(commit);
-  return () => void withheld.delete(commit);
+export function addPendingCommit(commit: () => Promise<unknown>): () => void {
+  pending.add(commit);
+  return () => void pending.delete(commit);
 }
 
-/** Commits whatever is withheld; undefined where nothing is. Never rejects: who has withheld it hears of its failure. */
-export function commitWithheld(): Promise<unknown> | undefined {
-  if (withheld.size === 0) return undefined;
-  const commits = [...withheld];
-  withheld.clear();
+/** Commits whatever is pending; undefined where nothing is. Never rejects: the owner of a transaction learns its failure. */
+export function flushPendingCommits(): Promise<unknown> | undefined {
+  if (pending.size === 0) return undefined;
+  const commits = [...pending];
+  pending.clear();
   return Promise.allSettled(commits.map((commit) => commit()));
 }

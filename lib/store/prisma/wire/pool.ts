@@ -4,7 +4,7 @@ import { isOutage } from '../outage.ts';
 import { bounded } from '../with-timeout.ts';
 import { type ClientLike, Connection } from './connection.ts';
 import { driverError } from './encoding.ts';
-import { commitWithheld } from './pending-commits.ts';
+import { flushPendingCommits } from './pending-commits.ts';
 
 /** Answers a query that is not sent. */
 const NOTHING = { command: 'SELECT', rowCount: 0, rows: [], fields: [] };
@@ -50,7 +50,7 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   const query = pool.query as (...args: never[]) => unknown;
   pool.query = ((...args: never[]) => {
     // ADR 37: what a phase has written must be there for whatever is asked behind it.
-    const committing = commitWithheld();
+    const committing = flushPendingCommits();
     if (committing) return committing.then(() => (pool.query as (...args: never[]) => unknown)(...args));
     const here = within();
     if (here?.tellPool?.(pool, (args[0] as { text?: unknown } | undefined)?.text)) return Promise.resolve(NOTHING);
@@ -59,7 +59,7 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   const connect = connectTrusted(pool);
   Object.defineProperty(pool, CONNECT, { value: connect });
   pool.connect = ((...args: unknown[]) => {
-    const committing = commitWithheld();
+    const committing = flushPendingCommits();
     if (committing) return committing.then(() => (pool.connect as (...args: unknown[]) => unknown)(...args));
     const here = within();
     if (here?.ambient?.pool === pool) return here.ambient.connect(here, args as never[]);
@@ -132,7 +132,7 @@ export interface Acquired {
  * @throws StoreUnavailableError where none is to be had in time; the driver's error where none can be made
  */
 export function acquire(pool: PoolLike, withinMs: number): Promise<Acquired> {
-  const committing = commitWithheld();
+  const committing = flushPendingCommits();
   return committing ? bounded(committing, withinMs).then(() => acquireNow(pool, withinMs)) : acquireNow(pool, withinMs); // an await costs even if there is nothing to wait for
 }
 

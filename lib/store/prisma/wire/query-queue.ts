@@ -1,5 +1,5 @@
 import { IdempotencyError } from '../../../core/errors.ts';
-import { isForgotten, serverErrors } from '../errors.ts';
+import { isStalePreparedStatement, serverErrors } from '../errors.ts';
 import { driverError, isAnswer } from './encoding.ts';
 
 /**
@@ -44,7 +44,7 @@ export class QueryQueue {
   };
 
   readonly #keptFailed = (error: unknown) => {
-    if (isForgotten(driverError(error))) this.isStale = true;
+    if (isStalePreparedStatement(driverError(error))) this.isStale = true;
     this.#failed(error);
   };
 
