@@ -1,39 +1,39 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { AmbientTransaction } from './ambient/ambient-transaction.ts';
-import type { Checkouts } from './wire/checkouts.ts';
+import type { CheckedOutClients } from './wire/checked-out-clients.ts';
 import type { PoolLike } from './wire/pool.ts';
 
 /** What the calling code runs within, carried by its async context; this is how a pool knows whose query it is given. */
-export interface Within {
+export interface AsyncContext {
   /** A transaction of ours, which takes all queries of the user's along. */
-  ambient?: AmbientTransaction;
+  transaction?: AmbientTransaction;
   /** Prisma is executing one query of it, so that a transaction it begins is that query's own. */
-  isQuery?: boolean;
+  isPrismaQuery?: boolean;
   /** Is told which pool its query goes to, and whether that is all there is to it: then it is not sent. */
-  tellPool?: (pool: PoolLike, text: unknown) => boolean;
+  reportPool?: (pool: PoolLike, text: unknown) => boolean;
   /** A question of the kit's through the user's client, whose connections are destroyed where it is given up. */
-  checkouts?: Checkouts;
+  checkedOut?: CheckedOutClients;
 }
 
 // On the global object: a bundler may give the app's client and its pages a copy of this module each.
 const WITHIN = Symbol.for('oncekit.within');
-const shared = globalThis as { [WITHIN]?: AsyncLocalStorage<Within | undefined> };
+const shared = globalThis as { [WITHIN]?: AsyncLocalStorage<AsyncContext | undefined> };
 
 /** Before the first pool is wrapped there is nobody to look, and an async context costs every promise of the process. */
-export function expectContexts(): void {
+export function enableContexts(): void {
   shared[WITHIN] ??= new AsyncLocalStorage();
 }
 
 /** Whether a pool is wrapped in this process, or about to be. */
-export function hasContexts(): boolean {
+export function hasEnabledContexts(): boolean {
   return shared[WITHIN] !== undefined;
 }
 
-export function within(): Within | undefined {
+export function currentContext(): AsyncContext | undefined {
   return shared[WITHIN]?.getStore();
 }
 
-export function runWithin<T>(what: Within | undefined, run: () => T): T {
+export function runInContext<T>(what: AsyncContext | undefined, run: () => T): T {
   const contexts = shared[WITHIN];
   return contexts ? contexts.run(what, run) : run();
 }
@@ -47,5 +47,5 @@ export function runWithin<T>(what: Within | undefined, run: () => T): T {
  */
 export async function outside<T>(run: () => PromiseLike<T> | T): Promise<T> {
   // Awaited within: a query of Prisma's is sent where it is awaited, not where it is made.
-  return await (within()?.ambient ? runWithin(undefined, async () => await run()) : run());
+  return await (currentContext()?.transaction ? runInContext(undefined, async () => await run()) : run());
 }

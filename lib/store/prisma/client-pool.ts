@@ -2,13 +2,13 @@ import { ConfigurationError } from '../../core/errors.ts';
 import { isProduction } from '../../core/production.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { joinContexts } from './ambient/ambient-client.ts';
-import { hasContexts, runWithin } from './async-context.ts';
+import { interceptClient } from './ambient/ambient-client.ts';
+import { hasEnabledContexts, runInContext } from './async-context.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 import { isWrapped, type PoolLike, withConnection } from './wire/pool.ts';
-import { bounded } from './with-timeout.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /** Pools by the client under all extensions whose queries go to them. */
 const pools = new WeakMap<RawQueries, PoolLike>();
@@ -54,7 +54,7 @@ export class ClientPool {
     this.client = client;
     this.isAmbient = isAmbient;
     this.#check = renamed({ text: CHECKS[claimsIn], values: [] }, rename);
-    if (isAmbient) this.#original = joinContexts(client);
+    if (isAmbient) this.#original = interceptClient(client);
   }
 
   /** The client under all its extensions, whose transactions they are. There once the pool has been found. */
@@ -106,11 +106,11 @@ export class ClientPool {
   }
 
   async #locate(withinMs: number): Promise<PoolLike> {
-    if (!hasContexts()) throw noPool(false);
-    this.#original ??= joinContexts(this.client);
+    if (!hasEnabledContexts()) throw noPool(false);
+    this.#original ??= interceptClient(this.client);
     if (!this.isAmbient) assertOwnTransaction(this.client, this.#original);
     // Prisma's engine starts with its first query, which takes a slow machine a while.
-    return await bounded(poolOf(this.#original), withinMs);
+    return await withTimeout(poolOf(this.#original), withinMs);
   }
 
   /** The reason why `find` finds none; nothing where it does, or where that cannot be learned at the moment. */
@@ -129,8 +129,8 @@ async function checkTable(pool: PoolLike, check: Statement, { timeoutMs, maxWait
   if (through.has(check.text)) return;
   const silent = () => new StoreUnavailableError(`The key table could not be looked at within ${timeoutMs} ms.`);
   await withConnection(pool, maxWaitMs, async (connection) => {
-    if (!connection.takesFlights) throw strangePool();
-    rowsOf(await bounded(connection.ask(check), timeoutMs, silent));
+    if (!connection.takesPipelines) throw strangePool();
+    rowsOf(await withTimeout(connection.ask(check), timeoutMs, silent));
   });
   checked.set(pool, through.add(check.text));
 }
@@ -155,12 +155,12 @@ async function poolOf(original: RawQueries): Promise<PoolLike> {
   const known = pools.get(original);
   if (known && !known.ending) return known;
   let found: PoolLike | undefined;
-  const tellPool = (pool: PoolLike, text: unknown) => {
+  const reportPool = (pool: PoolLike, text: unknown) => {
     if (text !== WHICH_POOL) return false;
     found = pool;
     return true;
   };
-  await runWithin({ tellPool }, async () => await original.$queryRawUnsafe(WHICH_POOL));
+  await runInContext({ reportPool }, async () => await original.$queryRawUnsafe(WHICH_POOL));
   if (!found || found.ending || !isWrapped(found)) throw noPool(known !== undefined);
   pools.set(original, found);
   return found;

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { type SchemaPart, StoreUnavailableError } from '../store.ts';
-import { outside, runWithin } from './async-context.ts';
+import { outside, runInContext } from './async-context.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
 import type { ClientPool } from './client-pool.ts';
 import { isMissingSchema } from './errors.ts';
@@ -14,10 +14,10 @@ import { needsOwnTransaction } from './replication.ts';
 import type { Rename } from './tables.ts';
 import { QUESTION_MS } from './timeouts.ts';
 import { failureOutcome, type Plan, type TransactionOutcome, timeLeft } from './transaction.ts';
-import { Checkouts } from './wire/checkouts.ts';
+import { CheckedOutClients } from './wire/checked-out-clients.ts';
 import { clientOn } from './wire/connection-client.ts';
 import { type PoolLike, withConnection } from './wire/pool.ts';
-import { bounded, silence } from './with-timeout.ts';
+import { timeoutError, withTimeout } from './with-timeout.ts';
 
 /** How long the database may take to describe its tables after a statement has failed, in milliseconds. */
 const EXPLAIN_MS = 2000;
@@ -81,7 +81,7 @@ export class Db {
    * @throws StoreUnavailableError where the database cannot be asked, takes no writes, or has not answered in time (C6)
    * @throws ConfigurationError where a table or a column is missing, or a right
    */
-  async ask<T>(question: Question<T>, { withinMs = QUESTION_MS, isRepeatable = false }: AskOptions = {}): Promise<T> {
+  async run<T>(question: Question<T>, { withinMs = QUESTION_MS, isRepeatable = false }: AskOptions = {}): Promise<T> {
     return await this.#explaining(this.#deadlineIn(withinMs), async (deadline) => {
       const first = this.#askOnce(question, deadline);
       return await (isRepeatable
@@ -97,12 +97,12 @@ export class Db {
    * The same through the user's own client: where code of theirs takes part, or the client itself is in question. On a pool
    * of Prisma's own, a connection that has not answered in time stays in use.
    */
-  async askThroughClient<T>(question: Question<T>, { withinMs = QUESTION_MS }: AskOptions = {}): Promise<T> {
+  async runThroughClient<T>(question: Question<T>, { withinMs = QUESTION_MS }: AskOptions = {}): Promise<T> {
     return await this.#explaining(this.#deadlineIn(withinMs), async (deadline) => {
-      const checkouts = new Checkouts();
-      const asked = runWithin({ checkouts }, () => question(this.client));
-      return await bounded(asked, deadline - performance.now()).catch((error) => {
-        if (isOutage(error)) checkouts.giveUp(error);
+      const checkedOut = new CheckedOutClients();
+      const asked = runInContext({ checkedOut }, () => question(this.client));
+      return await withTimeout(asked, deadline - performance.now()).catch((error) => {
+        if (isOutage(error)) checkedOut.destroy(error);
         throw error;
       });
     });
@@ -122,7 +122,8 @@ export class Db {
     let connections: PoolLike | undefined;
     const { pool } = this;
     try {
-      connections = pool && (pool.current ?? (await bounded(pool.find(how), timeLeft(how, Number.POSITIVE_INFINITY))));
+      connections =
+        pool && (pool.current ?? (await withTimeout(pool.find(how), timeLeft(how, Number.POSITIVE_INFINITY))));
     } catch (error) {
       if (error instanceof ConfigurationError) throw error;
       return failureOutcome(error, 'claim');
@@ -149,10 +150,10 @@ export class Db {
     const answered =
       pool &&
       (await withConnection(pool, left(), async (connection) => {
-        if (!connection.takesFlights) return undefined;
-        return { answer: await bounded(question(clientOn(connection, this.#rename)), left()) };
+        if (!connection.takesPipelines) return undefined;
+        return { answer: await withTimeout(question(clientOn(connection, this.#rename)), left()) };
       }));
-    return answered ? answered.answer : await bounded(question(primaryOf(this.client)), left());
+    return answered ? answered.answer : await withTimeout(question(primaryOf(this.client)), left());
   }
 
   #deadlineIn(withinMs: number): number {
@@ -162,7 +163,7 @@ export class Db {
   /** Outside of a handler's transaction: nothing that the kit asks for itself is part of it. */
   async #explaining<T>(deadline: number, ask: (deadline: number) => Promise<T>): Promise<T> {
     try {
-      if (isOver(deadline)) throw silence(0);
+      if (isOver(deadline)) throw timeoutError(0);
       return await outside(() => ask(deadline));
     } catch (error) {
       if (isOutage(error)) {
@@ -183,6 +184,6 @@ export const askingBy =
   (db: Db) =>
   <Args extends unknown[], T>(question: (db: PrismaClientLike, ...args: Args) => Promise<T>, options?: AskOptions) =>
   (...args: Args): Promise<T> =>
-    db.ask((queries) => question(queries, ...args), options);
+    db.run((queries) => question(queries, ...args), options);
 
 const isOver = (deadline: number) => deadline <= performance.now();

@@ -79,7 +79,7 @@ async function afterRollback(
   }
   if (!claimed.isWritten && means === 'duplicate') {
     // A row has come without a ticket, so there was nothing to claim.
-    const row = await db.ask((queries) => find(queries, claim), { isRepeatable: true });
+    const row = await db.run((queries) => find(queries, claim), { isRepeatable: true });
     return row ? { kind: 'existing', row } : { kind: 'rolled_back', why: 'conflict', error, at: 'claim' };
   }
   // The handler has ended the transaction by SQL that was not recognised: its writes before that may be committed.
@@ -99,8 +99,8 @@ export async function confirmCommit(db: Db, expected: KeyRow, withinMs: number):
   let row: KeyRow | undefined;
   const options = { withinMs, isRepeatable: true };
   try {
-    if (await db.ask((queries) => isCommitted(queries, expected), options)) return { kind: 'committed', row: expected };
-    row = await db.ask((queries) => find(queries, expected), options);
+    if (await db.run((queries) => isCommitted(queries, expected), options)) return { kind: 'committed', row: expected };
+    row = await db.run((queries) => find(queries, expected), options);
   } catch (error) {
     return { kind: 'in_doubt', error };
   }

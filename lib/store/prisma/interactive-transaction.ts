@@ -5,7 +5,7 @@ import { type PrismaClientLike, type RawQueries, send } from './client.ts';
 import { originalOf } from './renaming.ts';
 import { LEVEL, type Rows, SQL_LEVELS } from './statement.ts';
 import { failureOutcome, type Plan, SILENCE_MS, type TransactionOutcome, timeLeft } from './transaction.ts';
-import { bounded } from './with-timeout.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /** Clients whose transactions have begun in another level than READ COMMITTED, by their own options or the database's. */
 const strict = new WeakSet<PrismaClientLike>();
@@ -24,7 +24,7 @@ export async function runInteractiveTransaction<Tx, Skipped>(
   // and all who follow it, for ever.
   try {
     const timeoutMs = timeLeft(how, how.timeoutMs + how.maxWaitMs + SILENCE_MS);
-    return await bounded(attempt(client, plan, how, progress), timeoutMs);
+    return await withTimeout(attempt(client, plan, how, progress), timeoutMs);
   } catch (error) {
     progress.isGivenUp = true;
     return failureOutcome(error, progress.at);

@@ -3,7 +3,7 @@ import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { AmbientTransaction } from './ambient/ambient-transaction.ts';
 import { txOf } from './ambient/ambient-tx.ts';
-import { runWithin, within } from './async-context.ts';
+import { currentContext, runInContext } from './async-context.ts';
 import type { ClientPool } from './client-pool.ts';
 import { isOutage, isReadOnly } from './outage.ts';
 import { queriesBy } from './renaming.ts';
@@ -12,9 +12,9 @@ import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 import { commitOutcome, type Plan, rolledBack, SILENCE_MS, type TransactionOutcome, timeLeft } from './transaction.ts';
 import type { CommitAnswer } from './wire/connection.ts';
-import { type Acquired, acquire, type PoolLike } from './wire/pool.ts';
+import { type AcquiredConnection, acquire, type PoolLike } from './wire/pool.ts';
 import { QueryQueue } from './wire/query-queue.ts';
-import { bounded } from './with-timeout.ts';
+import { withTimeout } from './with-timeout.ts';
 
 interface OwnConnections {
   pool: ClientPool;
@@ -34,10 +34,10 @@ export async function runOwnTransaction<Tx, Skipped>(
   plan: Plan<Tx, Skipped>,
   how: ExecuteOptions,
 ): Promise<TransactionOutcome<Skipped>> {
-  const outer = pool.isAmbient ? within()?.ambient : undefined;
+  const outer = pool.isAmbient ? currentContext()?.transaction : undefined;
   outer?.assertOpen();
   if (outer) throw nested();
-  let acquired: Acquired;
+  let acquired: AcquiredConnection;
   try {
     acquired = await acquire(connections, timeLeft(how, how.maxWaitMs));
   } catch (error) {
@@ -61,9 +61,9 @@ export async function runOwnTransaction<Tx, Skipped>(
     if (isReplicated) first.unshift(replicateStatement);
     const answered = connection.begin(how.isolationLevel ?? 'ReadCommitted', first);
     // A claim that may wait has a limit of its own, and the server's word is better than our guess.
-    const rows = rowsOf(await bounded(answered, timeLeft(how, how.timeoutMs + SILENCE_MS), overdue));
+    const rows = rowsOf(await withTimeout(answered, timeLeft(how, how.timeoutMs + SILENCE_MS), overdue));
     at = 'work';
-    const next = await bounded(perform(rows), deadline - performance.now(), overdue);
+    const next = await withTimeout(perform(rows), deadline - performance.now(), overdue);
     if (!('skip' in next)) {
       const withinMs = timeLeft(how, deadline + SILENCE_MS - performance.now());
       return await commit(acquired, renamed(next.last, rename), { isReplicated, withinMs });
@@ -76,9 +76,9 @@ export async function runOwnTransaction<Tx, Skipped>(
     // A server that takes no writes any more: the next connection may lead to the one that does.
     const unfit = isReadOnly(error) ? error : undefined;
     await rollBack(acquired, queue, { withinMs: timeLeft(how, SILENCE_MS), unfit });
-    if (isOutage(queue.lostBy)) return { ...rolledBack(error, at), why: 'unavailable' };
-    if (!queue.isStale) return rolledBack(at === 'claim' ? explainNoStandby(error) : error, at);
-    connection.forget();
+    if (isOutage(queue.lossError)) return { ...rolledBack(error, at), why: 'unavailable' };
+    if (!queue.hasStaleStatement) return rolledBack(at === 'claim' ? explainNoStandby(error) : error, at);
+    connection.stopPreparing();
     return { ...rolledBack(error, at), why: 'conflict' };
   }
 }
@@ -93,38 +93,38 @@ function doWork<Tx, Skipped>(
   const tx = txOf(pool.client as object, transaction) as Tx;
   const db = queriesBy((statement) => transaction.ask(statement), rename);
   // Otherwise by `tx` alone: not in the transaction of an ambient execution around it either.
-  return runWithin(pool.isAmbient ? transaction.here : undefined, () => plan.work(tx, rows, db));
+  return runInContext(pool.isAmbient ? transaction.context : undefined, () => plan.work(tx, rows, db));
 }
 
 /** COMMIT was not sent, so whatever becomes of ROLLBACK, nothing was committed. */
 async function rollBack(
-  { connection, giveBack }: Acquired,
+  { connection, release }: AcquiredConnection,
   queue: QueryQueue,
   { withinMs, unfit }: { withinMs: number; unfit?: unknown },
 ): Promise<void> {
   let broken = unfit;
   try {
     const rolledBack = queue.idle().then(() => connection.query({ text: 'ROLLBACK' } as never));
-    await bounded(rolledBack, withinMs);
+    await withTimeout(rolledBack, withinMs);
   } catch (error) {
     broken = error;
   }
-  giveBack(broken);
+  release(broken);
 }
 
 async function commit<Skipped>(
-  { connection, giveBack }: Acquired,
+  { connection, release }: AcquiredConnection,
   last: Statement,
   { isReplicated, withinMs }: { isReplicated: boolean; withinMs: number },
 ): Promise<TransactionOutcome<Skipped>> {
   let answer: CommitAnswer;
   try {
-    answer = await bounded(connection.commit(last, { isReplicated }), withinMs);
+    answer = await withTimeout(connection.commit(last, { isReplicated }), withinMs);
   } catch (error) {
-    giveBack(error);
+    release(error);
     return { kind: 'in_doubt', error };
   }
-  giveBack('error' in answer.commit ? answer.commit.error : undefined);
+  release('error' in answer.commit ? answer.commit.error : undefined);
   return commitOutcome(answer);
 }
 

@@ -1,7 +1,7 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Begun, Held, LeasedClaim, Transacted, Work, Write } from '../leases.ts';
 import type { ExecuteOptions, KeyRow } from '../rows.ts';
-import { runWithin, within } from './async-context.ts';
+import { currentContext, runInContext } from './async-context.ts';
 import { explain } from './classify.ts';
 import type { RawQueries } from './client.ts';
 import type { Db } from './db.ts';
@@ -83,9 +83,9 @@ export async function transact<Tx>(
 
 async function runPhase<Tx>(phase: Phase, tx: Tx, run: Work<Tx>): Promise<{ last: Statement }> {
   const { held, leaseMs, isOwn } = phase;
-  const here = within();
+  const here = currentContext();
   // Where the pool is not the kit's, a query cannot be made to wait for COMMIT.
-  const inside = <T>(work: () => T) => runWithin(here, work);
+  const inside = <T>(work: () => T) => runInContext(here, work);
   phase.write = await run({ tx, held, inside, withhold: isOwn ? addPendingCommit : undefined });
   return { last: writeStatement(held, leaseMs, phase.write) };
 }
@@ -127,7 +127,7 @@ async function confirmPhase(
       isKeyEnough
         ? isCommitted(queries, row ?? { ...id, state: 'in_progress', result: null })
         : hasStep(queries, id, name);
-    if (await db.ask(looking, { withinMs, isRepeatable: true })) return committed;
+    if (await db.run(looking, { withinMs, isRepeatable: true })) return committed;
   } catch (error) {
     return { kind: 'in_doubt', error };
   }

@@ -17,7 +17,7 @@ export async function awaitReplication(db: Db, how: Omit<ExecuteOptions, 'before
     work: async () => ({ last: { text: MARK, values: [] } }),
   };
   const options = { ...how, isolationLevel: 'ReadCommitted', durability: 'replicated', beforeCommit() {} } as const;
-  const outcome = await db.askThroughClient(() => db.runTransaction(plan, options), {
+  const outcome = await db.runThroughClient(() => db.runTransaction(plan, options), {
     withinMs: how.timeoutMs + how.maxWaitMs + SILENCE_MS,
   });
   if (outcome.kind === 'committed') return;

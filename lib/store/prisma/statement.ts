@@ -17,7 +17,7 @@ export interface Statement {
 export type Rows = readonly unknown[];
 
 /** The server's answer to one statement, as a value: nobody may be there to catch an error. */
-export type Answer = { rows: Rows } | { error: unknown };
+export type StatementAnswer = { rows: Rows } | { error: unknown };
 
 /** Isolation levels as SQL has them. */
 export const SQL_LEVELS = {
@@ -37,7 +37,7 @@ export function renamed(statement: Statement, rename: Rename | undefined): State
 }
 
 /** @throws the error that the statement was answered with */
-export function rowsOf(answer: Answer): Rows {
+export function rowsOf(answer: StatementAnswer): Rows {
   if ('error' in answer) throw answer.error;
   return answer.rows;
 }

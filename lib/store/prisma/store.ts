@@ -13,12 +13,12 @@ import { markUnknown, postpone, renew, suspend, takeDue, takeOver, wake } from '
 import { type Counted, list, overview, unfinished } from './keys/list.ts';
 import { enterLost } from './keys/lost-keys.ts';
 import { erasePrincipal, forget, recordEvidence, recordVerdict, release, retryNow } from './keys/operate.ts';
-import { events, find, recordEvent, stepsOf } from './keys/read.ts';
+import { find, findEvents, findSteps, recordEvent } from './keys/read.ts';
 import { type Reaped, reap } from './keys/reap.ts';
 import { readSchema } from './keys/schema.ts';
 import { finishForeign, recordCapture, recordNotExecuted, resolve, startForeign } from './keys/steps.ts';
 import { addTallies, reapTallies, tallies } from './keys/tallies.ts';
-import { announced, announcedIn, knownEvents } from './messages/outbox.ts';
+import { findAnnounced, findAnnouncedIn, findKnown } from './messages/outbox.ts';
 import { isUnavailable } from './outage.ts';
 import { begin, transact } from './phases.ts';
 import { originalOf } from './renaming.ts';
@@ -65,11 +65,11 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     awaitReplication: (how) => awaitReplication(db, how),
     find: asking(find, REPEATABLE),
     probe: asking(probe),
-    fence: (wanted) => db.ask((queries) => fence(queries, wanted), { withinMs: wanted.waitMs + QUESTION_MS }),
+    fence: (wanted) => db.run((queries) => fence(queries, wanted), { withinMs: wanted.waitMs + QUESTION_MS }),
     recordEvent: asking(recordEvent),
-    events: asking(events),
+    events: asking(findEvents),
     readSchema: asking(readSchema),
-    tryClaim: () => db.askThroughClient((client) => tryClaim(client, db.pool), BATCH),
+    tryClaim: () => db.runThroughClient((client) => tryClaim(client, db.pool), BATCH),
 
     begin: (claim, run, how) => begin(db, claim, run, how),
     transact: (held, leaseMs, run, how) => transact(db, held, leaseMs, run, how),
@@ -77,12 +77,12 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     takeDue: asking(takeDue),
     // An answer that comes when the next renewal is due is of no use any more.
     renew: (held, leaseMs) =>
-      db.ask((queries) => renew(queries, held, leaseMs, leaseMs), { withinMs: renewalIntervalMs(leaseMs) }),
+      db.run((queries) => renew(queries, held, leaseMs, leaseMs), { withinMs: renewalIntervalMs(leaseMs) }),
     suspend: asking(suspend),
     postpone: asking(postpone),
     markUnknown: asking(markUnknown),
     wake: asking(wake),
-    steps: asking(stepsOf),
+    steps: asking(findSteps),
     recordCapture: asking(recordCapture),
     startForeign: asking(startForeign),
     finishForeign: asking(finishForeign),
@@ -92,21 +92,21 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     retryNow: asking(retryNow),
     recordEvidence: joining(recordEvidence),
     unfinished: asking(unfinished),
-    reap: (limit) => db.ask((queries) => reap(queries, limit, progress.reaped), BATCH),
+    reap: (limit) => db.run((queries) => reap(queries, limit, progress.reaped), BATCH),
 
     list: asking(list, BATCH),
     overview: (stuckAfterMs) =>
-      db.ask((queries) => overview(queries, stuckAfterMs, { counted: progress.counted }), BATCH),
+      db.run((queries) => overview(queries, stuckAfterMs, { counted: progress.counted }), BATCH),
     databaseFacts: asking(databaseFacts),
     // A lost answer has it sent again: it may be counted twice.
     addTallies: asking(addTallies, REPEATABLE),
     tallies: asking(tallies),
     reapTallies: asking(reapTallies, BATCH),
-    announced: asking(announced),
+    announced: asking(findAnnounced),
     release: asking(release),
     forget: asking(forget),
     erasePrincipal: (person, actor, conclude) =>
-      db.askThroughClient(
+      db.runThroughClient(
         (client) => erasePrincipal(client, person, actor, (keys, tx) => conclude(keys, originalOf(tx as RawQueries))),
         { withinMs: ERASE_MS },
       ),
@@ -115,8 +115,8 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     reapAudit: asking(reapAudit, BATCH),
 
     enterLost: asking(enterLost),
-    announcedIn: joining(announcedIn),
+    announcedIn: joining(findAnnouncedIn),
     recordIn: joining(record),
-    knownEvents: asking(knownEvents),
+    knownEvents: asking(findKnown),
   };
 }

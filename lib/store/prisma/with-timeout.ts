@@ -17,10 +17,10 @@ let looking: NodeJS.Timeout | undefined;
  *
  * @param withinMs `Infinity`: for ever
  */
-export function bounded<T>(
+export function withTimeout<T>(
   promise: Promise<T>,
   withinMs: number,
-  lateness: () => Error = () => silence(withinMs),
+  lateness: () => Error = () => timeoutError(withinMs),
 ): Promise<T> {
   if (withinMs === Number.POSITIVE_INFINITY) return promise;
   return new Promise((resolve, reject) => {
@@ -52,5 +52,5 @@ function look(): void {
   looking = undefined;
 }
 
-export const silence = (withinMs: number) =>
+export const timeoutError = (withinMs: number) =>
   new StoreUnavailableError(`The database did not answer within ${Math.max(0, Math.round(withinMs))} ms.`);

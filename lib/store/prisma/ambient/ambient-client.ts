@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../../core/errors.ts';
-import { outside, runWithin, within } from '../async-context.ts';
+import { currentContext, outside, runInContext } from '../async-context.ts';
 import type { PrismaClientLike, RawQueries, TransactionOptions } from '../client.ts';
 import type { AmbientTransaction } from './ambient-transaction.ts';
 import { txOf } from './ambient-tx.ts';
@@ -41,14 +41,15 @@ const JOINED = Symbol.for('oncekit.joined');
  * @returns the client under all its extensions
  * @throws ConfigurationError for a client that reads from replicas, or that is not made as the kit knows Prisma's are
  */
-export function joinContexts(client: PrismaClientLike): RawQueries {
-  if ('$replica' in client) throw replicas();
+export function interceptClient(client: PrismaClientLike): RawQueries {
+  if ('$replica' in client) throw readsReplicas();
   const insides = client as unknown as Insides;
   const original = insides._originalClient;
   const loader = original?._requestHandler?.dataloader;
-  if (!original || typeof original.$transaction !== 'function') throw unknown('no $transaction under its extensions');
+  if (!original || typeof original.$transaction !== 'function')
+    throw unknownClient('no $transaction under its extensions');
   if (typeof loader?.request !== 'function' || typeof loader.options?.singleLoader !== 'function') {
-    throw unknown('no loader of queries');
+    throw unknownClient('no loader of queries');
   }
   const { $transaction } = original;
   once(original, () => {
@@ -75,10 +76,10 @@ function once(target: object, join: () => void): void {
  */
 function requestOf(request: Loader['request']): Loader['request'] {
   return function (this: Loader, asked) {
-    const { ambient } = within() ?? {};
-    if (!ambient) return request.call(this, asked);
-    if (!asked.transaction) return runWithin(ambient.inQuery, () => this.options.singleLoader(asked));
-    if (asked.transaction.kind === 'batch') return Promise.reject(stranger());
+    const { transaction } = currentContext() ?? {};
+    if (!transaction) return request.call(this, asked);
+    if (!asked.transaction) return runInContext(transaction.queryContext, () => this.options.singleLoader(asked));
+    if (asked.transaction.kind === 'batch') return Promise.reject(foreignBatch());
     // It has the connection of its own transaction, which needs no context to find it.
     return outside(() => request.call(this, asked));
   };
@@ -87,22 +88,22 @@ function requestOf(request: Loader['request']): Loader['request'] {
 /** `$transaction`, which within a transaction of the same client is a savepoint in it. */
 function nestedIn(client: object, begin: Transact): Transact {
   return function (this: unknown, input, options) {
-    const { ambient } = within() ?? {};
+    const { transaction } = currentContext() ?? {};
     // Of another client, which may have another database.
-    if (ambient?.client !== client) return begin.call(this, input, options);
+    if (transaction?.client !== client) return begin.call(this, input, options);
     if ((this as Record<symbol, unknown>)[OF_A_TRANSACTION]) return outside(() => begin.call(this, input, options));
-    return nest(ambient, this as object, input, options as TransactionOptions | undefined);
+    return nest(transaction, this as object, input, options as TransactionOptions | undefined);
   };
 }
 
 async function nest(outer: AmbientTransaction, client: object, input: unknown, options: TransactionOptions = {}) {
-  if (options.isolationLevel) throw levelled(options.isolationLevel);
+  if (options.isolationLevel) throw nestedIsolationLevel(options.isolationLevel);
   if (Array.isArray(input) && !input.every(isQuery))
     throw new TypeError('All elements of the array need to be Prisma Client promises.');
   const run = (nested: AmbientTransaction) =>
     Array.isArray(input) ? inTurn(input) : (input as (tx: object) => unknown)(txOf(client, nested));
   // Awaited within: a query of Prisma's is sent where it is awaited, not where it is made.
-  return await outer.nest((nested) => runWithin(nested.here, async () => await run(nested)));
+  return await outer.nest((nested) => runInContext(nested.context, async () => await run(nested)));
 }
 
 /** Anything else has begun by itself, and would wait for the savepoint that waits for it. */
@@ -116,7 +117,7 @@ async function inTurn(queries: readonly PromiseLike<unknown>[]): Promise<unknown
   return results;
 }
 
-const replicas = () =>
+const readsReplicas = () =>
   new ConfigurationError(
     "Transactions of the kit's own cannot be had with the read-replica extension: reads of a handler would leave them.",
     {
@@ -125,13 +126,13 @@ const replicas = () =>
     },
   );
 
-const unknown = (existing: string) =>
+const unknownClient = (existing: string) =>
   new ConfigurationError('The kit does not know this client, and could not keep its transactions apart.', {
     existing,
     expected: "a client of Prisma 7 that PrismaClient has made, or transaction: 'interactive'",
   });
 
-const stranger = () =>
+const foreignBatch = () =>
   new ConfigurationError(
     'A list of queries was given to $transaction of a client that the kit does not know, within an execution.',
     {
@@ -140,7 +141,7 @@ const stranger = () =>
     },
   );
 
-const levelled = (level: string) =>
+const nestedIsolationLevel = (level: string) =>
   new ConfigurationError(
     'A $transaction within an execution is a savepoint, which has no isolation level of its own.',
     {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ClientLike, Connection } from '../wire/connection.ts';
+import { type ClientLike, TrackedConnection } from '../wire/connection.ts';
 import type { PoolLike } from '../wire/pool.ts';
 import { QueryQueue } from '../wire/query-queue.ts';
 import { AmbientTransaction } from './ambient-transaction.ts';
@@ -8,9 +8,9 @@ import { AmbientTransaction } from './ambient-transaction.ts';
 async function connected() {
   const sent: string[] = [];
   const client = { query: async ({ text }: { text: string }) => void sent.push(text), on: () => {}, release: () => {} };
-  const own = Connection.of(client as unknown as ClientLike);
+  const own = TrackedConnection.of(client as unknown as ClientLike);
   const transaction = new AmbientTransaction({}, {} as PoolLike, own, new QueryQueue());
-  const connection = await (transaction.connect({ isQuery: true }, []) as Promise<{
+  const connection = await (transaction.connect({ isPrismaQuery: true }, []) as Promise<{
     query(config: { text: string }): Promise<unknown>;
   }>);
   return { sent, connection };

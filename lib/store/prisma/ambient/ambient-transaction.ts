@@ -1,7 +1,7 @@
 import { ExecutionClosedError, IdempotencyError } from '../../../core/errors.ts';
-import type { Within } from '../async-context.ts';
+import type { AsyncContext } from '../async-context.ts';
 import { type Rows, rowsOf, type Statement } from '../statement.ts';
-import type { Connection } from '../wire/connection.ts';
+import type { TrackedConnection } from '../wire/connection.ts';
 import { driverError } from '../wire/encoding.ts';
 import type { PoolLike } from '../wire/pool.ts';
 import type { QueryQueue } from '../wire/query-queue.ts';
@@ -12,13 +12,13 @@ import type { QueryQueue } from '../wire/query-queue.ts';
  */
 export class AmbientTransaction {
   /** The context of the code that runs in it. */
-  readonly here: Within = { ambient: this };
+  readonly context: AsyncContext = { transaction: this };
   /** The context of a query of it that Prisma is executing. */
-  readonly inQuery: Within = { ambient: this, isQuery: true };
+  readonly queryContext: AsyncContext = { transaction: this, isPrismaQuery: true };
   /** Whose transaction it is: the client under all its extensions. */
   readonly client: object;
   readonly pool: PoolLike;
-  readonly #connection: Connection;
+  readonly #connection: TrackedConnection;
   readonly #queue: QueryQueue;
   readonly #outer: AmbientTransaction | undefined;
   readonly #depth: number;
@@ -28,7 +28,13 @@ export class AmbientTransaction {
   /** Queries of several statements that are not through, each until it is. */
   readonly #halves = new Set<Promise<void>>();
 
-  constructor(client: object, pool: PoolLike, connection: Connection, queue: QueryQueue, outer?: AmbientTransaction) {
+  constructor(
+    client: object,
+    pool: PoolLike,
+    connection: TrackedConnection,
+    queue: QueryQueue,
+    outer?: AmbientTransaction,
+  ) {
     this.client = client;
     this.pool = pool;
     this.#connection = connection;
@@ -44,22 +50,22 @@ export class AmbientTransaction {
 
   /** @throws ExecutionClosedError where it is over, or one around it */
   assertOpen(): void {
-    if (this.#isOver) throw closed();
+    if (this.#isOver) throw executionClosed();
     this.#outer?.assertOpen();
   }
 
   /** What the pool's `query` does within it. */
-  query({ isQuery }: Within, args: never[]): unknown {
-    return told(args, (asked) => {
+  query({ isPrismaQuery }: AsyncContext, args: never[]): unknown {
+    return answerAs(args, (asked) => {
       // It has not come by a loader that we pass by: it may be another execution's, of the same tick.
-      if (!isQuery && isOfPrisma(asked[0])) throw unmet();
+      if (!isPrismaQuery && isOfPrisma(asked[0])) throw foreignClient();
       return this.#sendUsers(asked);
     });
   }
 
   /** A statement of the user's, past Prisma. */
   sql(config: { text: string; values: readonly unknown[] }): Promise<unknown> {
-    return tried((args) => this.#sendUsers(args), [config] as never[]);
+    return rejecting((args) => this.#sendUsers(args), [config] as never[]);
   }
 
   /** A statement of the kit's. */
@@ -73,17 +79,17 @@ export class AmbientTransaction {
    * takes for a connection of its own. It has ours, as it would have within an interactive transaction of Prisma's, so its BEGIN, COMMIT and ROLLBACK are
    * none: what it has written before it failed stays, unless the error fails the handler or a `$transaction` around it.
    */
-  connect({ isQuery }: Within, args: never[]): unknown {
-    return told(args, async () => {
+  connect({ isPrismaQuery }: AsyncContext, args: never[]): unknown {
+    return answerAs(args, async () => {
       this.assertOpen();
       const query = async (...asked: unknown[]) => {
         const text = textOf(asked[0]);
         // On the wire it would end ours, or open one that nobody ends.
-        if (isQuery && IS_CONTROL.test(text)) return resultOf(text);
-        if (MAY_CONTROL.test(text)) throw isQuery ? unheard(text) : stranger();
+        if (isPrismaQuery && IS_CONTROL.test(text)) return resultOf(text);
+        if (MAY_CONTROL.test(text)) throw isPrismaQuery ? unknownControl(text) : foreignTransaction();
         return await this.#send(asked as never[]);
       };
-      const client = { query, release: begun(this.#halves), on: () => client, removeListener: () => client };
+      const client = { query, release: beginIn(this.#halves), on: () => client, removeListener: () => client };
       return client;
     });
   }
@@ -144,9 +150,9 @@ export class AmbientTransaction {
    */
   finish(): void {
     this.close();
-    if (this.#queue.isLost) throw lost();
-    if (this.#queue.isStale) throw stale();
-    if (!this.#nested && this.#halves.size === 0 && this.#queue.open === 0) return;
+    if (this.#queue.isLost) throw lostQuery();
+    if (this.#queue.hasStaleStatement) throw staleStatement();
+    if (!this.#nested && this.#halves.size === 0 && this.#queue.pending === 0) return;
     throw new IdempotencyError('A query was still running when its handler, or its $transaction, returned. Await it.', {
       existing: this.#nested ? 'an open $transaction' : 'a query without an answer',
       expected: 'none',
@@ -156,14 +162,14 @@ export class AmbientTransaction {
   /** @throws IdempotencyError for what would control the transaction */
   #sendUsers(args: never[]): Promise<unknown> {
     const text = textOf(args[0]);
-    if (CONTROLS.test(text)) throw controlled(text);
+    if (CONTROLS.test(text)) throw forbiddenControl(text);
     return this.#send(args);
   }
 
   #send(args: never[]): Promise<unknown> {
     this.assertOpen();
     const query = () => this.#connection.query(...args);
-    const isKept = args.length === 1 && this.#connection.keep(args[0] as never);
+    const isKept = args.length === 1 && this.#connection.prepare(args[0] as never);
     return this.#nested ? this.#sendBehind(query, isKept) : this.#queue.send(query, this.#mayGo, isKept);
   }
 
@@ -203,7 +209,7 @@ function isOfPrisma(asked: unknown): boolean {
 }
 
 /** Something that lasts. @returns what ends it */
-function begun(going: Set<Promise<void>>): () => void {
+function beginIn(going: Set<Promise<void>>): () => void {
   let end = () => {};
   const lasting = new Promise<void>((ended) => {
     end = ended;
@@ -216,17 +222,17 @@ function begun(going: Set<Promise<void>>): () => void {
 }
 
 /** As `pg` answers: a promise, or nothing where there is a callback. */
-function told(args: never[], ask: (args: never[]) => Promise<unknown>): unknown {
+function answerAs(args: never[], ask: (args: never[]) => Promise<unknown>): unknown {
   const callback = args.at(-1) as unknown;
-  if (typeof callback !== 'function') return tried(ask, args);
-  tried(ask, args.slice(0, -1)).then(
+  if (typeof callback !== 'function') return rejecting(ask, args);
+  rejecting(ask, args.slice(0, -1)).then(
     (result) => callback(undefined, result),
     (error) => callback(error),
   );
 }
 
 /** Whatever is thrown at once is a rejection, too. */
-function tried(ask: (args: never[]) => Promise<unknown>, args: never[]): Promise<unknown> {
+function rejecting(ask: (args: never[]) => Promise<unknown>, args: never[]): Promise<unknown> {
   try {
     return ask(args);
   } catch (error) {
@@ -237,13 +243,13 @@ function tried(ask: (args: never[]) => Promise<unknown>, args: never[]): Promise
 /** What Prisma's adapter reads of `pg`'s answer to a statement that controls a transaction. */
 const resultOf = (command: string) => ({ command, rowCount: null, rows: [], fields: [] });
 
-const closed = () =>
+const executionClosed = () =>
   new ExecutionClosedError(
     'A query came after its execution had ended; nothing was done. Await every query, and wrap what goes on by itself in outside().',
     { existing: 'an execution that has ended', expected: 'a query while its handler runs, or outside(() => …)' },
   );
 
-const stranger = () =>
+const foreignTransaction = () =>
   new IdempotencyError(
     'A transaction that the kit does not control was begun within an execution. Use the client that createIdempotency was given, or wrap it in outside().',
     {
@@ -252,13 +258,13 @@ const stranger = () =>
     },
   );
 
-const unheard = (text: string) =>
+const unknownControl = (text: string) =>
   new IdempotencyError('Prisma controls a transaction in words that the kit does not know; nothing was sent.', {
     existing: text,
     expected: 'BEGIN, COMMIT and ROLLBACK, as @prisma/adapter-pg 7 says them',
   });
 
-const controlled = (text: string) =>
+const forbiddenControl = (text: string) =>
   new IdempotencyError(
     'A handler is in a transaction, which it must not end, or begin again, by SQL of its own; nothing was sent.',
     {
@@ -267,19 +273,19 @@ const controlled = (text: string) =>
     },
   );
 
-const unmet = () =>
+const foreignClient = () =>
   new IdempotencyError(
     'A client of another copy of Prisma was used within an execution, on its pool; which execution its queries are of could not be told.',
     { existing: 'two copies of @prisma/client', expected: 'one, or a pool of its own for the other' },
   );
 
-const stale = () =>
+const staleStatement = () =>
   new IdempotencyError('The server has forgotten a prepared statement, or would answer it in other columns.', {
     existing: 'DEALLOCATE, DISCARD or a migration since it was prepared',
     expected: 'to be tried again',
   });
 
-const lost = () =>
+const lostQuery = () =>
   new IdempotencyError('A query got no answer, and what it has done is not known; everything is rolled back.', {
     existing: 'a query that was given up, as by query_timeout, or a lost connection',
     expected: 'an answer to each',

@@ -1,7 +1,7 @@
 import { isPromised } from '../../../core/wait.ts';
-import { runWithin, within } from '../async-context.ts';
+import { currentContext, runInContext } from '../async-context.ts';
 import type { AmbientTransaction } from './ambient-transaction.ts';
-import { joinSql } from './sql.ts';
+import { attachSql } from './sql.ts';
 
 /** Left out of Prisma's own transaction clients, too. */
 const LEFT_OUT = new Set<unknown>(['$connect', '$disconnect', '$on', '$extends']);
@@ -16,7 +16,7 @@ const SENDING = new Set<unknown>(['then', 'catch', 'finally']);
 export function txOf<Client extends object>(client: Client, transaction: AmbientTransaction): Client {
   // In a savepoint of it, it is that savepoint's.
   const inIt = <T>(run: () => T): T =>
-    within()?.ambient?.isWithin(transaction) ? run() : runWithin(transaction.here, run);
+    currentContext()?.transaction?.isWithin(transaction) ? run() : runInContext(transaction.context, run);
 
   /** Prisma's promises are made in one place and sent where they are awaited, so both are done within. */
   const bound = (value: unknown, name: string | symbol, owner: object): unknown => {
@@ -37,7 +37,7 @@ export function txOf<Client extends object>(client: Client, transaction: Ambient
       return isModel(value, name) ? new Proxy(value, membrane) : bound(value, name, target);
     },
   });
-  return joinSql(tx, transaction);
+  return attachSql(tx, transaction);
 }
 
 /** One of the client's models, with the queries as its methods. */

@@ -30,7 +30,7 @@ export interface SqlConnection {
 const transactions = new WeakMap<object, AmbientTransaction>();
 
 /** Lets `sqlOf` find the transaction that a `tx` is of. */
-export function joinSql<Tx extends object>(tx: Tx, transaction: AmbientTransaction): Tx {
+export function attachSql<Tx extends object>(tx: Tx, transaction: AmbientTransaction): Tx {
   transactions.set(tx, transaction);
   return tx;
 }

@@ -24,11 +24,11 @@ export function ticketOf({ tenant, principal, operation, key }: KeyId): bigint {
 export const TICKET = 'oncekit.ticket';
 
 /** How long a claim that will not wait for others may be held up by the table itself, in milliseconds. */
-const IMPATIENT_MS = 250;
+const AT_ONCE_MS = 250;
 
 /** `lock_timeout` for a wait. PostgreSQL reads 0 as "for ever", the very opposite of what it means here. */
 export function lockTimeout(waitMs: number): string {
-  return `${Math.max(1, Math.round(waitMs > 0 ? waitMs : IMPATIENT_MS))}ms`;
+  return `${Math.max(1, Math.round(waitMs > 0 ? waitMs : AT_ONCE_MS))}ms`;
 }
 
 /**
@@ -100,7 +100,7 @@ ON CONFLICT (tenant, principal, operation, key) DO NOTHING
 RETURNING ${epochMs('claimed_at')} AS "claimedAtMs", ${epochMs('expires_at')} AS "expiresAtMs",
           set_config('idle_in_transaction_session_timeout', $13, true) AS idle, ${LEVEL}${returning}`;
 
-const PATIENT = claim(
+const CLAIM_WAITING = claim(
   `
 WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout),
      bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $15, true) FROM before),
@@ -111,7 +111,7 @@ WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_time
           set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`,
 );
 
-const IMPATIENT = claim('', '', 'pg_try_advisory_xact_lock($12::bigint)', '');
+const CLAIM_AT_ONCE = claim('', '', 'pg_try_advisory_xact_lock($12::bigint)', '');
 
 /**
  * The claim of a transaction of the kit's own, which nearly every claim is. It writes nothing: nobody could see the row
@@ -176,8 +176,8 @@ export function claimStatements(claim: Claim, holdMs: number, writesOnce: boolea
     ];
   }
   const values = [...claimValues(claim), idle, claim.traceParent ?? null];
-  if (claim.waitMs <= 0) return [{ text: IMPATIENT, values }];
-  return [{ text: PATIENT, values: [...values, lockTimeout(claim.waitMs)], mayWait: true }];
+  if (claim.waitMs <= 0) return [{ text: CLAIM_AT_ONCE, values }];
+  return [{ text: CLAIM_WAITING, values: [...values, lockTimeout(claim.waitMs)], mayWait: true }];
 }
 
 type Inserted = Omit<Claimed, 'isWritten'>;

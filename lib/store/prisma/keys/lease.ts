@@ -5,7 +5,7 @@ import type { KeyRow } from '../../rows.ts';
 import { type RawQueries, send } from '../client.ts';
 import { LEVEL, type Statement } from '../statement.ts';
 import { claimValues, drawTicket, inWindow, lockTimeout } from './claim.ts';
-import { KEY_COLUMNS, NOW, type RawRow, stepsOf, toKeyRow } from './read.ts';
+import { findSteps, KEY_COLUMNS, NOW, type RawRow, toKeyRow } from './read.ts';
 
 /** The key's row as its executor knows it: parameters 1 to 6, from `heldValues`. */
 export const IS_HELD = `tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = $5
@@ -207,7 +207,7 @@ async function heldOf(db: RawQueries, row: Taken): Promise<Held> {
     schemaVersion: row.schema_version,
     input,
     traceParent: row.trace_parent,
-    steps: await stepsOf(db, id),
+    steps: await findSteps(db, id),
   };
 }
 

@@ -60,7 +60,7 @@ const COLUMNS = KEY_COLUMNS.replace(/\bresult\b/, 'NULL AS result').replace(/\bf
 export async function list(db: RawQueries, filter: KeyFilter): Promise<KeyPage> {
   const { text, values } = listStatement(filter);
   const rows = await db.$queryRawUnsafe<RawRow[]>(text, ...values);
-  return { rows: rows.slice(0, filter.limit).map(listed), hasMore: rows.length > filter.limit };
+  return { rows: rows.slice(0, filter.limit).map(toListedKey), hasMore: rows.length > filter.limit };
 }
 
 /**
@@ -107,7 +107,7 @@ export function listStatement(filter: KeyFilter): { text: string; values: unknow
   return { text: `SELECT ${COLUMNS} FROM (${found}) AS found ORDER BY ${order} ${page}`, values };
 }
 
-function listed(raw: RawRow): ListedKey {
+function toListedKey(raw: RawRow): ListedKey {
   const { result: _, fingerprint: __, ...row } = toKeyRow(raw);
   return row;
 }

@@ -144,7 +144,7 @@ export async function recordEvent(db: RawQueries, id: KeyId, event: Omit<KeyEven
   );
 }
 
-export async function events(db: RawQueries, id: KeyId): Promise<KeyEvent[]> {
+export async function findEvents(db: RawQueries, id: KeyId): Promise<KeyEvent[]> {
   return await db.$queryRawUnsafe<KeyEvent[]>(EVENTS, id.tenant, id.principal, id.operation, id.key);
 }
 
@@ -174,7 +174,7 @@ SELECT ${STEP_COLUMNS} FROM idempotency_phases
  ORDER BY position`;
 
 /** The steps of a key, in their order. */
-export async function stepsOf(db: RawQueries, { tenant, principal, operation, key }: KeyId): Promise<Step[]> {
+export async function findSteps(db: RawQueries, { tenant, principal, operation, key }: KeyId): Promise<Step[]> {
   return await db.$queryRawUnsafe<Step[]>(STEPS, tenant, principal, operation, key);
 }
 

@@ -88,10 +88,10 @@ export function toDelivery(row: TakenRow): Delivery {
   };
 }
 
-/** A delivery as its relay knows it: parameters 1 to 3, from `heldBy`. */
+/** A delivery as its relay knows it: parameters 1 to 3, from `heldValues`. */
 export const IS_HELD = `event_id = $1::uuid AND destination = $2::text AND fencing_token = $3::int AND state = 'pending'`;
 
-export function heldBy({ eventId, destination, fencingToken }: Taken): [string, string, number] {
+export function heldValues({ eventId, destination, fencingToken }: Taken): [string, string, number] {
   return [eventId, destination, fencingToken];
 }
 
@@ -128,14 +128,14 @@ taken AS (
 SELECT EXISTS (SELECT FROM done) AS marked, taken.* FROM (SELECT 1) one LEFT JOIN taken ON true`;
 
 /** `OutboxStore.delivered`. */
-export async function delivered(
+export async function markDelivered(
   db: RawQueries,
   taken: Taken,
   leaseMs: number | null,
 ): Promise<{ marked: boolean; next: Delivery | undefined }> {
   const rows = await db.$queryRawUnsafe<({ marked: boolean } & (TakenRow | { event_id: null }))[]>(
     DELIVERED,
-    ...heldBy(taken),
+    ...heldValues(taken),
     leaseMs,
   );
   const [row] = rows;
@@ -173,21 +173,21 @@ SELECT 'outbox', $3::varchar, destination, 'stopped', 'relay' FROM stopped`;
 
 /** `OutboxStore.postpone`. */
 export async function postpone(db: RawQueries, taken: Taken, pauseMs: number, error: string): Promise<boolean> {
-  return (await db.$queryRawUnsafe<unknown[]>(POSTPONE, ...heldBy(taken), pauseMs, short(error))).length > 0;
+  return (await db.$queryRawUnsafe<unknown[]>(POSTPONE, ...heldValues(taken), pauseMs, truncate(error))).length > 0;
 }
 
 /** `OutboxStore.giveUp`. */
 export async function giveUp(db: RawQueries, taken: Taken, as: 'dead' | 'skipped', error: string): Promise<boolean> {
-  return (await db.$queryRawUnsafe<unknown[]>(GIVE_UP, ...heldBy(taken), as, short(error))).length > 0;
+  return (await db.$queryRawUnsafe<unknown[]>(GIVE_UP, ...heldValues(taken), as, truncate(error))).length > 0;
 }
 
 /** `OutboxStore.giveBack`. */
-export async function giveBack(db: RawQueries, taken: Taken, stop: string | null): Promise<boolean> {
-  if (stop !== null) await db.$queryRawUnsafe(STOP, taken.destination, short(stop), taken.eventId);
-  return (await db.$queryRawUnsafe<unknown[]>(GIVE_BACK, ...heldBy(taken))).length > 0;
+export async function release(db: RawQueries, taken: Taken, stop: string | null): Promise<boolean> {
+  if (stop !== null) await db.$queryRawUnsafe(STOP, taken.destination, truncate(stop), taken.eventId);
+  return (await db.$queryRawUnsafe<unknown[]>(GIVE_BACK, ...heldValues(taken))).length > 0;
 }
 
 /** As much as the column holds. NUL is no text for PostgreSQL. */
-export function short(error: string): string {
+export function truncate(error: string): string {
   return Array.from(error.replaceAll('\0', '')).slice(0, 300).join('');
 }

@@ -14,7 +14,7 @@ import type { Db } from '../db.ts';
 import { isOutage } from '../outage.ts';
 import { LEVEL, type Statement } from '../statement.ts';
 import type { Plan } from '../transaction.ts';
-import { short } from './delivery.ts';
+import { truncate } from './delivery.ts';
 
 /** How long a transaction may wait for a connection. */
 const MAX_WAIT_MS = 5000;
@@ -123,7 +123,7 @@ async function findConflict(db: RawQueries, event: Receipt): Promise<Receiving> 
  * effect would never come again.
  */
 async function confirmReceived(db: Db, event: Receipt): Promise<Receiving> {
-  const row = await db.ask((queries) => findReceived(queries, event));
+  const row = await db.run((queries) => findReceived(queries, event));
   if (row?.state === 'processed') return { kind: 'processed' };
   const error = new Error(
     'A statement failed after the handler had returned, and everything was rolled back. Await every query of the handler.',
@@ -205,20 +205,20 @@ UPDATE inbox_events SET next_attempt_at = clock_timestamp() + $2::float8 * inter
 RETURNING source, event_id, payload`;
 
 /** `InboxStore.failed`. */
-export async function receivedFailed(
+export async function recordFailure(
   db: RawQueries,
   event: Receipt,
   { payload, pausesMs, error, wasDue }: FailedAttempt,
 ): Promise<KnownRow> {
   const { source, eventId, payloadHash } = event;
-  await db.$queryRawUnsafe(FAILED, source, eventId, payloadHash, payload, pausesMs, short(error), wasDue);
+  await db.$queryRawUnsafe(FAILED, source, eventId, payloadHash, payload, pausesMs, truncate(error), wasDue);
   const row = await findReceived(db, event);
   if (!row) throw new Error('The event was deleted while its failure was written down.');
   return row;
 }
 
 /** `InboxStore.mismatched`. */
-export async function mismatched(db: RawQueries, { source, eventId }: Receipt): Promise<void> {
+export async function recordMismatch(db: RawQueries, { source, eventId }: Receipt): Promise<void> {
   await db.$queryRawUnsafe(MISMATCHED, source, eventId);
 }
 

@@ -84,7 +84,7 @@ export async function listReceived(db: RawQueries, filter: InboxFilter): Promise
 }
 
 /** `OutboxStore.stops`. */
-export async function stops(db: RawQueries): Promise<Stop[]> {
+export async function listStops(db: RawQueries): Promise<Stop[]> {
   return await db.$queryRawUnsafe<Stop[]>(STOPS);
 }
 

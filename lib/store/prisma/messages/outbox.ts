@@ -95,7 +95,7 @@ SELECT id::text AS id FROM outbox_events
 const KNOWN = 'SELECT id::text AS id FROM outbox_events WHERE id = ANY ($1::text[]::uuid[])';
 
 /** The events that a key has announced, as far as their derived keys tell: see `Oversight.announced`. */
-export async function announced(
+export async function findAnnounced(
   db: RawQueries,
   { claimedAt, settledAt }: Pick<KeyRow, 'claimedAt' | 'settledAt'>,
   intent: Uint8Array,
@@ -105,12 +105,12 @@ export async function announced(
 }
 
 /** The events of the transaction that it is asked in: see `LostKeys.announcedIn`. */
-export async function announcedIn(tx: RawQueries): Promise<string[]> {
+export async function findAnnouncedIn(tx: RawQueries): Promise<string[]> {
   return (await ofOutbox(tx.$queryRawUnsafe<{ id: string }[]>(ANNOUNCED_IN))).map(({ id }) => id);
 }
 
 /** Those of the events that the outbox has: see `LostKeys.knownEvents`. */
-export async function knownEvents(db: RawQueries, ids: readonly string[]): Promise<string[]> {
+export async function findKnown(db: RawQueries, ids: readonly string[]): Promise<string[]> {
   return (await ofOutbox(db.$queryRawUnsafe<{ id: string }[]>(KNOWN, ids))).map(({ id }) => id);
 }
 

@@ -5,9 +5,17 @@ import { ClientPool } from '../client-pool.ts';
 import { type AskOptions, askingBy, Db } from '../db.ts';
 import { renamerOf, type Tables } from '../tables.ts';
 import { BATCH_MS } from '../timeouts.ts';
-import { delivered, giveBack, giveUp, postpone, takeHeads } from './delivery.ts';
-import { mismatched, receive, receivedFailed, takeFailed } from './inbox.ts';
-import { findEvent, findReceivedEvent, listDeliveries, listReceived, openReceived, openSent, stops } from './list.ts';
+import { giveUp, markDelivered, postpone, release, takeHeads } from './delivery.ts';
+import { receive, recordFailure, recordMismatch, takeFailed } from './inbox.ts';
+import {
+  findEvent,
+  findReceivedEvent,
+  listDeliveries,
+  listReceived,
+  listStops,
+  openReceived,
+  openSent,
+} from './list.ts';
 import { abandon, requeue, requeueReceived, resume, skip } from './operate.ts';
 import { enqueue } from './outbox.ts';
 import { reapReceived, reapRecords, reapSent } from './reap.ts';
@@ -40,20 +48,20 @@ export function outboxOn(db: Db): OutboxStore<RawQueries> {
     // The caller's transaction, and so the caller's error.
     enqueue: (tx, event) => enqueue(db.inTransaction(tx), event),
     takeHeads: asking(takeHeads),
-    delivered: asking(delivered),
+    delivered: asking(markDelivered),
     postpone: asking(postpone),
     giveUp: asking(giveUp),
-    giveBack: asking(giveBack),
+    giveBack: asking(release),
     requeue: asking(requeue),
     skip: asking(skip),
     abandon: asking(abandon, BATCH),
     resume: asking(resume),
-    stops: asking(stops),
+    stops: asking(listStops),
     list: asking(listDeliveries, BATCH),
     find: asking(findEvent),
     open: asking(openSent),
     reap: asking(reapSent, BATCH),
-    reapRecords: (limit) => db.ask((queries) => reapRecords(queries, 'outbox', limit), BATCH),
+    reapRecords: (limit) => db.run((queries) => reapRecords(queries, 'outbox', limit), BATCH),
   };
 }
 
@@ -62,14 +70,14 @@ export function inboxOn<Tx>(db: Db): InboxStore<Tx> {
   return {
     // A transaction of its own, also where a handler receives.
     receive: (event, run, how) => outside(() => receive(db, event, run, how)),
-    failed: asking(receivedFailed),
-    mismatched: asking(mismatched),
+    failed: asking(recordFailure),
+    mismatched: asking(recordMismatch),
     takeFailed: asking(takeFailed),
     requeue: asking(requeueReceived),
     list: asking(listReceived, BATCH),
     find: asking(findReceivedEvent),
     open: asking(openReceived),
     reap: asking(reapReceived, BATCH),
-    reapRecords: (limit) => db.ask((queries) => reapRecords(queries, 'inbox', limit), BATCH),
+    reapRecords: (limit) => db.run((queries) => reapRecords(queries, 'inbox', limit), BATCH),
   };
 }

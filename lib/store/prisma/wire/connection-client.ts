@@ -3,14 +3,14 @@ import { isStalePreparedStatement } from '../errors.ts';
 import { queriesBy } from '../renaming.ts';
 import { rowsOf, SQL_LEVELS, type Statement } from '../statement.ts';
 import type { Rename } from '../tables.ts';
-import type { Connection } from './connection.ts';
+import type { TrackedConnection } from './connection.ts';
 
 /**
  * A connection as a client for the kit's own statements, past Prisma, whose share of them would be the larger one. They are
  * sent one after the other: `pg` queues no others. A statement that the server has forgotten has done nothing, and is sent
  * again; in a transaction, which it has aborted, with all before it.
  */
-export function clientOn(connection: Connection, rename: Rename | undefined): PrismaClientLike {
+export function clientOn(connection: TrackedConnection, rename: Rename | undefined): PrismaClientLike {
   const ask = async (statement: Statement) => rowsOf(await connection.ask(statement));
   const queries = queriesBy((statement) => again(() => ask(statement)), rename);
   const inside = queriesBy(ask, rename);

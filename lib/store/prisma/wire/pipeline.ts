@@ -2,8 +2,8 @@ import type { Statement } from '../statement.ts';
 import { isAnswer, parserOf, toWire } from './encoding.ts';
 import { WireWriter } from './message-writer.ts';
 
-/** What the server said to one statement of a flight. `error`: as `pg` gives it. */
-export type Arrival = { rows: Row[]; tag: string } | { error: unknown };
+/** The server's answer to one statement of a pipeline. `error`: as `pg` gives it. */
+export type StatementResult = { rows: Row[]; tag: string } | { error: unknown };
 
 type Row = Record<string, unknown>;
 
@@ -12,64 +12,64 @@ interface Field {
   dataTypeID: number;
 }
 
-/** `pg`'s connection, as far as a query of one's own may use it. `pg-cursor` is one such query. */
+/** `pg`'s connection, as far as a custom query may use it. `pg-cursor` is one such query. */
 interface ConnectionLike {
   readonly stream: { write(bytes: Uint8Array): unknown; destroy(): void };
 }
 
-/** The statements that a connection's server keeps, by their name, with the columns they answer in. */
-export type Kept = Map<string, readonly Field[]>;
+/** The statements that a connection's server has prepared, by their name, with the columns of their rows. */
+export type PreparedStatements = Map<string, readonly Field[]>;
 
-/** One statement of a flight. */
-export interface Leg extends Statement {
-  /** What the server may keep it as; nothing where the next transaction may meet another server. */
+/** One statement of a pipeline. */
+export interface PipelinedStatement extends Statement {
+  /** The name under which the server may prepare it; none where the next transaction may meet another server. */
   name?: string | undefined;
   /** Whether it answers in no columns that would have to be described. */
   isControl?: boolean;
-  /** Told once. Of a statement that was not executed: the error of the one before it. Must not throw. */
-  tell(arrival: Arrival): void;
+  /** Called once. A statement that was not executed gets the error of the one before it. Must not throw. */
+  onResult(result: StatementResult): void;
 }
 
 /**
- * Several statements as one query of `pg`'s: sent in one write, answered in one read, and none is executed behind one
- * that has failed. So a COMMIT that travels behind another statement commits nothing without it.
+ * Sends several statements as one query of `pg`'s: in one write, answered in one read, and none is executed after one that
+ * has failed. So a COMMIT that follows another statement commits nothing without it.
  *
- * What the server keeps is neither sent nor described again: planning our statements costs it several times what
- * executing them does.
+ * A prepared statement is neither sent nor described again: planning the kit's statements costs the server several times
+ * what executing them does.
  *
  * @see https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
  */
-export class Flight {
-  readonly #legs: readonly Leg[];
+export class PipelinedQuery {
+  readonly #statements: readonly PipelinedStatement[];
   readonly #values: readonly (string | Buffer | null)[][];
-  readonly #kept: Kept;
-  /** How many have been told. */
+  readonly #prepared: PreparedStatements;
+  /** How many have their result. */
   #at = 0;
   #rows: Row[] = [];
-  /** The answer to the last statement: by itself it is committed only once the server is ready for another. */
-  #last: Arrival | undefined;
+  /** The answer to the last statement. Outside a transaction it is committed only once the server is ready for another. */
+  #last: StatementResult | undefined;
   #fields: readonly Field[] = [];
   #stream: ConnectionLike['stream'] | undefined;
 
-  constructor(legs: readonly Leg[], kept: Kept) {
-    this.#legs = legs;
-    // Before anything is written: half a flight would leave the connection without an answer.
-    this.#values = legs.map(({ values }) => values.map(toWire));
-    this.#kept = kept;
+  constructor(statements: readonly PipelinedStatement[], prepared: PreparedStatements) {
+    this.#statements = statements;
+    // Before anything is written: half a pipeline would leave the connection without an answer.
+    this.#values = statements.map(({ values }) => values.map(toWire));
+    this.#prepared = prepared;
   }
 
   submit(connection: ConnectionLike): void {
     this.#stream = connection.stream;
-    this.#fields = this.#keptFields();
+    this.#fields = this.#knownFields();
     const out = new WireWriter();
-    this.#legs.forEach(({ name, text, mayWait, isControl }, at) => {
-      const isKept = name !== undefined && this.#kept.has(name);
-      // It may be there all the same: parsed in a flight that has failed since. To close what is not there is no error.
-      if (name !== undefined && !isKept) out.close(name);
+    this.#statements.forEach(({ name, text, mayWait, isControl }, at) => {
+      const isPrepared = name !== undefined && this.#prepared.has(name);
+      // It may be there all the same: parsed in a pipeline that has failed since. Closing a missing one is no error.
+      if (name !== undefined && !isPrepared) out.close(name);
       if (mayWait) out.flush(); // the server keeps its answers to itself until it is asked for them, or through
-      if (!isKept) out.parse(name ?? '', text);
+      if (!isPrepared) out.parse(name ?? '', text);
       out.bind(name ?? '', this.#values[at] ?? []);
-      if (!isKept && !isControl) out.describe();
+      if (!isPrepared && !isControl) out.describe();
       out.execute();
     });
     out.sync();
@@ -90,43 +90,45 @@ export class Flight {
   }
 
   handleCommandComplete({ text }: { text: string }): void {
-    const name = this.#legs[this.#at]?.name;
-    if (name !== undefined) this.#kept.set(name, this.#fields);
-    const arrival = { rows: this.#rows, tag: text };
+    const name = this.#statements[this.#at]?.name;
+    if (name !== undefined) this.#prepared.set(name, this.#fields);
+    const result = { rows: this.#rows, tag: text };
     this.#rows = [];
-    if (this.#at === this.#legs.length - 1) {
-      this.#last = arrival;
+    if (this.#at === this.#statements.length - 1) {
+      this.#last = result;
       return;
     }
-    this.#tell(arrival);
-    this.#fields = this.#keptFields();
+    this.#resolve(result);
+    this.#fields = this.#knownFields();
   }
 
   handleReadyForQuery(): void {
-    if (this.#last) this.#tell(this.#last);
-    // Always called: `pg` has put the end of its own timer there. The error is made only where there is something to
-    // tell, for its stack costs as much as a dozen of our lines.
-    this.callback(this.#at < this.#legs.length ? new Error('The server was ready before it had answered.') : undefined);
+    if (this.#last) this.#resolve(this.#last);
+    // Always called: `pg` has put the end of its own timer there. The error is made only where somebody gets it, for its
+    // stack costs as much as a dozen of these lines.
+    this.callback(
+      this.#at < this.#statements.length ? new Error('The server was ready before it had answered.') : undefined,
+    );
   }
 
-  /** The server's word on the statement that is under way, or the connection's end. */
+  /** The server's error for the statement that is under way, or the connection's end. */
   handleError(error: unknown): void {
     this.callback(error);
   }
 
-  /** What `pg` wraps, and calls where it gives up by itself (`query_timeout`). */
+  /** Wrapped by `pg`, which calls it where it gives up by itself (`query_timeout`). */
   callback = (error: unknown): void => {
     // Nobody waits for the answer any more, but the server may still claim, or commit: nothing must follow it on this
     // connection as if it had not.
-    if (this.#at < this.#legs.length && !isAnswer(error)) this.#stream?.destroy();
-    while (this.#at < this.#legs.length) this.#tell({ error });
+    if (this.#at < this.#statements.length && !isAnswer(error)) this.#stream?.destroy();
+    while (this.#at < this.#statements.length) this.#resolve({ error });
   };
 
-  #tell(arrival: Arrival): void {
-    this.#legs[this.#at++]?.tell(arrival);
+  #resolve(result: StatementResult): void {
+    this.#statements[this.#at++]?.onResult(result);
   }
 
-  #keptFields(): readonly Field[] {
-    return this.#kept.get(this.#legs[this.#at]?.name ?? '') ?? [];
+  #knownFields(): readonly Field[] {
+    return this.#prepared.get(this.#statements[this.#at]?.name ?? '') ?? [];
   }
 }

@@ -1,8 +1,8 @@
 import { StoreUnavailableError } from '../../store.ts';
-import { expectContexts, runWithin, within } from '../async-context.ts';
+import { currentContext, enableContexts, runInContext } from '../async-context.ts';
 import { isOutage } from '../outage.ts';
-import { bounded } from '../with-timeout.ts';
-import { type ClientLike, Connection } from './connection.ts';
+import { withTimeout } from '../with-timeout.ts';
+import { type ClientLike, TrackedConnection } from './connection.ts';
 import { driverError } from './encoding.ts';
 import { flushPendingCommits } from './pending-commits.ts';
 
@@ -22,13 +22,13 @@ export interface PoolLike {
   on(event: 'acquire' | 'release', listener: (...told: never[]) => void): unknown;
 }
 
-/** How long it may take to make a connection, where the pool does not say. */
+/** How long connecting may take where the pool sets no limit, in milliseconds. */
 const CONNECT_MS = 5000;
 
 /** On a wrapped pool: its own `connect`. A bundler may give the app's client and its pages a copy of this module each. */
 const CONNECT = Symbol.for('oncekit.connect');
 
-type Connect = (told: (error: unknown, client: ClientLike | undefined, ...more: unknown[]) => void) => void;
+type Connect = (done: (error: unknown, client: ClientLike | undefined, ...more: unknown[]) => void) => void;
 
 type Wrapped = PoolLike & { [CONNECT]?: Connect };
 
@@ -46,34 +46,34 @@ type Wrapped = PoolLike & { [CONNECT]?: Connect };
  */
 export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   if (isWrapped(pool)) return pool;
-  expectContexts();
+  enableContexts();
   const query = pool.query as (...args: never[]) => unknown;
   pool.query = ((...args: never[]) => {
-    // ADR 37: what a phase has written must be there for whatever is asked behind it.
+    // ADR 37: a query must see what a phase before it has written.
     const committing = flushPendingCommits();
     if (committing) return committing.then(() => (pool.query as (...args: never[]) => unknown)(...args));
-    const here = within();
-    if (here?.tellPool?.(pool, (args[0] as { text?: unknown } | undefined)?.text)) return Promise.resolve(NOTHING);
-    return here?.ambient?.pool === pool ? here.ambient.query(here, args) : query.apply(pool, args);
+    const here = currentContext();
+    if (here?.reportPool?.(pool, (args[0] as { text?: unknown } | undefined)?.text)) return Promise.resolve(NOTHING);
+    return here?.transaction?.pool === pool ? here.transaction.query(here, args) : query.apply(pool, args);
   }) as Pool['query'];
-  const connect = connectTrusted(pool);
+  const connect = skipSuspects(pool);
   Object.defineProperty(pool, CONNECT, { value: connect });
   pool.connect = ((...args: unknown[]) => {
     const committing = flushPendingCommits();
     if (committing) return committing.then(() => (pool.connect as (...args: unknown[]) => unknown)(...args));
-    const here = within();
-    if (here?.ambient?.pool === pool) return here.ambient.connect(here, args as never[]);
-    const noting: Connect = (told) =>
+    const here = currentContext();
+    if (here?.transaction?.pool === pool) return here.transaction.connect(here, args as never[]);
+    const tracked: Connect = (done) =>
       connect((error, client, release) => {
-        if (client) here?.checkouts?.note(client);
-        told(error, client, client?.release ?? release);
+        if (client) here?.checkedOut?.add(client);
+        done(error, client, client?.release ?? release);
       });
-    const [told] = args;
-    if (typeof told !== 'function') {
-      return new Promise((resolve, reject) => noting((error, client) => (client ? resolve(client) : reject(error))));
+    const [done] = args;
+    if (typeof done !== 'function') {
+      return new Promise((resolve, reject) => tracked((error, client) => (client ? resolve(client) : reject(error))));
     }
     // The pool calls it in the context of the code that has given the connection back, which may be within an execution.
-    return noting((...given) => runWithin(here, () => told(...given)));
+    return tracked((...given) => runInContext(here, () => done(...given)));
   }) as Pool['connect'];
   const { Client } = pool;
   if (Client) {
@@ -88,27 +88,27 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
 }
 
 /**
- * The pool's own `connect`, past the connections that led where one has been lost since: a network that has silenced one has
- * silenced the others, and what is asked on each would wait until its time is up. Nor does a server that has become a
- * standby close them.
+ * The pool's own `connect`, which passes over connections that were last seen working before another one was lost: a network
+ * that has silenced one has silenced the others, and a query on each would wait until its time is up. A server that has
+ * become a standby does not close them either.
  */
-function connectTrusted(pool: PoolLike): Connect {
+function skipSuspects(pool: PoolLike): Connect {
   const connect = pool.connect.bind(pool) as unknown as Connect;
   const goodAt = new WeakMap<ClientLike, number>();
   let lostAt = Number.NEGATIVE_INFINITY;
   pool.on('acquire', (client: ClientLike) => {
-    Connection.of(client); // each is known, and its end listened for, before the pool gives it away
+    TrackedConnection.of(client); // listens for its end before the pool gives it away
     if (!goodAt.has(client)) goodAt.set(client, performance.now());
   });
   pool.on('release', (error: unknown, client: ClientLike) => {
     if (!error) goodAt.set(client, performance.now());
     else if (isOutage(error)) lostAt = performance.now();
   });
-  const trusted: Connect = (told) =>
+  const trusted: Connect = (done) =>
     connect((error, client, ...more) => {
-      if (!client || (goodAt.get(client) ?? lostAt) >= lostAt) return told(error, client, ...more);
+      if (!client || (goodAt.get(client) ?? lostAt) >= lostAt) return done(error, client, ...more);
       client.release(true);
-      trusted(told);
+      trusted(done);
     });
   return trusted;
 }
@@ -118,31 +118,33 @@ export function isWrapped(pool: PoolLike): boolean {
   return CONNECT in pool;
 }
 
-/** A connection that is ours until it is given back, which is done once, and never throws. */
-export interface Acquired {
-  readonly connection: Connection;
+/** A connection that is the kit's until it is released, which is done once, and never throws. */
+export interface AcquiredConnection {
+  readonly connection: TrackedConnection;
   /** @param broken why it must not be used again */
-  giveBack(broken?: unknown): void;
+  release(broken?: unknown): void;
 }
 
 /**
- * A connection of a wrapped pool. One that comes too late goes back to the pool. Not before what phases have written is
- * committed, which may be asked for on it (ADR 37).
+ * Takes a connection from a wrapped pool, once the writes of phases that may be read on it are committed (ADR 37). One that
+ * comes too late goes back to the pool.
  *
  * @throws StoreUnavailableError where none is to be had in time; the driver's error where none can be made
  */
-export function acquire(pool: PoolLike, withinMs: number): Promise<Acquired> {
+export function acquire(pool: PoolLike, withinMs: number): Promise<AcquiredConnection> {
   const committing = flushPendingCommits();
-  return committing ? bounded(committing, withinMs).then(() => acquireNow(pool, withinMs)) : acquireNow(pool, withinMs); // an await costs even if there is nothing to wait for
+  return committing
+    ? withTimeout(committing, withinMs).then(() => acquireNow(pool, withinMs))
+    : acquireNow(pool, withinMs); // an await costs even if there is nothing to wait for
 }
 
-/** Asks something on a connection of a wrapped pool. One that has ended, or has not answered in time, is destroyed. */
+/** Runs something on a connection of a wrapped pool. One that has ended, or has not answered in time, is destroyed. */
 export async function withConnection<T>(
   pool: PoolLike,
   waitMs: number,
-  ask: (connection: Connection) => Promise<T>,
+  ask: (connection: TrackedConnection) => Promise<T>,
 ): Promise<T> {
-  const { connection, giveBack } = await acquire(pool, waitMs);
+  const { connection, release } = await acquire(pool, waitMs);
   let broken: unknown;
   try {
     return await ask(connection);
@@ -150,32 +152,32 @@ export async function withConnection<T>(
     if (isOutage(error)) broken = error;
     throw error;
   } finally {
-    giveBack(broken);
+    release(broken);
   }
 }
 
-function acquireNow(pool: PoolLike, withinMs: number): Promise<Acquired> {
+function acquireNow(pool: PoolLike, withinMs: number): Promise<AcquiredConnection> {
   let isLate = false;
-  const connected = new Promise<Acquired>((resolve, reject) => {
+  const connected = new Promise<AcquiredConnection>((resolve, reject) => {
     (pool as Wrapped)[CONNECT]?.((error, client) => {
       if (!client) return reject(driverError(error));
       const acquired = acquiredOf(client);
-      if (isLate) acquired.giveBack();
+      if (isLate) acquired.release();
       else resolve(acquired);
     });
   });
-  return bounded(connected, withinMs, () => {
+  return withTimeout(connected, withinMs, () => {
     isLate = true;
-    return exhausted(withinMs);
+    return poolExhausted(withinMs);
   });
 }
 
-function acquiredOf(client: ClientLike): Acquired {
+function acquiredOf(client: ClientLike): AcquiredConnection {
   // Of this checkout: behind it `client.release` is the next one's.
-  const { release } = client;
-  const giveBack = (broken?: unknown) => {
+  const own = client.release;
+  const release = (broken?: unknown) => {
     try {
-      release.call(client, broken);
+      own.call(client, broken);
     } catch (error) {
       // Of a listener, or of the code that was waiting for the connection: it says nothing of what was done on it here.
       queueMicrotask(() => {
@@ -183,8 +185,8 @@ function acquiredOf(client: ClientLike): Acquired {
       });
     }
   };
-  return { connection: Connection.of(client), giveBack };
+  return { connection: TrackedConnection.of(client), release };
 }
 
-const exhausted = (withinMs: number) =>
+const poolExhausted = (withinMs: number) =>
   new StoreUnavailableError(`No connection was to be had of the pool within ${Math.round(withinMs)} ms.`);

@@ -9,21 +9,21 @@ import { driverError, isAnswer } from './encoding.ts';
 export class QueryQueue {
   #tail: Promise<unknown> = Promise.resolve();
   /** How many queries are not answered yet. */
-  open = 0;
+  pending = 0;
   /** A query was given up, and what the server has done of it, or will do, is not known. */
   isLost = false;
   /** With this error, where its connection was lost. */
-  lostBy: unknown;
+  lossError: unknown;
   /** The server has refused a statement that it was to keep: tried again without, everything may go through. */
-  isStale = false;
+  hasStaleStatement = false;
 
   /**
    * @param mayGo throws where it must not be sent any more, once it is its turn
    * @param isKept whether the server is to keep it
    */
   send<T>(query: () => Promise<T>, mayGo: () => void, isKept = false): Promise<T> {
-    const sent = this.open === 0 ? query() : this.#inTurn(query, mayGo);
-    this.open++;
+    const sent = this.pending === 0 ? query() : this.#inTurn(query, mayGo);
+    this.pending++;
     this.#tail = sent.then(this.#answered, isKept ? this.#keptFailed : this.#failed);
     return sent;
   }
@@ -40,22 +40,22 @@ export class QueryQueue {
   }
 
   readonly #answered = () => {
-    this.open--;
+    this.pending--;
   };
 
   readonly #keptFailed = (error: unknown) => {
-    if (isStalePreparedStatement(driverError(error))) this.isStale = true;
+    if (isStalePreparedStatement(driverError(error))) this.hasStaleStatement = true;
     this.#failed(error);
   };
 
   readonly #failed = (error: unknown) => {
-    this.open--;
+    this.pending--;
     // Also where the user asks past Prisma, a conflict with others is one.
     if (isAnswer(error)) serverErrors.add(error);
     // Neither refused by us nor by the server: pg's `query_timeout`, behind which the query goes on, or a lost connection.
     else if (!(error instanceof IdempotencyError)) {
       this.isLost = true;
-      this.lostBy = error;
+      this.lossError = error;
     }
   };
 }

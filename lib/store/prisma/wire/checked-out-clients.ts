@@ -1,12 +1,12 @@
 import type { ClientLike } from './connection.ts';
 
 /** The connections of a wrapped pool that code of others has taken for one question, and not given back yet. */
-export class Checkouts {
+export class CheckedOutClients {
   readonly #taken = new Set<ClientLike>();
   #whyGivenUp: unknown;
 
   /** Notes one until it is given back. One that comes too late is of no use any more. */
-  note(client: ClientLike): void {
+  add(client: ClientLike): void {
     // Of this checkout: behind it `client.release` is the next one's.
     const { release } = client;
     this.#taken.add(client);
@@ -17,7 +17,7 @@ export class Checkouts {
   }
 
   /** Nobody waits for the question any more: they are destroyed, and whoever has taken them need not give them back. */
-  giveUp(why: unknown): void {
+  destroy(why: unknown): void {
     this.#whyGivenUp = why;
     for (const client of this.#taken) client.release(why);
   }
