@@ -138,6 +138,13 @@ export default {
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
+      name: 'no-circles-of-types',
+      comment: 'In these rooms types are imported in one direction, too.',
+      severity: 'error',
+      from: { path: '^lib/(store|adapter-pg)/' },
+      to: { circular: true },
+    },
+    {
       name: 'tests-stay-out',
       comment: 'Code that ships imports no test.',
       severity: 'error',

@@ -17,6 +17,7 @@ const planted: [rule: string, from: string, code: string][] = [
   ['plain-node-stays-plain', 'lib/index.ts', "import 'next/navigation.js';"],
   ['next-in-its-room', 'lib/engine/planted.ts', "import 'next/navigation.js';"],
   ['adapter-in-its-room', 'lib/store/planted.ts', "import '@prisma/adapter-pg';"],
+  ['no-circles-of-types', 'lib/store/planted.ts', "import type { A } from './planted.ts'; export type B = A;"],
   ['generated-in-one-place', 'lib/store/planted.ts', "import '../../shop/generated/prisma/client.ts';"],
   ['public-entries-only', 'app/planted.ts', "import '../lib/engine/execution.ts';"],
   ['components-know-no-server', 'components/planted.ts', "import '../shop/db.ts';"],

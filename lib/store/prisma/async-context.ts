@@ -1,18 +1,30 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { AmbientTransaction } from './ambient/ambient-transaction.ts';
-import type { CheckedOutClients } from './wire/checked-out-clients.ts';
-import type { PoolLike } from './wire/pool.ts';
+import type { ClientLike, PoolLike } from './wire/driver.ts';
 
-/** What the calling code runs within, carried by its async context; this is how a pool knows whose query it is given. */
+/** Carried by the async context of the calling code; by it a pool knows whose query it is given. */
 export interface AsyncContext {
-  /** A transaction of ours, which takes all queries of the user's along. */
-  transaction?: AmbientTransaction;
+  /** A transaction of the kit's, to which all queries of the user's belong. */
+  transaction?: ContextTransaction;
   /** Prisma is executing one query of it, so that a transaction it begins is that query's own. */
   isPrismaQuery?: boolean;
-  /** Is told which pool its query goes to, and whether that is all there is to it: then it is not sent. */
+  /** Is given the pool that a query goes to. Returns whether that is all there is to the query: then it is not sent. */
   reportPool?: (pool: PoolLike, text: unknown) => boolean;
-  /** A question of the kit's through the user's client, whose connections are destroyed where it is given up. */
-  checkedOut?: CheckedOutClients;
+  /** Collects the connections of a question of the kit's through the user's client, to destroy them where it is given up. */
+  checkedOut?: { add(client: ClientLike): void };
+}
+
+/** A transaction as the code knows it that finds it in its context: see `AmbientTransaction`. */
+export interface ContextTransaction {
+  readonly client: object;
+  readonly pool: PoolLike;
+  readonly context: AsyncContext;
+  readonly queryContext: AsyncContext;
+  isWithin(transaction: ContextTransaction): boolean;
+  assertOpen(): void;
+  query(context: AsyncContext, args: never[]): unknown;
+  connect(context: AsyncContext, args: never[]): unknown;
+  sql(config: { text: string; values: readonly unknown[] }): Promise<unknown>;
+  nest<T>(run: (nested: ContextTransaction) => Promise<T>): Promise<T>;
 }
 
 // On the global object: a bundler may give the app's client and its pages a copy of this module each.

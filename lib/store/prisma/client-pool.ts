@@ -7,7 +7,8 @@ import { hasEnabledContexts, runInContext } from './async-context.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
-import { isWrapped, type PoolLike, withConnection } from './wire/pool.ts';
+import type { PoolLike } from './wire/driver.ts';
+import { isWrapped, withConnection } from './wire/pool.ts';
 import { withTimeout } from './with-timeout.ts';
 
 /** Pools by the client under all extensions whose queries go to them. */

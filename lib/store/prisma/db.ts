@@ -16,7 +16,8 @@ import { QUESTION_MS } from './timeouts.ts';
 import { failureOutcome, type Plan, type TransactionOutcome, timeLeft } from './transaction.ts';
 import { CheckedOutClients } from './wire/checked-out-clients.ts';
 import { clientOn } from './wire/connection-client.ts';
-import { type PoolLike, withConnection } from './wire/pool.ts';
+import type { PoolLike } from './wire/driver.ts';
+import { withConnection } from './wire/pool.ts';
 import { timeoutError, withTimeout } from './with-timeout.ts';
 
 /** How long the database may take to describe its tables after a statement has failed, in milliseconds. */

@@ -12,7 +12,8 @@ import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 import { commitOutcome, type Plan, rolledBack, SILENCE_MS, type TransactionOutcome, timeLeft } from './transaction.ts';
 import type { CommitAnswer } from './wire/connection.ts';
-import { type AcquiredConnection, acquire, type PoolLike } from './wire/pool.ts';
+import type { PoolLike } from './wire/driver.ts';
+import { type AcquiredConnection, acquire } from './wire/pool.ts';
 import { QueryQueue } from './wire/query-queue.ts';
 import { withTimeout } from './with-timeout.ts';
 

@@ -1,7 +1,6 @@
 import { ConfigurationError } from '../../../core/errors.ts';
-import { currentContext, outside, runInContext } from '../async-context.ts';
+import { type ContextTransaction, currentContext, outside, runInContext } from '../async-context.ts';
 import type { PrismaClientLike, RawQueries, TransactionOptions } from '../client.ts';
-import type { AmbientTransaction } from './ambient-transaction.ts';
 import { txOf } from './ambient-tx.ts';
 
 /**
@@ -96,11 +95,11 @@ function nestedIn(client: object, begin: Transact): Transact {
   };
 }
 
-async function nest(outer: AmbientTransaction, client: object, input: unknown, options: TransactionOptions = {}) {
+async function nest(outer: ContextTransaction, client: object, input: unknown, options: TransactionOptions = {}) {
   if (options.isolationLevel) throw nestedIsolationLevel(options.isolationLevel);
   if (Array.isArray(input) && !input.every(isQuery))
     throw new TypeError('All elements of the array need to be Prisma Client promises.');
-  const run = (nested: AmbientTransaction) =>
+  const run = (nested: ContextTransaction) =>
     Array.isArray(input) ? inTurn(input) : (input as (tx: object) => unknown)(txOf(client, nested));
   // Awaited within: a query of Prisma's is sent where it is awaited, not where it is made.
   return await outer.nest((nested) => runInContext(nested.context, async () => await run(nested)));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type ClientLike, TrackedConnection } from '../wire/connection.ts';
-import type { PoolLike } from '../wire/pool.ts';
+import { TrackedConnection } from '../wire/connection.ts';
+import type { ClientLike, PoolLike } from '../wire/driver.ts';
 import { QueryQueue } from '../wire/query-queue.ts';
 import { AmbientTransaction } from './ambient-transaction.ts';
 

@@ -1,16 +1,16 @@
 import { ExecutionClosedError, IdempotencyError } from '../../../core/errors.ts';
-import type { AsyncContext } from '../async-context.ts';
+import type { AsyncContext, ContextTransaction } from '../async-context.ts';
 import { type Rows, rowsOf, type Statement } from '../statement.ts';
 import type { TrackedConnection } from '../wire/connection.ts';
+import type { PoolLike } from '../wire/driver.ts';
 import { driverError } from '../wire/encoding.ts';
-import type { PoolLike } from '../wire/pool.ts';
 import type { QueryQueue } from '../wire/query-queue.ts';
 
 /**
  * One transaction on a connection of its own, or a savepoint in one, that queries find by the async context they are made
  * in. Once it is over nothing gets onto the connection any more, whoever still asks.
  */
-export class AmbientTransaction {
+export class AmbientTransaction implements ContextTransaction {
   /** The context of the code that runs in it. */
   readonly context: AsyncContext = { transaction: this };
   /** The context of a query of it that Prisma is executing. */
@@ -44,7 +44,7 @@ export class AmbientTransaction {
   }
 
   /** Whether it is that transaction, or a savepoint in it. */
-  isWithin(transaction: AmbientTransaction): boolean {
+  isWithin(transaction: ContextTransaction): boolean {
     return this === transaction || (this.#outer?.isWithin(transaction) ?? false);
   }
 

@@ -1,6 +1,5 @@
 import { isPromised } from '../../../core/wait.ts';
-import { currentContext, runInContext } from '../async-context.ts';
-import type { AmbientTransaction } from './ambient-transaction.ts';
+import { type ContextTransaction, currentContext, runInContext } from '../async-context.ts';
 import { attachSql } from './sql.ts';
 
 /** Left out of Prisma's own transaction clients, too. */
@@ -13,7 +12,7 @@ const SENDING = new Set<unknown>(['then', 'catch', 'finally']);
  * The user's client as the `tx` of one transaction of the kit's own: what is asked through it is in that transaction, also
  * where the async context was lost, as in a queue or a stream that was there before; and where it is over, nothing is done.
  */
-export function txOf<Client extends object>(client: Client, transaction: AmbientTransaction): Client {
+export function txOf<Client extends object>(client: Client, transaction: ContextTransaction): Client {
   // In a savepoint of it, it is that savepoint's.
   const inIt = <T>(run: () => T): T =>
     currentContext()?.transaction?.isWithin(transaction) ? run() : runInContext(transaction.context, run);

@@ -1,4 +1,4 @@
-import type { ClientLike } from './connection.ts';
+import type { ClientLike } from './driver.ts';
 
 /** The connections of a wrapped pool that code of others has taken for one question, and not given back yet. */
 export class CheckedOutClients {

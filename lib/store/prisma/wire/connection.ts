@@ -3,20 +3,10 @@ import type { IsolationLevel } from '../../rows.ts';
 import { isStalePreparedStatement } from '../errors.ts';
 import { isReplicatedStatement, isUnreplicatedWarning, unreplicatedError } from '../replication.ts';
 import { SQL_LEVELS, type Statement, type StatementAnswer } from '../statement.ts';
+import type { ClientLike } from './driver.ts';
 import { driverError, isAnswer } from './encoding.ts';
 import { PipelinedQuery, type PipelinedStatement, type PreparedStatements, type StatementResult } from './pipeline.ts';
 import { renewStatementNames, statementName } from './user-statements.ts';
-
-/** A connection as `pg`'s pool gives it. */
-export interface ClientLike {
-  /** `pg`'s pipeline mode, which takes no queries of others. */
-  readonly pipeline?: boolean;
-  /** The server process that the connection was told that it has. `pg-native` names none, and takes no queries of others. */
-  readonly processID?: number | null;
-  query(...args: never[]): unknown;
-  release(broken?: unknown): void;
-  on(event: 'error' | 'notice', listener: (said: object) => void): unknown;
-}
 
 /** The server's answers to a completion, and to the COMMIT behind it: `tag` is ROLLBACK where the transaction had failed. */
 export interface CommitAnswer {

@@ -2,25 +2,13 @@ import { StoreUnavailableError } from '../../store.ts';
 import { currentContext, enableContexts, runInContext } from '../async-context.ts';
 import { isOutage } from '../outage.ts';
 import { withTimeout } from '../with-timeout.ts';
-import { type ClientLike, TrackedConnection } from './connection.ts';
+import { TrackedConnection } from './connection.ts';
+import type { ClientLike, PoolLike } from './driver.ts';
 import { driverError } from './encoding.ts';
 import { flushPendingCommits } from './pending-commits.ts';
 
 /** Answers a query that is not sent. */
 const NOTHING = { command: 'SELECT', rowCount: 0, rows: [], fields: [] };
-
-/** A pool of `pg`'s, by its shape: the kit imports none. */
-export interface PoolLike {
-  readonly options: object;
-  readonly ending?: boolean;
-  /** The class of its connections. */
-  Client?: new (config: {
-    connectionTimeoutMillis?: number;
-  }) => object;
-  connect(...args: never[]): unknown;
-  query(config: never): unknown;
-  on(event: 'acquire' | 'release', listener: (...told: never[]) => void): unknown;
-}
 
 /** How long connecting may take where the pool sets no limit, in milliseconds. */
 const CONNECT_MS = 5000;
