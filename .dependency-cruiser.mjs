@@ -125,23 +125,10 @@ export default {
       to: { path: '^shop/', dependencyTypesNot: ['type-only'] },
     },
     {
-      name: 'no-type-circles',
-      comment: 'Within core, engine and telemetry no file needs itself by way of others, not for a type either.',
-      severity: 'error',
-      from: { path: '^lib/(core|engine|telemetry)/' },
-      to: { circular: true },
-    },
-    {
       name: 'no-circles',
+      comment: 'No file needs itself by way of others, not for a type either.',
       severity: 'error',
       from: { pathNot: '^shop/generated/' },
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
-    },
-    {
-      name: 'no-circles-of-types',
-      comment: 'In these rooms types are imported in one direction, too.',
-      severity: 'error',
-      from: { path: '^lib/(store|adapter-pg)/' },
       to: { circular: true },
     },
     {
