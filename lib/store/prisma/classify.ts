@@ -49,7 +49,7 @@ const ALWAYS: readonly Stage[] = ['claim', 'work', 'completion', 'commit'];
 const OURS: readonly Stage[] = ['claim', 'completion', 'commit'];
 
 // The first rule that fits says what the error means, and the first one with a reason why nothing was committed.
-// ARCHITECTURE.md has the same table in words.
+// docs/internals/calls.md has the same table in words.
 const RULES: readonly Rule[] = [
   { at: ['claim'], when: isLockTimeout, means: 'locked' },
   { at: ['claim', 'work'], when: isSetupFault, means: 'setup_fault' },
