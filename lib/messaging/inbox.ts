@@ -2,9 +2,16 @@ import { type Backoff, equalJitter } from '../core/backoff.ts';
 import { untilNoneIsLeft } from '../core/batches.ts';
 import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
-import type { FoundReceived, InboxFilter, InboxRow, KnownRow, Open, Receipt } from '../store/messages.ts';
+import {
+  type FoundReceived,
+  type InboxFilter,
+  type InboxRow,
+  isSamePayload,
+  type KnownRow,
+  type Open,
+  type Receipt,
+} from '../store/messages.ts';
 import type { PrismaClientLike, TransactionOf } from '../store/prisma/client.ts';
-import { isSamePayload } from '../store/prisma/messages/inbox.ts';
 import { prismaInbox } from '../store/prisma/messages/store.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import { countReception, gaugeOpen } from '../telemetry/messages.ts';

@@ -1,18 +1,18 @@
-export type {
-  DeliveryFilter,
-  DeliveryRow,
-  DeliveryState,
-  FoundDelivery,
-  FoundEvent,
-  FoundReceived,
-  InboxFilter,
-  InboxRow,
-  InboxState,
-  MessageRecord,
-  Open,
-  Stop,
+export {
+  type DeliveryFilter,
+  type DeliveryRow,
+  type DeliveryState,
+  type FoundDelivery,
+  type FoundEvent,
+  type FoundReceived,
+  type InboxFilter,
+  type InboxRow,
+  type InboxState,
+  type MessageRecord,
+  type Open,
+  RELAY_TASK,
+  type Stop,
 } from '../store/messages.ts';
-export { RELAY_TASK } from '../store/prisma/messages/outbox.ts';
 export type { AllowAddress } from './allowed-fetch.ts';
 export type { Destination } from './destination.ts';
 export { EventError, type EventToSend, type Origin } from './event.ts';

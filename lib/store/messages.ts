@@ -66,6 +66,9 @@ export interface OutboxStore<Tx> {
   reapRecords(limit: number): Promise<number>;
 }
 
+/** The name under which the job runner knows the job that wakes the relay. Stored in its queue, so never rename it. */
+export const RELAY_TASK = 'oncekit_relay';
+
 export interface InboxStore<Tx> {
   /**
    * One transaction: the row that says "processed", then `run`, then its result. Waits for another transaction that
@@ -258,6 +261,11 @@ export interface InboxRow {
 export interface KnownRow extends InboxRow {
   /** Its payload is there, so that it can be run again without its sender. */
   isKept: boolean;
+}
+
+/** True for an event that has come with the payload that counts. */
+export function isSamePayload(row: Pick<KnownRow, 'payloadHash'>, event: Pick<Receipt, 'payloadHash'>): boolean {
+  return Buffer.from(row.payloadHash).equals(event.payloadHash);
 }
 
 /** A received event with all that is known of it. */

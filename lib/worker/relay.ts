@@ -1,5 +1,5 @@
 import type { TaskList } from 'graphile-worker';
-import { RELAY_TASK } from '../store/prisma/messages/outbox.ts';
+import { RELAY_TASK } from '../store/messages.ts';
 import { loop, untilElapsed } from './loop.ts';
 import type { Figures, Messaging } from './passes.ts';
 import { Bell } from './wake-signal.ts';

@@ -1,11 +1,12 @@
-import type {
-  FailedAttempt,
-  FailedEvent,
-  InboxRow,
-  KnownRow,
-  Receipt,
-  ReceiveOptions,
-  Receiving,
+import {
+  type FailedAttempt,
+  type FailedEvent,
+  type InboxRow,
+  isSamePayload,
+  type KnownRow,
+  type Receipt,
+  type ReceiveOptions,
+  type Receiving,
 } from '../../messages.ts';
 import { StoreUnavailableError } from '../../store.ts';
 import { explain } from '../classify.ts';
@@ -129,11 +130,6 @@ async function confirmReceived(db: Db, event: Receipt): Promise<Receiving> {
     'A statement failed after the handler had returned, and everything was rolled back. Await every query of the handler.',
   );
   return { kind: 'failed', error, isConflict: false };
-}
-
-/** Whether an event has come with the payload that counts. */
-export function isSamePayload(row: Pick<KnownRow, 'payloadHash'>, event: Pick<Receipt, 'payloadHash'>): boolean {
-  return Buffer.from(row.payloadHash).equals(event.payloadHash);
 }
 
 export async function findReceived(

@@ -1,4 +1,4 @@
-import type { Enqueued, NewEvent } from '../../messages.ts';
+import { type Enqueued, type NewEvent, RELAY_TASK } from '../../messages.ts';
 import type { AnnouncedEvent } from '../../oversight.ts';
 import type { KeyRow } from '../../rows.ts';
 import { type RawQueries, RERUNS } from '../client.ts';
@@ -57,9 +57,6 @@ export async function enqueue(tx: RawQueries, event: NewEvent): Promise<Enqueued
   if (row?.can_wake && wakes && destinations.length > 0) await wakeRelay(tx, aggregate);
   return row && { eventId: row.eventId, sequence: Number(row.sequence) };
 }
-
-/** The name under which the job runner knows the job that wakes the relay. Stored in its queue, so never rename it. */
-export const RELAY_TASK = 'oncekit_relay';
 
 // A job that a commit makes visible and a rollback does not (a transactionally staged job,
 // https://brandur.org/job-drain). It only says "look": a lost one costs a second, until the relay's next round.
