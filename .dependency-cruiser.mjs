@@ -68,6 +68,13 @@ export default {
       to: { path: '^(node:)?(crypto|fs|path|http|net|async_hooks|timers/promises)$', reachable: true },
     },
     {
+      name: 'messaging-asks-its-port',
+      comment: 'Within lib/messaging, prisma.ts alone knows a database: the rest asks lib/store/messages.ts.',
+      severity: 'error',
+      from: { path: '^lib/messaging/', pathNot: ['^lib/messaging/prisma\\.ts$', tests] },
+      to: { path: '^lib/store/prisma/' },
+    },
+    {
       name: 'next-in-its-room',
       comment: 'Within the kit, Next is imported in lib/next alone.',
       severity: 'error',

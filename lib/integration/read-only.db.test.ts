@@ -6,8 +6,8 @@ import { type ScratchPostgres, scratchPostgres } from '../../scripts/services/po
 import { type Client, createClient } from '../../shop/db.ts';
 import { createAdmin } from '../admin/index.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
-import { createInbox } from '../messaging/inbox.ts';
 import { announce, destination, outboxOn } from '../messaging/messaging.fixture.ts';
+import { createInbox } from '../messaging/prisma.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { ANN, anything, effect, effects, freshKey, kit, type Tx } from './kit.fixture.ts';
 

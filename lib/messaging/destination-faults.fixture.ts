@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Client } from '../../shop/db.ts';
 import { effect } from '../integration/kit.fixture.ts';
-import { createInbox } from './inbox.ts';
+import { createInbox } from './prisma.ts';
 import { verifyWebhook } from './signature.ts';
 
 export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

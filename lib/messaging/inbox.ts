@@ -6,14 +6,12 @@ import {
   type FoundReceived,
   type InboxFilter,
   type InboxRow,
+  type InboxStore,
   isSamePayload,
   type KnownRow,
   type Open,
   type Receipt,
 } from '../store/messages.ts';
-import type { PrismaClientLike, TransactionOf } from '../store/prisma/client.ts';
-import { prismaInbox } from '../store/prisma/messages/store.ts';
-import type { Tables } from '../store/prisma/tables.ts';
 import { countReception, gaugeOpen } from '../telemetry/messages.ts';
 import { failed, inSpan } from '../telemetry/span.ts';
 import { OneAtATime } from './one-at-a-time.ts';
@@ -60,12 +58,9 @@ export interface SourceOptions<Tx> {
   handle?: Effect<Tx, unknown>;
 }
 
-/** Where events come from, and how long they are remembered and tried. */
-export interface InboxOptions<Client extends PrismaClientLike> {
-  prisma: Client;
-  sources?: Record<string, SourceOptions<TransactionOf<Client>>>;
-  /** Where the kit's tables have names or a schema of their own: what `createIdempotency` is given. */
-  tables?: Tables;
+/** The settings of an inbox on any store. */
+export interface InboxSettings<Tx> {
+  sources?: Record<string, SourceOptions<Tx>>;
   /** How long a processed event is remembered: no shorter than its sender repeats it. Default 30 days. */
   retention?: Duration;
   /** How often an event is tried before it is a dead letter. Default 10. */
@@ -119,12 +114,13 @@ export interface Retried {
 const MAX_CONFLICTS = 3;
 const LEASE_MS = 30_000;
 
-/** Sets the inbox up: once per app. */
-export function createInbox<Client extends PrismaClientLike>(
-  options: InboxOptions<Client>,
-): Inbox<TransactionOf<Client>> {
-  type Tx = TransactionOf<Client>;
-  const { prisma, sources = {}, attempts = 10, timeoutMs = 5000, random = Math.random } = options;
+/**
+ * An inbox on a store.
+ *
+ * @throws ConfigurationError for settings that cannot be used
+ */
+export function makeInbox<Tx>(store: InboxStore<Tx>, options: InboxSettings<Tx>): Inbox<Tx> {
+  const { sources = {}, attempts = 10, timeoutMs = 5000, random = Math.random } = options;
   const { backoff = { baseMs: 1000, capMs: 3_600_000 }, onPoint = () => {} } = options;
   const retentionMs = toMs(options.retention ?? '30d', 'retention');
   if (!(Number.isInteger(attempts) && attempts >= 1)) {
@@ -133,7 +129,6 @@ export function createInbox<Client extends PrismaClientLike>(
       expected: 'a whole number from 1 on',
     });
   }
-  const store = prismaInbox(prisma, options.tables);
   const deliveries = new OneAtATime();
   const report = quietly(options.onReport ?? logReport);
 

@@ -16,16 +16,14 @@ export {
 export type { AllowAddress } from './allowed-fetch.ts';
 export type { Destination } from './destination.ts';
 export { EventError, type EventToSend, type Origin } from './event.ts';
-export {
-  createInbox,
-  type Effect,
-  type Inbox,
-  type InboxOptions,
-  type InboxPoint,
-  type Received,
-  type ReceivedEvent,
-  type Retried,
-  type SourceOptions,
+export type {
+  Effect,
+  Inbox,
+  InboxPoint,
+  Received,
+  ReceivedEvent,
+  Retried,
+  SourceOptions,
 } from './inbox.ts';
 export {
   type JetStreamLike,
@@ -36,7 +34,15 @@ export {
   natsStream,
 } from './nats.ts';
 export { type StreamedEvent, streamedEvent } from './nats-message.ts';
-export { createOutbox, type GivenUp, type Outbox, type OutboxOptions, type OutboxTransaction } from './outbox.ts';
+export type { GivenUp } from './outbox.ts';
+export {
+  createInbox,
+  createOutbox,
+  type InboxOptions,
+  type Outbox,
+  type OutboxOptions,
+  type OutboxTransaction,
+} from './prisma.ts';
 export { isPublicAddress } from './public-address.ts';
 export { type Attempt, type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
 export type { Relayed, RelayOptions, RelayPoint } from './relay.ts';

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createClient } from '../../shop/db.ts';
-import { createInbox } from './inbox.ts';
-import { createOutbox } from './outbox.ts';
+import { createInbox, createOutbox } from './prisma.ts';
 import { webhook } from './webhook.ts';
 
 const [role = '', url = '', point = '', destination = '', target = '', secret = ''] = process.argv.slice(2);

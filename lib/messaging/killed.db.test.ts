@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { effect, effects } from '../integration/kit.fixture.ts';
-import { createInbox } from './inbox.ts';
 import { announce, gate, outboxOn, timePasses } from './messaging.fixture.ts';
+import { createInbox } from './prisma.ts';
 import { verifyWebhook } from './signature.ts';
 import { webhook } from './webhook.ts';
 

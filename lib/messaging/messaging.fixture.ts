@@ -1,7 +1,7 @@
 /** What the tests of the outbox share: a publisher that is told how to behave, and time that passes at once. */
 import type { Client } from '../../shop/db.ts';
 import type { Destination } from './destination.ts';
-import { createOutbox, type Outbox, type OutboxOptions } from './outbox.ts';
+import { createOutbox, type Outbox, type OutboxOptions } from './prisma.ts';
 import type { Attempt, OutgoingEvent } from './publisher.ts';
 import type { Report } from './report.ts';
 

@@ -1,23 +1,25 @@
 import { untilNoneIsLeft } from '../core/batches.ts';
 import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
-import type { DeliveryFilter, DeliveryRow, Enqueued, FoundEvent, Open, Stop } from '../store/messages.ts';
-import type { PrismaClientLike, RawQueries } from '../store/prisma/client.ts';
-import { prismaOutbox } from '../store/prisma/messages/store.ts';
-import type { Tables } from '../store/prisma/tables.ts';
+import type { DeliveryFilter, DeliveryRow, Enqueued, FoundEvent, Open, OutboxStore, Stop } from '../store/messages.ts';
 import { countDelivery, gaugeOpen } from '../telemetry/messages.ts';
 import { traceHeaders } from '../telemetry/span.ts';
 import { type Destination, routesOf } from './destination.ts';
 import { EventError, type EventToSend, newEvent, type Origin, sendableTrace } from './event.ts';
-import { type Relayed, type RelayOptions, type RelayPoint, relayTo } from './relay.ts';
+import {
+  type RelayContext,
+  type Relayed,
+  type RelayOptions,
+  type RelayPoint,
+  type RelayStore,
+  type Route,
+  relayTo,
+} from './relay.ts';
 import { type EventName, logReport, type OnReport, quietly } from './report.ts';
 
-/** Where events go to, and how the relay behaves. */
-export interface OutboxOptions {
-  prisma: PrismaClientLike;
+/** The settings of an outbox on any store. */
+export interface OutboxSettings {
   destinations: readonly Destination[];
-  /** Where the kit's tables have names or a schema of their own: what `createIdempotency` is given. */
-  tables?: Tables;
   /** The app's name in derived keys: what `createIdempotency` is given. Never change it. Default `oncekit`. */
   namespace?: string;
   /** How long a relay is believed to be alive that says nothing. Default 30,000 ms. */
@@ -40,9 +42,6 @@ export interface OutboxOptions {
   random?: () => number;
 }
 
-/** A transaction of any Prisma client: a handler's, a phase's, or `$transaction`'s. */
-export type OutboxTransaction = RawQueries;
-
 /** Names a delivery that was given up on. */
 export interface GivenUp {
   destination: string;
@@ -51,20 +50,10 @@ export interface GivenUp {
   settledAt?: Date | undefined;
 }
 
-/** What goes out: announced in your transactions, shipped at least once, in order for each aggregate. */
-export interface Outbox {
+/** An outbox, but for `enqueue`: its transaction is the store's. */
+export interface OutboxOperations {
   /** The destinations' names. */
   readonly destinations: readonly string[];
-  /**
-   * Announces something exactly if the transaction commits: the event is a row of it. From here to COMMIT, other
-   * transactions that announce something of the same aggregate wait, so call it late.
-   *
-   * @param from the intent it comes from; a handler's context fits. Gives the event its derived key
-   * An operation that is `naturallyIdempotent` and runs again gets the event that it has announced before, as it was.
-   *
-   * @throws EventError for what cannot be sent, and for an event that this intent has announced before
-   */
-  enqueue(tx: OutboxTransaction, event: EventToSend, from?: Origin): Promise<Enqueued>;
   /** The relay, once: sends what is due until nothing is, to all destinations or one. In any number of processes. */
   relayDue(options?: RelayOptions & { destination?: string }): Promise<Relayed>;
   /** Sends a dead letter again, and what waited behind it. Audited. False: it is none. */
@@ -100,45 +89,24 @@ export interface Outbox {
 
 const WEEK = '7d';
 
-/** Sets the outbox up: once per app, in a module that both the app and its worker import. */
-export function createOutbox(options: OutboxOptions): Outbox {
-  const { prisma, destinations, namespace = 'oncekit', leaseMs = 30_000, wake = true, clock = Date.now } = options;
-  const { traceContext = traceHeaders } = options;
-  const store = prismaOutbox(prisma, options.tables);
-  const routes = routesOf(destinations);
-  if (!(leaseMs >= 300))
-    throw new ConfigurationError('leaseMs cannot be used.', { existing: leaseMs, expected: '300 or more' });
-  const retentionMs = toMs(options.retention ?? WEEK, 'retention');
-  const context = {
-    store: store as never,
-    leaseMs,
-    random: options.random ?? Math.random,
-    report: counted(quietly(options.onReport ?? logReport)),
-    onPoint: options.onPoint ?? (() => {}),
-  };
+/**
+ * An outbox on a store.
+ *
+ * @throws ConfigurationError for destinations and settings that cannot be used
+ */
+export function makeOutbox<Tx>(
+  store: OutboxStore<Tx>,
+  settings: OutboxSettings,
+): OutboxOperations & { enqueue(tx: Tx, event: EventToSend, from?: Origin): Promise<Enqueued> } {
+  const routes = routesOf(settings.destinations);
+  const relay = relayContext(store, settings);
+  const retentionMs = toMs(settings.retention ?? WEEK, 'retention');
   return {
     destinations: routes.map(({ name }) => name),
-    enqueue: async (tx, event, from) => {
-      assertTransaction(tx);
-      const headers = { ...sendableTrace(traced(traceContext)), ...event.headers };
-      const to = destinations.filter(({ types }) => !types || types.includes(event.type)).map(({ name }) => name);
-      const row = newEvent({ ...event, headers }, from, { namespace, now: clock(), destinations: to, wakes: wake });
-      const enqueued = await store.enqueue(tx, row);
-      if (enqueued) return enqueued;
-      throw new EventError('This intent has announced this event before. Give each a `step` of its own.', {
-        existing: `an event for the step ${from?.step ?? `event ${event.type} ${event.aggregate}`}`,
-        expected: 'none',
-      });
-    },
-    relayDue: async ({ destination, ...how } = {}) => {
+    enqueue: (tx, event, from) => enqueue(store, settings, tx, event, from),
+    relayDue: ({ destination, ...how } = {}) => {
       const chosen = routes.filter(({ name }) => destination === undefined || name === destination);
-      const passes = await Promise.allSettled(chosen.map((route) => relayTo(context, route, how)));
-      const sum: Relayed = { delivered: 0, failed: 0, dead: 0, unfinished: 0 };
-      for (const pass of passes) {
-        if (pass.status === 'rejected') throw pass.reason;
-        for (const figure of Object.keys(sum) as (keyof Relayed)[]) sum[figure] += pass.value[figure];
-      }
-      return sum;
+      return relayToAll(relay, chosen, how);
     },
     requeue: async ({ destination, eventId, settledAt }, actor) =>
       isEventId(eventId) && (await store.requeue(destination, eventId, actor, settledAt)) > 0,
@@ -161,6 +129,51 @@ export function createOutbox(options: OutboxOptions): Outbox {
   };
 }
 
+function relayContext(
+  store: RelayStore,
+  { leaseMs = 30_000, random, onReport, onPoint }: OutboxSettings,
+): RelayContext {
+  if (!(leaseMs >= 300))
+    throw new ConfigurationError('leaseMs cannot be used.', { existing: leaseMs, expected: '300 or more' });
+  return {
+    store,
+    leaseMs,
+    random: random ?? Math.random,
+    report: counted(quietly(onReport ?? logReport)),
+    onPoint: onPoint ?? (() => {}),
+  };
+}
+
+async function enqueue<Tx>(
+  store: OutboxStore<Tx>,
+  settings: OutboxSettings,
+  tx: Tx,
+  event: EventToSend,
+  from: Origin | undefined,
+): Promise<Enqueued> {
+  const { destinations, namespace = 'oncekit', wake = true, clock = Date.now, traceContext = traceHeaders } = settings;
+  const headers = { ...sendableTrace(traced(traceContext)), ...event.headers };
+  const to = destinations.filter(({ types }) => !types || types.includes(event.type)).map(({ name }) => name);
+  const row = newEvent({ ...event, headers }, from, { namespace, now: clock(), destinations: to, wakes: wake });
+  const enqueued = await store.enqueue(tx, row);
+  if (enqueued) return enqueued;
+  throw new EventError('This intent has announced this event before. Give each a `step` of its own.', {
+    existing: `an event for the step ${from?.step ?? `event ${event.type} ${event.aggregate}`}`,
+    expected: 'none',
+  });
+}
+
+/** @throws what one pass has thrown, when all have ended */
+async function relayToAll(context: RelayContext, routes: Route[], options: RelayOptions): Promise<Relayed> {
+  const passes = await Promise.allSettled(routes.map((route) => relayTo(context, route, options)));
+  const sum: Relayed = { delivered: 0, failed: 0, dead: 0, unfinished: 0 };
+  for (const pass of passes) {
+    if (pass.status === 'rejected') throw pass.reason;
+    for (const figure of Object.keys(sum) as (keyof Relayed)[]) sum[figure] += pass.value[figure];
+  }
+  return sum;
+}
+
 /** A tracer that fails is no reason to roll an order back. */
 function traced(traceContext: () => Record<string, string>): Record<string, string> {
   try {
@@ -177,16 +190,7 @@ function counted(report: OnReport): OnReport {
   };
 }
 
-/** What else an address or a form may hold names no event, and is no reason to ask the database. */
+/** False for anything else that an address or a form may hold: no reason to ask the database. */
 function isEventId(eventId: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(eventId);
-}
-
-/** A whole client would write the event whether the transaction commits or not. */
-function assertTransaction(tx: OutboxTransaction): void {
-  if (typeof (tx as { $connect?: unknown }).$connect !== 'function') return;
-  throw new ConfigurationError('An event is written by the transaction of its effect. Give `enqueue` its `tx`.', {
-    existing: 'a Prisma client',
-    expected: 'the client of an interactive transaction',
-  });
 }

@@ -27,8 +27,11 @@ export interface Route {
   onDead: (event: OutgoingEvent) => 'block' | 'skip';
 }
 
+/** The part of the port that the relay needs. */
+export type RelayStore = Pick<OutboxStore<never>, 'takeHeads' | 'delivered' | 'postpone' | 'giveUp' | 'giveBack'>;
+
 export interface RelayContext {
-  store: OutboxStore<never>;
+  store: RelayStore;
   leaseMs: number;
   random: () => number;
   report: OnReport;

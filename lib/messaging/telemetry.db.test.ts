@@ -5,8 +5,8 @@ import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { createInbox } from './inbox.ts';
 import { announce, destination, outboxOn, timePasses } from './messaging.fixture.ts';
+import { createInbox } from './prisma.ts';
 
 /** Hands the metrics out when it is asked. */
 class Asked extends MetricReader {

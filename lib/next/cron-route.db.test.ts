@@ -6,8 +6,8 @@ import { type TestDatabase, testDatabase } from '../../scripts/testing/test-data
 import { type Client, createClient } from '../../shop/db.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
 import { anything, effect, effects, freshKey, gate, kit, rowsOf, type Tx } from '../integration/kit.fixture.ts';
-import { createInbox } from '../messaging/inbox.ts';
 import { deliveries, destination, outboxOn } from '../messaging/messaging.fixture.ts';
+import { createInbox } from '../messaging/prisma.ts';
 import type { Driven } from '../worker/passes.ts';
 import { cronRoute } from './cron-route.ts';
 

@@ -1,7 +1,7 @@
 import type { Idempotency } from '../engine/idempotency.ts';
 import type { Completed } from '../engine/phases/completer.ts';
 import type { Inbox, Retried } from '../messaging/inbox.ts';
-import type { Outbox } from '../messaging/outbox.ts';
+import type { Outbox } from '../messaging/prisma.ts';
 import type { Relayed } from '../messaging/relay.ts';
 
 /**

@@ -15,6 +15,7 @@ const planted: [rule: string, from: string, code: string][] = [
   ['browser-stays-free-of-node', 'lib/react/index.ts', "import 'node:crypto';"],
   ['browser-stays-free-of-node', 'lib/testing/browser.ts', "import 'node:crypto';"],
   ['plain-node-stays-plain', 'lib/index.ts', "import 'next/navigation.js';"],
+  ['messaging-asks-its-port', 'lib/messaging/planted.ts', "import type {} from '../store/prisma/store.ts';"],
   ['next-in-its-room', 'lib/engine/planted.ts', "import 'next/navigation.js';"],
   ['adapter-in-its-room', 'lib/store/planted.ts', "import '@prisma/adapter-pg';"],
   ['generated-in-one-place', 'lib/store/planted.ts', "import '../../shop/generated/prisma/client.ts';"],

@@ -1,6 +1,5 @@
 import { createMessagesAdmin } from '../../admin/messages-admin.ts';
-import { createInbox } from '../../messaging/inbox.ts';
-import { createOutbox } from '../../messaging/outbox.ts';
+import { createInbox, createOutbox } from '../../messaging/prisma.ts';
 import type { PrismaClientLike } from '../../store/prisma/client.ts';
 import type { Tables } from '../../store/prisma/tables.ts';
 import { loadEnv } from '../app/env.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
-import { createInbox } from '../../messaging/inbox.ts';
+import { createInbox } from '../../messaging/prisma.ts';
 import { folders } from '../app/app.fixture.ts';
 import { makeRunnableApp, runOncekit, runScript } from '../oncekit.fixture.ts';
 

@@ -16,7 +16,7 @@ import {
   type Tx,
   watchOf,
 } from '../../integration/kit.fixture.ts';
-import { createOutbox } from '../../messaging/outbox.ts';
+import { createOutbox } from '../../messaging/prisma.ts';
 import type { LostKeyState } from './lost-key.ts';
 import {
   type Call,

@@ -4,8 +4,8 @@ import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-d
 import { createAdmin } from '../../admin/index.ts';
 import { Provider } from '../../engine/phases/phases.fixture.ts';
 import { anything, effect, effects, freshKey, kit } from '../../integration/kit.fixture.ts';
-import { createInbox } from '../../messaging/inbox.ts';
 import { destination, outboxOn } from '../../messaging/messaging.fixture.ts';
+import { createInbox } from '../../messaging/prisma.ts';
 import { storeContract } from '../contract.testsuite.ts';
 import { prismaHarness, type Tx } from './prisma-harness.fixture.ts';
 import { statementsOfRoom } from './statements.fixture.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { createIdempotency } from '../../index.ts';
-import { createInbox } from '../../messaging/inbox.ts';
-import { createOutbox } from '../../messaging/outbox.ts';
+import { createInbox, createOutbox } from '../../messaging/prisma.ts';
 import { renamerOf, type Tables } from './tables.ts';
 
 test('without names of its own a statement stays the same string', () => {

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test, vi } from 'vitest';
 import type { Client } from '../../../../shop/db.ts';
 import { anything, effect, freshKey, type Tx } from '../../../integration/kit.fixture.ts';
-import { createInbox } from '../../../messaging/inbox.ts';
 import { destination, outboxOn } from '../../../messaging/messaging.fixture.ts';
+import { createInbox } from '../../../messaging/prisma.ts';
 import { outside } from '../async-context.ts';
 import { ambientKit, ended, execute, pidOf, stage } from './ambient.fixture.ts';
 

@@ -1,8 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { anything, effect, effects, freshKey, kit } from '../../../integration/kit.fixture.ts';
-import { createInbox } from '../../../messaging/inbox.ts';
-import { createOutbox } from '../../../messaging/outbox.ts';
+import { createInbox, createOutbox } from '../../../messaging/prisma.ts';
 
 /** A database with something done to it, and the kit on it. */
 async function on(...statements: string[]) {

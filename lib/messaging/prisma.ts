@@ -1,0 +1,70 @@
+import { ConfigurationError } from '../core/errors.ts';
+import type { Enqueued } from '../store/messages.ts';
+import type { PrismaClientLike, RawQueries, TransactionOf } from '../store/prisma/client.ts';
+import { prismaInbox, prismaOutbox } from '../store/prisma/messages/store.ts';
+import type { Tables } from '../store/prisma/tables.ts';
+import type { EventToSend, Origin } from './event.ts';
+import { type Inbox, type InboxSettings, makeInbox, type SourceOptions } from './inbox.ts';
+import { makeOutbox, type OutboxOperations, type OutboxSettings } from './outbox.ts';
+
+/** Where events go to, and how the relay behaves. */
+export interface OutboxOptions extends OutboxSettings {
+  prisma: PrismaClientLike;
+  /** Where the kit's tables have names or a schema of their own: what `createIdempotency` is given. */
+  tables?: Tables;
+}
+
+/** A transaction of any Prisma client: a handler's, a phase's, or `$transaction`'s. */
+export type OutboxTransaction = RawQueries;
+
+/** What goes out: announced in your transactions, shipped at least once, in order for each aggregate. */
+export interface Outbox extends OutboxOperations {
+  /**
+   * Announces something exactly if the transaction commits: the event is a row of it. From here to COMMIT, other
+   * transactions that announce something of the same aggregate wait, so call it late.
+   *
+   * @param from the intent it comes from; a handler's context fits. Gives the event its derived key
+   * An operation that is `naturallyIdempotent` and runs again gets the event that it has announced before, as it was.
+   *
+   * @throws EventError for what cannot be sent, and for an event that this intent has announced before
+   */
+  enqueue(tx: OutboxTransaction, event: EventToSend, from?: Origin): Promise<Enqueued>;
+}
+
+/** Sets the outbox up: once per app, in a module that both the app and its worker import. */
+export function createOutbox(options: OutboxOptions): Outbox {
+  const { prisma, tables, ...settings } = options;
+  const outbox = makeOutbox(prismaOutbox(prisma, tables), settings);
+  return {
+    ...outbox,
+    enqueue: async (tx, event, from) => {
+      assertTransaction(tx);
+      return await outbox.enqueue(tx, event, from);
+    },
+  };
+}
+
+/** A whole client would write the event whether the transaction commits or not. */
+function assertTransaction(tx: OutboxTransaction): void {
+  if (typeof (tx as { $connect?: unknown }).$connect !== 'function') return;
+  throw new ConfigurationError('An event is written by the transaction of its effect. Give `enqueue` its `tx`.', {
+    existing: 'a Prisma client',
+    expected: 'the client of an interactive transaction',
+  });
+}
+
+/** Where events come from, and how long they are remembered and tried. */
+export interface InboxOptions<Client extends PrismaClientLike> extends InboxSettings<TransactionOf<Client>> {
+  prisma: Client;
+  sources?: Record<string, SourceOptions<TransactionOf<Client>>>;
+  /** Where the kit's tables have names or a schema of their own: what `createIdempotency` is given. */
+  tables?: Tables;
+}
+
+/** Sets the inbox up: once per app. */
+export function createInbox<Client extends PrismaClientLike>(
+  options: InboxOptions<Client>,
+): Inbox<TransactionOf<Client>> {
+  const { prisma, tables, ...settings } = options;
+  return makeInbox(prismaInbox(prisma, tables), settings);
+}
