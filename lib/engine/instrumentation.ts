@@ -2,7 +2,7 @@ import { ADVICE } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { Held } from '../store/leases.ts';
 import { countKey, isMeasured, recordDuration } from '../telemetry/keys.ts';
-import { failed, inSpan, isTraced, type Span } from '../telemetry/span.ts';
+import { inSpan, isTraced, markFailed, type Span } from '../telemetry/span.ts';
 import { linksTo, recordedTraceParent } from '../telemetry/trace-parent.ts';
 import type { Run } from './call-result.ts';
 import type { Config } from './config.ts';
@@ -63,7 +63,7 @@ export async function instrumentCompletion(held: Held, work: () => Promise<Execu
   return await inSpan('idempotency.complete', { kind: 'internal', attributes, links }, async (span) => {
     const ended = await work();
     span.setAttribute('idempotency.outcome', 'row' in ended ? ended.row.state : ended.kind);
-    if (ended.kind === 'suspended') failed(span, ended.error);
+    if (ended.kind === 'suspended') markFailed(span, ended.error);
     return ended;
   });
 }
@@ -75,7 +75,7 @@ function describe<T>(span: Span, run: Run<T>): void {
   if (outcome.key) span.setAttribute('idempotency.key', outcome.key);
   const firstRun = row?.traceParent;
   if (firstRun && firstRun !== recordedTraceParent(span)) span.addLinks(linksTo(firstRun));
-  if (!outcome.ok && isTrouble(run)) failed(span, thrown ?? new Error(outcome.code));
+  if (!outcome.ok && isTrouble(run)) markFailed(span, thrown ?? new Error(outcome.code));
 }
 
 function report<T>(call: Watched, run: Run<T>, ms: number): void {

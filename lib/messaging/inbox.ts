@@ -13,7 +13,7 @@ import {
   type Receipt,
 } from '../store/messages.ts';
 import { countReception, gaugeOpen } from '../telemetry/messages.ts';
-import { failed, inSpan } from '../telemetry/span.ts';
+import { inSpan, markFailed } from '../telemetry/span.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { describe } from './publisher.ts';
 import { type EventName, logReport, type OnReport, quietly } from './report.ts';
@@ -142,7 +142,7 @@ export function makeInbox<Tx>(store: InboxStore<Tx>, options: InboxSettings<Tx>)
     return inSpan(`process ${source}`, { kind: 'consumer', attributes }, async (span): Promise<Received<R>> => {
       const received = await receive(event, given, wasDue);
       span.setAttribute('oncekit.outcome', received.kind);
-      if ('error' in received) failed(span, received.error);
+      if ('error' in received) markFailed(span, received.error);
       countReception(source, received.kind);
       return received;
     });

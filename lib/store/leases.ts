@@ -100,7 +100,7 @@ export interface Leases<Tx> {
    *
    * @param stuckAfterMs how old a key must be to count as stuck that nobody has given up on
    */
-  unfinished(stuckAfterMs: number): Promise<Unfinished[]>;
+  unfinished(stuckAfterMs: number): Promise<UnfinishedCount[]>;
 
   /** Deletes settled rows past their retention, at most `limit`; never one that is not settled. Returns how many. */
   reap(limit: number): Promise<number>;
@@ -157,7 +157,7 @@ export interface Held {
 }
 
 /** The unfinished keys of one operation in one state. */
-export interface Unfinished {
+export interface UnfinishedCount {
   operation: string;
   state: 'in_progress' | 'unknown';
   count: number;

@@ -70,7 +70,7 @@ export function recordDelay(ms: number, waits: Waits): void {
 }
 
 /** The unfinished keys of one operation in one state. */
-export interface Unfinished {
+export interface UnfinishedCount {
   operation: string;
   state: string;
   count: number;
@@ -86,7 +86,7 @@ export interface Unfinished {
  * @param operations those whose gauges and counters are 0 from the first
  * @returns ends it
  */
-export function gaugeKeys(ask: () => Promise<readonly Unfinished[]>, operations: readonly string[]): () => void {
+export function gaugeKeys(ask: () => Promise<readonly UnfinishedCount[]>, operations: readonly string[]): () => void {
   const meter = metrics.getMeter('oncekit');
   const gauge = (name: string, description: string, unit = '') =>
     meter.createObservableGauge(`idempotent.${name}`, { description, unit });

@@ -55,7 +55,7 @@ export async function inSpan<T>(
       return await work(span);
     } catch (error) {
       const blamed = blame(error);
-      if (blamed !== undefined) failed(span, blamed);
+      if (blamed !== undefined) markFailed(span, blamed);
       throw error;
     } finally {
       span.end();
@@ -64,8 +64,8 @@ export async function inSpan<T>(
   return await trace.getTracer('oncekit').startActiveSpan(name, { kind: KINDS[kind], attributes, links }, parent, run);
 }
 
-/** Marks a span as one of something that failed. */
-export function failed(span: Span, error: unknown): void {
+/** Marks a span as failed, by the error's name alone. */
+export function markFailed(span: Span, error: unknown): void {
   const message = error instanceof Error ? error.name : typeof error;
   span.setStatus({ code: SpanStatusCode.ERROR, message });
 }

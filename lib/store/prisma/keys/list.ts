@@ -1,5 +1,5 @@
 import type { KeyState } from '../../../core/key-state.ts';
-import type { Unfinished } from '../../leases.ts';
+import type { UnfinishedCount } from '../../leases.ts';
 import type { KeyFilter, KeyPage, ListedKey, Overview } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
 import { KEY_COLUMNS, type RawRow, toKeyRow } from './read.ts';
@@ -204,6 +204,6 @@ SELECT operation, state, count(*)::int AS count, count(*) FILTER (WHERE ${isStuc
  GROUP BY operation, state`;
 
 /** `Leases.unfinished`. */
-export async function unfinished(db: RawQueries, stuckAfterMs: number): Promise<Unfinished[]> {
-  return await db.$queryRawUnsafe<Unfinished[]>(UNFINISHED, stuckAfterMs);
+export async function unfinished(db: RawQueries, stuckAfterMs: number): Promise<UnfinishedCount[]> {
+  return await db.$queryRawUnsafe<UnfinishedCount[]>(UNFINISHED, stuckAfterMs);
 }
