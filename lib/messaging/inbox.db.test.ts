@@ -3,9 +3,9 @@ import { type TestDatabase, testDatabase } from '../../scripts/testing/test-data
 import { createClient } from '../../shop/db.ts';
 import { effect, effects, freshKey, type Tx } from '../integration/kit.fixture.ts';
 import { StoreUnavailableError } from '../store/store.ts';
-import type { Received, ReceivedEvent } from './inbox.ts';
 import { gate, watchOf } from './messaging.fixture.ts';
 import { createInbox, type InboxOptions } from './prisma.ts';
+import type { Received, ReceivedEvent } from './reception.ts';
 import type { Report } from './report.ts';
 
 let database: TestDatabase;

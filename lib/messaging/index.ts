@@ -16,15 +16,7 @@ export {
 export type { AllowAddress } from './allowed-fetch.ts';
 export type { Destination } from './destination.ts';
 export { EventError, type EventToSend, type Origin } from './event.ts';
-export type {
-  Effect,
-  Inbox,
-  InboxPoint,
-  Received,
-  ReceivedEvent,
-  Retried,
-  SourceOptions,
-} from './inbox.ts';
+export type { Inbox, Retried } from './inbox.ts';
 export {
   type JetStreamLike,
   type NatsConnectionLike,
@@ -45,6 +37,13 @@ export {
 } from './prisma.ts';
 export { isPublicAddress } from './public-address.ts';
 export { type Attempt, type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
+export type {
+  Effect,
+  InboxPoint,
+  Received,
+  ReceivedEvent,
+  SourceOptions,
+} from './reception.ts';
 export type { Relayed, RelayOptions, RelayPoint } from './relay.ts';
 export type { EventName, OnReport, Report } from './report.ts';
 export { SignatureError, type SignedHeaders, signWebhook, verifyWebhook } from './signature.ts';

@@ -4,8 +4,9 @@ import type { PrismaClientLike, RawQueries, TransactionOf } from '../store/prism
 import { prismaInbox, prismaOutbox } from '../store/prisma/messages/store.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import type { EventToSend, Origin } from './event.ts';
-import { type Inbox, type InboxSettings, makeInbox, type SourceOptions } from './inbox.ts';
+import { type Inbox, type InboxSettings, makeInbox } from './inbox.ts';
 import { makeOutbox, type OutboxOperations, type OutboxSettings } from './outbox.ts';
+import type { SourceOptions } from './reception.ts';
 
 /** Where events go to, and how the relay behaves. */
 export interface OutboxOptions extends OutboxSettings {

@@ -1,0 +1,200 @@
+import { type Backoff, equalJitter } from '../core/backoff.ts';
+import { ConfigurationError } from '../core/errors.ts';
+import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
+import { countReception } from '../telemetry/messages.ts';
+import { inSpan, markFailed } from '../telemetry/span.ts';
+import type { OneAtATime } from './one-at-a-time.ts';
+import { describe } from './publisher.ts';
+import type { EventName, OnReport } from './report.ts';
+import { assertName, hashOf, jsonResult, keepable } from './stored-payload.ts';
+
+/** Moments of a reception at which a process may die; tests kill it there. */
+export type InboxPoint = 'claimed' | 'handled' | 'committed';
+
+/** An event as it arrives, with its sender proven (a signature, a private queue). */
+export interface ReceivedEvent {
+  /** Who sends it, such as `stripe`: ids of one sender are none of another's. */
+  source: string;
+  /** The sender's name for it, the same in every delivery. */
+  eventId: string;
+  payload: unknown;
+}
+
+/** What an event does, in one transaction with the row that says that it was done. */
+export type Effect<Tx, R> = (tx: Tx, event: ReceivedEvent) => Promise<R>;
+
+/**
+ * What became of an event. `processed` and `replayed` are to be acknowledged. Of what is not done, `isKept` says whether
+ * its payload is kept: without it only the sender can repeat it, and an acknowledgement would lose it.
+ */
+export type Received<R> =
+  | { kind: 'processed'; result: R }
+  /** It was processed before: its result. `differs`: under another payload than this one. */
+  | { kind: 'replayed'; result: R; differs: boolean }
+  /**
+   * Nothing was done, and it is tried again: by the sender's next delivery, or by `retryDue`. Under another payload than
+   * the one that failed first, that one is; the mismatch is recorded.
+   */
+  | { kind: 'failed'; error: unknown; attempts: number; retryAfterMs: number; isKept: boolean }
+  /** Nothing was done, and only a person can have it tried again. */
+  | { kind: 'dead'; error?: unknown; attempts: number; isKept: boolean };
+
+/** How events of one source are compared, and what they do. */
+export interface SourceOptions<Tx> {
+  /** The part of the payload that must be the same in every delivery. Left out: all of it. */
+  compare?: (payload: never) => unknown;
+  /** What its events do; with it, `receiveOnce` needs no second argument, and failed events can be run again. */
+  handle?: Effect<Tx, unknown>;
+}
+
+/** An inbox that is set up: its store, and its settings checked and filled in. */
+export interface InboxContext<Tx> {
+  store: Pick<InboxStore<Tx>, 'receive' | 'failed' | 'mismatched'>;
+  sources: Readonly<Record<string, SourceOptions<Tx>>>;
+  attempts: number;
+  backoff: Backoff;
+  timeoutMs: number;
+  retentionMs: number;
+  random: () => number;
+  report: OnReport;
+  onPoint: (point: InboxPoint, event: EventName) => void | Promise<void>;
+  /** The deliveries of this process. */
+  deliveries: OneAtATime;
+}
+
+/** One delivery of an event. */
+interface Delivered {
+  payload: unknown;
+  receipt: Receipt;
+  /** It was taken because it was due, with the payload that counts. */
+  wasDue: boolean;
+}
+
+const MAX_CONFLICTS = 3;
+
+/**
+ * Lets an event take effect once, in a span of its own.
+ *
+ * @param given the effect; left out: the `handle` of its source
+ * @param wasDue the inbox has taken the event because it is to be tried again
+ */
+export function receiveEvent<Tx, R>(
+  context: InboxContext<Tx>,
+  event: ReceivedEvent,
+  given: Effect<Tx, R> | undefined,
+  { wasDue }: { wasDue: boolean },
+): Promise<Received<R>> {
+  const { source, eventId } = event;
+  const attributes = {
+    'messaging.operation.name': 'process',
+    'messaging.message.id': eventId,
+    'oncekit.source': source,
+  };
+  return inSpan(`process ${source}`, { kind: 'consumer', attributes }, async (span): Promise<Received<R>> => {
+    const received = await receive(context, event, given, wasDue);
+    span.setAttribute('oncekit.outcome', received.kind);
+    if ('error' in received) markFailed(span, received.error);
+    countReception(source, received.kind);
+    return received;
+  });
+}
+
+async function receive<Tx, R>(
+  context: InboxContext<Tx>,
+  event: ReceivedEvent,
+  given: Effect<Tx, R> | undefined,
+  wasDue: boolean,
+): Promise<Received<R>> {
+  const { source, eventId, payload } = event;
+  const settings = Object.hasOwn(context.sources, source) ? context.sources[source] : undefined;
+  const run = given ?? (settings?.handle as Effect<Tx, R> | undefined);
+  if (!run) {
+    throw new ConfigurationError(`Nothing says what events of ${source} do.`, {
+      expected: 'a handle, or a second argument',
+    });
+  }
+  assertName(source, 100);
+  assertName(eventId, 255);
+  const receipt = { source, eventId, payloadHash: await hashOf(payload, settings?.compare) };
+  const delivered = { payload, receipt, wasDue };
+
+  let result: R | undefined;
+  const received = await runEffect(context, delivered, async (tx) => {
+    result = await run(tx, event);
+    return jsonResult(result);
+  });
+  if (received.kind === 'existing') return await answerKnown(context, receipt, received.row);
+  if (received.kind === 'failed') return await recordFailure(context, delivered, received.error);
+  await context.onPoint('committed', nameOf(receipt));
+  return { kind: 'processed', result: result as R };
+}
+
+/** Runs the effect in one transaction with the event's row, and again where another transaction got in the way. */
+function runEffect<Tx>(
+  context: InboxContext<Tx>,
+  { receipt, wasDue }: Delivered,
+  effect: (tx: Tx) => Promise<string | null>,
+): Promise<Receiving> {
+  const { store, deliveries, timeoutMs, retentionMs } = context;
+  const name = nameOf(receipt);
+  const how = {
+    timeoutMs,
+    retentionMs,
+    wasDue,
+    onPoint: async (point: 'claimed' | 'handled') => context.onPoint(point, name),
+  };
+  return deliveries.run(JSON.stringify([receipt.source, receipt.eventId]), async () => {
+    for (let attempt = 1; ; attempt++) {
+      const tried = await store.receive(receipt, effect, how);
+      if (tried.kind !== 'failed' || !tried.isConflict || attempt === MAX_CONFLICTS) return tried;
+    }
+  });
+}
+
+/** Counts a failed attempt. The error says nothing about the commit: the row does. */
+async function recordFailure<Tx, R>(
+  context: InboxContext<Tx>,
+  { payload, receipt, wasDue }: Delivered,
+  error: unknown,
+): Promise<Received<R>> {
+  const { store, attempts, backoff, random, report } = context;
+  const pausesMs = Array.from({ length: attempts - 1 }, (_, n) => equalJitter(n + 1, backoff, random()));
+  const kept = await keepable(payload);
+  const row = await store.failed(receipt, { payload: kept, pausesMs, error: describe(error), wasDue });
+  if (row.state === 'processed' || (!wasDue && !isSamePayload(row, receipt))) {
+    return await answerKnown(context, receipt, row);
+  }
+  const isDead = row.state === 'dead';
+  const kind = isDead ? 'not-processed-dead' : 'not-processed';
+  report({ kind, error, attempt: row.attempts, event: nameOf(receipt) });
+  const open = { error, attempts: row.attempts, isKept: row.isKept };
+  if (isDead) return { kind: 'dead', ...open };
+  return { kind: 'failed', ...open, retryAfterMs: pausesMs[row.attempts - 1] ?? 0 };
+}
+
+/** Answers a delivery of an event whose fate another delivery has decided. */
+async function answerKnown<Tx, R>(
+  { store, report }: InboxContext<Tx>,
+  receipt: Receipt,
+  row: KnownRow,
+): Promise<Received<R>> {
+  const differs = !isSamePayload(row, receipt);
+  if (differs) {
+    await store.mismatched(receipt);
+    countReception(receipt.source, 'mismatch');
+    report({ kind: 'mismatch', event: nameOf(receipt) });
+  }
+  const { state, attempts, isKept, nextAttemptAt } = row;
+  if (state === 'dead') return { kind: 'dead', attempts, isKept };
+  if (state === 'failed') {
+    const error = new Error('The event has failed before, under another payload. That one counts, and is tried again.');
+    const retryAfterMs = Math.max(0, (nextAttemptAt?.getTime() ?? 0) - Date.now());
+    return { kind: 'failed', error, attempts, retryAfterMs, isKept };
+  }
+  const result = (row.result === null ? undefined : JSON.parse(row.result)) as R;
+  return { kind: 'replayed', result, differs };
+}
+
+function nameOf({ source, eventId }: Receipt): EventName {
+  return { eventId, peer: source };
+}
