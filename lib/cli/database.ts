@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { settleWithin } from '../core/wait.ts';
 import { CliError } from './command.ts';
 
 /** How long the server is waited for when a connection is closed, in milliseconds: a silent one closes nothing. */
@@ -29,10 +29,8 @@ export async function openDatabase(url: string, from = 'DATABASE_URL'): Promise<
 
 /** Never throws, and does not wait for a server that says nothing any more. */
 export async function closeDatabase(client: pg.Client): Promise<void> {
-  const said = new AbortController();
-  const overdue = sleep(GOODBYE_MS, undefined, { signal: said.signal }).catch(() => {});
-  await Promise.race([client.end().catch(() => {}), overdue]);
-  said.abort();
+  const ended = client.end().catch(() => {});
+  await settleWithin(ended, GOODBYE_MS, () => {});
 }
 
 /** What a check asks the database through. The rows are as `pg` reads them. */

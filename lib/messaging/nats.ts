@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../core/errors.ts';
+import { settleWithin, untilAborted } from '../core/wait.ts';
 import { headersOf, isSubject, subjectOf } from './nats-message.ts';
 import { type Attempt, type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
 
@@ -85,84 +86,97 @@ export function natsStream<Connection extends NatsConnectionLike, Headers extend
       expected: 'a subject such as `shop`, without spaces, `*` and `>`',
     });
   }
-  type Open = { connection: Connection; stream: JetStreamLike<Headers> };
-  let open: Promise<Open> | undefined;
+  const shared = new SharedConnection(connect, jetstream);
   const underWay = new Set<Promise<unknown>>();
-
-  const connected = (): Promise<Open> => {
-    if (open) return open;
-    const opening = (async () => {
-      const connection = await connect(HOW);
-      try {
-        return { connection, stream: jetstream(connection) };
-      } catch (error) {
-        await connection.close().catch(() => {}); // the next attempt opens another
-        throw error;
-      }
-    })();
-    const forget = () => {
-      if (open === opening) open = undefined;
-    };
-    opening.then(({ connection }) => connection.closed().then(forget, forget), forget);
-    open = opening;
-    return opening;
-  };
-
-  const send = async (event: OutgoingEvent, to: string, { signal, deadlineMs }: Attempt): Promise<void> => {
-    const { stream } = await connected().catch((error) => {
-      // Not the error itself: it may hold the address, with its password.
-      throw new PublishError(`No connection to NATS: ${codeOf(error)}.`);
-    });
-    // Given up on while the connection was opened: it must not be sent behind the relay's back.
-    if (signal.aborted) throw late();
+  const send = async (event: OutgoingEvent, to: string, { signal, deadlineMs }: Attempt) => {
+    const stream = await shared.open();
+    // The attempt may have ended while the connection was opened: the event must not be sent behind the relay's back.
+    if (signal.aborted) throw unacknowledged();
     const how = { msgID: event.id, timeout: deadlineMs, headers: headersOf(event, headers()) };
     const answer = await stream.publish(to, event.payload, how).catch((error) => {
       throw failureOf(error, to);
     });
     if (!answer.stream) throw noStream(to);
   };
-
   return {
     async publish(event, attempt) {
-      const sending = orAborted(send(event, subjectOf(event, subject), attempt), attempt.signal);
+      const to = subjectOf(event, subject);
+      const sending = endWithAttempt(attempt.signal, () => send(event, to, attempt));
       const ended = sending.catch(() => {});
       underWay.add(ended);
       void ended.then(() => underWay.delete(ended));
       await sending;
     },
-    async close() {
-      const closing = open;
-      open = undefined;
-      await Promise.all(underWay);
-      const { connection } = (await closing?.catch(() => undefined)) ?? {};
-      if (!connection || connection.isClosed()) return;
-      // A server that says nothing any more must not keep us.
-      let timer: NodeJS.Timeout | undefined;
-      const patience = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, DRAIN_MS);
-      });
-      await Promise.race([connection.drain().catch(() => {}), patience]);
-      clearTimeout(timer);
-      await connection.close();
-    },
+    close: () => shared.close(() => Promise.all(underWay)),
   };
 }
 
-const noStream = (subject: string) => new PublishError(`What answers at the subject ${subject} is no stream.`);
-const late = () => new PublishError('No acknowledgement in time.');
+/** One connection and its stream, opened when it is needed, and again after it has broken. */
+class SharedConnection<Connection extends NatsConnectionLike, Stream> {
+  readonly #connect: (how: NatsConnectionSettings) => Promise<Connection>;
+  readonly #jetstream: (connection: Connection) => Stream;
+  #current: Promise<{ connection: Connection; stream: Stream }> | undefined;
 
-/** An attempt that is over must not wait for an answer. Whatever comes of `sending` then, the stream knows its id. */
-async function orAborted(sending: Promise<void>, signal: AbortSignal): Promise<void> {
-  let onAbort = () => {};
-  const over = new Promise<never>((_, reject) => {
-    onAbort = () => reject(late());
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) onAbort();
-  });
+  constructor(
+    connect: (how: NatsConnectionSettings) => Promise<Connection>,
+    jetstream: (connection: Connection) => Stream,
+  ) {
+    this.#connect = connect;
+    this.#jetstream = jetstream;
+  }
+
+  /** @throws PublishError without the error itself: that may hold the address, with its password */
+  async open(): Promise<Stream> {
+    this.#current ??= this.#begin();
+    try {
+      return (await this.#current).stream;
+    } catch (error) {
+      throw new PublishError(`No connection to NATS: ${codeOf(error)}.`);
+    }
+  }
+
+  #begin() {
+    const opening = this.#start();
+    const forget = () => {
+      if (this.#current === opening) this.#current = undefined;
+    };
+    opening.then(({ connection }) => connection.closed().then(forget, forget), forget);
+    return opening;
+  }
+
+  async #start() {
+    const connection = await this.#connect(HOW);
+    try {
+      return { connection, stream: this.#jetstream(connection) };
+    } catch (error) {
+      await connection.close().catch(() => {}); // the next attempt opens another
+      throw error;
+    }
+  }
+
+  /** A later `open` opens another. */
+  async close(untilIdle: () => Promise<unknown>): Promise<void> {
+    const closing = this.#current;
+    this.#current = undefined;
+    await untilIdle();
+    const { connection } = (await closing?.catch(() => undefined)) ?? {};
+    if (!connection || connection.isClosed()) return;
+    // A server that has fallen silent does not drain.
+    const drained = connection.drain().catch(() => {});
+    await settleWithin(drained, DRAIN_MS, () => {});
+    await connection.close();
+  }
+}
+
+const noStream = (subject: string) => new PublishError(`What answers at the subject ${subject} is no stream.`);
+const unacknowledged = () => new PublishError('No acknowledgement in time.');
+
+/** An attempt that is over must not wait for an answer. Whatever comes of `send` then, the stream knows the event's id. */
+async function endWithAttempt(signal: AbortSignal, send: () => Promise<void>): Promise<void> {
   try {
-    await Promise.race([over, sending]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
+    await untilAborted(signal, send);
+  } catch (error) {
+    throw signal.aborted && error === signal.reason ? unacknowledged() : error;
   }
 }
 
@@ -178,7 +192,7 @@ function failureOf(error: unknown, subject: string): PublishError {
     return new PublishError(`The event is larger than the ${code ? 'stream' : 'server'} takes.`, { next: 'give-up' });
   }
   if (name === 'JetStreamApiError') return new PublishError(`The stream has refused it: ${message} (${code}).`);
-  if (name === 'TimeoutError') return late();
+  if (name === 'TimeoutError') return unacknowledged();
   // What came is no JSON, or none that a stream answers.
   if (name === 'SyntaxError' || name === 'TypeError' || name === 'JetStreamError') return noStream(subject);
   return new PublishError(`The connection to NATS broke before the stream acknowledged: ${codeOf(error)}.`);

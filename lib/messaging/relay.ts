@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type Backoff, equalJitter } from '../core/backoff.ts';
+import { settleWithin, untilAborted } from '../core/wait.ts';
 import type { Delivery, OutboxStore } from '../store/messages.ts';
 import { countDelivery, recordLag } from '../telemetry/messages.ts';
 import { inSpan, type SpanOptions } from '../telemetry/span.ts';
@@ -69,78 +70,70 @@ const JUST_BEGUN_MS = 1000;
 /** How long a destination may ask to be left alone. Longer waits are a person's business. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
+/** One pass of the relay to one destination. */
+interface Pass extends RelayContext, Pick<RelayOptions, 'until' | 'signal'> {
+  route: Route;
+  /** The figures so far. */
+  sum: Relayed;
+}
+
 /**
  * Sends what is due for one destination until nothing is: the next event of each aggregate, several aggregates at once,
  * one event of each after the other. At least once: an event counts as delivered only when that is committed.
  */
 export async function relayTo(context: RelayContext, route: Route, options: RelayOptions): Promise<Relayed> {
-  const { store, leaseMs } = context;
   const { limit = LIMIT, until, signal } = options;
   if (signal) setMaxListeners(0, signal); // one for each lane
-  const sum: Relayed = { delivered: 0, failed: 0, dead: 0, unfinished: 0 };
+  const pass: Pass = { ...context, route, until, signal, sum: { delivered: 0, failed: 0, dead: 0, unfinished: 0 } };
   const lanes = new Set<Promise<void>>();
   const problems: unknown[] = [];
   const start = (head: Delivery) => {
-    const lane = sendInOrder(context, route, head, options, sum)
+    const lane = sendInOrder(pass, head)
       .catch((problem) => void problems.push(problem))
       .finally(() => lanes.delete(lane));
     lanes.add(lane);
   };
-  // Round and round: who comes late in the order of names has its turn, too. A lane that has ended is filled again at
-  // once: whoever has a slow one beside it does not wait for that.
+  // Round and round, so that an aggregate late in the order of names has its turn, too. A lane that has ended is filled
+  // again at once: an event does not wait for a slow one beside it.
   let after = '';
-  while (!until?.aborted && !signal?.aborted && problems.length === 0) {
+  while (!isOver(pass) && problems.length === 0) {
     const free = limit - lanes.size;
-    const heads = await store.takeHeads(route.name, leaseMs, free, after);
+    const heads = await pass.store.takeHeads(route.name, pass.leaseMs, free, after);
     if (heads.length === 0 && after === '' && lanes.size === 0) break;
     for (const head of heads) start(head);
     const isOneRound = heads.length < free;
     if (lanes.size === limit) await Promise.race(lanes);
-    // There is a free lane for what is announced meanwhile, or becomes due: whoever is slow must not keep it from being seen.
-    else if (isOneRound && after === '') await firstOf(lanes, LOOK_AGAIN_MS);
+    // A free lane looks again for events that are announced meanwhile, or become due, while slow ones are under way.
+    else if (isOneRound && after === '') await settleWithin(Promise.race(lanes), LOOK_AGAIN_MS, () => {});
     after = isOneRound ? '' : heads.map(({ aggregate }) => aggregate).reduce((a, b) => (a > b ? a : b));
   }
   await Promise.all(lanes);
   if (problems.length > 0) throw problems[0];
-  return sum;
+  return pass.sum;
 }
 
-async function firstOf(lanes: Iterable<Promise<void>>, withinMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, withinMs);
-  });
-  await Promise.race([...lanes, over]);
-  clearTimeout(timer);
+function isOver({ until, signal }: Pass): boolean {
+  return (until?.aborted || signal?.aborted) ?? false;
 }
 
-async function sendInOrder(
-  context: RelayContext,
-  route: Route,
-  head: Delivery,
-  { until, signal }: RelayOptions,
-  sum: Relayed,
-): Promise<void> {
-  const { store, leaseMs, onPoint, report } = context;
+/** Sends the head of an aggregate, and what follows it while the turn of that aggregate lasts. */
+async function sendInOrder(pass: Pass, head: Delivery): Promise<void> {
   let held: Delivery | undefined = head;
   const began = performance.now();
   for (let count = 1; held; count++) {
     const name = nameOf(held);
-    await onPoint('claimed', name);
-    const error = await attempt(context, route, held, signal);
-    if (error !== undefined) return await undelivered(context, route, held, error, signal, sum);
-    await onPoint('acknowledged', name);
-    const isOver = count >= AT_A_STRETCH || performance.now() - began >= STRETCH_MS;
-    const goesOn = !isOver && !until?.aborted && !signal?.aborted;
-    const { marked, next } = await store.delivered(held, goesOn ? leaseMs : null);
-    if (!marked) {
-      sum.unfinished++;
-      return report({ kind: 'lost', event: name });
-    }
-    sum.delivered++;
-    countDelivery(route.name, 'delivered');
-    recordLag(route.name, Date.now() - held.createdAt.getTime());
-    await onPoint('marked', name);
+    await pass.onPoint('claimed', name);
+    const failure = await send(pass, held);
+    if (failure) return await recordFailure(pass, held, failure);
+    await pass.onPoint('acknowledged', name);
+    const isTurnOver = count >= AT_A_STRETCH || performance.now() - began >= STRETCH_MS;
+    const goesOn = !isTurnOver && !isOver(pass);
+    const { marked, next } = await pass.store.delivered(held, goesOn ? pass.leaseMs : null);
+    if (!marked) return reportLost(pass, name);
+    pass.sum.delivered++;
+    countDelivery(held.destination, 'delivered');
+    recordLag(held.destination, Date.now() - held.createdAt.getTime());
+    await pass.onPoint('marked', name);
     held = next;
   }
 }
@@ -151,86 +144,77 @@ interface Failure {
 }
 
 /** Undefined: the destination has it. Else why not, as far as is known: it may have it all the same. */
-async function attempt(
-  { leaseMs, onPoint }: RelayContext,
-  { publisher, timeoutMs, attempts }: Route,
-  held: Delivery,
-  stop: AbortSignal | undefined,
-): Promise<Failure | undefined> {
+async function send(pass: Pass, held: Delivery): Promise<Failure | undefined> {
+  const { leaseMs, onPoint, route } = pass;
   // Taken more often than it is tried: its relays did not live to write down what came of it.
-  if (held.attempts > attempts) {
-    return {
-      thrown: new PublishError(`Taken ${held.attempts - 1} times, and no relay came back.`, { next: 'give-up' }),
-      tookMs: 0,
-    };
+  if (held.attempts > route.attempts) {
+    const thrown = new PublishError(`Taken ${held.attempts - 1} times, and no relay came back.`, { next: 'give-up' });
+    return { thrown, tookMs: 0 };
   }
   // Ends before the lease: what the destination is told later could overtake what another relay tells it.
-  const deadlineMs = Math.floor(Math.min(timeoutMs, (leaseMs * 2) / 3));
-  const patience = patienceOf(deadlineMs, stop);
+  const deadlineMs = Math.floor(Math.min(route.timeoutMs, (leaseMs * 2) / 3));
+  const limit = limitAttempt(deadlineMs, pass.signal);
   const began = performance.now();
-  try {
-    const how = { signal: patience.signal, deadlineMs, attempt: held.attempts };
-    const sending = inSpan(`send ${held.destination}`, spanOf(held), async () => publisher.publish(eventOf(held), how));
-    sending.catch(() => {}); // heard below, or too late to matter
+  const publish = async () => {
+    const attempt = { signal: limit.signal, deadlineMs, attempt: held.attempts };
+    const sending = inSpan(`send ${held.destination}`, spanOf(held), async () =>
+      route.publisher.publish(eventOf(held), attempt),
+    );
+    sending.catch(() => {}); // awaited below, or too late to matter
     await onPoint('sent', nameOf(held));
-    await Promise.race([sending, patience.over]);
+    await sending;
+  };
+  try {
+    // A publisher may take no notice of its signal.
+    await untilAborted(limit.signal, publish);
     return undefined;
   } catch (thrown) {
     return { thrown, tookMs: performance.now() - began };
   } finally {
-    patience.end();
+    limit.end();
   }
 }
 
-async function undelivered(
-  { store, random, report }: RelayContext,
-  route: Route,
-  held: Delivery,
-  { thrown: error, tookMs }: Failure,
-  stop: AbortSignal | undefined,
-  sum: Relayed,
-): Promise<void> {
+/** Puts the event off, gives it back, or gives it up. */
+async function recordFailure(pass: Pass, held: Delivery, { thrown: error, tookMs }: Failure): Promise<void> {
+  const { store, route, random, report, sum } = pass;
   const event = nameOf(held);
-  const told = error instanceof PublishError ? error : undefined;
-  const lost = () => {
-    sum.unfinished++;
-    report({ kind: 'lost', event });
-  };
-  if (told?.next === 'stop') {
-    await store.giveBack(held, told.message);
+  const refusal = error instanceof PublishError ? error : undefined;
+  if (refusal?.next === 'stop') {
+    await store.giveBack(held, refusal.message);
     sum.unfinished++;
     return report({ kind: 'stopped', error, event });
   }
-  if (stop?.aborted && tookMs < JUST_BEGUN_MS) {
+  if (pass.signal?.aborted && tookMs < JUST_BEGUN_MS) {
     await store.giveBack(held, null);
     sum.unfinished++;
     return;
   }
   const attempt = held.attempts;
-  if (told?.next === 'give-up' || attempt >= route.attempts) {
+  if (refusal?.next === 'give-up' || attempt >= route.attempts) {
     const blocks = isBlocking(route, held);
-    if (!(await store.giveUp(held, blocks ? 'dead' : 'skipped', describe(error)))) return lost();
+    if (!(await store.giveUp(held, blocks ? 'dead' : 'skipped', describe(error)))) return reportLost(pass, event);
     sum.dead++;
     return report({ kind: 'dead', error, attempt, blocks, event });
   }
-  const asked = Math.min(told?.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
-  const pauseMs = Math.max(asked, equalJitter(attempt, route.backoff, random()));
-  if (!(await store.postpone(held, pauseMs, describe(error)))) return lost();
+  const askedMs = Math.min(refusal?.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
+  const pauseMs = Math.max(askedMs, equalJitter(attempt, route.backoff, random()));
+  if (!(await store.postpone(held, pauseMs, describe(error)))) return reportLost(pass, event);
   sum.failed++;
   report({ kind: 'failed', error, attempt, blocks: true, event });
 }
 
+function reportLost({ sum, report }: Pass, event: EventName): void {
+  sum.unfinished++;
+  report({ kind: 'lost', event });
+}
+
 /**
- * A signal that is aborted after `ms` or by `stop`, and a promise that rejects then, for a publisher that does not look at
- * its signal. By hand, not by AbortSignal.any: on Node 20 that leaks one signal per attempt for as long as `stop` lives.
+ * A signal that is aborted after `ms` or by `stop`. By hand, not by AbortSignal.any: on Node 20 that leaks one signal per
+ * attempt for as long as `stop` lives.
  */
-function patienceOf(ms: number, stop: AbortSignal | undefined) {
+function limitAttempt(ms: number, stop: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController();
-  const { signal } = controller;
-  const over = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  over.catch(() => {});
   const onStop = () => controller.abort(new PublishError('The relay was stopped.'));
   const timer = setTimeout(() => controller.abort(new PublishError(`No answer within ${ms} ms.`)), ms);
   stop?.addEventListener('abort', onStop, { once: true });
@@ -239,7 +223,7 @@ function patienceOf(ms: number, stop: AbortSignal | undefined) {
     clearTimeout(timer);
     stop?.removeEventListener('abort', onStop);
   };
-  return { signal, over, end };
+  return { signal: controller.signal, end };
 }
 
 function eventOf(held: Delivery): OutgoingEvent {

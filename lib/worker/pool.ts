@@ -1,10 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { settleWithin } from '../core/wait.ts';
 import { isAnswer } from '../store/prisma/wire/encoding.ts';
 
 /** How long a statement of the kit's or of graphile-worker's may take, in milliseconds. */
 const STATEMENT_MS = 5000;
+
+/** How long the pool's end is waited for, in milliseconds. */
+const GOODBYE_MS = 1000;
 
 /** How long a statement may take that is sent from here, where that is more. */
 const patience = new AsyncLocalStorage<number>();
@@ -78,8 +81,6 @@ export function openPool(connectionString: string, concurrency: number): pg.Pool
 
 /** A job that does not end keeps its connection: it must not keep the worker. */
 export async function closePool(pool: pg.Pool): Promise<void> {
-  const enough = new AbortController();
-  const overdue = sleep(1000, undefined, { signal: enough.signal }).catch(() => {});
-  await Promise.race([pool.end().catch(() => {}), overdue]);
-  enough.abort();
+  const ended = pool.end().catch(() => {});
+  await settleWithin(ended, GOODBYE_MS, () => {});
 }

@@ -1,4 +1,5 @@
 import type { TaskList } from 'graphile-worker';
+import { untilAborted } from '../core/wait.ts';
 import { runJobs } from './jobs.ts';
 import { loop } from './loop.ts';
 import {
@@ -102,12 +103,13 @@ export function startWorker(options: WorkerOptions): Worker {
     loops.push(loop({ ...base, name: 'Running jobs', everyMs: 1000, pass: (works) => runJobs(jobs, works) }));
   }
 
-  const given = new AbortController();
-  const ended = Promise.race([Promise.all(loops), aborted(given.signal)]).then(() => closePool(pool));
+  const givenUp = new AbortController();
+  const close = () => closePool(pool);
+  const ended = untilAborted(givenUp.signal, () => Promise.all(loops)).then(close, close);
   const drain = async () => {
     stopping.abort();
     const grace = setTimeout(() => breakingOff.abort(), graceMs);
-    const last = setTimeout(() => given.abort(), graceMs + AT_LAST_MS);
+    const last = setTimeout(() => givenUp.abort(), graceMs + AT_LAST_MS);
     await ended;
     clearTimeout(grace);
     clearTimeout(last);
@@ -123,7 +125,3 @@ export function startWorker(options: WorkerOptions): Worker {
 }
 
 type Pass = (driven: Driven, options: PassOptions) => Promise<Figures>;
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-}
