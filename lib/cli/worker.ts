@@ -5,7 +5,7 @@ import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
 import { hiddenBox } from './app/messaging-modules.ts';
 import { readArgs } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
-import { stopOnSignal } from './stop-on-signal.ts';
+import { stopOnSignal } from './stop-signal.ts';
 
 const help = `oncekit worker
 

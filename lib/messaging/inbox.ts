@@ -4,7 +4,7 @@ import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { FailedEvent, FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
 import { gaugeOpen } from '../telemetry/messages.ts';
-import { OneAtATime } from './one-at-a-time.ts';
+import { OneAtATime } from './keyed-mutex.ts';
 import {
   type Effect,
   type InboxContext,

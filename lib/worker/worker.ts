@@ -15,7 +15,7 @@ import {
 } from './passes.ts';
 import { closePool, openPool } from './pool.ts';
 import { relayLoops } from './relay.ts';
-import { tellOfSchema } from './tell-schema.ts';
+import { tellOfSchema } from './schema-warning.ts';
 
 /** Keys of one operation that are driven at once: each has a share of its own, however slow another's provider is. */
 const LIMIT = 15;

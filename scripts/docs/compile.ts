@@ -1,6 +1,6 @@
 import path from 'node:path';
 import ts from 'typescript';
-import { GIVEN } from './given.ts';
+import { GIVEN } from './page-context.ts';
 import { type Block, type MarkdownPage, root } from './pages.ts';
 import { errorsIn, virtualProgram } from './virtual-program.ts';
 

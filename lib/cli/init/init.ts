@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { agrees } from '../agree.ts';
 import { folderTree } from '../app/file-tree.ts';
 import { readArgs } from '../arguments.ts';
 import type { Command } from '../command.ts';
+import { agrees } from '../confirmation.ts';
 import { counted } from '../doctor/finding.ts';
 import { writeFiles } from './file-writer.ts';
 import { readKitFiles } from './kit-files.ts';

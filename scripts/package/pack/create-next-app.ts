@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { installFromRegistry } from '../registry/install.ts';
-import { applyChange } from './apply-change.ts';
 import type { Context } from './context.ts';
+import { applyChange } from './file-change.ts';
 import { npmInstall, writeFiles } from './fixture.ts';
 import { run } from './in-app.ts';
 import { documented } from './scripts-of-an-app.ts';

@@ -1,6 +1,6 @@
 import type { Context } from './context.ts';
 import { addPackages, npmInstall, writeFiles } from './fixture.ts';
-import { lendPackages } from './lend.ts';
+import { lendPackages } from './package-links.ts';
 import { ownPackage, type Tarball } from './tarball.ts';
 
 export interface SetUp {

@@ -12,7 +12,7 @@ import { createInbox } from './prisma.ts';
 import { verifyWebhook } from './signature.ts';
 import { webhook } from './webhook.ts';
 
-const CHILD = fileURLToPath(new URL('./killed.child.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('./crash.child.ts', import.meta.url));
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 /** 20 in `npm run test:crash`. */
 const ROUNDS = Array.from({ length: Number(process.env.CRASH_ROUNDS ?? 1) }, (_, n) => n + 1);

@@ -8,7 +8,7 @@ import { type TestDatabase, testDatabase } from '../../scripts/testing/test-data
 import { Presence } from './liveness.ts';
 import { addLetter, door, jobs, start, within } from './worker.fixture.ts';
 
-const CHILD = fileURLToPath(new URL('./killed.child.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('./crash.child.ts', import.meta.url));
 let database: TestDatabase;
 let pool: pg.Pool;
 

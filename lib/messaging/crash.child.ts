@@ -1,4 +1,4 @@
-/** The process that `killed.db.test.ts` kills: a relay, or a consumer of webhooks. Says where it is, and stays there. */
+/** The process that `crash.db.test.ts` kills: a relay, or a consumer of webhooks. Says where it is, and stays there. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** The worker that `killed.db.test.ts` kills: takes jobs, says which, and finishes none. */
+/** The worker that `crash.db.test.ts` kills: takes jobs, says which, and finishes none. */
 import { startWorker } from './worker.ts';
 
 const [connectionString = ''] = process.argv.slice(2);
