@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 
 /** No is the answer of whoever says nothing, and of a script that cannot be asked. */
-export async function agrees(question: string): Promise<boolean> {
+export async function confirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
   try {

@@ -4,7 +4,7 @@ import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { FailedEvent, FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
 import { gaugeOpen } from '../telemetry/messages.ts';
-import { OneAtATime } from './keyed-mutex.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
 import {
   type Effect,
   type InboxContext,
@@ -112,7 +112,7 @@ function inboxContext<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>): I
     });
   }
   const report = quietly(onReport);
-  const deliveries = new OneAtATime();
+  const deliveries = new KeyedMutex();
   return { store, sources, attempts, backoff, timeoutMs, retentionMs, random, report, onPoint, deliveries };
 }
 

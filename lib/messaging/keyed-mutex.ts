@@ -2,7 +2,7 @@
  * Lets calls of one name run one after the other in this process. Others wait for them in the database all the same; here
  * they wait without a connection, so that many deliveries of one slow event do not use up the pool.
  */
-export class OneAtATime {
+export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {

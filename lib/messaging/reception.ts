@@ -3,7 +3,7 @@ import { ConfigurationError } from '../core/errors.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
 import { countReception } from '../telemetry/messages.ts';
 import { inSpan, markFailed } from '../telemetry/span.ts';
-import type { OneAtATime } from './keyed-mutex.ts';
+import type { KeyedMutex } from './keyed-mutex.ts';
 import { describe } from './publisher.ts';
 import type { EventName, OnReport } from './report.ts';
 import { assertName, hashOf, jsonResult, keepable } from './stored-payload.ts';
@@ -59,7 +59,7 @@ export interface InboxContext<Tx> {
   report: OnReport;
   onPoint: (point: InboxPoint, event: EventName) => void | Promise<void>;
   /** The deliveries of this process. */
-  deliveries: OneAtATime;
+  deliveries: KeyedMutex;
 }
 
 /** One delivery of an event. */

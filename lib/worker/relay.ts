@@ -2,7 +2,7 @@ import type { TaskList } from 'graphile-worker';
 import { RELAY_TASK } from '../store/messages.ts';
 import { loop, untilElapsed } from './loop.ts';
 import type { Figures, Messaging } from './passes.ts';
-import { Bell } from './wake-signal.ts';
+import { WakeSignal } from './wake-signal.ts';
 
 /** A pass takes as long as its slowest answer; the other lane meanwhile sends what has come since. */
 const LANES = 2;
@@ -23,49 +23,49 @@ interface RelayLoops {
  */
 export function relayLoops(
   outbox: Messaging['outbox'],
-  { everyMs, stopping, breakingOff, log, tell }: RelayLoops,
+  options: RelayLoops,
 ): { loops: Promise<void>[]; tasks: TaskList } {
   if (!outbox) return { loops: [], tasks: {} };
-  const restMs: number[] = [];
-  const bells = outbox.destinations.map(() => new Bell());
-  const loops = outbox.destinations.map((destination, n) =>
-    loop({
-      name: `The relay to ${destination}`,
-      everyMs,
-      lanes: LANES,
-      pass: async () => {
-        const began = performance.now();
-        const relayed = await outbox.relayDue({ destination, until: stopping, signal: breakingOff });
-        const found = Object.values(relayed).some((count) => count > 0);
-        restMs[n] = found ? 0 : performance.now() - began;
-        tell(`relay to ${destination}`, { ...relayed });
-      },
-      // A look that finds nothing has passed over all that is blocked or put off. Where that is very much, it rests as
-      // long as it looked, however often it is woken: one half of the time at most.
-      wait: async (ms, stop) => {
-        const rest = restMs[n] ?? 0;
-        if (rest > SHORT_LOOK_MS) await untilElapsed(rest, stop);
-        await (bells[n] as Bell).wait(ms, stop);
-      },
-      stopping,
-      log,
-    }),
-  );
-  void tellOfStrangers(outbox, log);
-  const ring = async () => {
-    for (const bell of bells) bell.ring();
+  const relays = outbox.destinations.map((destination) => startRelay(outbox, destination, options));
+  void warnUnknownDestinations(outbox, options.log);
+  const wakeAll = async () => {
+    for (const { wake } of relays) wake.send();
   };
-  return { loops, tasks: { [RELAY_TASK]: ring } };
+  return { loops: relays.map(({ ended }) => ended), tasks: { [RELAY_TASK]: wakeAll } };
+}
+
+function startRelay(
+  outbox: NonNullable<Messaging['outbox']>,
+  destination: string,
+  { everyMs, stopping, breakingOff, log, tell }: RelayLoops,
+): { ended: Promise<void>; wake: WakeSignal } {
+  const wake = new WakeSignal();
+  let restMs = 0;
+  const pass = async () => {
+    const began = performance.now();
+    const relayed = await outbox.relayDue({ destination, until: stopping, signal: breakingOff });
+    const found = Object.values(relayed).some((count) => count > 0);
+    restMs = found ? 0 : performance.now() - began;
+    tell(`relay to ${destination}`, { ...relayed });
+  };
+  // A look that finds nothing has passed over all that is blocked or put off. Where that is very much, it rests as long as
+  // it looked, however often it is woken: one half of the time at most.
+  const wait = async (ms: number, stop: AbortSignal) => {
+    if (restMs > SHORT_LOOK_MS) await untilElapsed(restMs, stop);
+    await wake.wait(ms, stop);
+  };
+  const ended = loop({ name: `The relay to ${destination}`, everyMs, lanes: LANES, pass, wait, stopping, log });
+  return { ended, wake };
 }
 
 /** Nobody sends what waits for a destination that has left the configuration, and nothing else would say so. */
-async function tellOfStrangers(
+async function warnUnknownDestinations(
   { destinations, open }: NonNullable<Messaging['outbox']>,
   log: (line: string) => void,
 ): Promise<void> {
   const waiting = (await open?.().catch(() => undefined)) ?? [];
-  const strangers = new Set(waiting.map(({ peer }) => peer).filter((peer) => !destinations.includes(peer)));
-  for (const peer of strangers) {
+  const unknown = new Set(waiting.map(({ peer }) => peer).filter((peer) => !destinations.includes(peer)));
+  for (const peer of unknown) {
     log(`Events wait for ${peer}, which is no destination here. Configure it again, or give them up: outbox.abandon.`);
   }
 }

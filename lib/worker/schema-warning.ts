@@ -1,7 +1,7 @@
 import type { Driven } from './passes.ts';
 
 /** Says at once, with what to run, why every pass would fail. Without it each says the same later, one by one. */
-export async function tellOfSchema(driven: Driven, log: (line: string) => void): Promise<void> {
+export async function warnOutdatedSchema(driven: Driven, log: (line: string) => void): Promise<void> {
   const hasMessages = driven.outbox !== undefined || driven.inbox !== undefined;
   // A database that is away is told of by the loops, which wait for it.
   const states = (await driven.readSchema?.().catch(() => undefined)) ?? [];

@@ -1,22 +1,22 @@
 /**
- * Cuts a wait short: one, for who looks takes all that is there, and a second one would look in vain. A ring while nobody
- * waits is kept for the next wait: whoever is at work when it rings looks again before it rests, so nothing that was
- * announced before the ring is overlooked.
+ * Cuts a wait short. One wait only: whoever looks takes all that is there, and a second one would look in vain. A signal that
+ * is sent while nobody waits is kept for the next wait, so a worker that was busy then looks again before it rests, and
+ * overlooks nothing that was announced before the signal.
  */
-export class Bell {
-  #isRung = false;
+export class WakeSignal {
+  #isSet = false;
   readonly #waiting = new Set<() => void>();
 
-  ring(): void {
+  send(): void {
     const [wake] = this.#waiting;
     if (wake) wake();
-    else this.#isRung = true;
+    else this.#isSet = true;
   }
 
-  /** Resolves after `ms`, at a ring, or when `stopping` is aborted. */
+  /** Resolves after `ms`, at a signal, or when `stopping` is aborted. */
   wait(ms: number, stopping: AbortSignal): Promise<void> {
-    if (this.#isRung || stopping.aborted) {
-      this.#isRung = false;
+    if (this.#isSet || stopping.aborted) {
+      this.#isSet = false;
       return Promise.resolve();
     }
     return new Promise((resolve) => {

@@ -15,7 +15,7 @@ import {
 } from './passes.ts';
 import { closePool, openPool } from './pool.ts';
 import { relayLoops } from './relay.ts';
-import { tellOfSchema } from './schema-warning.ts';
+import { warnOutdatedSchema } from './schema-warning.ts';
 
 /** Keys of one operation that are driven at once: each has a share of its own, however slow another's provider is. */
 const LIMIT = 15;
@@ -69,7 +69,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const { idempotency, connectionString, tasks = {}, concurrency = 2, graceMs = 5000, log = console.error } = options;
   const { completeEveryMs = 1000, reapEveryMs = 60_000, relayEveryMs = 1000, statementMs = 300_000 } = options;
   const driven: Driven = { ...idempotency, outbox: options.outbox, inbox: options.inbox };
-  void tellOfSchema(driven, log);
+  void warnOutdatedSchema(driven, log);
   const stopping = new AbortController();
   const breakingOff = new AbortController();
   const pool = openPool(connectionString, concurrency);

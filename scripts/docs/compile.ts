@@ -1,16 +1,18 @@
 import path from 'node:path';
 import ts from 'typescript';
-import { GIVEN } from './page-context.ts';
+import { PAGE_CONTEXT } from './page-context.ts';
 import { type Block, type MarkdownPage, root } from './pages.ts';
 import { errorsIn, virtualProgram } from './virtual-program.ts';
 
 /** Where the pages' files seem to lie. None of them exists on disk. */
 const FOLDER = path.join(root, 'docs-check');
-const GIVEN_FOLDER = path.join(FOLDER, 'given');
+const PAGE_CONTEXT_FOLDER = path.join(FOLDER, 'given');
 
 /** What TypeScript has against the code of these pages: `docs/x.md:12: …`. One program for all of them. */
 export function typeErrors(pages: readonly MarkdownPage[]): string[] {
-  const given = Object.entries(GIVEN).map(([name, text]) => [path.join(GIVEN_FOLDER, name), text] as const);
+  const given = Object.entries(PAGE_CONTEXT).map(
+    ([name, text]) => [path.join(PAGE_CONTEXT_FOLDER, name), text] as const,
+  );
   const files = new Map<string, string>(given);
   const from = new Map<string, { file: string; line: number }>();
   for (const page of pages) {
@@ -25,7 +27,7 @@ export function typeErrors(pages: readonly MarkdownPage[]): string[] {
     ownFile: (specifier, containing) => ownFile(specifier, containing, files),
   });
   return [...files.keys()].flatMap((name) => {
-    const { file, line } = from.get(name) ?? { file: path.relative(GIVEN_FOLDER, name), line: 0 };
+    const { file, line } = from.get(name) ?? { file: path.relative(PAGE_CONTEXT_FOLDER, name), line: 0 };
     return errorsIn(program, name).map((error) => `${file}:${line + 1 + error.line}: ${error.text}`);
   });
 }
@@ -47,7 +49,7 @@ export function titleOf({ text }: Pick<Block, 'text'>): string {
 function codeOf({ file, blocks }: MarkdownPage): { name: string; text: string; line: number }[] {
   const folder = path.join(FOLDER, file.replaceAll(/[/.]/g, '_'));
   const known = new Map<string, string>();
-  for (const name of declared(parse('context.tsx', GIVEN['context.tsx'])))
+  for (const name of declared(parse('context.tsx', PAGE_CONTEXT['context.tsx'])))
     known.set(name, `{ ${name} } from '@/context'`);
   const taken = new Set<string>();
   return blocks.filter(isCode).map(({ lang, text, line, context }) => {
@@ -151,5 +153,5 @@ function ownFile(specifier: string, containing: string, files: ReadonlyMap<strin
     ? path.join(containing, '..', specifier)
     : path.join(folder, specifier.replace('@/', ''));
   const names = ['', '.ts', '.tsx', '/index.ts'].map((end) => `${target}${end}`).filter((name) => /\.tsx?$/.test(name));
-  return [...names, ...names.map((name) => name.replace(folder, GIVEN_FOLDER))].find((name) => files.has(name));
+  return [...names, ...names.map((name) => name.replace(folder, PAGE_CONTEXT_FOLDER))].find((name) => files.has(name));
 }

@@ -2,7 +2,7 @@
  * What the pages take for granted: a shop's client with its models, and the kit set up for it. A page's code imports these
  * files by name, or uses what `context.tsx` declares without saying where it comes from.
  */
-export const GIVEN = {
+export const PAGE_CONTEXT = {
   'lib/generated/prisma/client.ts': `
     type Where = Record<string, unknown>;
     interface Model<Row> {

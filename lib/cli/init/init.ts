@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { folderTree } from '../app/file-tree.ts';
 import { readArgs } from '../arguments.ts';
 import type { Command } from '../command.ts';
-import { agrees } from '../confirmation.ts';
+import { confirm } from '../confirmation.ts';
 import { counted } from '../doctor/finding.ts';
 import { writeFiles } from './file-writer.ts';
 import { readKitFiles } from './kit-files.ts';
@@ -50,7 +50,7 @@ async function run(args: string[]): Promise<number> {
     console.log(`A dry run: ${count} would be written.`);
     return 0;
   }
-  if (!values.yes && !(await agrees(`Write ${count}? [y/N] `))) {
+  if (!values.yes && !(await confirm(`Write ${count}? [y/N] `))) {
     console.error('Nothing was written. To write without being asked: --yes.');
     return 1;
   }

@@ -7,7 +7,7 @@ import { folderTree } from '../app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from '../app/loader.ts';
 import { readArgs } from '../arguments.ts';
 import { CliError, type Command, UsageError } from '../command.ts';
-import { agrees } from '../confirmation.ts';
+import { confirm } from '../confirmation.ts';
 import { reasonOf } from '../database.ts';
 import { counted } from '../doctor/finding.ts';
 import { printable } from '../table.ts';
@@ -92,7 +92,7 @@ async function run(args: string[]): Promise<number> {
 /** A script that nobody answers for has not agreed. */
 function askerOf({ yes, json }: { yes: boolean; json: boolean }): (question: string) => Promise<boolean> {
   if (yes) return async () => true;
-  return process.stdin.isTTY && process.stdout.isTTY && !json ? agrees : async () => false;
+  return process.stdin.isTTY && process.stdout.isTTY && !json ? confirm : async () => false;
 }
 
 function conclude(keys: readonly Reconciled[], orphans: readonly ReceivedEvent[], json: boolean): number {

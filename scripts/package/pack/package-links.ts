@@ -20,18 +20,21 @@ type Lock = { lockfileVersion: number; packages: Record<string, Locked> };
  *
  * @param kit the packages that the kit itself brings along
  */
-export async function lendPackages(app: string, kit: Record<string, string>): Promise<void> {
+export async function linkInstalledPackages(app: string, kit: Record<string, string>): Promise<void> {
   const { lockfileVersion, packages } = JSON.parse(
     await readFile(path.join(ROOT, 'package-lock.json'), 'utf8'),
   ) as Lock;
   const manifest = JSON.parse(await readFile(path.join(app, 'package.json'), 'utf8'));
   const { name, version, dependencies, devDependencies } = manifest;
-  const lent = neededBy({ dependencies: { ...kit, ...dependencies }, optionalDependencies: devDependencies }, packages);
-  const taken = Object.fromEntries([...lent].sort().map((place) => [place, packages[place] as Locked]));
+  const linked = neededBy(
+    { dependencies: { ...kit, ...dependencies }, optionalDependencies: devDependencies },
+    packages,
+  );
+  const taken = Object.fromEntries([...linked].sort().map((place) => [place, packages[place] as Locked]));
   const root = { name, version, dependencies, devDependencies };
   const lock = { name, version, lockfileVersion, requires: true, packages: { '': root, ...taken } };
   await writeFile(path.join(app, 'package-lock.json'), `${JSON.stringify(lock, null, 2)}\n`);
-  for (const place of lent) await linkFolder(path.join(ROOT, place), path.join(app, place));
+  for (const place of linked) await linkFolder(path.join(ROOT, place), path.join(app, place));
   await linkCommands(app, taken);
 }
 

@@ -1,6 +1,6 @@
 import type { Context } from './context.ts';
 import { addPackages, npmInstall, writeFiles } from './fixture.ts';
-import { lendPackages } from './package-links.ts';
+import { linkInstalledPackages } from './package-links.ts';
 import { ownPackage, type Tarball } from './tarball.ts';
 
 export interface SetUp {
@@ -14,6 +14,6 @@ export interface SetUp {
 export async function setUp({ report, signal }: Context, app: string, tarball: Tarball, what: SetUp): Promise<void> {
   await writeFiles(app, what.files);
   await addPackages(app, what);
-  await lendPackages(app, (await ownPackage()).dependencies);
+  await linkInstalledPackages(app, (await ownPackage()).dependencies);
   await report.check('npm installs the tarball', () => npmInstall(app, [tarball.file], signal));
 }
