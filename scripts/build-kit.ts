@@ -9,9 +9,9 @@ import { runVisibly } from './services/run-visibly.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const COMMAND = 'dist/cli/oncekit.js';
 
-// What is left of an earlier build would be packed, too.
+// The files of an earlier build would be packed, too.
 await rm(`${root}dist`, { recursive: true, force: true });
-// What is handed on to tsc: `--noCheck`, where the types have just been checked.
+// tsc is given the arguments: `--noCheck`, where the types have just been checked.
 const options = process.argv.slice(2);
 const tsc = [process.execPath, `${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.kit.json`];
 await runVisibly([...tsc, ...options]);

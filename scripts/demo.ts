@@ -8,7 +8,7 @@ import { loadSecrets } from './services/secrets.ts';
 const dev = process.argv.includes('--dev');
 const say = (line: string) => console.log(line);
 
-/** What has been started, in order; stopped from the front, so that the database goes last. */
+/** The processes in the order of their start; stopped from the front, so that the database goes last. */
 const running: { stop(): Promise<void> }[] = [];
 const stopping = new AbortController();
 

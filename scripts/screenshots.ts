@@ -21,7 +21,7 @@ import setupDatabases from './testing/vitest-global-setup.ts';
 const isLoopOnly = process.argv.includes('loop');
 const FOLDER = fileURLToPath(new URL('../docs/screenshots', import.meta.url));
 
-/** What is played on. */
+/** The demo that is played on. */
 interface Stage {
   page: Page;
   shop: Shop;

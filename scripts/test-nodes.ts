@@ -58,7 +58,7 @@ async function testOn(program: string): Promise<Outcome> {
     name: `Node ${version}`,
     command: program,
     args: ['node_modules/vitest/vitest.mjs', 'run', ...projects, ...reportInto(file), ...filters],
-    // What the tests start by name is this Node, too.
+    // The tests start this Node by its name, too.
     env: { PATH: [path.dirname(program), process.env.PATH].join(path.delimiter) },
     onLine: say,
     log: say,

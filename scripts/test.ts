@@ -23,11 +23,11 @@ const RESULTS = fileURLToPath(new URL('../.data/test-results/', import.meta.url)
 const isMatrix = process.argv.includes('--matrix');
 const isEngines = process.argv.includes('--engines');
 const e2eOnly = isMatrix || isEngines || process.argv.includes('--e2e');
-/** What may differ from build to build. */
+/** The settings that may differ from build to build. */
 const OF_EACH_BUILD = ['matrix', 'client-chunks', 'no-javascript', 'use-offline', 'static-shell', 'shared-keys'].map(
   (name) => `${name}.e2e`,
 );
-/** What the shop and the lab must do in transactions of the kit's own as well. */
+/** The shop and the lab must pass these in transactions of the kit's own as well. */
 const OF_EACH_TRANSACTION = [
   'checkout',
   'payment',
@@ -49,7 +49,7 @@ type BothRun = Run<MatrixSpec & EnginesSpec>;
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
 
-/** What stands before the word, and what behind it. */
+/** The arguments before the word, and those behind it. */
 function splitAt(word: string, args: string[]): [before: string[], behind: string[]] {
   const at = args.indexOf(word);
   return at === -1 ? [args, []] : [args.slice(0, at), args.slice(at + 1)];

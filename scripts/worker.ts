@@ -64,7 +64,7 @@ async function main(url: string): Promise<void> {
   await Promise.race([following, sleep(LAST_MESSAGE_MS)]);
   await outbox.close().catch(() => {}); // a destination that is away has nothing to be told
   await Promise.race([flushTelemetry(), sleep(LAST_MESSAGE_MS)]);
-  // What has not ended by now is given up: its lease, or its lock, runs out.
+  // Work that has not ended by now is given up: its lease, or its lock, runs out.
   process.exit();
 }
 

@@ -33,7 +33,7 @@ export async function closeDatabase(client: pg.Client): Promise<void> {
   await settleWithin(ended, GOODBYE_MS, () => {});
 }
 
-/** What a check asks the database through. The rows are as `pg` reads them. */
+/** A check asks the database through it. The rows are as `pg` reads them. */
 export interface Sql {
   // biome-ignore lint/suspicious/noExplicitAny: each statement knows its own columns.
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;

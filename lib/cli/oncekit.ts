@@ -43,7 +43,7 @@ async function main([name, ...args]: string[]): Promise<number> {
   return await command.run(args);
 }
 
-// Whoever reads the output may have seen enough: `oncekit init --dry-run | head`.
+// The reader of the output may have seen enough: `oncekit init --dry-run | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();

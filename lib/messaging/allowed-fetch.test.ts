@@ -20,7 +20,7 @@ const event: OutgoingEvent = {
   createdAt: new Date('2026-11-23T09:00:00Z'),
 };
 
-/** Where connections arrive: whether anything was sent or not. */
+/** Counts the connections that arrive, also those on which nothing was sent. */
 let connected: string[] = [];
 let answer: (path: string) => { status: number; headers?: Record<string, string> };
 let server: Server;

@@ -4,7 +4,7 @@ import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
 
-/** Whether a connection may be made to an IP address. */
+/** True for an IP address to which a connection may be made. */
 export type AllowAddress = (address: string) => boolean;
 
 /** A host has no address to which a connection may be made. Nothing was sent. */

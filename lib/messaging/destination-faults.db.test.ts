@@ -47,7 +47,7 @@ const now = async () => {
   return row?.at.getTime() ?? Number.NaN;
 };
 
-/** What is left to do for the partner, by aggregate and sequence. */
+/** The partner's open deliveries, by aggregate and sequence. */
 const rows = async () => (await deliveries(client)).filter(({ destination }) => destination === 'partner');
 
 async function expectOnce(ids: string[]): Promise<void> {

@@ -43,7 +43,7 @@ export const FAULTS = {
   'answers 500': status(500),
   'answers 503 with Retry-After': status(503, { 'retry-after': '120' }),
   'answers 410': status(410),
-  // Where it leads to, everything is said to be well.
+  // The redirect leads to a server that takes everything.
   'redirects to elsewhere': status(307, { location: '/elsewhere' }),
   'answers 500 with two megabytes': status(500, {}, HUGE),
   'never answers': () => {},
@@ -80,7 +80,7 @@ export async function startPartner(client: Client, source: string) {
   const strays: (string | undefined)[] = [];
   const partner = {
     calls,
-    /** Where else somebody has called. */
+    /** The other paths that were called. */
     strays,
     faultFor: (_call: Call): Fault | undefined => undefined,
     /** `sequence` of the events of one aggregate, in the order in which they came first. */
@@ -117,7 +117,7 @@ export async function startPartner(client: Client, source: string) {
     await (partner.faultFor(call) ?? well)(call);
   };
   const server = createServer((request, response) => {
-    // What it cannot do it says so, and the test sees that it was not expected.
+    // An effect that it cannot have is an error, and the test sees that it was not expected.
     answer(request, response).catch((error) => response.writeHead(418, { 'x-error': String(error) }).end());
   });
   let port = 0;

@@ -3,7 +3,7 @@ import { ConfigurationError } from '../core/errors.ts';
 import type { OutgoingEvent, Publisher } from './publisher.ts';
 import type { Route } from './relay.ts';
 
-/** Where events go. */
+/** A receiver of events. */
 export interface Destination {
   /** Stored with each delivery, so never rename it while deliveries may be waiting. */
   name: string;
@@ -16,7 +16,7 @@ export interface Destination {
   attempts?: number;
   /** Default: from 1 s, doubled up to 1 h, half of it at random. */
   backoff?: Backoff;
-  /** What a dead letter does to its aggregate: `block` it until a person looks (default), or `skip` the event. */
+  /** A dead letter's effect on its aggregate: `block` it until a person looks (default), or `skip` the event. */
   onDead?: 'block' | 'skip' | ((event: OutgoingEvent) => 'block' | 'skip');
 }
 

@@ -158,7 +158,7 @@ describe('M1 enqueue', () => {
     expect(await eventsOf(aggregate)).toMatchObject([{ payload: '{"schemaVersion":1}' }]);
     expect(sent.filter((event) => event.aggregate === aggregate)).toHaveLength(1);
 
-    // What it has not announced before it may announce now, once.
+    // An event that it has not announced before may be announced now, once.
     await client.outboxEvent.deleteMany({ where: { aggregate } });
     announcements = 2;
     expect(await version(3).execute({ key, payload: {} })).toMatchObject({ code: 'internal' });

@@ -4,7 +4,7 @@ import { uuidV7 } from '../core/key.ts';
 import type { Scope } from '../core/scope.ts';
 import type { NewEvent } from '../store/messages.ts';
 
-/** What the app announces. */
+/** An event as the app announces it. */
 export interface EventToSend {
   /** `order.paid`: letters, digits, `.`, `_` and `-`. */
   type: string;
@@ -102,8 +102,8 @@ function jsonOf(payload: unknown): string {
 }
 
 /**
- * What of the trace may go along: what is no header, or too much, is left out. It comes from a client, whose odd header
- * must not keep an order from being announced.
+ * Keeps the headers of a trace that may go along, and none where they are too large. They come from a client, whose odd
+ * header must not keep an order from being announced.
  */
 export function sendableTrace(trace: Record<string, string>): Record<string, string> {
   const kept = Object.entries(trace).filter(([name, value]) => canBeSent(name, value));

@@ -34,7 +34,7 @@ export interface InboxSettings<Tx> {
   random?: () => number;
 }
 
-/** What was received, each event taking effect once. */
+/** Received events, each of which takes effect once. */
 export interface Inbox<Tx> {
   /** The names of its configured sources. */
   readonly sources: readonly string[];
@@ -61,7 +61,7 @@ export interface Inbox<Tx> {
   reap(options?: { batch?: number; signal?: AbortSignal }): Promise<number>;
 }
 
-/** What a pass over failed events came to. */
+/** The figures of a pass over failed events. */
 export interface Retried {
   taken: number;
   processed: number;

@@ -1,4 +1,4 @@
-/** What the tests of the outbox share: a publisher that is told how to behave, and time that passes at once. */
+/** Shared by the tests of the outbox: a publisher that is told how to behave, and time that passes at once. */
 import type { Client } from '../../shop/db.ts';
 import type { Destination } from './destination.ts';
 import { createOutbox, type Outbox, type OutboxOptions } from './prisma.ts';

@@ -15,7 +15,7 @@ const NAMES = {
 /** Dots divide a subject; between them there must be something, and no wildcard or space. */
 const SUBJECT = /^[^\s.*>]+(\.[^\s.*>]+)*$/;
 
-/** Where the event goes. Types may hold dots that no subject can. */
+/** The subject of an event. Types may hold dots that no subject can. */
 export function subjectOf(event: OutgoingEvent, subject: string | ((event: OutgoingEvent) => string)): string {
   const to = typeof subject === 'string' ? `${subject}.${event.type}` : subject(event);
   if (isSubject(to)) return to;

@@ -68,7 +68,7 @@ async function frozen(): Promise<void> {
   await nats.freeze();
 }
 
-/** What the attempt has failed with. */
+/** The error of a failed attempt. */
 async function failure(sending: Promise<void>): Promise<PublishError> {
   const error = await sending.then(
     () => undefined,

@@ -3,7 +3,7 @@ import { settleWithin, untilAborted } from '../core/wait.ts';
 import { headersOf, isSubject, subjectOf } from './nats-message.ts';
 import { type Attempt, type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
 
-/** What is asked of a connection; `NatsConnection` of `@nats-io/transport-node` fits. */
+/** The part of a connection that is used; `NatsConnection` of `@nats-io/transport-node` fits. */
 export interface NatsConnectionLike {
   isClosed(): boolean;
   closed(): Promise<unknown>;
@@ -36,12 +36,12 @@ export interface NatsStreamOptions<Connection extends NatsConnectionLike, Header
   subject: string | ((event: OutgoingEvent) => string);
 }
 
-/** What is used of NATS headers. */
+/** The part of NATS headers that is used. */
 export interface NatsHeadersLike {
   set(name: string, value: string): void;
 }
 
-/** What is used of a JetStream client. */
+/** The part of a JetStream client that is used. */
 export interface JetStreamLike<Headers> {
   publish(
     subject: string,
@@ -193,7 +193,7 @@ function failureOf(error: unknown, subject: string): PublishError {
   }
   if (name === 'JetStreamApiError') return new PublishError(`The stream has refused it: ${message} (${code}).`);
   if (name === 'TimeoutError') return unacknowledged();
-  // What came is no JSON, or none that a stream answers.
+  // The answer is no JSON, or none of a stream's.
   if (name === 'SyntaxError' || name === 'TypeError' || name === 'JetStreamError') return noStream(subject);
   return new PublishError(`The connection to NATS broke before the stream acknowledged: ${codeOf(error)}.`);
 }

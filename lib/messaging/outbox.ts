@@ -25,7 +25,7 @@ export interface OutboxSettings {
   /** How long a relay is believed to be alive that says nothing. Default 30,000 ms. */
   leaseMs?: number;
   /**
-   * Whether a job wakes the relay at commit, where graphile-worker's schema is installed. Switch it off where no worker
+   * A job wakes the relay at commit, where graphile-worker's schema is installed. Switch it off where no worker
    * takes jobs (cron alone): they would pile up. Default true.
    */
   wake?: boolean;

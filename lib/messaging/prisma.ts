@@ -8,17 +8,17 @@ import { type Inbox, type InboxSettings, makeInbox } from './inbox.ts';
 import { makeOutbox, type OutboxOperations, type OutboxSettings } from './outbox.ts';
 import type { SourceOptions } from './reception.ts';
 
-/** Where events go to, and how the relay behaves. */
+/** The destinations of events, and the settings of the relay. */
 export interface OutboxOptions extends OutboxSettings {
   prisma: PrismaClientLike;
-  /** Where the kit's tables have names or a schema of their own: what `createIdempotency` is given. */
+  /** For tables with names or a schema of their own: the same as `createIdempotency` is given. */
   tables?: Tables;
 }
 
 /** A transaction of any Prisma client: a handler's, a phase's, or `$transaction`'s. */
 export type OutboxTransaction = RawQueries;
 
-/** What goes out: announced in your transactions, shipped at least once, in order for each aggregate. */
+/** Events that go out: announced in your transactions, shipped at least once, in order for each aggregate. */
 export interface Outbox extends OutboxOperations {
   /**
    * Announces something exactly if the transaction commits: the event is a row of it. From here to COMMIT, other
@@ -54,11 +54,11 @@ function assertTransaction(tx: OutboxTransaction): void {
   });
 }
 
-/** Where events come from, and how long they are remembered and tried. */
+/** The sources of events, and how long events are remembered and tried. */
 export interface InboxOptions<Client extends PrismaClientLike> extends InboxSettings<TransactionOf<Client>> {
   prisma: Client;
   sources?: Record<string, SourceOptions<TransactionOf<Client>>>;
-  /** Where the kit's tables have names or a schema of their own: what `createIdempotency` is given. */
+  /** For tables with names or a schema of their own: the same as `createIdempotency` is given. */
   tables?: Tables;
 }
 

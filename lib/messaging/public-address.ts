@@ -34,7 +34,7 @@ const global6 = new BlockList();
 global6.addSubnet('2000::', 3, 'ipv6');
 
 /**
- * Whether an IP address belongs to the public internet: not to this machine, a private network, a cloud's metadata service,
+ * True for an IP address of the public internet: not of this machine, a private network, a cloud's metadata service,
  * or a range that embeds such an address (IPv4 mapped into IPv6, NAT64, 6to4, Teredo). False for what is no IP address.
  *
  * Source: https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry

@@ -63,7 +63,7 @@ export class PublishError extends IdempotencyError {
   }
 }
 
-/** What may be stored of an error: our own words, else its name and code. Its message might hold what was sent. */
+/** Describes an error for storage: our own words, else its name and code. Its message might hold what was sent. */
 export function describe(error: unknown): string {
   if (error instanceof IdempotencyError) return error.message;
   if (!(error instanceof Error)) return typeof error;

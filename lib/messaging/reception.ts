@@ -13,18 +13,18 @@ export type InboxPoint = 'claimed' | 'handled' | 'committed';
 
 /** An event as it arrives, with its sender proven (a signature, a private queue). */
 export interface ReceivedEvent {
-  /** Who sends it, such as `stripe`: ids of one sender are none of another's. */
+  /** The sender, such as `stripe`: ids of one sender are none of another's. */
   source: string;
   /** The sender's name for it, the same in every delivery. */
   eventId: string;
   payload: unknown;
 }
 
-/** What an event does, in one transaction with the row that says that it was done. */
+/** The effect of an event, in one transaction with the row that says that it was done. */
 export type Effect<Tx, R> = (tx: Tx, event: ReceivedEvent) => Promise<R>;
 
 /**
- * What became of an event. `processed` and `replayed` are to be acknowledged. Of what is not done, `isKept` says whether
+ * The fate of an event. `processed` and `replayed` are to be acknowledged. Of what is not done, `isKept` says whether
  * its payload is kept: without it only the sender can repeat it, and an acknowledgement would lose it.
  */
 export type Received<R> =
@@ -43,7 +43,7 @@ export type Received<R> =
 export interface SourceOptions<Tx> {
   /** The part of the payload that must be the same in every delivery. Left out: all of it. */
   compare?: (payload: never) => unknown;
-  /** What its events do; with it, `receiveOnce` needs no second argument, and failed events can be run again. */
+  /** The effect of its events; with it, `receiveOnce` needs no second argument, and failed events can be run again. */
   handle?: Effect<Tx, unknown>;
 }
 

@@ -49,7 +49,7 @@ export interface RelayOptions {
   signal?: AbortSignal;
 }
 
-/** What a pass of the relay came to, in events. */
+/** The figures of a pass of the relay, in events. */
 export interface Relayed {
   delivered: number;
   /** Put off: tried again later. */

@@ -1,4 +1,4 @@
-/** What a log or an alarm may want to know. Holds no payload and no result. */
+/** News for a log or an alarm. Holds no payload and no result. */
 export type Report =
   /** An attempt failed and is repeated later; `dead`: it is not. `blocks`: nothing more of its aggregate goes out. */
   | { kind: 'failed' | 'dead'; error: unknown; attempt: number; blocks: boolean; event: EventName }
@@ -8,7 +8,7 @@ export type Report =
   | { kind: 'lost'; event: EventName }
   /** Received under an id that is known, with another payload. The first one counts. */
   | { kind: 'mismatch'; event: EventName }
-  /** What was to be done about a received event failed; `dead`: it is not tried any more. */
+  /** The effect of a received event failed; `dead`: it is not tried any more. */
   | { kind: 'not-processed' | 'not-processed-dead'; error: unknown; attempt: number; event: EventName };
 
 /** Which event a report is about. */

@@ -26,8 +26,8 @@ export function jsonResult(result: unknown): string | null {
 }
 
 /**
- * What a failed event is run again with; null where it is too large or JSON would make something else of it (a FormData,
- * a Map), and only its sender can repeat it.
+ * The payload that a failed event is run again with; null where it is too large or JSON would make something else of it (a
+ * FormData, a Map), and only its sender can repeat it.
  */
 export async function keepable(payload: unknown): Promise<string | null> {
   try {

@@ -4,7 +4,7 @@ import { type AllowAddress, allowedFetch } from './allowed-fetch.ts';
 import { type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
 import { signers, signWebhook } from './signature.ts';
 
-/** Where to, and signed with what. */
+/** The address of a webhook, and the secrets that sign it. */
 export interface WebhookOptions {
   url: string;
   /** The first signs, and so do all others: receivers may know any of them. See `signWebhook`. */

@@ -8,7 +8,7 @@ import { patiently } from './pool.ts';
 const BEAT_MS = 1000;
 /** A migration of graphile-worker's may rewrite its tables. */
 const MIGRATION_MS = 60_000;
-/** What a handler that heeds its abort signal gets to clean up. */
+/** The time in which a handler that heeds its abort signal may clean up. */
 const AFTER_ABORT_MS = 500;
 
 export interface JobsOptions {

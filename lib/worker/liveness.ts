@@ -68,7 +68,7 @@ export class Presence {
   /** Resolves when others can see this worker. Rejects when the database does not answer. */
   async show(): Promise<void> {
     if (this.#client) return;
-    // What was seen before an outage proves nothing: it took everybody's locks.
+    // Sightings before an outage prove nothing: it took everybody's locks.
     this.#missing.clear();
     const client = await this.#pool.connect();
     try {

@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const CAP_MS = 5000;
 
 export interface LoopOptions {
-  /** Who fails, in the log. */
+  /** The loop's name in the log. */
   name: string;
   /** From the end of one pass to the beginning of the next. */
   everyMs: number;
   /** How many passes may run at once, each in a rhythm of its own: a long one then holds up no other. */
   lanes?: number;
-  /** Whether the next pass begins without waiting for one that takes longer than the rhythm. */
+  /** The next pass begins without waiting for one that takes longer than the rhythm. */
   overlaps?: boolean;
   /** The longest wait after failures; `everyMs` where that is longer. */
   capMs?: number;
@@ -39,7 +39,7 @@ export async function loop(options: LoopOptions): Promise<void> {
       await pass(works);
       works();
     } catch (error) {
-      // What was broken off is no outage.
+      // Aborted by shutdown, not a failure: do not log it.
       if (stopping.aborted) return;
       failures++;
       if (failures === 1) log(`${name} fails and is tried again until it works: ${reason(error)}`);

@@ -5,7 +5,7 @@ import type { Outbox } from '../messaging/prisma.ts';
 import type { Relayed } from '../messaging/relay.ts';
 
 /**
- * What a worker drives: `createIdempotency`'s result, and where the app has them its outbox and inbox:
+ * Everything that a worker drives: `createIdempotency`'s result, and where the app has them its outbox and inbox:
  * `{ ...idempotency, outbox, inbox }`.
  */
 export type Driven = Keys & Messaging;
@@ -13,7 +13,7 @@ export type Driven = Keys & Messaging;
 export type Keys = Pick<Idempotency<never>, 'completeDue' | 'reap'> &
   Partial<Pick<Idempotency<never>, 'readSchema' | 'errorPages'>>;
 
-/** What a worker ships and retries besides its keys. */
+/** Events that a worker ships and retries besides its keys. */
 export interface Messaging {
   outbox?: (Pick<Outbox, 'destinations' | 'relayDue' | 'reap'> & Partial<Pick<Outbox, 'open'>>) | undefined;
   inbox?: Pick<Inbox<never>, 'retryDue' | 'reap'> | undefined;
@@ -88,7 +88,7 @@ export const PASSES: Readonly<Record<string, (idempotency: Driven, options?: Pas
   inbox,
 };
 
-/** What a pass works at besides keys. Without it there is nothing to do, for ever: whoever asks is told. */
+/** A pass needs these besides keys. Without them there is nothing to do, for ever: the caller is told. */
 export const NEEDS: Readonly<Record<string, 'outbox' | 'inbox'>> = { relay: 'outbox', inbox: 'inbox' };
 
 /** One line: `complete: 3 taken, 2 settled, 1 unknown, 0 unfinished`. */

@@ -1,4 +1,4 @@
-/** What the tests of the worker share: jobs of the task `letter`, and workers that are stopped when a test ends. */
+/** Shared by the tests of the worker: jobs of the task `letter`, and workers that are stopped when a test ends. */
 import { onTestFinished, vi } from 'vitest';
 import type { TestDatabase } from '../../scripts/testing/test-database.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
@@ -47,7 +47,7 @@ export function jobs({ client }: TestDatabase): Promise<JobRow[]> {
   return client.$queryRaw`SELECT locked_by, attempts, last_error FROM graphile_worker.jobs ORDER BY id`;
 }
 
-/** Whether other workers see that the one of this name lives. */
+/** True where other workers see that the one of this name lives. */
 export async function isShown({ client }: TestDatabase, workerId: string | null | undefined): Promise<boolean> {
   const [{ free }] = await client.$queryRaw<[{ free: boolean }]>`
     SELECT pg_try_advisory_xact_lock(hashtextextended('oncekit.worker ' || ${workerId}, 0)) AS free`;

@@ -22,7 +22,7 @@ const LIMIT = 15;
 /** After everything was told to stop, and has not. */
 const AT_LAST_MS = 2000;
 
-/** What a worker works at. Every `…Ms` is in milliseconds. */
+/** The settings of a worker. Every `…Ms` is in milliseconds. */
 export interface WorkerOptions extends Messaging {
   /** `createIdempotency`'s result. Import the modules that define its operations too: only known ones are completed. */
   idempotency: Keys;

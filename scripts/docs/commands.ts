@@ -67,7 +67,7 @@ function npxFails([program = '', ...names]: string[]): string | undefined {
   return `no prisma ${names.join(' ')}`;
 }
 
-/** What it adds must be an item of the demo's own registry. */
+/** The item that it adds must be one of the demo's own registry. */
 function shadcnFails([command, address = '']: string[]): string | undefined {
   const item = URL.canParse(address) ? path.join(root, 'public', new URL(address).pathname) : undefined;
   return command === 'add' && item && existsSync(item) ? undefined : `no item ${address}`;

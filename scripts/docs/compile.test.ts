@@ -9,7 +9,7 @@ const readme = pages.find(({ file }) => file === 'README.md');
 if (!readme) throw new Error('There is no README.md.');
 const sides = [diffSide(readme, 'before'), diffSide(readme, 'after')];
 
-/** What must be found: a wrong name, a wrong type, a file that is not there; in a block, behind another one, in a list. */
+/** Faults to be found: a wrong name, a wrong type, a file that is not there; in a block, behind another one, in a list. */
 const planted = readPage(
   'planted.md',
   [

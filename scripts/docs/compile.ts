@@ -4,11 +4,11 @@ import { PAGE_CONTEXT } from './page-context.ts';
 import { type Block, type MarkdownPage, root } from './pages.ts';
 import { errorsIn, virtualProgram } from './virtual-program.ts';
 
-/** Where the pages' files seem to lie. None of them exists on disk. */
+/** The folder in which the pages' files seem to lie. None of them exists on disk. */
 const FOLDER = path.join(root, 'docs-check');
 const PAGE_CONTEXT_FOLDER = path.join(FOLDER, 'given');
 
-/** What TypeScript has against the code of these pages: `docs/x.md:12: …`. One program for all of them. */
+/** TypeScript's errors in the code of these pages: `docs/x.md:12: …`. One program for all of them. */
 export function typeErrors(pages: readonly MarkdownPage[]): string[] {
   const given = Object.entries(PAGE_CONTEXT).map(
     ([name, text]) => [path.join(PAGE_CONTEXT_FOLDER, name), text] as const,
@@ -22,7 +22,7 @@ export function typeErrors(pages: readonly MarkdownPage[]): string[] {
     }
   }
   const program = virtualProgram(files, {
-    // What a fresh Next app is not strict about.
+    // A fresh Next app is not strict about these.
     options: { verbatimModuleSyntax: false, noUncheckedIndexedAccess: false },
     ownFile: (specifier, containing) => ownFile(specifier, containing, files),
   });
@@ -93,7 +93,7 @@ function bound(name: ts.BindingName): string[] {
   return name.elements.flatMap((one) => (ts.isBindingElement(one) ? bound(one.name) : []));
 }
 
-/** What a file imports: each name, and how another file of its folder would import it. */
+/** The imports of a file: each name, and how another file of its folder would import it. */
 function imports(source: ts.SourceFile): Map<string, string> {
   const found = new Map<string, string>();
   for (const { importClause: clause, moduleSpecifier } of source.statements.filter(ts.isImportDeclaration)) {

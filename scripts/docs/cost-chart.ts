@@ -122,8 +122,8 @@ export function costChart({ where, reports }: Results, scheme: Scheme): string {
   ].join('\n')}\n`;
 }
 
-/** Where the chart lies. */
+/** The path of the chart. */
 export const chartFile = (scheme: Scheme): string => fileURLToPath(new URL(`cost-${scheme}.svg`, FOLDER));
 
-/** What was measured, as it is committed. */
+/** The measurement, as it is committed. */
 export const readResults = (): Results => JSON.parse(readFileSync(RESULTS, 'utf8'));

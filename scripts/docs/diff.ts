@@ -1,6 +1,6 @@
 import { type MarkdownPage, readPage } from './pages.ts';
 
-/** What the diff in the README does to one file: the text that must stand there, and what takes its place. */
+/** A change of the README's diff to one file: the text that must stand there, and its replacement. */
 export interface FileChange {
   file: string;
   before: string;

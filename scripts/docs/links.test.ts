@@ -6,7 +6,7 @@ import { type MarkdownPage, markdownPages, readPage, root } from './pages.ts';
 
 const pages = markdownPages();
 
-/** What is wrong with the links of a page: of an address its spelling, of a file that it is not there, or its heading. */
+/** Faults in the links of a page: a misspelt address, a file that is not there, or a heading that is not in it. */
 function deadLinks({ file, text, links }: MarkdownPage): string[] {
   return links.filter((href) => {
     if (/^https?:/.test(href)) return !URL.canParse(href) || /\s/.test(href);

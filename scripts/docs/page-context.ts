@@ -1,5 +1,5 @@
 /**
- * What the pages take for granted: a shop's client with its models, and the kit set up for it. A page's code imports these
+ * The pages take this for granted: a shop's client with its models, and the kit set up for it. A page's code imports these
  * files by name, or uses what `context.tsx` declares without saying where it comes from.
  */
 export const PAGE_CONTEXT = {

@@ -8,12 +8,12 @@ export const root = path.resolve(import.meta.dirname, '../..');
 export interface Block {
   /** `ts`, `tsx`, `sh`, … */
   lang: string;
-  /** What stands behind the language: `fragment` for code that cannot stand by itself. */
+  /** The words behind the language: `fragment` for code that cannot stand by itself. */
   word: string;
   text: string;
-  /** Where it begins in the page, counted from 1. */
+  /** The line in which it begins, counted from 1. */
   line: number;
-  /** What `<!-- context: … -->` before it adds, unseen by readers. */
+  /** The code that `<!-- context: … -->` before it adds, unseen by readers. */
   context: string;
 }
 

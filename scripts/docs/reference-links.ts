@@ -1,4 +1,4 @@
-/** Where a name is described: the entries that export it. */
+/** The places that describe a name: the entries that export it. */
 export type Homes = ReadonlyMap<string, readonly string[]>;
 
 export function homesOf(exported: ReadonlyMap<string, readonly { name: string }[]>): Homes {

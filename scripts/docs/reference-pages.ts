@@ -6,7 +6,7 @@ import { type Documented, declarationText, docOf, membersOf } from './reference-
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** What each entry is for: the first paragraph of its page. */
+/** The purpose of each entry: the first paragraph of its page. */
 const leads: Record<string, string> = {
   oncekit: 'Set the kit up, define operations, read outcomes. Loads in plain Node, without Next and React.',
   'oncekit/next': 'Operations as server actions and route handlers, and the routes that the kit needs.',
@@ -69,7 +69,7 @@ function pageOf(entry: string, all: Exports, program: ts.Program): string {
   ].join('\n\n')}\n`;
 }
 
-/** What stands under the name of one export. */
+/** The section of one export. */
 function exportText(name: string, symbol: ts.Symbol, checker: ts.TypeChecker): string {
   const { words, tags } = docOf(symbol, checker);
   const members = membersOf(symbol, checker);

@@ -53,7 +53,7 @@ function isObjectType(type: ts.TypeNode, checker: ts.TypeChecker): boolean {
   return isPart || checker.getTypeFromTypeNode(type).isClassOrInterface();
 }
 
-/** What the language declares, such as the `stack` of an error. */
+/** True for a member that the language declares, such as the `stack` of an error. */
 function isTheirs(node: ts.Declaration): boolean {
   return node.getSourceFile().fileName.includes('/node_modules/');
 }
@@ -121,7 +121,7 @@ function headOf(node: ts.Declaration, hasTable: boolean): string {
   return bare(node.getText());
 }
 
-/** What is said of a parameter's members stays: there is no table of them. */
+/** The words about a parameter's members stay: there is no table of them. */
 function bare(text: string): string {
   return text
     .replace(/^export (default )?/, '')

@@ -21,7 +21,7 @@ describe('docs/reference', () => {
     expect(page).toContain('### createIdempotency\n\n```\nfunction createIdempotency<');
     expect(page).toMatch(/\*\*Throws\*\* ConfigurationError/);
     expect(page).toMatch(/^\| `window\?` \| `Duration` \| .*Default 24 h\. \|$/m);
-    // What an interface takes from one that is not public is on the page too.
+    // Members that an interface takes from one that is not public are on the page too.
     expect(pages.get('admin.md')).toMatch(/### Admin\n[\s\S]*?^\| `retryNow` \|/m);
   });
 });

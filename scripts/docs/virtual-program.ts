@@ -2,7 +2,7 @@ import path from 'node:path';
 import ts from 'typescript';
 import { root } from './pages.ts';
 
-/** What such a program has of its own. */
+/** The parts that such a program has of its own. */
 interface Differences {
   /** Other than in tsconfig.json. */
   options: ts.CompilerOptions;
@@ -38,7 +38,7 @@ export function virtualProgram(files: ReadonlyMap<string, string>, { options: ow
   return ts.createProgram([...files.keys()], options, host);
 }
 
-/** What TypeScript has against one file, and in which of its lines, counted from 0. */
+/** TypeScript's errors in one file, and in which of its lines, counted from 0. */
 export function errorsIn(program: ts.Program, name: string): { line: number; text: string }[] {
   const source = program.getSourceFile(name);
   const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];

@@ -15,7 +15,7 @@ const PER_SECOND: Record<string, number> = {
   '1,000 a second': 1000,
 };
 
-/** What `npm run bench -- scale` has measured, as docs/performance.md tells it. */
+/** The figures of `npm run bench -- scale`, as docs/performance.md tells them. */
 function measured(): { uuid: number; signed: number } {
   const [, uuid, signed] =
     /^\| \*\*together\*\* \| \*\*(\d+)\*\* \| \*\*(\d+)\*\* \|$/m.exec(read('performance.md')) ?? [];

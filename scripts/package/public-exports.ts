@@ -4,12 +4,12 @@ import ts from 'typescript';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** What an entry of the package exports under one name. */
+/** An export of an entry of the package. */
 export interface PublicExport {
   name: string;
   /** `type` has no value: it is gone when the program runs. A class is both. */
   kind: 'function' | 'class' | 'constant' | 'type';
-  /** Where it is declared, from the root of the repository. */
+  /** The file that declares it, from the root of the repository. */
   file: string;
   hasDocstring: boolean;
 }
@@ -48,7 +48,7 @@ export function kitProgram(): ts.Program {
   return ts.createProgram([...entryFiles().values()], options, host);
 }
 
-/** What each entry exports, by name, types too. */
+/** The exports of each entry, by name, types too. */
 export function publicExports(program = kitProgram()): Map<string, PublicExport[]> {
   const checker = program.getTypeChecker();
   const exportsOf = (file: string) => {

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
-/** What a form may cost a page before it can be used, without react itself. In bytes, min+gzip (ADR 34). */
+/** A form may cost a page no more than this before it can be used, without react itself. In bytes, min+gzip (ADR 34). */
 export const LIMIT = 4000;
 const ENTRY = `export { IdempotencyKeyField, IdempotentForm, SubmitStatus, useIdempotentSubmit } from './lib/react/index.ts';`;
 
@@ -31,10 +31,10 @@ async function bundle(entry: string, external: string[]) {
   };
 }
 
-/** What a page loads before a form can be used, and what comes while it is idle. */
+/** Measures the code that a page loads before a form can be used, and the code that comes while it is idle. */
 export async function reactBundles() {
   const first = await bundle(ENTRY, ['../recovery/recovery.ts']);
-  // What the first load has brought already is not loaded once more.
+  // The modules of the first load are not loaded once more.
   const shared = first.inputs.map(({ name }) =>
     name.replace(/^lib\/(react\/)?/, (_, react) => (react ? '../' : '../../')),
   );

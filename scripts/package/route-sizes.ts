@@ -1,4 +1,4 @@
-/** What JavaScript each page of the demo makes a browser load first, in bytes gzip, against what it may. */
+/** Compares the JavaScript that each page of the demo makes a browser load first, in bytes gzip, with its limit. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { distDirOf, variantOf } from '../../shop/variants.ts';
 
 /**
- * What a page may load, in kB (1000 bytes) gzip. Of each, 140 are React's and Next's. The longest beginning of
+ * The limit of a page, in kB (1000 bytes) gzip. Of each, 140 are React's and Next's. The longest beginning of
  * the route that stands here counts. Raise a number only with a reason that is worth it to whoever waits for the page.
  */
 const BUDGETS: Record<string, number> = {
@@ -47,7 +47,7 @@ export function routeSizes(distDir = distDirOf(variantOf(process.env))): RouteSi
     .sort((one, other) => one.route.localeCompare(other.route));
 }
 
-/** What a route may load, in bytes. */
+/** The limit of a route, in bytes. */
 export function budgetOf(route: string): number {
   const [, kilobytes] = Object.entries(BUDGETS)
     .filter(([begin]) => route === begin || route.startsWith(begin.endsWith('/') ? begin : `${begin}/`))

@@ -198,7 +198,7 @@ const RUN_ONCE: Calls = Object.fromEntries(
   Object.keys(PASSES).map((pass) => [pass, ({ driven }: App) => PASSES[pass]?.(driven)]),
 );
 
-/** What answers over HTTP, with a status. */
+/** Exports that answer over HTTP, with a status. */
 const ROUTES: Calls = {
   statusRoute: ({ place }) => statusRoute([place]).GET(request('idempotency/place/k')),
   'statusRoute, DELETE': ({ place }) =>

@@ -7,7 +7,7 @@ import { spawnChild } from './process.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What a build is made of. A name that does not exist counts as empty: adding it later changes the hash. */
+/** The files that a build is made of. A name that does not exist counts as empty: adding it later changes the hash. */
 const SCHEMA = ['prisma', 'prisma.config.ts', 'package-lock.json'];
 const SOURCES = [
   ...['app', 'components', 'lib', 'shop', 'public', 'docs', ...SCHEMA],

@@ -61,7 +61,7 @@ export async function ensureChromium(log: (line: string) => void = console.error
   );
 }
 
-/** What to hand to Playwright's `chromium.launch()`. The arguments keep the browser from calling home on its own. */
+/** Options for Playwright's `chromium.launch()`. The arguments keep the browser from calling home on its own. */
 export async function launchOptions(): Promise<{ executablePath: string; args: string[] }> {
   const quiet = ['--disable-quic', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
   // Chromium's sandbox refuses to start as root.

@@ -50,7 +50,7 @@ export function startProcesses(demo: DemoProcesses): SupervisedChild[] {
   const faults = join(ROOT, '.data', 'faults');
   rmSync(faults, { recursive: true, force: true });
   mkdirSync(faults, { recursive: true });
-  // Whoever reaches it may kill the app: nobody but this machine.
+  // Everybody who reaches it may kill the app: nobody but this machine does.
   const isOwn = ['localhost', '127.0.0.1', '::1'].includes(host);
   const lab: Record<string, string> = isOwn ? { DEMO_FAULTS_DIR: faults, DEMO_PROXY_PORT: String(proxyPort) } : {};
   mkdirSync(join(ROOT, '.data'), { recursive: true });
@@ -64,7 +64,7 @@ export function startProcesses(demo: DemoProcesses): SupervisedChild[] {
   return [proxy, worker, app, ...gateway];
 }
 
-/** Where a server that listens on `host` is found from here. */
+/** The address of a server that listens on `host`, seen from here. */
 export function reachable(host: string): string {
   return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
 }

@@ -70,7 +70,7 @@ function idOf({ tenant, principal, operation, key }: typeof claimed) {
   return { tenant, principal, operation, key };
 }
 
-/** What an update starts from. */
+/** The schema that an update starts from. */
 const rightful = {
   idempotency_keys: { claimed_at: '2026-01-01', expires_at: '2026-01-02', ...claimed },
   idempotency_phases: captured,

@@ -39,7 +39,7 @@ export async function migrate(url: string): Promise<string[]> {
 }
 
 /**
- * What `prisma migrate deploy` does for an app whose models and `migrations/` lie in this folder. Returns the names of
+ * Does as `prisma migrate deploy` for an app whose models and `migrations/` lie in this folder. Returns the names of
  * those it applied, oldest first.
  */
 export async function applyMigrations(url: string, folder: string): Promise<string[]> {

@@ -10,8 +10,8 @@ import { runVisibly } from './run-visibly.ts';
 const run = promisify(execFile);
 const FOLDER = fileURLToPath(new URL('../../.data/nats/', import.meta.url));
 /**
- * Where neither apt-get nor the system has one. The sums are those that cashapp/hermit-packages has noted from the
- * release's SHA256SUMS; we have not seen the archives. Another version needs its own.
+ * For systems that have none, and whose apt-get has none. The sums are those that cashapp/hermit-packages has noted from
+ * the release's SHA256SUMS; we have not seen the archives. Another version needs its own.
  */
 const RELEASE = 'v2.12.2';
 const SHA256: Record<string, string> = {
@@ -39,7 +39,7 @@ interface How {
   signal?: AbortSignal;
 }
 
-/** What decides how a server is installed. */
+/** The facts that decide how a server is installed. */
 export interface Machine {
   hasApt: boolean;
   isRoot: boolean;

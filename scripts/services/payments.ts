@@ -1,13 +1,13 @@
 const LOCAL_KEY = 'sk_test_local';
 
 export interface Payments {
-  /** Where the local gateway has to listen; undefined when the demo needs none. */
+  /** The port of the local gateway; undefined when the demo needs none. */
   gatewayPort: number | undefined;
   env: Record<string, string>;
 }
 
 /**
- * Where the demo's payments go: to Stripe with a real STRIPE_SECRET_KEY, to STRIPE_API_BASE where one is given, else to
+ * The demo's payments go to Stripe with a real STRIPE_SECRET_KEY, to STRIPE_API_BASE where one is given, else to
  * the local gateway. A real key is never sent to the local gateway.
  */
 export function paymentsFrom(env: Readonly<Record<string, string | undefined>>, port: number): Payments {

@@ -89,7 +89,7 @@ export function installing(isRoot: boolean): string[][] {
   ];
 }
 
-/** What `installing` has made: its libraries lie in a folder that is named after the machine, such as x86_64-linux-gnu. */
+/** The result of `installing`. Its libraries lie in a folder that is named after the machine, such as x86_64-linux-gnu. */
 function unpacked(): PgBouncerProgram {
   const folders = ['lib', 'usr/lib'].map((folder) => join(FOLDER, folder)).filter((folder) => existsSync(folder));
   const libraries = folders.flatMap((folder) =>

@@ -83,7 +83,7 @@ function settingsOf(databaseUrl: string, port: number, connections: number): str
     'pool_mode = transaction',
     `default_pool_size = ${connections}`,
     'max_client_conn = 200',
-    // What `pg` says when it connects, and a pooler cannot keep.
+    // `pg` sets these when it connects, and a pooler cannot keep them.
     'ignore_startup_parameters = extra_float_digits',
   ];
 }

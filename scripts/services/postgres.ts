@@ -33,7 +33,7 @@ export type StartOptions = {
   onLog?: (line: string) => void;
 };
 
-/** Where things are, and as whom the server runs: `owner` is set for root alone, which PostgreSQL refuses to run as. */
+/** The server's paths, and its user: `owner` is set for root alone, which PostgreSQL refuses to run as. */
 export type Place = { bin: string; home: string; owner?: { uid: number; gid: number } };
 
 // The tests' data is thrown away, so they skip the disk; commits stay synchronous, so that visibility stays true.
@@ -196,7 +196,7 @@ async function removeLeftovers(home: string): Promise<void> {
   }
 }
 
-/** What every program of PostgreSQL starts with: nobody's PG* variables, English messages, a folder it may enter. */
+/** Every program of PostgreSQL starts with nobody's PG* variables, English messages, and a folder that it may enter. */
 function ground(owner?: { uid: number; gid: number }) {
   const { PATH, TZ, NODE_ENV } = process.env; // NODE_ENV only because Next's types demand it of every environment
   return { ...owner, cwd: '/', env: { PATH, TZ, NODE_ENV, LC_ALL: 'C' } };

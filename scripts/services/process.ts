@@ -21,7 +21,7 @@ export interface ChildOptions {
   restart?: boolean;
   /** Each line the child writes, of either stream. */
   onLine?: (line: string) => void;
-  /** What the supervisor has to say: one sentence per crash. */
+  /** Takes the supervisor's words: one sentence per crash. */
   log?: (sentence: string) => void;
   /** Holds the id of the child's process group while it lives. */
   pidFile?: string;
@@ -114,13 +114,13 @@ async function run(options: ChildOptions, onStarted: (child: ChildProcess) => vo
   return end;
 }
 
-/** What the leader started gets a second to follow it, then none: it would hold the port the next life needs. */
+/** The leader's children get a second to follow it, then none: they would hold the port that the next life needs. */
 async function endOfGroup(child: ChildProcess): Promise<void> {
   for (let waited = 0; waited < 1000 && signalGroup(child, 0); waited += 20) await wait(20);
   signalGroup(child, 'SIGKILL');
 }
 
-/** Whether there was a group to signal. */
+/** True where there was a group to signal. */
 function signalGroup(child: ChildProcess | undefined, signal: NodeJS.Signals | 0): boolean {
   if (!child?.pid) return false;
   try {

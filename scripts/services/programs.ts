@@ -6,13 +6,13 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Where a shell would look for a program of this name. */
+/** The paths at which a shell would look for a program of this name. */
 export function onPath(name: string): string[] {
   const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
   return folders.map((folder) => join(folder, name));
 }
 
-/** Whether a program lies there that says such a version: a path can be a stub, or lead to something else. */
+/** True for a program that says such a version: a path can be a stub, or lead to something else. */
 export async function saysVersion(path: string, version: RegExp, env: Record<string, string> = {}): Promise<boolean> {
   if (!existsSync(path)) return false;
   try {

@@ -1,6 +1,6 @@
 import { type Suite, specsIn } from './playwright-report.ts';
 
-/** What a test of the matrix says of itself, as JSON in its annotation of the type `matrix` (e2e/matrix.e2e.ts). */
+/** A test of the matrix describes itself so, as JSON in its annotation of the type `matrix` (e2e/matrix.e2e.ts). */
 export interface Cell {
   row: string;
   javaScript: boolean;

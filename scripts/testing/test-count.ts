@@ -15,7 +15,7 @@ export interface Count {
   failures: Failure[];
 }
 
-/** What a run has left in a file. None of a run that has left nothing. */
+/** The counts that a run has left in a file. None of a run that has left nothing. */
 export async function countIn(file: string): Promise<Count> {
   return await readFile(file, 'utf8').then(JSON.parse, () => ({ passed: 0, failed: 0, skipped: 0, failures: [] }));
 }

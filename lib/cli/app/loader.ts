@@ -8,7 +8,7 @@ import type { FileTree } from './file-tree.ts';
 import { type BoxModule, findBox } from './messaging-modules.ts';
 import { readPackageJson } from './next-app.ts';
 
-/** What the command line uses of an app. */
+/** The part of an app that the command line uses. */
 export interface LoadedApp {
   idempotency: Driven & Partial<Pick<Idempotency<never>, 'tryClaim' | 'lookUpLost' | 'knownEvents'>>;
   outbox: Driven['outbox'];
@@ -16,7 +16,7 @@ export interface LoadedApp {
   operations: readonly { name: string; durability?: string }[];
 }
 
-/** Where the app's own modules are, when neither package.json says so nor `init` has put them. */
+/** The paths of the app's own modules, as a person gives them. */
 export interface Given {
   idempotency?: string | undefined;
   operations?: string | undefined;
@@ -25,7 +25,7 @@ export interface Given {
 /** The options of every command that loads the app. */
 export const APP_OPTIONS = { idempotency: { type: 'string' }, operations: { type: 'string' } } as const;
 
-/** What stands about them in the help. */
+/** Their lines in the help. */
 export const APP_HELP = `  --idempotency <path>  the module that exports \`idempotency\`. It may export \`outbox\` and \`inbox\`, too; else they are
                         taken from the module that makes them, such as lib/messaging.ts
   --operations <path>   the module that exports \`operations\`. Left out: what package.json says under "oncekit", else
@@ -86,7 +86,7 @@ export function fileOf(name: 'idempotency' | 'operations', tree: FileTree, given
   );
 }
 
-/** Whether it is loaded: an app's modules are evaluated once in a process. */
+/** True once imports are prepared: an app's modules are evaluated once in a process. */
 let isPrepared = false;
 
 async function prepareImports(root: string, files: string[]): Promise<void> {
@@ -101,7 +101,7 @@ async function prepareImports(root: string, files: string[]): Promise<void> {
   register(`data:text/javascript,${encodeURIComponent(HOOKS)}`);
 }
 
-/** What `node --import tsx` loads: the app's own, else the one that is beside the kit. */
+/** Finds the module that `node --import tsx` loads: the app's own, else the one that is beside the kit. */
 function resolveTsx(root: string): string | undefined {
   for (const from of [path.join(root, 'package.json'), fileURLToPath(import.meta.url)]) {
     try {
@@ -114,8 +114,8 @@ function resolveTsx(root: string): string | undefined {
 }
 
 /**
- * What Next does by itself. `server-only` is nothing on a server, and `next/headers` is `next/headers.js`: a module that
- * says who acts has such imports, and the command line never asks it. TypeScript is read as modules, also where
+ * Resolves as Next does by itself. `server-only` is nothing on a server, and `next/headers` is `next/headers.js`: a module
+ * that says who acts has such imports, and the command line never asks it. TypeScript is read as modules, also where
  * package.json does not say "type": "module": the kit, and what it depends on, cannot be had by `require`, which tsx would
  * make of their imports (and mark their addresses with).
  */

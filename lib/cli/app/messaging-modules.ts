@@ -1,7 +1,7 @@
 import { type FileTree, filesBelow, SOURCE_FILE } from './file-tree.ts';
 import { blanked, callAt, withoutComments } from './source-text.ts';
 
-/** What a worker drives besides keys. */
+/** A worker drives these besides keys. */
 export type Box = 'outbox' | 'inbox';
 
 export const BOXES: readonly Box[] = ['outbox', 'inbox'];
@@ -15,7 +15,7 @@ export interface BoxModule {
 
 const MAKES: Record<Box, string> = { outbox: 'createOutbox', inbox: 'createInbox' };
 
-/** Where people put them, most likely first; below `src/` too. */
+/** The likely files, most likely first; below `src/` too. */
 const LIKELY = ['lib/messaging.ts', 'lib/outbox.ts', 'lib/inbox.ts'].flatMap((name) => [name, `src/${name}`]);
 /** The module that exports an outbox or inbox, else one that makes it for itself; undefined where no file makes one. */
 export function findBox(tree: FileTree, box: Box): BoxModule | undefined {
@@ -48,7 +48,7 @@ function exportOf(code: string, make: string): string | undefined {
   return listed ? (listed[1] ?? name) : undefined;
 }
 
-/** What a person must know of an outbox or inbox that no worker can import; undefined where there is none. */
+/** A warning about an outbox or inbox that no worker can import; undefined where there is none. */
 export function hiddenBox(tree: FileTree, box: Box): { says: string; fix: string } | undefined {
   const found = findBox(tree, box);
   if (!found || found.exported) return undefined;

@@ -18,7 +18,7 @@ export interface PackageJson {
   workspaces?: unknown;
   prisma?: { schema?: string };
   /**
-   * Where the command line finds the app's own modules, when not where `init` puts them, and the tables, when they have
+   * The paths of the app's own modules, when they are not where `init` puts them, and the tables, when they have
    * names of their own: the same as `createIdempotency` is given.
    */
   oncekit?: { idempotency?: string; operations?: string; tables?: Tables };
@@ -65,7 +65,7 @@ export function readPackageJson(tree: FileTree): PackageJson | undefined {
   }
 }
 
-/** Where the kit's tables are, as package.json says. Throws a CliError for names that cannot be used. */
+/** The kit's tables by the names that package.json gives them. Throws a CliError for names that cannot be used. */
 export function tablesOf(tree: FileTree): Tables | undefined {
   const tables = readPackageJson(tree)?.oncekit?.tables;
   try {
@@ -79,7 +79,7 @@ export function tablesOf(tree: FileTree): Tables | undefined {
   return tables;
 }
 
-/** What an app depends on, by name. */
+/** The dependencies of an app, by name. */
 export function installed({ dependencies, devDependencies }: PackageJson): Record<string, string> {
   return { ...devDependencies, ...dependencies };
 }
@@ -88,7 +88,7 @@ export function installed({ dependencies, devDependencies }: PackageJson): Recor
 export interface Imports {
   /** `@/` and the folder it stands for. */
   alias: { prefix: string; folder: string } | undefined;
-  /** What a path ends in; most apps leave it out. */
+  /** The ending of a path; most apps leave it out. */
   ending: '' | '.js' | '.ts';
 }
 

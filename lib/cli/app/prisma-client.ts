@@ -8,7 +8,7 @@ export interface ClientModule {
   exported: string;
 }
 
-/** Where people put it, most likely first; below `src/` too. */
+/** The likely files, most likely first; below `src/` too. */
 const LIKELY = [
   'lib/prisma',
   'lib/db',

@@ -4,7 +4,7 @@ import { type FileTree, filesBelow } from './file-tree.ts';
 import { installed, type PackageJson } from './next-app.ts';
 import { withoutComments } from './source-text.ts';
 
-/** Where an app's Prisma models and migrations are. */
+/** The paths of an app's Prisma models and migrations. */
 export interface PrismaSchema {
   /** A file, or the folder of several. */
   at: string;
@@ -19,7 +19,7 @@ const CONFIGS = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs'].flatMap((ending) => [
   `prisma.config.${ending}`,
   `.config/prisma.${ending}`,
 ]);
-/** Where Prisma looks by itself. */
+/** The paths at which Prisma looks by itself. */
 const DEFAULTS = ['prisma/schema.prisma', 'schema.prisma', 'prisma/schema', 'prisma'];
 
 /** @throws CliError where there is no schema, or one that the kit cannot be added to */
@@ -54,7 +54,7 @@ function filesOf(tree: FileTree, at: string): string[] {
   return filesBelow(tree, at, /\.prisma$/);
 }
 
-/** What prisma.config.ts says, as far as it says it in plain strings. */
+/** Reads prisma.config.ts, as far as it has plain strings. */
 function readConfig(tree: FileTree): { schema?: string; migrations?: string } {
   const source = withoutComments(CONFIGS.map((file) => tree.read(file)).find((text) => text !== undefined) ?? '');
   const schema = stringBehind(/\bschema\s*:\s*/, source);

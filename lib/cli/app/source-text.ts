@@ -1,4 +1,4 @@
-/** What can be told about source text without running it. Good enough to find names; it is no parser. */
+/** Reads source text without running it. Good enough to find names; it is no parser. */
 
 const PARTS = /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
 
@@ -27,7 +27,7 @@ export function blanked(source: string): string {
 
 const CLOSES: Record<string, string> = { '{': '}', '(': ')' };
 
-/** Where the brace or parenthesis at a position ends; the end of the text, where it does not. */
+/** Finds the end of the brace or parenthesis at a position; the end of the text, where it does not end. */
 export function endOf(code: string, from: number): number {
   const open = code[from] ?? '';
   let depth = 0;
@@ -38,7 +38,7 @@ export function endOf(code: string, from: number): number {
   return code.length;
 }
 
-/** What stands between the parentheses of the first call of a function; undefined where there is none. */
+/** The text between the parentheses of the first call of a function; undefined where there is none. */
 export function callAt(source: string, name: string): string | undefined {
   const code = blanked(source);
   const found = new RegExp(`\\b${name}\\s*(?:<[^()]*>)?\\(`).exec(code);

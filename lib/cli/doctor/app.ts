@@ -8,7 +8,7 @@ import { drivesKeysAlone } from '../init/plan-code.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { readWindow, type Window } from './window.ts';
 
-/** What the app's files tell, for the checks that go on from there. */
+/** The findings about the app's files, and the facts that later checks need. */
 export interface AppFacts {
   findings: Finding[];
   /** undefined where there is no app here. */

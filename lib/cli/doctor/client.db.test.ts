@@ -30,7 +30,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 const nameOf = ({ url }: TestDatabase) => new URL(url).pathname.slice(1);
 
-/** What doctor has against an app whose client, and whose DATABASE_URL unless another is given, is this. */
+/** Doctor's findings about an app whose client, and whose DATABASE_URL unless another is given, is this. */
 async function lookThrough(url: string, databaseUrl = url) {
   vi.stubEnv('IDEMPOTENCY_SECRET', 'a-secret-that-is-long-enough-for-it');
   vi.stubEnv('CRON_SECRET', 'another-one-that-is-long-enough');

@@ -8,7 +8,7 @@ import { checkTransaction } from './transaction.ts';
 const check = checkNamed('Client');
 
 /**
- * Whether the app's own client can do what an execution does, and at the database that everything else was looked at:
+ * Checks that the app's own client can do what an execution does, at the database of all other checks:
  * doctor's connection is DATABASE_URL's, and says nothing of an address or a role that the client was given by itself.
  */
 export async function checkClient(
@@ -75,7 +75,7 @@ function checkClaim({ refused, user, lacking, keyTable, readOnlyBy, quotedDataba
   return check.ok('It claims keys where DATABASE_URL leads (tried, and rolled back).');
 }
 
-/** Where the setting stands, as `pg_settings.source` says it. */
+/** The place of the setting, by `pg_settings.source`. */
 function withoutReadOnly(source: string, user: string, database: string): string {
   const reset = 'RESET default_transaction_read_only';
   if (source === 'user') return `ALTER ROLE ${user} ${reset}`;

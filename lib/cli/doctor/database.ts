@@ -54,7 +54,7 @@ async function checkConnections(sql: Sql): Promise<Finding> {
 }
 
 /**
- * Whether the kit's tables are there, as this version of the kit needs them. Those of messaging may all be missing.
+ * Checks that the kit's tables are there, as this version of the kit needs them. Those of messaging may all be missing.
  *
  * @param rename gives the tables the names that they have in this app
  */

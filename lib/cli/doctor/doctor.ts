@@ -63,7 +63,7 @@ async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, renam
   ];
   const { tryClaim } = facts;
   if (tryClaim) findings.push(...(await checkClient(sql, tryClaim, rename)));
-  // What follows reads the tables.
+  // The following checks read the tables.
   if (schema[0]?.level === 'problem') return findings;
   const hasMessaging = schema[1] !== undefined && schema[1].level !== 'problem';
   const { needsWorker, hasCron, replicated } = facts;

@@ -8,7 +8,7 @@ import { checkNamed, type Finding } from './finding.ts';
 
 const check = checkNamed('Durability');
 
-/** What the server is set to promise of an answer. That it is a standby, or read-only, is said by other checks. */
+/** Checks the server's settings of durability. Other checks tell a standby, or a read-only database. */
 export async function checkDurability(
   sql: pg.Client,
   { rename, replicated }: { rename: Rename | undefined; replicated: readonly string[] },

@@ -1,10 +1,10 @@
-/** What one check of `doctor` came to, in one sentence. */
+/** The result of one check of `doctor`, in one sentence. */
 export interface Finding {
-  /** What was looked at: `Database`, `Migrations`. */
+  /** The subject of the check: `Database`, `Migrations`. */
   check: string;
   level: 'ok' | 'warning' | 'problem';
   says: string;
-  /** What to do about it; every warning and problem has one. */
+  /** The remedy; every warning and problem has one. */
   fix?: string;
 }
 

@@ -6,7 +6,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const MAKE = 'Make one with: openssl rand -base64 32';
 
-/** What signs keys, and what opens the cron route: as production takes them. */
+/** Checks the secret that signs keys and the one of the cron route, as production does. */
 export function checkSecrets(env: Environment): Finding[] {
   const signing = (env.IDEMPOTENCY_SECRET ?? '').split(',').filter(Boolean);
   return [checkSigning(signing), checkCron(env.CRON_SECRET, signing)];

@@ -13,7 +13,7 @@ import { checkTls } from './tls.ts';
 
 /** A name of this machine that does not say so. */
 const HOST = hostname();
-/** What a client of PostgreSQL asks first that wants TLS. */
+/** The first message of a client of PostgreSQL that wants TLS. */
 const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
 
 let database: TestDatabase;

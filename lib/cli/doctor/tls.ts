@@ -4,7 +4,7 @@ import { checkNamed, type Finding } from './finding.ts';
 
 const PAGE = 'docs/database-tls.md';
 
-/** Whether others on the network can read what the database is told, or answer in its place. */
+/** Checks that nobody on the network can read the database's traffic, or answer in its place. */
 export function checkTls(sql: pg.Client, url: string): Finding {
   const check = checkNamed('TLS');
   if (isOnThisMachine(sql.host)) return check.ok('The database is on this machine: nothing passes a network.');

@@ -8,7 +8,7 @@ import { type Client, createClient } from '../../../shop/db.ts';
 import { folders, ready } from '../app/app.fixture.ts';
 import { examine } from './doctor.ts';
 
-// Whose pool a client has is seen by where its queries arrive, so each client here is a real one.
+// A client's pool shows only in where its queries arrive, so each client here is a real one.
 
 const made = folders();
 let database: TestDatabase;

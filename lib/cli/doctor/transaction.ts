@@ -9,7 +9,7 @@ const SAYS = {
   interactive: "Prisma's interactive one, as createIdempotency is told.",
 };
 
-/** Whose transaction an execution is, and what is lost where it is Prisma's though nobody has asked for that. */
+/** Tells whose transaction an execution is, and what is lost where it is Prisma's though nobody has asked for that. */
 export function checkTransaction({ transactions, whyNotOwn }: Pick<TriedClaim, 'transactions' | 'whyNotOwn'>): Finding {
   if (!whyNotOwn) return check.ok(SAYS[transactions]);
   const fix = `Where the client is made, use ${whyNotOwn.expected}.`;

@@ -14,7 +14,7 @@ export interface Window {
 }
 
 /**
- * What the call of `createIdempotency` says, where it says it in plain strings and numbers; the kit's defaults for what it
+ * Reads the call of `createIdempotency`, where it has plain strings and numbers; the kit's defaults for what it
  * leaves out. undefined where it is worked out elsewhere.
  */
 export function readWindow(source: string): Window | undefined {
@@ -44,8 +44,8 @@ const KEPT = `(SELECT ${COLUMNS} FROM idempotency_keys ORDER BY claimed_at DESC 
 type Kept = Pick<RawRow, 'key' | 'secret_id' | 'minted_at' | 'claimed_at' | 'expires_at'>;
 
 /**
- * Whether every row outlives the time in which its key may come again (K5). A window that was raised together with the
- * retention, or before it, leaves rows behind that go too early.
+ * Checks that every row outlives the time in which its key may come again (K5). A window that was raised together with
+ * the retention, or before it, leaves rows behind that go too early.
  */
 export async function checkWindow(sql: Sql, window: Window | 'unreadable'): Promise<Finding> {
   const check = checkNamed('Window');

@@ -10,9 +10,9 @@ const SEEN_S = 90;
 
 export interface WorkOptions {
   hasMessaging: boolean;
-  /** Whether the app has operations in phases, or an outbox or inbox. */
+  /** The app has operations in phases, or an outbox or inbox. */
   needsWorker: boolean;
-  /** Whether something calls the cron route, as far as files tell. */
+  /** Something calls the cron route, as far as files tell. */
   hasCron: boolean;
 }
 
@@ -42,7 +42,7 @@ const SEEN = `SELECT EXTRACT(epoch FROM clock_timestamp() - max(state_change))::
   WHERE datname = current_database() AND pid <> pg_backend_pid()
     AND (query LIKE '%oncekit.worker %' OR query LIKE '%idempotency_keys%SKIP LOCKED%')`;
 
-/** Whether somebody does what is due: seen by its traces, and by what is left lying. */
+/** Checks that a worker does what is due, by its traces, and by what is overdue. */
 export async function checkWork(sql: Sql, options: WorkOptions): Promise<Finding[]> {
   const check = checkNamed('Worker');
   const { due, slow, attention, unreaped } = (await sql.query(KEYS)).rows[0];

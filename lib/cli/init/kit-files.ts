@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { SchemaPart } from '../../store/store.ts';
 
-/** What the package brings along for a user's prisma/ folder. */
+/** The package's files for a user's prisma/ folder. */
 export interface KitFiles {
   models: Record<SchemaPart, string>;
   /** One for each version of the schema, oldest first. */

@@ -6,7 +6,7 @@ import { TABLES_OF } from '../../store/prisma/tables.ts';
 import type { SchemaPart } from '../../store/store.ts';
 import { readKitFiles } from './kit-files.ts';
 
-// What `npx oncekit init` puts into a user's migrations must be what the kit is tested on: the demo's tables, which came
+// The migrations of `npx oncekit init` must make the tables that the kit is tested on: the demo's tables, which came
 // about by many migrations. The order of columns alone may differ.
 
 const TABLES = ['idempotency_%', 'outbox_%', 'inbox_%', 'message_events'];

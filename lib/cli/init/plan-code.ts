@@ -15,7 +15,7 @@ import {
   statusRoute,
 } from './templates.ts';
 
-/** Where the app's own modules are, by what package.json says or where `init` puts them. */
+/** The paths of the app's own modules, as package.json says, or as `init` writes them. */
 export function moduleFiles({ src, packageJson }: App): { idempotency: string; operations: string } {
   const said = packageJson.oncekit ?? {};
   const named = (name: string) => path.posix.normalize(/\.[cm]?[jt]sx?$/.test(name) ? name : `${name}.ts`);
@@ -29,7 +29,7 @@ export interface CodeOptions {
   app: App;
   imports: Imports;
   client: ClientModule | undefined;
-  /** Whether the app is to have an outbox and an inbox. */
+  /** The app is to have an outbox and an inbox. */
   messaging: boolean;
 }
 

@@ -12,7 +12,7 @@ export function showPlan({ writes, kept, notes }: Plan, { full = false } = {}): 
   return [...parts, ...remarks({ kept, notes })].join('\n');
 }
 
-/** What stays as it is, and what a person must know. */
+/** Lists the files that stay as they are, and notes for a person. */
 export function remarks({ kept, notes }: Pick<Plan, 'kept' | 'notes'>): string[] {
   return [...kept.map((each) => `Kept: ${each}`), ...notes.map((each) => `Note: ${each}`)];
 }

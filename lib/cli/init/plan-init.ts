@@ -11,12 +11,12 @@ import { planEnv } from './plan-env.ts';
 import { planMigrations } from './plan-migrations.ts';
 import { planModels } from './plan-models.ts';
 
-/** What comes behind it, for a person to do; none where nothing is written. */
+/** The next steps for a person; none where nothing is written. */
 export type NextSteps = string[];
 
 export interface PlanOptions {
   messaging?: boolean | undefined;
-  /** Where the Prisma schema is, where it cannot be found. */
+  /** The path of the Prisma schema, for one that cannot be found. */
   schema?: string | undefined;
   now: Date;
   /** A fresh secret. */
@@ -24,9 +24,9 @@ export interface PlanOptions {
 }
 
 /**
- * What is missing in an app to use the kit. Pure: the same files lead to the same plan, and a plan that was carried out
- * leads to an empty one. Nothing that differs is overwritten. What changes of a file that is there: the kit's own block of
- * models, one word of the import of the client's adapter, and secrets that .env lacks.
+ * Plans the files that an app needs to use the kit. Pure: the same files lead to the same plan, and a plan that was carried
+ * out leads to an empty one. Nothing that differs is overwritten. Of a file that is there, these change: the kit's own block
+ * of models, one word of the import of the client's adapter, and secrets that .env lacks.
  *
  * @throws CliError where the app is not one that the kit can be added to
  */

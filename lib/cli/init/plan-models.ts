@@ -7,7 +7,7 @@ import { CliError } from '../command.ts';
 import { type KitFiles, MODELS } from './kit-files.ts';
 import type { Plan, Write } from './plan.ts';
 
-/** What stands between the marks of a part, with its hash. Line ends do not count: git may have changed them. */
+/** The text between the marks of a part, with its hash. Line ends do not count: git may have changed them. */
 const blockIn = (part: SchemaPart, content: string) =>
   new RegExp(
     `^// >>> oncekit ${part} ([0-9a-f]{12})\\b[^\\n]*\\n([\\s\\S]*?)^// <<< oncekit ${part}\\r?\\n?`,
@@ -74,7 +74,7 @@ function hashOf(text: string): string {
   return createHash('sha256').update(unix(text)).digest('hex').slice(0, 12);
 }
 
-/** Where a datasource lists schemas, each model must say its own. */
+/** Each model must name its schema where the datasource lists schemas. */
 function withSchemas(models: string, files: PrismaSchema['files']): string {
   const isDivided = files.some(({ content }) => /\bschemas\s*=\s*\[/.test(withoutComments(content)));
   return isDivided ? models.replace(/^( {2}@@map\(.*\)\n)/gm, '$1  @@schema("public")\n') : models;

@@ -2,7 +2,7 @@
 export interface Write {
   file: string;
   content: string;
-  /** What is there now; undefined: there is no such file. */
+  /** The present content; undefined: there is no such file. */
   before: string | undefined;
   /** The file of the package that it is a plain copy of. */
   copyOf?: string;
@@ -10,11 +10,11 @@ export interface Write {
   shown?: readonly string[];
 }
 
-/** What `init` would do, and what it would leave to a person. Nothing has been written. */
+/** The changes that `init` would make, and those that it would leave to a person. Nothing has been written. */
 export interface Plan {
   writes: Write[];
-  /** What is there already in another form and stays as it is; each says what to look at. */
+  /** Files that differ and stay as they are; each says what to look at. */
   kept: string[];
-  /** What a person must know or do. */
+  /** Notes for a person. */
   notes: string[];
 }

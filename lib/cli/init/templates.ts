@@ -1,4 +1,4 @@
-/** What `init` writes, as it stands in the app from then on. Each builds as it is; the scope is closed until somebody says who acts. */
+/** The files that `init` writes. Each builds as it is; the scope is closed until somebody says who acts. */
 
 export function idempotencyModule({
   client,

@@ -10,7 +10,7 @@ const SOUND = {
   'docs/keys.md': 'A key is short.\n',
 };
 
-/** What the check says of it, with these files in place of its own. */
+/** The check's faults, with these files in place of its own. */
 function said(files: Record<string, string> = {}, reference = ''): string[] {
   const all = new Map(Object.entries({ ...SOUND, ...files }));
   return contractFaults(all, reference).map(({ file, line, advice }) => `${file}:${line} ${advice}`);

@@ -1,4 +1,4 @@
-/** Where the rules stand. */
+/** The page of the rules. */
 export const CONTRACT = 'docs/contract.md';
 
 /** A rule of the contract. */

@@ -10,7 +10,7 @@ const LOOKS = [
   { name: 'phone-dark', viewport: { width: 375, height: 812 }, colorScheme: 'dark' },
 ] as const;
 
-/** What a picture may weigh: they all lie in the repository. */
+/** The most that a picture may weigh: they all lie in the repository. */
 const LIMIT = 120_000;
 
 /**
@@ -32,7 +32,7 @@ export async function photograph(page: Page, folder: string, name: string, from?
   }
 }
 
-/** What differs from run to run is replaced in the page. The page does not know, and may write over it: just before. */
+/** Replaces in the page what differs from run to run. The page does not know, and may write over it: just before. */
 export async function calm(page: Page): Promise<void> {
   const texts = await textsOf(page);
   await page.evaluate(
@@ -47,7 +47,7 @@ export async function calm(page: Page): Promise<void> {
   );
 }
 
-/** Whether the page has written nothing over it since. */
+/** True where the page has written nothing over it since. */
 export async function isCalm(page: Page): Promise<boolean> {
   return (await textsOf(page)).every((text) => steady(text) === text);
 }

@@ -4,11 +4,11 @@ import sharp from 'sharp';
 import { hydrated } from '../../../e2e/fixtures/test.ts';
 import { calm, isCalm } from './camera.ts';
 
-/** What a loop may weigh: a README is read on phones, too. */
+/** The most that a loop may weigh: a README is read on phones, too. */
 const LIMIT = 1_000_000;
 /** Both columns side by side, and no wider than GitHub shows a README. */
 const VIEWPORT = { width: 880, height: 690 };
-/** What each page begins and ends with stands long enough to be read. */
+/** The first and the last picture of each page stand long enough to be read. */
 const FIRST_MS = 1200;
 const LAST_MS = 4000;
 /** The lab plays it in a second, in which nobody could follow two columns. */

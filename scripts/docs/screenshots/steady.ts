@@ -1,4 +1,4 @@
-/** What names begin with. A page that was made steady before stays as it is. */
+/** The beginnings of names. A page that was made steady before stays as it is. */
 const ID = '019ab6c2-5b1e-7';
 const REFERENCE = '3PqT8w2eZvKYlo2C';
 

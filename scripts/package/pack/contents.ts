@@ -14,7 +14,7 @@ const WANTED = [
 ];
 /** Of dist/, what must not be: the demo, its database client, tests. */
 const UNWANTED = /\.(test|testsuite|fixture|child|test-d)\./;
-/** What an app's installation is made longer by. In kB; raise them with a reason. */
+/** The kit's part of an app's installation. In kB; raise them with a reason. */
 const MOST = { packedKb: 460, unpackedKb: 1425 };
 
 export function holdsOnlyWhatIsNeeded({ files }: Tarball): void {

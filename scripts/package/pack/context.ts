@@ -1,7 +1,7 @@
 import type { Server } from './database.ts';
 import type { Report } from './report.ts';
 
-/** What each part of `test:pack` works with. */
+/** Each part of `test:pack` works with it. */
 export interface Context {
   report: Report;
   server: Server;

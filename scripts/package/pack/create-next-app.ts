@@ -1,4 +1,4 @@
-/** What create-next-app sets up in a fresh app, and the fixture leaves out: Cache Components, and ESLint with Next's rules. */
+/** Set up by create-next-app, and left out of the fixture: Cache Components, and ESLint with Next's rules. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { installFromRegistry } from '../registry/install.ts';

@@ -15,7 +15,7 @@ export async function loadsInNode(app: string, signal: AbortSignal): Promise<voi
   await command([process.execPath, '--no-warnings', '-e', requires], { cwd: app, signal });
 }
 
-/** What a browser gets of an entry: it can be bundled, and nothing of Node is in it. */
+/** Checks an entry for browsers: it can be bundled, and nothing of Node is in it. */
 export async function isForBrowsers(app: string): Promise<void> {
   for (const name of BROWSER) await bundle(app, `export * from '${name}';`);
 }

@@ -118,7 +118,7 @@ CREATE TABLE "Order" (
   };
 }
 
-/** What such an app depends on, `tsx` for the commands of the kit. */
+/** The dependencies of such an app, `tsx` for the commands of the kit. */
 export const APP_PACKAGES = {
   dependencies: ['@prisma/adapter-pg', '@prisma/client', 'next', 'react', 'react-dom', 'zod'],
   devDependencies: [

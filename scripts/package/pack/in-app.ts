@@ -1,4 +1,4 @@
-/** What a stranger types in the folder of an app. */
+/** Commands that a stranger types in the folder of an app. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { applyMigrations } from '../../services/migrate.ts';

@@ -38,7 +38,7 @@ export async function linkInstalledPackages(app: string, kit: Record<string, str
   await linkCommands(app, taken);
 }
 
-/** What `npx` finds. */
+/** `npx` finds these. */
 async function linkCommands(app: string, packages: Lock['packages']): Promise<void> {
   const folder = path.join(app, 'node_modules/.bin');
   await mkdir(folder, { recursive: true });
@@ -58,7 +58,7 @@ function neededBy(root: Locked, packages: Lock['packages']): Set<string> {
   const visit = (from: string, { dependencies, optionalDependencies, peerDependencies }: Locked) => {
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
       const place = placeOf(name, from, packages);
-      // What is optional, or made for another system, was not installed here either.
+      // Packages that are optional, or made for another system, were not installed here either.
       if (place === undefined || found.has(place)) continue;
       found.add(place);
       visit(place, packages[place] as Locked);

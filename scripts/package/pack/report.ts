@@ -1,6 +1,6 @@
 import type { Failure } from '../../testing/test-count.ts';
 
-/** What was checked and how it went, one line each, and how many of each there are. */
+/** The checks and their results, one line each, and how many of each there are. */
 export class Report {
   passed = 0;
   readonly failures: Failure[] = [];

@@ -6,9 +6,9 @@ import { command } from './command.ts';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 export interface Tarball {
-  /** Where it lies. */
+  /** Its path. */
   file: string;
-  /** What is in it, by path. */
+  /** Its files, by path. */
   files: { path: string; size: number; mode: number }[];
   /** In bytes. */
   packed: number;

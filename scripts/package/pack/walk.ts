@@ -10,7 +10,7 @@ import { writeFiles } from './fixture.ts';
 import { generate, migrate, npx, run } from './in-app.ts';
 import { runTests, served } from './serve.ts';
 
-/** What `oncekit init` leaves to the app, in the files that it writes: who acts, and which operations there are. */
+/** Changes that `oncekit init` leaves to the app: who acts, and which operations there are. */
 const LEFT_TO_THE_APP: FileChange[] = [
   change('lib/idempotency.ts', "import { createIdempotency } from 'oncekit';", [
     "import { createIdempotency } from 'oncekit';",
@@ -49,7 +49,7 @@ export async function walk(context: Context, options: WalkOptions): Promise<void
   const { app, databaseUrl, contrast = false } = options;
   const { report, signal } = context;
   const diff = readmeDiff(readPage('README.md', await readFile(path.join(root, 'README.md'), 'utf8')));
-  // What the README shows itself need not be made up for.
+  // The README shows some of them itself.
   const left = LEFT_TO_THE_APP.filter((one) => !diff.some(({ file }) => file === one.file));
   await writeFormAsItWas(app, diff);
   if (contrast) {

@@ -18,7 +18,7 @@ const colours: Record<string, string> = {
   ),
 };
 
-/** Where a name alone would not do. */
+/** Replacements for which a name alone would not do. */
 const classes: Record<string, string> = {
   'hover:border-strong-line': 'hover:border-muted-foreground/50',
   'border-strong-line': 'border-input',
@@ -27,7 +27,7 @@ const classes: Record<string, string> = {
   'bg-sunken text-muted': 'bg-muted text-foreground',
 };
 
-/** Where the demo's stylesheet says what it means: the line along the top of the window. */
+/** The demo's stylesheet says what it means: the line along the top of the window. */
 const RUNNING = { class: 'running', means: 'fixed inset-x-0 top-0 z-10 h-1 animate-pulse bg-primary' };
 
 // Within a text of classes, from one space or variant to the next.

@@ -14,7 +14,7 @@ export interface RegistryFile {
   content: string;
 }
 
-/** What `shadcn add` installs. */
+/** An item that `shadcn add` installs. */
 export interface RegistryItem {
   name: string;
   type: 'registry:block' | 'registry:component';
@@ -122,7 +122,7 @@ function gather(file: string, files: Map<string, string>): Place {
   return place;
 }
 
-/** What a template names as its neighbour is one of the shared components of the admin view. */
+/** A neighbour that a template names is one of the shared components of the admin view. */
 function neighbour({ at }: Place, specifier: string): string {
   if (!at.startsWith('components/')) throw new Error(`${at} has no neighbour ${specifier}.`);
   return path.posix.join('components/admin/shared', `${specifier}.tsx`);

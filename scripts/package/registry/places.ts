@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-/** Where a file of the demo goes in somebody else's app. */
+/** The place of a file of the demo in somebody else's app. */
 export interface Place {
   /** In their app, from the root or from `src`. */
   at: string;
@@ -10,7 +10,7 @@ export interface Place {
 
 const COMPONENTS = 'components/oncekit';
 
-/** What each app says in its own words: who is an admin, what belongs to a key, which pages there are. */
+/** Files that each app writes in its own words: who is an admin, what belongs to a key, which pages there are. */
 const seams: Record<string, Place> = {
   'app/admin/require-admin.ts': { at: 'lib/oncekit-admin.ts', template: 'oncekit-admin.ts' },
   'shop/admin/admin.ts': { at: 'lib/oncekit-admin.ts', template: 'oncekit-admin.ts' },
@@ -20,7 +20,7 @@ const seams: Record<string, Place> = {
 };
 
 /**
- * Where a file goes. All components stand in one folder, named by their files: the command line of shadcn takes each
+ * Finds the place of a file. All components stand in one folder, named by their files: shadcn's command line takes each
  * folder `ui`, `lib` or `hooks` in an import for the app's own.
  *
  * @throws for a file that no other app can have, such as the shop's domain

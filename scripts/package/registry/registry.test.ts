@@ -15,7 +15,7 @@ const root = path.resolve(import.meta.dirname, '../../..');
 const items = registryItems();
 const kitPaths = Object.fromEntries([...publicEntries()].map(([name, file]) => [name, [path.join(root, file)]]));
 
-/** What `oncekit init` has written before anybody installs an item (lib/cli), and the app's own client. */
+/** The files of `oncekit init`, which come before any item (lib/cli), and the app's own client. */
 const GIVEN = {
   'lib/prisma.ts': `
     interface Raw { $queryRawUnsafe<T>(query: string, ...values: unknown[]): PromiseLike<T> }
@@ -103,11 +103,11 @@ describe('the component registry', () => {
   });
 });
 
-/** What TypeScript has against an app of these files, which exist nowhere. As strict as for our own. */
+/** TypeScript's errors in an app of these files, which exist nowhere. As strict as for our own. */
 function typeErrors(files: ReadonlyMap<string, string>): string[] {
   const app = path.join(root, 'registry-check');
   const named = new Map([...files].map(([at, content]) => [path.join(app, at), content]));
-  // What is theirs is theirs alone: no file of the demo stands in for one that an item forgot.
+  // Their files are theirs alone: no file of the demo stands in for one that an item forgot.
   const program = virtualProgram(named, { options: { types: ['node'], paths: { ...kitPaths, '@/*': [`${app}/*`] } } });
   return [...named.keys()].flatMap((name) =>
     errorsIn(program, name).map(({ text }) => `${path.relative(app, name)}: ${text}`),

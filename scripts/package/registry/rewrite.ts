@@ -60,7 +60,7 @@ function inside(node: ts.Node, text: string): Edit {
   return { start: node.getStart() + 1, end: node.getEnd() - (opensHole ? 2 : 1), text };
 }
 
-/** What is imported from one file in two lines, because the demo has it in two files, in one. */
+/** Joins two imports from one file, which the demo has in two files. */
 function joined(source: string): string {
   const named = /^import (type )?\{ ([^}]*) \} from '([^']+)';\n/gm;
   const found = new Map<string, string[]>();
