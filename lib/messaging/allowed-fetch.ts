@@ -31,7 +31,22 @@ type Send = (
  */
 export function allowedFetch(allow: AllowAddress, resolve: typeof lookup = lookup): Send {
   const agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) };
-  const look: LookupFunction = (host, options, answer) => {
+  const look = allowedLookup(allow, resolve);
+  return async (target, init) => {
+    try {
+      const host = target.hostname.replace(/^\[|\]$/g, '');
+      // An address is not looked up, so it is checked here. The URL has written it out: 0x7f.1 is 127.0.0.1.
+      if (isIP(host) && !allow(host)) throw new AddressNotAllowedError();
+      return await post(target, init, { agent: agents[target.protocol as keyof typeof agents], lookup: look });
+    } catch (cause) {
+      throw new TypeError('fetch failed', { cause }); // as `fetch` does
+    }
+  };
+}
+
+/** A look-up that finds allowed addresses alone. */
+function allowedLookup(allow: AllowAddress, resolve: typeof lookup): LookupFunction {
+  return (host, options, answer) => {
     resolve(host, { ...options, all: true }, (error, found: LookupAddress[]) => {
       if (error) return answer(error, '');
       const allowed = found.filter(({ address }) => allow(address));
@@ -41,35 +56,27 @@ export function allowedFetch(allow: AllowAddress, resolve: typeof lookup = looku
       answer(null, first.address, first.family);
     });
   };
-  return (target, { body, headers, signal }) =>
-    new Promise((done, failed) => {
-      // As `fetch` says it: what happened is the cause.
-      const fail = (cause: unknown) => failed(new TypeError('fetch failed', { cause }));
-      const host = target.hostname.replace(/^\[|\]$/g, '');
-      // An address is not looked up, so it is checked here. The URL has written it out: 0x7f.1 is 127.0.0.1.
-      if (isIP(host) && !allow(host)) return fail(new AddressNotAllowedError());
-      const protocol = target.protocol as keyof typeof agents;
-      const { request } = protocol === 'https:' ? https : http;
-      const sent = request(
-        target,
-        {
-          method: 'POST',
-          agent: agents[protocol],
-          lookup: look,
-          signal,
-          headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-        },
-        (incoming) => {
-          try {
-            done(responseOf(incoming));
-          } catch (error) {
-            incoming.destroy();
-            fail(error);
-          }
-        },
-      );
-      sent.on('error', fail).end(body);
+}
+
+function post(
+  target: URL,
+  { body, headers, signal }: Parameters<Send>[1],
+  connection: Pick<http.RequestOptions, 'agent' | 'lookup'>,
+): Promise<Response> {
+  const { request } = target.protocol === 'https:' ? https : http;
+  const length = { 'content-length': Buffer.byteLength(body) };
+  const options = { ...connection, method: 'POST', signal, headers: { ...headers, ...length } };
+  return new Promise((resolve, reject) => {
+    const sent = request(target, options, (incoming) => {
+      try {
+        resolve(responseOf(incoming));
+      } catch (error) {
+        incoming.destroy();
+        reject(error);
+      }
     });
+    sent.on('error', reject).end(body);
+  });
 }
 
 function responseOf(incoming: http.IncomingMessage): Response {

@@ -31,16 +31,7 @@ const DRAIN_MS = 100;
  * Source: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 export function webhook({ url, secrets, allowAddress, clock = Date.now, ...options }: WebhookOptions): Publisher {
-  const target = new URL(url);
-  if (target.protocol !== 'https:' && target.protocol !== 'http:') {
-    throw new ConfigurationError('A webhook goes to a URL of https or http.', { existing: target.protocol });
-  }
-  if (target.username || target.password) {
-    throw new ConfigurationError('The URL of a webhook holds no password: receivers verify its signature.', {
-      existing: `${target.protocol}//…@${target.host}`,
-      expected: `${target.protocol}//${target.host}`,
-    });
-  }
+  const target = targetOf(url);
   signers(secrets);
   if (allowAddress && options.fetch) {
     throw new ConfigurationError('A fetch of your own connects to what it likes, so allowAddress could not be kept.', {
@@ -54,26 +45,37 @@ export function webhook({ url, secrets, allowAddress, clock = Date.now, ...optio
       const body = webhookBody(event);
       let response: Response;
       try {
-        response = await send(target, {
-          method: 'POST',
-          headers: {
-            ...event.headers,
-            'content-type': 'application/json',
-            'idempotency-key': `"${event.derivedKey}"`,
-            'user-agent': 'oncekit',
-            ...signWebhook(event.id, body, clock(), secrets),
-          },
-          body,
-          redirect: 'manual',
-          signal,
-        });
+        const headers = { ...headersOf(event), ...signWebhook(event.id, body, clock(), secrets) };
+        response = await send(target, { method: 'POST', headers, body, redirect: 'manual', signal });
       } catch (cause) {
         throw new PublishError(signal.aborted ? 'No answer in time.' : `No answer: ${codeOf(cause)}.`, { cause });
       }
       await drain(response);
-      if (response.ok) return;
-      throw refusalOf(response, clock());
+      if (!response.ok) throw refusalOf(response, clock());
     },
+  };
+}
+
+function targetOf(url: string): URL {
+  const target = new URL(url);
+  if (target.protocol !== 'https:' && target.protocol !== 'http:') {
+    throw new ConfigurationError('A webhook goes to a URL of https or http.', { existing: target.protocol });
+  }
+  if (target.username || target.password) {
+    throw new ConfigurationError('The URL of a webhook holds no password: receivers verify its signature.', {
+      existing: `${target.protocol}//…@${target.host}`,
+      expected: `${target.protocol}//${target.host}`,
+    });
+  }
+  return target;
+}
+
+function headersOf({ headers, derivedKey }: OutgoingEvent): Record<string, string> {
+  return {
+    ...headers,
+    'content-type': 'application/json',
+    'idempotency-key': `"${derivedKey}"`,
+    'user-agent': 'oncekit',
   };
 }
 

@@ -3,7 +3,7 @@ import { Logger, runMigrations, runTaskList, type TaskList, type WorkerEvents, t
 import type { Pool, PoolClient } from 'pg';
 import { Presence } from './liveness.ts';
 import { loop } from './loop.ts';
-import { patiently } from './pool.ts';
+import { withStatementLimit } from './pool.ts';
 
 const BEAT_MS = 1000;
 /** A migration of graphile-worker's may rewrite its tables. */
@@ -30,7 +30,7 @@ export interface JobsOptions {
  */
 export async function runJobs(options: JobsOptions, onReady: () => void): Promise<void> {
   const { pool, stopping, log } = options;
-  await patiently(MIGRATION_MS, () => runMigrations({ pgPool: pool, logger: loggerFor(log) }));
+  await withStatementLimit(MIGRATION_MS, () => runMigrations({ pgPool: pool, logger: loggerFor(log) }));
   const presence = new Presence(pool);
   const events = new EventEmitter() as WorkerEvents;
   const ask = askListener(events);
@@ -78,12 +78,12 @@ function askListener(events: WorkerEvents): () => Promise<unknown> {
 }
 
 /** The handlers, whose own statements may take longer than the runner's. */
-function patientTasks({ tasks, statementMs }: JobsOptions): TaskList {
-  const patient = Object.entries(tasks).map(([name, task]): [string, typeof task] => [
+function limitedTasks({ tasks, statementMs }: JobsOptions): TaskList {
+  const limited = Object.entries(tasks).map(([name, task]): [string, typeof task] => [
     name,
-    task && ((payload, helpers) => patiently(statementMs, () => task(payload, helpers))),
+    task && ((payload, helpers) => withStatementLimit(statementMs, () => task(payload, helpers))),
   ]);
-  return Object.fromEntries(patient);
+  return Object.fromEntries(limited);
 }
 
 function startRunner(options: JobsOptions, presence: Presence, events: WorkerEvents): WorkerPool {
@@ -109,14 +109,14 @@ function startRunner(options: JobsOptions, presence: Presence, events: WorkerEve
       worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0, gracefulShutdownAbortTimeout: graceMs },
     },
   };
-  return runTaskList(runner, patientTasks(options), pool);
+  return runTaskList(runner, limitedTasks(options), pool);
 }
 
 async function untilDrained(runner: WorkerPool, { graceMs, stopping }: JobsOptions): Promise<void> {
-  let impatience: NodeJS.Timeout | undefined;
+  let forced: NodeJS.Timeout | undefined;
   const drain = () => {
     const quiet = () => {}; // said by the runner's own promise, and logged
-    impatience = setTimeout(() => {
+    forced = setTimeout(() => {
       Promise.resolve(runner.forcefulShutdown('The worker stopped before the job ended.')).catch(quiet);
     }, graceMs + AFTER_ABORT_MS);
     Promise.resolve(runner.gracefulShutdown()).catch(quiet);
@@ -129,7 +129,7 @@ async function untilDrained(runner: WorkerPool, { graceMs, stopping }: JobsOptio
     // A job that had to be given back is no failure of the shutdown.
     if (!stopping.aborted) throw error;
   } finally {
-    clearTimeout(impatience);
+    clearTimeout(forced);
     stopping.removeEventListener('abort', drain);
   }
 }

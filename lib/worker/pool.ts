@@ -10,11 +10,11 @@ const STATEMENT_MS = 5000;
 const GOODBYE_MS = 1000;
 
 /** How long a statement may take that is sent from here, where that is more. */
-const patience = new AsyncLocalStorage<number>();
+const statementLimit = new AsyncLocalStorage<number>();
 
 /** Runs something whose statements may take longer than the worker's own: a job handler, a migration. */
-export function patiently<R>(statementMs: number, run: () => R): R {
-  return patience.run(statementMs, run);
+export function withStatementLimit<R>(statementMs: number, run: () => R): R {
+  return statementLimit.run(statementMs, run);
 }
 
 /**
@@ -53,7 +53,7 @@ class BoundedPool extends pg.Pool {
     client.on('drain', answered).on('end', answered);
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
     client.query = ((...args: unknown[]) => {
-      const withinMs = patience.getStore() ?? STATEMENT_MS;
+      const withinMs = statementLimit.getStore() ?? STATEMENT_MS;
       late ??= setTimeout(() => {
         for (const silent of [client, ...this.#unused]) destroy(silent, withinMs);
       }, withinMs);
