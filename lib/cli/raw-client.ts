@@ -6,7 +6,7 @@ import { CliError } from './command.ts';
 import { closeDatabase, openDatabase, reasonOf } from './database.ts';
 
 /** The result of a command. Not done: nothing was changed, for the reason in its words. */
-export interface Done {
+export interface CommandResult {
   isDone: boolean;
   words: string;
 }
@@ -17,7 +17,7 @@ export interface Done {
  * @returns the exit code: 1 where nothing was done
  * @throws CliError where the database cannot be asked
  */
-export async function runOnDatabase(work: (prisma: PrismaClientLike) => Promise<Done>): Promise<number> {
+export async function runOnDatabase(work: (prisma: PrismaClientLike) => Promise<CommandResult>): Promise<number> {
   const sql = await openDatabase(databaseUrl());
   try {
     const { isDone, words } = await work(rawClient(sql));

@@ -112,8 +112,8 @@ function inboxContext<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>): I
     });
   }
   const report = quietly(onReport);
-  const deliveries = new KeyedMutex();
-  return { store, sources, attempts, backoff, timeoutMs, retentionMs, random, report, onPoint, deliveries };
+  const mutex = new KeyedMutex();
+  return { store, sources, attempts, backoff, timeoutMs, retentionMs, random, report, onPoint, mutex };
 }
 
 const NOTHING: Readonly<Retried> = { taken: 0, processed: 0, failed: 0, dead: 0 };

@@ -58,12 +58,12 @@ export interface InboxContext<Tx> {
   random: () => number;
   report: OnReport;
   onPoint: (point: InboxPoint, event: EventName) => void | Promise<void>;
-  /** The deliveries of this process. */
-  deliveries: KeyedMutex;
+  /** Lets the deliveries of one event run one after the other in this process. */
+  mutex: KeyedMutex;
 }
 
-/** One delivery of an event. */
-interface Delivered {
+/** One delivery of an event, as it is received. */
+interface Reception {
   payload: unknown;
   receipt: Receipt;
   /** It was taken because it was due, with the payload that counts. */
@@ -116,15 +116,15 @@ async function receive<Tx, R>(
   assertName(source, 100);
   assertName(eventId, 255);
   const receipt = { source, eventId, payloadHash: await hashOf(payload, settings?.compare) };
-  const delivered = { payload, receipt, wasDue };
+  const reception = { payload, receipt, wasDue };
 
   let result: R | undefined;
-  const received = await runEffect(context, delivered, async (tx) => {
+  const received = await runEffect(context, reception, async (tx) => {
     result = await run(tx, event);
     return jsonResult(result);
   });
   if (received.kind === 'existing') return await answerKnown(context, receipt, received.row);
-  if (received.kind === 'failed') return await recordFailure(context, delivered, received.error);
+  if (received.kind === 'failed') return await recordFailure(context, reception, received.error);
   await context.onPoint('committed', nameOf(receipt));
   return { kind: 'processed', result: result as R };
 }
@@ -132,10 +132,10 @@ async function receive<Tx, R>(
 /** Runs the effect in one transaction with the event's row, and again where another transaction got in the way. */
 function runEffect<Tx>(
   context: InboxContext<Tx>,
-  { receipt, wasDue }: Delivered,
+  { receipt, wasDue }: Reception,
   effect: (tx: Tx) => Promise<string | null>,
 ): Promise<Receiving> {
-  const { store, deliveries, timeoutMs, retentionMs } = context;
+  const { store, mutex, timeoutMs, retentionMs } = context;
   const name = nameOf(receipt);
   const how = {
     timeoutMs,
@@ -143,7 +143,7 @@ function runEffect<Tx>(
     wasDue,
     onPoint: async (point: 'claimed' | 'handled') => context.onPoint(point, name),
   };
-  return deliveries.run(JSON.stringify([receipt.source, receipt.eventId]), async () => {
+  return mutex.run(JSON.stringify([receipt.source, receipt.eventId]), async () => {
     for (let attempt = 1; ; attempt++) {
       const tried = await store.receive(receipt, effect, how);
       if (tried.kind !== 'failed' || !tried.isConflict || attempt === MAX_CONFLICTS) return tried;
@@ -154,7 +154,7 @@ function runEffect<Tx>(
 /** Counts a failed attempt. The error says nothing about the commit: the row does. */
 async function recordFailure<Tx, R>(
   context: InboxContext<Tx>,
-  { payload, receipt, wasDue }: Delivered,
+  { payload, receipt, wasDue }: Reception,
   error: unknown,
 ): Promise<Received<R>> {
   const { store, attempts, backoff, random, report } = context;

@@ -1,16 +1,16 @@
 import type { Admin, KeyDetail, KeySummary } from '../../admin/admin.ts';
 import { CliError } from '../command.ts';
-import type { Done } from '../raw-client.ts';
+import type { CommandResult } from '../raw-client.ts';
 import { printable, table, when } from '../table.ts';
 import type { KeysRequest, Narrowing } from './arguments.ts';
 
 /** Does what was asked for. Of payloads, arguments and results nothing is shown but their shape, as in the admin view. */
-export async function runKeys(admin: Admin, request: KeysRequest): Promise<Done> {
+export async function runKeys(admin: Admin, request: KeysRequest): Promise<CommandResult> {
   const { isDone, words, data } = await COMMANDS[request.command](admin, request as never);
   return { isDone, words: request.json ? JSON.stringify(data, json, 2) : printable(words) };
 }
 
-interface Answer extends Done {
+interface Answer extends CommandResult {
   data: unknown;
 }
 

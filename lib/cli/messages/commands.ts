@@ -1,79 +1,81 @@
 import type { createMessagesAdmin, DeliveryRow, ReceivedSummary } from '../../admin/index.ts';
-import type { Done } from '../raw-client.ts';
+import type { CommandResult } from '../raw-client.ts';
 import { printable, span, table } from '../table.ts';
 import type { MessagesRequest } from './arguments.ts';
 
 type MessagesAdmin = ReturnType<typeof createMessagesAdmin>;
 
 /** Runs one command. Nothing is sent: all of it happens in the database. */
-export async function runMessages(admin: MessagesAdmin, request: MessagesRequest): Promise<Done> {
+export async function runMessages(admin: MessagesAdmin, request: MessagesRequest): Promise<CommandResult> {
   const { isDone, words } = await COMMANDS[request.command](admin, request);
   return { isDone, words: printable(words) };
 }
 
-const COMMANDS: Record<MessagesRequest['command'], (admin: MessagesAdmin, request: MessagesRequest) => Promise<Done>> =
-  {
-    list: async ({ outbox, inbox }, { boxes, states, limit }) => {
-      const page = { limit, offset: 0 };
-      const lines: string[] = [];
-      if (boxes.includes('outbox') && states.outbox.length > 0) {
-        const pages = await Promise.all(states.outbox.map((state) => outbox.list({ state, ...page })));
-        const { stops } = await outbox.overview();
-        lines.push(shown('Outbox', pages, sentCells));
-        lines.push(...stops.map((stop) => `${stop.destination} is stopped, and its events wait: ${stop.reason}`));
-      }
-      if (boxes.includes('inbox') && states.inbox.length > 0) {
-        const pages = await Promise.all(states.inbox.map((state) => inbox.list({ state, ...page })));
-        lines.push(shown('Inbox', pages, receivedCells));
-      }
-      return done(lines.join('\n'));
-    },
+const COMMANDS: Record<
+  MessagesRequest['command'],
+  (admin: MessagesAdmin, request: MessagesRequest) => Promise<CommandResult>
+> = {
+  list: async ({ outbox, inbox }, { boxes, states, limit }) => {
+    const page = { limit, offset: 0 };
+    const lines: string[] = [];
+    if (boxes.includes('outbox') && states.outbox.length > 0) {
+      const pages = await Promise.all(states.outbox.map((state) => outbox.list({ state, ...page })));
+      const { stops } = await outbox.overview();
+      lines.push(shown('Outbox', pages, sentCells));
+      lines.push(...stops.map((stop) => `${stop.destination} is stopped, and its events wait: ${stop.reason}`));
+    }
+    if (boxes.includes('inbox') && states.inbox.length > 0) {
+      const pages = await Promise.all(states.inbox.map((state) => inbox.list({ state, ...page })));
+      lines.push(shown('Inbox', pages, receivedCells));
+    }
+    return done(lines.join('\n'));
+  },
 
-    requeue: async ({ outbox, inbox }, { peer, eventId, boxes, actor }) => {
-      const ways = {
-        outbox: () => outbox.requeue({ destination: peer, eventId }, actor),
-        inbox: () => inbox.requeue({ source: peer, eventId }, actor),
+  requeue: async ({ outbox, inbox }, { peer, eventId, boxes, actor }) => {
+    const ways = {
+      outbox: () => outbox.requeue({ destination: peer, eventId }, actor),
+      inbox: () => inbox.requeue({ source: peer, eventId }, actor),
+    };
+    for (const box of boxes) {
+      if ((await ways[box]()) === 'recorded')
+        return done(`Requeued in the ${box}, by ${actor}: ${eventId} of ${peer}.`);
+    }
+    const sent = boxes.includes('outbox') ? await sentState(outbox, peer, eventId) : undefined;
+    const received = boxes.includes('inbox') ? await inbox.find({ source: peer, eventId }) : undefined;
+    return unchanged(sent ?? received?.state, peer, eventId);
+  },
+
+  'requeue-all': async ({ outbox }, { peer, actor }) => {
+    const count = await outbox.requeueAll(peer, actor);
+    if (count > 0) return done(`Requeued, by ${actor}: ${count} of ${peer}.`);
+    return notDone(`${peer} has no dead letters`);
+  },
+
+  skip: async ({ outbox }, { peer, eventId, actor }) => {
+    const skipped = await outbox.skip({ destination: peer, eventId }, actor);
+    if (skipped === 'recorded') return done(`Skipped, by ${actor}: ${eventId} of ${peer}.`);
+    return unchanged(await sentState(outbox, peer, eventId), peer, eventId);
+  },
+
+  abandon: async ({ outbox }, { peer, actor, isSure }) => {
+    const { open } = await outbox.overview();
+    const waiting = open.filter((each) => each.peer === peer).reduce((sum, each) => sum + each.count, 0);
+    if (waiting > 0 && !isSure) {
+      return {
+        isDone: false,
+        words: `This would give up ${waiting} events for ${peer}, for good. Add --yes to do it.`,
       };
-      for (const box of boxes) {
-        if ((await ways[box]()) === 'recorded')
-          return done(`Requeued in the ${box}, by ${actor}: ${eventId} of ${peer}.`);
-      }
-      const sent = boxes.includes('outbox') ? await sentState(outbox, peer, eventId) : undefined;
-      const received = boxes.includes('inbox') ? await inbox.find({ source: peer, eventId }) : undefined;
-      return unchanged(sent ?? received?.state, peer, eventId);
-    },
+    }
+    const count = await outbox.abandon(peer, actor);
+    if (count > 0) return done(`Given up, by ${actor}: ${count} of ${peer}.`);
+    return notDone(`nothing waits for ${peer}`);
+  },
 
-    'requeue-all': async ({ outbox }, { peer, actor }) => {
-      const count = await outbox.requeueAll(peer, actor);
-      if (count > 0) return done(`Requeued, by ${actor}: ${count} of ${peer}.`);
-      return notDone(`${peer} has no dead letters`);
-    },
-
-    skip: async ({ outbox }, { peer, eventId, actor }) => {
-      const skipped = await outbox.skip({ destination: peer, eventId }, actor);
-      if (skipped === 'recorded') return done(`Skipped, by ${actor}: ${eventId} of ${peer}.`);
-      return unchanged(await sentState(outbox, peer, eventId), peer, eventId);
-    },
-
-    abandon: async ({ outbox }, { peer, actor, isSure }) => {
-      const { open } = await outbox.overview();
-      const waiting = open.filter((each) => each.peer === peer).reduce((sum, each) => sum + each.count, 0);
-      if (waiting > 0 && !isSure) {
-        return {
-          isDone: false,
-          words: `This would give up ${waiting} events for ${peer}, for good. Add --yes to do it.`,
-        };
-      }
-      const count = await outbox.abandon(peer, actor);
-      if (count > 0) return done(`Given up, by ${actor}: ${count} of ${peer}.`);
-      return notDone(`nothing waits for ${peer}`);
-    },
-
-    resume: async ({ outbox }, { peer, actor }) => {
-      if ((await outbox.resume(peer, actor)) === 'recorded') return done(`Resumed, by ${actor}: ${peer}.`);
-      return notDone(`${peer} is not stopped`);
-    },
-  };
+  resume: async ({ outbox }, { peer, actor }) => {
+    if ((await outbox.resume(peer, actor)) === 'recorded') return done(`Resumed, by ${actor}: ${peer}.`);
+    return notDone(`${peer} is not stopped`);
+  },
+};
 
 async function sentState(outbox: MessagesAdmin['outbox'], destination: string, eventId: string) {
   const found = await outbox.find(eventId);
@@ -86,15 +88,15 @@ function shown<Row>(title: string, pages: { rows: Row[]; hasMore: boolean }[], c
   return rows.length === 0 ? `${title}: nothing.` : `${title}:\n${table(rows)}${more}`;
 }
 
-function done(words: string): Done {
+function done(words: string): CommandResult {
   return { isDone: true, words };
 }
 
-function notDone(why: string): Done {
+function notDone(why: string): CommandResult {
   return { isDone: false, words: `Nothing was done: ${why}.` };
 }
 
-function unchanged(state: string | undefined, peer: string, eventId: string): Done {
+function unchanged(state: string | undefined, peer: string, eventId: string): CommandResult {
   return notDone(`${eventId} of ${peer} ${state ? `is ${state}` : 'does not exist'}`);
 }
 
