@@ -39,10 +39,9 @@ export function listIntents(storage: 'session' | 'local' | 'memory'): string[] {
 
 /** The records of one storage. Blocked, full or tampered storage degrades to memory and to "no record", never throws. */
 export function openRecords(storage: 'session' | 'local' | 'memory' | KeyStorage) {
-  const backend = (): KeyStorage | undefined => {
-    if (storage === 'memory') return undefined;
-    return typeof storage === 'string' ? window[`${storage}Storage`] : storage; // the getter throws where it is blocked
-  };
+  // The getter throws where it is blocked. There is none for `memory`.
+  const backend = (): KeyStorage | undefined =>
+    typeof storage === 'string' ? window[`${storage}Storage` as 'localStorage'] : storage;
   return {
     /** No other tab that shares the storage does the same meanwhile. Short: a held lock keeps a page out of the cache. */
     withLock<T>(intent: string, work: () => T): T | Promise<T> {
@@ -53,7 +52,9 @@ export function openRecords(storage: 'session' | 'local' | 'memory' | KeyStorage
     isKept: (intent: string) => !memory.has(PREFIX + intent),
     read(intent: string): KeyRecord | null {
       const name = PREFIX + intent;
-      return parse(memory.get(name) ?? attempt(() => backend()?.getItem(name)));
+      // No text at all is no JSON either, or `null`.
+      const value = attempt(() => JSON.parse((memory.get(name) ?? backend()?.getItem(name)) as string));
+      return isRecord(value) ? value : null;
     },
     write(intent: string, record: KeyRecord | null): void {
       const name = PREFIX + intent;
@@ -79,14 +80,12 @@ function attempt<T>(use: () => T): T | undefined {
   }
 }
 
-/** Whatever is not sound is not there. */
-function parse(text: string | null | undefined): KeyRecord | null {
-  // What is not there is no JSON, or `null`.
-  const value: KeyRecord | null | undefined = attempt(() => JSON.parse(text as string));
-  const sound =
+/** Storage may hold anything. A time that is no number compares as false. */
+function isRecord(value: KeyRecord | null | undefined): value is KeyRecord {
+  return (
     value?.version === 1 &&
-    Date.now() - value.submittedAt < MAX_AGE_MS && // and a number: NaN is less than nothing
+    Date.now() - value.submittedAt < MAX_AGE_MS &&
     isKey(value.key) &&
-    isKey(value.nextKey ?? value.key);
-  return sound ? value : null;
+    isKey(value.nextKey ?? value.key)
+  );
 }
