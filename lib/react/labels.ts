@@ -1,4 +1,4 @@
-import type { Code, Outcome } from '../core/outcome.ts';
+import type { Code, Outcome, Refusal } from '../core/outcome.ts';
 import type { IdempotentSubmit } from './idempotent-submit.ts';
 import type { Status } from './submission/state.ts';
 
@@ -35,9 +35,10 @@ export function describeSubmit<R>(
   const label = (key: keyof Messages) => labelText(labels[key], result);
   // Between two attempts of ours nobody has to do anything, so the text stays and nothing new is read out.
   const status = submit.status === 'unknown' && isPending ? 'retrying' : submit.status;
-  const refusal = result?.ok === false && (label(result.code) || result.message);
+  const { code, message } = (result ?? {}) as Partial<Refusal>; // only a refusal has them
+  const refusal = code && (label(code) || message);
   // A notice comes with the refusal that it is the message of, or from the status route.
-  if (notice) return `${label(status)} ${(result?.ok === false && result.message === notice && refusal) || notice}`;
+  if (notice) return `${label(status)} ${(message === notice && refusal) || notice}`;
   if (submit.isAbsent) return label('absent');
   if (status === 'hasSucceeded' && submit.recovered) return label('recovered');
   // The refusal that began a check, such as a mismatch, tells a person why we check.

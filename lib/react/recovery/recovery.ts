@@ -1,9 +1,10 @@
 import { fullJitter } from '../../core/backoff.ts';
-import type { ActionReply } from '../submission/action.ts';
+import type { ActionReply, PendingAttempt } from '../submission/action.ts';
+import { sendAttempt } from '../submission/attempt.ts';
+import type { Recovery, SubmissionContext } from '../submission/context.ts';
 import { type Event, VIEW_EVENTS } from '../submission/machine.ts';
-import { policyOf, type Settings } from '../submission/settings.ts';
+import { policyOf } from '../submission/settings.ts';
 import { isFence, isSettled, type State } from '../submission/state.ts';
-import type { KeyRecord } from '../submission/storage.ts';
 import { RECOVERY_HANDLERS } from './machine.ts';
 import { askStatus, statusUrlOf } from './status-client.ts';
 import { openTabs } from './tabs.ts';
@@ -17,40 +18,9 @@ export { canStartOver } from './machine.ts';
 const POLL_MS = 1000;
 const POLL_FAILURES = 3;
 
-/** How an attempt ended; nothing where it was not sent, or its end is no news any more. */
-export type PendingAttempt<R> = Promise<ActionReply<R> | undefined>;
-
-/** A form's submission, as the part of the kit that comes later works with it (recovery.ts). */
-export interface SubmissionContext<R> {
-  state(): State<R>;
-  dispatch(event: Event<R>): void;
-  settings(): Settings<R>;
-  /** Sends once, as soon as storage holds the key. Undefined where nobody waits for the answer any more. */
-  attempt(values: FormData, again: boolean, signal: AbortSignal): PendingAttempt<R>;
-  /** Begins anew: the page is shown again, out of the back/forward cache. */
-  restart(): void;
-  /** Aborted when the page is left or the form goes. */
-  lifetime(): AbortSignal;
-  /** Of the latest submit. */
-  meta?: Pick<KeyRecord, 'submittedAt' | 'page' | 'reloaded'> | undefined;
-}
-
-/** What a form needs only when an answer is lost, or to know of other tabs. */
-export interface Recovery<R> {
-  readonly handlers: typeof RECOVERY_HANDLERS;
-  /** Attempts until there is an answer, the budget is spent, or a person must decide. `first`: one that is out. */
-  run(values: FormData, signal: AbortSignal, first?: PendingAttempt<R>): Promise<void>;
-  /** Asks about the key until it is settled. `again`: the submit may send once more for the replay. */
-  poll(again?: boolean): Promise<void>;
-  /** Minds the other tabs and the back/forward cache until the page is left. */
-  listen(): void;
-  /** What follows from a step: the other tabs hear that a key has ended, a redirect that was found is followed. */
-  follow(event: Event<R>, before: State<R>): void;
-}
-
 /** Comes while the page is idle, so that the first load stays small (ADR 34). */
 export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
-  const { state, dispatch, settings, lifetime, restart } = form;
+  const { state, dispatch, settings, lifetime, start } = form;
   /** Keys whose end this page has seen. What others say of them is no news. */
   const done = new Set<string>();
   /** When this form began to look, by its own clock. */
@@ -72,7 +42,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
         [startedAt, n] = [Date.now(), 0]; // it was no attempt
         continue; // unless an edit has called it off
       }
-      out ??= form.attempt(values, n > 1, signal);
+      out ??= sendAttempt(form, values, n > 1, signal);
       const reply = await Promise.race([out, sleep(policy.timeoutMs, signal).then((): 'late' => 'late')]);
       const isLate = reply === 'late';
       // The attempt is still out, for it cannot be aborted, and its end counts.
@@ -136,7 +106,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     });
     signal.addEventListener('abort', () => (tabs = void tabs?.close()));
     // Behind the event, which would else be heard by the listener of the next life, too.
-    window.addEventListener('pageshow', ({ persisted }) => persisted && queueMicrotask(restart), { signal });
+    window.addEventListener('pageshow', ({ persisted }) => persisted && queueMicrotask(start), { signal });
     if (isFirst) {
       const { status, isPending, key } = state();
       // It has ended before anybody listened, or was sent before this page could run.

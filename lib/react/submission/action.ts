@@ -7,6 +7,9 @@ export type SubmitAction<R> = (previous: Outcome<R> | null, form: FormData) => P
 export type ActionReply<R> = Details<R> &
   ({ type: 'answered'; outcome: Outcome<R> } | { type: 'lost' } | { type: 'navigated' });
 
+/** The end of an attempt; undefined where it was not sent, or where nobody waits for its answer any more. */
+export type PendingAttempt<R> = Promise<ActionReply<R> | undefined>;
+
 interface Details<R> {
   /** Of an answer. */
   outcome?: Outcome<R>;

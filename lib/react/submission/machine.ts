@@ -43,7 +43,7 @@ export const VIEW_EVENTS: Event<unknown>['type'][] = [
 export function initialState<R>(initialKey: string, native: Outcome<R> | null): State<R> {
   if (!native) return createState(initialKey);
   // Without storage nobody knows whether that POST was the key's first, so it does not count as such.
-  return applyOutcome(enter(createState<R>(native.key ?? initialKey), 'executing', { attempt: 2 }), native);
+  return applyOutcome({ ...createState<R>(native.key ?? initialKey), attempt: 2 }, native);
 }
 
 /**
@@ -86,7 +86,7 @@ const HANDLERS: Handlers<Exclude<Event<unknown>['type'], RecoveryEvent>> = {
     return enter(joined, again ? 'retrying' : 'executing', { attempt: joined.attempt + 1, isOut: true });
   },
 
-  answered: (state, { outcome }) => (isOpen(state) ? applyOutcome({ ...state, isOut: false }, outcome) : state),
+  answered: (state, { outcome }) => (isOpen(state) ? applyOutcome(state, outcome) : state),
 
   lost: (state) => (isOpen(state) ? (state.attempt ? becomeUnknown : unlock)(state) : state),
 

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../core/outcome.ts';
+import type { Outcome, Refusal } from '../../core/outcome.ts';
 import type { KeyRecord } from './storage.ts';
 
 /** The states of a form. */
@@ -87,7 +87,7 @@ export function canCheck({ by, isPending, status }: State<unknown>): boolean {
 
 /** The intent has its final answer: done, or refused for good. */
 export function isSettled({ status, result }: State<unknown>): boolean {
-  return status === 'hasSucceeded' || (status === 'hasErrored' && result?.ok === false && result.code === 'failed');
+  return status === 'hasSucceeded' || (status === 'hasErrored' && (result as Refusal | null)?.code === 'failed');
 }
 
 /**

@@ -1,159 +1,158 @@
-import { ATTEMPT_FIELD, KEY_FIELD } from '../../core/fields.ts';
-import type { Outcome } from '../../core/outcome.ts';
-import type { PendingAttempt, Recovery, SubmissionContext } from '../recovery/recovery.ts';
-import { type ActionReply, callAction } from './action.ts';
+import type { Outcome, Refusal } from '../../core/outcome.ts';
+import type { ActionReply, PendingAttempt } from './action.ts';
+import { sendAttempt } from './attempt.ts';
+import type { SubmissionContext } from './context.ts';
 import { type Event, reduce, VIEW_EVENTS } from './machine.ts';
 import { loadRecovery, recoveryModule, whenIdle } from './recovery-loader.ts';
 import type { Settings } from './settings.ts';
-import { isLocked, isOpen, isSending, isSettled, mayWriteRecord, type State, toRecordState } from './state.ts';
+import { isLocked, isOpen, isSettled, mayWriteRecord, openKey, type State, toRecordState } from './state.ts';
+
+/** The submission of one form, for the component that renders it. */
+export interface Submission<R> extends SubmissionContext<R> {
+  subscribe(listener: () => void): () => void;
+  /** Resolves with null when the lock swallowed the submit, or when it ended without an outcome. */
+  submit(values: FormData): Promise<Outcome<R> | null>;
+}
 
 /**
- * The edges of one form: runs what the machine decides. The state is plain and changes synchronously, so the second
- * submit of a double click meets the lock in the same tick (B2). Once stopped, nothing changes any more: the
- * record stays, and the next `start` asks about it.
+ * Holds the state of one form and does what the machine decides. The state is plain and changes synchronously, so the second
+ * submit of a double click meets the lock in the same tick (B2). Once stopped, nothing changes any more: the record stays,
+ * and the next `start` asks about it.
  */
-export function createSubmission<R>(initial: State<R>, settings: () => Settings<R>) {
+export function createSubmission<R>(initial: State<R>, settings: () => Settings<R>): Submission<R> {
   let state = initial;
-  let life = new AbortController();
+  let lifetime = new AbortController();
   let turn = new AbortController(); // of the latest submit
-  let recovery: Recovery<R> | undefined;
   let notify: (() => void) | undefined;
-  const form: SubmissionContext<R> = {
+  const form: Submission<R> = {
     state: () => state,
-    dispatch,
+    lifetime: () => lifetime.signal,
     settings,
-    attempt,
-    restart: show,
-    lifetime: () => life.signal,
-  };
-
-  function dispatch(event: Event<R>): void {
-    const before = state;
-    const next = reduce(state, event, recovery?.handlers);
-    if (!next) return void defer(event);
-    state = next;
-    if (state === before) return;
-    const { status, key, attempt, result, recovered, nextKey, by } = state;
-    const { intent, records, onSettled, onTransition } = settings();
-    const settled = isSettled(state) && !isSettled(before);
-    if (!VIEW_EVENTS.includes(event.type)) {
-      const as = toRecordState(state);
-      form.meta ??= { submittedAt: Date.now() };
-      if (mayWriteRecord(records.read(intent), before, state)) {
-        records.write(intent, as && { ...form.meta, version: 1, key, intent, state: as, nextKey });
-      }
-    }
-    notify?.();
-    // Behind what happens here, which an error of theirs must not stop.
-    queueMicrotask(() => onTransition?.({ intent, key, attempt, event: event.type, from: before.status, to: status }));
-    if (settled) queueMicrotask(() => onSettled?.(result as Outcome<R>, { recovered }));
-    recovery?.follow(event, before);
-    // A submit that waits asks by itself; everybody else's check begins here.
-    if (by && by !== 'run' && (!before.by || event.type === 'shown')) void defer();
-  }
-
-  async function attempt(values: FormData, again: boolean, signal: AbortSignal): PendingAttempt<R> {
-    const { action, intent, records } = settings();
-    const isSent = await records.withLock(intent, () => {
-      if (!signal.aborted) dispatch({ type: 'sent', again, record: records.read(intent) });
-      return isSending(state); // an edit may have called it off while it waited for its turn
-    });
-    if (!isSent || signal.aborted) return;
-    const { key, attempt } = state;
-    values.set(KEY_FIELD, key);
-    values.set(ATTEMPT_FIELD, String(attempt));
-    const reply = await callAction(action, values);
-    // What comes of a key that was given up meanwhile is no news about another one.
-    return state.key === key ? reply : undefined;
-  }
-
-  /** Until there is an answer, the budget is spent, or a person must decide. */
-  async function run(values: FormData, { signal }: AbortController): Promise<void> {
-    let first: PendingAttempt<R> | undefined;
-    if (!recovery) {
-      first = attempt(values, false, signal);
-      await Promise.race([first, recover()]);
-    }
-    if (!recovery) {
-      const reply = await first;
-      if (!reply || signal.aborted) return;
-      // Without the part that goes on after a loss, the person decides at once.
-      if (isPlain(reply) || !(await recover())) return dispatch({ ...reply, again: false });
-    }
-    await recovery?.run(values, signal, first);
-  }
-
-  /** What an event means that only the part that comes later knows. */
-  async function defer(event?: Event<R>): Promise<void> {
-    const alive = life.signal;
-    const before = state;
-    await recover();
-    if (alive.aborted) return;
-    // Nothing is lost where it does not come: the key stays on record, and a person can ask again.
-    if (!recovery) dispatch({ type: 'lost', again: false });
-    else if (!event) void recovery.poll();
-    // What has ended meanwhile is no longer what the event was about.
-    else if (state.status === before.status || (isOpen(before) && isOpen(state))) dispatch(event);
-  }
-
-  async function recover(): Promise<boolean> {
-    if (!adopt()) await loadRecovery();
-    return adopt();
-  }
-
-  /** Takes what has been loaded by now. */
-  function adopt(): boolean {
-    if (!recovery && recoveryModule) {
-      recovery = recoveryModule.createRecovery(form);
-      state = { ...state }; // more can be done now
+    show(next) {
+      state = next;
       notify?.();
-    }
-    recovery?.listen();
-    return !!recovery;
-  }
-
-  function show(): void {
-    stop(); // what was under way cannot have survived
-    life = new AbortController();
-    const { intent, records } = settings();
-    const record = records.read(intent);
-    if (record && record.state !== 'settled') form.meta = record;
-    dispatch({ type: 'shown', record });
-    if (!adopt()) whenIdle(() => void loadRecovery().then(adopt), life.signal);
-  }
-
-  function stop(): void {
-    life.abort();
-    turn.abort();
-  }
-
-  return {
-    state: () => state,
-    dispatch,
-    subscribe(listener: () => void): () => void {
+    },
+    dispatch: (event) => applyEvent(form, event),
+    start() {
+      stop(); // what was under way cannot have survived
+      lifetime = new AbortController();
+      resumeRecord(form);
+      return stop;
+    },
+    subscribe(listener) {
       notify = listener;
       return () => {};
     },
-    /** Call when mounted. Returns how to stop. */
-    start(): () => void {
-      show();
-      return stop;
-    },
-    /** Null when swallowed by the lock, or when it ended without an outcome. */
-    async submit(values: FormData): Promise<Outcome<R> | null> {
+    async submit(values) {
       if (isLocked(state)) return null;
       form.meta = { ...(state.attempt ? form.meta : null), submittedAt: Date.now(), page: location.href };
       // Ends an earlier run that an edit has called off but that still waits for the network.
       turn.abort();
       turn = new AbortController();
-      dispatch({ type: 'submitted' });
-      await run(values, turn);
+      form.dispatch({ type: 'submitted' });
+      await runSubmit(form, values, turn.signal);
       return state.status === 'hasSucceeded' || state.status === 'hasErrored' ? state.result : null;
     },
   };
+
+  function stop(): void {
+    lifetime.abort();
+    turn.abort();
+  }
+
+  return form;
 }
 
-/** Nothing can follow it by itself. */
-function isPlain({ type, outcome }: ActionReply<unknown>): boolean {
-  return type === 'navigated' || (!!outcome && (outcome.ok || outcome.retry !== 'same-key' || !!outcome.fieldErrors));
+/** Goes to the next state, and does what follows from the step. */
+function applyEvent<R>(form: SubmissionContext<R>, event: Event<R>): void {
+  const before = form.state();
+  const next = reduce(before, event, form.recovery?.handlers);
+  if (!next) return void continueLater(form, event);
+  if (next === before) return;
+  if (!VIEW_EVENTS.includes(event.type)) writeRecord(form, before, next);
+  form.show(next);
+  callHooks(form, event, before, next);
+  form.recovery?.follow(event, before);
+  // A submit that waits asks by itself; every other check begins here.
+  const { by } = next;
+  if (by && by !== 'run' && (!before.by || event.type === 'shown')) void continueLater(form);
+}
+
+/** Goes on with what an earlier page, or this one before it was hidden, has left on record. */
+function resumeRecord<R>(form: SubmissionContext<R>): void {
+  const { intent, records } = form.settings();
+  const record = records.read(intent);
+  if (openKey(record)) form.meta = record;
+  form.dispatch({ type: 'shown', record });
+  if (!attachRecovery(form)) whenIdle(() => void obtainRecovery(form), form.lifetime());
+}
+
+/** Writes down what a later page must know of the key, before anything follows from the step. */
+function writeRecord<R>(form: SubmissionContext<R>, before: State<R>, now: State<R>): void {
+  const { intent, records } = form.settings();
+  const { key, nextKey } = now;
+  const state = toRecordState(now);
+  form.meta ??= { submittedAt: Date.now() };
+  if (mayWriteRecord(records.read(intent), before, now)) {
+    records.write(intent, state && { ...form.meta, version: 1, key, intent, state, nextKey });
+  }
+}
+
+/** Calls the page's hooks in microtasks, so that an error of theirs does not stop the form. */
+function callHooks<R>(form: SubmissionContext<R>, { type }: Event<R>, before: State<R>, now: State<R>): void {
+  const { intent, onSettled, onTransition } = form.settings();
+  const { key, attempt, status, result, recovered } = now;
+  queueMicrotask(() => onTransition?.({ intent, key, attempt, event: type, from: before.status, to: status }));
+  if (isSettled(now) && !isSettled(before)) queueMicrotask(() => onSettled?.(result as Outcome<R>, { recovered }));
+}
+
+/** Sends until there is an answer, the budget is spent, or a person must decide. */
+async function runSubmit<R>(form: SubmissionContext<R>, values: FormData, signal: AbortSignal): Promise<void> {
+  let first: PendingAttempt<R> | undefined;
+  if (!form.recovery) {
+    first = sendAttempt(form, values, false, signal);
+    await Promise.race([first, obtainRecovery(form)]);
+  }
+  if (!form.recovery) {
+    const reply = await first;
+    if (!reply || signal.aborted) return;
+    // Without the part that goes on after a loss, the person decides at once.
+    if (isFinal(reply) || !(await obtainRecovery(form))) return form.dispatch({ ...reply, again: false });
+  }
+  await form.recovery?.run(values, signal, first);
+}
+
+/** Dispatches an event that only the recovery has a handler for, or without one asks about the key. */
+async function continueLater<R>(form: SubmissionContext<R>, event?: Event<R>): Promise<void> {
+  const alive = form.lifetime();
+  const before = form.state();
+  await obtainRecovery(form);
+  if (alive.aborted) return;
+  const now = form.state();
+  // Nothing is lost where the recovery does not come: the key stays on record, and a person can ask again.
+  if (!form.recovery) form.dispatch({ type: 'lost', again: false });
+  else if (!event) void form.recovery.poll();
+  // A state that has ended meanwhile is no longer the one that the event was about.
+  else if (now.status === before.status || (isOpen(before) && isOpen(now))) form.dispatch(event);
+}
+
+async function obtainRecovery<R>(form: SubmissionContext<R>): Promise<boolean> {
+  if (!attachRecovery(form)) await loadRecovery();
+  return attachRecovery(form);
+}
+
+/** Gives the form its recovery, if it is loaded by now. */
+function attachRecovery<R>(form: SubmissionContext<R>): boolean {
+  if (!form.recovery && recoveryModule) {
+    form.recovery = recoveryModule.createRecovery(form);
+    form.show({ ...form.state() });
+  }
+  form.recovery?.listen();
+  return !!form.recovery;
+}
+
+/** Nothing can follow this reply by itself. */
+function isFinal({ type, outcome }: ActionReply<unknown>): boolean {
+  const { retry, fieldErrors } = (outcome ?? {}) as Partial<Refusal>; // only a refusal has them
+  return type !== 'lost' && (retry !== 'same-key' || !!fieldErrors);
 }
