@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ADVICE, type Code, refuse } from './outcome.ts';
 
 /** The contract's table, written down again: status and retry advice of every code. */
-const CONTRACT: Record<string, [status: number, retry: string]> = {
+const CONTRACT: Record<Code, [status: number, retry: string]> = {
   validation: [400, 'same-key'],
   malformed_body: [400, 'never'],
   unsupported_media_type: [415, 'never'],

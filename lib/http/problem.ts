@@ -2,14 +2,32 @@ import { STATUS_CODES } from 'node:http';
 import { ADVICE, type Code, type Refusal } from '../core/outcome.ts';
 import { originOf } from './origin.ts';
 
-/** Codes for which trying again, with the same key, can help (H2). */
-const RETRYABLE: ReadonlySet<Code> = new Set([
-  'in_flight',
-  'outcome_unknown',
-  'rate_limited',
-  'unavailable',
-  'internal',
-]);
+/** Whether trying again, with the same key and the same request, can help (H2). */
+const RETRYABLE: Record<Code, boolean> = {
+  validation: false,
+  malformed_body: false,
+  unsupported_media_type: false,
+  payload_too_large: false,
+  key_missing: false,
+  key_malformed: false,
+  key_invalid: false,
+  key_expired: false,
+  key_abandoned: false,
+  unauthorized: false,
+  precondition_failed: false,
+  precondition_required: false,
+  not_found: false,
+  payload_mismatch: false,
+  in_flight: true,
+  outcome_unknown: true,
+  rate_limited: true,
+  failed: false,
+  unavailable: true,
+  phase_mismatch: false,
+  result_unreadable: false,
+  result_too_large: false,
+  internal: true,
+};
 
 /** What one refusal is to say besides what its code says. */
 export interface ProblemOptions {
@@ -49,7 +67,7 @@ export function problemResponse(refusal: Refusal, request: Request, options: Pro
     code: refusal.code,
     executed: refusal.executed,
     retry: mayRepeat ? refusal.retry : 'never',
-    retryable: mayRepeat && RETRYABLE.has(refusal.code),
+    retryable: mayRepeat && RETRYABLE[refusal.code],
     idempotency_key: refusal.key ?? null,
     ...detailsOf(refusal),
     ...given({ nextKey: refusal.nextKey }),

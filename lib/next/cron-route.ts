@@ -1,10 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { type Code, refuse } from '../core/outcome.ts';
+import { refuse } from '../core/outcome.ts';
 import { assertOnePurpose, assertStrong } from '../core/secret-strength.ts';
 import { problemResponse } from '../http/problem.ts';
 import { type Driven, NEEDS, PASSES } from '../worker/passes.ts';
 
 const OPTION = 'cronRoute({ secret })';
+const NEEDS_SECRET = 'This needs the cron secret: Authorization: Bearer …';
 
 type Handler = (request: Request) => Promise<Response>;
 
@@ -34,9 +35,9 @@ export function cronRoute(
   }
   const handler = async (request: Request) => {
     if (!secret) log('The cron route is closed: no secret is configured.');
-    const problem = (code: 'unauthorized' | 'not_found' | 'unavailable', words = WORDS[code]) =>
+    const problem = (code: 'unauthorized' | 'not_found' | 'unavailable', words?: { message: string }) =>
       problemResponse(refuse(code, words), request, { errorPages: idempotency.errorPages });
-    if (!secret || !knows(request, secret)) return problem('unauthorized');
+    if (!secret || !knows(request, secret)) return problem('unauthorized', { message: NEEDS_SECRET });
     const task = new URL(request.url).pathname.split('/').filter(Boolean).at(-1) ?? '';
     const run = Object.hasOwn(PASSES, task) ? PASSES[task] : undefined;
     if (!run) return problem('not_found');
@@ -63,7 +64,3 @@ function knows(request: Request, secret: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return given !== undefined && timingSafeEqual(digest(given), digest(secret));
 }
-
-const WORDS: Partial<Record<Code, { message: string }>> = {
-  unauthorized: { message: 'This needs the cron secret: Authorization: Bearer …' },
-};

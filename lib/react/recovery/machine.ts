@@ -21,6 +21,7 @@ import {
   openKey,
   type State,
 } from '../submission/state.ts';
+import { MEANINGS } from './code-meaning.ts';
 
 /** What a form makes of what it hears about a key: from the status route, from other tabs, and late. */
 export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | 'shown'> = {
@@ -142,18 +143,14 @@ function applyAnswer<R>(state: State<R>, outcome: Outcome<R>, again: boolean): S
   if (outcome.ok || endsKey(outcome)) return applyOutcome(state, outcome);
   const known = { ...state, result: outcome };
   const { by } = state;
-  switch (outcome.code) {
-    // The first submission is not over: ask the status route. A late answer has no submit waiting for it.
-    case 'in_flight':
-    case 'outcome_unknown':
+  switch (MEANINGS[outcome.code]) {
+    // The status route is asked. A late answer has no submit waiting for it.
+    case 'running':
       return startCheck(known, isSending(state) ? 'run' : (by ?? 'shown'));
-    // The key was used for other values. The first result is news: it is shown, not followed.
-    case 'payload_mismatch':
+    // The first result is news: it is shown, not followed.
+    case 'mismatch':
       return startCheck(known, by === 'edit' || isFence(by) ? (by as Asker) : 'shown');
-    // Nothing definite. The same key may be sent again without asking a person.
-    case 'unavailable':
-    case 'internal':
-    case 'rate_limited':
+    case 'transient':
       if (by) return { ...state, doubt: true };
       if (state.doubt || outcome.executed === 'unknown') return becomeUnknownUnlessFound(known, { isPending: again });
       // Chromium may have sent it twice by itself, and the other one may run: so it stays on record.
@@ -164,9 +161,9 @@ function applyAnswer<R>(state: State<R>, outcome: Outcome<R>, again: boolean): S
   return state.found ? applyStoredAnswer(state, state.found) : applyOutcome(state, outcome);
 }
 
-/** Nothing about the key will change any more: done, a stored refusal, a tombstone, or an answer that cannot be read. */
+/** Nothing about the key will change any more. */
 function endsKey(outcome: Outcome<unknown>): boolean {
-  return outcome.ok || ['failed', 'key_abandoned', 'result_unreadable'].includes(outcome.code);
+  return outcome.ok || MEANINGS[outcome.code] === 'settled';
 }
 
 /** The key has had its end, so nothing that still comes of it is news. */

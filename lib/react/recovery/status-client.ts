@@ -1,7 +1,8 @@
 import type { KeyStateOrAbsent } from '../../core/key-state.ts';
-import type { Outcome } from '../../core/outcome.ts';
+import type { Code, Outcome } from '../../core/outcome.ts';
 import { isOutcome } from '../submission/action.ts';
 import type { Settings } from '../submission/settings.ts';
+import { MEANINGS } from './code-meaning.ts';
 
 /** The status route's answer about a key. */
 export interface KeyAnswer<R> {
@@ -47,7 +48,7 @@ export async function askStatus<R>(url: string, method: 'GET' | 'DELETE'): Promi
     // Without this line the fault would show only when an answer is lost, as "we do not know" for ever.
     if (process.env.NODE_ENV === 'development' && response.status === 404) console.error(NO_ROUTE, url);
     const body = await response.json();
-    if (/^key_(exp|inv|mal)/.test(body.code)) body.state = 'expired';
+    if (MEANINGS[body.code as Code] === 'unacceptable') body.state = 'expired';
     if (!isOutcome(body.outcome)) body.outcome = undefined;
     // A `javascript:` address must not become a navigation, wherever it came from.
     if (!/^(https?:|[/.])/.test(body.redirect)) body.redirect = undefined;
