@@ -1,18 +1,16 @@
 import { canonicalText } from '../core/canonical.ts';
 import { type BadPayloadError, isBadPayload } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
-import { parseKey } from '../core/key.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, type Proof, proofOfCall } from '../core/proof.ts';
-import type { Principal } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import { type Awaitable, isPromised, proceed } from '../core/wait.ts';
 import type { Store } from '../store/store.ts';
 import { beforeDeadline } from './deadline.ts';
 import type { Definition, ExecuteRequest, OperationOptions } from './definition.ts';
 import type { Engine } from './engine.ts';
-import { type Identity, identify, mintFor, readKey, whoActs } from './identity.ts';
+import { type ResolvedKey, resolveKey } from './identity.ts';
 
 /** The store, of which no question outlasts the call. */
 export function storeFor<Tx>({ engine, deadline }: Pick<Call<Tx>, 'engine' | 'deadline'>): Store<Tx> {
@@ -20,7 +18,7 @@ export function storeFor<Tx>({ engine, deadline }: Pick<Call<Tx>, 'engine' | 'de
 }
 
 /** One call of an operation whose key, principal and payload have been read. */
-export interface Call<Tx> extends Identity {
+export interface Call<Tx> extends ResolvedKey {
   readonly engine: Engine<Tx>;
   readonly definition: Definition<Tx>;
   readonly request: ExecuteRequest;
@@ -28,18 +26,14 @@ export interface Call<Tx> extends Identity {
   proof: Proof;
   readonly canonical: string;
   readonly fingerprint: Fingerprint;
-  readonly nextKey: string;
   readonly waitMs: number;
   /** When the caller's time is up, in milliseconds of `performance.now()`. */
   readonly deadline: number;
 }
 
-/** A call of which nobody knows yet whose it is. */
-type Begun<Tx> = Pick<Call<Tx>, 'engine' | 'definition' | 'request' | 'proof' | 'deadline'>;
-
 /**
- * The first checks, in the order of O1: the key's syntax, who acts, whether the key is theirs, the fingerprint. At once
- * where nothing must be waited for: who acts is known, and the payload is there and no form.
+ * Reads the key, who acts and the payload, in the order of O1. Returns without waiting where nothing must be waited for: who
+ * acts is known, and the payload is there and no form.
  */
 export function openCall<Tx>(
   engine: Engine<Tx>,
@@ -47,55 +41,45 @@ export function openCall<Tx>(
   request: ExecuteRequest,
 ): Awaitable<Call<Tx> | Refusal> {
   const deadline = performance.now() + (request.deadlineMs ?? Infinity);
-  const begun = { engine, definition, request, proof: proofOfCall(request), deadline };
-  const given = request.keyless ? undefined : readKey(request.key, begun.proof);
-  const who = beforeDeadline(whoActs(engine.config, request.scope), deadline);
-  return proceed(who, (known) => openFor(known, given, begun));
+  const proof = proofOfCall(request);
+  const { key, keyless, scope, acceptKeys } = request;
+  const operation = definition.options.name;
+  const asked = { key, keyless, scope, acceptKeys, operation, proof, deadline };
+  return proceed(resolveKey(engine.config, asked), (resolved) =>
+    'ok' in resolved ? resolved : openResolved({ ...resolved, engine, definition, request, proof, deadline }),
+  );
 }
 
-function openFor<Tx>(
-  who: Principal | null,
-  given: ReturnType<typeof readKey> | undefined,
-  { engine, definition, request, proof, deadline }: Begun<Tx>,
-): Awaitable<Call<Tx> | Refusal> {
-  const { config } = engine;
-  const { name } = definition.options;
-  const executed = executedBy(proof);
-  if (given && 'refusal' in given) {
-    return who ? { ...given.refusal, nextKey: mintFor(config, name, who) } : given.refusal;
-  }
-  if (!who) return refuse('unauthorized', { executed });
-  const nextKey = mintFor(config, name, who);
-  const key = given ? (request.key as string) : mintFor(config, name, who);
-  const accept = { secrets: config.secrets, acceptKeys: request.acceptKeys ?? 'any' } as const;
-  const identity = identify(key, given?.parsed ?? parseKey(key), name, who, accept);
-  if (!identity) return refuse('key_invalid', { nextKey });
-  const { id, mintedAt } = identity;
+/** A call whose payload has not been read. */
+type KeyedCall<Tx> = Omit<Call<Tx>, 'canonical' | 'fingerprint' | 'waitMs'>;
 
-  // Before anybody else looks at it, `fingerprint` and the schema included.
+function openResolved<Tx>(keyed: KeyedCall<Tx>): Awaitable<Call<Tx> | Refusal> {
+  const { engine, definition, request, deadline } = keyed;
+  // Before `fingerprint` and the schema look at it.
   const beyond = request.payload instanceof FormData ? formBeyondLimits(request.payload) : undefined;
-  if (beyond) return refuse(beyond.code, { executed, message: beyond.message, key: id.key, nextKey });
+  if (beyond) return refusePayload(keyed, beyond, beyond.message);
   return proceed(beforeDeadline(readPayload(definition.options, request), deadline), (read): Call<Tx> | Refusal => {
-    if (isBadPayload(read)) {
-      // What a developer is told at an API is no sentence for a person's form.
-      const words = request.read ? { message: read.message } : {};
-      return refuse(read.code, { executed, ...words, key: id.key, nextKey });
-    }
+    // A developer's message of an API is no sentence for a person's form.
+    if (isBadPayload(read)) return refusePayload(keyed, read, request.read && read.message);
     const { whole, canonical } = read;
+    const { config } = engine;
     return {
-      id,
-      mintedAt,
-      engine,
-      definition,
+      ...keyed,
       request: whole,
-      proof,
       canonical,
-      fingerprint: fingerprint(canonical, id.tenant, config.secrets),
-      nextKey,
+      fingerprint: fingerprint(canonical, keyed.id.tenant, config.secrets),
       waitMs: Math.min(request.waitMs ?? config.waitMs, request.deadlineMs ?? Infinity),
-      deadline,
     };
   });
+}
+
+function refusePayload<Tx>(
+  { proof, id, nextKey }: KeyedCall<Tx>,
+  { code }: BadPayloadError,
+  message: string | undefined,
+): Refusal {
+  const words = message === undefined ? {} : { message };
+  return refuse(code, { executed: executedBy(proof), ...words, key: id.key, nextKey });
 }
 
 interface ReadPayload {
@@ -106,7 +90,7 @@ interface ReadPayload {
 
 type PayloadOptions = Pick<OperationOptions<StandardSchema, never>, 'fingerprint' | 'volatile'>;
 
-/** The payload and its canonical text; or the error that says that it has none, whether that comes at once or later. */
+/** The payload and its canonical text; or, as a value, the error that says that it has none. */
 function readPayload(options: PayloadOptions, request: ExecuteRequest): Awaitable<ReadPayload | BadPayloadError> {
   try {
     const read = request.read

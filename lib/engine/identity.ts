@@ -3,14 +3,58 @@ import { type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import { assertScope, type KeyId, type Principal, type Scope } from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
-import type { Awaitable } from '../core/wait.ts';
+import { type Awaitable, proceed } from '../core/wait.ts';
 import { assertSecret, type Config } from './config.ts';
+import { beforeDeadline } from './deadline.ts';
+import type { ExecuteRequest } from './definition.ts';
 
-/** Whose key it is, and the time it carries. */
+/** A key in the scope it belongs to, and its time. */
 export interface Identity {
   id: KeyId;
   /** Null for a key that was not minted here: its time, if it has one, is ignored. */
   mintedAt: Date | null;
+}
+
+/** The identity of the key that a caller has sent, or of the one that was minted for them. */
+export interface ResolvedKey extends Identity {
+  /** A fresh key for the same principal's next intent. */
+  nextKey: string;
+}
+
+interface KeyToResolve extends Pick<ExecuteRequest, 'key' | 'keyless' | 'scope' | 'acceptKeys'> {
+  operation: string;
+  /** Decides what a refusal may say of the effect. */
+  proof: Proof;
+  /** When the caller's time is up, in milliseconds of `performance.now()`. */
+  deadline: number;
+}
+
+/**
+ * Resolves the key of a call: its syntax (K1), who acts, and whether the key is theirs (K2), in this order (O1). A keyless
+ * call gets a key of its own. Returns without waiting where the principal is known.
+ *
+ * @throws CodedError `unavailable` where `scope` has not answered before the deadline; and what `scope` throws
+ */
+export function resolveKey(config: Config, asked: KeyToResolve): Awaitable<ResolvedKey | Refusal> {
+  const parsed = asked.keyless ? undefined : readKey(asked.key, asked.proof);
+  const who = beforeDeadline(whoActs(config, asked.scope), asked.deadline);
+  return proceed(who, (known) => resolveFor(known, parsed, config, asked));
+}
+
+function resolveFor(
+  who: Principal | null,
+  given: ParsedKey | Refusal | undefined,
+  config: Config,
+  { key: sent, operation, proof, acceptKeys = 'any' }: KeyToResolve,
+): ResolvedKey | Refusal {
+  const isRefused = given && 'ok' in given;
+  if (!who) return isRefused ? given : refuse('unauthorized', { executed: executedBy(proof) });
+  const nextKey = mintFor(config, operation, who);
+  if (isRefused) return { ...given, nextKey };
+  const key = given ? (sent as string) : mintFor(config, operation, who);
+  const accept = { secrets: config.secrets, acceptKeys };
+  const identity = identify(key, given ?? parseKey(key), operation, who, accept);
+  return identity ? { ...identity, nextKey } : refuse('key_invalid', { nextKey });
 }
 
 /** Resolves who acts. Null: nobody. What the configured `scope` throws is thrown on. */
@@ -33,15 +77,12 @@ export function loggedKey(key: unknown): string {
 }
 
 /** Checks the key's syntax (K1), without asking who acts or touching the database. */
-export function readKey(
-  key: string | null | undefined,
-  proof: Proof = 'none',
-): { parsed: ParsedKey } | { refusal: Refusal } {
+export function readKey(key: string | null | undefined, proof: Proof = 'none'): ParsedKey | Refusal {
   const executed = executedBy(proof);
-  if (key === null || key === undefined || key === '') return { refusal: refuse('key_missing', { executed }) };
+  if (key === null || key === undefined || key === '') return refuse('key_missing', { executed });
   // An action can be called with anything, whatever its types say.
   const parsed: ParsedKey = typeof key === 'string' ? parseKey(key) : { shape: 'malformed' };
-  return parsed.shape === 'malformed' ? { refusal: refuse('key_malformed', { executed }) } : { parsed };
+  return parsed.shape === 'malformed' ? refuse('key_malformed', { executed }) : parsed;
 }
 
 /**

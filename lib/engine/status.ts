@@ -6,11 +6,10 @@ import { settleWithin } from '../core/wait.ts';
 import type { Fenced, KeyRow, Store } from '../store/store.ts';
 import { RETRY_AFTER_MS, replayRow } from './call-result.ts';
 import { newInstance } from './config.ts';
-import { beforeDeadline } from './deadline.ts';
 import type { Definition } from './definition.ts';
 import { awaitReplication } from './durability.ts';
 import type { Engine } from './engine.ts';
-import { type Identity, identify, mintFor, readKey, whoActs } from './identity.ts';
+import { type ResolvedKey, readKey, resolveKey } from './identity.ts';
 import { completeKey } from './phases/completer.ts';
 import { recordTransition } from './transition.ts';
 
@@ -131,11 +130,7 @@ async function driveOn<Tx>(engine: Engine<Tx>, row: KeyRow, store: Store<Tx>): P
   return (await store.find(row)) ?? row;
 }
 
-interface Named extends Identity {
-  nextKey: string;
-}
-
-interface OpenedKey<Tx> extends Named {
+interface OpenedKey<Tx> extends ResolvedKey {
   /** When the asker's time is up, in milliseconds of `performance.now()`. */
   deadline: number;
   /** Answers before that. */
@@ -149,19 +144,16 @@ async function open<Tx>(
   acceptKeys: 'minted' | 'any' = 'any',
 ): Promise<OpenedKey<Tx> | Refusal> {
   const deadline = performance.now() + (request.deadlineMs ?? DEADLINE_MS);
-  const key = readKey(request.key);
-  if ('refusal' in key) return key.refusal;
-  const who = await beforeDeadline(whoActs(config, request.scope), deadline);
-  if (!who) return refuse('unauthorized');
-  const nextKey = mintFor(config, options.name, who);
-  const accept = { secrets: config.secrets, acceptKeys };
-  const identity = identify(request.key, key.parsed, options.name, who, accept);
-  return identity
-    ? { ...identity, nextKey, deadline, store: store.until(deadline) }
-    : refuse('key_invalid', { nextKey });
+  // Before anybody is asked who acts: what is no key is nobody's.
+  const parsed = readKey(request.key);
+  if ('ok' in parsed) return parsed;
+  const { key, scope } = request;
+  const asked = { key, scope, acceptKeys, operation: options.name, proof: 'none', deadline } as const;
+  const resolved = await resolveKey(config, asked);
+  return 'ok' in resolved ? resolved : { ...resolved, deadline, store: store.until(deadline) };
 }
 
-function describe<T>({ id, nextKey }: Named, state: 'in_progress' | 'unknown' | 'absent'): KeyStatus<T> {
+function describe<T>({ id, nextKey }: ResolvedKey, state: 'in_progress' | 'unknown' | 'absent'): KeyStatus<T> {
   const { operation, key } = id;
   return { operation, key, state, nextKey, ...(state === 'absent' ? {} : { retryAfterMs: RETRY_AFTER_MS }) };
 }
@@ -178,7 +170,7 @@ async function describeFound<Tx, T>(
   return describeRow(opened, row, definition);
 }
 
-function describeRow<T>(opened: Named, row: KeyRow, { options }: Definition<never>): KeyStatus<T> {
+function describeRow<T>(opened: ResolvedKey, row: KeyRow, { options }: Definition<never>): KeyStatus<T> {
   const state: KeyState = row.state;
   if (!isSettled(state)) return describe(opened, state);
   const { schemaVersion = 1, upcasts = {} } = options;
