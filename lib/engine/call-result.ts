@@ -4,11 +4,23 @@ import { type Outcome, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import type { Redirect } from '../core/redirect.ts';
 import type { Secrets } from '../core/secrets.ts';
-import type { KeyRow } from '../store/store.ts';
+import type { Executed, KeyRow, RollbackReason } from '../store/store.ts';
 import { type Answer, decodeAnswer, type StoredResponse } from './answer.ts';
+import type { AfterCommit } from './handler.ts';
 import { responseOf } from './response.ts';
 
-/** What a call came to: the outcome, and what a web framework needs besides it. */
+/** How an execution in this process ended. Calls that have joined it get the same one. */
+export type ExecutionResult =
+  | Exclude<Executed, { kind: 'committed' | 'rolled_back' }>
+  /** `afterCommit`: run by the call that has executed, and by none that has joined it. */
+  | { kind: 'committed'; row: KeyRow; afterCommit?: readonly AfterCommit[] }
+  /** `at: 'answer'`: the handler had ended by itself, and its answer could not be made. Else as in `Executed`. */
+  | { kind: 'rolled_back'; error: unknown; why: RollbackReason; at: 'claim' | 'run' | 'answer' | 'commit' }
+  | { kind: 'not_admitted'; retryAfterMs: number }
+  /** In phases: what was finished stands, and the key can go on from there. */
+  | { kind: 'suspended'; error: unknown };
+
+/** The outcome of a call, and what a web framework needs besides it. */
 export interface Run<T> {
   outcome: Outcome<T>;
   /** The handler, or the first run of it, ended in a redirect: send the caller there. */

@@ -1,11 +1,12 @@
 import { refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
-import { type Awaitable, proceed } from '../core/wait.ts';
+import type { Awaitable } from '../core/wait.ts';
 import type { KeyRow } from '../store/store.ts';
 import { decodeAnswer } from './answer.ts';
 import { type Call, pointOf, storeFor } from './call.ts';
 import {
   comparePayload,
+  type ExecutionResult,
   presentAnswer,
   proofOfRow,
   RETRY_AFTER_MS,
@@ -18,14 +19,12 @@ import { beforeDeadline } from './deadline.ts';
 import { confirmReplicated } from './durability.ts';
 import type { ErrorContext } from './error-log.ts';
 import { refusalFromError, refuseUnavailable } from './failure.ts';
-import type { ExecutionResult } from './single-flight.ts';
-import type { Attempted } from './transaction.ts';
+import type { AfterCommit } from './handler.ts';
 
 /** The outcome of an execution of this call's own. */
-export function answerOwn<Tx, T>(call: Call<Tx>, attempted: Attempted): Awaitable<Run<T>> {
-  const { executed, afterCommit } = attempted;
-  if (executed.kind !== 'committed') return answerFrom<Tx, T>(call, executed, attempted);
-  const { row } = executed;
+export function answerOwn<Tx, T>(call: Call<Tx>, ended: ExecutionResult): Awaitable<Run<T>> {
+  if (ended.kind !== 'committed') return answerFrom<Tx, T>(call, ended);
+  const { row, afterCommit = [] } = ended;
   if (afterCommit.length === 0) return presentOwn(call, row);
   return runAll(afterCommit, call).then(() => presentOwn(call, row));
 }
@@ -42,11 +41,7 @@ function presentOwn<Tx, T>(call: Call<Tx>, row: KeyRow): Run<T> {
 }
 
 /** The outcome of an execution that gave this call no answer of its own. */
-export function answerFrom<Tx, T>(
-  call: Call<Tx>,
-  ended: ExecutionResult,
-  { hasAnswered = false }: Pick<Attempted, 'hasAnswered'> = {},
-): Awaitable<Run<T>> {
+export function answerFrom<Tx, T>(call: Call<Tx>, ended: ExecutionResult): Awaitable<Run<T>> {
   switch (ended.kind) {
     case 'committed':
     case 'existing':
@@ -74,7 +69,7 @@ export function answerFrom<Tx, T>(
       const where =
         ended.at === 'claim'
           ? whereOf(call, call.proof, 'claim')
-          : whereOf(call, 'rolled_back', ended.at === 'run' && !hasAnswered ? 'handler' : 'answer');
+          : whereOf(call, 'rolled_back', ended.at === 'run' ? 'handler' : 'answer');
       return ended.why === 'error' ? refusalFromError(ended.error, where) : refuseUnavailable(ended.error, where);
     }
   }
@@ -95,19 +90,15 @@ export async function answerFound<Tx, T>(call: Call<Tx>, row: KeyRow): Promise<R
 
 /** A committed row decides: the same payload is replayed, another one is refused. */
 export function answerByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
-  return proceed(readRow<Tx, T>(row, call), (run) => Object.assign(run, { row }));
-}
-
-function readRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
   const { config } = call.engine;
   const { schemaVersion = 1, upcasts = {} } = call.definition.options;
   const verdict = comparePayload(row, call, config.secrets);
   if (verdict === 'different') return recordMismatch(row, call);
-  if (verdict === 'unreadable') return { outcome: refuseUnreadable(keysOf(call)) };
+  if (verdict === 'unreadable') return { outcome: refuseUnreadable(keysOf(call)), row };
   const asResponse = call.request.response !== undefined;
   const run = replayRow<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey, asResponse });
   if (run.thrown) config.onError(run.thrown, { ...pointOf(call), during: 'replay', instance: newInstance() });
-  return run;
+  return Object.assign(run, { row });
 }
 
 /** The rows whose mismatch this process has recorded: all that joined one flight are given the same one. */
@@ -115,8 +106,9 @@ const recorded = new WeakSet<KeyRow>();
 
 async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
   const { config } = call.engine;
+  const mismatch = { ...refuseMismatch<Tx, T>(call, proofOfRow(row)), row };
   // Once, for that needs a connection, which those who wait for each other in this process do not take.
-  if (recorded.has(row)) return refuseMismatch(call, proofOfRow(row));
+  if (recorded.has(row)) return mismatch;
   recorded.add(row);
   const fingerprint = Buffer.from(call.fingerprint.hash).toString('hex', 0, 6);
   await storeFor(call)
@@ -126,10 +118,10 @@ async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T
       recorded.delete(row);
       config.onError(error, { ...pointOf(call), during: 'database', instance: newInstance() });
     });
-  return refuseMismatch(call, proofOfRow(row));
+  return mismatch;
 }
 
-async function runAll<Tx>(afterCommit: Attempted['afterCommit'], call: Call<Tx>): Promise<void> {
+async function runAll<Tx>(afterCommit: readonly AfterCommit[], call: Call<Tx>): Promise<void> {
   for (const after of afterCommit) {
     try {
       await beforeDeadline(after(), call.deadline, 'an afterCommit');

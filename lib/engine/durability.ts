@@ -1,8 +1,8 @@
 import { isSettled } from '../core/key-state.ts';
 import { StoreUnavailableError } from '../store/store.ts';
+import type { ExecutionResult } from './call-result.ts';
 import type { Definition } from './definition.ts';
 import type { Engine } from './engine.ts';
-import type { ExecutionResult } from './single-flight.ts';
 import { withinTime } from './transaction.ts';
 
 /** What an answer of an operation is as durable as. */

@@ -4,10 +4,10 @@ import { isSettled } from '../core/key-state.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, proofOfCall } from '../core/proof.ts';
-import { validate } from '../core/standard-schema.ts';
+import { type Validated, validate } from '../core/standard-schema.ts';
 import { isPromised } from '../core/wait.ts';
 import { type Call, openCall, storeFor } from './call.ts';
-import type { Run } from './call-result.ts';
+import type { ExecutionResult, Run } from './call-result.ts';
 import {
   answerByRow,
   answerFound,
@@ -24,8 +24,8 @@ import type { Engine } from './engine.ts';
 import { refusalFromError } from './failure.ts';
 import { instrumentCall, isInstrumented } from './instrumentation.ts';
 import { executeInPhases } from './phases/claim.ts';
-import { type ExecutionResult, type Flight, type FlightCall, join } from './single-flight.ts';
-import { type Attempted, executeAgain, executeInTransaction } from './transaction.ts';
+import { type Flight, type FlightCall, join } from './single-flight.ts';
+import { executeAgain, executeInTransaction } from './transaction.ts';
 import { enteredValues } from './values.ts';
 
 /**
@@ -86,11 +86,9 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
 
   const verdict = beforeDeadline(validate(definition.options.schema, inputOf(request)), call.deadline);
   const validated = isPromised(verdict) ? await verdict : verdict;
-  if (!validated.ok) return await joinOr<Tx, T>(call, () => refuseInput(call, validated.fieldErrors));
-  const { value } = validated;
-  const answered = known ?? (await joinOr<Tx, T>(call, (waitMs) => startFlight(call, value, waitMs)));
-  if (definition.phases || !mayRunAgain(answered, definition)) return answered;
-  return await again<Tx, T>(call, definition, value);
+  const answered = (validated.ok && known) || (await joinOrStart<Tx, T>(call, validated));
+  if (!validated.ok || definition.phases || !mayRunAgain(answered, definition)) return answered;
+  return await again<Tx, T>(call, definition, validated.value);
 }
 
 /** A row decides, whatever the schema says today: a deploy must not turn a retry into a validation error (O2). */
@@ -110,10 +108,10 @@ function mayRunAgain<Tx, T>({ outcome }: Run<T>, { options, phases }: Definition
 
 /** Only for an operation that does no harm twice (R3): see `naturallyIdempotent`. */
 async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, input: unknown): Promise<Run<T>> {
-  const attempted = await executeAgain({ call, definition, input, waitMs: 0 });
-  if (needsReplication(call)) attempted.executed = await confirmReplicated(call, attempted.executed);
-  if ('row' in attempted.executed) call.engine.recentRows.remember(attempted.executed.row);
-  const run = await answerOwn<Tx, T>(call, attempted);
+  let ended = await executeAgain({ call, definition, input, waitMs: 0 });
+  if (needsReplication(call)) ended = await confirmReplicated(call, ended);
+  if ('row' in ended) call.engine.recentRows.remember(ended.row);
+  const run = await answerOwn<Tx, T>(call, ended);
   // The first execution stands, whatever has become of this one.
   return run.outcome.ok ? run : { ...run, outcome: { ...run.outcome, executed: executedBy('answer') } };
 }
@@ -124,35 +122,34 @@ export function inputOf({ payload, input = payload }: ExecuteRequest): unknown {
 }
 
 /**
- * Joins the flight of this key in this process, without a connection (C2); where nobody does any more and there is no
- * answer, does what is given with the patience that is left. That is begun in the tick in which nobody was found.
- *
- * Another payload waits like the same one: the call that started the flight may be the one that is wrong, and only a row can tell.
+ * Joins the flight of this key in this process, without a connection (C2); where none is under way any more and there is no
+ * answer, acts on the input with the patience that is left. That begins in the tick in which no flight was found, so that
+ * of two calls only one starts one.
  */
-function joinOr<Tx, T>(
-  call: Call<Tx>,
-  alone: (waitMs: number) => Promise<Run<T>>,
-  patience = performance.now() + call.waitMs,
-): Promise<Run<T>> {
-  const left = Math.max(0, Math.min(patience, call.deadline) - performance.now());
-  const flight = call.engine.flights.find(call.id);
-  if (!flight) return alone(left);
-  return joinFlight(call, flight, left, () => joinOr(call, alone, patience));
+async function joinOrStart<Tx, T>(call: Call<Tx>, input: Validated<unknown>): Promise<Run<T>> {
+  const patience = Math.min(performance.now() + call.waitMs, call.deadline);
+  for (;;) {
+    const waitMs = Math.max(0, patience - performance.now());
+    const flight = call.engine.flights.find(call.id);
+    if (!flight)
+      return await (input.ok ? startFlight(call, input.value, waitMs) : refuseInput(call, input.fieldErrors));
+    const joined = await joinFlight<Tx, T>(call, flight, waitMs);
+    if (joined) return joined;
+  }
 }
 
-async function joinFlight<Tx, T>(
-  call: Call<Tx>,
-  flight: Flight,
-  waitMs: number,
-  next: () => Promise<Run<T>>,
-): Promise<Run<T>> {
+/**
+ * The answer of the flight, or undefined where this call may do better by itself. Another payload waits like the same one: the
+ * call that started the flight may be the one that is wrong, and only a row can tell.
+ */
+async function joinFlight<Tx, T>(call: Call<Tx>, flight: Flight, waitMs: number): Promise<Run<T> | undefined> {
   // Somebody else has sent the key, so whatever was said, this is not the first attempt.
   call.proof = 'none';
   const differs = !isSameHash(flight.startedBy.fingerprint, call.fingerprint.hash);
   if (flight.hasRow && differs) return refuseMismatch(call, 'none');
   const ended = await join(differs ? untilRowOf(flight) : flight, waitMs);
   if (!ended) return flight.hasRow && differs ? refuseMismatch(call, 'none') : refuseInFlight(call);
-  return mayDoBetter(call, flight.startedBy, ended) ? await next() : await answerFrom<Tx, T>(call, ended);
+  return mayDoBetter(call, flight.startedBy, ended) ? undefined : await answerFrom<Tx, T>(call, ended);
 }
 
 /** With another payload there is no more to wait for once the flight's row is there. */
@@ -180,31 +177,29 @@ async function startFlight<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number
   const { fingerprint, waitMs: patience, deadline, request, engine } = call;
   const led = { fingerprint: fingerprint.hash, waitMs: patience, deadline, signal: request.signal };
   const flight = engine.flights.start(call.id, led);
-  let attempted: Attempted;
+  let ended: ExecutionResult;
   try {
     const found = mustCheckFirst(call) ? await findRowOrAdmit(call, input) : undefined;
-    attempted = found ? { executed: found, afterCommit: [] } : await execute(call, flight, input, waitMs);
-    if (needsReplication(call)) attempted.executed = await confirmReplicated(call, attempted.executed);
+    ended = found ?? (await execute(call, flight, input, waitMs));
+    if (needsReplication(call)) ended = await confirmReplicated(call, ended);
   } catch (error) {
     flight.fail(error);
     throw error;
   }
-  const { executed } = attempted;
-  flight.end(executed);
-  if ('row' in executed) engine.recentRows.remember(executed.row);
-  const run = answerOwn<Tx, T>(call, attempted);
+  flight.end(ended);
+  if ('row' in ended) engine.recentRows.remember(ended.row);
+  const run = answerOwn<Tx, T>(call, ended);
   return isPromised(run) ? await run : run;
 }
 
-function execute<Tx>(call: Call<Tx>, flight: Flight, input: unknown, waitMs: number): Promise<Attempted> {
+function execute<Tx>(call: Call<Tx>, flight: Flight, input: unknown, waitMs: number): Promise<ExecutionResult> {
   const { definition } = call;
   if (!definition.phases) return executeInTransaction({ call, definition, input, waitMs });
   const claimed = () => {
     call.proof = 'none'; // the row is there, and may be driven to its end without this call
     flight.announceRow();
   };
-  const executing = executeInPhases(call, definition, { input, waitMs, claimed });
-  return executing.then((executed) => ({ executed, afterCommit: [] }));
+  return executeInPhases(call, definition, { input, waitMs, claimed });
 }
 
 /** Only where that may save a transaction: the client says that it retries, or a new key must be admitted first. */

@@ -31,6 +31,9 @@ export interface HandlerContext<Input, Tx> {
   afterCommit: (run: () => void | Promise<void>) => void;
 }
 
+/** Runs behind the COMMIT of an execution. */
+export type AfterCommit = () => void | Promise<void>;
+
 /**
  * Ends in a stored refusal. What the handler wrote so far is committed with it, so check before you write, or undo in
  * `onRefused`.
@@ -87,18 +90,13 @@ export function createCapture(): HandlerContext<never, never>['capture'] {
 }
 
 /**
- * What the handler ended in: its return value, its refusal or its redirect. Anything else it throws is thrown on.
+ * Runs a handler to its answer: its return value, its refusal or its redirect. Anything else it throws is thrown on.
  *
- * `how`: what a route makes of it. `returned`: called once it has returned, before that is made.
+ * @param how makes the response of a route from the return value
  */
-export async function runToAnswer(
-  handle: () => Promise<unknown>,
-  how?: ResponseOptions,
-  returned?: () => void,
-): Promise<Answer> {
+export async function runToAnswer(handle: () => Promise<unknown>, how?: ResponseOptions): Promise<Answer> {
   try {
     const data = await handle();
-    returned?.();
     if (!how && !(data instanceof Response)) return { kind: 'data', data };
     const made = how ? await how.render(data) : (data as Response);
     const response = await storedResponse(made, how?.headers);

@@ -4,12 +4,11 @@ import type { Held } from '../store/leases.ts';
 import { countKey, isMeasured, recordDuration } from '../telemetry/keys.ts';
 import { inSpan, isTraced, markFailed, type Span } from '../telemetry/span.ts';
 import { linksTo, recordedTraceParent } from '../telemetry/trace-parent.ts';
-import type { Run } from './call-result.ts';
+import type { ExecutionResult, Run } from './call-result.ts';
 import type { Config } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { loggedKey } from './identity.ts';
 import { fingerprintPrefix, type LogEntry } from './log.ts';
-import type { ExecutionResult } from './single-flight.ts';
 
 /** One call of an operation, for whoever watches. */
 interface Watched {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type ExecutionResult, join, SingleFlight } from './single-flight.ts';
+import type { ExecutionResult } from './call-result.ts';
+import { join, SingleFlight } from './single-flight.ts';
 
 const id = { tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'k1' };
 const led = { fingerprint: new Uint8Array([1]), waitMs: 1000, deadline: Infinity };

@@ -1,13 +1,6 @@
 import { type KeyId, nameOf } from '../core/scope.ts';
 import { settleWithin } from '../core/wait.ts';
-import type { Executed } from '../store/store.ts';
-
-/** How an execution ended, or that it was not admitted, with the milliseconds to wait. */
-export type ExecutionResult =
-  | Executed
-  | { kind: 'not_admitted'; retryAfterMs: number }
-  /** In phases: what was finished stands, and the key can go on from there. */
-  | { kind: 'suspended'; error: unknown };
+import type { ExecutionResult } from './call-result.ts';
 
 /** The call that started a flight, as far as those that join compare themselves with it. */
 export interface FlightCall {

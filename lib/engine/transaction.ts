@@ -8,9 +8,9 @@ import { recordDelay } from '../telemetry/keys.ts';
 import { recordedTraceParent } from '../telemetry/trace-parent.ts';
 import { encodeAnswer } from './answer.ts';
 import { type Call, pointOf } from './call.ts';
+import type { ExecutionResult } from './call-result.ts';
 import type { AtomicDefinition, OperationOptions } from './definition.ts';
-import { createCapture, fail, type HandlerContext, runToAnswer } from './handler.ts';
-import type { ExecutionResult } from './single-flight.ts';
+import { type AfterCommit, createCapture, fail, type HandlerContext, runToAnswer } from './handler.ts';
 import { recordTransition } from './transition.ts';
 
 /** How often a transaction is tried in all that conflicts with others (C4). */
@@ -26,42 +26,62 @@ export interface Plan<Tx> {
   waitMs: number;
 }
 
-/** What an execution in this process came to. */
-export interface Attempted {
-  executed: ExecutionResult;
-  afterCommit: (() => void | Promise<void>)[];
+/** One try of the handler in a transaction. */
+interface Try<Tx> {
+  capture: HandlerContext<never, Tx>['capture'];
+  afterCommit: AfterCommit[];
   /** The handler has ended by itself, in an answer or a refusal: what was thrown came behind it. */
-  hasAnswered?: boolean;
+  hasAnswered: boolean;
 }
 
 /** Runs the handler and stores its answer in one transaction, again where that conflicts with others. */
-export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Attempted> {
+export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<ExecutionResult> {
   const { call, waitMs } = plan;
-  const { store, slots, config } = call.engine;
-  const { onPoint } = config;
+  const { slots, config } = call.engine;
   const capture = createCapture();
-  if (onPoint) await onPoint('before-claim', pointOf(call));
+  if (config.onPoint) await config.onPoint('before-claim', pointOf(call));
+  const tryOnce = (wait: number) => executeOnce(plan, capture, wait);
   for (let attempt = 1; ; attempt++) {
-    const attempted: Attempted = { executed: { kind: 'locked' }, afterCommit: [] };
-    if (onPoint) attempted.afterCommit.push(() => onPoint('after-commit', pointOf(call)));
-    const tryOnce = (wait: number) =>
-      store.execute(claimOf(plan, wait), (tx) => runHandler(plan, tx, capture, attempted), howToExecute(plan, wait));
     const first = await tryOnce(0);
     const patience = Math.min(waitMs, timeLeft(call.deadline));
-    const executed = isLocked(first) ? await slots.again(first, patience, tryOnce) : first;
-    attempted.executed = executed;
-    if (executed.kind === 'committed') {
-      const { state: to, fingerprint } = executed.row;
+    const ended = first.kind === 'locked' ? await slots.again(first, patience, tryOnce) : first;
+    if (ended.kind === 'committed') {
+      const { state: to, fingerprint } = ended.row;
       recordTransition(config, call.id, { from: 'absent', to, attempt: call.request.attempt, fingerprint });
     }
-    const conflicted = executed.kind === 'rolled_back' && executed.why === 'conflict';
+    const conflicted = ended.kind === 'rolled_back' && ended.why === 'conflict';
     const mayRetry = conflicted && (call.request.innerRetries ?? true);
-    if (!mayRetry || !(await mayTryAgain(attempt, call.deadline))) return attempted;
+    if (!mayRetry || !(await mayTryAgain(attempt, call.deadline))) return ended;
   }
 }
 
-function isLocked({ kind }: Executed): boolean {
-  return kind === 'locked';
+async function executeOnce<Tx>(plan: Plan<Tx>, capture: Try<Tx>['capture'], waitMs: number): Promise<ExecutionResult> {
+  const { engine } = plan.call;
+  const { onPoint } = engine.config;
+  const current: Try<Tx> = { capture, afterCommit: [], hasAnswered: false };
+  if (onPoint) current.afterCommit.push(() => onPoint('after-commit', pointOf(plan.call)));
+  const run = (tx: Tx) => runHandler(plan, tx, current);
+  return resultOf(current, await engine.store.execute(claimOf(plan, waitMs), run, howToExecute(plan, waitMs)));
+}
+
+/** Runs the handler again in place of a stored answer that this version cannot read (R3). A refusal changes nothing. */
+export async function executeAgain<Tx>(plan: Plan<Tx>): Promise<ExecutionResult> {
+  const current: Try<Tx> = { capture: createCapture(), afterCommit: [], hasAnswered: false };
+  const run = async (tx: Tx) => {
+    const completion = await runHandler(plan, tx, current);
+    if (completion.state === 'succeeded') return completion;
+    throw new ResultUnreadableError(
+      'result_unreadable',
+      'The stored answer cannot be read, and running again was refused.',
+    );
+  };
+  return resultOf(current, await plan.call.engine.store.rerun(claimOf(plan, 0), run, howToExecute(plan, 0)));
+}
+
+function resultOf<Tx>({ afterCommit, hasAnswered }: Try<Tx>, executed: Executed): ExecutionResult {
+  if (executed.kind === 'committed') return { ...executed, afterCommit };
+  if (executed.kind === 'rolled_back' && executed.at === 'run' && hasAnswered) return { ...executed, at: 'answer' };
+  return executed;
 }
 
 function claimOf<Tx>({ call, definition }: Plan<Tx>, waitMs: number): Claim {
@@ -89,21 +109,6 @@ export async function mayTryAgain(attempt: number, deadline: number): Promise<bo
   recordDelay(delay, 'transaction');
   await wait(delay);
   return true;
-}
-
-/** Runs the handler again in place of a stored answer that this version cannot read (R3). A refusal changes nothing. */
-export async function executeAgain<Tx>(plan: Plan<Tx>): Promise<Attempted> {
-  const attempted: Attempted = { executed: { kind: 'locked' }, afterCommit: [] };
-  const run = async (tx: Tx) => {
-    const completion = await runHandler(plan, tx, createCapture(), attempted);
-    if (completion.state === 'succeeded') return completion;
-    throw new ResultUnreadableError(
-      'result_unreadable',
-      'The stored answer cannot be read, and running again was refused.',
-    );
-  };
-  attempted.executed = await plan.call.engine.store.rerun(claimOf(plan, 0), run, howToExecute(plan, 0));
-  return attempted;
 }
 
 /** How a transaction is executed: no part of it may take longer than the caller still has (H4). */
@@ -148,22 +153,22 @@ export function timeLeft(deadline: number): number {
 async function runHandler<Tx>(
   { call, definition: { handler, options }, input }: Plan<Tx>,
   tx: Tx,
-  capture: HandlerContext<never, Tx>['capture'],
-  attempted: Attempted,
+  current: Try<Tx>,
 ): Promise<Completion> {
   const { onPoint } = call.engine.config;
   if (onPoint) await onPoint('after-claim', pointOf(call));
-  const { tenant, principal, operation, key } = call.id;
+  const { key, tenant, principal, operation } = call.id;
   const { context = [], response } = call.request;
-  const afterCommit = (run: () => void | Promise<void>) => void attempted.afterCommit.push(run);
+  const { capture } = current;
   const scope = { tenant, principal, operation };
-  attempted.hasAnswered = false;
-  const hasAnswered = () => {
-    attempted.hasAnswered = true;
+  const afterCommit = (run: AfterCommit) => void current.afterCommit.push(run);
+  const handle = async () => {
+    const data = await handler({ input: input as never, tx, key, scope, context, capture, fail, afterCommit });
+    current.hasAnswered = true;
+    return data;
   };
-  const handle = () => handler({ input: input as never, tx, key, scope, context, capture, fail, afterCommit });
-  const answer = await runToAnswer(handle, response, hasAnswered);
-  hasAnswered();
+  const answer = await runToAnswer(handle, response);
+  current.hasAnswered = true;
   if (answer.kind === 'refusal') {
     await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });
   }

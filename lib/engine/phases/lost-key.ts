@@ -184,7 +184,7 @@ async function executeLost<Tx>(
     },
   };
   const inTime = { ...call, mintedAt: null, deadline: performance.now() + PATIENCE_MS };
-  const { executed, afterCommit } = await executeInTransaction({
+  const executed = await executeInTransaction({
     call: inTime,
     definition: recorded,
     input,
@@ -193,7 +193,7 @@ async function executeLost<Tx>(
   switch (executed.kind) {
     case 'committed':
       // The effect stands, whatever they come to.
-      await waitPatiently(Promise.allSettled(afterCommit.map(async (after) => after())));
+      await waitPatiently(Promise.allSettled((executed.afterCommit ?? []).map(async (after) => after())));
       return { kind: 'entered', state: executed.row.state };
     case 'existing':
       return { kind: 'existing' };
