@@ -5,7 +5,7 @@ import { leasesContract } from './contract-leases.testsuite.ts';
 import { racesContract } from './contract-races.testsuite.ts';
 import { readsContract } from './contract-reads.testsuite.ts';
 
-/** What any store must do. Every store runs it on a database of its own. */
+/** The tests that every store must pass, each on a database of its own. */
 export function storeContract<Tx>(name: string, makeStore: () => Promise<Harness<Tx>>): void {
   describe(`store contract: ${name}`, () => {
     let harness: Harness<Tx>;

@@ -79,7 +79,7 @@ export interface Leases<Tx> {
   steps(id: KeyId): Promise<Step[]>;
 
   /**
-   * What a person has found out about a key's started foreign call; for the next run to act upon, at once. For a key that
+   * Records a person's verdict on a key's started foreign call; the next run, which is due at once, acts upon it. For a key that
    * is `unknown`, or flagged and at rest. False: the key is no longer as the person saw it. Recorded with it.
    */
   recordVerdict(id: KeyId & { fencingToken: number }, verdict: Verdict, actor: string): Promise<boolean>;
@@ -178,7 +178,7 @@ export interface Step {
   result: string | null;
   /** The token of the executor that wrote it last. */
   fencingToken: number;
-  /** What follows is of foreign calls alone. */
+  /** From here on: of foreign calls alone. */
   arguments: Uint8Array | null;
   derivedKey: string | null;
   sends: number;
@@ -246,5 +246,5 @@ export type Transacted =
   | { kind: 'rolled_back'; error: unknown; why: RollbackReason }
   | { kind: 'in_doubt'; error: unknown };
 
-/** What a person found out: it happened (with the provider's reference), it did not and shall not, or: send it again. */
+/** A person's verdict: it happened (with the provider's reference), it did not and shall not, or: send it again. */
 export type Verdict = { kind: 'succeeded'; reference: string } | { kind: 'failed' } | { kind: 'retry' };

@@ -163,7 +163,7 @@ export interface DeliveryRow {
   lastError: string | null;
   createdAt: Date;
   settledAt: Date | null;
-  /** What must go out before it: the first open event of its aggregate. A dead letter there blocks it. */
+  /** The event that goes out before it: the first open one of its aggregate. A dead letter there blocks it. */
   waitsFor: { eventId: string; sequence: number; state: 'pending' | 'dead' } | null;
 }
 
@@ -181,7 +181,7 @@ export interface DeliveryFilter {
   offset: number;
 }
 
-/** What a person or the kit itself did to a message, besides its ordinary way. */
+/** An act on a message besides its ordinary way, by a person or by the kit. */
 export interface MessageRecord {
   /** requeued | skipped | abandoned | stopped | resumed | payload_mismatch */
   type: string;
@@ -199,7 +199,7 @@ export interface FoundEvent extends Omit<NewEvent, 'id' | 'destinations' | 'wake
   records: MessageRecord[];
 }
 
-/** What is not settled: `peer` is the destination or the source. */
+/** Unsettled messages; `peer` is the destination or the source. */
 export interface Open {
   peer: string;
   state: 'pending' | 'failed' | 'dead';
@@ -238,10 +238,10 @@ export type Receiving =
   /** Nothing is committed, as far as can be known: `failed` finds out. */
   | { kind: 'failed'; error: unknown; isConflict: boolean };
 
-/** What became of a received event. `dead` waits for a person. */
+/** The state of a received event. `dead` waits for a person. */
 export type InboxState = 'processed' | 'failed' | 'dead';
 
-/** What the inbox remembers of a received event. */
+/** A received event as the inbox remembers it. */
 export interface InboxRow {
   source: string;
   eventId: string;
@@ -276,7 +276,7 @@ export interface FoundReceived extends InboxRow {
 }
 
 export interface FailedAttempt {
-  /** What it is tried again with; null where only its sender can. */
+  /** The payload for the next try; null where only its sender has it. */
   payload: string | null;
   /** One pause for each attempt but the last: beyond them it is dead. */
   pausesMs: number[];

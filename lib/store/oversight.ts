@@ -14,10 +14,10 @@ export interface Oversight {
   /** A page of key rows, without fingerprints and stored answers. No filter reads the whole table by its pages. */
   list(filter: KeyFilter): Promise<KeyPage>;
 
-  /** What there is of keys in all. */
+  /** The totals of keys. */
   overview(stuckAfterMs: number): Promise<Overview>;
 
-  /** What the server is, and what it is set to promise. */
+  /** The server's version and role, and what it is set to promise. */
   databaseFacts(): Promise<DatabaseFacts>;
 
   /** Adds to the tallies of the current ten minutes, all of it or nothing. */
@@ -99,7 +99,7 @@ export interface KeyPage {
   hasMore: boolean;
 }
 
-/** What there is of keys in all. */
+/** The totals of keys. */
 export interface Overview {
   /**
    * How many there are in each state; a state without keys is left out. From 20,000 rows on, what is settled may be as it
@@ -123,7 +123,7 @@ export interface Overview {
   storage: { rows: number; bytes: number };
 }
 
-/** What a server says of itself. */
+/** A server's own description. */
 export interface DatabaseFacts {
   /** Its name and version: `PostgreSQL 18.4`, `Aurora PostgreSQL 16.6`. */
   engine: string;
@@ -176,7 +176,7 @@ export interface Person {
   names: readonly string[];
 }
 
-/** What an erasure came to among the kit's own rows. */
+/** The result of an erasure among the kit's own rows. */
 export interface ErasedKeys {
   /** How many keys had something to erase. */
   forgotten: number;
@@ -190,7 +190,7 @@ export interface ErasedKeys {
 export interface Erased extends Omit<ErasedKeys, 'hasMessages'> {
   /** How many rows of the app's own `onErase` has erased, by name. */
   erased: Readonly<Record<string, number>>;
-  /** What may still tell of the person, by name. */
+  /** Data that may still name the person. */
   left: readonly string[];
 }
 

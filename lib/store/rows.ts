@@ -46,7 +46,7 @@ export interface Claim extends KeyId, Window {
   traceParent?: string | undefined;
 }
 
-/** What an execution ends in: the state it reaches and the answer to store. */
+/** The end of an execution: the state it reaches and the answer to store. */
 export interface Completion {
   state: 'succeeded' | 'failed';
   result: string;
@@ -72,7 +72,7 @@ export interface ExecuteOptions {
   beforeCommit: () => Promise<void> | void;
 }
 
-/** What an answer promises: see `OperationOptions.durability`. */
+/** The durability that an answer promises: see `OperationOptions.durability`. */
 export type Durability = 'local' | 'replicated';
 
 export type IsolationLevel = 'ReadCommitted' | 'RepeatableRead' | 'Serializable';

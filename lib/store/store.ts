@@ -22,7 +22,7 @@ export {
  * The PORT: what the engine needs of a database. `contract.testsuite.ts` says what any store must do, and every store
  * runs it. How BEGIN, claim, completion and COMMIT travel to the server is the store's own business.
  *
- * What a duplicate or a lost race leads to is a value, never a throw. An unreachable database is a value of `execute`,
+ * A duplicate and a lost race are values, never thrown. An unreachable database is a value of `execute`,
  * which knows whether something may have been committed, and a `StoreUnavailableError` of the others.
  */
 export interface Store<Tx> extends Leases<Tx>, Oversight, LostKeys<Tx> {
@@ -54,7 +54,7 @@ export interface Store<Tx> extends Leases<Tx>, Oversight, LostKeys<Tx> {
   find(id: KeyId): Promise<KeyRow | undefined>;
 
   /**
-   * What stands in the way of a key: a committed row, another's uncommitted claim (`locked`), or nothing. Learns it
+   * Finds what stands in the way of a key: a committed row, another's uncommitted claim (`locked`), or nothing. Learns it
    * by an insert that it rolls back. `absent` is a hint: it may be claimed a moment later.
    */
   probe(id: KeyId): Promise<Probed>;
@@ -78,7 +78,7 @@ export interface Store<Tx> extends Leases<Tx>, Oversight, LostKeys<Tx> {
   /** Records what machines noted about a key outside its ordinary way; each kind of event once per key and actor. */
   recordEvent(id: KeyId, event: Omit<KeyEvent, 'at'>): Promise<void>;
 
-  /** What was recorded for a key, by machines and by people, oldest first. */
+  /** The records of a key, by machines and by people, oldest first. */
   events(id: KeyId): Promise<KeyEvent[]>;
 
   /** Which version of the kit's tables the database has, by part. */
@@ -88,7 +88,7 @@ export interface Store<Tx> extends Leases<Tx>, Oversight, LostKeys<Tx> {
   tryClaim(): Promise<TriedClaim>;
 }
 
-/** What a claim that is rolled back came to, and where. Names are quoted where they must be. */
+/** The result of a claim that is rolled back, and where it was made. Names are quoted where they must be. */
 export interface TriedClaim {
   database: string;
   quotedDatabase: string;
@@ -104,7 +104,7 @@ export interface TriedClaim {
   whyNotOwn?: { message: string; expected: unknown };
   /** Reads outside a transaction go to a standby: the client has the read-replica extension. The kit asks the primary. */
   readsStandby: boolean;
-  /** What makes transactions read-only where none says otherwise: a `source` of PostgreSQL's `pg_settings`. */
+  /** The setting that makes transactions read-only where none says otherwise: a `source` of PostgreSQL's `pg_settings`. */
   readOnlyBy: string | null;
   /** The server's own code (SQLSTATE) and words. None: the claim went through. */
   refused?: { state: string; says: string };
@@ -113,7 +113,7 @@ export interface TriedClaim {
 /** The tables that belong together: those of keys, and those of outbox and inbox, which an app may do without. */
 export type SchemaPart = 'keys' | 'messaging';
 
-/** What the database has of a part of the kit's tables, and what the kit needs. */
+/** The version that the database has of a part of the kit's tables, and the one that the kit needs. */
 export interface SchemaState {
   part: SchemaPart;
   /** `newer` goes on working: changes are additive. `unmarked`: tables that no migration of the kit has made. */
@@ -122,7 +122,7 @@ export interface SchemaState {
   existing: string;
   /** The version that this kit needs at least. */
   expected: string;
-  /** What to do, in sentences with their commands; none where nothing is to be done. */
+  /** Instructions, in sentences with their commands; none where nothing is to be done. */
   advice?: string;
 }
 
@@ -162,7 +162,7 @@ export type Fenced =
   | { kind: 'locked' }
   | { kind: 'expired' | 'early' };
 
-/** What has happened to a key besides its ordinary way, and by whom. Holds no payload and no result. */
+/** An event in a key's life besides its ordinary way, and who caused it. Holds no payload and no result. */
 export interface KeyEvent {
   type:
     | 'fenced'

@@ -10,7 +10,7 @@ export interface PrismaClientLike extends RawQueries {
   $transaction<R>(run: (tx: any) => Promise<R>, options?: TransactionOptions): Promise<R>;
 }
 
-/** What a statement file needs: a client or a transaction. */
+/** Sends statements: a client or a transaction. */
 export interface RawQueries {
   $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): PromiseLike<T>;
 }

@@ -28,23 +28,23 @@ export function severityOf(error: unknown): unknown {
   return driverCause(error)?.severity;
 }
 
-/** Whether the lock on another's uncommitted claim was not had within `lock_timeout`. */
+/** True where another's uncommitted claim kept its lock for all of `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03';
 }
 
-/** Whether a row of that key is there already. */
+/** True where a row of that key is there already. */
 export function isUniqueViolation(error: unknown): boolean {
   return sqlState(error) === '23505';
 }
 
-/** Whether it is a serialization failure or a deadlock: run again, the transaction may go through. */
+/** True for a serialization failure or a deadlock: run again, the transaction may go through. */
 export function isConflict(error: unknown): boolean {
   const state = sqlState(error);
   return state === '40001' || state === '40P01' || (error as { code?: unknown } | null)?.code === 'P2034';
 }
 
-/** Whether an earlier statement of the transaction failed, so that this one was not even tried. */
+/** True where an earlier statement of the transaction failed, so that this one was not even tried. */
 export function isAbortedTransaction(error: unknown): boolean {
   return sqlState(error) === '25P02';
 }
@@ -54,22 +54,22 @@ export class NoRowsChangedError extends Error {
   override readonly name = 'NoRowsChangedError';
 }
 
-/** Whether a statement that must change a row found none. Some say so by a division by the number of rows. */
+/** True where a statement that must change a row found none. Some say so by a division by the number of rows. */
 export function isNoRowsChanged(error: unknown): boolean {
   return error instanceof NoRowsChangedError || sqlState(error) === '22012';
 }
 
-/** Whether a text was no number: how the completion says that its transaction is not the one that was claimed in. */
+/** True where a text was no number: the completion's way to say that its transaction is not the one of the claim. */
 export function isInvalidNumber(error: unknown): boolean {
   return sqlState(error) === '22P02';
 }
 
-/** Whether a statement names a schema, a table or a column that is not there. */
+/** True where a statement names a schema, a table or a column that is not there. */
 export function isMissingSchema(error: unknown): boolean {
   return ['3F000', '42P01', '42703'].includes(sqlState(error) ?? '');
 }
 
-/** Whether the role may not do what the kit's statement does, or there is no unique index for its ON CONFLICT. */
+/** True where the role may not do what the kit's statement does, or there is no unique index for its ON CONFLICT. */
 export function isSetupFault(error: unknown): boolean {
   return ['42501', '42P10'].includes(sqlState(error) ?? '');
 }
@@ -80,12 +80,12 @@ export function serverMessage(error: unknown): string | undefined {
   return typeof words === 'string' ? words : undefined;
 }
 
-/** Whether the server no longer knows a prepared statement, knows another of that name, or would answer in other columns. */
+/** True where the server no longer knows a prepared statement, knows another of that name, or would answer in other columns. */
 export function isStalePreparedStatement(error: unknown): boolean {
   return ['26000', '42P05', '0A000'].includes(sqlState(error) ?? '');
 }
 
-/** Whether the connection was in a transaction already, which somebody has left open on it. ROLLBACK has ended that. */
+/** True where somebody had left a transaction open on the connection. ROLLBACK has ended that. */
 export function isTransactionLeftOpen(error: unknown): boolean {
   return sqlState(error) === '25001';
 }

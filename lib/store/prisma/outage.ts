@@ -32,7 +32,7 @@ const UNAVAILABLE_PRISMA = new Set([
   'P2028',
   'P2037',
 ]);
-/** What Prisma's adapter calls an error that has no SQLSTATE. */
+/** The name that Prisma's adapter gives an error without SQLSTATE. */
 const UNAVAILABLE_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TlsConnectionError']);
 /**
  * Words of `pg`, as a plain Error, for a connection that died between two statements. To the letter: a handler may have
@@ -54,7 +54,7 @@ export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return UNAVAILABLE_STATES.some((known) => state.startsWith(known));
   if (UNAVAILABLE_KINDS.has(String(driverCause(error)?.kind)) || UNAVAILABLE_PRISMA.has(String(code))) return true;
-  // What Prisma's adapter does not know of the socket's, Prisma calls by Node's own code: ENETUNREACH, EAI_AGAIN.
+  // Errors of the socket that Prisma's adapter does not know keep Node's own code: ENETUNREACH, EAI_AGAIN.
   if (name === 'PrismaClientKnownRequestError' && /^E[A-Z]/.test(String(code))) return true;
   return typeof message === 'string' && DEAD_CONNECTION.test(message);
 }

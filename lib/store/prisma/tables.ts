@@ -38,7 +38,7 @@ export type Rename = (text: string) => string;
 const NAMES = new RegExp(`(?<![\\w".])(?:${TABLES.join('|')})(?![\\w"])`, 'g');
 
 /**
- * What gives statements the tables' own names; undefined where they have the kit's, and the statements stay as they are.
+ * Gives statements the tables' own names; undefined where they have the kit's, and the statements stay as they are.
  * Each text is rewritten once: from then on it is the same string, under which the server keeps it.
  *
  * @throws ConfigurationError for a name that is none, a table that the kit does not know, and one name for two

@@ -54,7 +54,7 @@ export class AmbientTransaction implements ContextTransaction {
     this.#outer?.assertOpen();
   }
 
-  /** What the pool's `query` does within it. */
+  /** Answers the pool's `query` within it. */
   query({ isPrismaQuery }: AsyncContext, args: never[]): unknown {
     return answerAs(args, (asked) => {
       // It has not come by a loader that we pass by: it may be another execution's, of the same tick.
@@ -240,7 +240,7 @@ function rejecting(ask: (args: never[]) => Promise<unknown>, args: never[]): Pro
   }
 }
 
-/** What Prisma's adapter reads of `pg`'s answer to a statement that controls a transaction. */
+/** The part of `pg`'s answer to a statement that controls a transaction which Prisma's adapter reads. */
 const resultOf = (command: string) => ({ command, rowCount: null, rows: [], fields: [] });
 
 const executionClosed = () =>

@@ -132,7 +132,7 @@ SELECT current_setting('${TICKET}') = 'drawn'
        ${epochMs('clock_timestamp()')} AS "claimedAtMs",
        set_config('idle_in_transaction_session_timeout', $7, true) AS idle`;
 
-/** What every claim says, as parameters 1 to 12; its own come behind them. */
+/** Parameters 1 to 12 of every claim; its own come behind them. */
 export function claimValues(claim: Claim) {
   const { hash, version, secretId } = claim.fingerprint;
   return [
@@ -206,10 +206,10 @@ export function readClaim(claim: Claim, [row]: Rows): Claimed | undefined {
 /** How often a claim is tried again whose rival's row was gone before it could be read (C3). */
 export const MAX_CLAIMS = 3;
 
-/** What was in the way of a claim. `vanished`: a row that is gone again, so the claim may be tried once more. */
+/** The obstacle of a claim. `vanished`: a row that is gone again, so the claim may be tried once more. */
 export type ClaimConflict = { kind: 'existing'; row: KeyRow } | { kind: 'expired' | 'early' | 'locked' } | 'vanished';
 
-/** What was in the way, in a statement of its own, behind the one that waited for it. */
+/** Reads the obstacle in a statement of its own: the one that waited for it cannot see it. */
 export async function findConflict(db: RawQueries, claim: Claim): Promise<ClaimConflict> {
   const row = await find(db, claim);
   if (row) return { kind: 'existing', row };
@@ -233,7 +233,7 @@ RETURNING state`;
 /** Ends the probing transaction without a trace. */
 class Undo extends Error {}
 
-/** What stands in the way of a key. The insert is always rolled back. */
+/** Finds what stands in the way of a key, by an insert that is always rolled back. */
 export async function probe(db: PrismaClientLike, id: KeyId): Promise<Probed> {
   const row = await find(db, id);
   if (row) return { kind: 'existing', row };
@@ -246,7 +246,7 @@ export async function probe(db: PrismaClientLike, id: KeyId): Promise<Probed> {
         if (inserted.length > 0) throw new Undo();
         return await find(tx, id);
       },
-      // What was committed while the insert waited must be seen by the statement behind it.
+      // The next statement must see rows that were committed while the insert waited.
       { isolationLevel: 'ReadCommitted' },
     );
     return rival ? { kind: 'existing', row: rival } : { kind: 'absent' };

@@ -5,7 +5,7 @@ import type { RawQueries } from '../client.ts';
 import { KEY_COLUMNS, type RawRow, toKeyRow } from './read.ts';
 
 /**
- * What every committed row fulfils that somebody is to look at: the completer, or a person. The condition of the partial
+ * True of every committed row that the completer or a person is to look at. The condition of the partial
  * index `idempotency_keys_next_attempt_at_idx`, to the letter: with it, the few such rows are found among millions.
  */
 const IS_INDEXED = '(next_attempt_at IS NOT NULL OR needs_attention)';
@@ -31,7 +31,7 @@ export const UNFINISHED_KEYS = `(
 export const WAITS_FOR_PERSON = `(next_attempt_at IS NULL OR (state = 'in_progress' AND lease_until IS NULL))`;
 
 /**
- * What a person on call looks for: not settled, and its executor gone, or old, or given up on.
+ * True of keys that a person on call looks for: not settled, and the executor is gone, or old, or has given up.
  *
  * @param ms the parameter that says how many milliseconds after its claim a key is old
  */
@@ -68,7 +68,7 @@ export async function list(db: RawQueries, filter: KeyFilter): Promise<KeyPage> 
  * the index that has the wanted order, and stops when the page is full. The bound keeps PostgreSQL from sorting the whole
  * table where it expects to find little, and a person from waiting for the whole of a large one.
  *
- * What is not settled is few, and found by itself. A key that begins with the wanted text is found by the primary
+ * Unsettled keys are few, and found by an index of their own. A key that begins with the wanted text is found by the primary
  * key; in one condition with the principal, it would not be.
  */
 export function listStatement(filter: KeyFilter): { text: string; values: unknown[] } {

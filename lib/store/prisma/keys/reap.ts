@@ -38,7 +38,7 @@ events AS (
    WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM reaped))
 SELECT count(*)::int AS count, (SELECT max(expires_at) FROM expired) AS reached FROM reaped`;
 
-// What no index holds and nobody finds once it is no longer among the newest: from here on the index holds it.
+// Strays are in no index, and nobody finds them once they are no longer among the newest. This puts them into one.
 const FLAG_STRAYS = `
 UPDATE idempotency_keys SET needs_attention = true
  WHERE ${IS_STRAY} AND (key, operation, principal, tenant) IN (

@@ -24,7 +24,7 @@ SELECT part, "table" IS NOT NULL AS is_there, obj_description("table", 'pg_class
   FROM (VALUES ('keys', to_regclass('${TABLES_OF.keys[0]}')), ('messaging', to_regclass('${TABLES_OF.messaging[0]}')))
        AS marked(part, "table")`;
 
-/** What the comment on a part's first table says: the part is of this version. */
+/** The comment on a part's first table, which tells the part's version. */
 export const markOf = (version: number) => `oncekit schema ${version}`;
 
 /** The version that such a comment names; NaN where it is none of the kit's. */

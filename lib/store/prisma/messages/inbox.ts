@@ -163,7 +163,7 @@ export function toInboxRow(raw: RawInboxRow): InboxRow {
 //
 // The payload that was written down first stays: it is what is run again, and what later ones are compared with.
 //
-// What fails again before it is due is not counted: ten deliveries of one moment, or a stream that delivers again at
+// A failure before the next try is due is not counted: ten deliveries of one moment, or a stream that delivers again at
 // once, would make a dead letter of what a minute would have mended.
 const FAILED = `
 INSERT INTO inbox_events AS i

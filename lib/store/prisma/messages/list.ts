@@ -16,7 +16,7 @@ import { findReceived, INBOX_COLUMNS, type RawInboxRow, toInboxRow } from './inb
 export const DELIVERY_COLUMNS = `d.event_id, d.destination, d.aggregate, d.sequence, e.type, d.state, d.attempts,
   d.next_attempt_at, d.last_error, e.created_at, d.settled_at`;
 
-/** What the open row `d` waits for: one probe of the relay's index, which begins with the first of its aggregate. */
+/** The event that the open row `d` waits for: one probe of the relay's index, which begins with the first of its aggregate. */
 export const WAITS_FOR = `
   LEFT JOIN LATERAL (
     SELECT o.event_id AS first_id, o.sequence AS first_sequence, o.state AS first_state FROM outbox_deliveries o

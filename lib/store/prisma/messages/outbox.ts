@@ -12,7 +12,7 @@ import { timestamp } from '../wire/encoding.ts';
 // only when the first has ended, so whoever sees a number sees all that are smaller, and a number that was rolled back
 // is drawn again: no gaps.
 //
-// What it costs: transactions that announce something of the same aggregate wait for each other from here on. They
+// The cost: transactions that announce something of the same aggregate wait for each other from here on. They
 // mostly do so before, at the row that the aggregate is. Nothing is shared between aggregates.
 //
 // ON CONFLICT on the derived key: the same intent announcing the same step twice is a mistake, and the caller is told so

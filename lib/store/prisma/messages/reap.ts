@@ -54,7 +54,7 @@ records AS (
    WHERE box = 'inbox' AND (peer, event_id) IN (SELECT source, event_id FROM reaped) AND NOT ${BY_PEOPLE})
 SELECT count(*)::int AS count FROM reaped`;
 
-// Who did what to a message is asked long after the message is gone.
+// People ask who did what to a message long after it is gone.
 const REAP_RECORDS = `
 WITH old AS MATERIALIZED (
   SELECT id FROM message_events

@@ -1,6 +1,6 @@
-/** What `pg` is told and tells where we speak to it without Prisma. */
+/** Encodes parameters and decodes results for statements sent to `pg` directly. */
 
-/** How a column of this type is read: ours, whatever the app has told `pg` to make of its own columns. */
+/** Parsers of the kit's columns, whatever the app has told `pg` to make of its own. */
 export const parserOf = (oid: number): ((value: string) => unknown) => PARSERS[oid] ?? asIs;
 
 const asIs = (value: string) => value;

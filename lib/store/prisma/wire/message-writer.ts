@@ -52,7 +52,7 @@ export class WireWriter {
     this.#begin('S').#end();
   }
 
-  /** What has been written. */
+  /** The bytes written so far. */
   get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
