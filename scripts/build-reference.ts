@@ -1,7 +1,7 @@
 /** `npm run build:reference`: docs/reference, from the docstrings of all that is public. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { referencePages } from './docs/reference-pages.ts';
+import { referencePages } from './docs/reference.ts';
 
 const folder = path.resolve(import.meta.dirname, '../docs/reference');
 const pages = referencePages();

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { contractFaults } from './docs/contract/faults.ts';
-import { referencePages } from './docs/reference-pages.ts';
+import { referencePages } from './docs/reference.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const READ = /\.(tsx?|mjs|md|sql|prisma)$/;

@@ -6,11 +6,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { checkNodenext, checkOneApp, checkWorkspaces } from './package/pack/apps.ts';
+import { checkTarball } from './package/pack/contents.ts';
 import { startServer } from './package/pack/database.ts';
-import { checkNodenext } from './package/pack/plan-nodenext.ts';
-import { checkOneApp } from './package/pack/plan-one-app.ts';
-import { checkTarball } from './package/pack/plan-tarball.ts';
-import { checkWorkspaces } from './package/pack/plan-workspaces.ts';
 import { Report } from './package/pack/report.ts';
 
 const RESULT = fileURLToPath(new URL('../.data/test-results/pack.json', import.meta.url));

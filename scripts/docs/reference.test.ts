@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { publicEntries } from '../package/public-exports.ts';
-import { referencePages } from './reference-pages.ts';
+import { referencePages } from './reference.ts';
 
 const folder = path.resolve(import.meta.dirname, '../../docs/reference');
 

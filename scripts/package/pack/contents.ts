@@ -1,7 +1,12 @@
 import { readFile, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ownPackage, type Tarball } from './tarball.ts';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { command } from './commands.ts';
+import type { Context } from './report.ts';
+import { ownPackage, packKit, type Tarball } from './tarball.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -17,7 +22,29 @@ const UNWANTED = /\.(test|testsuite|fixture|child|test-d)\./;
 /** The kit's part of an app's installation. In kB; raise them with a reason. */
 const MOST = { packedKb: 460, unpackedKb: 1425 };
 
-export function holdsOnlyWhatIsNeeded({ files }: Tarball): void {
+/** Builds, packs and looks at what is in the tarball. Undefined where there is none. */
+export async function checkTarball({ report, signal, isThorough }: Context): Promise<Tarball | undefined> {
+  let tarball: Tarball | undefined;
+  await report.section('The package', async () => {
+    const packed = await report.check('the kit is built and packed', () => packKit(signal, { isChecked: !isThorough }));
+    tarball = packed;
+    await report.alone('holds what is needed, and nothing of the demo or the tests', () =>
+      holdsOnlyWhatIsNeeded(packed),
+    );
+    await report.alone(`is small (${kB(packed.packed)} packed, ${kB(packed.unpacked)} unpacked)`, () =>
+      isSmall(packed),
+    );
+    await report.alone('no file of it has side effects', () => hasNoSideEffects(packed));
+    if (!isThorough) return;
+    await report.alone('publint has nothing against it', () => lintPackage(packed));
+    await report.alone('its types resolve (arethetypeswrong)', () => resolvesEverywhere(packed, signal));
+  });
+  return tarball;
+}
+
+const kB = (bytes: number) => `${Math.round(bytes / 1000)} kB`;
+
+function holdsOnlyWhatIsNeeded({ files }: Tarball): void {
   const strange = files.filter(({ path }) => !WANTED.some((one) => one.test(path)) || UNWANTED.test(path));
   if (strange.length > 0) throw new Error(`These do not belong into the package:\n${paths(strange)}`);
   for (const wanted of ['README.md', 'LICENSE', 'prisma/idempotency.prisma', 'prisma/messaging.prisma']) {
@@ -25,7 +52,7 @@ export function holdsOnlyWhatIsNeeded({ files }: Tarball): void {
   }
 }
 
-export function isSmall({ packed, unpacked }: Tarball): void {
+function isSmall({ packed, unpacked }: Tarball): void {
   const [packedKb, unpackedKb] = [packed, unpacked].map((bytes) => Math.round(bytes / 1000)) as [number, number];
   if (packedKb <= MOST.packedKb && unpackedKb <= MOST.unpackedKb) return;
   throw new Error(
@@ -62,7 +89,7 @@ export async function commandRuns(kit: string): Promise<void> {
 }
 
 /** No file of the package is said to have side effects, so a bundler may drop each one that is not used. */
-export async function hasNoSideEffects({ files }: Tarball): Promise<void> {
+async function hasNoSideEffects({ files }: Tarball): Promise<void> {
   const { sideEffects } = await ownPackage();
   if (sideEffects === false) return;
   if (!Array.isArray(sideEffects)) throw new Error('package.json says nothing of side effects.');
@@ -80,4 +107,24 @@ function patternOf(glob: string): RegExp {
 
 function paths(files: { path: string }[]): string {
   return files.map(({ path }) => path).join('\n');
+}
+
+/** publint, its suggestions included. */
+async function lintPackage({ file }: Tarball): Promise<void> {
+  const tarball = await readFile(file);
+  const buffer = tarball.buffer.slice(tarball.byteOffset, tarball.byteOffset + tarball.byteLength);
+  const { messages, pkg } = await publint({ pack: { tarball: buffer as ArrayBuffer }, strict: true });
+  if (messages.length === 0) return;
+  throw new Error(messages.map((message) => formatMessage(message, pkg)).join('\n'));
+}
+
+/**
+ * arethetypeswrong, by the profile `esm-only`: the package is ES modules alone, which every Node that it runs on can
+ * also `require`. The resolution of Node 10 knows no `exports`, and has no Node to run on.
+ */
+async function resolvesEverywhere({ file }: Tarball, signal: AbortSignal): Promise<void> {
+  const cli = createRequire(import.meta.url).resolve('@arethetypeswrong/cli/package.json');
+  const program = path.join(path.dirname(cli), 'dist/index.js');
+  const args = [file, '--profile', 'esm-only', '--format', 'table-flipped', '--no-emoji', '--no-color'];
+  await command([process.execPath, program, ...args], { cwd: ROOT, signal });
 }

@@ -2,10 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { installFromRegistry } from '../registry/install.ts';
-import type { Context } from './context.ts';
-import { applyChange } from './file-change.ts';
-import { npmInstall, writeFiles } from './fixture.ts';
-import { run } from './in-app.ts';
+import { run } from './commands.ts';
+import { applyChange, npmInstall, writeFiles } from './fixture.ts';
+import type { Context } from './report.ts';
 import { documented } from './scripts-of-an-app.ts';
 
 const CONFIGURATION = {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { build } from 'esbuild';
-import { command } from './command.ts';
+import { command } from './commands.ts';
 import { ownPackage } from './tarball.ts';
 
 /** These run in browsers. */

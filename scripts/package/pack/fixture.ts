@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { command } from './command.ts';
-import type { Report } from './report.ts';
+import type { FileChange } from '../../docs/diff.ts';
+import { command } from './commands.ts';
+import { linkInstalledPackages } from './package-links.ts';
+import type { Context, Report } from './report.ts';
+import { ownPackage, type Tarball } from './tarball.ts';
 
 const LOCK = fileURLToPath(new URL('../../../package-lock.json', import.meta.url));
 
@@ -59,4 +63,32 @@ export async function npmInstall(app: string, args: string[], signal: AbortSigna
 // biome-ignore lint/suspicious/noExplicitAny: a file of npm's, whose form is npm's business
 async function readJson(file: string): Promise<any> {
   return JSON.parse(await readFile(file, 'utf8'));
+}
+
+interface SetUp {
+  /** By path. */
+  files: Record<string, string>;
+  dependencies: readonly string[];
+  devDependencies: readonly string[];
+}
+
+/** An app as its people have it, with what we have installed ourselves, into which npm then installs the tarball. */
+export async function setUp({ report, signal }: Context, app: string, tarball: Tarball, what: SetUp): Promise<void> {
+  await writeFiles(app, what.files);
+  await addPackages(app, what);
+  await linkInstalledPackages(app, (await ownPackage()).dependencies);
+  await report.check('npm installs the tarball', () => npmInstall(app, [tarball.file], signal));
+}
+
+/**
+ * Applies the change as `patch` would: what the diff shows as unchanged or removed must stand in the file, word for
+ * word. A diff that no longer fits what `init` writes, or what the form was, fails here.
+ */
+export async function applyChange(app: string, { file, before, after }: FileChange): Promise<void> {
+  const target = path.join(app, file);
+  if (!existsSync(target)) throw new Error(`The README changes ${file}, and there is no such file.`);
+  const text = await readFile(target, 'utf8');
+  const at = before === '' ? -1 : text.indexOf(before);
+  if (at === -1) throw new Error(`The README's diff does not fit ${file}. It wants:\n${before}\n\nThe file:\n${text}`);
+  await writeFile(target, text.slice(0, at) + after + text.slice(at + before.length));
 }

@@ -1,4 +1,5 @@
 import type { Failure } from '../../testing/test-count.ts';
+import type { Server } from './database.ts';
 
 /** The checks and their results, one line each, and how many of each there are. */
 export class Report {
@@ -56,4 +57,14 @@ export class Report {
 function took(startedAt: number): string {
   const seconds = (performance.now() - startedAt) / 1000;
   return seconds < 0.1 ? '' : ` (${seconds.toFixed(1)} s)`;
+}
+
+/** Each part of `test:pack` works with it. */
+export interface Context {
+  report: Report;
+  server: Server;
+  /** Ends whatever runs. */
+  signal: AbortSignal;
+  /** Also what takes longer than `npm test` can bear. */
+  isThorough: boolean;
 }

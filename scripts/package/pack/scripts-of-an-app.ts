@@ -6,9 +6,9 @@ import pg from 'pg';
 import { titleOf } from '../../docs/compile.ts';
 import { type Block, readPage, root } from '../../docs/pages.ts';
 import { spawnChild } from '../../services/process.ts';
-import { command, strangersEnvironment } from './command.ts';
-import type { Context } from './context.ts';
+import { command, strangersEnvironment } from './commands.ts';
 import { writeFiles } from './fixture.ts';
+import type { Context } from './report.ts';
 
 const SEED = `import { checkout } from './lib/orders';
 

@@ -5,7 +5,7 @@ import { startFaultProxy } from '../../../simulators/network/fault-proxy.ts';
 import { launchOptions } from '../../services/chromium.ts';
 import { freePort, untilAnswering } from '../../services/ports.ts';
 import { spawnChild } from '../../services/process.ts';
-import { command, strangersEnvironment } from './command.ts';
+import { command, strangersEnvironment } from './commands.ts';
 
 /** Serves a built app, the fault proxy in front of it, while `work` runs. What the app wrote is added to an error. */
 export async function served(app: string, signal: AbortSignal, work: (url: string) => Promise<void>): Promise<void> {

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { command } from './command.ts';
+import { command } from './commands.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 

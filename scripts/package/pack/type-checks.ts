@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { command } from './command.ts';
+import { command } from './commands.ts';
 import { writeFiles } from './fixture.ts';
 import { ownPackage } from './tarball.ts';
 

@@ -4,10 +4,9 @@ import type { Finding } from '../../../lib/cli/doctor/finding.ts';
 import { type FileChange, readmeDiff } from '../../docs/diff.ts';
 import { readPage, root } from '../../docs/pages.ts';
 import { schemaDifference } from '../../services/migrate.ts';
-import type { Context } from './context.ts';
-import { applyChange } from './file-change.ts';
-import { writeFiles } from './fixture.ts';
-import { generate, migrate, npx, run } from './in-app.ts';
+import { generate, migrate, npx, run } from './commands.ts';
+import { applyChange, writeFiles } from './fixture.ts';
+import type { Context } from './report.ts';
 import { runTests, served } from './serve.ts';
 
 /** Changes that `oncekit init` leaves to the app: who acts, and which operations there are. */

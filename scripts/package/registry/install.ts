@@ -2,7 +2,7 @@ import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { command } from '../pack/command.ts';
+import { command } from '../pack/commands.ts';
 import { registryItems } from './items.ts';
 import { SHADCN } from './shadcn.ts';
 
