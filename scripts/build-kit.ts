@@ -4,7 +4,7 @@
  */
 import { chmod, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { runVisibly } from './services/run-visibly.ts';
+import { runVisibly } from './services/programs.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const COMMAND = 'dist/cli/oncekit.js';

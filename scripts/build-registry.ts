@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { registryItems } from './package/registry/items.ts';
 import { SHADCN } from './package/registry/shadcn.ts';
-import { runVisibly } from './services/run-visibly.ts';
+import { runVisibly } from './services/programs.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const output = path.join(root, 'public/r');

@@ -26,7 +26,7 @@ const REST = [
   ['npm', 'run', 'size', '--silent'],
 ];
 
-/** One behind the other, all of them: whoever mends one thing wants to know of the next. */
+/** Runs all of them, one behind the other: a person who mends one thing wants to know of the next. */
 async function run(checks: readonly string[][]): Promise<boolean> {
   let isWell = true;
   for (const [program = '', ...args] of checks) {

@@ -10,7 +10,7 @@ import { generateClient } from './services/build-app.ts';
 import { ensureNats } from './services/nats-install.ts';
 import { ensurePgBouncer } from './services/pgbouncer-install.ts';
 import { spawnChild } from './services/process.ts';
-import { runVisibly } from './services/run-visibly.ts';
+import { runVisibly } from './services/programs.ts';
 import { type Count, countIn, linesOf, sumOf, withExit } from './testing/test-count.ts';
 import { reportInto } from './testing/vitest-report.ts';
 

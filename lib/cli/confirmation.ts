@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 
-/** No is the answer of whoever says nothing, and of a script that cannot be asked. */
+/** Asks for a yes. False where nothing is answered, and in a script that cannot be asked. */
 export async function confirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));

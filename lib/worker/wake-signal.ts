@@ -1,7 +1,7 @@
 /**
- * Cuts a wait short. One wait only: whoever looks takes all that is there, and a second one would look in vain. A signal that
- * is sent while nobody waits is kept for the next wait, so a worker that was busy then looks again before it rests, and
- * overlooks nothing that was announced before the signal.
+ * Cuts one wait short: a look takes all that is there, and a second one would find nothing. A signal that is sent while
+ * nobody waits is kept for the next wait, so a worker that was busy then looks again before it rests, and overlooks nothing
+ * that was announced before the signal.
  */
 export class WakeSignal {
   #isSet = false;

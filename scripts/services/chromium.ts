@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { onPath, saysVersion } from './programs.ts';
-import { runVisibly } from './run-visibly.ts';
+import { onPath, runVisibly, saysVersion } from './programs.ts';
 
 const isRoot = process.getuid?.() === 0;
 

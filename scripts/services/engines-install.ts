@@ -2,8 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onPath, saysVersion } from './programs.ts';
-import { runVisibly } from './run-visibly.ts';
+import { onPath, runVisibly, saysVersion } from './programs.ts';
 
 /** WebKit is driven by its own WebDriver, opens windows of its MiniBrowser, and needs a screen, which Xvfb is. */
 export interface WebKitPrograms {

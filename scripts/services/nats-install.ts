@@ -4,8 +4,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { onPath, saysVersion } from './programs.ts';
-import { runVisibly } from './run-visibly.ts';
+import { onPath, runVisibly, saysVersion } from './programs.ts';
 
 const run = promisify(execFile);
 const FOLDER = fileURLToPath(new URL('../../.data/nats/', import.meta.url));

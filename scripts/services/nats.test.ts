@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { startNats } from './nats.ts';
 import { assertSum, findNats, type Installer, install, installers } from './nats-install.ts';
 import { standIns } from './programs.fixture.ts';
-import { runVisibly } from './run-visibly.ts';
+import { runVisibly } from './programs.ts';
 
 const { folder, program } = standIns('NATS_SERVER_PATH');
 

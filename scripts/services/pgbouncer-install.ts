@@ -2,8 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onPath, saysVersion } from './programs.ts';
-import { runVisibly } from './run-visibly.ts';
+import { onPath, runVisibly, saysVersion } from './programs.ts';
 
 const FOLDER = fileURLToPath(new URL('../../.data/pgbouncer/', import.meta.url));
 const BY_HAND =

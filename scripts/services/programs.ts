@@ -1,5 +1,5 @@
-/** Programs of the system that the tests need, by where they lie and what they say of themselves. */
-import { execFile } from 'node:child_process';
+/** Programs of the system that the tests need: finds them, and runs their installers. */
+import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -21,4 +21,20 @@ export async function saysVersion(path: string, version: RegExp, env: Record<str
   } catch {
     return false;
   }
+}
+
+/**
+ * Runs an installer. Rejects when it fails, or is ended. Its output goes to standard error: whoever reads our standard
+ * output wants the installed program's path alone.
+ */
+export async function runVisibly(
+  [command = '', ...args]: string[],
+  { cwd, signal }: { cwd?: string; signal?: AbortSignal } = {},
+): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    const child = spawn(command, args, { cwd, stdio: ['ignore', 2, 2], env, signal });
+    child.on('error', reject);
+    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`${command} ended with code ${code}.`))));
+  });
 }
