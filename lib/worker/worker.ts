@@ -1,4 +1,5 @@
 import type { TaskList } from 'graphile-worker';
+import type { Pool } from 'pg';
 import { untilAborted } from '../core/wait.ts';
 import { runJobs } from './jobs.ts';
 import { loop } from './loop.ts';
@@ -66,44 +67,15 @@ export interface Worker {
  * clean up after killed workers. A job only wakes the relay.
  */
 export function startWorker(options: WorkerOptions): Worker {
-  const { idempotency, connectionString, tasks = {}, concurrency = 2, graceMs = 5000, log = console.error } = options;
-  const { completeEveryMs = 1000, reapEveryMs = 60_000, relayEveryMs = 1000, statementMs = 300_000 } = options;
-  const driven: Driven = { ...idempotency, outbox: options.outbox, inbox: options.inbox };
+  const { connectionString, concurrency = 2, graceMs = 5000, log = console.error } = options;
+  const driven: Driven = { ...options.idempotency, outbox: options.outbox, inbox: options.inbox };
   void warnOutdatedSchema(driven, log);
-  const stopping = new AbortController();
-  const breakingOff = new AbortController();
+  const [stopping, breakingOff, givenUp] = [new AbortController(), new AbortController(), new AbortController()];
   const pool = openPool(connectionString, concurrency);
-
-  const tell = (task: string, figures: Figures) => {
-    if (Object.values(figures).some((count) => count > 0)) log(line(task, figures));
-  };
-  const passOf = (task: string, run: Pass) => async () => {
-    tell(task, await run(driven, { until: stopping.signal, signal: breakingOff.signal, limit: LIMIT }));
-  };
-  const base = { stopping: stopping.signal, log };
-  const loops = [
-    loop({
-      ...base,
-      name: 'The completer',
-      everyMs: completeEveryMs,
-      // A batch takes as long as its slowest foreign call; the passes behind it keep in time what else is due.
-      overlaps: true,
-      pass: passOf('complete', complete),
-    }),
-    loop({ ...base, name: 'The reaper', everyMs: reapEveryMs, pass: passOf('reap', reap) }),
-  ];
-  const relays = relayLoops(driven.outbox, { ...base, everyMs: relayEveryMs, breakingOff: breakingOff.signal, tell });
-  loops.push(...relays.loops);
-  if (driven.inbox) {
-    loops.push(loop({ ...base, name: 'The inbox', everyMs: completeEveryMs, pass: passOf('inbox', inbox) }));
-  }
-  const allTasks = { ...relays.tasks, ...tasks };
-  if (Object.keys(allTasks).length > 0) {
-    const jobs = { ...base, pool, tasks: allTasks, concurrency, graceMs, statementMs };
-    loops.push(loop({ ...base, name: 'Running jobs', everyMs: 1000, pass: (works) => runJobs(jobs, works) }));
-  }
-
-  const givenUp = new AbortController();
+  const loops = startLoops(driven, { ...options, concurrency, graceMs, log }, pool, {
+    stopping: stopping.signal,
+    breakingOff: breakingOff.signal,
+  });
   const close = () => closePool(pool);
   const ended = untilAborted(givenUp.signal, () => Promise.all(loops)).then(close, close);
   const drain = async () => {
@@ -122,6 +94,41 @@ export function startWorker(options: WorkerOptions): Worker {
     },
     ended,
   };
+}
+
+type LoopSettings = WorkerOptions & Required<Pick<WorkerOptions, 'concurrency' | 'graceMs' | 'log'>>;
+
+/** The loops of keys, messages and jobs. None of them rejects. */
+function startLoops(
+  driven: Driven,
+  settings: LoopSettings,
+  pool: Pool,
+  { stopping, breakingOff }: { stopping: AbortSignal; breakingOff: AbortSignal },
+): Promise<void>[] {
+  const { tasks = {}, concurrency, graceMs, log, statementMs = 300_000 } = settings;
+  const { completeEveryMs = 1000, reapEveryMs = 60_000, relayEveryMs = 1000 } = settings;
+  const base = { stopping, log };
+  const tell = (task: string, figures: Figures) => {
+    if (Object.values(figures).some((count) => count > 0)) log(line(task, figures));
+  };
+  const startPass = (name: string, task: string, run: Pass, how: { everyMs: number; overlaps?: boolean }) => {
+    const pass = async () => tell(task, await run(driven, { until: stopping, signal: breakingOff, limit: LIMIT }));
+    return loop({ ...base, ...how, name, pass });
+  };
+  const loops = [
+    // A batch takes as long as its slowest foreign call; the passes behind it keep in time what else is due.
+    startPass('The completer', 'complete', complete, { everyMs: completeEveryMs, overlaps: true }),
+    startPass('The reaper', 'reap', reap, { everyMs: reapEveryMs }),
+  ];
+  const relays = relayLoops(driven.outbox, { ...base, everyMs: relayEveryMs, breakingOff, tell });
+  loops.push(...relays.loops);
+  if (driven.inbox) loops.push(startPass('The inbox', 'inbox', inbox, { everyMs: completeEveryMs }));
+  const allTasks = { ...relays.tasks, ...tasks };
+  if (Object.keys(allTasks).length > 0) {
+    const jobs = { ...base, pool, tasks: allTasks, concurrency, graceMs, statementMs };
+    loops.push(loop({ ...base, name: 'Running jobs', everyMs: 1000, pass: (works) => runJobs(jobs, works) }));
+  }
+  return loops;
 }
 
 type Pass = (driven: Driven, options: PassOptions) => Promise<Figures>;

@@ -37,17 +37,10 @@ export interface CodeOptions {
 export function planCode(tree: FileTree, { app, imports, client, messaging }: CodeOptions): Plan {
   const { idempotency, operations } = moduleFiles(app);
   const from = (file: string, to: string) => specifier(file, to, imports);
-  const plan: Plan = { writes: [], kept: [], notes: [] };
-  const add = (file: string, holds: string, content: () => string) => {
-    const there = variantsOf(file).find((each) => tree.read(each) !== undefined);
-    if (!there) plan.writes.push({ file, content: content(), before: undefined } satisfies Write);
-    else if (!tree.read(there)?.includes(holds)) {
-      plan.kept.push(`${there} is there already and stays as it is. It should have: ${holds}.`);
-    }
-  };
-
+  const draft: Draft = { tree, app, plan: { writes: [], kept: [], notes: [] } };
+  const { plan } = draft;
   const made = client ?? { file: `${app.src}lib/prisma.ts`, exported: 'prisma' };
-  add(idempotency, 'export const idempotency', () => {
+  addFile(draft, idempotency, 'export const idempotency', () => {
     const isFound = client !== undefined;
     if (!isFound) {
       plan.notes.push(
@@ -56,47 +49,68 @@ export function planCode(tree: FileTree, { app, imports, client, messaging }: Co
     }
     return idempotencyModule({ client: from(idempotency, made.file), exported: made.exported, isFound });
   });
-  add(operations, 'export const operations', operationsModule);
+  addFile(draft, operations, 'export const operations', operationsModule);
 
   const boxes = findBoxes(tree);
   if (messaging && boxes.length === 0) {
     const file = `${app.src}lib/messaging.ts`;
-    add(file, 'createOutbox', () => messagingModule({ client: from(file, made.file), exported: made.exported }));
+    const content = () => messagingModule({ client: from(file, made.file), exported: made.exported });
+    addFile(draft, file, 'createOutbox', content);
     boxes.push({ box: 'outbox', file, exported: 'outbox' }, { box: 'inbox', file, exported: 'inbox' });
   }
 
   const routes = filesBelow(tree, app.router, /(^|\/)route\.[jt]sx?$/);
-  const addRoute = (at: string, holds: string, content: (file: string) => string) => {
-    const file = `${app.router}/api/${at}/route.ts`;
-    if (routes.some((each) => tree.read(each)?.includes(`${holds}(`))) return;
-    // Next refuses two names for one part of a path.
-    const [, other] =
-      new RegExp(`^(${app.router}/api/${at.split('/')[0]}/(?:.*/)?route\\.[jt]sx?)$`, 'm').exec(routes.join('\n')) ??
-      [];
-    if (other && other !== file) {
-      plan.kept.push(`${other} is there already, so ${file} was not written. Let it call ${holds}, or rename it.`);
-      return;
-    }
-    add(file, holds, () => content(file));
-  };
-  addRoute('idempotency/[operation]/[key]', 'statusRoute', (file) => statusRoute(from(file, operations)));
-  addRoute('cron/[task]', 'cronRoute', (file) =>
+  addRoute(draft, routes, 'idempotency/[operation]/[key]', 'statusRoute', (file) =>
+    statusRoute(from(file, operations)),
+  );
+  addRoute(draft, routes, 'cron/[task]', 'cronRoute', (file) =>
     cronRoute({
       idempotency: from(file, idempotency),
       operations: from(file, operations),
       boxes: importsOf(boxes, (module) => from(file, module)),
     }),
   );
-  if (boxes.length > 0) {
-    const lacking = routes.find((file) => drivesKeysAlone(tree.read(file)));
+  const lacking = boxes.length > 0 && routes.find((file) => drivesKeysAlone(tree.read(file)));
+  if (lacking) {
     const names = boxes.map(({ box }) => box).join(', ');
-    if (lacking) {
-      plan.kept.push(
-        `${lacking} is there already and stays as it is. It should have: cronRoute({ ...idempotency, ${names} }, …).`,
-      );
-    }
+    plan.kept.push(
+      `${lacking} is there already and stays as it is. It should have: cronRoute({ ...idempotency, ${names} }, …).`,
+    );
   }
   return plan;
+}
+
+/** A plan that is being made for an app. */
+interface Draft {
+  tree: FileTree;
+  app: App;
+  plan: Plan;
+}
+
+function addFile({ tree, plan }: Draft, file: string, holds: string, content: () => string): void {
+  const there = variantsOf(file).find((each) => tree.read(each) !== undefined);
+  if (!there) plan.writes.push({ file, content: content(), before: undefined } satisfies Write);
+  else if (!tree.read(there)?.includes(holds)) {
+    plan.kept.push(`${there} is there already and stays as it is. It should have: ${holds}.`);
+  }
+}
+
+/** Adds nothing where one of the `routes` holds it already. */
+function addRoute(
+  draft: Draft,
+  routes: readonly string[],
+  at: string,
+  holds: string,
+  content: (file: string) => string,
+): void {
+  const { tree, app, plan } = draft;
+  if (routes.some((each) => tree.read(each)?.includes(`${holds}(`))) return;
+  const file = `${app.router}/api/${at}/route.ts`;
+  // Next refuses two names for one part of a path.
+  const rivals = new RegExp(`^(${app.router}/api/${at.split('/')[0]}/(?:.*/)?route\\.[jt]sx?)$`, 'm');
+  const [, other] = rivals.exec(routes.join('\n')) ?? [];
+  if (!other || other === file) addFile(draft, file, holds, () => content(file));
+  else plan.kept.push(`${other} is there already, so ${file} was not written. Let it call ${holds}, or rename it.`);
 }
 
 function variantsOf(file: string): string[] {

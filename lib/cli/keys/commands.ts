@@ -10,14 +10,14 @@ export async function runKeys(admin: Admin, request: KeysRequest): Promise<Comma
   return { isDone, words: request.json ? JSON.stringify(data, json, 2) : printable(words) };
 }
 
-interface Answer extends CommandResult {
+interface KeysResult extends CommandResult {
   data: unknown;
 }
 
 type Does<Name extends KeysRequest['command']> = (
   admin: Admin,
   request: Extract<KeysRequest, { command: Name }>,
-) => Promise<Answer>;
+) => Promise<KeysResult>;
 
 const COMMANDS: { [Name in KeysRequest['command']]: Does<Name> } = {
   list: async (admin, { filter }) => {
@@ -59,8 +59,8 @@ const COMMANDS: { [Name in KeysRequest['command']]: Does<Name> } = {
   },
 };
 
-const done = (words: string, operated: string): Answer => ({ isDone: true, words, data: { operated } });
-const notDone = (why: string, operated: string): Answer => ({
+const done = (words: string, operated: string): KeysResult => ({ isDone: true, words, data: { operated } });
+const notDone = (why: string, operated: string): KeysResult => ({
   isDone: false,
   words: `Nothing was done: ${why}.`,
   data: { operated, why },
