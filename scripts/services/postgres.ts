@@ -230,14 +230,14 @@ function isAlive(pid: number): boolean {
   }
 }
 
-type Launched = { child: ChildProcess; lastLines: string[]; spawnError?: Error };
+type LaunchedServer = { child: ChildProcess; lastLines: string[]; spawnError?: Error };
 
 /**
  * `detached`: its own session, so that a Ctrl-C in the terminal reaches us and not the server. In exchange the server
  * must not outlive us: a shell waits on a pipe that only we hold open, and stops the server when it closes, which
  * happens on any death of ours, `kill -9` included. `exec` makes $$ the server itself.
  */
-function launch({ bin, home, owner }: Place, flags: string[], onLog: (line: string) => void): Launched {
+function launch({ bin, home, owner }: Place, flags: string[], onLog: (line: string) => void): LaunchedServer {
   const script = '(read _ <&3; kill -INT $$) 2>/dev/null & exec "$@" 3<&-';
   const fixed = ['-D', path.join(home, 'data'), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='];
   const child = spawn('/bin/sh', ['-c', script, 'sh', path.join(bin, 'postgres'), ...fixed, ...flags], {
@@ -245,7 +245,7 @@ function launch({ bin, home, owner }: Place, flags: string[], onLog: (line: stri
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
   });
-  const server: Launched = { child, lastLines: [] };
+  const server: LaunchedServer = { child, lastLines: [] };
   child.on('error', (error) => {
     server.spawnError = error;
   });
@@ -258,7 +258,7 @@ function launch({ bin, home, owner }: Place, flags: string[], onLog: (line: stri
 }
 
 /** Waits until the server answers, and makes sure that its database exists. */
-async function untilReady(url: string, server: Launched): Promise<void> {
+async function untilReady(url: string, server: LaunchedServer): Promise<void> {
   const deadline = Date.now() + 60_000;
   for (;;) {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });

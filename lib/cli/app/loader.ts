@@ -17,7 +17,7 @@ export interface LoadedApp {
 }
 
 /** The paths of the app's own modules, as a person gives them. */
-export interface Given {
+export interface ModulePaths {
   idempotency?: string | undefined;
   operations?: string | undefined;
 }
@@ -36,7 +36,7 @@ export const APP_HELP = `  --idempotency <path>  the module that exports \`idemp
  *
  * @throws CliError with what is missing, or with what the module itself threw
  */
-export async function loadApp(root: string, tree: FileTree, given: Given = {}): Promise<LoadedApp> {
+export async function loadApp(root: string, tree: FileTree, given: ModulePaths = {}): Promise<LoadedApp> {
   const files = { idempotency: fileOf('idempotency', tree, given), operations: fileOf('operations', tree, given) };
   const boxes = { outbox: findBox(tree, 'outbox'), inbox: findBox(tree, 'inbox') };
   await prepareImports(root, Object.values(files));
@@ -70,7 +70,7 @@ async function loadBox<Loaded>(root: string, found: BoxModule | undefined): Prom
 const ENDINGS = ['.ts', '.tsx', '.mts', '.js', '.mjs', '.jsx'];
 
 /** The file of one of the app's modules, by its path in the app. */
-export function fileOf(name: 'idempotency' | 'operations', tree: FileTree, given: Given = {}): string {
+export function fileOf(name: 'idempotency' | 'operations', tree: FileTree, given: ModulePaths = {}): string {
   const said = given[name] ?? readPackageJson(tree)?.oncekit?.[name];
   const bare = said !== undefined ? [said] : [`lib/${name}`, `src/lib/${name}`];
   const tried = bare.flatMap((each) => [

@@ -1,5 +1,5 @@
 import { type FileTree, filesBelow, SOURCE_FILE } from '../app/file-tree.ts';
-import { fileOf, type Given, type LoadedApp } from '../app/loader.ts';
+import { fileOf, type LoadedApp, type ModulePaths } from '../app/loader.ts';
 import { BOXES, hiddenBox } from '../app/messaging-modules.ts';
 import { type App, findApp } from '../app/next-app.ts';
 import { blanked, callAt, endOf, lineAt, withoutComments } from '../app/source-text.ts';
@@ -24,7 +24,7 @@ export interface AppFacts {
 }
 
 /** Set-up, operations and routes, by the app's files and, of the operations, by loading them. */
-export async function checkApp(tree: FileTree, given: Given, load: () => Promise<LoadedApp>): Promise<AppFacts> {
+export async function checkApp(tree: FileTree, given: ModulePaths, load: () => Promise<LoadedApp>): Promise<AppFacts> {
   const facts: AppFacts = {
     findings: [],
     app: undefined,

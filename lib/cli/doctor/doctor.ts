@@ -4,7 +4,7 @@ import { type Rename, renamerOf } from '../../store/prisma/tables.ts';
 import { isAnswer } from '../../store/prisma/wire/encoding.ts';
 import { databaseUrl, loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
-import { APP_HELP, APP_OPTIONS, type Given, loadApp } from '../app/loader.ts';
+import { APP_HELP, APP_OPTIONS, loadApp, type ModulePaths } from '../app/loader.ts';
 import { tablesOf } from '../app/next-app.ts';
 import { readArgs } from '../arguments.ts';
 import { CliError, type Command } from '../command.ts';
@@ -40,7 +40,7 @@ async function run(args: string[]): Promise<number> {
 }
 
 /** Every check on the app in a folder. What is broken is a finding; only a bug is thrown. */
-export async function examine(root: string, given: Given = {}, load = loadApp): Promise<Finding[]> {
+export async function examine(root: string, given: ModulePaths = {}, load = loadApp): Promise<Finding[]> {
   loadEnv(root);
   const tree = folderTree(root);
   const facts = await checkApp(tree, given, () => load(root, tree, given));

@@ -28,7 +28,7 @@ export function checkTls(sql: pg.Client, url: string): Finding {
   );
 }
 
-interface Secured {
+interface TlsState {
   /** Only a TLS socket has it. */
   encrypted?: boolean;
   /** Its certificate was checked, and was found to be good. */
@@ -36,8 +36,8 @@ interface Secured {
 }
 
 /** As the socket has it, and not as the URL asks for it: `ssl` may be set elsewhere. */
-function socketOf(sql: pg.Client): Secured {
-  return (sql as unknown as { connection?: { stream?: Secured } }).connection?.stream ?? {};
+function socketOf(sql: pg.Client): TlsState {
+  return (sql as unknown as { connection?: { stream?: TlsState } }).connection?.stream ?? {};
 }
 
 /** By a socket of the file system, or by an address that no other machine has. */

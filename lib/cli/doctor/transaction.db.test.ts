@@ -28,13 +28,13 @@ const ADAPTERS = {
     new PlainPg(oncekitPool(new pg.Pool({ connectionString: database.url })), { disposeExternalPool: true }),
 };
 
-interface Looked {
+interface ClientCase {
   adapter: keyof typeof ADAPTERS;
   asked?: 'ambient' | 'interactive';
   extend?: (client: Client) => unknown;
 }
 
-async function look({ adapter, asked, extend = (client) => client }: Looked) {
+async function look({ adapter, asked, extend = (client) => client }: ClientCase) {
   vi.stubEnv('DATABASE_URL', database.url);
   vi.stubEnv('DIRECT_URL', '');
   const client = createClient(database.url, { adapter: ADAPTERS[adapter]() });
@@ -51,7 +51,7 @@ async function look({ adapter, asked, extend = (client) => client }: Looked) {
   }
 }
 
-test.each<Looked>([
+test.each<ClientCase>([
   { adapter: "the kit's" },
   { adapter: "Prisma's on a wrapped pool" },
   {

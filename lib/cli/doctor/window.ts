@@ -41,7 +41,7 @@ const KEPT = `(SELECT ${COLUMNS} FROM idempotency_keys ORDER BY claimed_at DESC 
   UNION ALL
   (SELECT ${COLUMNS} FROM idempotency_keys WHERE expires_at > clock_timestamp() ORDER BY expires_at LIMIT 1000)`;
 
-type Kept = Pick<RawRow, 'key' | 'secret_id' | 'minted_at' | 'claimed_at' | 'expires_at'>;
+type KeptRow = Pick<RawRow, 'key' | 'secret_id' | 'minted_at' | 'claimed_at' | 'expires_at'>;
 
 /**
  * Checks that every row outlives the time in which its key may come again (K5). A window that was raised together with
@@ -60,7 +60,7 @@ export async function checkWindow(sql: Sql, window: Window | 'unreadable'): Prom
   if (retentionMs < windowMs + MARGIN_MS) {
     return check.problem(says, 'Raise `retention` to the window plus 15 min at least.');
   }
-  const rows: Kept[] = (await sql.query(KEPT)).rows;
+  const rows: KeptRow[] = (await sql.query(KEPT)).rows;
   const shortest = Math.min(...rows.map(keptMs));
   const hasForeign = rows.some((row) => mintedAtOf(row) === null);
   if (shortest < windowMs + MARGIN_MS - 1000) {
@@ -79,7 +79,7 @@ export async function checkWindow(sql: Sql, window: Window | 'unreadable'): Prom
   return check.ok(hasForeign ? `${says} Clients with keys of their own must not try again for longer.` : says);
 }
 
-function keptMs(row: Kept): number {
+function keptMs(row: KeptRow): number {
   return row.expires_at.getTime() - Math.max(row.claimed_at.getTime(), mintedAtOf(row)?.getTime() ?? 0);
 }
 

@@ -3,14 +3,14 @@ import { CliError } from '../command.ts';
 import { closeDatabase, openDatabase, reasonOf, withoutPassword } from '../database.ts';
 
 /** An event that a consumer has received, and that an intent announced: its id says so (a UUID of version 8). */
-export interface ReceivedEvent {
+export interface ConsumerEvent {
   id: string;
   source: string;
   receivedAt: Date;
 }
 
-/** Which of a consumer's events are looked at. */
-export interface Narrowed {
+/** Narrows the events of a consumer that are read. */
+export interface EventFilter {
   source: string | undefined;
   since: Date;
 }
@@ -29,15 +29,15 @@ SELECT event_id AS id, source, received_at AS "receivedAt" FROM inbox_events
  *
  * @throws CliError where it cannot be read
  */
-export async function readInbox(url: string, { source, since }: Narrowed): Promise<ReceivedEvent[]> {
+export async function readInbox(url: string, { source, since }: EventFilter): Promise<ConsumerEvent[]> {
   const sql = await openDatabase(url, '--inbox');
   try {
     await sql.query('BEGIN READ ONLY');
-    const events: ReceivedEvent[] = [];
+    const events: ConsumerEvent[] = [];
     for (;;) {
       const last = events.at(-1);
       const values = [since.toISOString(), source ?? null, last?.source ?? '', last?.id ?? ''];
-      const { rows }: pg.QueryResult<ReceivedEvent> = await sql.query(RECEIVED, values);
+      const { rows }: pg.QueryResult<ConsumerEvent> = await sql.query(RECEIVED, values);
       events.push(...rows);
       if (rows.length < PAGE) return events;
     }
@@ -56,9 +56,9 @@ export async function readInbox(url: string, { source, since }: Narrowed): Promi
  * are not to be asked about.
  */
 export async function orphansOf(
-  received: readonly ReceivedEvent[],
+  received: readonly ConsumerEvent[],
   knownEvents: (ids: readonly string[]) => Promise<string[]>,
-): Promise<ReceivedEvent[]> {
+): Promise<ConsumerEvent[]> {
   const unknown = new Map(received.map((event) => [event.id, event]));
   const ids = [...unknown.keys()];
   for (let at = 0; at < ids.length; at += PAGE) {

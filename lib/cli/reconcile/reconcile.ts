@@ -11,7 +11,7 @@ import { confirm } from '../confirmation.ts';
 import { reasonOf } from '../database.ts';
 import { counted } from '../doctor/finding.ts';
 import { printable } from '../table.ts';
-import { orphansOf, type ReceivedEvent, readInbox } from './inbox.ts';
+import { type ConsumerEvent, orphansOf, readInbox } from './inbox.ts';
 import { readNamedKeys } from './key-file.ts';
 import { enterAll, lookUpAll } from './lost-keys.ts';
 import { figures, leftOf, listing, type Reconciled } from './report.ts';
@@ -65,7 +65,7 @@ async function run(args: string[]): Promise<number> {
   const { lookUpLost, knownEvents } = (await loadApp(root, folderTree(root), values)).idempotency;
   if (!lookUpLost || !knownEvents) throw new CliError('The app has an older oncekit.', 'npm install oncekit@latest');
   try {
-    const received: ReceivedEvent[] = [];
+    const received: ConsumerEvent[] = [];
     for (const url of inbox) received.push(...(await readInbox(url, { source, since })));
     const orphans = await orphansOf(received, knownEvents);
     const ids = new Set(orphans.map(({ id }) => id));
@@ -95,7 +95,7 @@ function askerOf({ yes, json }: { yes: boolean; json: boolean }): (question: str
   return process.stdin.isTTY && process.stdout.isTTY && !json ? confirm : async () => false;
 }
 
-function conclude(keys: readonly Reconciled[], orphans: readonly ReceivedEvent[], json: boolean): number {
+function conclude(keys: readonly Reconciled[], orphans: readonly ConsumerEvent[], json: boolean): number {
   const left = keys.flatMap((each) => {
     const why = leftOf(each);
     return why === undefined ? [] : `${each.named.key}: ${why}`;

@@ -1,7 +1,7 @@
 import type { EnteredKey, NamedKey, NamedKeyState } from '../../engine/phases/lost-key.ts';
 import { counted } from '../doctor/finding.ts';
 import { printable, table, when } from '../table.ts';
-import type { ReceivedEvent } from './inbox.ts';
+import type { ConsumerEvent } from './inbox.ts';
 
 /** A named key with what there is of it, and what became of it. */
 export interface Reconciled {
@@ -14,7 +14,7 @@ export interface Reconciled {
 const SHOWN_EVENTS = 50;
 
 /** The list, without anything that was sent or answered. */
-export function listing(keys: readonly Reconciled[], orphans: readonly ReceivedEvent[]): string {
+export function listing(keys: readonly Reconciled[], orphans: readonly ConsumerEvent[]): string {
   const head = ['KEY', 'OPERATION', 'PRINCIPAL', 'DATABASE', 'OUTSIDE'];
   const rows = keys.map(({ named, state }) => [
     named.key,
@@ -107,7 +107,7 @@ export function enteredLine({ key }: NamedKey, entered: EnteredKey): string {
 }
 
 /** The same for a script. */
-export function figures(keys: readonly Reconciled[], orphans: readonly ReceivedEvent[]) {
+export function figures(keys: readonly Reconciled[], orphans: readonly ConsumerEvent[]) {
   return {
     keys: keys.map((each) => {
       const { named, state, entered } = each;
