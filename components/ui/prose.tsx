@@ -17,7 +17,7 @@ const style = [
   '[&_:is(h2,h3,h4)]:scroll-mt-6',
   '[&_:is(ul,ol)]:grid [&_:is(ul,ol)]:grid-cols-[minmax(0,1fr)] [&_:is(ul,ol)]:gap-2 [&_:is(ul,ol)]:pl-5',
   '[&_ul]:list-disc [&_ol]:list-decimal [&_li]:marker:text-muted',
-  '[&_li>pre]:mt-2',
+  '[&_li>:is(pre,figure)]:mt-2',
   '[&_a]:font-medium [&_a]:text-accent [&_a]:underline [&_a]:underline-offset-2 [&_a:hover]:text-accent-strong',
   '[&_code]:font-mono [&_code]:text-[0.9em]',
   '[&_:not(pre)>code]:rounded [&_:not(pre)>code]:bg-sunken [&_:not(pre)>code]:px-1 [&_:not(pre)>code]:py-0.5',
@@ -34,6 +34,12 @@ const style = [
   '[&_td]:px-3 [&_td]:py-2.5 [&_td]:align-top sm:[&_td]:px-4',
   '[&_td]:[overflow-wrap:normal] [&_td]:min-w-24',
   '[&_td:nth-child(2)]:min-w-44 [&_td:last-child:nth-child(-n+3)]:min-w-44',
-  '[&_td>code]:whitespace-nowrap [&_th]:align-bottom [&_th]:[overflow-wrap:normal]',
-  '[&_tr:not(:last-child)>td]:border-b [&_th]:border-b [&_td]:border-line [&_th]:border-line',
+  '[&_td>code]:whitespace-nowrap',
+  // A table of two columns fits a phone, so that nobody has to scroll for what its first column means.
+  'max-sm:[&_td:nth-last-child(2):first-child]:[overflow-wrap:anywhere]',
+  'max-sm:[&_td:nth-last-child(2):first-child>code]:whitespace-normal',
+  'max-sm:[&_td:nth-child(2):last-child]:[overflow-wrap:anywhere]',
+  'max-sm:[&_td:nth-child(2):last-child>code]:whitespace-normal',
+  '[&_th]:align-bottom [&_th]:[overflow-wrap:normal]',
+  '[&_tr:not(:last-child)>td]:border-b [&_thead_:is(th,td)]:border-b [&_td]:border-line [&_th]:border-line',
 ].join(' ');
