@@ -6,7 +6,7 @@ import { TextLink } from '../ui/text-link.tsx';
 interface Props {
   title: string;
   lead: ReactNode;
-  /** Who does what; one sentence each. */
+  /** The parts and their tasks; one sentence each. */
   parts: readonly string[];
   children: ReactNode;
 }

@@ -61,7 +61,7 @@ export function HookForm({ action, initialKey, products }: Props) {
 }
 
 /**
- * What the server refused, as react-hook-form keeps it. Only fields that are registered: it never clears the error of
+ * The errors of the server, as react-hook-form keeps them. Only fields that are registered: it never clears the error of
  * another name, and does not submit while there is one.
  */
 function refusedFields(result: Outcome<unknown> | null) {

@@ -4,7 +4,7 @@ import type { IdempotentSubmit } from 'oncekit/react';
 import type { MugOrder } from '../../shop/lab/example-forms.ts';
 import { OrderAnswer } from '../lab/order-answer.tsx';
 
-/** What became of the submit, and what was special about the order. */
+/** The outcome of the submit, and what was special about the order. */
 export function MugAnswer({ submit }: { submit: IdempotentSubmit<MugOrder> }) {
   const { result } = submit;
   return (

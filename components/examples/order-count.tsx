@@ -1,4 +1,4 @@
-/** What the database holds, not what the form believes. */
+/** The count in the database, not the form's belief. */
 export function OrderCount({ count, from = 'this form' }: { count: number; from?: string }) {
   return (
     <dl className="rounded-xl bg-sunken px-5 py-4">

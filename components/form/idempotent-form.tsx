@@ -12,7 +12,7 @@ import type { ReactNode } from 'react';
 import { IdempotentSubmitButton } from './idempotent-submit-button.tsx';
 import { SubmitStatus } from './submit-status.tsx';
 
-/** What an input needs: its name, what was entered, and what the server refused of it. */
+/** Props of an input: its name, the entered value, and the server's error. */
 export type FieldOf = (name: string) => {
   name: string;
   defaultValue: string | undefined;
@@ -27,7 +27,7 @@ export interface IdempotentFormProps<R> extends IdempotentSubmitOptions<R> {
   busyLabel?: ReactNode | undefined;
   /** The fields, such as `(field) => <Field label="Name" {...field('name')} />`. */
   children: (field: FieldOf, submit: IdempotentSubmit<R>) => ReactNode;
-  /** What to show behind the words after a success, such as a link to what was made. */
+  /** Shown behind the words after a success, such as a link to the new order. */
   success?: ((data: R, submit: IdempotentSubmit<R>) => ReactNode) | undefined;
   messages?: Partial<Messages> | undefined;
   className?: string | undefined;

@@ -10,7 +10,7 @@ const words = [
   'data-[state=idle]:bg-transparent data-[state=idle]:p-0 data-[state=idle]:text-muted',
   'data-[state=hasSucceeded]:bg-good-surface data-[state=hasSucceeded]:text-good',
   'data-[state=hasErrored]:bg-bad-surface data-[state=hasErrored]:text-bad',
-  // Where there is nothing to check it tries again by itself: under way, and nothing to be warned of.
+  // Without a button to check, it tries again by itself: under way, and nothing to be warned of.
   'data-[state=unknown]:has-[~[data-action=check]]:bg-warn-surface data-[state=unknown]:has-[~[data-action=check]]:text-warn',
   'data-[state=offline]:bg-warn-surface data-[state=offline]:text-warn',
 ].join(' ');
@@ -19,7 +19,7 @@ const words = [
 const buttons = [
   '*:data-action:min-h-11 *:data-action:rounded-lg *:data-action:px-4 *:data-action:py-2 *:data-action:font-medium',
   '*:data-[action=check]:border *:data-[action=check]:border-strong-line *:data-[action=check]:bg-surface',
-  // Where nobody knows what became of it, to ask is what helps. What has not arrived is better sent again.
+  // In doubt, asking helps most, so that button is the prominent one. A form that has not arrived is better sent again.
   '[&:not([data-absent])>[data-state=unknown]~[data-action=check]]:border-transparent',
   '[&:not([data-absent])>[data-state=unknown]~[data-action=check]]:bg-accent',
   '[&:not([data-absent])>[data-state=unknown]~[data-action=check]]:text-on-accent',

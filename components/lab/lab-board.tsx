@@ -23,7 +23,7 @@ import { usePlay } from './use-play.ts';
 
 interface Props {
   preset: Preset;
-  /** Where this page is, and where the forms come back to. */
+  /** The address of this page, to which the forms come back. */
   path: string;
   /** The same page behind the fault proxy, for who has not come that way. */
   elsewhere: string | null;

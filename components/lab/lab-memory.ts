@@ -9,7 +9,7 @@ export type BrowserEvent =
 
 const NAME = 'oncekit-lab';
 
-/** What has happened in the browser in this run, in all of its tabs and before a reload; nothing of another run. */
+/** The browser's events in this run, in all of its tabs and before a reload; none of another run. */
 export function recall(run: string | null): BrowserEvent[] {
   try {
     const kept = JSON.parse(localStorage.getItem(NAME) ?? 'null') as { run: string; events: BrowserEvent[] } | null;

@@ -18,7 +18,7 @@ const PLACED = {
 };
 const REPLAYED = { ...PLACED, hasSucceeded: 'Already placed; this is the same order: ' };
 
-/** What became of the submit, and the way to another order. The same for the lab and for every form library. */
+/** The outcome of the submit, and the way to another order. The same for the lab and for every form library. */
 export function OrderAnswer({ submit, href }: { submit: IdempotentSubmit<PlacedOrder>; href: string }) {
   const { result } = submit;
   return (

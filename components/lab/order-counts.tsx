@@ -1,4 +1,4 @@
-/** What the database holds, not what the forms believe. */
+/** The counts in the database, not the forms' belief. */
 export function OrderCounts({ counts }: { counts: { lab: number; plain: number } }) {
   return (
     <section aria-labelledby="counts-title" className="mt-8">

@@ -9,7 +9,7 @@ interface Props {
   products: readonly Choice[];
   /** The page that it stands on, which brings a new key. */
   href: string;
-  /** What the button says. */
+  /** The words of the button. */
   label: string;
 }
 

@@ -17,7 +17,7 @@ interface Props {
    * columns are to run at once.
    */
   isPlayed: () => boolean;
-  /** Where it posts without JavaScript and comes back to; null: to its action. */
+  /** The address that it posts to and comes back to without JavaScript; null: its action. */
   preset: string | null;
 }
 

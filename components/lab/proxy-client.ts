@@ -33,7 +33,7 @@ export async function breakNetwork(run: string, { faults }: Preset): Promise<boo
   return true;
 }
 
-/** What the proxy has seen of this run; null where there is no proxy. */
+/** The proxy's view of this run; null where there is no proxy. */
 export async function requestsOf(run: string): Promise<SeenRequest[] | null> {
   const answer = await fetch(`/__proxy/log?visitor=${run}`, { cache: 'no-store' });
   return answer.ok ? await answer.json() : null;

@@ -8,7 +8,7 @@ export interface SideNumbers {
   charges: number | null;
 }
 
-/** What went in, and what has come of it. One intent was meant: more than one order or charge is a fault. */
+/** The submits, and the rows and charges that came of them. One intent was meant: more than one order or charge is a fault. */
 export function SideCounts({ side, numbers }: { side: Side; numbers: SideNumbers }) {
   return (
     <dl className="mb-5 grid grid-cols-2 gap-2 sm:grid-cols-4">

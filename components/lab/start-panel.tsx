@@ -10,7 +10,7 @@ interface Props {
   onStart: () => void;
   isRunning: boolean;
   problem: 'no-proxy' | 'failed' | null;
-  /** What both columns came to; null while nobody knows. */
+  /** The result of both columns; null while nobody knows. */
   verdict: { with: SideNumbers; without: SideNumbers } | null;
 }
 
@@ -20,7 +20,7 @@ const PROBLEMS = {
   failed: 'It could not be started. Try again in a moment.',
 };
 
-/** What will be broken, the button that does it, and what has come of it. */
+/** The fault that is coming, the button that plays it, and its result. */
 export function StartPanel({ preset, elsewhere, onStart, isRunning, problem, verdict }: Props) {
   return (
     <Panel aria-labelledby="preset-title" className="mb-6 grid gap-4 sm:grid-cols-[1fr_auto] sm:items-center">

@@ -25,7 +25,7 @@ export interface Timeline {
   words: { at: number; lane: Lane; text: string }[];
 }
 
-/** What is known of one column's run. All of it has happened: nothing here is painted in advance. */
+/** The known events of one column's run. All of them have happened: nothing here is painted in advance. */
 export interface Known {
   side: Side;
   events: readonly BrowserEvent[];

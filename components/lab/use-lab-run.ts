@@ -24,7 +24,7 @@ export function useLabRun({ begun, rendered, quietMs, isBusy }: Options) {
   const [events, setEvents] = useState<BrowserEvent[] | null>(null);
   const [seen, setSeen] = useState<SeenRequest[] | null>(null);
   const [report, setReport] = useState(rendered);
-  /** What is shown was counted after all was over. */
+  /** True: the counts were taken after all was over. */
   const [isFinal, setIsFinal] = useState(false);
   const live = useRef({
     run: begun,

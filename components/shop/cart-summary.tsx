@@ -3,7 +3,7 @@ import { formatCents } from '../ui/money.ts';
 import { Panel } from '../ui/panel.tsx';
 import { ProductPicture } from './product-picture.tsx';
 
-/** What is bought, and what it costs. */
+/** The goods in the cart, and their prices. */
 export function CartSummary({ cart: { sku, name, quantity, priceCents, amountCents } }: { cart: CartView }) {
   return (
     <Panel aria-labelledby="cart-title">

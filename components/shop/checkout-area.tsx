@@ -19,7 +19,7 @@ interface Props {
   summary: ReactNode;
   /** The cart that is asked for. */
   cartId: string;
-  /** Who has signed in. */
+  /** The customer who has signed in. */
   account: string | undefined;
   paymentChoices: readonly PaymentChoice[];
 }

@@ -4,7 +4,7 @@ import { Field, SelectField } from '../ui/field.tsx';
 interface Props {
   paymentChoices: readonly PaymentChoice[];
   errors: Record<string, string[]> | undefined;
-  /** What was entered; fills the form again on the answer page of a native submit. */
+  /** The entered values; they fill the form again on the answer page of a native submit. */
   values: Record<string, string | string[]> | undefined;
 }
 

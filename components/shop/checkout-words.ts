@@ -1,6 +1,6 @@
 import type { Messages } from 'oncekit/react';
 
-/** What the checkout says of an order on its way: the kit's states, in a customer's words. */
+/** The checkout's words for an order on its way: the kit's states, as a customer sees them. */
 export const CHECKOUT_WORDS: Partial<Messages> = {
   executing: 'Placing your order…',
   retrying: 'The connection is bad. Trying again: your order is placed once, and you pay once.',

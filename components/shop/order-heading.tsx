@@ -3,7 +3,7 @@ import { Icon } from '../ui/icon.tsx';
 import { PageTitle } from '../ui/page-title.tsx';
 import { titleOf } from './order-title.ts';
 
-/** What has become of an order, for its customer or for an admin who looks at it. */
+/** The state of an order, for its customer or for an admin who looks at it. */
 export function OrderHeading({ status, isOwn }: { status: string; isOwn: boolean }) {
   const { title, lead, icon, tone } = titleOf(status);
   return (

@@ -40,7 +40,7 @@ const titles: Record<string, Title> = {
   },
 };
 
-/** What an order's page says first. */
+/** The first line of an order's page. */
 export function titleOf(status: string): Title {
   return titles[status] ?? { icon: 'receipt', tone: 'muted', title: 'Your order', lead: '' };
 }

@@ -7,7 +7,7 @@ import { ProductPicture } from './product-picture.tsx';
 
 type Order = NonNullable<Awaited<ReturnType<typeof findAnyOrder>>>;
 
-/** What was bought, paid and entered. */
+/** The goods, payments and details of an order. */
 export function OrderView({ order }: { order: Order }) {
   const address = [
     order.customerName,

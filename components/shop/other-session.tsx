@@ -13,7 +13,7 @@ interface Props {
   /** Null where this page has not seen it in its own session. */
   cart: CartView | null;
   cartId: string;
-  /** Who was signed in. */
+  /** The customer who was signed in. */
   account: string | undefined;
   isInDoubt: boolean;
   buy: (goods: FormData) => Promise<void>;

@@ -84,7 +84,7 @@ const parcel: Picture = {
   ),
 };
 
-/** What is sold, as large as `className` says. The name stands beside it, so that it says nothing itself. */
+/** A picture of the product, as large as `className` says. The name stands beside it, so that it has no text of its own. */
 export function ProductPicture({ sku, className }: { sku: string; className: string }) {
   const { ground, drawing } = pictures[sku] ?? parcel;
   return (

@@ -12,7 +12,7 @@ interface Props {
   action: SubmitAction<RefundMade>;
   initialKey: string;
   orderId: string;
-  /** What is left to give back. */
+  /** The amount that is left to give back. */
   refundableCents: number;
 }
 

@@ -8,7 +8,7 @@ const promises = [
   'Close the page: it goes on, and charges you once.',
 ];
 
-/** What this shop is proud of. */
+/** The shop's claim, at the head of its first page. */
 export function ShopHero() {
   return (
     <div className="mb-8 grid items-end gap-6 sm:mb-10 md:grid-cols-[1fr_max-content]">

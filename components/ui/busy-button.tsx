@@ -4,7 +4,7 @@ import { Button } from './button.tsx';
 interface Props extends ComponentProps<typeof Button> {
   /** Something of this page is on its way. Not what is only asked about: without JavaScript it would look so for ever. */
   isBusy: boolean;
-  /** What it says while it is at work. */
+  /** The words of the button while it is at work. */
   busyWords: ReactNode;
 }
 

@@ -2,7 +2,7 @@ import { type ComponentProps, type ReactNode, useId } from 'react';
 
 interface Labelled {
   label: string;
-  /** What the server refused; shown beside the field and read out with it. */
+  /** The server's error; shown beside the field and read out with it. */
   errors?: readonly string[] | undefined;
 }
 

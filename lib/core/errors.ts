@@ -1,9 +1,9 @@
 import type { Code } from './outcome.ts';
 
 interface Facts {
-  /** What was found. */
+  /** The value that was found. */
   existing?: unknown;
-  /** What should have been found. */
+  /** The value that was expected. */
   expected?: unknown;
   cause?: unknown;
 }
@@ -62,7 +62,7 @@ export class CodedError extends IdempotencyError {
 }
 
 /**
- * What is stored with a key was not written by this app: no instance will ever read it, and nothing is executed with it.
+ * The data stored with a key was not written by this app: no instance will ever read it, and nothing is executed with it.
  * A person must look.
  */
 export class UntrustedDataError extends CodedError {
@@ -73,7 +73,7 @@ export class UntrustedDataError extends CodedError {
   }
 }
 
-/** What was sent cannot be read or compared: not JSON, too large, integers beyond 2^53. */
+/** The payload cannot be read or compared: not JSON, too large, integers beyond 2^53. */
 export class BadPayloadError extends CodedError {
   override readonly name = 'BadPayloadError';
 }

@@ -3,11 +3,11 @@
  * This file is free of Node, so that the browser half may import it.
  */
 
-/** What the caller may do next: nothing, try again with the same key, or let a person start a new intent. */
+/** The caller's next move: nothing, try again with the same key, or let a person start a new intent. */
 export type Retry = 'never' | 'same-key' | 'new-key';
 
 /**
- * Whether the effect of this *key* exists, not whether this attempt ran. `false` only where it is proven that
+ * Says of the effect of this *key* whether it exists, not whether this attempt ran. `false` only where it is proven that
  * nothing was committed and nothing can have been (`proof.ts`); `'unknown'` is honest about everything else.
  */
 export type Executed = boolean | 'unknown';
@@ -101,19 +101,19 @@ export interface Refusal {
   executed: Executed;
   /** The code that the handler gave to `fail`. */
   reason?: string;
-  /** What the handler gave to `fail`. */
+  /** The data that the handler gave to `fail`. */
   data?: unknown;
   /** True when the refusal is a stored one and nothing ran for this call. */
   replayed?: boolean;
-  /** What the schema refused, by field. `''` holds what belongs to no field. */
+  /** The errors of the schema, by field. `''` holds what belongs to no field. */
   fieldErrors?: Record<string, string[]>;
-  /** What was entered, for filling the form again. Fields that look secret are left out. */
+  /** The entered values, for filling the form again. Fields that look secret are left out. */
   values?: Record<string, string | string[]>;
   key?: string;
   nextKey?: string;
 }
 
-/** What every caller gets: a success, or a refusal that says whether and how to try again. */
+/** The answer to every caller: a success, or a refusal that says whether and how to try again. */
 export type Outcome<T> = Success<T> | Refusal;
 
 /** A refusal with the advice and words of its code. Where nothing proves more, whether it was executed is `'unknown'`. */

@@ -1,7 +1,7 @@
 const MOST_MS = 600_000;
 
 /**
- * What a caller says of its own patience (H4): `X-Request-Timeout`, in milliseconds, and `X-Retry-Layer: none`, by
+ * The caller's own limits (H4): `X-Request-Timeout`, in milliseconds, and `X-Retry-Layer: none`, by
  * which a layer that retries asks those below not to multiply that. What is no number is not understood, and ignored.
  */
 export function callerLimits(headers: Headers): { deadlineMs?: number; innerRetries: boolean } {

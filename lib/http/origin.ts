@@ -1,6 +1,6 @@
 /**
- * Where the client has found us. Next's own server writes its `localhost` into `request.url`, whatever was asked for.
- * Of use in what the client alone is told: what it claims here comes back to nobody else.
+ * The address at which the client has found us. Next's own server writes its `localhost` into `request.url`, whatever was
+ * asked for. Use it for the client's own answer alone: a client may claim any address, and nobody else is to hear of it.
  */
 export function originOf({ url, headers }: Request): string {
   const first = (name: string) => headers.get(name)?.split(',')[0]?.trim();

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { ADVICE, type Code, type Refusal } from '../core/outcome.ts';
 import { originOf } from './origin.ts';
 
-/** Whether trying again, with the same key and the same request, can help (H2). */
+/** True where trying again, with the same key and the same request, can help (H2). */
 const RETRYABLE: Record<Code, boolean> = {
   validation: false,
   malformed_body: false,
@@ -29,7 +29,7 @@ const RETRYABLE: Record<Code, boolean> = {
   internal: true,
 };
 
-/** What one refusal is to say besides what its code says. */
+/** Details of one refusal that its code does not say. */
 export interface ProblemOptions {
   /** The status the handler stored, where it differs from the code's own. */
   status?: number | undefined;
@@ -37,7 +37,7 @@ export interface ProblemOptions {
   instance?: string | undefined;
   /** False: the request has no key and may have been executed, so sending it again is no advice. Default true. */
   mayRepeat?: boolean;
-  /** Where the pages of the errors are: `idempotency.errorPages`. Default: there are none. */
+  /** The address of the error pages: `idempotency.errorPages`. Default: there are none. */
   errorPages?: string | undefined;
 }
 
@@ -92,7 +92,7 @@ function detailsOf({ code, reason, data, fieldErrors }: Refusal): Record<string,
   return code === 'validation' ? given({ errors: fieldErrors }) : {};
 }
 
-/** What is stored may refer to itself, and JSON has no words for that. */
+/** A stored value may refer to itself, and JSON has no words for that. */
 function isJson(data: unknown): boolean {
   try {
     JSON.stringify(data, plainJson);

@@ -3,11 +3,11 @@ import { BadPayloadError } from '../core/errors.ts';
 import { MAX_BODY_BYTES, MAX_FIELDS, tooManyFields } from '../core/payload-limits.ts';
 import { parseStrictJson } from './strict-json.ts';
 
-/** What is refused is read as far as this, so that its sender hears of the refusal. */
+/** A refused body is read as far as this, so that its sender hears of the refusal. */
 const MAX_DROPPED_BYTES = 16 * MAX_BODY_BYTES;
 
 /**
- * What a request carries: JSON, a form, or null for no body at all. UTF-8 alone: what is read must be what was sent.
+ * The body of a request: JSON, a form, or null for no body at all. UTF-8 alone: what is read must be what was sent.
  *
  * @throws BadPayloadError `unsupported_media_type`, `payload_too_large` or `malformed_body`
  */
@@ -37,7 +37,7 @@ function mediaTypeOf(headers: Headers): { essence: string; raw: string } {
 /**
  * The body as it came, for whoever verifies a signature over it.
  *
- * What is larger than `maxBytes` (1 MiB by default) is read on and dropped, up to 16 MiB, before it is refused: a server
+ * A body larger than `maxBytes` (1 MiB by default) is read on and dropped, up to 16 MiB, before it is refused: a server
  * that closes a connection with bytes unread resets it, and its client, or the proxy in between, may lose the refusal
  * (RFC 9112, section 9.6) and try again for ever. What Content-Length says may be wrong, or not be said.
  *

@@ -37,7 +37,7 @@ function attemptOf(said: FormDataEntryValue | null): number | undefined {
 }
 
 /**
- * What `useActionState` puts before the form: nothing at first, then the last outcome. A bound argument must be
+ * The argument that `useActionState` puts before the form: nothing at first, then the last outcome. A bound argument must be
  * neither: bind something else than null.
  */
 function isPreviousState(value: unknown): boolean {

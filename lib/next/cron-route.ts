@@ -9,9 +9,12 @@ const NEEDS_SECRET = 'This needs the cron secret: Authorization: Bearer …';
 
 type Handler = (request: Request) => Promise<Response>;
 
-/** Who may call the route, and how long one call may take. */
+/** The callers of the route, and how long one call may take. */
 export interface CronRouteOptions {
-  /** What the caller must know. Without one the route is closed, not open. At least 16 characters, and none of another purpose. */
+  /**
+   * The secret that the caller must know. Without one the route is closed, not open. At least 16 characters, and no secret of
+   * another purpose.
+   */
   secret: string | undefined;
   /** How long one call may take, in milliseconds; the next one goes on. Stay below what your host allows a request. */
   maxMs?: number;

@@ -1,4 +1,4 @@
-/** What `rollbackAndRedirect` throws. */
+/** Thrown by `rollbackAndRedirect`. */
 export class RollbackRedirect extends Error {
   override readonly name = 'RollbackRedirect';
   /** Marks it as control flow, so that it is neither logged nor taken for a failure of the handler. */

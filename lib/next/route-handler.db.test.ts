@@ -158,7 +158,7 @@ describe('R1 H3 the first answer and its replay', () => {
     const newer = (request: Request) =>
       route({ operation: { schemaVersion: 2, upcasts }, respond: (order) => Response.json(order) })(request);
     expect(await seen(await newer(requestOf({ key })))).toMatchObject({ body: 'as version 1 said it' });
-    // Whoever wants the result, and not the response, needs the upcast: there is none here.
+    // A caller who wants the result, and not the response, needs the upcast: there is none here.
     const bare = route({ operation: { schemaVersion: 2 } });
     expect(await seen(await bare(requestOf({ key })))).toMatchObject({ body: 'as version 1 said it' });
     // Finished by a worker, or by code: nothing has rendered it yet.

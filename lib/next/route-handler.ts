@@ -11,7 +11,7 @@ import { keyOfHeader } from '../http/request-headers.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
 import { answerRoute, seeOther } from './route-response.ts';
 
-/** What Next gives a route handler beside the request. */
+/** The second argument that Next gives a route handler. */
 interface RouteContext {
   params: Promise<Record<string, string | string[] | undefined>>;
 }
@@ -24,14 +24,14 @@ export interface RouteHandlerOptions<Result> {
    * replay. Default: the result as JSON. Not asked where the operation itself returned a `Response`.
    */
   respond?: (result: Result) => Response | Promise<Response>;
-  /** What the schema is given. Default: the body. Path and query count in the fingerprint whatever it takes of them. */
+  /** The value that the schema checks. Default: the body. Path and query count in the fingerprint whatever it takes of them. */
   input?: (body: unknown, route: { params: Record<string, string | string[] | undefined>; url: URL }) => unknown;
   /**
    * `optional`: without a key each request is an intent of its own, and one that is sent again is done again. Default
    * `required`.
    */
   key?: 'required' | 'optional';
-  /** Whether the key must be a string of structured fields, in quotes. Default false: the bare token will do, too. */
+  /** True: the key must be a string of structured fields, in quotes. Default false: the bare token will do, too. */
   strictHeader?: boolean;
   /** DELETE needs a key, too: where it reverses something and is not merely the absence of a thing. Default false. */
   guardDelete?: boolean;
@@ -44,7 +44,7 @@ export interface RouteHandlerOptions<Result> {
 }
 
 /**
- * What Next calls for a request, and what any server can that speaks `Request` and `Response`. Two signatures, because
+ * Next calls it for a request, and so can any server that speaks `Request` and `Response`. Two signatures, because
  * `next build --webpack` reads the last one and refuses a context that may be undefined.
  */
 export interface RouteHandler {

@@ -72,7 +72,7 @@ const boom = () => {
   throw new Error('boom');
 };
 
-/** What is decided before anything could be executed: the code, and whether it helps to send the same again. */
+/** Refusals before anything could be executed: the code, and whether it helps to send the same again. */
 const BEFORE: Record<string, [given: () => Given, sent: Sent, code: string, retry: string, retryAfter: string | null]> =
   {
     'nobody acts': [() => ({ settings: { scope: () => null } }), {}, 'unauthorized', 'same-key', null],

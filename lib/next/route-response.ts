@@ -9,11 +9,11 @@ interface Answering {
   operation: Pick<Operation<never, never>, 'name' | 'errorPages'>;
   request: Request;
   key: string | undefined;
-  /** Whether the method may be repeated without a key (H1). */
+  /** True where the method may be repeated without a key (H1). */
   isIdempotent: boolean;
   /** False: the key is one of ours, of which the caller knows nothing. */
   isTheirs: boolean;
-  /** What a replay repeats besides the usual. */
+  /** Names of headers that a replay repeats besides the usual ones. */
   headers: readonly string[];
   /** The headers of the response that this very call has made. */
   fresh: Headers | undefined;
@@ -29,7 +29,7 @@ export async function answerRoute<Result>(run: Run<Result>, how: Answering): Pro
   return marked(await responseTo(run, outcome.data, how), run, how);
 }
 
-/** What was stored. A key that a worker has finished has no response yet: it is made of the stored result. */
+/** The stored response. A key that a worker has finished has no response yet: it is made of the stored result. */
 async function responseTo<Result>({ outcome, response }: Run<Result>, data: Result, how: Answering): Promise<Response> {
   if (!response) return responseOf(await storedResponse(await how.render(data), how.headers));
   // Of a replay, `fresh` would be what a run of this call has made that was rolled back.

@@ -58,7 +58,7 @@ const thrownBy = (call: Promise<unknown>): Promise<unknown> =>
   );
 const redirectedBy = async (call: Promise<unknown>) => redirectOf(await thrownBy(call))?.url;
 
-/** What is left in the database of a key. */
+/** The rows of a key in the database. */
 const left = async (key: string) => ({
   effects: await effects(database.client, key),
   states: (await rowsOf(database.client, key)).map(({ state }) => state),

@@ -17,17 +17,17 @@ export interface ServerAction<Input, Result> {
   (previous: Outcome<Result> | null, form: FormData): Promise<Outcome<Result>>;
 }
 
-/** What follows an answer. */
+/** Steps that follow an answer. */
 export interface ServerActionOptions<Result> {
   /**
    * Runs for every settled answer, first or replayed: revalidate here, set cookies here. The effect stands whatever
    * happens in it.
    */
   onSettled?: (outcome: Outcome<Result>) => void | Promise<void>;
-  /** Where a success leads, first or replayed. Without JavaScript this is post/redirect/get. */
+  /** The address that a success leads to, first or replayed. Without JavaScript this is post/redirect/get. */
   redirectTo?: (data: Result) => string;
   /**
-   * Where a refusal leads that nothing would show: of a bare `<form action>`, which drops what its action returns. Not
+   * The address for a refusal that nothing would show: of a bare `<form action>`, which drops what its action returns. Not
    * asked where `useActionState` or a caller gets the refusal.
    */
   refusedTo?: (refusal: Refusal) => string;

@@ -4,7 +4,7 @@ import { cdp, userEvent } from 'vitest/browser';
 import { IMPATIENT, newIntent, ONCE, open, type Page, QUICK, sendElsewhere, shop } from './form.fixture.tsx';
 import type { Status } from './index.ts';
 
-/** What people hear, and reach without a mouse, in every state (contract B7). Nothing that the kit shows moves. */
+/** People hear every state, and reach every control without a mouse (contract B7). Nothing that the kit shows moves. */
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -135,7 +135,7 @@ describe('axe finds nothing', () => {
   }
 });
 
-/** What is read out: the whole region, each time that something in it has changed. */
+/** The words that are read out: the whole region, each time that something in it has changed. */
 function hearing({ status }: Page): string[] {
   const heard: string[] = [];
   const listen = new MutationObserver(() => heard.push(region.textContent ?? ''));

@@ -13,7 +13,7 @@ import {
   useIdempotentSubmit,
 } from './index.ts';
 
-/** What the component tests share: a shop in memory, a small real form, and hands and eyes for it. */
+/** The component tests share these: a shop in memory, a small real form, and hands and eyes for it. */
 
 export interface Order {
   id: number;
@@ -98,9 +98,9 @@ export function handsOn(screen: Screen, renders: IdempotentSubmit<Order>[] = [])
     button,
     checkAgain: button('Check again'),
     startOver: button('Start over'),
-    /** What the hook says now. */
+    /** The hook's latest return value. */
     submit: () => renders.at(-1) as IdempotentSubmit<Order>,
-    /** What the hidden field holds. */
+    /** The value of the hidden field. */
     field: () => screen.container.querySelector<HTMLInputElement>('[name=idempotency_key]')?.value,
     /** Every state that was rendered, once for each change. */
     states: () => renders.map((one) => one.status).filter((one, n, all) => one !== all[n - 1]),

@@ -6,7 +6,7 @@ import { IMPATIENT, newIntent, ONCE, open, shop } from './form.fixture.tsx';
 import { useLastSubmission } from './index.ts';
 import { openRecords } from './submission/storage.ts';
 
-/** What an error page makes of the form that was sent last. Addresses are not loaded here, but noted. */
+/** An error page finds out what became of the form that was sent last. Addresses are not loaded here, but noted. */
 
 const HERE = location.href;
 const loaded: string[] = [];

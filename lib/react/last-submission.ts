@@ -4,7 +4,7 @@ import { useEffect, useReducer, useState } from 'react';
 import { askStatus, statusUrlOf } from './recovery/status-client.ts';
 import { type KeyRecord, listIntents, openRecords, type Records } from './submission/storage.ts';
 
-/** What this browser sent last, as an error page shows it. */
+/** The form that this browser sent last, as an error page shows it. */
 export interface LastSubmission {
   /**
    * `none`: nothing that concerns this page. `asking`: the status route is being asked. `leaving`: the page goes on by
@@ -14,7 +14,7 @@ export interface LastSubmission {
   status: 'none' | 'asking' | 'leaving' | 'succeeded' | 'atForm' | 'unreachable';
   /** Which form it was: the `intent` that it was given. */
   intent?: string | undefined;
-  /** Where to read more: the page that shows what was done, or the form's own. */
+  /** The address to read more at: the page that shows what was done, or the form's own. */
   href?: string | undefined;
   /** Loads the page anew; where nobody answered, asks again first. */
   tryAgain: () => void;
@@ -22,7 +22,7 @@ export interface LastSubmission {
 
 /** How an error page asks about what was sent. */
 export interface LastSubmissionOptions {
-  /** Where `statusRoute` is mounted. Default `/api/idempotency`, under Next's `basePath`. */
+  /** The address of `statusRoute`. Default `/api/idempotency`, under Next's `basePath`. */
   statusUrl?: string | undefined;
   /** The operation of an intent, where forms name theirs. Default: the part before the first colon. */
   operation?: ((intent: string) => string) | undefined;
@@ -125,7 +125,7 @@ async function learn(
   // A key that only this page remembers would be forgotten with it, so its form cannot be the one who finds out.
   const isKept = records.isKept(intent);
   const page = isKept && isOfThisSite(record.page) ? record.page : undefined;
-  // What cannot be reached cannot be loaded either: this page, at least, is there.
+  // A server that cannot be reached cannot give the page either: this page, at least, is there.
   if (!answer || !(answer.outcome || isKept)) return { status: 'unreachable', intent };
   const { outcome, redirect } = answer;
   const found: Found = {

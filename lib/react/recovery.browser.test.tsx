@@ -5,7 +5,7 @@ import { render } from 'vitest-browser-react';
 import { refuse } from '../testing/browser.ts';
 import { handsOn, keysOf, newIntent, ONCE, OrderForm, open, shop } from './form.fixture.tsx';
 
-/** What a form makes of a page that goes away and comes back, and of a key that was issued anew (contract B5). */
+/** A page goes away and comes back, and a key is issued anew (contract B5). */
 
 describe('B5 a reload', () => {
   test('while executing: asks, waits, and says what became of it; nothing is sent again', async () => {

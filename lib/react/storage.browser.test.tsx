@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { newIntent, ONCE, open, shop } from './form.fixture.tsx';
 
-/** What is remembered, and that no storage can break a form (contract B3). */
+/** Keys are remembered, and no storage can break a form (contract B3). */
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -1,5 +1,5 @@
 /**
- * What `oncekit/testing` is in a browser (the `browser` condition of the package's exports): all of it that needs no
+ * The `oncekit/testing` of browsers (the `browser` condition of the package's exports): all of it that needs no
  * Node. Tests of forms run here as well as under Node with jsdom.
  *
  * @module

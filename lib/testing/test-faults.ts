@@ -6,7 +6,7 @@ import { type Arrival, proofOf } from './test-keys.ts';
 /** Has the server deal with an attempt. `whileRunning` comes between the claim and the handler. */
 export type Serve<R> = (arrival: Arrival, whileRunning?: () => Promise<void>) => Promise<Outcome<R>>;
 
-/** What becomes of one attempt. */
+/** The fate of one attempt. */
 export type Fault = <R>(arrival: Arrival, serve: Serve<R>) => Promise<Outcome<R>>;
 
 /** An attempt that waits where `hold` has stopped it. */
@@ -61,7 +61,7 @@ export function holding(point: HoldingPoint): { fault: Fault; held: Held } {
   return { fault, held: { reached, release: () => end('released'), lose: () => end('lost') } };
 }
 
-/** What `fetch` rejects with when the connection breaks. */
+/** The error that `fetch` rejects with when the connection breaks. */
 export function disconnected(): TypeError {
   return new TypeError('Failed to fetch');
 }

@@ -21,7 +21,7 @@ export interface TestEffect<R> {
   form: FormData;
 }
 
-/** What the status route tells of a key. */
+/** The status route's answer about a key. */
 export interface TestKeyStatus<R> {
   operation: string;
   key: string;
@@ -78,7 +78,7 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
     return outcome;
   }
 
-  /** What the handler came to, and whether that is kept under the key (S2, R2). */
+  /** The handler's outcome, and whether it is kept under the key (S2, R2). */
   async function attempt(arrival: Arrival) {
     try {
       const data = await run(arrival);
@@ -95,7 +95,7 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
   function decide(row: Row<R>, fingerprint: string, keys: { key: string; nextKey: string }): Outcome<R> {
     const outcome = row.outcome && replayed(row.outcome, keys);
     if (row.state === 'abandoned') return abandoned(keys);
-    // What still runs may roll back, and then the other values are as good.
+    // A handler that still runs may roll back, and then the other values are as good.
     if (outcome && row.fingerprint !== fingerprint) {
       return refuse('payload_mismatch', { executed: executedBy('answer'), data: { first: outcome }, ...keys });
     }
@@ -126,7 +126,7 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
   return { effects, submit, status, fence, expire: (key: string): void => void expired.add(key) };
 }
 
-/** What an attempt proves by itself: nothing, where its form does not say that it is the first. */
+/** The proof that an attempt is by itself: none, where its form does not say that it is the first. */
 export function proofOf({ form }: Pick<Arrival, 'form'>): Proof {
   return proofOfCall({ attempt: Number(form.get(ATTEMPT_FIELD)) });
 }

@@ -34,7 +34,7 @@ afterAll(async () => {
 const REDIRECT = { digest: 'NEXT_REDIRECT;push;/thanks;307;' };
 const schema = z.looseObject({ note: z.string().max(9, 'Too long.') });
 
-/** What either handler does, as the note tells it. */
+/** The effect of either handler, as the note tells it. */
 function perform(note: FormDataEntryValue | null, attempt: number): unknown {
   if (note === 'redirect') throw Object.assign(new Error(), REDIRECT);
   if (note === 'hidden') throw Object.assign(new Error(), { digest: 'NEXT_HTTP_ERROR_FALLBACK;404' });

@@ -17,14 +17,14 @@ import {
 import { type Arrival, createTestKeys, proofOf, type TestEffect, type TestKeyStatus } from './test-keys.ts';
 import { copyOf, withValues } from './test-payload.ts';
 
-/** What the operation does, and how patient its form has to be. */
+/** The operation's handler, and how patient its form has to be. */
 export interface TestOperationOptions<R> {
   /**
-   * What is done once. Return its result, or `refuse(…)`: a `failed` is stored and replayed, other refusals leave the
-   * key usable, and so does what is thrown. A `redirect()` of Next's is a success.
+   * The handler, whose effect is done once. Return its result, or `refuse(…)`: a `failed` is stored and replayed, other
+   * refusals leave the key usable, and so does an error. A `redirect()` of Next's is a success.
    */
   run: (form: FormData, call: { key: string; attempt: number }) => R | Refusal | Promise<R | Refusal>;
-  /** What a key that is still running asks to wait, in milliseconds. Default 20: tests are in a hurry. */
+  /** The wait that a key asks for while it is still running, in milliseconds. Default 20: tests are in a hurry. */
   retryAfterMs?: number;
 }
 
@@ -35,11 +35,11 @@ export interface TestOperation<R> {
   readonly action: (previous: Outcome<R> | null, form: FormData) => Promise<Outcome<R>>;
   /** For `initialKey`. */
   issueKey(): string;
-  /** What was done, in order. `expect(orders.effects).toHaveLength(1)` is the test to write. */
+  /** The effects, in order. `expect(orders.effects).toHaveLength(1)` is the test to write. */
   readonly effects: readonly TestEffect<R>[];
-  /** What the browser has sent, also what was lost. */
+  /** The attempts that the browser has sent, lost ones, too. */
   readonly attempts: readonly Arrival[];
-  /** What was asked of the status route, or given up. */
+  /** The questions to the status route, and the fences. */
   readonly questions: readonly { method: 'GET' | 'DELETE'; key: string }[];
   /** The next attempts never come to the server. */
   loseRequest(times?: number): void;
@@ -55,7 +55,7 @@ export interface TestOperation<R> {
   readonly isDown: boolean;
   /** The key is past its window: where it was not used by now it never runs, and cannot be fenced either. */
   expire(key: string): void;
-  /** What the status route says of a key. */
+  /** The status route's answer about a key. */
   status(key: string): TestKeyStatus<R>;
   /** Gives a key up, unless it was used. */
   fence(key: string): TestKeyStatus<R> | Refusal;

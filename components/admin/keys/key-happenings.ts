@@ -24,7 +24,7 @@ const said: Record<KeyEvent['type'], [words: string, tone: Tone]> = {
   forgotten: ['What was stored of it was erased', 'info'],
 };
 
-/** What is known of a key's way, oldest first. */
+/** The events of a key that are known, oldest first. */
 export function happeningsOf(detail: KeyDetail): Happening[] {
   const { state, claimedAt, settledAt, events, phases } = detail;
   const isTombstone = state === 'abandoned';

@@ -11,7 +11,7 @@ interface Props {
   eventHref: ((eventId: string) => string) | undefined;
 }
 
-/** Where its effects are to be found: the app's own rows, the events it has announced, the trace. */
+/** Links to its effects: the app's own rows, the events it has announced, the trace. */
 export function KeyLinks({ detail: { outboxEvents, traceId }, linked, eventHref }: Props) {
   return (
     <TitledPanel title="What came of it">

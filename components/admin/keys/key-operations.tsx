@@ -18,7 +18,7 @@ interface Props {
   actions: KeyActions;
 }
 
-/** What a person can do about a key now; nothing where it goes on by itself, or has settled. */
+/** The acts of a person that a key allows now; none where it goes on by itself, or has settled. */
 export function KeyOperations({ detail, now, actions: { resolve, retryNow } }: Props) {
   const { state, leaseUntil, needsAttention, phases } = detail;
   const call = phases.find((phase) => phase.kind === 'foreign' && phase.state === 'started');
@@ -36,7 +36,7 @@ export function KeyOperations({ detail, now, actions: { resolve, retryNow } }: P
   );
 }
 
-/** What is seldom needed. Each is confirmed, and refused by the database where it would not be safe. */
+/** Acts that are seldom needed. Each is confirmed, and refused by the database where it would not be safe. */
 export function RareKeyOperations({ detail, actions: { release, forget } }: Pick<Props, 'detail' | 'actions'>) {
   const { state, leaseUntil, answer, isForgotten } = detail;
   const isHeld = state === 'in_progress' && leaseUntil !== null;

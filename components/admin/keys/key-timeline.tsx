@@ -11,7 +11,7 @@ const dots: Record<Happening['tone'], string> = {
 };
 
 /**
- * What has happened to a key, from its claim to its end: attempts, steps and people. Times to the millisecond, for logs; of a
+ * The history of a key, from its claim to its end: attempts, steps and people. Times to the millisecond, for logs; of a
  * row that was written once, with its answer, the claim is known to the second, and how long after it the rest was is not.
  */
 export function KeyTimeline({ detail }: { detail: KeyDetail }) {
@@ -46,7 +46,7 @@ export function KeyTimeline({ detail }: { detail: KeyDetail }) {
   );
 }
 
-/** What an event has to say besides its kind; an older or a newer app may have written other names. */
+/** The details of an event besides its kind; an older or a newer app may have written other names. */
 function particulars({ detail }: KeyEvent): string {
   return Object.entries(detail ?? {})
     .map(([name, value]) => `${name} ${value}`)

@@ -7,7 +7,7 @@ interface Props {
   buckets: readonly OutcomeBucket[];
   since: Date;
   now: number;
-  /** Where only one operation is shown. */
+  /** The operation, where only one is shown. */
   operation: string | undefined;
 }
 

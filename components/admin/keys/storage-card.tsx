@@ -10,7 +10,7 @@ interface Props {
   paidKeptHours: number;
 }
 
-/** What the key table takes, and how long it keeps what. */
+/** The size of the key table, and how long it keeps its rows. */
 export function StorageCard({ overview: { storage, isEstimated }, windowHours, keptHours, paidKeptHours }: Props) {
   const { rows, bytes } = storage;
   return (

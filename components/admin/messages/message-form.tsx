@@ -4,7 +4,7 @@ import { SubmitButton } from '../shared/submit-button.tsx';
 
 interface Props {
   action: FormAction;
-  /** What it is about: hidden fields. */
+  /** Hidden fields: the event or destination that the form is about. */
   about: Record<string, string>;
   label: string;
   variant?: ButtonVariant;

@@ -46,7 +46,7 @@ export function ReceivedFacts({ detail, now }: Props) {
   );
 }
 
-/** What a person can do about a dead letter; nothing else needs one. */
+/** The acts of a person on a dead letter; nothing else needs a person. */
 export function ReceivedOperations({ detail, requeue }: { detail: ReceivedDetail; requeue: FormAction }) {
   const { state, source, eventId: event, attempts, lastError, payload } = detail;
   if (state !== 'dead') return null;

@@ -9,7 +9,7 @@ const words: Record<string, string> = {
   payload_mismatch: 'Came again with another payload; the first one counts',
 };
 
-/** What was done to an event besides its ordinary way, and by whom. A newer version may have written other types. */
+/** Acts on an event besides its ordinary way, and by whom. A newer version may have written other types. */
 export function MessageRecords({ records }: { records: readonly MessageRecord[] }) {
   const shown = records.map(({ type, peer, actor, at }) => ({
     at,

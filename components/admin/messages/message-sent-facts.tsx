@@ -43,7 +43,7 @@ function Code({ children }: { children: string }) {
 
 const columns = ['Destination', 'State', 'Attempts', 'Next try', 'Settled', 'Last error'];
 
-/** Where the event goes, and how far it has come. */
+/** The event's destinations, and how far it has come. */
 export function SentDeliveries({ detail, stops, now }: Props) {
   return (
     <div className="min-w-0">

@@ -12,7 +12,7 @@ interface Actions {
   skip: FormAction;
 }
 
-/** What a person can do about an event, for each destination; nothing where it goes out by itself. */
+/** The acts of a person on an event, for each destination; none where it goes out by itself. */
 export function SentOperations({ detail, ...actions }: { detail: SentDetail } & Actions) {
   return detail.deliveries.map((delivery) => (
     <Operations key={delivery.destination} delivery={delivery} {...actions} />

@@ -5,11 +5,11 @@ import { ShapeText } from '../shared/shape-text.tsx';
 interface Props {
   title: string;
   shape: Shape | null;
-  /** What it means that there is none. */
+  /** Shown where there is no shape. */
   none: string;
 }
 
-/** What a payload or a result looks like. */
+/** The shape of a payload or a result. */
 export function MessageShape({ title, shape, none }: Props) {
   return (
     <TitledPanel title={title}>

@@ -15,7 +15,7 @@ const tiles = {
   ],
 } as const;
 
-/** What is not settled. How much is, nobody can count quickly, and nobody has to act upon. */
+/** Counts of what is not settled. Settled messages are slow to count, and nobody has to act upon them. */
 export function MessageTiles({ query, open, now }: { query: MessagesQuery; open: readonly Open[]; now: number }) {
   const counted = query.peer ? open.filter(({ peer }) => peer === query.peer) : open;
   const shown = tiles[query.box].map(({ state, label }) => {

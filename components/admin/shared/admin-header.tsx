@@ -5,11 +5,11 @@ interface Props {
   pages: readonly { name: string; href: string; label: string }[];
   /** The name of one of them. */
   current: string;
-  /** What stands at its end, such as the way out. */
+  /** The end of the header, such as the way out. */
   children?: ReactNode;
 }
 
-/** Where one is in the admin view. */
+/** The pages of the admin view, and which one is open. */
 export function AdminHeader({ pages, current, children }: Props) {
   return (
     <div className="mb-6 flex items-end justify-between gap-4 border-b border-line sm:mb-8">

@@ -2,9 +2,9 @@ import type { ReactNode } from 'react';
 import { Panel } from '../../ui/panel.tsx';
 
 interface Props {
-  /** What is about to be done: the button that asks for it. */
+  /** The act: the words of the button that asks for it. */
   title: string;
-  /** What it leads to, before anybody confirms it. */
+  /** The act's consequences, before anybody confirms it. */
   words: ReactNode;
   /** The form whose button confirms it. */
   children: ReactNode;

@@ -5,7 +5,7 @@ interface Props {
   name: unknown;
 }
 
-/** What came of the form that was sent. An address may name anything: what is not known shows nothing. */
+/** The outcome of the form that was sent. An address may name anything: an unknown name shows nothing. */
 export function FormNotice({ notices, name }: Props) {
   const notice = typeof name === 'string' && Object.hasOwn(notices, name) ? notices[name] : undefined;
   if (!notice) return null;

@@ -4,7 +4,7 @@ interface Props {
   page: number;
   hasMore: boolean;
   href: (page: number) => string;
-  /** What is before and behind the page. Default: lists are newest first. */
+  /** Words for the pages before and behind this one. Default: lists are newest first. */
   words?: readonly [before: string, behind: string];
 }
 

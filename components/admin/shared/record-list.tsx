@@ -3,13 +3,13 @@ import { TitledPanel } from '../../ui/titled-panel.tsx';
 
 interface Props {
   title: string;
-  /** What it means that there are none. */
+  /** Shown where the list is empty. */
   none: string;
   /** Oldest first. */
   records: readonly { at: Date; words: ReactNode }[];
 }
 
-/** What happened besides the ordinary way, and when to the millisecond: it is compared with logs. */
+/** Events besides the ordinary way, with times to the millisecond: they are compared with logs. */
 export function RecordList({ title, none, records }: Props) {
   return (
     <TitledPanel title={title}>

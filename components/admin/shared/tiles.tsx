@@ -7,7 +7,7 @@ export interface Tile {
   label: string;
   count: number;
   note?: ReactNode;
-  /** What it counts; none where that is no list. */
+  /** The address of the list that it counts; none where there is no list. */
   href?: string;
   isChosen?: boolean;
   /** Somebody should look at it, where it counts any. */

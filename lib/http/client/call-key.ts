@@ -24,7 +24,7 @@ export function settleKey(
   newKey: () => string,
 ): string | undefined {
   const own = headers.get(HEADER);
-  // What is not a key is still the same in all attempts: the server refuses it.
+  // A value that is no key is still the same in all attempts: the server refuses it.
   if (typeof given !== 'string' && own) return keyOfHeader(own) ?? undefined;
   const key = given ?? (GETS_ONE.has(method) ? newKey() : false);
   if (key === false) return;
@@ -37,7 +37,7 @@ export function settleKey(
   return key;
 }
 
-/** Whether sending it twice is safe. */
+/** True where sending it twice is safe. */
 export function isRepeatable(method: string, key: string | undefined): boolean {
   return key !== undefined || IDEMPOTENT.has(method);
 }

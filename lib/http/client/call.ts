@@ -4,7 +4,7 @@ import type { StoppedBy } from './errors.ts';
 import { takePayload } from './payload.ts';
 import { requireNumber } from './policy.ts';
 
-/** What fetch takes, and what one call may set for itself. */
+/** The options of fetch, and those that one call may set for itself. */
 export interface RetryingInit extends RequestInit {
   /** The key of this intent: pass the same again after a `NoAnswerError`. `false` makes none, and POST is sent once. */
   key?: string | false;
@@ -26,7 +26,7 @@ export interface Prepared {
   readBody: boolean;
   origin: string;
   signal: AbortSignal | null;
-  /** What the caller allows: its own deadline, or what it was allowed itself and hands on as `X-Request-Timeout`. */
+  /** The caller's limit: its own deadline, or the one that it was given itself and hands on as `X-Request-Timeout`. */
   deadlineMs: number | undefined;
   /** Why it can be sent once only. */
   sentOnce: StoppedBy | undefined;

@@ -50,7 +50,7 @@ export class Circuit {
     });
   }
 
-  /** Whether a call would be refused `inMs` milliseconds from now, as far as is known now. */
+  /** True where a call would be refused `inMs` milliseconds from now, as far as is known now. */
   isOpen(inMs = 0): boolean {
     return this.#policy.state === CircuitState.Open && this.retryAfterMs > inMs;
   }

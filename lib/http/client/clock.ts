@@ -8,7 +8,7 @@ export interface Clock {
   random(): number;
 }
 
-/** What a timer can hold: a longer wait would end at once. */
+/** The longest time that a timer can hold: a longer wait would end at once. */
 const MOST_MS = 2 ** 31 - 1;
 
 /** The real one. It looks its functions up at each call, so that fake timers reach it. */

@@ -36,7 +36,7 @@ export class NoAnswerError extends IdempotencyError {
   readonly executed = 'unknown';
   /** How many requests were sent; 0 where no time was left for any. */
   readonly attempts: number;
-  /** What to send again. Undefined where the call had no key. */
+  /** The key to send again. Undefined where the call had no key. */
   readonly key: string | undefined;
   readonly stoppedBy: StoppedBy;
 

@@ -1,7 +1,7 @@
 import type { StoppedBy } from './errors.ts';
 import type { RetryReason } from './retry-reason.ts';
 
-/** What an application may want to count. `attempt` is 1 for the first. */
+/** The events that an application may want to count. `attempt` is 1 for the first. */
 export interface ClientHooks {
   /** After each attempt, however it ended: with a `status`, or without an answer. */
   onAttempt?: (event: { attempt: number; key: string | undefined; tookMs: number; status?: number }) => void;

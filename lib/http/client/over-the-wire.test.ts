@@ -8,7 +8,7 @@ interface Seen {
   body: string;
 }
 
-/** What the server does with one request, once it has read it. */
+/** The server's treatment of one request, once it has read it. */
 type Act = (response: ServerResponse, request: IncomingMessage) => void;
 
 const answer =

@@ -1,9 +1,9 @@
-/** What every attempt of one call sends. */
+/** The body that every attempt of one call sends. */
 export interface Payload {
   body: BodyInit | null;
   /** The type that goes with the body, its multipart boundary included; the caller's own header wins. */
   contentType: string | null;
-  /** Whether it can be sent again. */
+  /** False for a stream: it can be sent once. */
   isReplayable: boolean;
 }
 

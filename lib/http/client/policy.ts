@@ -7,13 +7,13 @@ export interface RetryPolicy {
   attempts: number;
   /** How the computed waits are spread. Default 'full'. */
   jitter: 'full' | 'equal' | 'decorrelated';
-  /** What the first retry waits at most, before jitter. Default 100. */
+  /** The longest wait before the first retry, without jitter. Default 100. */
   baseMs: number;
-  /** What any retry waits at most, unless `Retry-After` asks for more. Default 2000. */
+  /** The longest wait before any retry, unless `Retry-After` asks for more. Default 2000. */
   capMs: number;
-  /** What the whole call may take: all attempts and all waits. Default 10,000. */
+  /** The longest that the whole call may take: all attempts and all waits. Default 10,000. */
   deadlineMs: number;
-  /** What one attempt may take; never more than what is left of the deadline. Default 5000. */
+  /** The longest that one attempt may take; never more than what is left of the deadline. Default 5000. */
   attemptTimeoutMs: number;
 }
 
@@ -48,7 +48,7 @@ const JITTERS = {
 };
 
 /**
- * What retry number `retry` (1 for the first) waits where the server does not say.
+ * The wait before retry number `retry` (1 for the first), where the server does not say.
  *
  * @param previousMs the computed wait before this one; `baseMs` before the first
  */

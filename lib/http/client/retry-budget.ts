@@ -2,11 +2,11 @@ import { requireNumber } from './policy.ts';
 
 /** How much load retries may add. */
 export interface RetryBudgetOptions {
-  /** What each request earns, in retries: 0.1 lets one request in ten be a retry. Default 0.1. */
+  /** The earnings of each request, in retries: 0.1 lets one request in ten be a retry. Default 0.1. */
   ratio: number;
   /** Retries that can be had before any are earned, so that a client that sends little can retry. Default 10. */
   reserve: number;
-  /** What can be saved up at most, so that a quiet day does not pay for a storm of retries. Default 10. */
+  /** The most that can be saved up, so that a quiet day does not pay for a storm of retries. Default 10. */
   max: number;
 }
 

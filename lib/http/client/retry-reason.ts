@@ -5,9 +5,9 @@ import type { Reply } from './send-once.ts';
 export type RetryReason = 'timeout' | 'network' | `status ${number}`;
 
 /**
- * Whether the same request may fare better later: lost ones, 429, 5xx, and 409 with `Retry-After`, by which the kit says
- * `in_flight` and `outcome_unknown`. Any other 4xx stands, and so does every answer that the server has stored: it would
- * only be replayed.
+ * Says why the same request may fare better later: it was lost, or answered with 429, 5xx, or 409 and `Retry-After`, by which
+ * the kit says `in_flight` and `outcome_unknown`. Undefined for any other 4xx, which stands, and for every answer that the
+ * server has stored: it would only be replayed.
  */
 export function retryReason(reply: Exclude<Reply, { type: 'aborted' }>): RetryReason | undefined {
   if (reply.type === 'lost') return reply.reason;
@@ -17,7 +17,7 @@ export function retryReason(reply: Exclude<Reply, { type: 'aborted' }>): RetryRe
   return status === 429 || status >= 500 || asksToWait ? `status ${status}` : undefined;
 }
 
-/** What the server asks to wait, in milliseconds. A date is read by the server's own clock where it shows it. */
+/** The wait that the server asks for, in milliseconds. A date is read by the server's own clock where it shows it. */
 export function askedDelayMs(reply: Reply, nowMs: number): number | undefined {
   if (reply.type !== 'answered') return;
   const { headers } = reply.response;

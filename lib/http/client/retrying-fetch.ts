@@ -16,7 +16,7 @@ export interface RetryingFetchOptions extends ClientHooks {
   budget?: Partial<RetryBudgetOptions> | false;
   /** `false` goes on sending to an origin that is down. */
   breaker?: Partial<BreakerOptions> | false;
-  /** What sends. Default: the global fetch, as it is at each call. */
+  /** The function that sends. Default: the global fetch, as it is at each call. */
   fetch?: typeof fetch;
   /** Makes the key of a POST or PATCH that has none. Default: a random UUID. */
   newKey?: () => string;

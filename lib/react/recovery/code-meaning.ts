@@ -1,6 +1,6 @@
 import type { Code } from '../../core/outcome.ts';
 
-/** What a refusal says about its key, whatever an earlier attempt has done. */
+/** The part of a refusal that is about its key, whatever an earlier attempt has done. */
 export type Meaning =
   /** Nothing about the key will change any more: a stored refusal, a tombstone, or an answer that cannot be read. */
   | 'settled'

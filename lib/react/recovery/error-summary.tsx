@@ -6,13 +6,13 @@ import type { IdempotentSubmit } from '../idempotent-submit.ts';
 /** Which submit it is about, and how it looks. */
 export interface ErrorSummaryProps {
   submit: Pick<IdempotentSubmit<unknown>, 'status' | 'result' | 'fieldProps'>;
-  /** What it is called for a screen reader. Default English. */
+  /** Its name for a screen reader. Default English. */
   label?: string | undefined;
   className?: string | undefined;
 }
 
 /**
- * What was refused, as links to its fields; nothing where nothing was. When an answer has come, the first wrong field
+ * Shows the refused fields as links to them, and nothing where none was. When an answer has come, the first wrong field
  * gets the focus, and any other answer is scrolled to where it can be seen. Not part of `SubmitStatus`, which a page
  * loads for its happy path; `<IdempotentForm>` has it.
  *

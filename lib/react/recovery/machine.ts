@@ -23,7 +23,7 @@ import {
 } from '../submission/state.ts';
 import { MEANINGS } from './code-meaning.ts';
 
-/** What a form makes of what it hears about a key: from the status route, from other tabs, and late. */
+/** The handlers of news about a key: from the status route, from other tabs, and late. */
 export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | 'shown'> = {
   answered(state, { outcome, again, isLate }) {
     // While another attempt is out, and after an answer about an attempt, only what ends the key is news.
@@ -78,7 +78,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     // The submit that waits is sent once more: its replay brings what the status route cannot, such as cookies.
     if (again && by === 'run') return enter(state, 'retrying', { found: { outcome, redirect } });
     const next = applyStoredAnswer(state, { outcome, redirect });
-    // Whoever waits for the answer follows its redirect; whoever has just come back is only told.
+    // A person who waits for the answer follows its redirect; one who has just come back is only told.
     return outcome.ok && redirect && (by === 'run' || by === 'person') ? enter(next, 'hasNavigated') : next;
   },
 
@@ -87,7 +87,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
   shown(state, { record }) {
     const { status, key, attempt } = state;
     if (status === 'hasNavigated') return startCheck(state, 'shown');
-    // Whatever was under way has ended with the page's visibility.
+    // All that was under way has ended with the page's visibility.
     if (isOpen(state)) {
       return attempt ? startCheck({ ...state, doubt: true }, 'shown', state.by ? state.result : null) : unlock(state);
     }
@@ -109,7 +109,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
   edited(state) {
     const { status, by, attempt, recovered } = state;
     // Not where the success is news: whoever types on would wipe the words away, and order again unawares.
-    // What is not out yet must not be sent any more: nothing but what the person sees now.
+    // A submit that is not out yet must not go out any more: only the values that the person sees now.
     if (status === 'hasSucceeded' ? !recovered : isOpen(state) && !attempt) return unlock(state);
     // Other values are another intent, once the fate of this one is known. It is not sent again meanwhile.
     const asksAlready = by === 'edit' || by === 'otherTab' || isFence(by);
@@ -118,7 +118,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
 
   otherTabSettled(state, { key }) {
     const { status, doubt } = state;
-    // Whatever it was, nothing is sent again by itself.
+    // The end may be a tombstone, too, so nothing is sent again by itself.
     if (isRepeating(state)) return startCheck(state, 'shown');
     // Nothing has come of our own key, and the intent is done: so show that, and do not do it again.
     const isFree = status === 'idle' || status === 'hasErrored' || status === 'offline';
@@ -138,7 +138,7 @@ function applyStoredAnswer<R>(state: State<R>, { outcome, redirect }: Found<R>):
   return applyAnswer({ ...state, recovered: true, redirect }, outcome, false);
 }
 
-/** What an answer means where an attempt or a check may follow, or is under way. */
+/** Applies an answer where an attempt or a check may follow, or is under way. */
 function applyAnswer<R>(state: State<R>, outcome: Outcome<R>, again: boolean): State<R> {
   if (outcome.ok || endsKey(outcome)) return applyOutcome(state, outcome);
   const known = { ...state, result: outcome };

@@ -13,7 +13,7 @@ export type PendingAttempt<R> = Promise<ActionReply<R> | undefined>;
 interface Details<R> {
   /** Of an answer. */
   outcome?: Outcome<R>;
-  /** What was thrown, of an attempt that is lost: from `Failed to fetch` to a masked server error. */
+  /** The error of an attempt that is lost: from `Failed to fetch` to a masked server error. */
   thrown?: unknown;
 }
 

@@ -16,7 +16,7 @@ export type Journey = typeof journey extends fc.Arbitrary<infer J> ? J : never;
 
 const SMOOTH: Journey = { toMs: 0, runMs: 0, backMs: 0, fate: 'done', lost: 'no' };
 
-/** What the server knows of a key, and what is under way for it. */
+/** The server's knowledge of a key, and the requests under way for it. */
 interface Fate {
   state: 'absent' | 'in_progress' | 'succeeded' | 'failed' | 'abandoned';
   note: string;

@@ -12,12 +12,12 @@ import type { KeyRecord } from './storage.ts';
 
 type Final = 'succeeded' | 'failed' | 'abandoned';
 
-/** What the server knows of a key. */
+/** The server's knowledge of a key. */
 interface Fate {
   state: 'none' | Final;
   /** The values that it was done for. */
   values: number;
-  /** Whatever still arrives is refused. */
+  /** Attempts that still arrive are refused. */
   expired: boolean;
   /** Some page has been told the final state. */
   told: boolean;
@@ -51,7 +51,7 @@ interface Tab {
   submitted: number;
   /** Other values have been entered since the submit, in a state in which that calls it off. */
   isCalledOff: boolean;
-  /** What answers that came to this page have said of keys, whatever it made of them. */
+  /** The ends of keys that answers to this page have told it, whatever it made of them. */
   told: Map<string, Final>;
   /** Keys whose end this page has seen. What others say of them is no news. */
   done: Set<string>;
@@ -284,7 +284,7 @@ class World {
     if (before.key !== state.key && before.by !== 'otherTab') this.expectFree(before.key, event.type);
   }
 
-  /** What needs the part that does not come is left to the person. */
+  /** An event that needs the recovery, which does not come, is left to the person. */
   private next(event: Ev): State<string> {
     const { state } = this.tab;
     const next = reduce(state, event, this.isLoaded ? RECOVERY_HANDLERS : undefined);
@@ -311,7 +311,7 @@ class World {
     this.questions.push({ key, tab, method, again: again && by === 'run' });
   }
 
-  /** What the server makes of an attempt. */
+  /** The server's answer to an attempt. */
   private receive(attempt: Attempt, how: string): Outcome<string> | 'navigated' {
     const { key, values } = attempt;
     const fate = this.of(key);
@@ -334,7 +334,7 @@ class World {
     return how === 'redirected' ? 'navigated' : this.outcomeOf(key);
   }
 
-  /** What the status route says. */
+  /** The status route's answer. */
   private look({ key, method }: Question): KeyAnswer<string> {
     const fate = this.of(key);
     if (method === 'DELETE' && fate.state === 'none') {

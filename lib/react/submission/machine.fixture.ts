@@ -4,7 +4,7 @@ import { type Event, reduce as reduceAny } from './machine.ts';
 import { isOpen, type State } from './state.ts';
 import type { KeyRecord } from './storage.ts';
 
-/** What the machine's tests share: its events, in few words. */
+/** The machine's tests share these: its events, in few words. */
 
 export type Ev = Event<string>;
 
@@ -31,7 +31,7 @@ export const record = (state: KeyRecord['state'], nextKey?: string): KeyRecord =
   ...(nextKey ? { nextKey } : {}),
 });
 
-/** Whether other values, entered in this state, end what is under way. What has only just been submitted goes on. */
+/** True where other values, entered in this state, end what is under way. A submit that has only just begun goes on. */
 export function isCalledOff(state: State<string>): boolean {
   return isOpen(state) && state.by !== 'otherTab';
 }

@@ -365,10 +365,10 @@ describe('what storage holds', () => {
     expect(mayWriteRecord({ ...mine, state: 'unknown' }, inFlight, inFlight)).toBe(false);
     expect(mayWriteRecord(record('settled'), inFlight, inFlight)).toBe(true);
     expect(mayWriteRecord(record('executing'), inFlight, inFlight)).toBe(false);
-    // What has ended stays so for a tab that has heard of it, and cannot ask.
+    // A key that has ended stays so for a tab that has heard of it, and cannot ask.
     const asking = reach({ type: 'otherTabSettled', key: 'k0' });
     expect(mayWriteRecord(record('settled'), asking, reduce(asking, { type: 'lost', again: false }))).toBe(false);
-    // What was only heard of another tab, and is not so, leaves that tab's record alone.
+    // News of another tab that is not so leaves that tab's record alone.
     const heard = reach({ type: 'otherTabSettled', key: 'k0' });
     expect(mayWriteRecord(record('executing'), heard, reduce(heard, found('absent')))).toBe(false);
   });

@@ -94,7 +94,7 @@ const HANDLERS: Handlers<Exclude<Event<unknown>['type'], RecoveryEvent>> = {
 
   shown(state, { record }) {
     const open = openKey(record);
-    // What is under way has ended with the page's visibility, or a cached page brings a key that has had its answer.
+    // A submit that was under way has ended with the page's visibility, or a cached page brings a key that has had its answer.
     if (state.status !== 'idle' || (!open && record?.key === state.key)) return undefined;
     return open ? startCheck(resume(open), 'shown') : state;
   },

@@ -3,7 +3,7 @@ type Module = typeof import('../recovery/recovery.ts');
 /** Longer than a slow network takes for a small file. */
 const TIMEOUT_MS = 10_000;
 
-/** What only rare states need, once it is there. */
+/** The recovery, once it is loaded. Only rare states need it. */
 export let recoveryModule: Module | undefined;
 
 /** Never throws: it may not be had, for the network may be what is broken. The next call tries again. */

@@ -24,7 +24,7 @@ export interface Transition {
   attempt: number;
   from: Status;
   to: Status;
-  /** What happened, such as `submitted`, `lost`, `found`. */
+  /** The machine's event, such as `submitted`, `lost`, `found`. */
   event: string;
 }
 

@@ -14,12 +14,12 @@ export type Status =
   | 'hasNavigated';
 
 /**
- * Who started a check decides how it ends: see `found`. `fence` and `replace` ask for the tombstone, for a person who
+ * The starter of a check decides how it ends: see `found`. `fence` and `replace` ask for the tombstone, for a person who
  * starts over and for one who has entered other values. `otherTab`: about another tab's key; `nextKey` is then our own.
  */
 export type Asker = 'run' | 'person' | 'edit' | 'replace' | 'fence' | 'shown' | 'otherTab';
 
-/** What we hold about an intent. */
+/** The form's knowledge of its intent. */
 export interface State<R> {
   readonly status: Status;
   /** Something is under way, or will be without a person. `unknown` is pending while we try again by ourselves. */
@@ -34,7 +34,7 @@ export interface State<R> {
   readonly recovered: boolean;
   /** An acknowledged answer's successor. It becomes the key on a person's next gesture, never by itself (B4). */
   readonly nextKey?: string | undefined;
-  /** Where a recovered answer wants the person to go. */
+  /** The address that a recovered answer leads to. */
   readonly redirect?: string | undefined;
   /** Of `checking`. */
   readonly by?: Asker | undefined;
@@ -44,7 +44,7 @@ export interface State<R> {
   readonly notice?: string | undefined;
   /** The latest attempt is on its way, and is still waited for. */
   readonly isOut?: boolean | undefined;
-  /** What the status route has said of the key, while the submit is sent once more for its replay. */
+  /** The status route's answer about the key, while the submit is sent once more for its replay. */
   readonly found?: Found<R> | undefined;
 }
 
@@ -60,7 +60,7 @@ export function enter<R>(state: State<R>, status: Status, more?: Partial<State<R
   return { ...state, by: undefined, isOut: false, isAbsent: false, notice: undefined, status, isPending, ...more };
 }
 
-/** Whether a check gives the key up. */
+/** True for a check that gives the key up. */
 export function isFence(by: Asker | undefined): boolean {
   return by === 'fence' || by === 'replace';
 }
@@ -91,7 +91,7 @@ export function isSettled({ status, result }: State<unknown>): boolean {
 }
 
 /**
- * What stands in the form. Without JavaScript the field is all there is: on the page that shows a final refusal it
+ * The key in the form's field. Without JavaScript the field is all there is: on the page that shows a final refusal it
  * already holds the key of the person's next gesture; after a success it does not, for a late second click.
  */
 export function fieldKey({ status, nextKey, key }: State<unknown>): string {
@@ -103,7 +103,7 @@ export function openKey(record: KeyRecord | null): string | undefined {
   return record?.state === 'settled' ? undefined : record?.key;
 }
 
-/** Whether storage is ours to change. What another tab is sending stays on record until its end is known. */
+/** True where storage is ours to change. A key that another tab is sending stays on record until its end is known. */
 export function mayWriteRecord(record: KeyRecord | null, before: State<unknown>, now: State<unknown>): boolean {
   const open = openKey(record);
   if (before.by === 'otherTab' && now.key !== before.key) return false; // a rumour, and nothing behind it
@@ -114,7 +114,7 @@ export function mayWriteRecord(record: KeyRecord | null, before: State<unknown>,
   return open === before.key && (now.key !== before.key || record?.state === 'executing');
 }
 
-/** What storage must say about the key in this state; null: nothing. */
+/** The state that storage must hold of the key; null: no record. */
 export function toRecordState({
   doubt,
   status,

@@ -1,13 +1,13 @@
 import { isKey } from '../../core/key-syntax.ts';
 
-/** Where keys are remembered. `localStorage` and `sessionStorage` fit as they are. */
+/** The storage of keys. `localStorage` and `sessionStorage` fit as they are. */
 export interface KeyStorage {
   getItem(name: string): string | null;
   setItem(name: string, value: string): void;
   removeItem(name: string): void;
 }
 
-/** What is remembered of an intent: never a value that was entered. */
+/** The record of an intent: never a value that was entered. */
 export interface KeyRecord {
   version: 1;
   key: string;
@@ -16,7 +16,7 @@ export interface KeyRecord {
   state: 'executing' | 'unknown' | 'settled';
   /** Milliseconds since the epoch, by this browser's clock. */
   submittedAt: number;
-  /** Where it was sent from: the page on which its form finds out what became of it. */
+  /** The page that it was sent from, on which its form finds out what became of it. */
   page?: string | undefined;
   /** A new deployment did not know the page's action, so the page was loaded again. That happens once for a key. */
   reloaded?: boolean | undefined;
@@ -48,7 +48,7 @@ export function openRecords(storage: 'session' | 'local' | 'memory' | KeyStorage
       // Refused, where storage is blocked.
       return (storage === 'local' && navigator.locks?.request(PREFIX + intent, work).catch(work)) || work();
     },
-    /** Whether the record outlives the page. */
+    /** True for a record that outlives the page. */
     isKept: (intent: string) => !memory.has(PREFIX + intent),
     read(intent: string): KeyRecord | null {
       const name = PREFIX + intent;

@@ -9,7 +9,7 @@ import { openRecords } from './storage.ts';
 import { onAPage, online, sharedByTabs, status, wires } from './submission.fixture.ts';
 import { createSubmission } from './submission.ts';
 
-/** What happens, and how long until the next thing does. */
+/** An event, and the time until the next one. */
 const gesture = fc.record({
   what: fc.constantFrom(
     ...(['submit', 'submit', 'edit', 'check', 'start over', 'reset', 'reload', 'other tab', 'cached'] as const),
@@ -79,7 +79,7 @@ function openTab(server: FuzzServer, complain: (fault: string) => void) {
     if (isSettled(now)) server.of(now.key).isTold = true;
     if (now.status === 'hasNavigated') server.of(now.key).isTold ||= server.of(now.key).state === 'succeeded';
     if (now.result?.ok && now.result.data !== now.key) complain(`${now.result.data} was shown for ${now.key}`);
-    // What was only heard of another tab is that tab's to keep.
+    // A key that was only heard of is the other tab's to keep.
     const why = now.key === before.key || before.by === 'otherTab' ? null : server.whyKept(before.key);
     if (why) complain(`left ${why}`);
     before = now;

@@ -8,7 +8,7 @@ import { DEFAULT_POLICY } from './settings.ts';
 import { openRecords } from './storage.ts';
 import { createSubmission } from './submission.ts';
 
-/** What the tests of one form's submission share: a page without a browser, whose clock, network and server they play. */
+/** The tests of one form's submission share these: a page without a browser, whose clock, network and server they play. */
 
 export const records = openRecords('memory');
 export const status = vi.fn<(url: string, init: RequestInit) => Promise<Response>>();

@@ -15,7 +15,7 @@ export interface Sent {
   body?: unknown;
   /** Sent as it is, instead of `body`. */
   raw?: string | Uint8Array;
-  /** Who acts. Default: the target's first principal. */
+  /** The principal who acts. Default: the target's first one. */
   as?: Readonly<Record<string, string>>;
   /** More headers, or other ones; undefined takes one away. */
   headers?: Readonly<Record<string, string | undefined>>;
@@ -73,7 +73,7 @@ function exchange(
         resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, json: parsed(text) });
       });
     });
-    // What breaks behind the answer does not matter.
+    // An error behind the answer does not matter.
     outgoing.on('error', (error) => {
       if (!isAnswered) reject(error);
     });

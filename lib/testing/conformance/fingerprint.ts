@@ -1,7 +1,7 @@
 import { executes, hasEffects, isUnused, newKey, refuses, replays } from './checks.ts';
 import { type ConformanceCase, conformanceCase, type JsonObject } from './target.ts';
 
-/** What no two readers read alike (F1), made of a text that is accepted. */
+/** Texts that no two readers read alike (F1), made of one that is accepted. */
 const AMBIGUOUS: readonly [name: string, spoil: (body: JsonObject) => string][] = [
   ['an integer beyond 2^53', (body) => withMember(body, '"oncekit_extra":9007199254740993')],
   ['a number beyond all', (body) => withMember(body, '"oncekit_extra":1e999')],

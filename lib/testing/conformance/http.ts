@@ -140,7 +140,7 @@ async function settles(target: ConformanceTarget, request: Sent): Promise<void> 
   }
 }
 
-/** What an answer says that nobody could guess: its longer strings, but for the key. */
+/** The parts of an answer that nobody could guess: its longer strings, but for the key. */
 function secretsOf({ json, headers }: Answer, key: string): string[] {
   const values = [...Object.values(json), headers.location, headers.etag];
   return values.filter((value): value is string => typeof value === 'string' && value.length >= 8 && value !== key);

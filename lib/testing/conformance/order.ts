@@ -5,7 +5,7 @@ import { type ConformanceCase, conformanceCase } from './target.ts';
 /** How many of one key at once. */
 const DUPLICATES = 12;
 
-/** What decides first, and what becomes of those that come at the same time. */
+/** The order of checks, and the fate of requests that come at the same time. */
 export const orderCases: readonly ConformanceCase[] = [
   conformanceCase(
     'order of checks',

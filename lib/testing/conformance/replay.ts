@@ -2,7 +2,7 @@ import { executes, hasEffects, newKey, refuses, replays, same } from './checks.t
 import { type Answer, send } from './client.ts';
 import { type ConformanceCase, conformanceCase } from './target.ts';
 
-/** What describes an answer, and so comes with each replay of it. */
+/** Headers that describe an answer, and so come with each replay of it. */
 const REPEATED = ['content-type', 'location', 'etag', 'content-language', 'last-modified'] as const;
 
 /** Replays, stored refusals and keys that were given up. */

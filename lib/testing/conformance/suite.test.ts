@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => naive.close(resolve)));
 
-/** What an endpoint without idempotency keys does right. */
+/** The cases that an endpoint without idempotency keys passes. */
 const RIGHT_ANYHOW = ['methods: GET, HEAD, OPTIONS and PUT need no key'];
 
 describe('the conformance suite', () => {

@@ -1,6 +1,6 @@
 /** The endpoint that the conformance suite is run against. What is optional opens cases; without it they are left out. */
 export interface ConformanceTarget {
-  /** Where the app is: `http://127.0.0.1:3000`. */
+  /** The address of the app: `http://127.0.0.1:3000`. */
   origin: string;
   /** The guarded method. Default `POST`. */
   method?: 'POST' | 'PATCH';
@@ -35,7 +35,7 @@ export interface ConformanceTarget {
 /** A body of a request, as JSON has it. */
 export type JsonObject = Record<string, unknown>;
 
-/** What a case may ask of the target. */
+/** The abilities of a target that a case may need. */
 export type Optional =
   | 'otherHeaders'
   | 'invalidBody'
@@ -50,7 +50,7 @@ export interface ConformanceCase {
   /** The rule's name: `key syntax`, `replay`. */
   readonly rule: string;
   readonly name: string;
-  /** What the target must offer for it. */
+  /** The abilities that the target must have for it. */
   readonly needs: readonly Optional[];
   /** @throws ConformanceError when the endpoint does not keep the rule */
   run(target: ConformanceTarget): Promise<void>;

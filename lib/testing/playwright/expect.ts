@@ -1,6 +1,6 @@
 import { IdempotencyError } from '../../core/errors.ts';
 
-/** What should have been done once was not done, or was done more often. `existing` says how often. */
+/** An effect that should exist once does not exist, or exists more often. `existing` says how often. */
 export class NotExactlyOneError extends IdempotencyError {
   override readonly name = 'NotExactlyOneError';
 }

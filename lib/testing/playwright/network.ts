@@ -8,7 +8,7 @@ export interface LoseResponseOptions {
   url?: UrlMatch;
 }
 
-/** What was lost, and how to end it. */
+/** The fault that was planted, and how to end it. */
 export interface LostResponses {
   /** How many were lost so far. A test that has lost none has shown nothing. */
   readonly count: number;
@@ -58,7 +58,7 @@ export async function goOffline<T>(where: PlaywrightPage | PlaywrightContext, wo
 
 /** Brings the request to the server and waits for its answer. Redirects are the browser's to follow. */
 export async function finish(route: PlaywrightRoute): Promise<void> {
-  // Where the server breaks off, there is no answer to be lost.
+  // A server that breaks off gives no answer that could be lost.
   await route.fetch({ maxRedirects: 0 }).catch(() => {});
 }
 
