@@ -5,7 +5,9 @@ const MOST_MS = 600_000;
  * which a layer that retries asks those below not to multiply that. What is no number is not understood, and ignored.
  */
 export function callerLimits(headers: Headers): { deadlineMs?: number; innerRetries: boolean } {
-  const told = headers.get('x-request-timeout')?.trim() ?? '';
+  const timeout = headers.get('x-request-timeout')?.trim() ?? '';
   const innerRetries = headers.get('x-retry-layer')?.trim().toLowerCase() !== 'none';
-  return /^\d{1,12}$/.test(told) ? { deadlineMs: Math.min(Number(told), MOST_MS), innerRetries } : { innerRetries };
+  return /^\d{1,12}$/.test(timeout)
+    ? { deadlineMs: Math.min(Number(timeout), MOST_MS), innerRetries }
+    : { innerRetries };
 }

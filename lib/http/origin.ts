@@ -5,8 +5,8 @@
 export function originOf({ url, headers }: Request): string {
   const first = (name: string) => headers.get(name)?.split(',')[0]?.trim();
   const host = first('x-forwarded-host') ?? headers.get('host');
-  const told = first('x-forwarded-proto')?.toLowerCase();
-  const scheme = told === 'http' || told === 'https' ? told : new URL(url).protocol.slice(0, -1);
+  const proto = first('x-forwarded-proto')?.toLowerCase();
+  const scheme = proto === 'http' || proto === 'https' ? proto : new URL(url).protocol.slice(0, -1);
   const asked = `${scheme}://${host}`;
   return new URL(host && URL.canParse(asked) ? asked : url).origin;
 }

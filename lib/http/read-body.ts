@@ -35,7 +35,7 @@ function mediaTypeOf(headers: Headers): { essence: string; raw: string } {
 }
 
 /**
- * The body as it came, for whoever verifies a signature over it.
+ * The body as it came, for a caller that verifies a signature over it.
  *
  * A body larger than `maxBytes` (1 MiB by default) is read on and dropped, up to 16 MiB, before it is refused: a server
  * that closes a connection with bytes unread resets it, and its client, or the proxy in between, may lose the refusal

@@ -4,7 +4,7 @@ import { ConfigurationError } from '../core/errors.ts';
 import type { Operation } from '../engine/operation.ts';
 
 /**
- * A fresh key for a form, minted and signed for whoever asks for the page. Makes the page dynamic: a page that is
+ * A fresh key for a form, minted and signed for the person who asks for the page. Makes the page dynamic: a page that is
  * rendered once for everybody would give everybody the same key. Where a page cannot be dynamic, the build fails:
  * by Next's own error inside `use cache` and `unstable_cache`, by a ConfigurationError under `force-static`.
  */

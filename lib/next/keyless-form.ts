@@ -4,8 +4,8 @@ import type { Outcome } from '../core/outcome.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
 
 /**
- * Tells whoever builds a form that it has no key, in development: on the console, and as an error on the page where React
- * would drop the refusal, as it does with what the action of a bare `<form action>` returns.
+ * Tells a developer that a form has no key: on the console, and as an error on the page where React would drop the refusal,
+ * as it does with the return value of a bare `<form action>`.
  *
  * @throws ConfigurationError for a bare form in development
  */
@@ -16,7 +16,7 @@ export function complainOfKeylessForm(operation: string, { key, payload }: Execu
   console.error(`[oncekit] ${words}`);
 }
 
-/** In production a person reads it, who can do something about it: a field that had not arrived yet is there then. */
+/** In production a person reads it and can send the form again: a field that had not arrived is there then. */
 export function inWordsForPeople<Result>(outcome: Outcome<Result>, { payload }: ExecuteRequest): Outcome<Result> {
   const isKeyless = !outcome.ok && (outcome.code === 'key_missing' || outcome.code === 'key_malformed');
   return isKeyless && payload instanceof FormData ? { ...outcome, message: KEYLESS_FORM } : outcome;

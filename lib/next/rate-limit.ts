@@ -1,6 +1,6 @@
 import type { Principal } from '../core/scope.ts';
 
-/** How often one caller may ask, and by what a caller who is not signed in is told from another. */
+/** How often one caller may ask, and which header tells callers apart who are not signed in. */
 export interface CallerLimit {
   /** How many requests one caller has within `seconds`. Default 120. */
   requests?: number;
@@ -14,11 +14,11 @@ export interface CallerLimit {
   addressHeader?: string | undefined;
 }
 
-/** As many callers are told apart at once, so that strangers cannot fill the memory with names. */
+/** The most callers that are counted apart at once, so that strangers cannot fill the memory with names. */
 const MAX_CALLERS = 10_000;
 
 /**
- * Counts the requests of each caller in this process: of who is signed in by name, of everybody else by address. A name
+ * Counts the requests of each caller in this process: of people who are signed in by name, of all others by address. A name
  * that anybody is given for the asking, `isAnonymous`, would be a new one with each request.
  *
  * @returns `true`, or how many milliseconds to wait
@@ -26,9 +26,9 @@ const MAX_CALLERS = 10_000;
 export function callerLimit({ requests = 120, seconds = 30, addressHeader }: CallerLimit) {
   const windowMs = seconds * 1000;
   const counts = new Map<string, { asked: number; until: number }>();
-  return ({ headers, method }: Request, who: Principal | null, now = performance.now()): true | number => {
-    const caller = nameOf(headers, who, addressHeader);
-    // Strangers of whom nothing is known share one count. To ask reads a row of one's own at most; to fence writes one.
+  return ({ headers, method }: Request, principal: Principal | null, now = performance.now()): true | number => {
+    const caller = nameOf(headers, principal, addressHeader);
+    // Callers without a name and an address share one count. To ask reads a row of one's own at most; to fence writes one.
     if (caller === STRANGERS && method !== 'DELETE') return true;
     let count = counts.get(caller);
     if (!count || count.until <= now) {
@@ -47,8 +47,8 @@ export function callerLimit({ requests = 120, seconds = 30, addressHeader }: Cal
 
 const STRANGERS = 'everybody else';
 
-function nameOf(headers: Headers, who: Principal | null, addressHeader: string | undefined): string {
-  if (who && !who.isAnonymous) return JSON.stringify([who.tenant, who.principal]);
+function nameOf(headers: Headers, principal: Principal | null, addressHeader: string | undefined): string {
+  if (principal && !principal.isAnonymous) return JSON.stringify([principal.tenant, principal.principal]);
   const address = addressHeader && headers.get(addressHeader)?.split(',').at(-1)?.trim();
   return address ? `at ${address}` : STRANGERS;
 }

@@ -45,9 +45,9 @@ export function seeOther(url: string): Response {
 }
 
 function problem<Result>(refusal: Refusal, run: Run<Result>, how: Answering): Response {
-  const { nextKey, ...told } = refusal;
-  const key = how.isTheirs ? told : { ...told, key: undefined };
-  const answer = problemResponse(key as Refusal, how.request, {
+  const { nextKey, ...rest } = refusal;
+  const shown = how.isTheirs ? rest : { ...rest, key: undefined };
+  const answer = problemResponse(shown as Refusal, how.request, {
     status: refusal.code === 'payload_mismatch' ? how.mismatchStatus : run.status,
     instance: refusal.code === 'failed' ? instanceOf(how, refusal) : run.instance,
     // Without a key, what may have been done would be done a second time.

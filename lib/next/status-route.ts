@@ -13,8 +13,8 @@ type Handler = (request: Request) => Promise<Response>;
 /** How often one caller may ask. */
 export interface StatusRouteOptions {
   /**
-   * Per process: a status costs a query or two, and a fence writes a row. Who is signed in is counted by principal,
-   * everybody else by address, as far as `addressHeader` tells it. Default 120 requests in 30 s; false: none.
+   * Per process: a status costs a query or two, and a fence writes a row. People who are signed in are counted by
+   * principal, all others by address, as far as `addressHeader` tells it. Default 120 requests in 30 s; false: none.
    */
   limit?: CallerLimit | false;
   /** A limit of your own, asked before each answer: `true`, or how many milliseconds to wait. */
@@ -38,9 +38,9 @@ export function statusRoute(
     if (!operation || key === undefined) return problemResponse(refuse('not_found'), request, { errorPages });
     let admitted = await admit(request);
     if (admitted === true) {
-      const who = await operation.whoActs();
-      admitted = counted(request, who);
-      if (admitted === true) return await ask(operation, { key, scope: who ?? undefined }, request);
+      const principal = await operation.whoActs();
+      admitted = counted(request, principal);
+      if (admitted === true) return await ask(operation, { key, scope: principal ?? undefined }, request);
     }
     const refusal = refuse('rate_limited', { retryAfterMs: admitted });
     return problemResponse(refusal, request, { errorPages });

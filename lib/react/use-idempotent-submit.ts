@@ -45,11 +45,11 @@ export function useIdempotentSubmit<R>(
     intent,
     ...createSubmission(initialState(initialKey, answer), () => latest.current),
   });
-  const [held, hold] = useState(() => begin(native));
-  let submission = held;
-  if (held.intent !== intent) {
+  const [previous, setSubmission] = useState(() => begin(native));
+  let submission = previous;
+  if (previous.intent !== intent) {
     submission = begin(null); // the answer of a native post belongs to the intent that the page came with
-    hold(submission);
+    setSubmission(submission);
   }
   const state = useSyncExternalStore(submission.subscribe, submission.state, submission.state);
 

@@ -35,7 +35,7 @@ export function serveStatus(operations: readonly Served[], url = '/api/idempoten
   };
   globalThis.fetch = serve;
   return () => {
-    isServing = false; // for whoever has taken over since and goes on to call this one
+    isServing = false; // the function that has taken over since may go on to call this one
     if (globalThis.fetch === serve) globalThis.fetch = before;
   };
 }

@@ -16,11 +16,11 @@ export interface ClientHooks {
   }) => void;
 }
 
-/** Tells a hook. One that throws costs nobody a request: counting is no part of it. */
-export function tell<E>(hook: ((event: E) => void) | undefined, event: E): void {
+/** Calls a hook. An error of the hook does not fail the request. */
+export function callHook<E>(hook: ((event: E) => void) | undefined, event: E): void {
   try {
     hook?.(event);
   } catch {
-    // See above.
+    // The request goes on.
   }
 }

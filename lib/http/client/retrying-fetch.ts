@@ -3,7 +3,7 @@ import { randomKey } from './call-key.ts';
 import { type BreakerOptions, type Circuit, Circuits } from './circuits.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { CircuitOpenError, NoAnswerError, type StoppedBy } from './errors.ts';
-import { type ClientHooks, tell } from './hooks.ts';
+import { type ClientHooks, callHook } from './hooks.ts';
 import { completePolicy, computedDelayMs, type RetryPolicy } from './policy.ts';
 import { RetryBudget, type RetryBudgetOptions } from './retry-budget.ts';
 import { askedDelayMs, type RetryReason, retryReason } from './retry-reason.ts';
@@ -100,7 +100,7 @@ async function run(client: Client, call: Prepared, circuit: Circuit | undefined,
     const delayMs = askedDelayMs(reply, clock.now()) ?? computedMs;
     const stoppedBy = call.sentOnce ?? whatStops(attempt, delayMs);
     if (stoppedBy) return giveUp(attempt, stoppedBy);
-    tell(options.onRetry, { attempt, delayMs, reason: last.reason, key });
+    callHook(options.onRetry, { attempt, delayMs, reason: last.reason, key });
     await clock.sleep(delayMs, signal ?? NEVER);
     if (signal?.aborted) return aborted(attempt);
   }
@@ -114,13 +114,13 @@ async function run(client: Client, call: Prepared, circuit: Circuit | undefined,
   }
 
   function giveUp(attempts: number, stoppedBy: StoppedBy): Response {
-    tell(options.onGiveUp, { attempts, stoppedBy, reason: last?.reason, key });
+    callHook(options.onGiveUp, { attempts, stoppedBy, reason: last?.reason, key });
     if (last?.reply.type === 'answered') return last.reply.response;
     throw new NoAnswerError({ attempts, key, stoppedBy, cause: last?.reply.error });
   }
 
   function aborted(attempts: number): never {
-    tell(options.onGiveUp, { attempts, stoppedBy: 'aborted', reason: last?.reason, key });
+    callHook(options.onGiveUp, { attempts, stoppedBy: 'aborted', reason: last?.reason, key });
     throw signal?.reason;
   }
 }
@@ -140,7 +140,7 @@ async function sendAttempt(client: Client, call: Prepared, attempt: number, ends
     clock,
   });
   const status = reply.type === 'answered' ? { status: reply.response.status } : {};
-  tell(options.onAttempt, { attempt, key: call.key, tookMs: clock.now() - startedAt, ...status });
+  callHook(options.onAttempt, { attempt, key: call.key, tookMs: clock.now() - startedAt, ...status });
   return reply;
 }
 

@@ -108,7 +108,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
 
   edited(state) {
     const { status, by, attempt, recovered } = state;
-    // Not where the success is news: whoever types on would wipe the words away, and order again unawares.
+    // A success that is news stays: a person who types on would wipe the words away, and order again unawares.
     // A submit that is not out yet must not go out any more: only the values that the person sees now.
     if (status === 'hasSucceeded' ? !recovered : isOpen(state) && !attempt) return unlock(state);
     // Other values are another intent, once the fate of this one is known. It is not sent again meanwhile.

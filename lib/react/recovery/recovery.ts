@@ -21,19 +21,19 @@ const POLL_FAILURES = 3;
 /** Comes while the page is idle, so that the first load stays small (ADR 34). */
 export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
   const { state, dispatch, settings, lifetime, start } = form;
-  /** Keys whose end this page has seen. What others say of them is no news. */
-  const done = new Set<string>();
-  /** When this form began to look, by its own clock. */
-  const born = Date.now();
+  /** Keys whose end this page has seen. News of them from other tabs is ignored. */
+  const endedKeys = new Set<string>();
+  /** By the clock of this form. */
+  const createdAt = Date.now();
   let tabs: ReturnType<typeof openTabs>;
-  let heard: AbortSignal | undefined;
-  let latest: object | undefined;
+  let listeningUntil: AbortSignal | undefined;
+  let latestPoll: object | undefined;
 
   async function run(values: FormData, signal: AbortSignal, first?: PendingAttempt<R>): Promise<void> {
     const { intent, records } = settings();
     const policy = policyOf(settings());
     let startedAt = form.meta?.submittedAt ?? Date.now();
-    const alive = lifetime();
+    const page = lifetime();
     let out = first;
     for (let n = 1; state().isPending && !state().by && !signal.aborted; n++) {
       if (!out && !navigator.onLine) {
@@ -48,7 +48,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       // The attempt is still out, for it cannot be aborted, and its end counts.
       if (isLate) {
         void out.then((late) => {
-          if (late && late.type !== 'lost' && !alive.aborted) dispatch({ ...late, again: false, isLate });
+          if (late && late.type !== 'lost' && !page.aborted) dispatch({ ...late, again: false, isLate });
         });
       }
       if (signal.aborted || !reply) return;
@@ -75,12 +75,12 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     }
   }
 
-  // Many asks are cheaper than one place in the action queue.
+  // Asking often is cheaper than one place in the action queue.
   async function poll(again = false): Promise<void> {
     const signal = lifetime();
     const until = Date.now() + policyOf(settings()).pollMs;
-    const mine = {};
-    latest = mine;
+    const thisPoll = {};
+    latestPoll = thisPoll;
     for (let failures = 0; state().by && !signal.aborted; ) {
       await waitUntilOnline(signal);
       const { by, key } = state();
@@ -88,7 +88,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       if (signal.aborted || state().key !== key) return;
       if (answer) dispatch({ type: 'found', answer, again });
       else failures++;
-      if (latest !== mine) return; // another check has begun meanwhile, and asks by itself
+      if (latestPoll !== thisPoll) return; // another check has begun meanwhile, and asks by itself
       if (failures >= POLL_FAILURES || Date.now() > until) dispatch({ type: 'unanswered' });
       // Another question is asked at once.
       if (state().by === by) await sleep(answer?.retryAfterMs ?? POLL_MS, signal);
@@ -97,41 +97,41 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
 
   function listen(): void {
     const signal = lifetime();
-    if (signal.aborted || signal === heard) return;
-    const isFirst = !heard;
-    heard = signal;
+    if (signal.aborted || signal === listeningUntil) return;
+    const isFirst = !listeningUntil;
+    listeningUntil = signal;
     const { intent, records } = settings();
     tabs = openTabs((about, key) => {
-      if (about === settings().intent && !done.has(key)) dispatch({ type: 'otherTabSettled', key });
+      if (about === settings().intent && !endedKeys.has(key)) dispatch({ type: 'otherTabSettled', key });
     });
     signal.addEventListener('abort', () => (tabs = void tabs?.close()));
-    // Behind the event, which would else be heard by the listener of the next life, too.
+    // After this event, or the listener that `start` adds would get it, too.
     window.addEventListener('pageshow', ({ persisted }) => persisted && queueMicrotask(start), { signal });
     if (isFirst) {
       const { status, isPending, key } = state();
-      // It has ended before anybody listened, or was sent before this page could run.
+      // The key has ended before anybody listened, or was sent before this page could run.
       if (isSettled(state())) end(key);
       // This form has been in doubt meanwhile.
       if (status === 'unknown' && !isPending) dispatch({ type: 'shown', record: null });
     }
     // Settled by another tab while this page did not listen.
     const record = records.read(intent);
-    if (record?.state === 'settled' && record.submittedAt > born && !done.has(record.key)) {
+    if (record?.state === 'settled' && record.submittedAt > createdAt && !endedKeys.has(record.key)) {
       dispatch({ type: 'otherTabSettled', key: record.key });
     }
   }
 
   function end(key: string): void {
-    done.add(key);
+    endedKeys.add(key);
     tabs?.postMessage([settings().intent, key]);
   }
 
   function follow({ type }: Event<R>, before: State<R>): void {
     const { status, key, redirect } = state();
     const isOver = status === 'hasNavigated' || (isSettled(state()) && !isSettled(before));
-    // Given up, settled, or a redirect: a success, as a rule.
+    // The key was given up or is settled. A redirect is a success, as a rule.
     if (!VIEW_EVENTS.includes(type) && (isOver || (type === 'found' && key !== before.key))) {
-      if (before.by === 'otherTab') done.add(before.key);
+      if (before.by === 'otherTab') endedKeys.add(before.key);
       else end(before.key);
     }
     if (status === 'hasNavigated' && redirect) location.assign(redirect);

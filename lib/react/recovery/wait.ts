@@ -1,4 +1,7 @@
-/** Resolves after `ms` milliseconds, or at once when the signal aborts. */
+/**
+ * Resolves after `ms` milliseconds, or at once when the signal aborts. `untilAborted` of core/wait.ts rejects then; a form
+ * that has been left or called off just stops.
+ */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     // A form may wait a hundred times under one signal: each wait takes its listener with it.

@@ -47,15 +47,15 @@ export function initialState<R>(initialKey: string, native: Outcome<R> | null): 
 }
 
 /**
- * The whole behaviour of a form, without effects. A key that was sent changes in `unlock` only. `rare`: the handlers of
- * what can only be heard once the part that comes later is there (recovery-machine.ts); undefined where an event needs it.
+ * The whole behaviour of a form, without effects. A key that was sent changes in `unlock` only. `recovery`: the handlers of
+ * recovery/machine.ts, once they are loaded. Undefined for an event that needs them.
  */
 export function reduce<R>(
   state: State<R>,
   event: Event<R>,
-  rare?: Partial<Handlers<Event<R>['type']>>,
+  recovery?: Partial<Handlers<Event<R>['type']>>,
 ): State<R> | undefined {
-  const handler = { ...HANDLERS, ...rare }[event.type] as Handler<R> | undefined;
+  const handler = { ...HANDLERS, ...recovery }[event.type] as Handler<R> | undefined;
   return handler?.(state, event);
 }
 
@@ -73,7 +73,7 @@ export type Handlers<T extends Event<unknown>['type']> = {
   [E in T]: (state: State<unknown>, event: Extract<Event<unknown>, { type: E }>) => State<unknown> | undefined;
 };
 
-/** One for each event that needs nothing else. Whatever does not concern a state leaves it as it is. */
+/** The handlers of events that need no recovery. An event that does not concern a state leaves it as it is. */
 const HANDLERS: Handlers<Exclude<Event<unknown>['type'], RecoveryEvent>> = {
   // Keeps the result: fields may take their default values from it.
   submitted: (state) => (isLocked(state) ? state : enter(unlock(state), 'executing', { result: state.result })),
@@ -105,7 +105,7 @@ export function resume(key: string): State<never> {
   return { ...createState<never>(key), attempt: 1, doubt: true };
 }
 
-/** Idle, under the successor where an acknowledged answer has named one, else under the same key. */
+/** Idle, under the next key where an acknowledged answer has named one, else under the same key. */
 export function unlock<R>({ key, nextKey, attempt, doubt }: State<R>): State<R> {
   return nextKey ? createState(nextKey) : { ...createState(key), attempt, doubt };
 }

@@ -32,7 +32,7 @@ export interface State<R> {
   readonly result: Outcome<R> | null;
   /** The result was found by asking about the key, not given to this submit. */
   readonly recovered: boolean;
-  /** An acknowledged answer's successor. It becomes the key on a person's next gesture, never by itself (B4). */
+  /** The next key of an acknowledged answer. It becomes the key on a person's next gesture, never by itself (B4). */
   readonly nextKey?: string | undefined;
   /** The address that a recovered answer leads to. */
   readonly redirect?: string | undefined;
@@ -106,7 +106,7 @@ export function openKey(record: KeyRecord | null): string | undefined {
 /** True where storage is ours to change. A key that another tab is sending stays on record until its end is known. */
 export function mayWriteRecord(record: KeyRecord | null, before: State<unknown>, now: State<unknown>): boolean {
   const open = openKey(record);
-  if (before.by === 'otherTab' && now.key !== before.key) return false; // a rumour, and nothing behind it
+  if (before.by === 'otherTab' && now.key !== before.key) return false; // the other tab's hint was not true
   const as = toRecordState(now);
   // A key that has ended stays so, whatever a tab that cannot reach the server thinks of it; and a doubt, which may be
   // another tab's, until then.
@@ -125,6 +125,6 @@ export function toRecordState({
   // Also after a redirect: to the sign-in page, perhaps, and that does not answer an earlier attempt.
   if (doubt) return 'unknown';
   if (status === 'hasSucceeded' || nextKey) return 'settled';
-  // A redirect may have rolled back: "sign in first". Whoever comes back asks.
+  // A redirect may have rolled back: "sign in first". A person who comes back asks.
   return attempt > 0 && (isPending || status === 'hasNavigated') ? 'executing' : null;
 }

@@ -124,10 +124,10 @@ async function runSubmit<R>(form: SubmissionContext<R>, values: FormData, signal
 
 /** Dispatches an event that only the recovery has a handler for, or without one asks about the key. */
 async function continueLater<R>(form: SubmissionContext<R>, event?: Event<R>): Promise<void> {
-  const alive = form.lifetime();
+  const lifetime = form.lifetime();
   const before = form.state();
   await obtainRecovery(form);
-  if (alive.aborted) return;
+  if (lifetime.aborted) return;
   const now = form.state();
   // Nothing is lost where the recovery does not come: the key stays on record, and a person can ask again.
   if (!form.recovery) form.dispatch({ type: 'lost', again: false });
