@@ -55,7 +55,7 @@ async function describeFile(file: File): Promise<Json> {
   return { name: file.name, type: file.type, size: file.size, sha256 };
 }
 
-/** What may still be written out. */
+/** The values that may still be written out. */
 interface Budget {
   values: number;
   characters: number;

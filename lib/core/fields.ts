@@ -12,6 +12,6 @@ export function isInternalField(name: string): boolean {
   return name === KEY_FIELD || name === ATTEMPT_FIELD || name.startsWith('$ACTION_');
 }
 
-/** What a person reads whose form has lost its key. */
+/** The message for a person whose form has lost its key. */
 export const KEYLESS_FORM =
   'This form was not complete, so nothing was done just now. Reload the page, then send it again.';

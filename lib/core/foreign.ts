@@ -1,5 +1,5 @@
 /**
- * What to do about a foreign call whose outcome is not recorded. Pure: the engine asks before each step it takes.
+ * Decides what to do about a foreign call whose outcome is not recorded. Pure: the engine asks before each step it takes.
  */
 
 /** How a call may be treated whose outcome cannot be told from its error. */
@@ -11,7 +11,7 @@ export type Indeterminate =
   /** Neither: it ends in `unknown`, and a person finds out. */
   | 'unknown';
 
-/** What the provider said when it was asked. */
+/** The provider's answer to a look-up. */
 export type Answered = 'absent' | 'pending';
 
 export interface Situation {
@@ -28,7 +28,7 @@ export interface Situation {
   readonly tookOver: boolean;
   /** The provider says that it cannot tell by a send: "already done", a replayed error. */
   readonly mustLookUp: boolean;
-  /** What it has answered since the last send. */
+  /** The provider's answer since the last send. */
   readonly answered: Answered | undefined;
 }
 

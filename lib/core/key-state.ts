@@ -3,7 +3,7 @@ import { IllegalTransitionError } from './errors.ts';
 /** The states of a committed key row. */
 export const KEY_STATES = ['in_progress', 'succeeded', 'failed', 'unknown', 'abandoned'] as const;
 
-/** What a key’s row says. `succeeded`, `failed` and `abandoned` never change again. */
+/** The state in a key’s row. `succeeded`, `failed` and `abandoned` never change again. */
 export type KeyState = (typeof KEY_STATES)[number];
 
 /** `absent` is the lack of a committed row. */

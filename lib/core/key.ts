@@ -7,7 +7,7 @@ import type { Secret } from './secrets.ts';
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const SIGNED = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})\.([A-Za-z0-9_-]{22})$/;
 
-/** What a key's text says by itself, before any signature is checked. */
+/** A key's text, read before any signature is checked. */
 export type ParsedKey =
   | { shape: 'malformed' }
   | { shape: 'foreign' }

@@ -7,9 +7,9 @@ export const MAX_BODY_BYTES = 1_048_576;
 export const MAX_FIELDS = 1000;
 
 /**
- * What is wrong with the size of a form that somebody else has parsed, as Next does for an action; in the limits of a body
- * that is read here. Files count as fields and not by their size: an app that takes uploads tells Next how large they may
- * be.
+ * Returns the error of a form that is too large, by the limits of a body that is read here. For forms that somebody else
+ * has parsed, as Next does for an action. Files count as fields and not by their size: an app that takes uploads tells
+ * Next how large they may be.
  */
 export function formBeyondLimits(form: FormData): BadPayloadError | undefined {
   let fields = 0;

@@ -1,7 +1,7 @@
 import type { Executed } from './outcome.ts';
 
 /**
- * What is known of a key's effect, and by what. A read that found no row is not among it: a claim may be on its way, so
+ * The knowledge of a key's effect, by its source. A read that found no row is not among it: a claim may be on its way, so
  * that is only a hint.
  */
 export type Proof =
@@ -26,12 +26,12 @@ const EXECUTED: Record<Proof, Executed> = {
   none: 'unknown',
 };
 
-/** What a refusal may say of its key. The one place where that is decided. */
+/** Decides what a refusal may say of its key's effect; the one place that does. */
 export function executedBy(proof: Proof): Executed {
   return EXECUTED[proof];
 }
 
-/** What a call proves by itself. An attempt that is not said proves nothing: it may be a retry. */
+/** The proof that a call brings by itself. An attempt that is not said proves nothing: it may be a retry. */
 export function proofOfCall({
   keyless,
   attempt,

@@ -2,9 +2,9 @@ import { ConfigurationError } from './errors.ts';
 
 /** Whose intent it is. */
 export interface Principal {
-  /** Who owns the data: a company, a shop. One constant where there is only one. */
+  /** The owner of the data: a company, a shop. One constant where there is only one. */
   tenant: string;
-  /** Who acts: a user, an API client, an anonymous shopper's id. */
+  /** The person or program that acts: a user, an API client, an anonymous shopper's id. */
   principal: string;
   /**
    * Other names of the same person, such as the anonymous shopper who has just signed in. A minted key that was
@@ -18,7 +18,7 @@ export interface Principal {
   isAnonymous?: boolean;
 }
 
-/** What a key is unique in. Three columns of their own, so that no crafted value of one reaches into another. */
+/** The space in which a key is unique. Three columns of their own, so that no crafted value of one reaches into another. */
 export interface Scope {
   readonly tenant: string;
   readonly principal: string;

@@ -1,7 +1,7 @@
 import { type Awaitable, proceed } from './wait.ts';
 
 /**
- * What the kit needs of a schema: zod, valibot, arktype and others offer it.
+ * A schema as far as the kit needs it: zod, valibot, arktype and others offer it.
  * Source: the Standard Schema specification (standardschema.dev), version 1, reduced to what is used here.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {

@@ -23,10 +23,10 @@ export const TALLIED = [
   'error',
 ] as const;
 
-/** What a call counts as, one of `TALLIED`. */
+/** The kind that a call counts as, one of `TALLIED`. */
 export type Tallied = (typeof TALLIED)[number];
 
-/** What a refusal counts as; undefined for one from before its key mattered, which says nothing about keys. */
+/** The kind that a refusal counts as; undefined for one from before its key mattered, which says nothing about keys. */
 const COUNTED_AS = {
   validation: undefined,
   malformed_body: undefined,
@@ -53,7 +53,7 @@ const COUNTED_AS = {
   internal: 'error',
 } as const satisfies Record<Code, Tallied | undefined>;
 
-/** What a call counts as. */
+/** Returns the kind that a call counts as. */
 export function tallied(outcome: Outcome<unknown>): Tallied | undefined {
   if (outcome.ok) return outcome.replayed ? 'replayed' : 'created';
   if (outcome.code === 'failed' && outcome.replayed) return 'replayed';

@@ -10,7 +10,7 @@ export interface StoredResponse {
   body: string | Uint8Array | null;
 }
 
-/** What an execution ends in, as it is stored with the key and replayed. */
+/** The end of an execution, as it is stored with the key and replayed. */
 export type Answer =
   /** `response`: what a route made of it. A key that a worker has finished has none. */
   | { kind: 'data'; data: unknown; response?: StoredResponse }

@@ -1,10 +1,12 @@
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { type Fingerprint, matchFingerprint } from '../core/fingerprint.ts';
-import { type Outcome, refuse } from '../core/outcome.ts';
+import type { KeyState } from '../core/key-state.ts';
+import { type Code, type Outcome, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import type { Redirect } from '../core/redirect.ts';
 import type { Secrets } from '../core/secrets.ts';
 import type { Executed, KeyRow, RollbackReason } from '../store/store.ts';
+import type { Counted } from '../telemetry/keys.ts';
 import { type Answer, decodeAnswer, type StoredResponse } from './answer.ts';
 import type { AfterCommit } from './handler.ts';
 import { responseOf } from './response.ts';
@@ -31,7 +33,7 @@ export interface Run<T> {
   response?: StoredResponse | undefined;
   /** Until when the stored answer is kept. */
   expiresAt?: Date | undefined;
-  /** What was thrown, where the outcome is `internal`. */
+  /** The error that was thrown, where the outcome is `internal`. */
   thrown?: unknown;
   /** The name under which the refusal was reported to `onError`. */
   instance?: string | undefined;
@@ -44,6 +46,42 @@ export interface Run<T> {
 /** How long to wait before asking again after a key that is still running, in milliseconds. */
 export const RETRY_AFTER_MS = 1000;
 
+interface RefusalTraits {
+  /** Of its line in the log. `error`: nobody has intended it. */
+  level: 'info' | 'warn' | 'error';
+  /** The counter it adds to, where it says something about keys. */
+  counted?: Counted;
+  /** When to send again what was thrown with this code, where that passes by itself. */
+  retryAfterMs?: number;
+}
+
+/** How refusals of each code are logged and counted, and when what has thrown it is sent again. */
+export const REFUSAL_TRAITS: Readonly<Record<Code, RefusalTraits>> = {
+  validation: { level: 'info' },
+  malformed_body: { level: 'info' },
+  unsupported_media_type: { level: 'info' },
+  payload_too_large: { level: 'info' },
+  key_missing: { level: 'info' },
+  key_malformed: { level: 'info' },
+  key_invalid: { level: 'warn' },
+  key_expired: { level: 'info', counted: 'expired' },
+  key_abandoned: { level: 'info' },
+  unauthorized: { level: 'info' },
+  precondition_failed: { level: 'info' },
+  precondition_required: { level: 'info' },
+  not_found: { level: 'info' },
+  payload_mismatch: { level: 'warn', counted: 'mismatch' },
+  in_flight: { level: 'info', counted: 'conflict' },
+  outcome_unknown: { level: 'warn' },
+  rate_limited: { level: 'info' },
+  failed: { level: 'info' },
+  unavailable: { level: 'error', retryAfterMs: RETRY_AFTER_MS },
+  phase_mismatch: { level: 'error' },
+  result_unreadable: { level: 'error' },
+  result_too_large: { level: 'error' },
+  internal: { level: 'error' },
+};
+
 interface Reader {
   schemaVersion: number;
   upcasts: Readonly<Record<number, (data: never) => unknown>>;
@@ -55,15 +93,21 @@ interface Reader {
 /** A stored row decides, whatever its state (O2). Nothing runs. */
 export function replayRow<T>(row: KeyRow, reader: Reader): Run<T> {
   const shared = { key: row.key, nextKey: reader.nextKey };
-  const executed = executedBy(proofOfRow(row));
   switch (row.state) {
     case 'abandoned':
-      return { outcome: refuse('key_abandoned', { executed, ...shared }) };
+      return { outcome: refuse('key_abandoned', { executed: executedBy('tombstone'), ...shared }) };
     case 'in_progress':
       return { outcome: refuse('in_flight', { retryAfterMs: RETRY_AFTER_MS, ...shared }) };
     case 'unknown':
       return { outcome: refuse('outcome_unknown', { retryAfterMs: RETRY_AFTER_MS, ...shared }) };
+    case 'succeeded':
+    case 'failed':
+      return replayAnswer<T>(row, reader, shared);
   }
+}
+
+function replayAnswer<T>(row: KeyRow, reader: Reader, shared: { key: string; nextKey: string }): Run<T> {
+  const executed = executedBy('answer');
   // Written by a newer deploy: another instance can read it. Same key, try again (R3).
   if (row.schemaVersion > reader.schemaVersion) return { outcome: refuseUnreadable(shared) };
   // A refusal that a person has erased: what it said is gone, and that it was refused is not.
@@ -72,7 +116,7 @@ export function replayRow<T>(row: KeyRow, reader: Reader): Run<T> {
   }
   try {
     const answer = decodeAnswer(row.result);
-    // What a route has answered stays as it was; only who wants the result needs it led here.
+    // A route's stored response stays as it was; only a caller that wants the result needs it brought up to date.
     const isWhole = reader.asResponse && 'response' in answer && answer.response;
     if (answer.kind === 'data' && !isWhole) answer.data = upcast(answer.data, row.schemaVersion, reader);
     return { ...presentAnswer<T>(answer, { replayed: true, ...shared }), expiresAt: row.expiresAt };
@@ -114,11 +158,18 @@ export function refuseUnreadable(keys: { key: string; nextKey: string }) {
   return refuse('unavailable', { retryAfterMs: RETRY_AFTER_MS, ...keys });
 }
 
-/** What a row proves of its key's effect: told to a caller whose own payload was another one. */
+/** The proof that a row is of its key's effect: told to a caller whose own payload was another one. */
 export function proofOfRow({ state }: Pick<KeyRow, 'state'>): Proof {
-  if (state === 'abandoned') return 'tombstone';
-  return state === 'succeeded' || state === 'failed' ? 'answer' : 'none';
+  return PROOFS[state];
 }
+
+const PROOFS: Record<KeyState, Proof> = {
+  in_progress: 'none',
+  unknown: 'none',
+  succeeded: 'answer',
+  failed: 'answer',
+  abandoned: 'tombstone',
+};
 
 function upcast(data: unknown, from: number, { schemaVersion, upcasts }: Reader): unknown {
   let current = data;

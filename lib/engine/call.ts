@@ -22,7 +22,7 @@ export interface Call<Tx> extends ResolvedKey {
   readonly engine: Engine<Tx>;
   readonly definition: Definition<Tx>;
   readonly request: ExecuteRequest;
-  /** What is known of the key's effect before a row is seen. */
+  /** The knowledge of the key's effect before a row is seen. */
   proof: Proof;
   readonly canonical: string;
   readonly fingerprint: Fingerprint;
@@ -117,7 +117,7 @@ function badPayload(error: unknown): BadPayloadError {
   return error;
 }
 
-/** What a log, a hook or a crash point is told of a call. */
+/** A call's name for logs, hooks and crash points. */
 export function pointOf<Tx>({ id }: Call<Tx>): { operation: string; key: string } {
   return { operation: id.operation, key: id.key };
 }

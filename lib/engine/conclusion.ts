@@ -30,7 +30,7 @@ export function answerOwn<Tx, T>(call: Call<Tx>, ended: ExecutionResult): Awaita
 }
 
 function presentOwn<Tx, T>(call: Call<Tx>, row: KeyRow): Run<T> {
-  // What was stored, not what the handler holds: the first answer is the replayed one, to the letter (R1).
+  // Decoded from the row, not taken from the handler: the first answer is the replayed one, to the letter (R1).
   const answer = decodeAnswer(row.result);
   return {
     ...presentAnswer<T>(answer, { replayed: false, ...keysOf(call) }),

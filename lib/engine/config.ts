@@ -23,7 +23,7 @@ export type CrashPoint =
   | 'after-started'
   /** The foreign system has answered, and nothing is written down yet. */
   | 'after-answer'
-  /** What it answered is written down. */
+  /** The provider's answer is written down. */
   | 'after-recorded'
   /** Around the end: the result is stored and the key settles. */
   | 'before-finish'
@@ -37,7 +37,7 @@ export interface Options {
    * be guessed or that has another purpose as well.
    */
   secret?: readonly (string | undefined)[];
-  /** Who acts in the current request; null when nobody is signed in. Not asked when `execute` is given a scope. */
+  /** Returns who acts in the current request; null when nobody is signed in. Not asked when `execute` is given a scope. */
   scope?: () => Promise<Principal | null> | Principal | null;
   /** How old a minted key may be when it is first used. Default 24 h. */
   window?: Duration;

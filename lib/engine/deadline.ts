@@ -3,7 +3,7 @@ import { type Awaitable, isPromised, settleWithin } from '../core/wait.ts';
 
 /**
  * Waits for code of the app's, and no longer than the caller does: who acts, the schema, `admit`, what comes behind a commit.
- * What was begun goes on, and nobody hears what it comes to.
+ * Work that was begun goes on, and its result is dropped.
  *
  * @throws CodedError `unavailable` where the caller's time is up
  */

@@ -5,7 +5,7 @@ import type { HandlerContext } from './handler.ts';
 import type { PhasesContext } from './phases/context.ts';
 import type { ResponseOptions } from './response.ts';
 
-/** What an operation is and does: in one transaction, or in phases. */
+/** An operation with its function: in one transaction, or in phases. */
 export type Definition<Tx> = { readonly options: OperationOptions<StandardSchema, Tx> } & (
   | { readonly handler: (context: HandlerContext<never, Tx>) => Promise<unknown>; readonly phases?: undefined }
   | { readonly phases: PhasesFunction<Tx>; readonly handler?: undefined }
@@ -19,9 +19,9 @@ export type AtomicDefinition<Tx> = Extract<Definition<Tx>, { phases?: undefined 
 /** An operation in phases. */
 export type PhasedDefinition<Tx> = Extract<Definition<Tx>, { phases: PhasesFunction<Tx> }>;
 
-/** What an operation is, besides what it does. */
+/** The options of an operation. */
 export interface OperationOptions<S extends StandardSchema, Tx> {
-  /** What is done, as one word for logs, columns and URLs: `checkout`. A key is unique within it. */
+  /** One word for logs, columns and URLs: `checkout`. A key is unique within it. */
   name: string;
   /** zod or any Standard Schema. A payload that it refuses consumes no key. */
   schema: S;
@@ -80,7 +80,7 @@ export interface OperationOptions<S extends StandardSchema, Tx> {
   attentionAfterMs?: number;
 }
 
-/** What was refused. */
+/** A refusal, as `onRefused` is given it. */
 export interface Refused<Input> {
   /** The code that was given to `fail`, or by the judge of a foreign call. */
   reason: string;
@@ -96,13 +96,13 @@ export interface ExecuteRequest {
   key: string | null | undefined;
   /** There is no key: this call is an intent of its own, under a new one. */
   keyless?: boolean | undefined;
-  /** Who acts. Default: what the configured `scope` says. */
+  /** The principal. Default: what the configured `scope` returns. */
   scope?: Principal | undefined;
-  /** What the client sent: a `FormData` or plain data. The fingerprint is taken from it. */
+  /** The client's data: a `FormData` or plain data. The fingerprint is taken from it. */
   payload: unknown;
-  /** What the schema is given. Default: the payload; of a form, its fields as an object. */
+  /** The schema's input. Default: the payload; of a form, its fields as an object. */
   input?: unknown;
-  /** What else makes this intent what it is: bound arguments, a path. Counts in the fingerprint. */
+  /** The rest of the intent: bound arguments, a path. Counts in the fingerprint. */
   context?: readonly unknown[] | undefined;
   /**
    * How often the client says that it has sent this key, with this send. 1: for the first time, so that a refusal may say

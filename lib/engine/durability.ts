@@ -5,7 +5,7 @@ import type { Definition } from './definition.ts';
 import type { Engine } from './engine.ts';
 import { withinTime } from './transaction.ts';
 
-/** What an answer of an operation is as durable as. */
+/** The durability of an operation's answers. */
 interface Durable<Tx> {
   engine: Pick<Engine<Tx>, 'store'>;
   definition: { options: Definition<Tx>['options'] };

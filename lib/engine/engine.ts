@@ -7,7 +7,7 @@ import type { SingleFlight } from './single-flight.ts';
 import type { Tallies } from './tally.ts';
 import type { WaitingSlots } from './waiting-slots.ts';
 
-/** What every operation of one app shares. */
+/** The parts that all operations of one app share. */
 export interface Engine<Tx> {
   readonly store: Store<Tx>;
   readonly config: Config;

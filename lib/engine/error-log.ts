@@ -2,7 +2,7 @@ import { CodedError, IdempotencyError } from '../core/errors.ts';
 import { isProduction } from '../core/production.ts';
 import type { Log } from './log.ts';
 
-/** What is known about an error that was not thrown on. Holds no payload and no result. */
+/** The circumstances of an error that was not thrown on. Holds no payload and no result. */
 export interface ErrorContext {
   operation: string;
   key: string;
@@ -59,7 +59,7 @@ function logEntry(log: Log, error: unknown, { operation, key, during, instance }
   });
 }
 
-/** What a database or a network calls its errors: `P2002`, `40001`, `ECONNREFUSED`. */
+/** An error's code, as databases and networks give one: `P2002`, `40001`, `ECONNREFUSED`. */
 const SHORT = /^\w{1,40}$/;
 
 const FATES: Record<ErrorContext['during'], string> = {

@@ -68,7 +68,7 @@ async function outcomeOf<Tx, T>(
   return engine.tallies.count(name, withValues(run, definition, request));
 }
 
-/** What was entered goes back with every refusal of a form, so that no page loses it (B7): of a form that a page may hold. */
+/** Gives the entered values back with every refusal of a form, so that no page loses them (B7). Not of one that is too large. */
 function withValues<Tx, T>(run: Run<T>, { options }: Definition<Tx>, { payload }: ExecuteRequest): Run<T> {
   if (run.outcome.ok || !(payload instanceof FormData) || formBeyondLimits(payload)) return run;
   return { ...run, outcome: { ...run.outcome, values: enteredValues(payload, options.sensitive) } };

@@ -3,7 +3,7 @@ import { refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import { type Store, StoreUnavailableError } from '../store/store.ts';
-import { RETRY_AFTER_MS, type Run } from './call-result.ts';
+import { REFUSAL_TRAITS, RETRY_AFTER_MS, type Run } from './call-result.ts';
 import { type Config, newInstance } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import type { ErrorContext } from './error-log.ts';
@@ -13,9 +13,9 @@ interface FailureContext {
   engine: { config: Config; store: Pick<Store<never>, 'isUnavailable'> };
   operation: string;
   request: Pick<ExecuteRequest, 'key'>;
-  /** What is known of the key's effect, whatever was thrown. */
+  /** The knowledge of the key's effect, whatever was thrown. */
   proof: Proof;
-  /** What was done when it was thrown. */
+  /** The stage at which it was thrown. */
   during: ErrorContext['during'];
   keys?: { key: string; nextKey: string } | undefined;
 }
@@ -41,12 +41,13 @@ export function refusalFromError<T>(error: unknown, where: FailureContext): Run<
   }
   const code = error instanceof CodedError ? error.code : 'internal';
   const instance = report(engine.config, error, isSetUp ? { ...where, during: 'setup' } : where);
-  const later = code === 'unavailable' ? { retryAfterMs: RETRY_AFTER_MS } : {};
+  const { retryAfterMs } = REFUSAL_TRAITS[code];
+  const later = retryAfterMs === undefined ? {} : { retryAfterMs };
   const words = isSetUp ? { message: SET_UP_WRONGLY } : {};
   return { outcome: refuse(code, { executed, ...later, ...words, ...keys }), thrown: error, instance };
 }
 
-/** What says that the database cannot be asked: of the store's own questions, or of a query of the user's (C6). */
+/** Returns the error that says that the database cannot be asked: one of the store's own, or of a query of the user's (C6). */
 function findOutage(error: unknown, { engine }: FailureContext): unknown {
   if (error instanceof StoreUnavailableError) return error.cause ?? error;
   return engine.store.isUnavailable(error) ? error : undefined;

@@ -4,9 +4,9 @@ import type { Scope } from '../core/scope.ts';
 import type { Answer } from './answer.ts';
 import { type ResponseOptions, storedResponse } from './response.ts';
 
-/** What a handler is given. Everything it does through `tx` is committed together with the key, or not at all. */
+/** The argument of a handler. Everything it does through `tx` is committed together with the key, or not at all. */
 export interface HandlerContext<Input, Tx> {
-  /** What the schema made of the payload. */
+  /** The payload, as the schema has parsed it. */
   input: Input;
   /** The transaction, with your own models. Use nothing else for what must happen once. */
   tx: Tx;
@@ -14,7 +14,7 @@ export interface HandlerContext<Input, Tx> {
   key: string;
   /** Whose key it is. */
   scope: Scope;
-  /** What came beside the payload and counts in the fingerprint: the arguments that were bound to an action. */
+  /** The arguments that were bound to an action. They count in the fingerprint. */
   context: readonly unknown[];
   /**
    * Gives a value that a retry must not invent again: an id, a time, a price. Transactions that are tried again
@@ -45,7 +45,7 @@ export type Fail = (code: string, data?: unknown, how?: { status?: number; messa
 
 export type RefusalAnswer = Extract<Answer, { kind: 'refusal' }>;
 
-/** What `fail` throws. */
+/** Thrown by `fail`. */
 export class RefusedByHandler extends Error {
   override readonly name = 'RefusedByHandler';
   readonly answer: RefusalAnswer;

@@ -1,10 +1,9 @@
-import { ADVICE } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { Held } from '../store/leases.ts';
 import { countKey, isMeasured, recordDuration } from '../telemetry/keys.ts';
 import { inSpan, isTraced, markFailed, type Span } from '../telemetry/span.ts';
 import { linksTo, recordedTraceParent } from '../telemetry/trace-parent.ts';
-import type { ExecutionResult, Run } from './call-result.ts';
+import { type ExecutionResult, REFUSAL_TRAITS, type Run } from './call-result.ts';
 import type { Config } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { loggedKey } from './identity.ts';
@@ -74,7 +73,7 @@ function describe<T>(span: Span, run: Run<T>): void {
   if (outcome.key) span.setAttribute('idempotency.key', outcome.key);
   const firstRun = row?.traceParent;
   if (firstRun && firstRun !== recordedTraceParent(span)) span.addLinks(linksTo(firstRun));
-  if (!outcome.ok && isTrouble(run)) markFailed(span, thrown ?? new Error(outcome.code));
+  if (!outcome.ok && levelOf(run) === 'error') markFailed(span, thrown ?? new Error(outcome.code));
 }
 
 function report<T>(call: Watched, run: Run<T>, ms: number): void {
@@ -83,11 +82,9 @@ function report<T>(call: Watched, run: Run<T>, ms: number): void {
   const replayed = isReplayed(run);
   const code = outcome.ok ? undefined : outcome.code;
   recordDuration(ms, { operation, outcome: wordOf(run), replayed });
-  if (replayed) countKey('replayed', operation);
-  else if (code === 'in_flight') countKey('conflict', operation);
-  else if (code === 'payload_mismatch') countKey('mismatch', operation);
-  else if (code === 'key_expired') countKey('expired', operation);
-  // What this call has done itself is in the log as its transition, and what it has reported by its instance.
+  const counted = replayed ? 'replayed' : code && REFUSAL_TRAITS[code].counted;
+  if (counted) countKey(counted, operation);
+  // This call's own execution is in the log as its transition, and a reported error by its instance.
   if (!config.log || instance || (!replayed && (outcome.ok || code === 'failed'))) return;
   config.log({
     level: replayed ? 'debug' : levelOf(run),
@@ -116,14 +113,7 @@ function isReplayed<T>({ outcome, row, isOwn }: Run<T>): boolean {
   return outcome.code === 'failed' && row !== undefined && !isOwn;
 }
 
-/** A refusal that is nobody's intention. A redirect that was thrown is one. */
-function isTrouble<T>({ outcome, thrown }: Run<T>): boolean {
-  return !outcome.ok && ADVICE[outcome.code].status >= 500 && !isControlFlow(thrown);
-}
-
-const SUSPICIOUS: ReadonlySet<string> = new Set(['payload_mismatch', 'key_invalid', 'outcome_unknown']);
-
-function levelOf<T>(run: Run<T>): LogEntry['level'] {
-  if (isTrouble(run)) return 'error';
-  return !run.outcome.ok && SUSPICIOUS.has(run.outcome.code) ? 'warn' : 'info';
+/** A thrown redirect is intended, whatever its code. */
+function levelOf<T>({ outcome, thrown }: Run<T>): LogEntry['level'] {
+  return outcome.ok || isControlFlow(thrown) ? 'info' : REFUSAL_TRAITS[outcome.code].level;
 }

@@ -9,7 +9,7 @@ import { currentTraceId } from '../telemetry/trace-parent.ts';
 export interface LogEntry {
   /** `debug`: a duplicate was answered. `info`: as planned. `warn`: somebody may want to look. `error`: somebody must. */
   level: 'debug' | 'info' | 'warn' | 'error';
-  /** What happened, in words that stay the same, to search for. */
+  /** The event, in words that stay the same, to search for. */
   msg: string;
   operation: string;
   key: string;
@@ -22,9 +22,9 @@ export interface LogEntry {
   code?: string | undefined;
   /** Names this one refusal: the `instance` of its problem document. */
   instance?: string | undefined;
-  /** What was thrown, by its name and code alone: an error's message may hold what was sent. */
+  /** The error's name and code alone: its message may hold what was sent. */
   error?: string | undefined;
-  /** What the kit says of an error of its own, which holds nothing that was sent. */
+  /** The message of an error of the kit's own, which holds nothing that was sent. */
   detail?: string | undefined;
   /** The trace it happened in. */
   correlation_id?: string | undefined;

@@ -33,9 +33,9 @@ export interface Operation<Input, Result> {
   run(request: ExecuteRequest): Promise<Run<Result>>;
   /** A fresh key for whoever acts now, or null when nobody does. */
   mintKey(who?: Principal): Promise<string | null>;
-  /** Who acts now, or null when nobody does. For adapters. */
+  /** Returns who acts now, or null when nobody does. For adapters. */
   whoActs(): Promise<Principal | null>;
-  /** What became of a key of one's own. Changes nothing. */
+  /** Reads the state of a key of one's own. Changes nothing. */
   status(request: KeyRequest): Promise<KeyStatus<Result> | Refusal>;
   /** Passes an error that came after the effect on to `onError`, under the name that it returns. For adapters. */
   report(error: unknown, context: Pick<ErrorContext, 'key' | 'during'>): string;
@@ -47,10 +47,10 @@ export interface Operation<Input, Result> {
 
 /** An operation that lacks only what it does. */
 export interface OperationBuilder<S extends StandardSchema, Tx> {
-  /** What is done, in one transaction with the key. Return plain data: it is stored and replayed. */
+  /** Sets the function that runs in one transaction with the key. It returns plain data, which is stored and replayed. */
   handler<Result>(handle: (context: HandlerContext<OutputOf<S>, Tx>) => Promise<Result>): Operation<InputOf<S>, Result>;
   /**
-   * What is done where an effect lies outside the database: atomic phases and foreign calls between them. It ends in a
+   * Sets the function where an effect lies outside the database: atomic phases and foreign calls between them. It ends in a
    * definite state wherever a process dies; a worker finishes it without the client. Return plain data.
    */
   phases<Result>(run: (context: PhasesContext<OutputOf<S>, Tx>) => Promise<Result>): Operation<InputOf<S>, Result>;

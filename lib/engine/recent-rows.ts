@@ -10,7 +10,7 @@ const KEEP_MS = 5000;
 /** Of a generation; there are two. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 2 * 2 ** 20;
-/** What a row takes besides its answer, at a guess that is rather too high. */
+/** The bytes that a row takes besides its answer, at a guess that is rather too high. */
 const ROW_BYTES = 1000;
 
 interface Kept {

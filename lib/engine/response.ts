@@ -10,7 +10,7 @@ export interface ResponseOptions {
   render(data: unknown): Response | Promise<Response>;
 }
 
-/** What describes the answer itself. Others belong to one delivery of it: a cookie, a trace, a server's name. */
+/** Headers that describe the answer itself. Others belong to one delivery of it: a cookie, a trace, a server's name. */
 const DESCRIBES_THE_ANSWER = [
   'cache-control',
   'content-disposition',
@@ -23,7 +23,7 @@ const DESCRIBES_THE_ANSWER = [
   'vary',
 ];
 
-/** What a response that came over a connection of its own says of that one, and of how its body was packed there. */
+/** Headers of the connection that a response came over, and of how its body was packed there. */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'content-encoding',

@@ -19,13 +19,13 @@ const DEADLINE_MS = 5000;
 /** A question about one key, from whoever holds it. */
 export interface KeyRequest {
   key: string;
-  /** Who asks. Default: what the configured `scope` says. */
+  /** The principal that asks. Default: what the configured `scope` returns. */
   scope?: Principal | undefined;
   /** How long the answer may take, in milliseconds. Default 5000. */
   deadlineMs?: number | undefined;
 }
 
-/** What is known of a key. `absent` is a hint: only a fence proves that it will never run. */
+/** The state of a key. `absent` is a hint: only a fence proves that it will never run. */
 export interface KeyStatus<T> {
   operation: string;
   key: string;
@@ -39,7 +39,7 @@ export interface KeyStatus<T> {
   nextKey: string;
 }
 
-/** What a fence came to: the tombstone, or the state of the key that was faster. */
+/** The result of a fence: the tombstone, or the state of the key that was faster. */
 export type FenceResult<T> = { fenced: true; nextKey: string } | ({ fenced: false } & KeyStatus<T>);
 
 /**

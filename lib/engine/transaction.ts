@@ -17,7 +17,7 @@ import { recordTransition } from './transition.ts';
 const MAX_TRIES = 5;
 const JITTER = { baseMs: 20, capMs: 500 };
 
-/** What one execution needs. */
+/** The call that an execution is for, with its function and input. */
 export interface Plan<Tx> {
   call: Call<Tx>;
   definition: AtomicDefinition<Tx>;

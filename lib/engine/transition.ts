@@ -15,11 +15,12 @@ interface Transition {
 
 /** Counts and logs a transition that has been committed. Costs nothing where the app does neither. */
 export function recordTransition(config: Config, id: KeyId, { from, to, attempt, fingerprint }: Transition): void {
-  const counted = countedAs(from, to);
-  if (counted) countKey(counted, id.operation);
+  const isNew = from !== to;
+  const { msg, level = 'info', counted = from === 'absent' ? 'created' : undefined } = ENTRIES[to];
+  if (isNew && counted) countKey(counted, id.operation);
   config.log?.({
-    level: to === 'unknown' && from !== to ? 'warn' : 'info',
-    msg: from === to ? 'key taken up again' : WORDS[to],
+    level: isNew ? level : 'info',
+    msg: isNew ? msg : 'key taken up again',
     operation: id.operation,
     key: id.key,
     fingerprint: fingerprintPrefix(fingerprint),
@@ -29,18 +30,12 @@ export function recordTransition(config: Config, id: KeyId, { from, to, attempt,
   });
 }
 
-// What a state is entered with. A key that is taken up again, by a retry or by the completer, enters the one it had.
-const WORDS: Record<KeyStateOrAbsent, LogEntry['msg']> = {
-  absent: 'key gone',
-  in_progress: 'key claimed',
-  succeeded: 'key succeeded',
-  failed: 'key refused for good',
-  unknown: 'outcome unknown',
-  abandoned: 'key given up',
+/** How the log and the counters see that a state is entered. A key that is taken up again enters the one it had. */
+const ENTRIES: Record<KeyStateOrAbsent, { msg: LogEntry['msg']; level?: LogEntry['level']; counted?: Counted }> = {
+  absent: { msg: 'key gone' },
+  in_progress: { msg: 'key claimed' },
+  succeeded: { msg: 'key succeeded' },
+  failed: { msg: 'key refused for good' },
+  unknown: { msg: 'outcome unknown', level: 'warn', counted: 'unknown' },
+  abandoned: { msg: 'key given up', counted: 'abandoned' },
 };
-
-function countedAs(from: KeyStateOrAbsent, to: KeyStateOrAbsent): Counted | undefined {
-  if (to === 'abandoned') return 'abandoned';
-  if (from === 'absent') return 'created';
-  return to === 'unknown' && from !== 'unknown' ? 'unknown' : undefined;
-}

@@ -8,7 +8,7 @@ export interface Unstorable {
 }
 
 /**
- * What may be told of an error of `devalue`, whose fields hold the value, all that it stands in, and the keys of a Map:
+ * Returns what may be told of an error of `devalue`, whose fields hold the value, all that it stands in, and the keys of a Map:
  * what a person has sent. So it is no `cause` either, which loggers and `onError` would write out.
  */
 export function describeUnstorable(error: unknown): Unstorable {

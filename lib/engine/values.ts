@@ -3,7 +3,7 @@ import { formInput } from '../core/form-input.ts';
 /** Names whose values are never sent back into a page. */
 const SECRET = /pass(word|phrase|code)|secret|token|cvc|cvv|card.?number|\bpin\b|\biban\b|\bssn\b/i;
 
-/** What was entered, to fill the form again after a refusal; without files and without secrets. Nothing, of what is no form. */
+/** Returns the entered values of a form, to fill it again after a refusal; without files and without secrets. */
 export function enteredValues(payload: FormData, sensitive: readonly string[] = []): Record<string, string | string[]> {
   // An action can be called with anything, whatever its types say.
   if (!(payload instanceof FormData)) return {};

@@ -1,4 +1,4 @@
-import { isSettled, type KeyState } from '../../core/key-state.ts';
+import type { KeyState } from '../../core/key-state.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { Held } from '../../store/leases.ts';
 import { newInstance } from '../config.ts';
@@ -8,7 +8,7 @@ import { recordTransition } from '../transition.ts';
 import { runHeld } from './executor.ts';
 import { postponeCompleter } from './suspension.ts';
 
-/** What one pass of the completer came to. */
+/** The result of one pass of the completer, in keys. */
 export interface Completed {
   taken: number;
   /** Ended in an answer or a stored refusal. */
@@ -37,17 +37,21 @@ export async function completeDue<Tx>(
         .finally(() => engine.driving.set(held.id.operation, (engine.driving.get(held.id.operation) ?? 1) - 1)),
     ),
   );
-  for (const state of states) {
-    if (state === 'unknown') completed.unknown++;
-    else if (state !== undefined && isSettled(state)) completed.settled++;
-    else completed.unfinished++;
-  }
+  for (const state of states) completed[state ? COUNTED_AS[state] : 'unfinished']++;
   return completed;
 }
 
+const COUNTED_AS = {
+  in_progress: 'unfinished',
+  unknown: 'unknown',
+  succeeded: 'settled',
+  failed: 'settled',
+  abandoned: 'settled',
+} as const satisfies Record<KeyState, keyof Completed>;
+
 /**
- * What is due of each operation, as far as this process does not drive `limit` keys of it already. Calls that overlap
- * share them, so that whoever waits for a slow provider keeps no other operation waiting.
+ * Takes the keys that are due of each operation, as far as this process does not drive `limit` keys of it already. Calls
+ * that overlap share the limit, so that a slow provider keeps no other operation waiting.
  */
 async function takeShares<Tx>({ registry, driving, store, config }: Engine<Tx>, limit: number): Promise<Held[]> {
   const shares = [...registry.keys()]

@@ -3,18 +3,18 @@ import type { Fail } from '../handler.ts';
 import type { ForeignCall } from './foreign-call.ts';
 
 /**
- * What a phases function is given. It is run again from the top after a crash: finished steps return their stored
+ * The argument of a phases function. The function is run again from the top after a crash: finished steps return their stored
  * result, the first unfinished one runs. So it must do the same steps in the same order each time, and keep everything
  * that differs from run to run inside them.
  */
 export interface PhasesContext<Input, Tx> {
-  /** What the schema made of the payload, as the first run had it. */
+  /** The payload as the schema has parsed it in the first run. */
   input: Input;
   /** The idempotency key, for logs and for linking rows. */
   key: string;
   /** Whose key it is. */
   scope: Scope;
-  /** What came beside the payload and counts in the fingerprint: the arguments that were bound to an action. */
+  /** The arguments that were bound to an action. They count in the fingerprint. */
   context: readonly unknown[];
   /**
    * One database transaction: its writes, its result and the recovery point are committed together, once. What it

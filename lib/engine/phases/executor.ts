@@ -24,7 +24,7 @@ import { leaveToPerson, suspendRun } from './suspension.ts';
 
 const MAX_RUN_MS = 300_000;
 
-/** What whoever has a key run asks for besides. */
+/** The limits of a run, and the form of its answer. */
 interface How extends Pick<ExecuteRequest, 'response' | 'innerRetries'> {
   deadline: number;
   stop?: AbortSignal | undefined;
@@ -150,7 +150,7 @@ async function interruptInTime<Tx>(
   return await settleWithin(ended, patienceMs, () => ({ kind: 'suspended', error }));
 }
 
-/** What was finished stands. Whoever holds the key now decides; if it is still this run, it lets go of it. */
+/** Ends a run that cannot go on. Finished steps stand. If the run still holds the key, it suspends it. */
 async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<ExecutionResult> {
   const { engine, held, ending } = running;
   if (ending && 'row' in ending) return resultOf(ending.row);

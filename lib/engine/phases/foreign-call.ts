@@ -1,6 +1,6 @@
 import type { Indeterminate } from '../../core/foreign.ts';
 
-/** What a call to a foreign system is given. */
+/** The argument of a call to a foreign system. */
 export interface ForeignRequest {
   /** The derived key: the same for every send of this step, by whatever process. Hand it to the provider. */
   idempotencyKey: string;
@@ -15,11 +15,11 @@ export interface ForeignRequest {
   headers: Readonly<Record<string, string>>;
 }
 
-/** What a provider says of a call when it is asked: what came of it, that it knows nothing of it, or "ask later". */
+/** A provider's answer to a look-up: the call's result, that it knows nothing of it, or "ask later". */
 export type LookedUp<R> = { found: R } | 'absent' | 'pending';
 
 /**
- * What an error of a send proves. Anything that is not certain is `indeterminate`: a lost connection, a time-out, a 5xx,
+ * The proof that an error of a send is. Anything that is not certain is `indeterminate`: a lost connection, a time-out, a 5xx,
  * a key in use or with other parameters.
  */
 export type ForeignVerdict =
@@ -44,9 +44,9 @@ export interface ForeignCall<Arguments, R> {
    * neither, nobody can say of an unknown call that it went through.
    */
   fromReference?(reference: string, request: ForeignRequest): Promise<R>;
-  /** What to do when the outcome of a send is not known. */
+  /** The move when the outcome of a send is not known. */
   indeterminate: Indeterminate;
-  /** What an error of `send` proves. Default: nothing, `indeterminate`. */
+  /** Judges an error of `send`. Default: it proves nothing, `indeterminate`. */
   judge?(error: unknown): ForeignVerdict;
   /** For how long the provider remembers the derived key, in milliseconds. Default 0: it honours no keys. */
   providerKeyTtlMs?: number;

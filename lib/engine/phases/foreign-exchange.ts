@@ -11,7 +11,7 @@ import type { ForeignCall, ForeignRequest, ForeignVerdict } from './foreign-call
 import { type PhasesRun, reach } from './run.ts';
 import { readStep, redirectInside } from './steps.ts';
 
-/** What one send or one question came to. */
+/** The result of one send or one look-up. */
 export type Reply<R> =
   | { kind: 'result'; result: R }
   | { kind: 'refused'; refusal: RefusalAnswer }
@@ -20,7 +20,7 @@ export type Reply<R> =
   | { kind: 'nothing' };
 
 const TIMEOUT_MS = 10_000;
-/** What a call leaves of the run's time, so that its answer can still be written down (H4). */
+/** The part of the run's time that a call leaves, so that its answer can still be written down (H4). */
 const MARGIN = { share: 0.1, mostMs: 250 };
 
 /** Sends the stored arguments, once `start` has written down that they are about to be sent. */

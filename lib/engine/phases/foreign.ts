@@ -23,7 +23,7 @@ const JITTER = { baseMs: 200, capMs: 2000 };
 const MAX_TRIES = 4;
 const SETTLE_MS = 60_000;
 
-/** What is known of one foreign call while it is being settled. */
+/** The knowledge of one foreign call while it is being settled. */
 interface ForeignState<A, R> {
   readonly name: string;
   readonly position: number;
@@ -172,7 +172,7 @@ async function start<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, R>)
   }
   talk.answered = undefined;
   talk.mustLookUp = false;
-  // What a person vouched for was the time before this send.
+  // A person's verdict covered the time before this send.
   talk.settleMs = call.settleMs ?? SETTLE_MS;
   await reach(running, 'after-started', name);
   return talk.stored;

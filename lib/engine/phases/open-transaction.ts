@@ -48,7 +48,7 @@ export class OpenTransaction<Tx, Ended> {
 export interface RunTransaction<Tx> {
   readonly transaction: OpenTransaction<Tx, Begun>;
   readonly opened: Opened<Tx>;
-  /** What it is to write. */
+  /** The write that it is to make. */
   readonly write: Write & { steps: NewStep[] };
   /** A phase is running in it. */
   isBusy: boolean;

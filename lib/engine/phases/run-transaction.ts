@@ -9,7 +9,7 @@ import { assertGoesOn, endRun, type PhasesRun, reach } from './run.ts';
 /** Without anything that could have been committed in it. */
 type NotOpened = Exclude<Begun, { kind: 'committed' }>;
 
-/** What runs in a transaction of the executor: finishes a step, or settles the key. */
+/** Runs in a transaction of the executor: finishes a step, or settles the key. */
 export type Phase<Tx> = (tx: Tx) => Promise<Pick<Write, 'settle'> & { step?: NewStep }>;
 
 interface How {

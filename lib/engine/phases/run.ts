@@ -11,7 +11,7 @@ import type { Heartbeat } from './heartbeat.ts';
 import type { Entry, Journal } from './journal.ts';
 import type { RunTransaction } from './open-transaction.ts';
 
-/** What has ended a run before its function did: the settled or unknown row, a refusal to store, or an error. */
+/** The end of a run before its function's own: the settled or unknown row, a refusal to store, or an error. */
 export type Ending = { row: KeyRow } | { refusal: RefusalAnswer } | { error: unknown };
 
 /** One run of a phases function by the executor that holds its key. */

@@ -26,7 +26,7 @@ export async function inStepSpan<Tx, R>(
   );
 }
 
-/** What a run has ended in is thrown through its step as `RunEnded`. */
+/** A run's end is thrown through its step as `RunEnded`. */
 function blameFor<Tx>({ ending }: PhasesRun<Tx>, error: unknown): unknown {
   if (!(error instanceof RunEnded)) return error;
   return ending && 'error' in ending ? ending.error : undefined;

@@ -29,7 +29,7 @@ export async function atomic<Tx, R>(running: PhasesRun<Tx>, name: string, run: (
     return await inStepSpan(running, 'atomic', name, async () => {
       const row = await runPhase(running, phase);
       if (row) endRun(running, { row });
-      // What is stored, not what the function holds: a later run gets the same, to the letter.
+      // Decoded from the row, not taken from the function: a later run gets the same, to the letter.
       return readStep<R>(result);
     });
   } catch (error) {

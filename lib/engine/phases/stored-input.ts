@@ -2,7 +2,7 @@ import * as devalue from 'devalue';
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
 import { describeUnstorable } from '../unstorable.ts';
 
-/** What a later run of phases needs besides the key and its steps. */
+/** The input of a run, for later runs, which have the key and its steps besides. */
 export interface StoredInput {
   input: unknown;
   context: readonly unknown[];
