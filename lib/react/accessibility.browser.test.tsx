@@ -53,18 +53,18 @@ const WAYS: Record<string, Way> = {
   checking: {
     state: 'checking',
     async before(orders, key) {
-      const running = orders.hold();
+      const held = orders.hold();
       void sendElsewhere(orders, key);
-      await running.reached;
+      await held.reached;
     },
   },
   'checking, asked by a person': {
     state: 'checking',
     buttons: ['Check again', 'Start over'],
     async before(orders, key) {
-      const running = orders.hold();
+      const held = orders.hold();
       void sendElsewhere(orders, key);
-      await running.reached;
+      await held.reached;
     },
     policy: { ...IMPATIENT, pollMs: 100 },
     async after({ checkAgain, rerender }) {
@@ -234,15 +234,15 @@ describe('B7 the keyboard alone', () => {
     await userEvent.keyboard('{Enter}');
     await says('It has not reached us');
     expect(focused()).toBe('Check again');
-    const running = orders.hold();
+    const held = orders.hold();
     void sendElsewhere(orders, orders.attempts[0]?.key as string);
-    await running.reached;
+    await held.reached;
     await userEvent.keyboard(' ');
     await is('checking');
     const asked = orders.questions.length;
     await expect.poll(() => orders.questions.length).toBeGreaterThan(asked + 3);
     await expect.element(checkAgain).toHaveFocus();
-    running.release();
+    held.release();
     await is('hasSucceeded');
   });
 

@@ -89,14 +89,14 @@ describe('B5 an edit while the outcome is unknown', () => {
 
   test('it is running: waits for its end, and shows it', async () => {
     const { orders, edit, is, field, initialKey } = await inDoubt('request');
-    const running = orders.hold();
+    const held = orders.hold();
     void sendElsewhere(orders, initialKey); // the lost request comes after all
-    await running.reached;
+    await held.reached;
     await edit('coffee');
     await is('checking');
     await expect.poll(() => orders.questions.length).toBeGreaterThan(3);
     expect(field()).toBe(initialKey);
-    running.release();
+    held.release();
     await is('hasSucceeded');
     expect(orders.effects.map(({ data }) => data.note)).toEqual(['tea']);
   });
@@ -203,14 +203,14 @@ describe('a key that was used for other values', () => {
 
   test('while the first is running, it waits for it, and shows what came of that', async () => {
     const orders = shop();
-    const running = orders.hold();
+    const held = orders.hold();
     const { place, is, says, initialKey } = await open(orders);
     void sendElsewhere(orders, initialKey, 'milk');
-    await running.reached;
+    await held.reached;
     await place();
     await is('checking');
     await says('Your first submission is still being processed.');
-    running.release();
+    held.release();
     await is('hasSucceeded');
     await says('This was already sent, and it went through. Order 1');
     expect(orders.effects.map(({ data }) => data.note)).toEqual(['milk']);

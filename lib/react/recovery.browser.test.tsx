@@ -10,16 +10,16 @@ import { handsOn, keysOf, newIntent, ONCE, OrderForm, open, shop } from './form.
 describe('B5 a reload', () => {
   test('while executing: asks, waits, and says what became of it; nothing is sent again', async () => {
     const orders = shop();
-    const running = orders.hold();
+    const held = orders.hold();
     const before = await open(orders);
     await before.place();
-    await running.reached;
+    await held.reached;
     await before.screen.unmount();
     const { is, says, field } = await open(orders, { intent: before.intent });
     await is('checking');
     await says('Checking whether it went through…');
     expect(field()).toBe(before.initialKey);
-    running.release();
+    held.release();
     await is('hasSucceeded');
     await says('This was already sent, and it went through. Order 1');
     expect([orders.attempts.length, orders.effects.length]).toEqual([1, 1]);
@@ -171,7 +171,7 @@ describe('B5 a page that was out of sight', () => {
 
   test("hidden by React's <Activity> while executing, and shown again", async () => {
     const orders = shop();
-    const running = orders.hold();
+    const held = orders.hold();
     const props = { orders, intent: newIntent(), initialKey: orders.issueKey() };
     const page = (mode: 'visible' | 'hidden') => (
       <Activity mode={mode}>
@@ -182,11 +182,11 @@ describe('B5 a page that was out of sight', () => {
     const { place, is, edit, note } = handsOn(screen);
     await edit('milk');
     await place();
-    await running.reached;
+    await held.reached;
     await screen.rerender(page('hidden'));
     await screen.rerender(page('visible'));
     await is('checking');
-    running.lose();
+    held.lose();
     await is('hasSucceeded');
     await expect.element(note).toHaveValue('milk');
     expect([orders.attempts.length, orders.effects.length]).toEqual([1, 1]);
@@ -194,15 +194,15 @@ describe('B5 a page that was out of sight', () => {
 
   test('a modal that is closed while it sends, and opened again', async () => {
     const orders = shop();
-    const running = orders.hold();
+    const held = orders.hold();
     const props = { orders, intent: newIntent(), initialKey: orders.issueKey() };
     const page = (isOpen: boolean) => <main>{isOpen && <OrderForm {...props} />}</main>;
     const screen = await render(page(true));
     const { place, is, says } = handsOn(screen);
     await place();
-    await running.reached;
+    await held.reached;
     await screen.rerender(page(false));
-    running.release();
+    held.release();
     await expect.poll(() => orders.effects.length).toBe(1);
     await screen.rerender(page(true));
     await is('hasSucceeded');

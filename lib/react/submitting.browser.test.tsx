@@ -233,16 +233,16 @@ describe('B5 an attempt without an answer', () => {
 describe('an answer that says: still running', () => {
   test('asks the status route, not the action, until it is done; then takes the replay', async () => {
     const orders = shop();
-    const running = orders.hold();
+    const held = orders.hold();
     const { place, is, says, initialKey } = await open(orders);
     void sendElsewhere(orders, initialKey);
-    await running.reached;
+    await held.reached;
     await place();
     await is('checking');
     await says('Your first submission is still being processed.');
     await expect.poll(() => orders.questions.length).toBeGreaterThan(3);
     expect(orders.attempts).toHaveLength(2);
-    running.release();
+    held.release();
     await is('hasSucceeded');
     expect(keysOf(orders)).toEqual(Array(3).fill(initialKey));
     expect(orders.effects).toHaveLength(1);
@@ -250,13 +250,13 @@ describe('an answer that says: still running', () => {
 
   test('for too long: a person must ask again', async () => {
     const orders = shop();
-    const running = orders.hold();
+    const held = orders.hold();
     const { place, is, checkAgain, initialKey } = await open(orders, { policy: IMPATIENT });
     void sendElsewhere(orders, initialKey);
-    await running.reached;
+    await held.reached;
     await place();
     await is('unknown');
-    running.release();
+    held.release();
     await userEvent.click(checkAgain);
     await is('hasSucceeded');
   });

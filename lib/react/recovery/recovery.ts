@@ -1,4 +1,5 @@
 import { fullJitter } from '../../core/backoff.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import type { ActionReply, PendingAttempt } from '../submission/action.ts';
 import { sendAttempt } from '../submission/attempt.ts';
 import type { Recovery, SubmissionContext } from '../submission/context.ts';
@@ -45,25 +46,16 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       out ??= sendAttempt(form, values, n > 1, signal);
       const reply = await Promise.race([out, sleep(policy.timeoutMs, signal).then((): 'late' => 'late')]);
       const isLate = reply === 'late';
-      // The attempt is still out, for it cannot be aborted, and its end counts.
-      if (isLate) {
-        void out.then((late) => {
-          if (late && late.type !== 'lost' && !page.aborted) dispatch({ ...late, again: false, isLate });
-        });
-      }
+      if (isLate) void dispatchLate(form, out, page);
       if (signal.aborted || !reply) return;
       out = undefined;
       const { thrown, outcome }: Partial<ActionReply<R>> = isLate ? {} : reply;
-      const retryAfterMs = outcome?.ok === false ? outcome.retryAfterMs : undefined; // only refusals ask for patience
-      const waitMs = retryAfterMs ?? fullJitter(n, policy, Math.random());
-      // A new deployment does not know this page's action. The new page does, and it asks about the same key. Once, and
-      // not where the key would be forgotten with the page.
-      const { name, digest } = Object(thrown) as Partial<Error & { digest: string }>;
-      const reload = name === 'UnrecognizedActionError' && !form.meta?.reloaded && records.isKept(intent);
+      const waitMs = waitAskedFor(outcome) ?? fullJitter(n, policy, Math.random());
+      // The new page knows the action, and asks about the same key. Once, and not where the key would be forgotten with the page.
+      const reload = isUnknownAction(thrown) && !form.meta?.reloaded && records.isKept(intent);
       if (reload) form.meta = { ...form.meta, submittedAt: startedAt, reloaded: true };
       const inTime = n < policy.attempts && Date.now() - startedAt + waitMs <= policy.totalMs;
-      // Steers Next, such as `notFound()`.
-      const steers = `${digest}`.startsWith('NEXT_');
+      const steers = steersNext(thrown);
       if (steers) settings().rethrow(thrown);
       const again = inTime && !steers && !isLate && !reload;
       // Actions queue up behind the one that hangs, so only the status route can help; or its answer, if it comes.
@@ -138,4 +130,26 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
   }
 
   return { handlers: RECOVERY_HANDLERS, run, poll, listen, follow };
+}
+
+/** An attempt cannot be aborted, so one that is late is still out, and its end counts. */
+async function dispatchLate<R>(form: SubmissionContext<R>, out: PendingAttempt<R>, page: AbortSignal): Promise<void> {
+  const late = await out;
+  if (late && late.type !== 'lost' && !page.aborted) form.dispatch({ ...late, again: false, isLate: true });
+}
+
+/** In milliseconds. Only refusals ask for patience. */
+function waitAskedFor(outcome: Outcome<unknown> | undefined): number | undefined {
+  return outcome?.ok === false ? outcome.retryAfterMs : undefined;
+}
+
+/** A new deployment does not know this page's action. */
+function isUnknownAction(thrown: unknown): boolean {
+  return (Object(thrown) as Partial<Error>).name === 'UnrecognizedActionError';
+}
+
+/** True for the error of `notFound()` and its like, which Next catches while rendering. */
+function steersNext(thrown: unknown): boolean {
+  const { digest } = Object(thrown) as { digest?: unknown };
+  return `${digest}`.startsWith('NEXT_');
 }
