@@ -103,7 +103,7 @@ test('an event that nobody knows any more is listed, until its key is named', as
   expect(await reconcile(...inbox)).toMatchObject({ code: 0 });
   expect(await place('order-1')).toEqual({ data: { sku: 'mug' }, replayed: true });
   expect(await place('order-1', 'lamp')).toBe('payload_mismatch');
-});
+}, 60_000);
 
 test('what nobody can be asked about is left to a person, whose result is entered by hand', async () => {
   const line = { operation: 'book', key: 'book-1', payload: { sku: 'secret-sku' } };
@@ -119,7 +119,7 @@ test('what nobody can be asked about is left to a person, whose result is entere
   expect(entered).toMatchObject({ code: 0, out: expect.stringContaining('book-1: entered: succeeded') });
   expect(await database.client.idempotencyKey.findFirst()).toMatchObject({ state: 'succeeded' });
   for (const { out, err } of [asked, listed, entered]) expect(out + err).not.toContain('secret');
-});
+}, 60_000);
 
 test.each([
   [2, ['--keys'], 'argument missing'],
@@ -150,4 +150,4 @@ test('a line that is no call of the app, and one without a payload, are said', a
   expect(ended.out).toMatch(/^k3 +order +ann +not looked up: validation$/m);
   expect(ended.err).toContain('k2: nobody can be asked without its payload');
   expect(ended.code).toBe(1);
-});
+}, 60_000);
