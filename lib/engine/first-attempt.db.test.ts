@@ -33,7 +33,7 @@ function watchedSchema() {
 }
 
 /** A call leads and has come to `reached` when another one follows it; then it goes on. What both are told. */
-async function leadAndFollow<T>(
+async function startAndJoin<T>(
   execute: (request: { key: string } & typeof FIRST) => Promise<T>,
   {
     reached,
@@ -47,17 +47,17 @@ async function leadAndFollow<T>(
   const following = execute({ key, ...FIRST });
   await followed();
   goOn();
-  return { key, follower: await following, leader: await led };
+  return { key, joiner: await following, starter: await led };
 }
 
-/** Admits one call, and nobody after it: a follower that takes over is stopped before it could prove anything. */
+/** Admits one call, and nobody after it: a joiner that takes over is stopped before it could prove anything. */
 function admitOnce() {
   let asked = 0;
   return () => ++asked === 1 || 60_000;
 }
 
-// Of a leader in doubt: `lost-commit.db.test.ts`.
-describe('said to be the first attempt, behind a leader in the same process: not known, where the leader', () => {
+// Of a starter in doubt: `lost-commit.db.test.ts`.
+describe('said to be the first attempt, behind a starter in the same process: not known, where the starter', () => {
   test('was not admitted', async () => {
     const [asked, answer] = [gate(), gate()];
     const { schema, followed } = watchedSchema();
@@ -72,10 +72,10 @@ describe('said to be the first attempt, behind a leader in the same process: not
         },
       })
       .handler(async () => 'done');
-    const { leader, follower } = await leadAndFollow(execute, { reached: asked, followed, goOn: () => answer.open() });
-    expect(follower).toMatchObject({ code: 'rate_limited', ...NOT_FIRST });
-    // Of the leader nothing disproves it.
-    expect(leader).toMatchObject({ code: 'rate_limited', executed: false });
+    const { starter, joiner } = await startAndJoin(execute, { reached: asked, followed, goOn: () => answer.open() });
+    expect(joiner).toMatchObject({ code: 'rate_limited', ...NOT_FIRST });
+    // Of the starter nothing disproves it.
+    expect(starter).toMatchObject({ code: 'rate_limited', executed: false });
   });
 
   test('could not reach the database', async () => {
@@ -91,13 +91,13 @@ describe('said to be the first attempt, behind a leader in the same process: not
     const { execute } = kit(away, { onPoint })
       .operation({ name: 'checkout', schema })
       .handler(async () => 'done');
-    const { leader, follower } = await leadAndFollow(execute, {
+    const { starter, joiner } = await startAndJoin(execute, {
       reached: claims,
       followed,
       goOn: () => mayClaim.open(),
     });
-    expect(follower).toMatchObject({ code: 'unavailable', ...NOT_FIRST });
-    expect(leader).toMatchObject({ code: 'unavailable', executed: false });
+    expect(joiner).toMatchObject({ code: 'unavailable', ...NOT_FIRST });
+    expect(starter).toMatchObject({ code: 'unavailable', executed: false });
   });
 
   test('threw before it claimed', async () => {
@@ -114,41 +114,41 @@ describe('said to be the first attempt, behind a leader in the same process: not
         },
       })
       .handler(async () => 'done');
-    const { leader, follower } = await leadAndFollow(execute, { reached: asked, followed, goOn: () => answer.open() });
-    expect(follower).toMatchObject({ code: 'internal', ...NOT_FIRST });
-    expect(leader).toMatchObject({ code: 'internal', executed: false });
+    const { starter, joiner } = await startAndJoin(execute, { reached: asked, followed, goOn: () => answer.open() });
+    expect(joiner).toMatchObject({ code: 'internal', ...NOT_FIRST });
+    expect(starter).toMatchObject({ code: 'internal', executed: false });
   });
 
-  test('rolled back, and the follower that goes on by itself is not admitted', async () => {
+  test('rolled back, and the joiner that goes on by itself is not admitted', async () => {
     const held = stopping();
     const { schema, followed } = watchedSchema();
     const { execute } = kit(database.client)
       .operation({ name: 'checkout', schema, timeoutMs: 20_000, admit: admitOnce() })
       .handler(held.handle);
-    const { key, leader, follower } = await leadAndFollow(execute, {
+    const { key, starter, joiner } = await startAndJoin(execute, {
       reached: held.started,
       followed,
       goOn: () => held.end.open('roll back'),
     });
-    expect(follower).toMatchObject({ code: 'rate_limited', ...NOT_FIRST });
-    expect(leader).toMatchObject({ code: 'internal', executed: false });
+    expect(joiner).toMatchObject({ code: 'rate_limited', ...NOT_FIRST });
+    expect(starter).toMatchObject({ code: 'internal', executed: false });
     expect(await effects(database.client, key)).toBe(0);
   });
 
-  test('rolled back, and what the follower has sent is not valid', async () => {
+  test('rolled back, and what the joiner has sent is not valid', async () => {
     const held = stopping();
     const { schema } = watchedSchema();
     const { execute } = kit(database.client)
       .operation({ name: 'checkout', schema, timeoutMs: 20_000 })
       .handler(held.handle);
     const key = freshKey();
-    const leader = execute({ key, ...FIRST });
+    const starter = execute({ key, ...FIRST });
     await held.started.opened;
-    const follower = execute({ key, payload: { sku: 'none' } as never, attempt: 1 });
+    const joiner = execute({ key, payload: { sku: 'none' } as never, attempt: 1 });
     await turn();
     held.end.open('roll back');
-    expect(await follower).toMatchObject({ code: 'validation', ...NOT_FIRST });
-    await leader;
+    expect(await joiner).toMatchObject({ code: 'validation', ...NOT_FIRST });
+    await starter;
   });
 
   test('was suspended', async () => {
@@ -162,19 +162,19 @@ describe('said to be the first attempt, behind a leader in the same process: not
         await end.opened;
         throw new Error('it goes on later');
       });
-    const { key, leader, follower } = await leadAndFollow(execute, {
+    const { key, starter, joiner } = await startAndJoin(execute, {
       reached: started,
       followed,
       goOn: () => end.open(),
     });
-    for (const told of [leader, follower]) expect(told).toMatchObject({ code: 'internal', ...NOT_FIRST });
+    for (const told of [starter, joiner]) expect(told).toMatchObject({ code: 'internal', ...NOT_FIRST });
     expect(await effects(database.client, key)).toBe(1);
   });
 
   test.each([
     ['is no more patient', 100, 'in_flight'],
     ['is, and is not admitted when it waits by itself', 20_000, 'rate_limited'],
-  ])('was locked out by another process, and the follower %s', async (_, waitMs, code) => {
+  ])('was locked out by another process, and the joiner %s', async (_, waitMs, code) => {
     const elsewhere = stopping();
     const running = kit(database.client)
       .operation({ name: 'checkout', schema: watchedSchema().schema, timeoutMs: 20_000 })
@@ -189,29 +189,29 @@ describe('said to be the first attempt, behind a leader in the same process: not
     const { execute } = kit(database.client)
       .operation({ name: 'checkout', schema, timeoutMs: 20_000, admit: admitOnce() })
       .handler(async () => 'done');
-    const leader = execute({ key, ...FIRST, waitMs: 1000 });
+    const starter = execute({ key, ...FIRST, waitMs: 1000 });
     await watch.untilWaiting(1);
-    const follower = execute({ key, ...FIRST, waitMs: Math.max(waitMs, 1000) });
+    const joiner = execute({ key, ...FIRST, waitMs: Math.max(waitMs, 1000) });
     await followed();
-    expect(await leader).toMatchObject({ code: 'in_flight', ...NOT_FIRST });
-    expect(await follower).toMatchObject({ code, ...NOT_FIRST });
+    expect(await starter).toMatchObject({ code: 'in_flight', ...NOT_FIRST });
+    expect(await joiner).toMatchObject({ code, ...NOT_FIRST });
     elsewhere.end.open('commit');
     await first;
   });
 
-  test('outlasts the follower', async () => {
+  test('outlasts the joiner', async () => {
     const held = stopping();
     const { execute } = kit(database.client)
       .operation({ name: 'checkout', schema: watchedSchema().schema, timeoutMs: 20_000 })
       .handler(held.handle);
     const key = freshKey();
-    const leader = execute({ key, ...FIRST });
+    const starter = execute({ key, ...FIRST });
     await held.started.opened;
     for (const limits of [{ waitMs: 0 }, { waitMs: 30 }, { deadlineMs: 30 }]) {
       expect(await execute({ key, ...FIRST, ...limits })).toMatchObject({ code: 'in_flight', ...NOT_FIRST });
     }
     held.end.open('commit');
-    await leader;
+    await starter;
   });
 });
 

@@ -80,7 +80,7 @@ describe('a check that hangs before the claim', () => {
     expect(said).toMatchObject({ ok: false, code: 'unavailable' });
   });
 
-  test('admit: a follower with more time leads, and is admitted', async () => {
+  test('admit: a joiner with more time leads, and is admitted', async () => {
     const began = gate();
     const admit = vi
       .fn(async () => true as const)

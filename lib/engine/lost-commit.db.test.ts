@@ -89,26 +89,26 @@ describe('COMMIT that is lost with its connection', () => {
     ]);
   });
 
-  test('C2 followers of a leader in doubt ask the index themselves, and get the stored answer', async () => {
+  test('C2 joiners of a starter in doubt ask the index themselves, and get the stored answer', async () => {
     const { prisma } = await cuttingProxy('COMMIT\0', 'before its answer comes back');
     const { operation, runs } = counting(prisma);
     const key = freshKey();
-    const [leader, ...followers] = await Promise.all([1, 2, 3].map(() => operation.execute({ key, payload: {} })));
-    expect(leader).toMatchObject({ code: 'unavailable', executed: 'unknown' });
-    for (const follower of followers) expect(follower).toMatchObject({ ok: true, replayed: true, data: { run: 1 } });
+    const [starter, ...joiners] = await Promise.all([1, 2, 3].map(() => operation.execute({ key, payload: {} })));
+    expect(starter).toMatchObject({ code: 'unavailable', executed: 'unknown' });
+    for (const joiner of joiners) expect(joiner).toMatchObject({ ok: true, replayed: true, data: { run: 1 } });
     expect(runs()).toBe(1);
   });
 
-  test('a follower of a leader in doubt that finds no row proves nothing, whatever it says of its attempt', async () => {
+  test('a joiner of a starter in doubt that finds no row proves nothing, whatever it says of its attempt', async () => {
     const { prisma } = await cuttingProxy('COMMIT\0', 'before the server sees it');
     let admitted = 0;
     const operation = kit(prisma)
       .operation({ name: 'checkout', schema: anything, admit: () => ++admitted === 1 || 60_000 })
       .handler(async ({ tx, key }) => effect(tx, key));
     const key = freshKey();
-    const [leader, follower] = await Promise.all([1, 2].map(() => operation.execute({ key, payload: {}, attempt: 1 })));
-    expect(leader).toMatchObject({ code: 'unavailable', executed: 'unknown' });
-    expect(follower).toMatchObject({ code: 'rate_limited', executed: 'unknown' });
+    const [starter, joiner] = await Promise.all([1, 2].map(() => operation.execute({ key, payload: {}, attempt: 1 })));
+    expect(starter).toMatchObject({ code: 'unavailable', executed: 'unknown' });
+    expect(joiner).toMatchObject({ code: 'rate_limited', executed: 'unknown' });
   });
 
   test('afterCommit does not run in doubt', async () => {

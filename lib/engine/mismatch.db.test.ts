@@ -50,7 +50,7 @@ const KINDS = {
     }),
 };
 
-describe.each(Object.entries(KINDS))('A2 O4 behind a leader that is wrong: %s', (_, define) => {
+describe.each(Object.entries(KINDS))('A2 O4 behind a starter that is wrong: %s', (_, define) => {
   test('the right payload is replayed, and only the wrong one is refused for good', async () => {
     const key = freshKey();
     await define(kit(database.client), watchedSchema().schema).execute({ key, payload: RIGHT });
@@ -84,7 +84,7 @@ function slow() {
   return { ...held, operation, follows };
 }
 
-describe('O4 another payload behind a running leader', () => {
+describe('O4 another payload behind a running starter', () => {
   test('waits without a connection, and is refused by the row', async () => {
     const { operation, started, end, follows, runs } = slow();
     const key = freshKey();
@@ -113,7 +113,7 @@ describe('O4 another payload behind a running leader', () => {
     expect(await operation.execute({ key, payload: WRONG })).toMatchObject({ ...FINAL, executed: true });
   });
 
-  test('executes where the leader has rolled back: nothing was stored that it could differ from', async () => {
+  test('executes where the starter has rolled back: nothing was stored that it could differ from', async () => {
     const { operation, started, end, follows, runs } = slow();
     const key = freshKey();
     const running = operation.execute({ key, payload: WRONG });
@@ -129,7 +129,7 @@ describe('O4 another payload behind a running leader', () => {
   test.each([
     ['commit', FINAL],
     ['roll back', { code: 'validation', executed: 'unknown' }],
-  ] as const)('that no schema takes waits like any other; the leader: %s', async (how, told) => {
+  ] as const)('that no schema takes waits like any other; the starter: %s', async (how, told) => {
     const { operation, started, end } = slow();
     const key = freshKey();
     const running = operation.execute({ key, payload: RIGHT });

@@ -50,7 +50,7 @@ describe('C2 duplicates inside one process', () => {
     expect([runs(), await effects(database.client, key)]).toEqual([1, 1]);
   });
 
-  test('C2 when the leader rolls back, exactly one of the others becomes the leader', async () => {
+  test('C2 when the starter rolls back, exactly one of the others becomes the starter', async () => {
     const { operation, started, end, runs } = slow();
     const key = freshKey();
     const calls = Array.from({ length: 10 }, () => operation.execute({ key, payload: {} }));
@@ -63,7 +63,7 @@ describe('C2 duplicates inside one process', () => {
     expect([runs(), await effects(database.client, key)]).toEqual([2, 1]);
   });
 
-  test('C2 a follower’s answer is built from the stored bytes: nobody shares an object with the leader', async () => {
+  test('C2 a joiner’s answer is built from the stored bytes: nobody shares an object with the starter', async () => {
     const { operation, started, end } = slow();
     const key = freshKey();
     const calls = [0, 1, 2].map(() => operation.execute({ key, payload: {} }));
@@ -73,7 +73,7 @@ describe('C2 duplicates inside one process', () => {
     expect(new Set(data).size).toBe(3);
   });
 
-  test('C2 each follower keeps its own wait; 0 is never', async () => {
+  test('C2 each joiner keeps its own wait; 0 is never', async () => {
     const { operation, started, end } = slow();
     const key = freshKey();
     const running = operation.execute({ key, payload: {} });
@@ -95,7 +95,7 @@ describe('C2 duplicates inside one process', () => {
     expect([await running, await patient]).toMatchObject([{ replayed: false }, { replayed: true }]);
   });
 
-  test('C2 a call after the leader finds no trace of it but the row', async () => {
+  test('C2 a call after the starter finds no trace of it but the row', async () => {
     const { operation, started, end, runs } = slow();
     const key = freshKey();
     const running = operation.execute({ key, payload: {} });
@@ -110,7 +110,7 @@ describe('C2 duplicates inside one process', () => {
     expect(runs()).toBe(2);
   });
 
-  test('C2 an admission that throws ends the leader for all, and the key stays usable', async () => {
+  test('C2 an admission that throws ends the starter for all, and the key stays usable', async () => {
     const asked = gate();
     let times = 0;
     const admit = async () => {

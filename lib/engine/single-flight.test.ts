@@ -11,8 +11,8 @@ function begun() {
   return { flights, flight: flights.start(id, led) };
 }
 
-describe('C2 leaders', () => {
-  test('C2 a leader is found in the same tick, with its fingerprint and wait', () => {
+describe('C2 starters', () => {
+  test('C2 a starter is found in the same tick, with its fingerprint and wait', () => {
     const { flights, flight } = begun();
     expect(flights.find(id)).toBe(flight);
     expect(flight).toMatchObject({ startedBy: led, hasRow: false });
@@ -25,11 +25,11 @@ describe('C2 leaders', () => {
     ['key', { ...id, key: 'k2' }],
     ['cut', { ...id, tenant: 'ac', principal: 'mean' }],
     ['crafted part', { ...id, tenant: 'acme","ann', principal: '' }],
-  ])('K4 a leader is not found under another %s', (_, other) => {
+  ])('K4 a starter is not found under another %s', (_, other) => {
     expect(begun().flights.find(other)).toBeUndefined();
   });
 
-  test.each(['ends', 'fails'])('C2 a leader is gone before anybody hears that it %s', async (how) => {
+  test.each(['ends', 'fails'])('C2 a starter is gone before anybody hears that it %s', async (how) => {
     const { flights, flight } = begun();
     const found = join(flight, 1000).then(
       () => flights.find(id),
@@ -40,32 +40,32 @@ describe('C2 leaders', () => {
     expect(await found).toBeUndefined();
   });
 
-  test('C2 each follower hears how the leader ended', async () => {
+  test('C2 each joiner hears how the starter ended', async () => {
     const { flight } = begun();
     const followed = [join(flight, 1000), join(flight, 1000)];
     flight.end(ENDED);
     expect(await Promise.all(followed)).toEqual([ENDED, ENDED]);
   });
 
-  test('C2 a follower hears that the leader failed', async () => {
+  test('C2 a joiner hears that the starter failed', async () => {
     const { flight } = begun();
     const followed = join(flight, 1000);
     flight.fail(new Error('gone'));
     await expect(followed).rejects.toThrow('gone');
   });
 
-  test('C2 the failure of a leader without followers is its own caller’s, and nobody else’s', async () => {
+  test('C2 the failure of a starter without joiners is its own caller’s, and nobody else’s', async () => {
     const { flights, flight } = begun();
     flight.fail(new Error('gone')); // a promise that nobody handles would end the process
     await new Promise((resolve) => setImmediate(resolve));
     expect(flights.find(id)).toBeUndefined();
   });
 
-  test.each([0, -1])('C3 waitMs %d does not wait, even for a leader that has ended', async (waitMs) => {
+  test.each([0, -1])('C3 waitMs %d does not wait, even for a starter that has ended', async (waitMs) => {
     expect(await join({ result: Promise.resolve(ENDED) }, waitMs)).toBeUndefined();
   });
 
-  test('C2 each follower keeps its own wait, and leaves no timer behind', async () => {
+  test('C2 each joiner keeps its own wait, and leaves no timer behind', async () => {
     const { flight } = begun();
     const started = performance.now();
     expect(await join(flight, 30)).toBeUndefined();

@@ -128,7 +128,7 @@ test('P3 a renewal under the token that an unknown key had until just now ends n
   expect(await effects(database.client, key)).toBe(1);
 });
 
-test('C2 a follower that has more time than its leader had leads where the leader’s time was up', async () => {
+test('C2 a joiner that has more time than its starter had leads where the starter’s time was up', async () => {
   const [started, end] = [gate(), gate()];
   let runs = 0;
   const checkout = kit(database.client)
@@ -141,14 +141,14 @@ test('C2 a follower that has more time than its leader had leads where the leade
       await effect(tx, `${key}:late`); // refused: its transaction is over
       return runs;
     });
-  await database.client.$queryRaw`SELECT 1`; // connected: the leader's time is for its handler
+  await database.client.$queryRaw`SELECT 1`; // connected: the starter's time is for its handler
   const key = freshKey();
   const leading = checkout.execute({ key, payload: {}, deadlineMs: 1500 });
   await started.opened;
   const following = checkout.execute({ key, payload: {} });
   const sameTime = checkout.execute({ key, payload: {}, deadlineMs: 1 });
   expect(await sameTime).toMatchObject({ code: 'in_flight' });
-  setTimeout(end.open, 1700); // behind the leader's time
+  setTimeout(end.open, 1700); // behind the starter's time
   expect(await leading).toMatchObject({ code: 'unavailable' });
   expect(await following).toMatchObject({ ok: true, replayed: false, data: 2 });
   expect(await effects(database.client, key)).toBe(1);

@@ -26,7 +26,7 @@ async function expectOnce(key: string): Promise<void> {
   for (const what of ['order', 'finished']) expect(await effects(database.client, `${key}:${what}`)).toBe(1);
 }
 
-test('C2 a patient follower goes on by itself where its leader had no more time', async () => {
+test('C2 a patient joiner goes on by itself where its starter had no more time', async () => {
   const { pay, started } = stopping();
   const key = freshKey();
   const impatient = pay.execute({ key, payload: {}, deadlineMs: 6000 });
@@ -37,21 +37,21 @@ test('C2 a patient follower goes on by itself where its leader had no more time'
   await expectOnce(key);
 });
 
-test('C2 and where its leader’s caller has gone away', async () => {
+test('C2 and where its starter’s caller has gone away', async () => {
   const { pay, started, go } = stopping();
   const key = freshKey();
   const gone = new AbortController();
-  const leader = pay.execute({ key, payload: {}, signal: gone.signal });
+  const starter = pay.execute({ key, payload: {}, signal: gone.signal });
   await started;
-  const follower = pay.execute({ key, payload: {}, waitMs: 60_000 });
+  const joiner = pay.execute({ key, payload: {}, waitMs: 60_000 });
   gone.abort();
   go();
-  expect(await leader).toMatchObject({ code: 'unavailable', executed: 'unknown' });
-  expect(await follower).toMatchObject({ ok: true, data: 2, replayed: false });
+  expect(await starter).toMatchObject({ code: 'unavailable', executed: 'unknown' });
+  expect(await joiner).toMatchObject({ ok: true, data: 2, replayed: false });
   await expectOnce(key);
 });
 
-test('C2 of two with the same patience the follower does not begin where its leader has failed', async () => {
+test('C2 of two with the same patience the joiner does not begin where its starter has failed', async () => {
   let runs = 0;
   const broken = kit(database.client)
     .operation({ name: 'broken', schema: anything })
