@@ -10,7 +10,14 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     readonly validate: (value: unknown) => Result<Output> | Promise<Result<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+    /** Says what the input looks like, as a JSON Schema; not every library can. */
+    readonly jsonSchema?: { readonly input: (options: JsonSchemaOptions) => Record<string, unknown> } | undefined;
   };
+}
+
+interface JsonSchemaOptions {
+  readonly target: 'draft-2020-12';
+  readonly libraryOptions?: Record<string, unknown> | undefined;
 }
 
 type Result<Output> = { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly Issue[] };

@@ -85,7 +85,7 @@ export async function lookUpLost<Tx>(
   if (probed.kind === 'locked') return { kind: 'running' };
   const byHand = named.result && enterByHand(call, named.result, hasPayload);
   if (!hasPayload) return { kind: 'lost', calls: [], receivedEvents: [], ...(byHand ? { enter: byHand } : {}) };
-  const validated = await validate(definition.options.schema, inputOf(call.request));
+  const validated = await validate(definition.options.schema, inputOf(call.request, definition.options.schema));
   if (!validated.ok) return { kind: 'refused', why: 'validation' };
   return await runTrial(call, { input: validated.value, isReceived, byHand });
 }
