@@ -13,7 +13,7 @@ const formOf = (...fields: Field[]) => {
 const NO_FILE = new File([], '');
 /** A schema whose library cannot say what it expects. */
 const silent = { '~standard': { version: 1, vendor: 'none', validate: (value) => ({ value }) } } as StandardSchema;
-const read = (schema: StandardSchema, ...fields: Field[]) => formValues(formOf(...fields), schema);
+const read = (schema: StandardSchema, ...fields: Field[]) => formValues(formOf(...fields), schema).values;
 
 describe('names are paths', () => {
   test.each<[string, Field[], unknown]>([
@@ -267,5 +267,40 @@ describe('values fit what the schema expects', () => {
   test('names that come once and again take work that grows with their number', () => {
     const fields = Array.from({ length: 30_000 }, (_, at): Field => ['tag', String(at)]);
     expect(read(z.object({ tag: z.array(z.number()) }), ...fields).tag).toHaveLength(30_000);
+  });
+});
+
+describe('messages are about the fields of the form', () => {
+  const lines = z.object({ lines: z.array(z.object({ sku: z.string().min(1), quantity: z.number() })).min(1) });
+  test.each<[string, z.ZodType, Field[], PropertyKey[], string]>([
+    ['in dots', lines, [['lines.0.sku', '']], ['lines', 0, 'sku'], 'lines.0.sku'],
+    ['in brackets', lines, [['lines[0].sku', '']], ['lines', 0, 'sku'], 'lines[0].sku'],
+    ['that was not sent', lines, [['lines[0].sku', '']], ['lines', 0, 'quantity'], 'lines[0].quantity'],
+    [
+      'of a row behind a gap',
+      lines,
+      [
+        ['lines[0].sku', 'a'],
+        ['lines[2].sku', ''],
+      ],
+      ['lines', 1, 'sku'],
+      'lines[2].sku',
+    ],
+    ['of a row that was not sent', lines, [['lines[0].sku', 'a']], ['lines', 1, 'sku'], 'lines[1].sku'],
+    ['of a list', lines, [], ['lines'], 'lines'],
+    [
+      'with many values',
+      z.object({ tags: z.array(z.enum(['a'])) }),
+      [
+        ['tags', 'x'],
+        ['tags', 'y'],
+      ],
+      ['tags', 1],
+      'tags',
+    ],
+    ['with its brackets', z.object({ tags: z.array(z.enum(['a'])) }), [['tags[]', 'x']], ['tags', 0], 'tags[]'],
+    ['of no field', lines, [], [], ''],
+  ])('%s', (_, schema, fields, path, expected) => {
+    expect(formValues(formOf(...fields), schema).nameOf(path)).toBe(expected);
   });
 });

@@ -30,19 +30,32 @@ interface Issue {
 export type InputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['input'];
 export type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output'];
 
-/** A schema's verdict: the parsed value, or messages by field (`a.0.b`; `''` for what belongs to no field). */
+/** A schema's verdict: the parsed value, or messages by field (`''`: of no field). */
 export type Validated<Output> = { ok: true; value: Output } | { ok: false; fieldErrors: Record<string, string[]> };
 
-/** At once where the schema answers at once. */
-export function validate<S extends StandardSchema>(schema: S, value: unknown): Awaitable<Validated<OutputOf<S>>> {
-  return proceed(schema['~standard'].validate(value), (result) => verdictOf<S>(result));
+/** How a field is called that a path leads to. */
+export type NameOf = (path: readonly PropertyKey[]) => string;
+
+const inDots: NameOf = (path) => path.map(String).join('.');
+
+/**
+ * Asks the schema. At once where it answers at once.
+ *
+ * @param nameOf of the fields in the messages; left out: `a.0.b`
+ */
+export function validate<S extends StandardSchema>(
+  schema: S,
+  value: unknown,
+  nameOf: NameOf = inDots,
+): Awaitable<Validated<OutputOf<S>>> {
+  return proceed(schema['~standard'].validate(value), (result) => verdictOf<S>(result, nameOf));
 }
 
-function verdictOf<S extends StandardSchema>(result: Result<unknown>): Validated<OutputOf<S>> {
+function verdictOf<S extends StandardSchema>(result: Result<unknown>, nameOf: NameOf): Validated<OutputOf<S>> {
   if (!result.issues) return { ok: true, value: result.value as OutputOf<S> };
   const messages = new Map<string, string[]>();
   for (const { path = [], message } of result.issues) {
-    const field = path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.');
+    const field = nameOf(path.map((step) => (typeof step === 'object' ? step.key : step)));
     messages.set(field, [...(messages.get(field) ?? []), message]);
   }
   return { ok: false, fieldErrors: Object.fromEntries(messages) };

@@ -4,9 +4,8 @@ import { isSettled } from '../core/key-state.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, proofOfCall } from '../core/proof.ts';
-
-import { type StandardSchema, type Validated, validate } from '../core/standard-schema.ts';
-import { isPromised } from '../core/wait.ts';
+import { type OutputOf, type StandardSchema, type Validated, validate } from '../core/standard-schema.ts';
+import { type Awaitable, isPromised } from '../core/wait.ts';
 import { type Call, openCall, storeFor } from './call.ts';
 import type { ExecutionResult, Run } from './call-result.ts';
 import {
@@ -85,10 +84,7 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   const known = isPromised(decided) ? await decided : decided;
   if (known && !mayRunAgain(known, definition)) return known;
 
-  const verdict = beforeDeadline(
-    validate(definition.options.schema, inputOf(request, definition.options.schema)),
-    call.deadline,
-  );
+  const verdict = beforeDeadline(validateInput(definition.options.schema, request), call.deadline);
   const validated = isPromised(verdict) ? await verdict : verdict;
   const answered = (validated.ok && known) || (await joinOrStart<Tx, T>(call, validated));
   if (!validated.ok || definition.phases || !mayRunAgain(answered, definition)) return answered;
@@ -120,9 +116,14 @@ async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, in
   return run.outcome.ok ? run : { ...run, outcome: { ...run.outcome, executed: executedBy('answer') } };
 }
 
-/** A form reaches the schema as an object, read as the schema has it. */
-export function inputOf({ payload, input = payload }: ExecuteRequest, schema: StandardSchema): unknown {
-  return input instanceof FormData ? formValues(input, schema) : input;
+/** Validates the input. A form reaches the schema as an object, read as the schema has it. */
+export function validateInput<S extends StandardSchema>(
+  schema: S,
+  { payload, input = payload }: ExecuteRequest,
+): Awaitable<Validated<OutputOf<S>>> {
+  if (!(input instanceof FormData)) return validate(schema, input);
+  const { values, nameOf } = formValues(input, schema);
+  return validate(schema, values, nameOf);
 }
 
 /**

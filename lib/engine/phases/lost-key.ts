@@ -2,14 +2,13 @@ import { CodedError } from '../../core/errors.ts';
 import type { KeyState } from '../../core/key-state.ts';
 import type { KeyId } from '../../core/scope.ts';
 import { seal } from '../../core/seal.ts';
-import { validate } from '../../core/standard-schema.ts';
 import { settleWithin } from '../../core/wait.ts';
 import { type EnteredLost, type LostKey, StoreUnavailableError } from '../../store/store.ts';
 import { encodeAnswer } from '../answer.ts';
 import { type Call, openCall } from '../call.ts';
 import type { Definition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
-import { inputOf } from '../execution.ts';
+import { validateInput } from '../execution.ts';
 import { executeInTransaction, withinTime } from '../transaction.ts';
 import { completeKey } from './completer.ts';
 import { encodeInput } from './stored-input.ts';
@@ -85,7 +84,7 @@ export async function lookUpLost<Tx>(
   if (probed.kind === 'locked') return { kind: 'running' };
   const byHand = named.result && enterByHand(call, named.result, hasPayload);
   if (!hasPayload) return { kind: 'lost', calls: [], receivedEvents: [], ...(byHand ? { enter: byHand } : {}) };
-  const validated = await validate(definition.options.schema, inputOf(call.request, definition.options.schema));
+  const validated = await validateInput(definition.options.schema, call.request);
   if (!validated.ok) return { kind: 'refused', why: 'validation' };
   return await runTrial(call, { input: validated.value, isReceived, byHand });
 }
