@@ -60,7 +60,8 @@ function openResolved<Tx>(keyed: KeyedCall<Tx>): Awaitable<Call<Tx> | Refusal> {
   if (beyond) return refusePayload(keyed, beyond, beyond.message);
   return proceed(beforeDeadline(readPayload(definition.options, request), deadline), (read): Call<Tx> | Refusal => {
     // A developer's message of an API is no sentence for a person's form.
-    if (isBadPayload(read)) return refusePayload(keyed, read, request.read && read.message);
+    const isForApi = request.read && !(request.payload instanceof FormData);
+    if (isBadPayload(read)) return refusePayload(keyed, read, isForApi ? read.message : undefined);
     const { whole, canonical } = read;
     const { config } = engine;
     return {

@@ -1,5 +1,6 @@
 import { forbidden, notFound, redirect, unauthorized } from 'next/navigation.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { redirectOf } from '../core/redirect.ts';
 import type { HandlerContext, OperationOptions, Options } from '../index.ts';
@@ -65,6 +66,54 @@ const left = async (key: string) => ({
 });
 const NOTHING = { effects: 0, states: [] };
 const ONCE = { effects: 1, states: ['succeeded'] };
+
+describe('the input of a form', () => {
+  const order = z.object({ lines: z.array(z.object({ sku: z.string(), quantity: z.number() })), express: z.boolean() });
+  const schema = { schema: order };
+
+  test('nested fields, numbers and boxes come as the schema has them', async () => {
+    const { action, handle } = op(({ input }) => input, {}, schema);
+    const form = formOf(freshKey(), { 'lines.0.sku': 'tea', 'lines.0.quantity': '2', express: 'on' });
+    const input = { lines: [{ sku: 'tea', quantity: 2 }], express: true };
+    expect(await action()(null, form)).toMatchObject({ ok: true, data: input });
+    expect(handle).toHaveBeenCalledTimes(1);
+  });
+
+  test('a refused field is named as the form has it', async () => {
+    const { action } = op(undefined, {}, schema);
+    const form = formOf(freshKey(), { 'lines[0].sku': 'tea', 'lines[0].quantity': 'two' });
+    expect(await action()(null, form)).toMatchObject({
+      code: 'validation',
+      fieldErrors: { 'lines[0].quantity': [expect.any(String)] },
+      values: { 'lines[0].quantity': 'two' },
+    });
+  });
+
+  test('`input` makes it of the form and the bound arguments; the form is what submits are compared by', async () => {
+    const { action } = op(({ input }) => input, {}, schema);
+    const input = (form: FormData, [gift]: readonly unknown[]) => ({
+      ...JSON.parse(String(form.get('order'))),
+      express: gift === 'gift',
+    });
+    const key = freshKey();
+    const submit = action({ input }) as (...args: unknown[]) => Promise<unknown>;
+    const data = { lines: [{ sku: 'tea', quantity: 1 }], express: true };
+    const order = JSON.stringify({ lines: data.lines });
+    expect(await submit('gift', null, formOf(key, { order }))).toMatchObject({ ok: true, replayed: false, data });
+    expect(await submit('gift', null, formOf(key, { order }))).toMatchObject({ ok: true, replayed: true, data });
+    expect(await submit('gift', null, formOf(key, { order: ` ${order}` }))).toMatchObject({ code: 'payload_mismatch' });
+  });
+
+  test('an `input` that throws is an error of the app: reported, and nothing is lost', async () => {
+    const onError = vi.fn();
+    const { action, handle } = op(undefined, { onError } as never, schema);
+    const key = freshKey();
+    const broken = action({ input: (form) => JSON.parse(String(form.get('order'))) });
+    expect(await broken(null, formOf(key, { order: '{' }))).toMatchObject({ code: 'internal', values: { order: '{' } });
+    expect([handle.mock.calls.length, onError.mock.calls.length]).toEqual([0, 1]);
+    expect(await left(key)).toEqual(NOTHING);
+  });
+});
 
 describe('an answer', () => {
   test('a success, then its replay; the handler is given the fields', async () => {

@@ -1,6 +1,7 @@
 import { redirect } from 'next/navigation.js';
 import type { Outcome, Refusal } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
+import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';
 import { type KeyedCall, readActionCall } from './action-call.ts';
 import { withFirstAnswer } from './first-answer.ts';
@@ -19,6 +20,12 @@ export interface ServerAction<Input, Result> {
 
 /** Steps that follow an answer. */
 export interface ServerActionOptions<Result> {
+  /**
+   * Makes the operation's input of a form whose fields are not what the schema expects, such as one field of JSON. Left out: the
+   * schema says how the fields are read. `bound`: the arguments that were bound to the action. The form itself stays what two
+   * submits of a key are compared by.
+   */
+  input?: (form: FormData, bound: readonly unknown[]) => unknown;
   /**
    * Runs for every settled answer, first or replayed: revalidate here, set cookies here. The effect stands whatever
    * happens in it.
@@ -44,7 +51,7 @@ export interface ServerActionOptions<Result> {
  */
 export function serverAction<Input, Result>(
   operation: Operation<Input, Result>,
-  { onSettled, redirectTo, refusedTo }: ServerActionOptions<Result> = {},
+  { input, onSettled, redirectTo, refusedTo }: ServerActionOptions<Result> = {},
 ): ServerAction<Input, Result> {
   const action = async (...args: unknown[]): Promise<Outcome<Result>> => {
     const request = readActionCall(args);
@@ -57,6 +64,7 @@ export function serverAction<Input, Result>(
       thrown,
     } = await operation.run({
       ...request,
+      ...(input && readWith(input, request)),
       acceptKeys: operation.acceptKeys ?? 'minted',
     });
     const outcome = inWordsForPeople(plain, request);
@@ -72,6 +80,13 @@ export function serverAction<Input, Result>(
     return await withFirstAnswer(outcome, operation);
   };
   return action as ServerAction<Input, Result>;
+}
+
+function readWith(
+  input: NonNullable<ServerActionOptions<never>['input']>,
+  { payload, context = [] }: ExecuteRequest,
+): Pick<ExecuteRequest, 'read'> {
+  return payload instanceof FormData ? { read: async () => ({ payload, input: input(payload, context) }) } : {};
 }
 
 function isSettled<Result>(outcome: Outcome<Result>): boolean {
