@@ -13,6 +13,9 @@ const formOf = (...fields: Field[]) => {
 const NO_FILE = new File([], '');
 /** A schema whose library cannot say what it expects. */
 const silent = { '~standard': { version: 1, vendor: 'none', validate: (value) => ({ value }) } } as StandardSchema;
+/** A schema of another library, which describes its input so. */
+const described = (input: Record<string, unknown>) =>
+  ({ '~standard': { ...silent['~standard'], jsonSchema: { input: () => input } } }) as StandardSchema;
 const read = (schema: StandardSchema, ...fields: Field[]) => formValues(formOf(...fields), schema).values;
 
 describe('names are paths', () => {
@@ -257,6 +260,25 @@ describe('values fit what the schema expects', () => {
     });
     expect(read(schema, ['pay.by', 'card'], ['pay.months', '3'])).toEqual({ pay: { by: 'card', months: 3 } });
     expect(read(schema, ['pay.by', 'bill'], ['pay.months', '3'])).toEqual({ pay: { by: 'bill', months: '3' } });
+  });
+
+  test('text or a number stays text: either could be meant', () => {
+    expect(read(z.object({ v: z.union([z.number().min(1), z.string()]) }), ['v', '3'])).toEqual({ v: '3' });
+  });
+
+  test('a description in parts counts as a whole', () => {
+    const a = { properties: { a: { type: 'number' } } };
+    const b = { type: 'object', properties: { b: { type: 'boolean' } }, required: ['b'] };
+    expect(read(described({ allOf: [a, b] }), ['a', '1'])).toEqual({ a: 1, b: false });
+  });
+
+  test('a description that leads back to itself, or that its library cannot give, says nothing', () => {
+    const circle = { properties: { v: { $ref: '#/$defs/v' } }, $defs: { v: { $ref: '#/$defs/v' } } };
+    expect(read(described(circle), ['v', '1'])).toEqual({ v: '1' });
+    const broken = { input: () => expect.unreachable('not representable') };
+    expect(read({ '~standard': { ...silent['~standard'], jsonSchema: broken } }, ['v.w', '1'])).toEqual({
+      v: { w: '1' },
+    });
   });
 
   test('a schema that refers to itself ends', () => {
