@@ -22,7 +22,7 @@ export interface Call<Tx> extends ResolvedKey {
   readonly engine: Engine<Tx>;
   readonly definition: Definition<Tx>;
   readonly request: ExecuteRequest;
-  /** The knowledge of the key's effect before a row is seen. */
+  /** The proof of the key's effect before a row is seen. */
   proof: Proof;
   readonly canonical: string;
   readonly fingerprint: Fingerprint;

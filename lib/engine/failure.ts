@@ -13,7 +13,7 @@ interface FailureContext {
   engine: { config: Config; store: Pick<Store<never>, 'isUnavailable'> };
   operation: string;
   request: Pick<ExecuteRequest, 'key'>;
-  /** The knowledge of the key's effect, whatever was thrown. */
+  /** The proof of the key's effect, whatever was thrown. */
   proof: Proof;
   /** The stage at which it was thrown. */
   during: ErrorContext['during'];

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fullJitter } from '../../core/backoff.ts';
 import { derivedKey } from '../../core/derived-key.ts';
-import { CodedError, LeaseLostError } from '../../core/errors.ts';
+import { CodedError } from '../../core/errors.ts';
 import { type Answered, type Move, nextMove } from '../../core/foreign.ts';
 import { seal } from '../../core/seal.ts';
 import { type ForeignStart, type Held, isDoubtful, type Step } from '../../store/leases.ts';
@@ -10,9 +10,9 @@ import { encodeStep } from '../answer.ts';
 import { awaitReplication } from '../durability.ts';
 import { refusalAnswer } from '../handler.ts';
 import { timeLeft } from '../transaction.ts';
-import { recordTransition } from '../transition.ts';
 import type { ForeignCall } from './foreign-call.ts';
 import { lookUp, type Reply, readReference, send } from './foreign-exchange.ts';
+import { recordResult, resumeUnknown } from './foreign-result.ts';
 import { assertGoesOn, endRun, enterStep, type PhasesRun, reach } from './run.ts';
 import { assertReady, commitOpen } from './run-transaction.ts';
 import { inStepSpan } from './step-span.ts';
@@ -231,42 +231,6 @@ async function actOnVerdict<Tx, A, R>(
 function needsReader(name: string): CodedError {
   const what = 'a person says that it went through, and the call has neither `fromReference` nor `lookup`';
   return new CodedError('internal', `${name}: ${what}. Give it one: its key is then finished by the next run.`);
-}
-
-async function recordResult<Tx, A, R>(
-  running: PhasesRun<Tx>,
-  { name, position }: ForeignState<A, R>,
-  found: R,
-): Promise<R> {
-  const { store, config } = running.engine;
-  const result = encodeStep(found);
-  const { id, state } = running.held;
-  try {
-    if (state === 'unknown') {
-      await resumeUnknown(running, { name, result });
-      await store.recordEvent(id, { type: 'resolved', actor: 'completer', detail: { step: name } });
-    } else {
-      await store.finishForeign(running.held, config.leaseMs, { name, position, result });
-    }
-  } catch (error) {
-    if (error instanceof LeaseLostError) {
-      // What is known now must not be lost: whoever has the key hears that there is an answer to ask for (S4).
-      await store.recordEvent(id, { type: 'late_answer', actor: 'executor', detail: { step: name } });
-      await store.wake(id);
-    }
-    throw error;
-  }
-  running.hasProgressed = true;
-  await reach(running, 'after-recorded', name);
-  return readStep<R>(result);
-}
-
-/** From `unknown` back to work, under a higher token (S4). */
-async function resumeUnknown<Tx>(running: PhasesRun<Tx>, step: { name: string; result: string | null }): Promise<void> {
-  const { store, config } = running.engine;
-  running.held = await store.resolve(running.held, config.leaseMs, step);
-  const { id, attempts } = running.held;
-  recordTransition(config, id, { from: 'unknown', to: 'in_progress', attempt: attempts });
 }
 
 /** The end of this run's efforts: a later run may send again, or it is unknown. */

@@ -1,0 +1,45 @@
+import { LeaseLostError } from '../../core/errors.ts';
+import { encodeStep } from '../answer.ts';
+import { recordTransition } from '../transition.ts';
+import { type PhasesRun, reach } from './run.ts';
+import { readStep } from './steps.ts';
+
+/** Stores what the call came to as its step's result, and returns it as a later run would read it. */
+export async function recordResult<Tx, R>(
+  running: PhasesRun<Tx>,
+  { name, position }: { readonly name: string; readonly position: number },
+  found: R,
+): Promise<R> {
+  const { store, config } = running.engine;
+  const result = encodeStep(found);
+  const { id, state } = running.held;
+  try {
+    if (state === 'unknown') {
+      await resumeUnknown(running, { name, result });
+      await store.recordEvent(id, { type: 'resolved', actor: 'completer', detail: { step: name } });
+    } else {
+      await store.finishForeign(running.held, config.leaseMs, { name, position, result });
+    }
+  } catch (error) {
+    if (error instanceof LeaseLostError) {
+      // The answer must not be lost: the key's present holder is told that there is one to ask for (S4).
+      await store.recordEvent(id, { type: 'late_answer', actor: 'executor', detail: { step: name } });
+      await store.wake(id);
+    }
+    throw error;
+  }
+  running.hasProgressed = true;
+  await reach(running, 'after-recorded', name);
+  return readStep<R>(result);
+}
+
+/** Leads a key from `unknown` back to work, under a higher token (S4). */
+export async function resumeUnknown<Tx>(
+  running: PhasesRun<Tx>,
+  step: { name: string; result: string | null },
+): Promise<void> {
+  const { store, config } = running.engine;
+  running.held = await store.resolve(running.held, config.leaseMs, step);
+  const { id, attempts } = running.held;
+  recordTransition(config, id, { from: 'unknown', to: 'in_progress', attempt: attempts });
+}
