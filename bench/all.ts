@@ -9,7 +9,6 @@ import { bytes } from './bytes.ts';
 import { callers } from './callers.ts';
 import { contexts } from './contexts.ts';
 import { first } from './first.ts';
-import { flights } from './flights.ts';
 import { handlers } from './handlers.ts';
 import { link } from './link.ts';
 import { messages } from './messages.ts';
@@ -19,6 +18,7 @@ import { phases } from './phases.ts';
 import { reaper } from './reaper.ts';
 import { replay } from './replay.ts';
 import { demands, markdown, type Report } from './report.ts';
+import { roundTrips } from './round-trips.ts';
 import { route } from './route.ts';
 import { sameKey } from './same-key.ts';
 import { scale } from './scale.ts';
@@ -30,7 +30,7 @@ const benchmarks: Record<string, () => Promise<Report>> = {
   wide,
   callers,
   contexts,
-  flights,
+  'round-trips': roundTrips,
   link,
   replay,
   'same-key': sameKey,

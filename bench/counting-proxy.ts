@@ -2,13 +2,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type WireCounts, wireReader } from './wire.ts';
 
 /**
- * Stands before a PostgreSQL and counts flights: all that a client sends between two answers on one connection is one,
+ * Stands before a PostgreSQL and counts round trips: all that a client sends between two answers on one connection is one,
  * in however many packets and statements it comes. Statements and transactions are counted, too.
  *
  * @param delayMs how long each direction takes, as on a link
  */
 export async function countingProxy(to: URL, delayMs = 0) {
-  let flights = 0;
+  let roundTrips = 0;
   const counts: WireCounts = { statements: [], transactions: 0 };
   const sockets = new Set<Socket>();
   const later = (send: () => void) => void (delayMs > 0 ? setTimeout(send, delayMs) : send());
@@ -17,7 +17,7 @@ export async function countingProxy(to: URL, delayMs = 0) {
     let answered = true;
     const { fromClient, fromServer } = wireReader(counts);
     near.on('data', (data) => {
-      if (answered) flights++;
+      if (answered) roundTrips++;
       answered = false;
       fromClient(data);
       later(() => far.write(data));
@@ -39,8 +39,8 @@ export async function countingProxy(to: URL, delayMs = 0) {
   const { port } = server.address() as AddressInfo;
   return {
     url: Object.assign(new URL(to), { hostname: '127.0.0.1', port: String(port) }).href,
-    get flights() {
-      return flights;
+    get roundTrips() {
+      return roundTrips;
     },
     /** Of all connections together. */
     counts: counts as Readonly<WireCounts>,

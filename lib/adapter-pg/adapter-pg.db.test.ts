@@ -39,14 +39,14 @@ function clientOn(Adapter: typeof PlainPg, ...args: Arguments) {
   }
   const client = createClient(database.url, { adapter: new Observed(...args) });
   closers.push(() => client.$disconnect());
-  return { client, pools, flights: () => sent.splice(0).length };
+  return { client, pools, roundTrips: () => sent.splice(0).length };
 }
 
 /** Below what the kit puts over a connection: one call here is one round trip. */
 function observe(connection: pg.PoolClient, sent: string[]): void {
   const query = connection.query as (...args: unknown[]) => unknown;
   connection.query = ((...args: [{ text?: string }]) => {
-    sent.push(args[0].text ?? 'several statements in one flight');
+    sent.push(args[0].text ?? 'several statements together');
     return query.apply(connection, args);
   }) as never;
 }
@@ -67,12 +67,12 @@ const orderOn = (client: Client) => {
 const order = (client: Client) => orderOn(client)();
 
 /** How many round trips an execution takes that writes one row, behind the first one of its kit. */
-async function flightsOfAnOrder({ client, flights }: ReturnType<typeof clientOn>): Promise<number> {
+async function roundTripsOfAnOrder({ client, roundTrips }: ReturnType<typeof clientOn>): Promise<number> {
   const order = orderOn(client);
   expect((await order()).outcome).toMatchObject({ ok: true, data: 'ordered' });
-  flights();
+  roundTrips();
   const { key, outcome } = await order();
-  const taken = flights();
+  const taken = roundTrips();
   expect(outcome).toMatchObject({ ok: true, data: 'ordered' });
   expect([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
   return taken;
@@ -93,15 +93,15 @@ const KINDS: [string, () => Arguments][] = [
 
 describe.each(KINDS)('on %s', (_, args) => {
   test('an execution takes as many round trips as the bare transaction, and more on the adapter of Prisma', async () => {
-    expect(await flightsOfAnOrder(clientOn(PrismaPg, ...args()))).toBe(3);
-    expect(await flightsOfAnOrder(clientOn(PlainPg, ...args()))).toBeGreaterThan(3);
+    expect(await roundTripsOfAnOrder(clientOn(PrismaPg, ...args()))).toBe(3);
+    expect(await roundTripsOfAnOrder(clientOn(PlainPg, ...args()))).toBeGreaterThan(3);
   });
 
   test('a client that was disconnected and is used again has such a pool again', async () => {
     const made = clientOn(PrismaPg, ...args());
-    await flightsOfAnOrder(made);
+    await roundTripsOfAnOrder(made);
     await made.client.$disconnect();
-    expect(await flightsOfAnOrder(made)).toBe(3);
+    expect(await roundTripsOfAnOrder(made)).toBe(3);
     expect(made.pools).toHaveLength(2);
   });
 });
@@ -109,7 +109,7 @@ describe.each(KINDS)('on %s', (_, args) => {
 test('a pool that is wrapped already is not wrapped again', async () => {
   const pool = oncekitPool(ownPool());
   const { connect } = pool;
-  expect(await flightsOfAnOrder(clientOn(PrismaPg, pool))).toBe(3);
+  expect(await roundTripsOfAnOrder(clientOn(PrismaPg, pool))).toBe(3);
   expect(pool.connect).toBe(connect);
 });
 

@@ -131,7 +131,7 @@ describe('COMMIT that is lost with its connection', () => {
       );
       const { operation, runs } = counting(prisma);
       const key = freshKey();
-      // On its own it was not committed, for certain. In one flight with COMMIT, that may have arrived.
+      // On its own it was not committed, for certain. Sent together with COMMIT, that may have arrived.
       const executed = isPlain ? false : 'unknown';
       expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', executed });
       const committed = await effects(database.client, key);

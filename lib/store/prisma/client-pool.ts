@@ -124,7 +124,7 @@ export class ClientPool {
 /** Statements of that kind that have gone through, by pool. */
 const checked = new WeakMap<PoolLike, Set<string>>();
 
-/** @throws ConfigurationError where the pool's connections take no flights; the server's error where it refuses */
+/** @throws ConfigurationError where the pool's connections take no pipelines; the server's error where it refuses */
 async function checkTable(pool: PoolLike, check: Statement, { timeoutMs, maxWaitMs }: Timeouts): Promise<void> {
   const through = checked.get(pool) ?? new Set();
   if (through.has(check.text)) return;

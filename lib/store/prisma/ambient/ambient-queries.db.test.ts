@@ -96,7 +96,7 @@ test('queries at once are sent one behind the other, as pg 9 will have it', asyn
     const query = connection.query.bind(connection) as (...args: unknown[]) => unknown;
     const counting = (...args: unknown[]) => {
       const sent = query(...args);
-      if (!(sent instanceof Promise)) return sent; // one of the kit's flights
+      if (!(sent instanceof Promise)) return sent; // one of the kit's pipelines
       most = Math.max(most, ++open);
       return sent.finally(() => open--);
     };

@@ -95,11 +95,11 @@ test('a completion that fails the first time: the server has kept its statement,
 test('a client with an isolation level of its own: the operation’s is in force, and claim and completion travel with BEGIN and COMMIT', async () => {
   const transactionOptions = { isolationLevel: 'Serializable' as const };
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
-  let flights = 0;
+  let pipelines = 0;
   pool.on('connect', (connection) => {
     const query = connection.query.bind(connection) as (config: object, ...rest: unknown[]) => unknown;
     connection.query = ((config: object, ...rest: unknown[]) => {
-      if ('submit' in config) flights++;
+      if ('submit' in config) pipelines++;
       return query(config, ...rest);
     }) as typeof connection.query;
   });
@@ -114,12 +114,12 @@ test('a client with an isolation level of its own: the operation’s is in force
         );
       });
     await operation.execute({ key: freshKey(), payload: {} }); // the first of a client looks at its pool
-    flights = 0;
+    pipelines = 0;
     for (let n = 0; n < 5; n++) {
       expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true, replayed: false });
       expect(level).toBe('read committed');
     }
-    if (process.env.POOL !== 'plain') expect(flights).toBe(5 * 2); // with BEGIN, and with COMMIT
+    if (process.env.POOL !== 'plain') expect(pipelines).toBe(5 * 2); // with BEGIN, and with COMMIT
     // Somebody else's transaction has what the client asks for.
     const own = await client.$transaction((tx) =>
       tx.$queryRawUnsafe<[{ level: string }]>(`SELECT current_setting('transaction_isolation') AS level`),

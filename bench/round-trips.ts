@@ -8,7 +8,7 @@ import type { Report } from './report.ts';
 const OPERATIONS = 50;
 
 /** How often one operation waits for the database, counted on the wire. One caller, warm connections. */
-export async function flights(): Promise<Report> {
+export async function roundTrips(): Promise<Report> {
   const { client: direct, url, drop } = await testDatabase();
   const proxy = await countingProxy(new URL(url));
   const [client, plain] = [createClient(proxy.url), plainClient(proxy.url)];
@@ -19,9 +19,9 @@ export async function flights(): Promise<Report> {
 
     const perOperation = async (run: () => Promise<unknown>) => {
       for (let n = 0; n < OPERATIONS; n++) await run(); // opens the connection, prepares the statements
-      const before = proxy.flights;
+      const before = proxy.roundTrips;
       for (let n = 0; n < OPERATIONS; n++) await run();
-      return (proxy.flights - before) / OPERATIONS;
+      return (proxy.roundTrips - before) / OPERATIONS;
     };
     const [kit, ambient, fallback] = [orderOf(client), orderOf(client, 'ambient'), orderOf(plain)];
     const floor = await perOperation(() => bare(plain, 0));
