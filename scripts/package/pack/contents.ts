@@ -19,8 +19,8 @@ const WANTED = [
 ];
 /** Of dist/, what must not be: the demo, its database client, tests. */
 const UNWANTED = /\.(test|testsuite|fixture|child|test-d)\./;
-/** The kit's part of an app's installation. In kB; raise them with a reason. */
-const MOST = { packedKb: 460, unpackedKb: 1425 };
+/** The kit's part of an app's installation. In kB; raise them with a reason (last: nested forms, `oncekit messages`). */
+const MOST = { packedKb: 470, unpackedKb: 1460 };
 
 /** Builds, packs and looks at what is in the tarball. Undefined where there is none. */
 export async function checkTarball({ report, signal, isThorough }: Context): Promise<Tarball | undefined> {
