@@ -16,6 +16,8 @@ const POLICY = 'content-security-policy';
 export async function proxy(request: NextRequest): Promise<Response> {
   const refused = await refuseForm(request);
   if (refused) return refused;
+  // Tokens are for the API and for scripts: a page and a plain form know their visitor by the cookie alone.
+  if (!request.headers.has('next-action')) request.headers.delete('authorization');
   const [session, admin] = [await sessionOf(request), await adminOf(request)];
   for (const cookie of [session?.cookie, admin]) if (cookie) request.cookies.set(cookie.name, cookie.value);
   const policy = pagePolicy(newNonce(), {

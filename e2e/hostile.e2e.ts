@@ -173,3 +173,11 @@ async function ordersPerKey(db: Client): Promise<number> {
   const counts = await db.order.groupBy({ by: ['principal', 'idempotencyKey'], _count: true });
   return Math.max(...counts.map(({ _count }) => _count));
 }
+
+test('a page is shown to whoever sends a token that nobody has', async ({ app }) => {
+  for (const path of ['/checkout?cart=a&cart=b', '/lab', '/examples/forms', '/examples/tabs']) {
+    const answer = await fetch(`${app.url}${path}`, { headers: { Authorization: 'Bearer nobody' } });
+    expect(answer.status, path).toBe(200);
+    if (path === '/examples/tabs') expect(await answer.text()).toContain('idempotency_key');
+  }
+});
