@@ -33,17 +33,18 @@ function room(name, allowed, { npm } = {}) {
 export default {
   forbidden: [
     ...room('core', [], { npm: ['canonicalize', 'devalue'] }),
-    ...room('store', ['core'], { npm: ['none'] }),
+    ...room('store', ['core'], { npm: ['@prisma/client'] }),
     ...room('telemetry', ['core'], { npm: ['@opentelemetry/api'] }),
     ...room('messaging', ['core', 'store', 'telemetry']),
     ...room('engine', ['core', 'store/(?!prisma)[a-z-]+', 'telemetry'], { npm: ['devalue', 'cockatiel'] }),
     ...room('worker', ['engine', 'store', 'messaging', 'core', 'telemetry']),
     ...room('admin', ['core', 'store', 'engine', 'messaging', 'telemetry']),
     ...room('http', ['core', 'telemetry'], { npm: ['cockatiel'] }),
-    ...room('next', ['engine', 'http', 'core', 'telemetry', 'worker/passes'], { npm: ['next'] }),
+    ...room('next', ['engine', 'http', 'core', 'telemetry', 'worker/passes', 'react'], { npm: ['next', 'react'] }),
     ...room('react', ['core'], { npm: ['react'] }),
     ...room('testing', ['core']),
     ...room('adapter-pg', ['store'], { npm: ['@prisma/adapter-pg'] }),
+    ...room('stripe', ['engine'], { npm: ['none'] }),
     ...room('cli', ['core', 'store', 'engine', 'messaging', 'worker', 'admin'], { npm: ['diff', 'pg'] }),
     {
       name: 'entry-imports-its-rooms',
@@ -126,10 +127,17 @@ export default {
     },
     {
       name: 'components-know-no-server',
-      comment: 'Components import the shop for its types alone.',
+      comment: 'Components import the shop for its types, and for schemas that a page checks, too (*-schema.ts).',
       severity: 'error',
       from: { path: '^components/' },
-      to: { path: '^shop/', dependencyTypesNot: ['type-only'] },
+      to: { path: '^shop/', pathNot: '-schema\\.ts$', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'shared-schemas-are-plain',
+      comment: 'A schema that reaches the browser imports zod alone.',
+      severity: 'error',
+      from: { path: '^shop/.*-schema\\.ts$' },
+      to: { pathNot: '^node_modules/zod/' },
     },
     {
       name: 'no-circles',

@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { chromium } from './scripts/testing/vitest-browser.ts';
 
-/** What goes through the store, on each of its three paths. */
+/** Tests that go through the store, on each of its three paths. */
 const ON_EACH_PATH = ['lib/{engine,integration}/**/*.db.test.ts', 'lib/store/**/!(ambient|own)*.db.test.ts'];
-/** What is asked of transactions of the kit's own, in both of their modes. */
+/** Tests of the kit's own transactions, in both of their modes. */
 const IN_OWN = 'lib/store/**/own*.db.test.ts';
-/** What is asked of ambient mode alone. */
+/** Tests of ambient mode alone. */
 const IN_AMBIENT = 'lib/store/**/ambient*.db.test.ts';
 /** They need what a process has one of for themselves: the demo's client, the meters, the kit's bounds. */
 const ALONE = [
@@ -14,25 +14,36 @@ const ALONE = [
   'lib/messaging/telemetry.db.test.ts',
   'scripts/package/silent-exports.db.test.ts',
 ];
+/** Two hundred processes, one behind the other: `npm run test:doctor` has them. */
+const OF_DOCTOR = process.env.DOCTOR === undefined ? ['lib/cli/doctor/broken-*.db.test.ts'] : [];
 /** Gives Next's own modules what they store a request in; too late once one of them is loaded. */
 const NEXT = 'next/dist/server/node-environment-baseline.js';
+/** Builds the programs that the tests of the command line start. */
+const CLI_PROGRAMS = 'scripts/testing/cli-programs.ts';
 // One module graph for all files of a worker: half of their time was spent on loading it again.
 const SHARED = { isolate: false } as const;
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
+interface DatabaseProject {
+  include: string[];
+  exclude?: string[];
+  setupFiles?: string[];
+  globalSetup?: string[];
+  env?: Record<string, string>;
+  isolate?: false;
+}
+
 /** The tests on a database of their own. */
-const database = (
-  name: string,
-  more: { include: string[]; exclude?: string[]; setupFiles?: string[]; env?: Record<string, string>; isolate?: false },
-) => ({
+const database = (name: string, { globalSetup = [], ...more }: DatabaseProject) => ({
   extends: true as const,
   test: {
     name,
     environment: 'node' as const,
-    globalSetup: ['scripts/testing/test-setup.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    globalSetup: ['scripts/testing/test-setup.ts', ...globalSetup],
+    // A limit against hangs: a machine that is three times as slow must stay below it.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     ...more,
   },
 });
@@ -43,7 +54,7 @@ export default defineConfig({
     alias: [
       { find: /^oncekit$/, replacement: at('./lib/index.ts') },
       {
-        find: /^oncekit\/(next|react|admin|worker|http|messaging|testing|adapter-pg)$/,
+        find: /^oncekit\/(next|react|admin|worker|http|messaging|testing|adapter-pg|stripe)$/,
         replacement: at('./lib/$1/index.ts'),
       },
       { find: /^@\//, replacement: at('./') },
@@ -60,16 +71,18 @@ export default defineConfig({
           environment: 'node',
           ...SHARED,
           setupFiles: [NEXT],
-          include: ['{lib,shop,simulators,scripts}/**/*.test.ts'],
+          globalSetup: [CLI_PROGRAMS],
+          include: ['{lib,shop,simulators,scripts}/**/*.test.{ts,tsx}'],
           exclude: [...configDefaults.exclude, '**/*.db.test.ts', '**/*.browser.test.*'],
-          testTimeout: 10_000,
+          testTimeout: 30_000,
         },
       },
       database('db', {
         ...SHARED,
         setupFiles: [NEXT],
+        globalSetup: [CLI_PROGRAMS],
         include: ['{lib,shop,scripts}/**/*.db.test.ts'],
-        exclude: [...configDefaults.exclude, ...ON_EACH_PATH, IN_OWN, IN_AMBIENT, ...ALONE],
+        exclude: [...configDefaults.exclude, ...ON_EACH_PATH, IN_OWN, IN_AMBIENT, ...ALONE, ...OF_DOCTOR],
       }),
       database('db-alone', { include: ALONE }),
       database('db-pool', { ...SHARED, include: [...ON_EACH_PATH, IN_OWN] }),
@@ -86,6 +99,8 @@ export default defineConfig({
       }),
       {
         extends: true,
+        // Read at run time, so that a test can be in development (`vi.stubGlobal('process', …)`).
+        define: { 'process.env.NODE_ENV': 'globalThis.process?.env?.NODE_ENV' },
         // Known beforehand: what Vite finds while tests run makes it reload the page under them.
         optimizeDeps: {
           include: [

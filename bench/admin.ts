@@ -21,7 +21,7 @@ const SECRETS = {
 };
 
 /**
- * What an admin waits for until /admin/keys is on the way: the demo's production build, once on a database with a
+ * The wait of an admin for /admin/keys: the demo's production build, once on a database with a
  * hundred keys and once with a hundred thousand, its tables analyzed, as autovacuum leaves them. Either has some forty
  * that are stuck, so that both pages are as long. The whole answer, since nothing of it is sent ahead of its data.
  */

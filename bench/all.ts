@@ -45,7 +45,7 @@ const benchmarks: Record<string, () => Promise<Report>> = {
   'paid-checkout': paidCheckout,
 };
 
-/** What the figures hold for. `fsync off` makes COMMIT cheap, for the floors as well: the kit's share then shows most. */
+/** The settings that the figures hold for. `fsync off` makes COMMIT cheap, for the floors as well: the kit's share then shows most. */
 async function surroundings(): Promise<string> {
   const server = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
   await server.connect();

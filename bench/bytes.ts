@@ -13,7 +13,7 @@ const SHAPES = [
   ['minted and signed', 400],
 ] as const;
 
-/** What a key takes on disk with its index entries, and in the WAL with its transaction. */
+/** The size of a key on disk with its index entries, and in the WAL with its transaction. */
 export async function bytes(): Promise<Report> {
   const rows: Row[] = [];
   for (const [shape, atMost] of SHAPES) {

@@ -9,7 +9,7 @@ const OPERATIONS = 3000;
 const FEWER = 1000;
 
 /**
- * What a first execution costs beside `prisma.$transaction((tx) => tx.order.create(…))`: keys of their own, eight
+ * The cost of a first execution beside `prisma.$transaction((tx) => tx.order.create(…))`: keys of their own, eight
  * callers, a pool of ten. The keys are unsigned, as an API client's; a form's are checked by one HMAC more.
  */
 export async function first(): Promise<Report> {
@@ -74,7 +74,7 @@ export async function first(): Promise<Report> {
   }
 }
 
-/** What the ratios are ratios to, for a feeling of size. They hold for this machine alone. */
+/** The floors of the ratios, for a feeling of size. They hold for this machine alone. */
 function absolute(floor: Sample[]): Row[] {
   const of = (name: keyof Sample) => median(floor.map((sample) => sample[name])).toFixed(0);
   return [

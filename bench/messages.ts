@@ -16,7 +16,7 @@ const TIMED_EVENTS = 200;
 const SECRETS = [`whsec_${Buffer.from('bench-secret-of-the-destinations').toString('base64')}`];
 const who = { tenant: 'bench', principal: 'bench' };
 
-/** What it costs to announce, how fast the relay sends, and how long an event takes. To a real HTTP receiver. */
+/** The cost of an announcement, how fast the relay sends, and how long an event takes. To a real HTTP receiver. */
 export async function messages(): Promise<Report> {
   const database = await testDatabase({ max: 10 });
   const receiver = await startReceiver();

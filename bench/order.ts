@@ -9,7 +9,7 @@ export const SECRET = ['bench-secret-of-at-least-32-characters'];
 export const who = { tenant: 'bench', principal: 'bench' };
 export const orderInput = z.object({ n: z.number() });
 
-/** What every way of the benchmarks writes: one row, the smallest business there is. */
+/** The effect of every way of the benchmarks: one row, the smallest business there is. */
 export function orderRow(n: number) {
   return {
     id: randomUUID(),
@@ -38,7 +38,7 @@ async function business(tx: Transaction, n: number, queries: number) {
   return { id };
 }
 
-/** What people write by hand, with Prisma's models: three statements in an interactive transaction. */
+/** The code that people write by hand, with Prisma's models: three statements in an interactive transaction. */
 export async function obvious(client: Client, n: number) {
   const key = randomUUID();
   const id = { ...who, operation: 'obvious', key };

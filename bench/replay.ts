@@ -14,7 +14,7 @@ const STORED = 100_000;
 const ORDERS = 10_000;
 
 /**
- * What a replay costs beside `prisma.order.findUnique`. Cold: the key has been finished by another process. Its caller
+ * The cost of a replay beside `prisma.order.findUnique`. Cold: the key has been finished by another process. Its caller
  * says that it sends again (`attempt`), as the kit's forms do, so the stored answer is looked for at once.
  *
  * One caller at a time: of several, Prisma joins the `findUnique` calls of one tick into one query, and one read would be

@@ -1,4 +1,4 @@
-/** What one benchmark found, as ratios within one run. */
+/** The findings of one benchmark, as ratios within one run. */
 export interface Report {
   name: string;
   rows: Row[];
@@ -9,7 +9,7 @@ export interface Row {
   value: string;
   /** The middle half of the rounds whose median `value` is. */
   spread?: string;
-  /** What the figure must reach, where something is demanded of it. */
+  /** The bound of the figure, where something is demanded of it. */
   must?: string;
   met?: boolean;
   /** The floor measured against itself, in the same rounds: what this machine's noise alone makes of 1. */

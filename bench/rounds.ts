@@ -12,7 +12,7 @@ setFlagsFromString('--expose-gc');
 /** Before each sample, so that each pays for its own garbage. */
 const collectGarbage: () => void = runInNewContext('gc');
 
-/** What one way took in one round. */
+/** The time of one way in one round. */
 export interface Sample {
   perSecond: number;
   /** Processor time of this process for one operation, all threads, in microseconds. */

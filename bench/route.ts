@@ -78,7 +78,7 @@ function post(port: number, path: string, headers: Record<string, string>, body:
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${content}`;
 }
 
-/** What Next calls the page's two actions. */
+/** Next's names of the page's two actions. */
 async function actionNames(port: number): Promise<[withKit: string, withoutKit: string]> {
   const html = await (await fetch(`http://127.0.0.1:${port}/`)).text();
   const names = [...html.matchAll(/\$ACTION_ID_([0-9a-f]+)/g)].map(([, name]) => name);

@@ -25,7 +25,7 @@ const SECRET = ['bench-secret-of-at-least-32-characters'];
 /** Of lengths that apps have. */
 const who = () => ({ tenant: 'acme', principal: `user-${1000 + Math.floor(Math.random() * 5000)}` });
 
-/** What the key table costs: claims beside ten million keys, reaping a million of them, a week's bloat. */
+/** The cost of the key table: claims beside ten million keys, reaping a million of them, a week's bloat. */
 export async function scale(): Promise<Report> {
   const rows: Row[] = [];
   const [many, few] = [await testDatabase({ max: CALLERS }), await testDatabase({ max: CALLERS })];

@@ -4,7 +4,7 @@ import { actionsUnder, addressesOf, type BuiltAction, exportsOfActions } from '.
 import { SECRETS } from './fixtures/app-process.ts';
 import { expect, test } from './fixtures/test.ts';
 
-/** What every admin form might send: enough that an action which is let in does something. */
+/** Fields that every admin form might send: enough that an action which is let in does something. */
 const KEY = { tenant: 'demo', principal: 'victim', operation: 'lab.order', key: 'access-key' };
 const FIELDS = {
   ...{ ...KEY, fencing_token: '1', kind: 'failed' },

@@ -34,7 +34,7 @@ test('an order is found by its key, with the answer redacted and the order linke
 
   await signIn(page);
   await expect(page).toHaveURL(/\/admin\/keys$/);
-  await page.getByLabel('Key or principal begins with').fill(row.key.slice(0, 24));
+  await page.getByLabel('Key, principal or thing begins with').fill(row.key.slice(0, 24));
   await page.getByLabel('State').selectOption('succeeded');
   await page.getByRole('button', { name: 'Filter' }).click();
   // What is looked for stands in the address, to be kept and passed on.
@@ -42,6 +42,7 @@ test('an order is found by its key, with the answer redacted and the order linke
   await page.getByRole('link', { name: row.key }).click();
 
   const main = page.getByRole('main');
+  await expect(main).toContainText(`Once for${row.thing}`);
   await expect(main).toContainText(row.principal);
   await expect(main).toContainText(
     Buffer.from(row.fingerprint ?? [])

@@ -12,7 +12,7 @@ test('when the limit is spent, new orders wait and replays pass', async ({ reque
   for (const key of keys) bodies.push((await api.create({ key })).body);
   const key = randomUUID();
   const limited = await api.create({ key });
-  expect(limited).toMatchObject({ status: 429, body: { code: 'rate_limited', retryable: true } });
+  expect(limited).toMatchObject({ status: 429, body: { code: 'rate_limited', retry: 'same-key' } });
   expect(Number(limited.headers['retry-after'])).toBeGreaterThan(500);
   for (const [n, key] of keys.entries()) {
     expect(await api.create({ key })).toMatchObject({

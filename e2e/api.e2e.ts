@@ -61,7 +61,7 @@ test('a declined card is a stored refusal, and the goods are back', async ({ api
   const before = await stockOf(db);
   const sent = { key: randomUUID(), body: { ...MUG, payment_method: 'pm_card_chargeDeclined' } };
   const first = await api.create(sent);
-  expect(first).toMatchObject({ status: 402, body: { code: 'failed', reason: 'card_declined', retryable: false } });
+  expect(first).toMatchObject({ status: 402, body: { code: 'failed', reason: 'card_declined', retry: 'new-key' } });
   const again = await api.create(sent);
   expect(again).toMatchObject({ status: 402, body: first.body, headers: { 'idempotency-status': 'replayed' } });
   expect(await stockOf(db)).toBe(before);

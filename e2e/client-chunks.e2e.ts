@@ -4,7 +4,7 @@ import { expect, test } from '@playwright/test';
 import { messages } from 'oncekit/react';
 import { distDirOf, variantOf } from '../shop/variants.ts';
 
-/** What only server code says. Each is looked for on the server's side too: a mark that nobody says proves nothing. */
+/** Words that only server code says. Each is looked for on the server's side too: a mark that nobody says proves nothing. */
 const MARKS = [
   'timingSafeEqual',
   'idempotency_keys',

@@ -7,7 +7,7 @@ import { test } from './fixtures/test.ts';
 
 test.use({ appEnv: NO_LIMIT });
 
-/** What differs between operations; how a request is read does not. */
+/** Differences between operations; how a request is read does not. */
 const RULES_OF_REFUNDS = new Set([
   'scope',
   'fingerprint',

@@ -252,7 +252,7 @@ function expectRefused(late: LateAnswer[]): void {
   for (const { body } of late) expect(body).toContain('"code":"key_abandoned"');
 }
 
-/** What the status route says, asked beside the page. */
+/** The status route's answer, asked beside the page. */
 async function stateOf(page: Page, key: string): Promise<string> {
   return (await (await page.request.get(`/api/idempotency/lab.order/${key}`)).json()).state;
 }

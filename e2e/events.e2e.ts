@@ -7,12 +7,12 @@ import { insist } from './fixtures/api-insist.ts';
 import { postOrder } from './fixtures/api-orders.ts';
 import { SECRETS } from './fixtures/app-process.ts';
 
-/** What the shop has done is told to its receiver: by the worker, over HTTP, with a signature. */
+/** The shop's events reach their receiver: by the worker, over HTTP, with a signature. */
 
 const TO_RECEIVER = { method: 'POST', path: '/api/receiver' };
 const orderIn = (url: string) => new URL(url).pathname.split('/').at(-1) ?? '';
 
-/** What came of one order, in the order in which it came. */
+/** The events of one order, in the order in which they came. */
 const received = (db: Client, orderId: string) =>
   db.receivedEvent.findMany({
     where: { aggregate: `order:${orderId}` },

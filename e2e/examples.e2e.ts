@@ -16,7 +16,7 @@ function quantity(page: Page): Locator {
   return page.getByLabel('Quantity');
 }
 
-/** What the page says the database holds. */
+/** The database's content, as the page says it. */
 function counted(page: Page): Locator {
   return page.locator('[data-count=example]');
 }

@@ -31,6 +31,41 @@ async function resend(page: Page, name: string, key: string, send: (form: Locato
 const SENT_BEFORE = 'Already placed; this is the same order';
 const OTHER_VALUES = 'already sent with other values';
 
+test.describe('the simplest', () => {
+  test('a refused field has its error beside it, and a double click orders once', async ({ page, shop }) => {
+    await page.goto(PATH);
+    const form = formOf(page, 'The simplest');
+    await refuseQuantity(form);
+    await expect(form.getByLabel('Quantity')).toBeFocused();
+    await form.getByLabel('Quantity').fill('2');
+    await doubleSubmit(button(form, 'Order mugs'));
+    await ordered(form);
+    await expect(form.getByLabel('Quantity')).not.toHaveAttribute('aria-invalid');
+    expect(await shop.gained()).toEqual({ orders: 1, stockTaken: 2, keys: 1 });
+  });
+
+  test('before hydration the answer page says it as well', async ({ page, shop }) => {
+    const hydrate = await holdHydration(page);
+    await page.goto(PATH, { waitUntil: 'commit' });
+    const form = formOf(page, 'The simplest');
+    await refuseQuantity(form);
+    await hydrate();
+    await expect(form.getByLabel('Quantity')).toHaveValue('99');
+    expect(await shop.gained()).toEqual(NONE);
+  });
+});
+
+/** Asks for too many, and looks at what the field says of that. */
+async function refuseQuantity(form: Locator): Promise<void> {
+  const quantity = form.getByLabel('Quantity');
+  await quantity.fill('99');
+  await button(form, 'Order mugs').click();
+  await expect(quantity).toHaveAttribute('aria-invalid', 'true');
+  await expect(quantity).toHaveAccessibleDescription('At most ten.');
+  await expect(form.locator('[data-field-error]')).toBeVisible();
+  await expect(quantity).toHaveValue('99');
+}
+
 test.describe('a file', () => {
   const picture = (content: string, name = 'cat.png') => ({
     name,
@@ -213,6 +248,16 @@ test('a dialog that is closed while it sends, and opened again, shows what becam
 
 test.describe('without JavaScript', () => {
   test.use({ javaScriptEnabled: false });
+
+  test('the simplest: a refused field says it, keeps its value, and then it orders', async ({ page, shop }) => {
+    await page.goto(PATH);
+    const form = formOf(page, 'The simplest');
+    await refuseQuantity(form);
+    await form.getByLabel('Quantity').fill('2');
+    await button(form, 'Order mugs').click();
+    await ordered(form);
+    expect(await shop.gained()).toEqual({ orders: 1, stockTaken: 2, keys: 1 });
+  });
 
   test('the pressed button’s value, the sample’s own key and all steps work', async ({ page, shop, db }) => {
     await page.goto(PATH);

@@ -50,7 +50,7 @@ async function untilAnswered(executor: Executor, task: Task): Promise<Told | und
   return told;
 }
 
-/** What the provider was sent under the key of the call. */
+/** The provider's requests under the key of the call. */
 async function sendsOf({ db, gateway }: Stage, kind: Kind, { key }: Task): Promise<GatewayRequest[]> {
   const step = await db.idempotencyPhase.findFirst({ where: { key, name: KINDS[kind].call } });
   return step?.derivedKey ? await gateway.sends(step.derivedKey) : [];
@@ -291,9 +291,10 @@ test('a provider that is down for 20 s opens the circuit, and each checkout and 
   // A worker that comes while it is down learns the same, with a circuit of its own.
   await stage.workers(1);
   await wait(upAt - performance.now());
-  const all = await Promise.all(sides.map(({ kind, tasks }) => sends(kind, tasks)));
-  const sum = all.flat().reduce((total, each) => total + each, 0);
-  expect(sum, 'each executor five, the worker five and then one in 5 s').toBeLessThanOrEqual(5 + 5 + 5 + 4);
+  const all = await Promise.all(sides.flatMap(({ kind, tasks }) => tasks.map((task) => sendsOf(stage, kind, task))));
+  // On a slow machine it is up again by now, and what is sent then arrives.
+  const refused = all.flat().filter(({ fault }) => fault === 'down');
+  expect(refused.length, 'each executor five, the worker five and then one in 5 s').toBeLessThanOrEqual(5 + 5 + 5 + 4);
 
   const tasks = sides.flatMap((side) => side.tasks.map((task) => ({ ...task, kind: side.kind })));
   const finished = async () => {

@@ -17,7 +17,7 @@ import { formTargets, hostileForms } from './fixtures/hostile-forms.ts';
 import { ownErrors } from './fixtures/own-errors.ts';
 import { expect, test } from './fixtures/test.ts';
 
-/** What nobody's client should send, and somebody's will (X4). */
+/** Requests that nobody's client should send, and somebody's will (X4). */
 
 /** `npm run test:hostile` sends 10,000, and then holds the shop to its bound as well. */
 const REQUESTS = Number(process.env.HOSTILE_REQUESTS ?? 1000);

@@ -44,7 +44,7 @@ test(`${POSTS} posts of one key over two processes: one order, one charge, one a
       continue;
     }
     expect({ status, idempotency }).toEqual({ status: 409, idempotency: null });
-    expect(JSON.parse(text)).toMatchObject({ code: 'in_flight', retryable: true, idempotency_key: key });
+    expect(JSON.parse(text)).toMatchObject({ code: 'in_flight', retry: 'same-key', key });
     expect(Number(retryAfter)).toBeGreaterThanOrEqual(1);
   }
   const again = await Promise.all(Array.from({ length: POSTS }, post));
@@ -62,7 +62,7 @@ test('a mismatch under way is told in either process, and does not disturb the f
   for (const app of apps) {
     const mismatch = await told(postOrder(app.url, key, { ...MUG, quantity: 2 }));
     expect(mismatch).toMatchObject({ status: 422, idempotency: null });
-    expect(JSON.parse(mismatch.text)).toMatchObject({ code: 'payload_mismatch', retryable: false });
+    expect(JSON.parse(mismatch.text)).toMatchObject({ code: 'payload_mismatch', retry: 'never' });
   }
   const duplicate = await told(postOrder(apps[1].url, key));
   expect(duplicate).toMatchObject({ status: 409, retryAfter: '1' });

@@ -12,7 +12,7 @@ import { expect, hydrated, test } from './fixtures/test.ts';
 const ONE = { orders: 1, charges: 1 };
 const TWO = { orders: 2, charges: 2 };
 
-/** What the page plays by itself, and what that comes to without the kit. With it, it comes to one each time. */
+/** The plays of the page, and what each comes to without the kit. With it, it comes to one each time. */
 const played: { slug: string; without: typeof ONE; requests?: { with: number; without: number } }[] = [
   { slug: 'double-click', without: TWO, requests: { with: 1, without: 2 } },
   { slug: 'lost-answer', without: TWO, requests: { with: 2, without: 2 } },
@@ -190,7 +190,7 @@ const kitStatus = (page: Page) => page.locator('[role=status][data-state]');
 
 type Numbers = Record<'clicks' | 'requests' | 'orders' | 'charges', number>;
 
-/** What the page counts. */
+/** The counts of the page. */
 async function shown(page: Page): Promise<Record<'with' | 'without', Numbers>> {
   const read = async (side: string) => {
     const names = ['clicks', 'requests', 'orders', 'charges'];
@@ -200,7 +200,7 @@ async function shown(page: Page): Promise<Record<'with' | 'without', Numbers>> {
   return { with: await read('with'), without: await read('without') };
 }
 
-/** What database and ledger hold of this page's run. */
+/** The rows of this page's run, in database and ledger. */
 async function held(db: Client, gateway: GatewayProcess, page: Page) {
   const cookie = (await page.context().cookies()).find(({ name }) => name === 'oncekit_lab');
   const since = new Date(Number(cookie?.value.split('_').at(-1)));

@@ -10,12 +10,13 @@ import {
   TO_CHECKOUT,
   untilClaimed,
   untilOrdered,
+  untilShownOrdered,
 } from './fixtures/checkout-plays.ts';
 import type { Network } from './fixtures/proxy-control.ts';
 import { ADA } from './fixtures/shop.ts';
 import { expect, holdHydration, test } from './fixtures/test.ts';
 
-/** What a person and the world do to a checkout that is filled and not yet sent; ends when the person knows. */
+/** The deeds of a person and the world to a checkout that is filled and not yet sent; ends when the person knows. */
 type Play = (parts: Parts) => Promise<void>;
 
 interface Row {
@@ -157,7 +158,7 @@ const rows: Row[] = [
       await shop.placeOrder.click();
       await untilOrdered(page);
       await other.getByRole('button', { name: 'Place order' }).click();
-      await expect(other.locator('[role=status][data-state]')).toContainText('already');
+      await untilOrdered(other); // the cart's one order
       await other.close();
     },
   },
@@ -171,7 +172,7 @@ const rows: Row[] = [
     async on({ page, shop, app }) {
       await app.crashAt('before-commit');
       await shop.placeOrder.click();
-      await untilOrdered(page);
+      await untilShownOrdered(page);
       expect(app.lines.some((line) => line.includes('was killed by SIGKILL'))).toBe(true);
     },
     async off({ page, shop, app }) {

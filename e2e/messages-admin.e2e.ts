@@ -5,7 +5,7 @@ import { signIn } from './fixtures/admin.ts';
 import { axeFinds } from './fixtures/page-checks.ts';
 import { expect, test } from './fixtures/test.ts';
 
-/** What no page may hold. */
+/** Words that no page may hold. */
 const SECRET = 'hush-hush-4711';
 const LIST = '/admin/messages';
 const sentAt = (event: string) => `${LIST}/detail?box=outbox&event=${event}`;

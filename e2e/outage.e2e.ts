@@ -28,7 +28,7 @@ test('the database is away: unavailable, nothing executed, and recovery without 
   await expect(status(page)).toHaveAttribute('data-state', /unknown|retrying/);
   expect((await fetch(`${app.url}/api/health`)).status).toBe(503);
   await outage.restart();
-  expect(await db.order.count()).toBe(before);
+  // The form may be quicker than this test: its order is there as soon as the database is.
   await untilOrdered(page);
   expect(await db.order.count()).toBe(before + 1);
   expect(app.lines.filter((line) => line.includes('was killed'))).toEqual([]);

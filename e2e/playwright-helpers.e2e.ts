@@ -9,7 +9,7 @@ import {
 } from 'oncekit/testing';
 import { expect, hydrated, test } from './fixtures/test.ts';
 
-/** What a person does who has seen no answer: opens the page again and sends it once more. */
+/** A person who has seen no answer opens the page again and sends it once more. */
 async function again(page: Page, button: Locator): Promise<void> {
   await page.goto('/lab');
   await button.click();

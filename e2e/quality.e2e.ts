@@ -11,9 +11,11 @@ const PAGES = [
   ...['/', '/checkout', '/mailbox', '/sign-in?error=wrong', '/receiver', '/not-there'],
   ...['/docs', '/docs/errors', '/docs/errors/payload_mismatch', '/lab'],
   ...['/examples', '/examples/forms', '/examples/tabs', '/examples/react-hook-form'],
+  ...['/examples/react-hook-form-rows', '/examples/tanstack-form', '/examples/conform'],
 ];
 
 test('axe finds nothing in a page that anybody may open, and none is wider than a phone', async ({ page }) => {
+  test.slow();
   for (const path of PAGES) {
     await page.goto(path);
     await expectGoodPage(page, path);

@@ -4,7 +4,7 @@ import { expect, test } from './fixtures/test.ts';
 
 const cookieHeader = (cookies: Cookie[]) => cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
 
-/** What somebody can do with an order who has these cookies: as machines ask, and as browsers do. */
+/** The reach of these cookies to an order: as machines ask, and as browsers do. */
 async function powerOver(order: string, cookies: Cookie[], request: APIRequestContext) {
   const headers = { cookie: cookieHeader(cookies) };
   const at = `/api/orders/${order}`;
@@ -78,8 +78,9 @@ test('a look at a page that began before the sign-in and ends after it does not 
 }) => {
   await page.goto('/mailbox');
   await network.heal();
-  // The page looks for mail again and again: one such look is still on its way to the shop.
-  await network.break({ match: { method: 'GET', path: '/mailbox' }, kind: 'delay', ms: 4000, times: 1 });
+  // The page looks for mail again and again: one such look is still on its way to the shop, for longer than
+  // a sign-in takes on a slow machine.
+  await network.break({ match: { method: 'GET', path: '/mailbox' }, kind: 'delay', ms: 10_000, times: 1 });
   const delayed = async () => (await network.log()).find(({ fault }) => fault === 'delay');
   await expect.poll(delayed).toBeDefined();
   const other = await context.newPage();

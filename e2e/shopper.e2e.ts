@@ -2,7 +2,7 @@ import { MANY, TO_CHECKOUT, untilOrdered } from './fixtures/checkout-plays.ts';
 import { ADA } from './fixtures/shop.ts';
 import { expect, hydrated, test } from './fixtures/test.ts';
 
-/** What a person sees who only wants to buy a mug. */
+/** The pages as a person sees them who only wants to buy a mug. */
 
 const ONE = { orders: 1, stockTaken: 1, keys: 1 };
 

@@ -20,7 +20,7 @@ const STREAM_MS = LONG ? 60_000 : 10_000;
 const KILL_EVERY_MS = LONG ? { least: 1000, most: 3000 } : { least: 300, most: 1500 };
 /** A call takes a while, so that it is there to be interrupted. */
 const CALL_MS = 400;
-/** What is left to do when the last shopper has come. */
+/** The work that is left when the last shopper has come. */
 const SETTLE_MS = 60_000;
 
 /** Says which process is killed when, and where each shopper turns to; how they meet is up to the machine. */
@@ -89,7 +89,11 @@ class App {
     return await (await this.#running).execute(task);
   }
 
-  /** kill -9, and another takes its place. Not while that one is still starting: nobody has asked it anything yet. */
+  async started(): Promise<void> {
+    await this.#running;
+  }
+
+  /** kill -9, and another takes its place. */
   async kill(): Promise<void> {
     const executor = await this.#running;
     executor.signal('SIGKILL');
@@ -118,11 +122,16 @@ async function killAtRandom(
   const { least, most } = KILL_EVERY_MS;
   const isOver = async () => over.stream.aborted && kills.executors >= 4 && (over.sales.aborted || (await isEnough()));
   for (let turn = 0; !(await isOver()); turn++) {
-    await wait(least + next() * (most - least));
+    const pause = least + next() * (most - least);
     if (turn % 3 === 0) {
+      await wait(pause);
       if (oneOf(workers, next).kill()) kills.workers++;
     } else {
-      await oneOf(apps, next).kill();
+      const app = oneOf(apps, next);
+      // The pause begins when it has started: nobody has asked anything of a process that is still starting.
+      await app.started();
+      await wait(pause);
+      await app.kill();
       kills.executors++;
     }
   }

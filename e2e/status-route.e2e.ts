@@ -92,6 +92,6 @@ test('too many questions of one account are limited', async ({ playwright, baseU
   const all = await Promise.all(Array.from({ length: 130 }, () => ask(bob, 'get', 'a-key', 'orders.create')));
   await bob.dispose();
   const limited = all.find(({ status }) => status === 429);
-  expect(limited?.body).toMatchObject({ code: 'rate_limited', retryable: true });
+  expect(limited?.body).toMatchObject({ code: 'rate_limited', retry: 'same-key' });
   expect(Number(limited?.headers['retry-after'])).toBeGreaterThan(0);
 });

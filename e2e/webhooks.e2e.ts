@@ -3,7 +3,7 @@ import { postOrder } from './fixtures/api-orders.ts';
 import { ADA } from './fixtures/shop.ts';
 import { deliver, expect, NEXT_SECRET, sign, test, type Webhook, type Webhooks } from './fixtures/webhooks.ts';
 
-/** What a webhook may change. */
+/** The rows that a webhook may change. */
 const all = async ({ db }: Webhooks) => ({
   inbox: await db.inboxEvent.findMany({ orderBy: { eventId: 'asc' } }),
   orders: await db.order.findMany({ orderBy: { id: 'asc' } }),

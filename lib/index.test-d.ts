@@ -1,3 +1,4 @@
+import { Decimal } from '@prisma/client/runtime/client';
 import { createIdempotency, type Outcome, type Refusal, type Success } from 'oncekit';
 import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
@@ -128,5 +129,90 @@ describe('input, result and outcome', () => {
     expectTypeOf(await checkout.as('orders.create').execute({ key: 'k', payload: new FormData() })).toEqualTypeOf(
       await checkout.execute({ key: 'k', payload: new FormData() }),
     );
+  });
+});
+
+describe('the reasons of fail', () => {
+  const idempotency = createIdempotency({ prisma: client });
+  const declared = { name: 'checkout', schema, reasons: ['sold_out', 'gone'] } as const;
+  const checkout = idempotency
+    .operation({ name: 'checkout', schema, reasons: ['sold_out', 'gone'] })
+    .handler(async ({ fail, input }) => {
+      // @ts-expect-error: no reason of that name
+      if (input.quantity > 9) return fail('sold_outt');
+      return input.quantity > 3 ? fail('sold_out', { left: 0 }) : { id: input.sku };
+    });
+
+  test('once they are listed, another one does not compile: where it is asked for, and where it is given', async () => {
+    const outcome = await checkout.execute({ key: 'k', payload: new FormData() });
+    expectTypeOf(outcome).toEqualTypeOf<Outcome<{ id: string }, 'sold_out' | 'gone'>>();
+    if (outcome.ok) return;
+    expectTypeOf(outcome.reason).toEqualTypeOf<'sold_out' | 'gone' | undefined>();
+    // @ts-expect-error: no reason of that name
+    outcome.reason === 'sold_outt';
+    expectTypeOf(checkout.as('orders.create')).toEqualTypeOf(checkout);
+  });
+
+  test('onRefused, phases and a foreign call have them, too', () => {
+    idempotency.operation({
+      ...declared,
+      onRefused: async (_, { reason }) => {
+        expectTypeOf(reason).toEqualTypeOf<'sold_out' | 'gone'>();
+      },
+    });
+    idempotency.operation(declared).phases(async ({ fail, foreign }) => {
+      await foreign('charge', {
+        arguments: {},
+        send: async () => 1,
+        indeterminate: 'unknown',
+        // @ts-expect-error: no reason of that name
+        judge: () => ({ refuse: 'declined' }),
+      });
+      return fail('gone');
+    });
+  });
+
+  test('where they are not listed, they are any text', async () => {
+    const plain = idempotency.operation({ name: 'plain', schema }).handler(async ({ fail }) => fail('whatever'));
+    const outcome = await plain.execute({ key: 'k', payload: new FormData() });
+    if (!outcome.ok) expectTypeOf(outcome.reason).toEqualTypeOf<string | undefined>();
+  });
+});
+
+describe('a result that cannot be stored does not compile', () => {
+  const { handler, phases } = createIdempotency({ prisma: client }).operation({ name: 'checkout', schema });
+  class Money {
+    cents = 5;
+    plus(other: Money) {
+      return this.cents + other.cents;
+    }
+  }
+
+  test('a function, a class instance, a symbol, a promise: the place is in the words', () => {
+    // @ts-expect-error: .order.pay is a function
+    handler(async () => ({ order: { pay: () => {} } }));
+    // @ts-expect-error: .lines[].total.plus is a function
+    handler(async () => ({ lines: [{ total: new Money() }] }));
+    // @ts-expect-error: .tag is a symbol
+    handler(async () => ({ tag: Symbol('s') }));
+    // @ts-expect-error: .order is a promise
+    phases(async () => ({ order: Promise.resolve(1) }));
+  });
+
+  test('what can be stored does: rows with dates, decimals, big integers and JSON; nothing; what nobody has typed', () => {
+    type Json = string | number | null | Json[] | { [name: string]: Json };
+    handler(async () => ({
+      price: new Decimal(1),
+      cents: 5n,
+      at: new Date(),
+      json: null as Json,
+      map: new Map(),
+    }));
+    handler(async ({ tx }) => await tx.order.findMany({ include: { cart: true } }));
+    handler(async () => {});
+    handler(async () => null as unknown);
+    handler(async () => JSON.parse('1'));
+    handler(async () => Response.json(1));
+    phases(async ({ fail }) => fail('no'));
   });
 });

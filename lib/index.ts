@@ -1,9 +1,18 @@
-import type { Options } from './engine/config.ts';
+import { assertKnownOptions, type OptionNames } from './core/options.ts';
+import { OPTIONS, type Options } from './engine/config.ts';
 import { type Idempotency, idempotencyOn } from './engine/idempotency.ts';
+import { reviveDecimalsAs } from './engine/stored-value.ts';
 import { outside } from './store/prisma/async-context.ts';
 import type { PrismaClientLike, TransactionOf } from './store/prisma/client.ts';
+import { decimalOf } from './store/prisma/decimal.ts';
 import { prismaStore, type TransactionMode } from './store/prisma/store.ts';
 import type { Tables } from './store/prisma/tables.ts';
+
+const OF_A_CLIENT: OptionNames<{ prisma: 1; tables: 1; transaction: 1 }> = {
+  prisma: true,
+  tables: true,
+  transaction: true,
+};
 
 /**
  * Sets the kit up: once per app, on the client your app already has. From then on one intent has one effect and one
@@ -28,12 +37,16 @@ export function createIdempotency<Client extends PrismaClientLike>(
     transaction?: TransactionMode;
   },
 ): Idempotency<TransactionOf<Client>> {
+  assertKnownOptions('createIdempotency', options, { ...OF_A_CLIENT, ...OPTIONS });
   const { prisma, tables, transaction } = options;
+  reviveDecimalsAs(decimalOf);
   const store = prismaStore(prisma, { tables, transaction });
-  return idempotencyOn(store, transaction === 'ambient' ? heardOutside(options) : options);
+  // In development it is watched what a handler writes past its transaction: the hooks are no part of it.
+  const isSeen = transaction === 'ambient' || process.env.NODE_ENV === 'development';
+  return idempotencyOn(store, isSeen ? heardOutside(options) : options);
 }
 
-/** What the app is told of an execution is no part of its transaction. */
+/** The app's hooks are no part of an execution's transaction. */
 function heardOutside(options: Options): Options {
   const { log, onError, onPoint } = options;
   return {
@@ -63,10 +76,10 @@ export {
   refuse,
   type Success,
 } from './core/outcome.ts';
-export type { Principal, Scope } from './core/scope.ts';
+export type { Principal, PrincipalInput, Scope } from './core/scope.ts';
 export { secretProblems } from './core/secret-strength.ts';
 export type { Run } from './engine/call-result.ts';
-export type { CrashPoint, Options } from './engine/config.ts';
+export type { CrashPoint, Options, SetUp } from './engine/config.ts';
 export type { ExecuteRequest, OperationOptions, Refused } from './engine/definition.ts';
 export type { ErrorContext } from './engine/error-log.ts';
 export type { Fail, HandlerContext } from './engine/handler.ts';

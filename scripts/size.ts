@@ -8,9 +8,10 @@ function print(title: string, { bytes, gzipped, inputs }: Awaited<ReturnType<typ
   }
 }
 
-const { first, rest } = await reactBundles();
+const { first, rest, fields } = await reactBundles();
 print(`first load (form, hook, field, status; at most ${LIMIT})`, first);
 print('the rest, while the page is idle', rest);
+print('the fields of the form of oncekit/next, with its first load', fields);
 const firstLoad = first.gzipped;
 if (firstLoad > LIMIT) {
   console.error(

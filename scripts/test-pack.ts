@@ -1,18 +1,43 @@
 /**
  * `npm run test:pack`: the package as a stranger gets it. Packs the kit, installs the tarball into apps outside this
  * repository, sets it up with `oncekit init`, changes their form as the README says, and tests what comes out with the
- * checks that the package brings along. `--one`: the first app alone, which is what `npm test` runs.
+ * checks that the package brings along. `--one`: the first app alone, which is what `npm test` runs. Names of walks behind it
+ * (`quick-start`, `pnpm`, …): those alone.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkNodenext, checkOneApp, checkWorkspaces } from './package/pack/apps.ts';
+import { checkNext15, checkNodenext, checkOneApp, checkService, checkWorkspaces } from './package/pack/apps.ts';
 import { checkTarball } from './package/pack/contents.ts';
 import { startServer } from './package/pack/database.ts';
-import { Report } from './package/pack/report.ts';
+import { checkEffects } from './package/pack/effects-as-built.ts';
+import { checkFootprint } from './package/pack/footprint.ts';
+import { checkForms } from './package/pack/forms-as-built.ts';
+import { checkPnpm } from './package/pack/pnpm.ts';
+import { checkQuickStart } from './package/pack/quick-start.ts';
+import { type Context, Report } from './package/pack/report.ts';
+import type { Tarball } from './package/pack/tarball.ts';
 
 const RESULT = fileURLToPath(new URL('../.data/test-results/pack.json', import.meta.url));
 
+/** The walks, each in a folder of its own. */
+const WALKS: Record<string, (context: Context, tarball: Tarball) => Promise<void>> = {
+  one: checkOneApp,
+  'quick-start': checkQuickStart,
+  pnpm: checkPnpm,
+  workspaces: checkWorkspaces,
+  nodenext: checkNodenext,
+  'next-15': checkNext15,
+  service: checkService,
+  forms: checkForms,
+  effects: checkEffects,
+  footprint: checkFootprint,
+};
+
+const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const unknown = named.filter((name) => !Object.hasOwn(WALKS, name));
+if (unknown.length > 0)
+  throw new Error(`There is no walk ${unknown.join(', ')}, only ${Object.keys(WALKS).join(', ')}.`);
 const isOne = process.argv.includes('--one');
 const say = (line: string) => console.log(line);
 const report = new Report(say);
@@ -25,11 +50,8 @@ try {
   try {
     const context = { report, server, signal, isThorough: !isOne };
     const tarball = await checkTarball(context);
-    if (tarball) await checkOneApp(context, tarball);
-    if (tarball && !isOne) {
-      await checkWorkspaces(context, tarball);
-      await checkNodenext(context, tarball);
-    }
+    const chosen = isOne ? ['one'] : named.length > 0 ? named : Object.keys(WALKS);
+    for (const name of tarball ? chosen : []) await WALKS[name]?.(context, tarball as Tarball);
   } finally {
     await server.stop();
   }

@@ -136,7 +136,7 @@ try {
   process.exitCode = (await main()) ? 0 : 1;
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
-  // Whatever could not even be set up has not passed.
+  // A project that could not be set up has not passed.
   say('\n0 passed, 1 failed');
   process.exitCode = 1;
 }

@@ -1,7 +1,7 @@
 import { secretProblems } from 'oncekit';
 import { paymentComplaints } from './payments/settings.ts';
 
-/** What the demo cannot run without, and how to make it. */
+/** Settings that the demo cannot run without, and how to make them. */
 const REQUIRED = {
   DATABASE_URL: 'Where PostgreSQL is: postgresql://user:password@localhost:5432/shop',
   IDEMPOTENCY_SECRET: 'Signs idempotency keys. Make one with: openssl rand -base64 32',
@@ -66,7 +66,7 @@ export function idempotencySecrets(): string[] {
   return valuesOf('IDEMPOTENCY_SECRET', process.env);
 }
 
-/** Whether the browser came by https, also through a proxy that ends it. Decides about `Secure` on cookies alone. */
+/** Tells whether the browser came by https, also through a proxy that ends it. Decides about `Secure` on cookies alone. */
 export function isHttps(headers: Headers): boolean {
   return headers.get('x-forwarded-proto')?.split(',')[0]?.trim() === 'https';
 }

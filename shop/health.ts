@@ -6,7 +6,7 @@ const needed = (process.env.ONCEKIT_MIGRATIONS ?? '').split(',').filter(Boolean)
 
 const PATIENCE_MS = 3000;
 
-/** Whether the database answers and has every migration that this build needs. Never throws, never hangs. */
+/** Tells whether the database answers and has every migration that this build needs. Never throws, never hangs. */
 export async function isHealthy(): Promise<boolean> {
   const inTime = new AbortController();
   const patience = sleep(PATIENCE_MS, false, { signal: inTime.signal, ref: false }).catch(() => false);

@@ -18,6 +18,6 @@ const setUp = () =>
 
 const held = globalThis as { oncekitDemoInbox?: ReturnType<typeof setUp> };
 
-/** What the shop is told. Once per process, as in idempotency.ts: deliveries of one event wait for each other in it. */
+/** The shop's inbox. Once per process, as in idempotency.ts: deliveries of one event wait for each other in it. */
 held.oncekitDemoInbox ??= setUp();
 export const inbox = held.oncekitDemoInbox;

@@ -1,16 +1,18 @@
 import { createOrder } from './api/order-create.ts';
 import { createRefund } from './api/refund-create.ts';
-import { dialogOrder, giftOrder, printOrder, sampleOrder, stepsOrder } from './lab/example-forms.ts';
+import { dialogOrder, giftOrder, printOrder, sampleOrder, simplestOrder, stepsOrder } from './lab/example-forms.ts';
 import { languagesOrder } from './lab/example-languages.ts';
 import { tabsOrder } from './lab/example-tabs.ts';
 import { hookFormOrder, queryOrder, safeActionOrder } from './lab/examples.ts';
 import { labOrder } from './lab/order.ts';
+import { conformOrder, hookRowsOrder, tanstackFormOrder } from './lab/parcel-order.ts';
 import { cancelOrder } from './orders/cancel.ts';
 import { checkout } from './orders/checkout.ts';
 import { refund } from './payments/refund.ts';
 
 const examples = [hookFormOrder, queryOrder, safeActionOrder, tabsOrder, languagesOrder] as const;
-const forms = [printOrder, giftOrder, sampleOrder, stepsOrder, dialogOrder] as const;
+const parcels = [hookRowsOrder, tanstackFormOrder, conformOrder] as const;
+const forms = [simplestOrder, printOrder, giftOrder, sampleOrder, stepsOrder, dialogOrder] as const;
 
 /** Every operation of the demo: for the status route, the admin view and the worker, which finishes what was begun. */
 export const operations = [
@@ -22,4 +24,5 @@ export const operations = [
   labOrder,
   ...examples,
   ...forms,
+  ...parcels,
 ] as const;

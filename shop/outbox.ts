@@ -12,7 +12,7 @@ import { clientOrNone } from './db.ts';
 import { eventSecrets } from './env.ts';
 import { EVENT_STREAM, natsAddress } from './receiver/stream-address.ts';
 
-/** Who is told what the shop has done. */
+/** The destinations of the shop's events. */
 function destinations(): Destination[] {
   const { EVENTS_WEBHOOK_URL: url, NATS_URL: nats } = process.env;
   const found: Destination[] = [];
@@ -35,11 +35,11 @@ const setUp = () => createOutbox({ prisma: clientOrNone(), destinations: destina
 
 const held = globalThis as { oncekitDemoOutbox?: ReturnType<typeof setUp> };
 
-/** What the shop announces. Once per process, as in idempotency.ts: publishers keep connections. */
+/** The shop's outbox. Once per process, as in idempotency.ts: publishers keep connections. */
 held.oncekitDemoOutbox ??= setUp();
 export const outbox = held.oncekitDemoOutbox;
 
-/** What the shop tells others about an order. Ids and amounts: who bought is nobody else's business. */
+/** The payload of an order's events. Ids and amounts: who bought is nobody else's business. */
 export type Announcement =
   | { type: 'order.paid'; orderId: string; sku: string; quantity: number; amountCents: number }
   | { type: 'order.refunded'; orderId: string; refundId: string; amountCents: number; orderStatus: string }

@@ -26,7 +26,7 @@ interface ShopOptions {
   gateway?: { url: string; close(): Promise<void> };
 }
 
-/** What the tests of the shop share: a database and a payment gateway of their own, and the operations on them. */
+/** Shared by the tests of the shop: a database and a payment gateway of their own, and the operations on them. */
 export async function openShop({ keyTtlMs, webhook, gateway: given }: ShopOptions = {}) {
   const database = await testDatabase({ max: 5 });
   const folder = await mkdtemp(path.join(tmpdir(), 'oncekit-gateway-'));
@@ -124,7 +124,7 @@ export async function openShop({ keyTtlMs, webhook, gateway: given }: ShopOption
       await connection.connect();
       return connection;
     },
-    /** What really happened to money, by the gateway's own ledger. */
+    /** Movements of money, by the gateway's own ledger. */
     moved: async (orderId: string) =>
       (await call('GET', `/_ledger?order_id=${orderId}`)) as {
         charges: { amount: number; payment_intent: string }[];

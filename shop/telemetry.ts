@@ -59,7 +59,7 @@ function startTracing(service: string): BasicTracerProvider | undefined {
 }
 
 /**
- * What `/api/metrics` answers: Prometheus text for whoever knows `METRICS_TOKEN`, 401 for all others (X2).
+ * Answers `/api/metrics`: Prometheus text for whoever knows `METRICS_TOKEN`, 401 for all others (X2).
  *
  * @param operations what is told from the first scrape on, as 0
  */

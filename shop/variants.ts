@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** What of Next a build of the demo has switched on. The demo works with and without each. */
+/** Next's features that a build of the demo has switched on. The demo works with and without each. */
 export interface Variant {
   cacheComponents: boolean;
   useOffline: boolean;

@@ -3,7 +3,7 @@
 import { Button } from '../../components/ui/button.tsx';
 import { PageTitle } from '../../components/ui/page-title.tsx';
 
-/** What an admin sees when a page could not be made, most often because the database is away. */
+/** Shown to an admin when a page could not be made, most often because the database is away. */
 export default function AdminErrorPage() {
   return (
     <>

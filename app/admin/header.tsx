@@ -22,5 +22,5 @@ export function Header({ current }: { current: (typeof pages)[number]['name'] })
 /** The page of an event that a key has announced. */
 export const eventHref = sentHref;
 
-/** What tells that the app answers, and its database. */
+/** Reports that the app answers, and its database. */
 export const PROBE = '/api/health';

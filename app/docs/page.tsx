@@ -5,7 +5,7 @@ import { docsIndex } from '../../shop/docs/pages.ts';
 
 export const metadata = { title: 'Docs' };
 
-/** What the demo shows besides the guides. */
+/** Pages of the demo besides the guides. */
 const demo = {
   name: 'In this demo',
   guides: [

@@ -11,6 +11,21 @@ const examples = [
     text: 'It validates in the browser, the kit sends. Works without JavaScript too.',
   },
   {
+    href: '/examples/react-hook-form-rows',
+    name: 'react-hook-form with rows',
+    text: 'useFieldArray, a checkbox, a number, a day: its values are sent as they are.',
+  },
+  {
+    href: '/examples/tanstack-form',
+    name: 'TanStack Form',
+    text: 'The same with TanStack Form. What the server refuses stands at its field.',
+  },
+  {
+    href: '/examples/conform',
+    name: 'conform',
+    text: 'The same with conform, which validates by the schema. Works without JavaScript too.',
+  },
+  {
     href: '/examples/tanstack-query',
     name: 'TanStack Query',
     text: 'The submit is a mutation, and its answer refreshes a query. The kit alone retries.',

@@ -28,7 +28,7 @@ export async function orderInPhases(_: Outcome<PlacedOrder> | null, form: FormDa
   return await sellInPhases(goods, call);
 }
 
-/** What the lab compares with: an ordinary server action, as it is usually written. */
+/** The lab's comparison: an ordinary server action, as it is usually written. */
 export async function orderWithoutKit(_previous: PlainResult | null, form: FormData): Promise<PlainResult> {
   const result = await placePlainOrder(await currentPrincipal(), postedForm(form), (await currentRun())?.id);
   revalidatePath('/lab', 'layout');

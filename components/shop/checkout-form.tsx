@@ -94,7 +94,7 @@ export function CheckoutForm({ action, buy, initialKey, cart, cartId, account, i
             ) : null}
             <SubmitStatus submit={submit} messages={hasEntered ? CHECKOUT_WORDS : RELOADED_WORDS} />
             <ErrorSummary submit={submit} className="error-summary" />
-            <WayOn reason={said?.reason ?? said?.code} data={said?.data} cartId={cartId} />
+            <WayOn reason={said?.reason ?? said?.code} cartId={cartId} />
             {mismatch ? <FirstAnswer mismatch={mismatch} freshHref={`/checkout?cart=${cartId}`} /> : null}
             {cart && !isLookingUp ? (
               <IdempotentSubmitButton submit={submit} busyWords="Placing your order…" className="w-full sm:min-h-12">
@@ -125,10 +125,9 @@ function ToPay({ cart, isBeingPaid }: { cart: CartView; isBeingPaid: boolean }) 
 }
 
 /** Behind a refusal: where to go from here. */
-function WayOn({ reason, data, cartId }: { reason: string | undefined; data: unknown; cartId: string }) {
-  if (reason === 'already_ordered') return <OrderLink id={String((data as { orderId?: unknown }).orderId)} />;
+function WayOn({ reason, cartId }: { reason: string | undefined; cartId: string }) {
   if (reason === 'out_of_stock') return <TextLink href="/">Choose something else</TextLink>;
-  if (reason !== 'key_expired') return null;
+  if (reason !== 'key_expired' && reason !== 'already_done') return null;
   return (
     // A plain link: the page is fetched anew, and says whether this cart has become an order.
     <a href={`/checkout?cart=${cartId}`} className="font-medium text-accent underline underline-offset-2">

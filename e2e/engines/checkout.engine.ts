@@ -8,7 +8,7 @@ import { expect, test } from './test.ts';
 
 /** The rows of e2e/matrix.e2e.ts, as a person in another engine goes through them. */
 
-/** What a checkout is tried with. */
+/** The values of a checkout. */
 interface Parts {
   person: Person;
   window: BrowserWindow;
@@ -22,7 +22,7 @@ interface Parts {
 
 interface Row {
   name: string;
-  /** What a person and the world do to a checkout that is filled and not yet sent; ends when the person knows. */
+  /** The deeds of a person and the world to a checkout that is filled and not yet sent; ends when the person knows. */
   play: (parts: Parts) => Promise<void>;
   /** Its scripts do not arrive, so the page is not hydrated while the play begins. */
   isHeld?: boolean;

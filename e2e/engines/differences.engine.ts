@@ -3,7 +3,7 @@ import { ADA } from '../fixtures/shop.ts';
 import type { Tab } from './engine.ts';
 import { expect, test } from './test.ts';
 
-/** What engines do differently, and what must come to the same in all of them. */
+/** Engines do these things differently; the outcome must be the same in all of them. */
 
 const SCRIPTS = { path: '/_next/static/*' };
 const PLAIN = { method: 'POST', path: '/api/lab/plain' };
@@ -138,7 +138,7 @@ async function warmUp(tab: Tab): Promise<void> {
   }, null);
 }
 
-// What runs in the page.
+// Runs in the page.
 
 const writeKey = (key: string) => {
   const field = document.querySelector<HTMLInputElement>('main input[name=idempotency_key]');

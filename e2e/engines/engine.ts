@@ -27,7 +27,7 @@ export interface Point {
   y: number;
 }
 
-/** What is special about a window. `noStorage`: pages can store nothing. */
+/** The kinds of windows. `noStorage`: pages can store nothing. */
 export type Kind = 'private' | 'noStorage';
 
 /** A browser with cookies and storage of its own. */

@@ -2,7 +2,7 @@ import { type Browser, launch, type Page } from 'puppeteer-core';
 import { theFirefox } from '../../scripts/services/engines-install.ts';
 import type { BrowserWindow, Engine, Kind, Tab } from './engine.ts';
 
-/** What makes a whole Firefox of that kind. */
+/** Options that make a whole Firefox of that kind. */
 const PREFERENCES: Record<Kind, Record<string, boolean>> = {
   private: { 'browser.privatebrowsing.autostart': true },
   noStorage: { 'dom.storage.enabled': false },

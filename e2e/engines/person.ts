@@ -63,7 +63,7 @@ export class Person {
     return found[0] as Point;
   }
 
-  /** What the form says; null where there is none. */
+  /** The words of the form; null where there is none. */
   async hears(): Promise<Said | null> {
     return await this.tab.evaluate(status, null);
   }
@@ -81,7 +81,7 @@ export class Person {
     await this.until(async () => expect(await this.tab.evaluate(text, null)).toContain(words));
   }
 
-  /** Whether there is such a button or link to press. */
+  /** True if there is such a button or link to press. */
   async sees(name: string): Promise<boolean> {
     return await this.tab.evaluate(isShown, name);
   }
@@ -95,7 +95,7 @@ export class Person {
     return await this.tab.evaluate(keyField, null);
   }
 
-  /** What stands in the labelled fields. */
+  /** The content of the labelled fields. */
   async entered(): Promise<Record<string, string>> {
     return await this.tab.evaluate(values, null);
   }
@@ -114,7 +114,7 @@ export class Person {
   }
 }
 
-// What runs in the page. Each stands by itself: nothing of this file is there.
+// These run in the page. Each stands by itself: nothing of this file is there.
 
 const text = () => document.body.innerText;
 

@@ -10,7 +10,7 @@ import { startWebKit } from './webkit.ts';
 
 export interface EngineOptions {
   engineName: EngineName;
-  /** What is special about the test's window: `test.use({ kind: 'private' })`. */
+  /** The kind of the test's window: `test.use({ kind: 'private' })`. */
   kind: Kind | undefined;
 }
 
@@ -19,7 +19,7 @@ interface Fixtures {
   person: Person;
   /** The same person, behind a network that lets the browser store pages. */
   storing: Person;
-  /** What has come to the database since the test began. */
+  /** The rows that have come to the database since the test began. */
   gained: () => Promise<{ orders: number; stockTaken: number; keys: number }>;
   /** One order, of this key; one charge; the key settled. */
   expectOneOrder: (key: string, more?: { keys?: number[] }) => Promise<void>;

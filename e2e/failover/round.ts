@@ -13,7 +13,7 @@ const WARM_UP_MS = 60_000;
 /** How long is waited for what should take 5 s, to see how long it takes. */
 const LOOK_MS = 15_000;
 
-/** What came of one failover. Times are milliseconds behind the moment at which the new primary answered. */
+/** The outcome of one failover. Times are milliseconds behind the moment at which the new primary answered. */
 export interface Round extends Twice {
   acknowledged: number;
   /** Of these, what was not there behind the failover; what of that was there in part. */

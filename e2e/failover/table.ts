@@ -9,7 +9,7 @@ export interface Line {
 }
 
 /**
- * What came of the failovers, and in seconds the longest that each way took to go on behind one, and that anything took
+ * The outcome of the failovers, and in seconds the longest that each way took to go on behind one, and that anything took
  * that was under way.
  */
 export function failoverTable(lines: readonly Line[]): string[] {

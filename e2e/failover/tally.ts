@@ -3,7 +3,7 @@ import { type Cluster, query } from './cluster.ts';
 import type { Consumer } from './consumer.ts';
 import type { Intent } from './load.ts';
 
-/** What there is of each key on the primary, in one look. */
+/** The rows of each key on the primary, in one look. */
 export interface Found {
   key: string;
   state: string | null;
@@ -26,11 +26,11 @@ export async function find(cluster: Cluster, intents: readonly Intent[]): Promis
   return await query<Found>(cluster.primary, FOUND, [intents.map(({ key }) => key)]);
 }
 
-/** Whether an intent whose client was told that it is done is not. */
+/** Tells whether an intent whose client was told that it is done is not. */
 export const isLost = ({ state }: Found): boolean => state !== 'succeeded';
 
 /**
- * Whether of key, order and event some are there and some are not. A purchase whose last phase is there, and only its end is
+ * Tells whether of key, order and event some are there and some are not. A purchase whose last phase is there, and only its end is
  * not, is whole: its key goes on from there.
  */
 export function isTorn({ state, orders, paid, events }: Found): boolean {
@@ -38,7 +38,7 @@ export function isTorn({ state, orders, paid, events }: Found): boolean {
   return paid > 0 !== events > 0 || (state === 'succeeded' && paid === 0);
 }
 
-/** What a setting promises to be none of, counted when everything that was lost has been sent again. */
+/** Things that a setting promises never to happen, counted when everything that was lost has been sent again. */
 export interface Twice {
   executed: number;
   charged: number;

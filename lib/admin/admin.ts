@@ -1,7 +1,7 @@
 import { type Duration, toMs } from '../core/duration.ts';
 import { lengthPrefixed } from '../core/length-prefix.ts';
 import type { KeyId } from '../core/scope.ts';
-import { readSecrets } from '../core/secrets.ts';
+import { readSecrets, secretsIn } from '../core/secrets.ts';
 import type { Remembered } from '../engine/recent-rows.ts';
 import type { Step } from '../store/leases.ts';
 import type {
@@ -49,25 +49,25 @@ export interface KeyDetail extends KeySummary {
   outboxEvents: AnnouncedEvent[];
 }
 
-/** What stands behind an admin view of key states. Whoever calls it has checked that an admin asks. */
+/** The functions behind an admin view of key states. The caller has checked that an admin asks. */
 export interface Admin extends Operations {
-  /** What there is of keys in all: for tiles, and for what the table takes. */
+  /** Counts of all keys: for tiles, and for what the table takes. */
   overview(): Promise<Overview>;
-  /** What the database promises of an answer, and what not: the worst first, in sentences. */
+  /** The promises of the database about an answer, kept or not: the worst first, in sentences. */
   promises(): Promise<{ engine: string; promises: DatabasePromise[] }>;
   /** How calls ended since then, in buckets of ten minutes: none older than 30 days, and up to ten seconds late. */
   outcomes(since: Date): Promise<OutcomeBucket[]>;
   /** Keys, newest first where nothing else is said. */
   listKeys(filter: KeyFilter): Promise<KeyPage>;
   findKey(id: KeyId): Promise<KeyDetail | null>;
-  /** What people did, newest first: to keys, also to those that are gone, and what else was recorded. */
+  /** Acts of people, newest first: to keys, also to those that are gone, and what else was recorded. */
   audit(filter: AuditFilter): Promise<AuditPage>;
 }
 
 /** The database, and what of the kit’s set-up the admin view must know. */
 export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike> {
   prisma: Client;
-  /** What `createIdempotency` is given. */
+  /** The same as for `createIdempotency`. */
   tables?: Tables | undefined;
   /**
    * Drives a key on after an admin's word, so that the page shows the effect: `idempotency.completeKey`, in a process
@@ -86,11 +86,11 @@ export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike
   afterCommit?: AfterCommit | undefined;
   /** When a key that is not settled counts as stuck, in milliseconds since its claim. Default 60,000. */
   stuckAfterMs?: number | undefined;
-  /** What `createIdempotency` is given: a key that was signed for somebody else is not fenced for the one who is named. */
-  secret?: readonly (string | undefined)[] | undefined;
-  /** What `createIdempotency` is given. A window longer than its own would fence keys whose rows are gone. Default 24 h. */
+  /** The same as for `createIdempotency`: a key that was signed for somebody else is not fenced for the one who is named. */
+  secret?: string | readonly (string | undefined)[] | undefined;
+  /** The same as for `createIdempotency`. A window longer than its own would fence keys whose rows are gone. Default 24 h. */
   window?: Duration | undefined;
-  /** What `createIdempotency` is given. Default 25 h. */
+  /** The same as for `createIdempotency`. Default 25 h. */
   retention?: Duration | undefined;
   /**
    * Erases the app's own rows of a person, in the transaction of `erasePrincipal`, and says by name what stays. Without it
@@ -99,7 +99,7 @@ export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike
   onErase?: OnErase<TransactionOf<Client>> | undefined;
   /** Called with one line for each thing that a person did. What `createIdempotency` is given fits. */
   log?: AuditLog | undefined;
-  /** What `createOutbox` is given. Default `oncekit`. */
+  /** The same as for `createOutbox`. Default `oncekit`. */
   namespace?: string | undefined;
 }
 
@@ -125,7 +125,7 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
       onErase,
       windowMs,
       retentionMs,
-      secrets: readSecrets(options.secret ?? []),
+      secrets: readSecrets(secretsIn(options.secret)),
     }),
     overview: () => store.overview(stuckAfterMs),
     promises: async () => {
@@ -139,26 +139,29 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
       const row = await store.find(id);
       if (!row) return null;
       const intent = lengthPrefixed(namespace, row.tenant, row.principal, row.operation, row.key);
-      const [steps, events, outboxEvents] = await Promise.all([
+      const [thing, steps, events, outboxEvents] = await Promise.all([
+        store.thingOf(id),
         store.steps(id),
         store.events(id),
         store.announced(row, Uint8Array.from(intent)),
       ]);
-      return detailOf(row, { steps, events, outboxEvents });
+      return detailOf(row, { thing, steps, events, outboxEvents });
     },
   };
 }
 
 interface About {
+  thing: string | null;
   steps: Step[];
   events: KeyEvent[];
   outboxEvents: AnnouncedEvent[];
 }
 
-function detailOf({ result, fingerprint, ...row }: KeyRow, { steps, events, outboxEvents }: About): KeyDetail {
+function detailOf({ result, fingerprint, ...row }: KeyRow, { thing, steps, events, outboxEvents }: About): KeyDetail {
   const isAnswered = row.state === 'succeeded' || row.state === 'failed';
   return {
     ...row,
+    thing,
     fingerprintPrefix: fingerprint ? Buffer.from(fingerprint.hash).toString('hex', 0, 6) : null,
     answer: isAnswered ? redactAnswer(result) : null,
     isForgotten: isAnswered && result === null,

@@ -1,11 +1,11 @@
 import type { Principal } from '../core/scope.ts';
 import type { Erased, ErasedKeys, Person } from '../store/oversight.ts';
 
-/** What the app's own erasing came to. Names and numbers: they are recorded, and shown to the admin. */
+/** The result of the app's own erasing. Names and numbers: they are recorded, and shown to the admin. */
 export interface OwnErased {
   /** How many rows were erased, by name: `{ mails: 2 }`. */
   erased?: Readonly<Record<string, number>>;
-  /** What of the person stays, by name and with its reason: `'orders, for the books'`. */
+  /** Data of the person that stays, by name and with its reason: `'orders, for the books'`. */
   left?: readonly string[];
 }
 

@@ -43,7 +43,7 @@ export interface ReceivedDetail extends ReceivedSummary {
   hashPrefix: string;
   /** Null once it is processed, and where it could not be kept. */
   payload: Shape | null;
-  /** What its effect came to; null where there is none. */
+  /** The result of its effect; null where there is none. */
   result: Shape | null;
   records: MessageRecord[];
 }
@@ -53,7 +53,7 @@ export interface ReceivedDetail extends ReceivedSummary {
  * record outlives the event.
  */
 export interface OutboxAdmin {
-  /** What is under way or dead, by destination, and which destinations are stopped. */
+  /** Messages under way or dead, by destination, and which destinations are stopped. */
   overview(): Promise<{ open: Open[]; stops: Stop[] }>;
   /** Deliveries, newest event first. */
   list(filter: DeliveryFilter): Promise<MessagePage<DeliveryRow>>;
@@ -72,7 +72,7 @@ export interface OutboxAdmin {
 
 /** The inbox as an admin may see and change it. */
 export interface InboxAdmin {
-  /** What has failed or is dead, by source. */
+  /** Events that failed or are dead, by source. */
   overview(): Promise<{ open: Open[] }>;
   /** Received events, newest first. */
   list(filter: InboxFilter): Promise<MessagePage<ReceivedSummary>>;
@@ -90,9 +90,9 @@ export interface MessagesAdminOptions {
 }
 
 /**
- * What stands behind an admin view of messages. Payloads, results and the values of headers do not leave it; every
+ * The functions behind an admin view of messages. Payloads, results and the values of headers do not leave it; every
  * operation is a compare-and-set on the state, so a second click has `changed` nothing and leaves no second record.
- * Whoever calls it has checked that an admin asks.
+ * The caller has checked that an admin asks.
  *
  * @throws StoreUnavailableError from each of them when the database cannot be asked
  */

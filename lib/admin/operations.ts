@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseKey } from '../core/key.ts';
-import type { KeyId, Principal } from '../core/scope.ts';
+import { type KeyId, type PrincipalInput, principalOf } from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
 import { identify } from '../engine/identity.ts';
 import type { Remembered } from '../engine/recent-rows.ts';
@@ -64,7 +64,7 @@ export interface Operations {
    * they were before they signed in: the app knows them, the kit does not. What is not settled keeps what it needs until
    * it is: then ask again. Says by name what it leaves. Recorded also where nothing was stored.
    */
-  erasePrincipal(who: Principal, actor: string): Promise<Erased>;
+  erasePrincipal(who: PrincipalInput, actor: string): Promise<Erased>;
   /**
    * Records what a person did outside of the kit, such as a sign-in: no payload and no secret. It stands in the audit
    * beside what they did to keys.
@@ -124,12 +124,14 @@ export function operationsOn(store: Operable, options: OperateOptions): Operatio
       await afterCommit(() => dropRecent?.({ tenant, principal, operation, key }));
       return told(operated, 'forgotten', seen, actor);
     },
-    erasePrincipal: async (who, actor) => {
-      const person = { tenant: who.tenant, names: namesOf(who) };
+    erasePrincipal: async (given, actor) => {
+      const who = principalOf(given);
+      const { tenant } = who;
+      const person = { tenant, names: namesOf(who) };
       const erased = await store.erasePrincipal(person, actor, concludeErasure(person, options.onErase));
       for (const principal of person.names) {
-        await afterCommit(() => dropRecent?.({ tenant: who.tenant, principal }));
-        tell({ type: 'erased', actor, tenant: who.tenant, principal });
+        await afterCommit(() => dropRecent?.({ tenant, principal }));
+        tell({ type: 'erased', actor, tenant, principal });
       }
       return erased;
     },

@@ -7,11 +7,11 @@ export interface PhaseView
     Step,
     'name' | 'position' | 'kind' | 'state' | 'sends' | 'notExecuted' | 'derivedKey' | 'firstSentAt' | 'finishedAt'
   > {
-  /** What a person has found out of it; null again once a run has gone on with that. */
+  /** A person's finding about it; null again once a run has gone on with that. */
   verdict: Step['verdict'];
   /** The reference that an admin gave with that verdict. */
   reference: string | null;
-  /** What the stored result looks like; null while there is none, and once the key has settled. */
+  /** The shape of the stored result; null while there is none, and once the key has settled. */
   result: Shape | null;
 }
 

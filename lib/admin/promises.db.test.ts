@@ -15,7 +15,7 @@ let client: Client;
 beforeAll(async () => {
   pair = await scratchPair();
   client = createClient(pair.primary.url, { max: 1 });
-}, 60_000);
+});
 afterAll(async () => {
   await client?.$disconnect();
   await pair?.close();

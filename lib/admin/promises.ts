@@ -1,11 +1,11 @@
 import type { DatabaseFacts, Timeline } from '../store/oversight.ts';
 
-/** What the database promises of an answer, or does not, in a sentence. */
+/** A promise of the database about an answer, kept or not, in a sentence. */
 export interface DatabasePromise {
   /** `problem`: it is not kept at all. `warning`: it is less than people take it for. */
   level: 'ok' | 'warning' | 'problem';
   says: string;
-  /** What to do about a warning or problem. */
+  /** The remedy of a warning or problem. */
   fix?: string;
 }
 

@@ -1,6 +1,7 @@
+import { isDecimal } from '../core/decimal.ts';
 import { decodeAnswer } from '../engine/answer.ts';
 
-/** What a value looks like, without what it says: the names of its fields and the types of their values. */
+/** The shape of a value, without its content: the names of its fields and the types of their values. */
 export type Shape = string | { [name: string]: Shape };
 
 /** A stored answer as an admin sees it. */
@@ -46,6 +47,7 @@ export function shapeOf(value: unknown, depth = 0): Shape {
   if (typeof value !== 'object') return typeof value;
   if (Array.isArray(value)) return `list of ${value.length}`;
   if (value instanceof Map || value instanceof Set) return `${value.constructor.name} of ${value.size}`;
+  if (isDecimal(value)) return 'Decimal';
   if (!isPlain(value)) return value.constructor.name;
   if (depth === MAX_DEPTH) return 'object';
   const fields = Object.entries(value);

@@ -71,7 +71,13 @@ async function expectSeen(key: string, operation: string) {
   expect(await prismaStore(database.client).unfinished(60_000)).toMatchObject([
     { operation, state: 'in_progress', count: 1, stuck: 1 },
   ]);
-  const findings = await checkWork(sql, { hasMessaging: false, needsWorker: false, hasCron: true });
+  const findings = await checkWork(sql, {
+    hasMessaging: false,
+    hasPhases: false,
+    destinations: [],
+    hasInbox: false,
+    called: [],
+  });
   expect(findings).toContainEqual(
     expect.objectContaining({ level: 'warning', says: '1 key could not be finished and waits for a person.' }),
   );

@@ -13,7 +13,7 @@ const GOODBYE_MS = 1000;
 export async function openDatabase(url: string, from = 'DATABASE_URL'): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
-    connectionTimeoutMillis: 5000,
+    connectionTimeoutMillis: 15_000, // a starved process needs some itself
     query_timeout: 15_000,
     application_name: 'oncekit',
   });
@@ -55,12 +55,21 @@ export function reasonOf(error: unknown): string {
 
 function fixFor(error: unknown, from: string): string {
   const { code, message = '' } = error as { code?: string; message?: string };
+  if (/no pg_hba.conf entry .*no encryption/.test(message)) return `Add sslmode=verify-full to ${from}.`;
+  if (/no pg_hba.conf entry/.test(message)) return 'Let the server take this address: an entry in its pg_hba.conf.';
   if (code === '28P01' || code === '28000' || /password|SASL/i.test(message))
     return `Mend the user or password in ${from}.`;
   if (code === '3D000') return `Make the database (createdb), or mend its name in ${from}.`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `Mend the host in ${from}.`;
   if (code === '53300') return 'Lower the pool sizes, or raise max_connections.';
-  if (/SSL|certificate/i.test(message))
-    return `Add ?sslmode=require to ${from}, or leave it out where the server has no TLS.`;
+  if (/does not support SSL/i.test(message)) return `Take sslmode out of ${from}.`;
+  if (/altname|does not match certificate/i.test(message))
+    return `Write the host in ${from} as the certificate has it.`;
+  if (/certificate/i.test(message)) return `Add sslrootcert=<the file of the authority's certificate> to ${from}.`;
   return `Start PostgreSQL, or mend the host and port in ${from}.`;
+}
+
+/** True for the kit's word that the database could not be asked. By its name: the app may load another copy of the kit. */
+export function isUnavailable(error: unknown): boolean {
+  return (error as Error).name === 'StoreUnavailableError';
 }

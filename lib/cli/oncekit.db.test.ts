@@ -43,6 +43,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
+const WORK = { destinations: [], hasInbox: false, called: [] };
 const env = () => ({ DATABASE_URL: database.url });
 const oncekit = (cwd: string, args: string[], { stdin = '' } = {}) => runOncekit(args, { cwd, env: env(), stdin });
 
@@ -53,7 +54,7 @@ test('init asks, and writes when it is told to', async () => {
     oncekit(fresh, ['init', '--dry-run']),
   ]);
   expect(no).toMatchObject({ code: 1, err: expect.stringContaining('Nothing was written.') });
-  expect(dry).toMatchObject({ code: 0, out: expect.stringContaining('A dry run: 10 files would be written.') });
+  expect(dry).toMatchObject({ code: 0, out: expect.stringContaining('A dry run: 11 files would be written.') });
   expect(folderTree(fresh).list('lib')).toEqual(['prisma.ts']);
   expect(folderTree(fresh).read('lib/prisma.ts')).toBe(APP['lib/prisma.ts']);
   const yes = await oncekit(fresh, ['init'], { stdin: 'y\n' });
@@ -65,7 +66,7 @@ test('init asks, and writes when it is told to', async () => {
   expect(folderTree(fresh).list('lib')).toEqual(['idempotency.ts', 'operations.ts', 'prisma.ts']);
   expect(yes.out).toContain("+import { PrismaPg } from 'oncekit/adapter-pg';");
   expect(folderTree(fresh).read('lib/prisma.ts')).toContain("import { PrismaPg } from 'oncekit/adapter-pg';");
-}, 60_000);
+});
 
 test('doctor and the passes load the app as it is, and keys needs the database alone', async () => {
   const past = new Date(Date.now() - 600_000);
@@ -82,15 +83,13 @@ test('doctor and the passes load the app as it is, and keys needs the database a
       nextAttemptAt: past,
     },
   });
-  const [doctor, complete, inbox, keys] = await Promise.all([
-    oncekit(app, ['doctor']),
-    oncekit(app, ['complete', '--json']),
-    oncekit(app, ['inbox']),
-    oncekit(made.of({}), ['keys', 'list']),
-  ]);
+  const doctor = await oncekit(app, ['doctor']);
+  const complete = await oncekit(app, ['complete', '--json']);
+  const inbox = await oncekit(app, ['inbox']);
+  const keys = await oncekit(made.of({}), ['keys', 'list']);
   expect(doctor).toMatchObject({ code: 1, err: '' });
   expect(doctor.out).toMatch(/^ok +Operations +checkout: listed/m);
-  expect(doctor.out).toMatch(/^problem +Worker +1 unfinished key should have gone on more than 2 min ago\. Fix: /m);
+  expect(doctor.out).toMatch(/^problem +Worker +1 unfinished key of gone waits for an operation of that name.* Fix: /m);
   expect(complete).toMatchObject({
     code: 0,
     out: '{"task":"complete","taken":0,"settled":0,"unknown":0,"unfinished":0}\n',
@@ -98,7 +97,7 @@ test('doctor and the passes load the app as it is, and keys needs the database a
   });
   expect(inbox).toMatchObject({ code: 0, out: 'inbox: 0 taken, 0 processed, 0 failed, 0 dead\n', err: '' });
   expect(keys).toMatchObject({ code: 0, out: expect.stringMatching(/in_progress +gone +k +main +ann/), err: '' });
-}, 60_000);
+});
 
 test('worker does what is due, and ends when it is told to', async () => {
   const claimedAt = new Date(Date.now() - 90_000_000);
@@ -112,7 +111,7 @@ test('worker does what is due, and ends when it is told to', async () => {
   try {
     await vi.waitFor(() => expect(worker.output()).toContain('reap: 1 deleted'), { timeout: 40_000, interval: 50 });
     // As `doctor` sees it from elsewhere.
-    const look = () => checkWork(sql, { hasMessaging: true, needsWorker: true, hasCron: false });
+    const look = () => checkWork(sql, { ...WORK, hasMessaging: true, hasPhases: true });
     const seen = [{ level: 'ok', says: expect.stringMatching(/^One was seen \d+ s ago/) }];
     await database.client.idempotencyKey.deleteMany();
     await vi.waitFor(async () => expect(await look()).toMatchObject(seen), { timeout: 10_000 });
@@ -121,13 +120,13 @@ test('worker does what is due, and ends when it is told to', async () => {
   }
   expect(await worker.stop()).toBe(0);
   expect(await database.client.idempotencyKey.count({ where: { key: 'old' } })).toBe(0);
-  expect(worker.output()).toBe(
-    'The worker runs. Operations: checkout\nreap: 1 deleted\nThe worker finishes what is running …\n',
-  );
-}, 60_000);
+  // A busy machine may keep it from its database for a while, which it says.
+  const said = worker.output().replaceAll(/^.+ (fails and is tried again until it works: .*|works again\.)\n/gm, '');
+  expect(said).toBe('The worker runs. Operations: checkout\nreap: 1 deleted\nThe worker finishes what is running …\n');
+});
 
 test('what does not exist is said with what does, and ends with 2', async () => {
   const { code, out, err } = await oncekit(app, ['frobnicate']);
   expect({ code, out }).toEqual({ code: 2, out: '' });
-  expect(err).toMatch(/^There is no "frobnicate"\.\nFix: There is: init, doctor, /);
-}, 60_000);
+  expect(err).toMatch(/^There is no "frobnicate"\.\nFix: There is: init, add, remove, doctor, /);
+});

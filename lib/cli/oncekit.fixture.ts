@@ -3,11 +3,12 @@ import { execFile, spawn } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { cliProgram } from '../../scripts/testing/cli-programs.ts';
 import { type Files, type folders, runnable } from './app/app.fixture.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const TSX = path.join(ROOT, 'node_modules/tsx/dist');
-const ONCEKIT = ['--import', path.join(TSX, 'loader.mjs'), path.join(ROOT, 'lib/cli/oncekit.ts')];
+const TSX = path.join(ROOT, 'node_modules/tsx/dist/cli.mjs');
+const ONCEKIT = [cliProgram('oncekit')];
 
 export interface Exit {
   code: number | null;
@@ -37,7 +38,7 @@ export function runOncekit(args: string[], options: ProcessOptions): Promise<Exi
 
 /** Runs a script of the app to its end. */
 export function runScript(args: string[], options: ProcessOptions): Promise<Exit> {
-  return runNode([path.join(TSX, 'cli.mjs'), ...args], options);
+  return runNode([TSX, ...args], options);
 }
 
 function runNode(args: string[], { cwd, env, stdin = '' }: ProcessOptions): Promise<Exit> {

@@ -4,6 +4,8 @@ import { CliError, type Command, UsageError } from './command.ts';
 const HELP = `oncekit <command>
 
   init       adds the kit to the Next.js app in this folder
+  add        writes an operation, or a page with a form for one
+  remove     takes the kit out of the app again, and writes the migration that drops its tables
   doctor     looks whether app, database and worker are set up to work together
   worker     finishes what others have begun, until it is stopped
   complete   finishes, once, what is due          reap   deletes, once, what is past its retention
@@ -17,6 +19,8 @@ const HELP = `oncekit <command>
 /** Each is loaded when it is asked for: init must run where neither a database nor its driver is. */
 const COMMANDS: Record<string, () => Promise<Command>> = {
   init: async () => (await import('./init/init.ts')).init,
+  add: async () => (await import('./add/add.ts')).add,
+  remove: async () => (await import('./remove/remove.ts')).remove,
   doctor: async () => (await import('./doctor/doctor.ts')).doctor,
   worker: async () => (await import('./worker.ts')).worker,
   complete: async () => (await import('./passes.ts')).passNamed('complete'),

@@ -3,7 +3,7 @@ import type { PrismaClientLike } from '../store/prisma/client.ts';
 import { driverError, parserOf, toWire } from '../store/prisma/wire/encoding.ts';
 import { databaseUrl } from './app/env.ts';
 import { CliError } from './command.ts';
-import { closeDatabase, openDatabase, reasonOf } from './database.ts';
+import { closeDatabase, isUnavailable, openDatabase, reasonOf } from './database.ts';
 
 /** The result of a command. Not done: nothing was changed, for the reason in its words. */
 export interface CommandResult {
@@ -26,7 +26,7 @@ export async function runOnDatabase(work: (prisma: PrismaClientLike) => Promise<
   } catch (error) {
     if (error instanceof CliError) throw error;
     const { name, cause } = error as { name?: string; cause?: unknown };
-    if (name !== 'DriverAdapterError' && name !== 'StoreUnavailableError') throw error;
+    if (name !== 'DriverAdapterError' && !isUnavailable(error)) throw error;
     throw new CliError(`The database could not do it: ${reasonOf(cause ?? error)}.`, 'Look at it: npx oncekit doctor');
   } finally {
     await closeDatabase(sql);

@@ -9,8 +9,8 @@ import { makeRunnableApp, runOncekit, startOncekit } from './oncekit.fixture.ts'
 // Each command as a process, at a database that takes connections and says nothing, from the first or as soon as it has let
 // one in: each ends by itself, says why, and ends with 1. A command that is new fails here until it is run, too.
 
-/** Node, tsx and the app are loaded in that time, too, all processes at once. */
-const LOADING_MS = 30_000;
+/** Node, tsx and the app are loaded in that time, too, all processes at once: 40 s have been seen on a slow machine. */
+const LOADING_MS = 90_000;
 const made = folders();
 let database: TestDatabase;
 let [dark, mute]: Awaited<ReturnType<typeof silentProxy>>[] = [];
@@ -55,8 +55,8 @@ const KEYS: Record<(typeof KEYS_COMMANDS)[number], string[]> = {
 const MESSAGES = { list: ['messages', 'list'], resume: ['messages', 'resume', 'sink'] };
 const RECONCILE = { reconcile: ['reconcile', '--keys', 'lost.jsonl'] };
 const PASSES = { complete: ['complete'], reap: ['reap'], relay: ['relay'], inbox: ['inbox'] };
-/** It writes files, and asks no database. */
-const ASK_NOTHING = ['init'];
+/** They write files, and ask no database. */
+const ASK_NOTHING = ['init', 'add', 'remove'];
 
 test('each command is run here', async () => {
   const { err } = await oncekit(undefined, ['frobnicate']);
@@ -65,7 +65,7 @@ test('each command is run here', async () => {
     [...Object.keys(PASSES), ...Object.keys(RECONCILE), 'keys', 'messages', 'doctor', 'worker', ...ASK_NOTHING].sort(),
   );
   expect(Object.keys(KEYS).sort()).toEqual([...KEYS_COMMANDS].sort());
-}, 60_000);
+});
 
 test('a connection is closed that says nothing any more', async () => {
   const proxy = await silentProxy(database.url);
@@ -85,27 +85,27 @@ describe('at a database that says nothing', () => {
     const ended = await Promise.all(commands.map((args) => oncekit(dark?.url, args)));
     for (const [n, { code, err, tookMs }] of ended.entries()) {
       expect({ command: commands[n], code, err }).toMatchObject({ code: 1, err: expect.stringMatching(/\nFix: /) });
-      expect(tookMs).toBeLessThan(5000 + LOADING_MS);
+      expect(tookMs).toBeLessThan(15_000 + LOADING_MS);
     }
-  }, 60_000);
+  });
 
   test.concurrent('from the first: doctor says so', async () => {
     const doctor = await oncekit(dark?.url, ['doctor']);
     expect(doctor).toMatchObject({ code: 1, out: expect.stringMatching(/^problem +Database +No database answers/m) });
-    expect(doctor.tookMs).toBeLessThan(5000 + LOADING_MS);
-  }, 60_000);
+    expect(doctor.tookMs).toBeLessThan(15_000 + LOADING_MS);
+  });
 
   test.concurrent('from the first: worker waits for it, and ends when it is told to', async () => {
     const worker = startOncekit(['worker'], optionsFor(dark?.url));
     const waits = () => expect(worker.output()).toContain('Running jobs fails and is tried again');
-    await vi.waitFor(waits, { timeout: 5000 + LOADING_MS, interval: 50 }).catch((error) => {
+    await vi.waitFor(waits, { timeout: 15_000 + LOADING_MS, interval: 50 }).catch((error) => {
       worker.stop();
       throw error;
     });
     const began = performance.now();
     expect(await worker.stop()).toBe(0);
-    expect(performance.now() - began).toBeLessThan(5000 + 3000);
-  }, 60_000);
+    expect(performance.now() - began).toBeLessThan(30_000); // its grace is 5 s
+  });
 
   test.concurrent('as soon as it has let one in', async () => {
     const { complete, relay, inbox } = PASSES;
@@ -121,5 +121,5 @@ describe('at a database that says nothing', () => {
     expect(doctor).toMatchObject({ code: 1, err: '' });
     expect(doctor.out).toMatch(/^problem +Database +It stopped to answer: Query read timeout\. Fix: /m);
     expect(doctor.tookMs).toBeLessThan(16_000 + LOADING_MS);
-  }, 60_000);
+  });
 });

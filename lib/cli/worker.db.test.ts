@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readPage } from '../../scripts/docs/pages.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { verifyWebhook } from '../messaging/index.ts';
+import { createOutbox, verifyWebhook } from '../messaging/index.ts';
 import { folders } from './app/app.fixture.ts';
 import { makeRunnableApp, runOncekit, runScript, startOncekit } from './oncekit.fixture.ts';
 
@@ -16,6 +16,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const page = readPage('docs/messaging.md', readFileSync(path.join(root, 'docs/messaging.md'), 'utf8'));
 const secret = `whsec_${Buffer.from('a secret of the crm, long enough').toString('base64')}`;
 const made = folders();
+const nobody = { publish: async () => {} };
 let database: TestDatabase;
 let app: string;
 let url: string;
@@ -73,12 +74,28 @@ test('what the app announces arrives, by the worker alone', async () => {
   expect(await worker.stop()).toBe(0);
   expect(received).toEqual([{ type: 'order.paid', id: expect.any(String) }]);
   expect(worker.output()).toContain('It sends events to: crm\n');
-}, 120_000);
+});
 
 test('the pass finds it, too, and so does doctor, which says that the cron route does not', async () => {
-  const [relay, doctor] = await Promise.all([runOncekit(['relay'], options()), runOncekit(['doctor'], options())]);
-  expect(relay.out).toMatch(/^relay: \d+ delivered, /);
+  const relay = await runOncekit(['relay'], options());
+  const doctor = await runOncekit(['doctor'], options());
+  expect(relay).toMatchObject({ err: '', out: expect.stringMatching(/^relay: \d+ delivered, /) });
   expect(doctor.out).toMatch(
-    /^warning +Cron route +.* is given no outbox: .*cronRoute\(\{ \.\.\.idempotency, outbox \}/m,
+    /^warning +Cron route +.* is given no outbox and no inbox: .*cronRoute\(\{ \.\.\.idempotency, outbox, inbox \}/m,
   );
-}, 120_000);
+});
+
+test('a worker that finds no outbox says that events wait for one', async () => {
+  const outbox = createOutbox({ prisma: database.client, destinations: [{ name: 'crm', publisher: nobody }] });
+  await database.client.$transaction((tx) =>
+    outbox.enqueue(tx, { type: 'order.paid', aggregate: 'order:18', payload: {} }),
+  );
+  const bare = makeRunnableApp(made, { 'lib/operations.ts': 'export const operations = [] as const;\n' });
+  const worker = startOncekit(['worker'], { cwd: bare, env: { DATABASE_URL: database.url } });
+  const says = 'An event waits in the outbox, and no module of the app exports one, so this worker does not send them.';
+  try {
+    await vi.waitFor(() => expect(worker.output()).toContain(says), { timeout: 60_000, interval: 50 });
+  } finally {
+    await worker.stop();
+  }
+});

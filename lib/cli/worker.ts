@@ -6,6 +6,7 @@ import { hiddenBox } from './app/messaging-modules.ts';
 import { readArgs } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
 import { stopOnSignal } from './stop-signal.ts';
+import { waitingEvents } from './waiting-events.ts';
 
 const help = `oncekit worker
 
@@ -28,12 +29,14 @@ async function run(args: string[]): Promise<number> {
   const tree = folderTree(root);
   const { idempotency, outbox, inbox, operations } = await loadApp(root, tree, values);
   const worker = startWorker({ idempotency, outbox, inbox, connectionString, graceMs, log: console.log });
+  stopOnSignal(() => void worker.stop());
   console.log(`The worker runs. Operations: ${operations.map(({ name }) => name).join(', ') || 'none'}`);
   if (outbox) console.log(`It sends events to: ${outbox.destinations.join(', ') || 'nobody yet'}`);
-  for (const hidden of [outbox ? undefined : hiddenBox(tree, 'outbox'), inbox ? undefined : hiddenBox(tree, 'inbox')]) {
-    if (hidden) console.error(`${hidden.says} Fix: ${hidden.fix}`);
-  }
-  stopOnSignal(() => void worker.stop());
+  const warnings = [
+    outbox ? undefined : (hiddenBox(tree, 'outbox') ?? (await waitingEvents(connectionString))),
+    inbox ? undefined : hiddenBox(tree, 'inbox'),
+  ];
+  for (const warning of warnings) if (warning) console.error(`${warning.says} Fix: ${warning.fix}`);
   await worker.ended;
   return 0;
 }

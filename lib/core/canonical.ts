@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { BadPayloadError } from './errors.ts';
 import { isInternalField } from './fields.ts';
-import { MAX_BODY_BYTES } from './payload-limits.ts';
+import { MAX_BODY_BYTES, MAX_FIELDS } from './payload-limits.ts';
 import type { Awaitable } from './wait.ts';
 
 const MAX_DEPTH = 100;
@@ -16,21 +16,24 @@ type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 /**
  * The canonical text of what a client sent (F1): equal for payloads that mean the same, different for all others.
  * Plain JSON becomes RFC 8785; a form becomes its fields, sorted by name, values in order, a file by its content.
- * Rich values that server actions carry (Date, BigInt, Map, Set, undefined in arrays) get tags that no plain value
- * can imitate. At once, unless it is a form, whose files must be read.
+ * Rich values that server actions carry (Date, BigInt, Map, Set, files, undefined in arrays, the NaN of an empty number
+ * field) get tags that no plain value can imitate. At once, unless there are files to read.
  *
- * @throws BadPayloadError for what has no one meaning: integers beyond 2^53, NaN, cycles, functions, class instances
+ * @throws BadPayloadError for what has no one meaning: integers beyond 2^53, Infinity, cycles, functions, class instances
  */
 export function canonicalText(payload: unknown, volatile: ReadonlySet<string> = new Set()): Awaitable<string> {
   return payload instanceof FormData ? canonicalForm(payload, volatile) : canonicalJson(payload, volatile);
 }
 
-function canonicalJson(payload: unknown, volatile: ReadonlySet<string>): string {
+function canonicalJson(payload: unknown, volatile: ReadonlySet<string>): Awaitable<string> {
   const kept =
     volatile.size > 0 && isPlainObject(payload)
       ? Object.fromEntries(Object.entries(payload).filter(([name]) => !volatile.has(name)))
       : payload;
-  return `json:${serialize(toJson(kept, 0, { values: MAX_VALUES, characters: MAX_CHARACTERS }))}`;
+  const budget: Budget = { values: MAX_VALUES, characters: MAX_CHARACTERS, files: new Map() };
+  const json = toJson(kept, 0, budget);
+  const text = () => `json:${serialize(json)}`;
+  return budget.files.size > 0 ? describeFiles(budget.files).then(text) : text();
 }
 
 async function canonicalForm(form: FormData, volatile: ReadonlySet<string>): Promise<string> {
@@ -50,15 +53,24 @@ function normalizeText(value: string): string {
   return value.replaceAll('\r\n', '\n').replaceAll('\r', '\n');
 }
 
-async function describeFile(file: File): Promise<Json> {
+async function describeFile(file: Blob): Promise<{ [name: string]: Json }> {
   const sha256 = hash('sha256', new Uint8Array(await file.arrayBuffer()));
-  return { name: file.name, type: file.type, size: file.size, sha256 };
+  return { name: file instanceof File ? file.name : '', type: file.type, size: file.size, sha256 };
 }
 
-/** The values that may still be written out. */
+/** Fills in what stands for the files. Each is read once, however often the values refer to it. */
+async function describeFiles(files: Budget['files']): Promise<void> {
+  const each = async ([file, place]: [Blob, { [name: string]: Json }]) => {
+    place.$file = await describeFile(file);
+  };
+  await Promise.all(Array.from(files, each));
+}
+
+/** The values that may still be written out, and the files met so far with the place of their description. */
 interface Budget {
   values: number;
   characters: number;
+  files: Map<Blob, { [name: string]: Json }>;
 }
 
 function toJson(value: unknown, depth: number, budget: Budget): Json {
@@ -86,11 +98,19 @@ function toJson(value: unknown, depth: number, budget: Budget): Json {
   if (value instanceof Date) return { $date: Number.isNaN(value.getTime()) ? null : value.toISOString() };
   if (value instanceof Map) return { $map: Array.from(value, ([key, inner]) => [next(key), next(inner)]) };
   if (value instanceof Set) return { $set: Array.from(value, next) };
+  if (value instanceof Blob) return placeOf(value, budget);
   if (!isPlainObject(value)) throw badPayload(`an instance of ${value.constructor?.name ?? 'a class'}`);
   // A name that starts with $ is escaped, so that it cannot pass for one of the tags above. A property that is
   // undefined is left out, as JSON does.
   const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
   return Object.fromEntries(entries.map(([name, inner]) => [escapeName(name, budget), next(inner)]));
+}
+
+function placeOf(file: Blob, { files }: Budget): Json {
+  const place = files.get(file) ?? {};
+  files.set(file, place);
+  if (files.size > MAX_FIELDS) throw badPayload(`more than ${MAX_FIELDS} files`);
+  return place;
 }
 
 /** RFC 8785: members by the UTF-16 code units of their names, numbers and strings as ECMAScript writes them. */
@@ -112,7 +132,8 @@ function wellFormed(text: string, budget: Budget): string {
   return text;
 }
 
-function toJsonNumber(value: number): number {
+function toJsonNumber(value: number): Json {
+  if (Number.isNaN(value)) return { $number: 'NaN' };
   if (!Number.isFinite(value)) throw badPayload(String(value));
   if (Number.isInteger(value) && !Number.isSafeInteger(value))
     throw badPayload('an integer beyond 2^53; send it as a string');
@@ -128,6 +149,6 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 function badPayload(what: string): BadPayloadError {
   return new BadPayloadError('malformed_body', `The payload cannot be compared with a later one: it holds ${what}.`, {
     existing: what,
-    expected: 'JSON values, form fields, Date, BigInt, Map or Set',
+    expected: 'JSON values, form fields, files, Date, BigInt, Map or Set',
   });
 }

@@ -4,12 +4,27 @@ export const KEY_FIELD = 'idempotency_key';
 /** The hidden field in which the browser says which attempt of the key this is; absent on the first. */
 export const ATTEMPT_FIELD = 'idempotency_attempt';
 
+/** How an action is called with values instead of a form: `action(values, { key })`. */
+export interface KeyedCall {
+  key: string;
+  /** How often this key was sent, with this time. Leave it out where you do not know. */
+  attempt?: number;
+}
+
+/** The hidden field in which a browser in development says which operation the form's intent names. */
+export const OPERATION_FIELD = 'idempotency_operation';
+
+/** The hidden field in which a browser in development passes on to the server's console what it has found. */
+export const COMPLAINT_FIELD = 'idempotency_complaint';
+
+const OWN_FIELDS: readonly string[] = [KEY_FIELD, ATTEMPT_FIELD, OPERATION_FIELD, COMPLAINT_FIELD];
+
 /**
  * Fields that the kit, React or Next add to a form. They are no part of what a person sent: they differ between a
  * hydrated and a native submit of the same form, and between deploys (F1).
  */
 export function isInternalField(name: string): boolean {
-  return name === KEY_FIELD || name === ATTEMPT_FIELD || name.startsWith('$ACTION_');
+  return OWN_FIELDS.includes(name) || name.startsWith('$ACTION_');
 }
 
 /** The message for a person whose form has lost its key. */

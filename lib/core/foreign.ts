@@ -24,7 +24,7 @@ export interface Situation {
   /** Times since the first and the last send, in milliseconds; null: it was never sent. */
   readonly sinceFirstSentMs: number | null;
   readonly sinceLastSentMs: number | null;
-  /** Whether another executor may have sent it. */
+  /** True if another executor may have sent it. */
   readonly tookOver: boolean;
   /** The provider says that it cannot tell by a send: "already done", a replayed error. */
   readonly mustLookUp: boolean;

@@ -34,7 +34,7 @@ const MAX_REFERENCES = 20;
 const known = new WeakMap<object, FormShape | undefined>();
 
 /**
- * What a schema says of its input, where its library can tell; undefined where it cannot.
+ * The shape of a schema's input, where its library can tell; undefined where it cannot.
  * Source: the Standard JSON Schema specification (standardschema.dev/json-schema), version 1.
  */
 export function shapeOf(schema: StandardSchema): FormShape | undefined {

@@ -49,7 +49,7 @@ export function newNode(name = ''): FormNode {
   return { name, isList: false, values: [], children: new Map() };
 }
 
-/** Whether nothing but indices lies behind it. */
+/** Tells whether nothing but indices lies behind it. */
 export function isRows({ children }: FormNode): boolean {
   return [...children.keys()].every((step) => INDEX.test(step));
 }

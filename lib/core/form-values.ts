@@ -122,7 +122,7 @@ function isLeftEmpty({ values, children }: FormNode): boolean {
   return children.size === 0 && values.length === 1 && (value === '' || isUnchosenFile(value));
 }
 
-/** What a browser sends for a file input in which nothing was chosen. */
+/** The value that a browser sends for a file input in which nothing was chosen. */
 function isUnchosenFile(value: FormDataEntryValue | undefined): boolean {
   return value instanceof File && value.name === '' && value.size === 0;
 }

@@ -10,7 +10,7 @@ const scope: Scope = { tenant: 'acme', principal: 'ann', operation: 'checkout' }
 const NOW = Date.UTC(2026, 10, 21, 9, 0, 0, 123);
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-/** What `verifyKey` is given for a key that has the signed shape. */
+/** The arguments of `verifyKey` for a key that has the signed shape. */
 function signed(key: string) {
   const parsed = parseKey(key);
   if (parsed.shape !== 'signed') throw new Error(`${key} is ${parsed.shape}`);

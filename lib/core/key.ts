@@ -33,7 +33,7 @@ export function parseKey(key: string): ParsedKey {
   return { shape: 'foreign' };
 }
 
-/** Whether any of the secrets signed this key for this scope. Compares in constant time. */
+/** Tells whether any of the secrets signed this key for this scope. Compares in constant time. */
 export function verifyKey(key: { uuid: string; signature: string }, scope: Scope, secrets: readonly Secret[]): boolean {
   const given = Buffer.from(key.signature);
   // No early return: the time must not tell which secret fits.

@@ -19,7 +19,7 @@ export function renewalIntervalMs(leaseMs: number): number {
 }
 
 /**
- * Whether an executor must take its lease for lost that has not been told of a renewal since.
+ * Tells whether an executor must take its lease for lost that has not been told of a renewal since.
  *
  * @param askedAt when the last successful renewal was asked for. The database counts from later on, so the executor
  *   gives up first. Milliseconds of a monotonic clock.

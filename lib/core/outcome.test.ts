@@ -18,6 +18,7 @@ const CONTRACT: Record<Code, [status: number, retry: string]> = {
   not_found: [404, 'never'],
   payload_mismatch: [422, 'never'],
   in_flight: [409, 'same-key'],
+  already_done: [409, 'never'],
   outcome_unknown: [409, 'same-key'],
   rate_limited: [429, 'same-key'],
   failed: [422, 'new-key'],

@@ -1,3 +1,5 @@
+import type { FieldErrors } from './field-path.ts';
+
 /**
  * The union every caller gets. Expected failures are values, never throws.
  * This file is free of Node, so that the browser half may import it.
@@ -54,6 +56,11 @@ export const ADVICE = {
     message: 'This form was already sent with other values. The first submission counts.',
   },
   in_flight: { status: 409, retry: 'same-key', message: 'Your first submission is still being processed.' },
+  already_done: {
+    status: 409,
+    retry: 'never',
+    message: 'This has been done already, by somebody else. There is no need to send it again.',
+  },
   outcome_unknown: { status: 409, retry: 'same-key', message: 'We are finding out whether it went through.' },
   rate_limited: { status: 429, retry: 'same-key', message: 'Too many requests. Please wait a moment.' },
   failed: { status: 422, retry: 'new-key', message: 'This could not be done.' },
@@ -91,8 +98,11 @@ export interface Success<T> {
   nextKey: string;
 }
 
-/** There is no answer to give, and this says why and what to do. */
-export interface Refusal {
+/**
+ * There is no answer to give, and this says why and what to do. `Reason`: the codes that its handler gives to `fail`; `Input`:
+ * what its schema takes, where these are known.
+ */
+export interface Refusal<Reason extends string = string, Input = never> {
   ok: false;
   code: Code;
   message: string;
@@ -100,13 +110,13 @@ export interface Refusal {
   retryAfterMs?: number;
   executed: Executed;
   /** The code that the handler gave to `fail`. */
-  reason?: string;
+  reason?: Reason;
   /** The data that the handler gave to `fail`. */
   data?: unknown;
   /** True when the refusal is a stored one and nothing ran for this call. */
   replayed?: boolean;
-  /** The errors of the schema, by field. `''` holds what belongs to no field. */
-  fieldErrors?: Record<string, string[]>;
+  /** The errors of the schema, by the path of the field. `''` holds what belongs to no field. */
+  fieldErrors?: FieldErrors<Input>;
   /** The entered values, for filling the form again. Fields that look secret are left out. */
   values?: Record<string, string | string[]>;
   key?: string;
@@ -114,7 +124,7 @@ export interface Refusal {
 }
 
 /** The answer to every caller: a success, or a refusal that says whether and how to try again. */
-export type Outcome<T> = Success<T> | Refusal;
+export type Outcome<T, Reason extends string = string, Input = never> = Success<T> | Refusal<Reason, Input>;
 
 /** A refusal with the advice and words of its code. Where nothing proves more, whether it was executed is `'unknown'`. */
 export function refuse(code: Code, details: Partial<Omit<Refusal, 'ok' | 'code'>> = {}): Refusal {

@@ -17,7 +17,7 @@ export function redirectOf(thrown: unknown): Redirect | undefined {
   return url !== '' && Number.isInteger(status) ? { url, type, status } : undefined;
 }
 
-/** Whether a thrown value steers Next (`redirect`, `notFound`, …) instead of reporting an error. */
+/** Tells whether a thrown value steers Next (`redirect`, `notFound`, …) instead of reporting an error. */
 export function isControlFlow(thrown: unknown): boolean {
   return digestOf(thrown)?.startsWith('NEXT_') ?? false;
 }

@@ -1,4 +1,5 @@
 import { ConfigurationError } from './errors.ts';
+import { listOf } from './options.ts';
 
 /** Whose intent it is. */
 export interface Principal {
@@ -12,10 +13,42 @@ export interface Principal {
    */
   aliases?: readonly string[];
   /**
-   * Whether anybody is given such a name for the asking, as by a first cookie. Limits then count by address: a new name for
+   * True if anybody is given such a name for the asking, as by a first cookie. Limits then count by address: a new name for
    * each request would be let in each time.
    */
   isAnonymous?: boolean;
+}
+
+/** Who acts, as an app says it. */
+export interface PrincipalInput extends Omit<Principal, 'tenant' | 'aliases'> {
+  /**
+   * The owner of the data: a company, a shop. Leave it out where there is only one: it is then `main`. Keys belong to their
+   * tenant, so one that is named later begins without those of `main`.
+   */
+  tenant?: string;
+  /**
+   * Other names of the same person, or one, such as the anonymous shopper who has just signed in. A minted key that was
+   * signed for an alias runs and replays under that alias.
+   */
+  aliases?: string | readonly string[];
+}
+
+/** The tenant where the app has only one, and names none. */
+export const DEFAULT_TENANT = 'main';
+
+/**
+ * Fills in what an app has left out. A tenant that is there and undefined stays so, and is refused by `assertScope`: an app with
+ * many must not put the rows of one that it has failed to find into another's.
+ */
+export function principalOf(who: PrincipalInput): Principal {
+  const { tenant, aliases } = who;
+  if (tenant !== undefined && typeof aliases !== 'string') return who as Principal;
+  if (typeof who !== 'object') return { tenant: DEFAULT_TENANT, principal: undefined as never };
+  return {
+    ...who,
+    tenant: 'tenant' in who ? (tenant as string) : DEFAULT_TENANT,
+    ...(aliases === undefined ? {} : { aliases: listOf(aliases) as readonly string[] }),
+  } as Principal;
 }
 
 /** The space in which a key is unique. Three columns of their own, so that no crafted value of one reaches into another. */
@@ -41,6 +74,13 @@ const LIMITS = [
   ['operation', 100],
 ] as const;
 
+const ADVICE: Readonly<Record<keyof Scope, string>> = {
+  tenant: 'Name the owner of the data, or leave `tenant` out where there is only one.',
+  principal:
+    'Let `scope` return { principal: … } with a string, of a number String(id), and null where nobody is signed in.',
+  operation: 'Give the operation a shorter name.',
+};
+
 /** Throws `ConfigurationError` for a part that is empty, too long or could collide with another in the database. */
 export function assertScope(scope: Scope): void {
   for (const [name, limit] of LIMITS) {
@@ -54,7 +94,7 @@ export function assertScope(scope: Scope): void {
     ) {
       continue;
     }
-    throw new ConfigurationError(`The scope's ${name} cannot be used.`, {
+    throw new ConfigurationError(`The scope's ${name} cannot be used. ${ADVICE[name]}`, {
       existing: typeof value === 'string' ? `a string of ${value.length} characters` : typeof value,
       expected: `1 to ${limit} characters of well-formed Unicode without NUL`,
     });

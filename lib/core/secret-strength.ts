@@ -96,7 +96,7 @@ function ownPart(secret: string): string {
   return secret.replace(/^whsec_/, '').replace(/=+$/, '');
 }
 
-/** Whether it is one part again and again, the last time maybe in part. */
+/** Tells whether it is one part again and again, the last time maybe in part. */
 function repeats(text: string): boolean {
   for (let length = 1; length <= text.length / 2; length++) {
     if (text.startsWith(text.slice(length))) return true;

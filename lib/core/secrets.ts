@@ -23,6 +23,13 @@ export interface Secrets {
 /** How many characters a secret that signs must have. */
 export const LEAST_TO_SIGN = 32;
 
+/** The secrets as an option has them: a list, or the text of an environment variable, with commas between them. */
+export function secretsIn(
+  given: string | readonly (string | undefined)[] | undefined,
+): readonly (string | undefined)[] {
+  return typeof given === 'string' ? given.split(',').map((each) => each.trim()) : (given ?? []);
+}
+
 /** Reads the configured secrets. Throws `ConfigurationError` for one that is too short to resist guessing. */
 export function readSecrets(values: readonly (string | undefined)[]): Secrets {
   // An unset variable counts as no secret: a build has none, and production refuses at first use.
@@ -74,7 +81,7 @@ export function readingSecret({ all }: Secrets, id: string): string | undefined 
 }
 
 /** Sixteen hex digits that name a secret without telling it. */
-function secretId(value: string): string {
+export function secretId(value: string): string {
   return hash('sha256', lengthPrefixed('oncekit/secret-id', value)).slice(0, 16);
 }
 

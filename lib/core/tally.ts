@@ -5,7 +5,7 @@ import type { Code, Outcome } from './outcome.ts';
  *
  * - `created`: it was done by this call;
  * - `failed`: this call ended in a refusal that was stored;
- * - `replayed`: answered with what was stored before, a refusal too;
+ * - `replayed`: answered with what was stored before, a refusal too, or told that it is done;
  * - `in_flight`: turned away because another call of the key is at work;
  * - `mismatch`: turned away because the key was used with another payload;
  * - `expired`: turned away because the key is too old, or was given up;
@@ -43,6 +43,7 @@ const COUNTED_AS = {
   not_found: undefined,
   payload_mismatch: 'mismatch',
   in_flight: 'in_flight',
+  already_done: 'replayed',
   outcome_unknown: 'unknown',
   rate_limited: undefined,
   failed: 'failed',

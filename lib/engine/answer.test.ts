@@ -1,8 +1,12 @@
 import { inspect } from 'node:util';
+import { Decimal } from '@prisma/client/runtime/client';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
+import { decimalOf } from '../store/prisma/decimal.ts';
 import { type Answer, decodeAnswer, encodeAnswer, encodeStep, MAX_RESULT_BYTES } from './answer.ts';
+import { reviveDecimalsAs } from './stored-value.ts';
 
+reviveDecimalsAs(decimalOf); // as `createIdempotency` does
 const data = (value: unknown): Answer => ({ kind: 'data', data: value });
 const stored = (value: unknown) => (decodeAnswer(encodeAnswer(data(value))) as { data: unknown }).data;
 
@@ -13,6 +17,9 @@ describe('R1 what is stored comes back', () => {
     ['text', 'ü🔑\u2028'],
     ['a Date', new Date('2026-11-21T09:00:00.123Z')],
     ['a BigInt', 2n ** 80n],
+    ['a Decimal', new Decimal('12.50')],
+    ['special Decimals', [new Decimal(NaN), new Decimal(-0), new Decimal('-Infinity'), new Decimal('1e-40')]],
+    ['a row with a Decimal', { id: 1, price: new Decimal('0.1'), lines: [{ cents: 5n, each: new Decimal(3) }] }],
     [
       'a Map',
       new Map<unknown, unknown>([
@@ -29,6 +36,14 @@ describe('R1 what is stored comes back', () => {
     ['a row', { id: '1', at: new Date(1), cents: 5n, lines: [{ sku: 'tea', note: undefined }] }],
   ])('R1 %s survives', (_, value) => {
     expect(stored(value)).toStrictEqual(value);
+  });
+
+  test('R1 a Decimal comes back as one that the generated client calls its own, whichever copy it was made by', () => {
+    const other = Decimal.clone({ precision: 40 });
+    const back = stored({ price: new other('1234567890123456789.123456789') }) as { price: Decimal };
+    expect(back.price).toBeInstanceOf(Decimal);
+    expect(back.price.toFixed()).toBe('1234567890123456789.123456789');
+    expect(back.price.plus(1)).toBeInstanceOf(Decimal);
   });
 
   test('R1 the same object twice stays the same object, and a circle a circle', () => {

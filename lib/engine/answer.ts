@@ -1,6 +1,6 @@
-import * as devalue from 'devalue';
 import { ConfigurationError, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
 import type { Redirect } from '../core/redirect.ts';
+import { parseValue, stringifyValue } from './stored-value.ts';
 import { describeUnstorable } from './unstorable.ts';
 
 /** An HTTP answer as it is stored with the key. */
@@ -29,7 +29,7 @@ const RESULT = 'd';
 export const MAX_RESULT_BYTES = 262_144;
 
 /**
- * The stored form of an answer. Date, BigInt, Map, Set, RegExp, URL, typed arrays and undefined survive.
+ * The stored form of an answer. Date, BigInt, Decimal, Map, Set, RegExp, URL, typed arrays and undefined survive.
  *
  * @throws ResultTooLargeError over 256 KiB
  * @throws ConfigurationError for what cannot be stored: functions, promises, class instances
@@ -72,7 +72,9 @@ export function decodeAnswer(text: string | null): Answer {
     });
   }
   try {
-    return text.startsWith(RESULT) ? { kind: 'data', data: parse(text.slice(RESULT.length)) } : (parse(text) as Answer);
+    return text.startsWith(RESULT)
+      ? { kind: 'data', data: parseValue(text.slice(RESULT.length)) }
+      : (parseValue(text) as Answer);
   } catch {
     // Without the parser's error: it quotes what it could not read.
     throw new ResultUnreadableError('result_unreadable', 'The stored answer cannot be parsed.', {
@@ -82,27 +84,14 @@ export function decodeAnswer(text: string | null): Answer {
   }
 }
 
-function parse(text: string): unknown {
-  return devalue.parse(text, { View: (bytes) => bytes });
-}
-
-/** A view of a part of a larger buffer is stored as a copy of its own: the rest may be anybody's. */
-function ownBytes(value: unknown): unknown {
-  if (!ArrayBuffer.isView(value) || value.byteLength === value.buffer.byteLength) return false;
-  const own = value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
-  // Node's Buffer is a view of a pool; what it means is its bytes.
-  if (value instanceof Uint8Array) return new Uint8Array(own);
-  return new (value.constructor as new (buffer: ArrayBufferLike) => ArrayBufferView)(own);
-}
-
 function stringify(value: unknown): string {
   try {
-    return devalue.stringify(value, { View: ownBytes });
+    return stringifyValue(value);
   } catch (error) {
     const { path, type } = describeUnstorable(error);
     throw new ConfigurationError(
       `The answer cannot be stored${path && ` because of ${path}`}. Return plain data: no class instances, no functions.`,
-      { existing: path ? `${type} at ${path}` : type, expected: 'plain data, Date, BigInt, Map, Set' },
+      { existing: path ? `${type} at ${path}` : type, expected: 'plain data, Date, BigInt, Decimal, Map, Set' },
     );
   }
 }

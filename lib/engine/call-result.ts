@@ -72,6 +72,7 @@ export const REFUSAL_TRAITS: Readonly<Record<Code, RefusalTraits>> = {
   not_found: { level: 'info' },
   payload_mismatch: { level: 'warn', counted: 'mismatch' },
   in_flight: { level: 'info', counted: 'conflict' },
+  already_done: { level: 'info', counted: 'conflict' },
   outcome_unknown: { level: 'warn' },
   rate_limited: { level: 'info' },
   failed: { level: 'info' },

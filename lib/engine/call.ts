@@ -1,6 +1,7 @@
 import { canonicalText } from '../core/canonical.ts';
 import { type BadPayloadError, isBadPayload } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
+import { listOf } from '../core/options.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, type Proof, proofOfCall } from '../core/proof.ts';
@@ -45,37 +46,48 @@ export function openCall<Tx>(
   const { key, keyless, scope, acceptKeys } = request;
   const operation = definition.options.name;
   const asked = { key, keyless, scope, acceptKeys, operation, proof, deadline };
+  const opening = { engine, definition, request, proof, deadline };
   return proceed(resolveKey(engine.config, asked), (resolved) =>
-    'ok' in resolved ? resolved : openResolved({ ...resolved, engine, definition, request, proof, deadline }),
+    'ok' in resolved ? resolved : openResolved(resolved, opening),
   );
 }
 
-/** A call whose payload has not been read. */
-type KeyedCall<Tx> = Omit<Call<Tx>, 'canonical' | 'fingerprint' | 'waitMs'>;
+/** The parts of a call that are there before its key and its payload have been read. */
+type Opening<Tx> = Pick<Call<Tx>, 'engine' | 'definition' | 'request' | 'proof' | 'deadline'>;
 
-function openResolved<Tx>(keyed: KeyedCall<Tx>): Awaitable<Call<Tx> | Refusal> {
-  const { engine, definition, request, deadline } = keyed;
+function openResolved<Tx>(resolved: ResolvedKey, opening: Opening<Tx>): Awaitable<Call<Tx> | Refusal> {
+  const { engine, definition, request, proof, deadline } = opening;
   // Before `fingerprint` and the schema look at it.
   const beyond = request.payload instanceof FormData ? formBeyondLimits(request.payload) : undefined;
-  if (beyond) return refusePayload(keyed, beyond, beyond.message);
+  if (beyond) return refusePayload(resolved, proof, beyond, beyond.message);
   return proceed(beforeDeadline(readPayload(definition.options, request), deadline), (read): Call<Tx> | Refusal => {
     // A developer's message of an API is no sentence for a person's form.
     const isForApi = request.read && !(request.payload instanceof FormData);
-    if (isBadPayload(read)) return refusePayload(keyed, read, isForApi ? read.message : undefined);
+    if (isBadPayload(read)) return refusePayload(resolved, proof, read, isForApi ? read.message : undefined);
+    const { id, mintedAt, nextKey, who } = resolved;
     const { whole, canonical } = read;
     const { config } = engine;
+    // Field by field: every call passes here, and a spread of so many costs as much as all of its replay from memory.
     return {
-      ...keyed,
+      id,
+      mintedAt,
+      nextKey,
+      who,
+      engine,
+      definition,
       request: whole,
+      proof,
       canonical,
-      fingerprint: fingerprint(canonical, keyed.id.tenant, config.secrets),
+      fingerprint: fingerprint(canonical, id.tenant, config.secrets),
       waitMs: Math.min(request.waitMs ?? config.waitMs, request.deadlineMs ?? Infinity),
+      deadline,
     };
   });
 }
 
-function refusePayload<Tx>(
-  { proof, id, nextKey }: KeyedCall<Tx>,
+function refusePayload(
+  { id, nextKey }: ResolvedKey,
+  proof: Proof,
   { code }: BadPayloadError,
   message: string | undefined,
 ): Refusal {
@@ -105,7 +117,8 @@ function readPayload(options: PayloadOptions, request: ExecuteRequest): Awaitabl
 
 function canonicalOf({ fingerprint: narrow, volatile }: PayloadOptions, whole: ExecuteRequest): Awaitable<ReadPayload> {
   const payload = narrow ? narrow(whole.payload) : whole.payload;
-  return proceed(canonicalText(payload, volatile && new Set(volatile)), (canonical) => {
+  const names = listOf(volatile);
+  return proceed(canonicalText(payload, names && new Set(names)), (canonical) => {
     const { context } = whole;
     if (!context?.length) return { whole, canonical };
     // Neither text holds a line break of its own: JSON writes it as \n.

@@ -20,6 +20,7 @@ import { confirmReplicated } from './durability.ts';
 import type { ErrorContext } from './error-log.ts';
 import { refusalFromError, refuseUnavailable } from './failure.ts';
 import type { AfterCommit } from './handler.ts';
+import { isOfOtherKey, isTheirs } from './thing.ts';
 
 /** The outcome of an execution of this call's own. */
 export function answerOwn<Tx, T>(call: Call<Tx>, ended: ExecutionResult): Awaitable<Run<T>> {
@@ -90,15 +91,39 @@ export async function answerFound<Tx, T>(call: Call<Tx>, row: KeyRow): Promise<R
 
 /** A committed row decides: the same payload is replayed, another one is refused. */
 export function answerByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
-  const { config } = call.engine;
-  const { schemaVersion = 1, upcasts = {} } = call.definition.options;
-  const verdict = comparePayload(row, call, config.secrets);
+  if (isOfOtherKey(row, call.id)) return answerByHolder(row, call);
+  const verdict = comparePayload(row, call, call.engine.config.secrets);
   if (verdict === 'different') return recordMismatch(row, call);
   if (verdict === 'unreadable') return { outcome: refuseUnreadable(keysOf(call)), row };
+  return Object.assign(replayFor<Tx, T>(row, call), { row });
+}
+
+function replayFor<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
+  const { schemaVersion = 1, upcasts = {} } = call.definition.options;
   const asResponse = call.request.response !== undefined;
   const run = replayRow<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey, asResponse });
-  if (run.thrown) config.onError(run.thrown, { ...pointOf(call), during: 'replay', instance: newInstance() });
-  return Object.assign(run, { row });
+  if (run.thrown) {
+    call.engine.config.onError(run.thrown, { ...pointOf(call), during: 'replay', instance: newInstance() });
+  }
+  return run;
+}
+
+/**
+ * The outcome by the row of another key, which holds this call's thing. It is another intent, so payloads are not compared.
+ * A refusal names the caller's own key, which may be sent again. Of somebody else's row nothing is told but that there is one.
+ */
+function answerByHolder<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
+  const isOwn = isTheirs(row, call.who);
+  if (row.state === 'succeeded') {
+    if (!isOwn) return { outcome: refuse('already_done', { executed: executedBy('answer'), ...keysOf(call) }) };
+    const run = replayFor<Tx, T>(row, call);
+    return { ...run, outcome: run.outcome.ok ? run.outcome : { ...run.outcome, ...keysOf(call) }, row };
+  }
+  if (row.state === 'unknown' && isOwn) {
+    return { outcome: refuse('outcome_unknown', { retryAfterMs: RETRY_AFTER_MS, ...keysOf(call) }), row };
+  }
+  // It runs; or it was refused since it was found, and the thing is free.
+  return refuseInFlight(call);
 }
 
 /** The rows whose mismatch this process has recorded: all that joined one flight are given the same one. */

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
+import type { OptionNames } from '../core/options.ts';
 import { isProduction } from '../core/production.ts';
-import type { Principal } from '../core/scope.ts';
-import { assertOnePurpose, assertStrong } from '../core/secret-strength.ts';
-import { readSecrets, type Secrets } from '../core/secrets.ts';
+import type { PrincipalInput } from '../core/scope.ts';
+import { assertOnePurpose, assertStrong, weaknessOf } from '../core/secret-strength.ts';
+import { LEAST_TO_SIGN, readSecrets, type Secrets, secretsIn } from '../core/secrets.ts';
 import { type ErrorContext, errorReporter } from './error-log.ts';
 import { type Log, type LogEntry, tracedLog } from './log.ts';
 
@@ -34,11 +35,14 @@ export interface Options {
   /**
    * Secrets that sign keys and key fingerprints, each of 32 characters or more: the first signs, all verify. Rotate
    * in two deploys: add the new one behind the old, then put it first. Required in production, which takes none that can
-   * be guessed or that has another purpose as well.
+   * be guessed or that has another purpose as well. A string is split at its commas, as an environment variable has them.
    */
-  secret?: readonly (string | undefined)[];
-  /** Returns who acts in the current request; null when nobody is signed in. Not asked when `execute` is given a scope. */
-  scope?: () => Promise<Principal | null> | Principal | null;
+  secret?: string | readonly (string | undefined)[] | undefined;
+  /**
+   * Returns who acts in the current request, such as `{ principal: user.id }`; null when nobody is signed in. Not asked when
+   * `execute` is given a scope.
+   */
+  scope?: () => Promise<PrincipalInput | null> | PrincipalInput | null;
   /** How old a minted key may be when it is first used. Default 24 h. */
   window?: Duration;
   /** How long a row is kept. At least the window plus 15 min. Default: the window plus 1 h. */
@@ -56,9 +60,10 @@ export interface Options {
   /** The size of your client's connection pool; at most a fifth of it waits for claims of others. Default 10. */
   poolSize?: number;
   /**
-   * Whether an operation that is defined again under its name takes the place of the first; else that is a
+   * True if an operation that is defined again under its name takes the place of the first; else that is a
    * ConfigurationError. For an instance that several evaluations of your modules share, such as one on `globalThis`: Next
-   * evaluates them once for pages and once for routes. Default: in development alone, where an edit evaluates them anew.
+   * evaluates them once for pages and once for routes. Default: in development alone, where an edit evaluates them anew; two
+   * that are defined in one go are two there, too.
    */
   redefine?: boolean;
   /** The app's clock, for minting. Whether a key is too old is judged by the database's. */
@@ -82,6 +87,26 @@ export interface Options {
   onPoint?: (point: CrashPoint, context: { operation: string; key: string; step?: string }) => void | Promise<void>;
 }
 
+/** All of them, by name. */
+export const OPTIONS: OptionNames<Options> = {
+  secret: true,
+  scope: true,
+  window: true,
+  retention: true,
+  phasesRetention: true,
+  auditRetention: true,
+  leaseMs: true,
+  namespace: true,
+  waitMs: true,
+  poolSize: true,
+  redefine: true,
+  clock: true,
+  errorPages: true,
+  log: true,
+  onError: true,
+  onPoint: true,
+};
+
 /** The options, checked and filled in. */
 export interface Config
   extends Required<
@@ -96,10 +121,13 @@ export interface Config
       | 'onPoint'
       | 'log'
       | 'errorPages'
+      | 'redefine'
     >
   > {
   readonly secrets: Secrets;
   readonly scope: NonNullable<Options['scope']>;
+  /** `edited`: an operation may be defined anew, and two of one name that come together are two. */
+  readonly redefine: boolean | 'edited';
   readonly windowMs: number;
   readonly retentionMs: number;
   readonly phasesRetentionMs: number;
@@ -128,7 +156,7 @@ export function readConfig(options: Options): Config {
       expected: 'a retention of at least the window plus 15 min',
     });
   }
-  const secrets = readSecrets(options.secret ?? []);
+  const secrets = readSecrets(secretsIn(options.secret));
   for (const { value } of secrets.all) {
     assertStrong(SECRET_OPTION, value);
     assertOnePurpose(SECRET_OPTION, value);
@@ -137,7 +165,7 @@ export function readConfig(options: Options): Config {
   const phasesRetentionMs = toMs(options.phasesRetention ?? Math.max(retentionMs, 72 * HOUR_MS), 'phasesRetention');
   return {
     secrets,
-    scope: options.scope ?? noScope,
+    scope: scopeOf(options.scope),
     windowMs,
     retentionMs,
     phasesRetentionMs: atLeast(retentionMs, phasesRetentionMs, 'phasesRetention'),
@@ -147,12 +175,30 @@ export function readConfig(options: Options): Config {
     waitMs: atLeast(0, options.waitMs ?? 1000, 'waitMs'),
     poolSize: atLeast(1, options.poolSize ?? 10, 'poolSize'),
     clock: options.clock ?? Date.now,
-    redefine: options.redefine ?? process.env.NODE_ENV === 'development',
+    redefine: options.redefine ?? (process.env.NODE_ENV === 'development' && 'edited'),
     errorPages: pagesAt(options.errorPages),
     log,
     onError: errorReporter(options.onError, log),
     onPoint: options.onPoint,
   };
+}
+
+/** How a kit was set up, for those who look at an app from outside. */
+export interface SetUp {
+  /** How old a minted key may be when it is first used, in milliseconds. */
+  windowMs: number;
+  /** How long a row is kept, in milliseconds. */
+  retentionMs: number;
+  /** The secrets in their order: public ids, which tell nothing of them, and why one can be guessed. */
+  secrets: readonly { id: string; weakness?: string }[];
+}
+
+export function setUpOf({ windowMs, retentionMs, secrets }: Config): SetUp {
+  const seen = secrets.all.map(({ id, value }) => {
+    const weakness = weaknessOf(value, LEAST_TO_SIGN);
+    return weakness === undefined ? { id } : { id, weakness };
+  });
+  return { windowMs, retentionMs, secrets: seen };
 }
 
 /**
@@ -163,7 +209,7 @@ export function assertSecret(secrets: Secrets): void {
   if (secrets.first || !isProduction()) return;
   throw new ConfigurationError('No secret is configured. Make one with: openssl rand -base64 32', {
     existing: 'secret: []',
-    expected: 'createIdempotency({ secret: [process.env.IDEMPOTENCY_SECRET] })',
+    expected: 'createIdempotency({ secret: process.env.IDEMPOTENCY_SECRET })',
   });
 }
 
@@ -183,9 +229,20 @@ function pagesAt(address: string | undefined): string | undefined {
   });
 }
 
+function scopeOf(scope: Options['scope']): Config['scope'] {
+  if (scope === undefined) return noScope;
+  if (typeof scope === 'function') return scope;
+  throw new ConfigurationError('`scope` is no function, so that everybody would be one person. Ask in it who acts.', {
+    existing: typeof scope,
+    expected: SCOPE,
+  });
+}
+
+const SCOPE = 'scope: async () => ({ principal: … }), or null where nobody is signed in';
+
 function noScope(): never {
   throw new ConfigurationError('Nobody says who acts. Give createIdempotency a `scope`, or give one to `execute`.', {
-    expected: 'scope: async () => ({ tenant, principal })',
+    expected: SCOPE,
   });
 }
 

@@ -21,7 +21,7 @@ export function beforeDeadline<T>(
 const lateError = (what: string) =>
   new CodedError('unavailable', `The caller's time was up while ${what} was still under way.`);
 
-/** Whether it says that a check was not over in time. */
+/** Tells whether it says that a check was not over in time. */
 export function isLateCheck(error: unknown): error is CodedError {
   return error instanceof CodedError && error.code === 'unavailable';
 }

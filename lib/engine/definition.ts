@@ -1,4 +1,6 @@
-import type { Principal, Scope } from '../core/scope.ts';
+import { ConfigurationError } from '../core/errors.ts';
+import { assertKnownOptions, type OptionNames } from '../core/options.ts';
+import type { PrincipalInput, Scope } from '../core/scope.ts';
 import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import type { Durability, IsolationLevel } from '../store/store.ts';
 import type { HandlerContext } from './handler.ts';
@@ -20,11 +22,16 @@ export type AtomicDefinition<Tx> = Extract<Definition<Tx>, { phases?: undefined 
 export type PhasedDefinition<Tx> = Extract<Definition<Tx>, { phases: PhasesFunction<Tx> }>;
 
 /** The options of an operation. */
-export interface OperationOptions<S extends StandardSchema, Tx> {
+export interface OperationOptions<S extends StandardSchema, Tx, Reason extends string = string> {
   /** One word for logs, columns and URLs: `checkout`. A key is unique within it. */
   name: string;
   /** zod or any Standard Schema. A payload that it refuses consumes no key. */
   schema: S;
+  /**
+   * The codes that `fail` may be given. `reason` of an outcome is then one of them, and another one does not compile. Left out:
+   * any text. Types alone: nothing is asked of it at run time.
+   */
+  reasons?: readonly Reason[];
   /** How long the transaction may take, in milliseconds. Default 5000. */
   timeoutMs?: number;
   /** How long to wait for a connection, in milliseconds. Default 2000. */
@@ -48,14 +55,29 @@ export interface OperationOptions<S extends StandardSchema, Tx> {
    */
   acceptKeys?: 'minted' | 'any';
   /** Names of fields that may differ between two sends of one intent: a captcha, a time stamp. */
-  volatile?: readonly string[];
+  volatile?: string | readonly string[];
   /** Names of fields whose values are never sent back; added to those whose name looks secret. */
-  sensitive?: readonly string[];
+  sensitive?: string | readonly string[];
   /**
    * Asked for a new key only, before a transaction begins: a rate limit, a quota. Replays are free.
    * `true` admits; a number refuses with `rate_limited` and says how many milliseconds to wait.
    */
   admit?: (request: { scope: Scope; key: string; input: OutputOf<S> }) => Promise<true | number> | true | number;
+  /**
+   * Names the thing that it does once for: this cart, this invoice. A second key for the same thing executes nothing. It gets
+   * the first one's answer (`replayed: true`, with the `key` of the first), and `in_flight` while that runs; where the first
+   * was somebody else's, `already_done` without its answer. A refusal and a rollback free the thing.
+   *
+   * Once per tenant and operation, whoever asks: for what each person does once, put the principal into the name
+   * (`` `${scope.principal} ${input.poll}` ``). 1 to 255 characters, else a ConfigurationError; the same for the same input,
+   * always. Needs version 4 of the kit's tables.
+   */
+  oncePer?: (request: { input: OutputOf<S>; scope: Scope }) => string;
+  /**
+   * How long a thing is held at least, in milliseconds: the row of its key is kept for so long, and with it the answer.
+   * Default: the retention.
+   */
+  onceForMs?: number;
   /** The version of the handler's result; raise it when its shape changes. Default 1. */
   schemaVersion?: number;
   /** Leads a stored result of version N to version N + 1, so that replays of old rows stay readable. */
@@ -66,7 +88,7 @@ export interface OperationOptions<S extends StandardSchema, Tx> {
    */
   naturallyIdempotent?: boolean;
   /** Runs in the transaction that stores a refusal: undo there what a refusal must not keep. */
-  onRefused?: (tx: Tx, refused: Refused<OutputOf<S>>) => Promise<void>;
+  onRefused?: (tx: Tx, refused: Refused<OutputOf<S>, Reason>) => Promise<void>;
   /** The version of the schema's output; raise it when its shape changes. For phases, which store it. Default 1. */
   inputVersion?: number;
   /** Leads a stored input of version N to version N + 1, so that unfinished keys of an older deploy can go on. */
@@ -80,10 +102,53 @@ export interface OperationOptions<S extends StandardSchema, Tx> {
   attentionAfterMs?: number;
 }
 
+/** All of them, by name. */
+const OPTIONS: OptionNames<OperationOptions<StandardSchema, never>> = {
+  name: true,
+  schema: true,
+  reasons: true,
+  timeoutMs: true,
+  maxWaitMs: true,
+  isolationLevel: true,
+  durability: true,
+  fingerprint: true,
+  acceptKeys: true,
+  volatile: true,
+  sensitive: true,
+  admit: true,
+  oncePer: true,
+  onceForMs: true,
+  schemaVersion: true,
+  upcasts: true,
+  naturallyIdempotent: true,
+  onRefused: true,
+  inputVersion: true,
+  inputUpcasts: true,
+  maxRunMs: true,
+  attentionAfterMs: true,
+};
+
+/** @throws ConfigurationError for a name that fits no URL, an option that is none, and a schema that is none */
+export function assertOperation(options: { name: string; schema: StandardSchema }): void {
+  const { name, schema } = options;
+  if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(name)) {
+    throw new ConfigurationError('An operation needs a short name that fits a URL and a log line.', {
+      existing: name,
+      expected: 'a lower case letter, then up to 99 of a-z 0-9 . _ -',
+    });
+  }
+  assertKnownOptions(`The operation ${name}`, options, OPTIONS);
+  if (typeof schema?.['~standard']?.validate === 'function') return;
+  throw new ConfigurationError(`The operation ${name} has no schema that could be asked.`, {
+    existing: typeof schema,
+    expected: 'schema: z.object({ … }) of zod, or any other Standard Schema',
+  });
+}
+
 /** A refusal, as `onRefused` is given it. */
-export interface Refused<Input> {
+export interface Refused<Input, Reason extends string = string> {
   /** The code that was given to `fail`, or by the judge of a foreign call. */
-  reason: string;
+  reason: Reason;
   data: unknown;
   input: Input;
   key: string;
@@ -97,7 +162,7 @@ export interface ExecuteRequest {
   /** There is no key: this call is an intent of its own, under a new one. */
   keyless?: boolean | undefined;
   /** The principal. Default: what the configured `scope` returns. */
-  scope?: Principal | undefined;
+  scope?: PrincipalInput | undefined;
   /** The client's data: a `FormData` or plain data. The fingerprint is taken from it. */
   payload: unknown;
   /** The schema's input. Default: the payload; of a form, its fields as an object. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { ConfigurationError } from '../core/errors.ts';
@@ -45,15 +46,30 @@ describe('K4 two operations of one name', () => {
     expect(() => defining().one('pay')).not.toThrow();
   });
 
-  test('development defines anew what was edited; nothing else does unless it is said', () => {
+  test('development defines anew what was edited; nothing else does unless it is said', async () => {
     vi.stubEnv('NODE_ENV', 'development');
     const inDevelopment = defining();
     const strict = defining({ redefine: false });
     vi.stubEnv('NODE_ENV', 'production');
     for (const on of [inDevelopment, strict, defining(), defining({ redefine: true })]) on.one('pay');
+    await nextTurn(); // an edit comes later than the first evaluation
     const again = (on: ReturnType<typeof defining>) => () => on.one('pay', async () => 'edited');
     expect(again(inDevelopment)).not.toThrow();
     expect(again(strict)).toThrow(ConfigurationError);
+  });
+
+  test('development refuses two that one evaluation defines, and takes one module that two bundles evaluate', async () => {
+    vi.stubEnv('NODE_ENV', 'development');
+    const on = defining();
+    const module = () => on.one('pay', async () => 'A');
+    module();
+    expect(module).not.toThrow();
+    expect(() => on.one('pay', async () => 'B')).toThrow(/two operations of the name pay/);
+    expect(() => on.phased('pay')).toThrow(ConfigurationError);
+    await nextTurn();
+    on.phased('refund');
+    expect(() => on.one('refund')).toThrow(ConfigurationError);
+    expect(() => on.one('pay', async () => 'edited')).not.toThrow();
   });
 
   test('an instance that several evaluations share says so', () => {

@@ -18,6 +18,10 @@ export interface Engine<Tx> {
   readonly tallies: Tallies;
   /** Every operation by name: two of one name would answer for each other. */
   readonly definitions: Map<string, Definition<Tx>>;
+  /** The same as their users have them: each an `Operation`, whose file imports this one. */
+  readonly operations: Map<string, { readonly name: string }>;
+  /** Names that were defined in this turn of the event loop, where edits may define them anew. */
+  readonly definedNow: Set<string>;
   /** The operations in phases by name, for the completer. */
   readonly registry: Map<string, PhasedDefinition<Tx>>;
   /** How many keys of each operation completers of this process are driving. */

@@ -67,7 +67,7 @@ const FATES: Record<ErrorContext['during'], string> = {
   claim: 'the key could not be claimed; the handler did not run',
   handler: 'the handler threw; everything was rolled back and the key can be used again',
   answer: 'the answer could not be made, stored or committed; everything was rolled back and the key can be used again',
-  phases: 'a phase or a foreign call threw; what was finished stands and the key can go on from there',
+  phases: 'a run ended early; what was finished stands and the key can go on from there',
   setup: 'the kit is set up or used wrongly; once that is mended, the key can be used again',
   database: 'the database could not be asked or did not answer',
   replay: 'the stored answer cannot be read; the effect stands',

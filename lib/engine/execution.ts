@@ -25,6 +25,7 @@ import { refusalFromError } from './failure.ts';
 import { instrumentCall, isInstrumented } from './instrumentation.ts';
 import { executeInPhases } from './phases/claim.ts';
 import { type Flight, type FlightCall, join } from './single-flight.ts';
+import { isOfOtherKey, thingOf } from './thing.ts';
 import { executeAgain, executeInTransaction } from './transaction.ts';
 import { enteredValues } from './values.ts';
 
@@ -82,12 +83,12 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   const recent = engine.recentRows.find(call.id);
   const decided = recent && answerByRow<Tx, T>(recent, call);
   const known = isPromised(decided) ? await decided : decided;
-  if (known && !mayRunAgain(known, definition)) return known;
+  if (known && !mayRunAgain(known, call)) return known;
 
   const verdict = beforeDeadline(validateInput(definition.options.schema, request), call.deadline);
   const validated = isPromised(verdict) ? await verdict : verdict;
   const answered = (validated.ok && known) || (await joinOrStart<Tx, T>(call, validated));
-  if (!validated.ok || definition.phases || !mayRunAgain(answered, definition)) return answered;
+  if (!validated.ok || definition.phases || !mayRunAgain(answered, call)) return answered;
   return await again<Tx, T>(call, definition, validated.value);
 }
 
@@ -100,15 +101,18 @@ async function refuseInput<Tx, T>(call: Call<Tx>, fieldErrors: Record<string, st
   return { outcome: refuse('validation', { executed, fieldErrors, ...keysOf(call) }) };
 }
 
-/** Whether the stored answer cannot be read here, and the operation does no harm twice (R3). */
-function mayRunAgain<Tx, T>({ outcome }: Run<T>, { options, phases }: Definition<Tx>): boolean {
+/**
+ * Tells whether the stored answer cannot be read here, and the operation does no harm twice (R3). Not where it is another
+ * key's, which holds the thing: this call's input may be another one, and is not to be executed.
+ */
+function mayRunAgain<Tx, T>({ outcome, row }: Run<T>, { definition: { options, phases }, id }: Call<Tx>): boolean {
   const isUnreadable = !outcome.ok && outcome.code === 'result_unreadable';
-  return isUnreadable && !phases && options.naturallyIdempotent === true;
+  return isUnreadable && !phases && options.naturallyIdempotent === true && !(row && isOfOtherKey(row, id));
 }
 
 /** Only for an operation that does no harm twice (R3): see `naturallyIdempotent`. */
 async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, input: unknown): Promise<Run<T>> {
-  let ended = await executeAgain({ call, definition, input, waitMs: 0 });
+  let ended = await executeAgain({ call, definition, input, waitMs: 0, thing: undefined });
   if (needsReplication(call)) ended = await confirmReplicated(call, ended);
   if ('row' in ended) call.engine.recentRows.remember(ended.row);
   const run = await answerOwn<Tx, T>(call, ended);
@@ -162,7 +166,7 @@ function untilRowOf(flight: Flight): { result: Promise<ExecutionResult | undefin
   return { result: Promise.race([flight.result, flight.rowCommitted().then(() => undefined)]) };
 }
 
-/** Whether a call may do better than the flight that it joined: not where that flight's fate would be its own. */
+/** Tells whether a call may do better than the flight that it joined: not where that flight's fate would be its own. */
 function mayDoBetter<Tx>(call: Call<Tx>, flight: FlightCall, ended: ExecutionResult): boolean {
   switch (ended.kind) {
     case 'in_doubt':
@@ -184,8 +188,9 @@ async function startFlight<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number
   const flight = engine.flights.start(call.id, led);
   let ended: ExecutionResult;
   try {
-    const found = mustCheckFirst(call) ? await findRowOrAdmit(call, input) : undefined;
-    ended = found ?? (await execute(call, flight, input, waitMs));
+    const thing = thingOf(call.definition.options, call.id, input);
+    const found = mustCheckFirst(call) ? await findRowOrAdmit(call, input, thing) : undefined;
+    ended = found ?? (await execute(call, flight, { input, thing, waitMs }));
     if (needsReplication(call)) ended = await confirmReplicated(call, ended);
   } catch (error) {
     flight.fail(error);
@@ -197,14 +202,21 @@ async function startFlight<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number
   return isPromised(run) ? await run : run;
 }
 
-function execute<Tx>(call: Call<Tx>, flight: Flight, input: unknown, waitMs: number): Promise<ExecutionResult> {
+interface Work {
+  input: unknown;
+  /** The thing that it is done once for, where the operation names one. */
+  thing: string | undefined;
+  waitMs: number;
+}
+
+function execute<Tx>(call: Call<Tx>, flight: Flight, { input, thing, waitMs }: Work): Promise<ExecutionResult> {
   const { definition } = call;
-  if (!definition.phases) return executeInTransaction({ call, definition, input, waitMs });
+  if (!definition.phases) return executeInTransaction({ call, definition, input, waitMs, thing });
   const claimed = () => {
     call.proof = 'none'; // the row is there, and may be driven to its end without this call
     flight.announceRow();
   };
-  return executeInPhases(call, definition, { input, waitMs, claimed });
+  return executeInPhases(call, definition, { input, waitMs, thing, claimed });
 }
 
 /** Only where that may save a transaction: the client says that it retries, or a new key must be admitted first. */
@@ -213,12 +225,16 @@ function mustCheckFirst<Tx>({ definition, request }: Call<Tx>): boolean {
 }
 
 /**
- * Looks for a row before a transaction begins (O2, O3). It decides nothing when it finds none: the claim does. Nor does it
- * when it finds one of phases that can go on.
+ * Looks for a row before a transaction begins (O2, O3), of the key or of another key that holds its thing. It decides nothing
+ * when it finds none: the claim does. Nor does it when it finds one of phases that can go on.
  */
-async function findRowOrAdmit<Tx>(call: Call<Tx>, input: unknown): Promise<ExecutionResult | undefined> {
+async function findRowOrAdmit<Tx>(
+  call: Call<Tx>,
+  input: unknown,
+  thing: string | undefined,
+): Promise<ExecutionResult | undefined> {
   const { definition, id } = call;
-  const row = await storeFor(call).find(id);
+  const row = await storeFor(call).find(thing === undefined ? id : { ...id, thing });
   if (row) return definition.phases && !isSettled(row.state) ? undefined : { kind: 'existing', row };
   const { admit } = definition.options;
   try {

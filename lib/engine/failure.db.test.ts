@@ -161,3 +161,64 @@ test('a set-up error that a handler comes upon is reported as one, and nobody is
   expect(during()).toEqual(['setup']);
   expect(await effects(database.client, key)).toBe(0);
 });
+
+describe('the log says that the handler threw where it did, and nowhere else', () => {
+  const THREW = /the handler threw/;
+  const linesOf = async (given: Given, request: object = {}) => {
+    const log = vi.fn();
+    const { run, handled } = op({ ...given, options: { ...given.options, log } });
+    await run({ key: freshKey(), payload: {}, ...request });
+    const lines = log.mock.calls.map(([{ msg, detail = '' }]) => `${msg} ${detail}`);
+    return { text: lines.join('\n'), runs: handled.mock.calls.length };
+  };
+
+  test.each<[string, Given, RegExp, number]>([
+    ['scope', { options: { scope: boom } }, /a check before the claim threw; the handler did not run/, 0],
+    ['admit', { more: { admit: boom } }, /a check before the claim threw; the handler did not run/, 0],
+    ['the schema', { more: { schema: z.looseObject({}).refine(boom) } }, /a check before the claim threw/, 0],
+    ['fingerprint', { more: { fingerprint: boom } }, /a check before the claim threw; the handler did not run/, 0],
+    ['a payload that is refused', { more: { schema: z.looseObject({ a: z.string() }) } }, /^(?!.*threw)/s, 0],
+    ['onRefused', { more: { onRefused: boom }, handle: (_, fail) => fail('no') }, /the answer could not be made/, 1],
+    [
+      'an answer that cannot be stored',
+      { handle: () => ({ order: { pay: () => 1 } }) },
+      /used wrongly.*\.order\.pay/s,
+      1,
+    ],
+    ['an answer that is too large', { handle: () => 'x'.repeat(300_000) }, /the answer could not be made, stored/, 1],
+    ['a stored refusal', { handle: (_, fail) => fail('no') }, /^(?!.*threw)/s, 1],
+  ])('not of %s', async (_, given, words, runs) => {
+    const { text, ...ran } = await linesOf(given);
+    expect(text).toMatch(words);
+    expect(text).not.toMatch(THREW);
+    expect(ran.runs).toBe(runs);
+  });
+
+  test('not of the rendering of a response, nor of afterCommit', async () => {
+    const { text } = await linesOf({}, { response: { headers: [], render: boom } });
+    expect(text).toMatch(/the answer could not be made/);
+    expect(text).not.toMatch(THREW);
+    const log = vi.fn();
+    const behind = kit(database.client, { log })
+      .operation({ name: 'checkout', schema: anything })
+      .handler(async ({ afterCommit }) => afterCommit(boom));
+    expect(await behind.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true });
+    expect(log.mock.calls.map(([{ msg }]) => msg)).toContain('afterCommit threw; the effect stands');
+  });
+
+  test('of the handler', async () => {
+    expect(await linesOf({ handle: boom })).toMatchObject({ text: expect.stringMatching(THREW), runs: 1 });
+  });
+
+  test('nor of a phase, where a run ended for another reason', async () => {
+    const log = vi.fn();
+    const onPoint = (point: string) => (point === 'before-finish' ? boom() : undefined);
+    const pay = kit(database.client, { log, onPoint })
+      .operation({ name: 'pay', schema: anything })
+      .phases(({ atomic }) => atomic('first', async () => 'done'));
+    await pay.execute({ key: freshKey(), payload: {} });
+    const lines = log.mock.calls.map(([{ msg }]) => msg).join('\n');
+    expect(lines).toMatch(/a run ended early; what was finished stands/);
+    expect(lines).not.toMatch(/threw/);
+  });
+});

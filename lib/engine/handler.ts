@@ -5,7 +5,7 @@ import type { Answer } from './answer.ts';
 import { type ResponseOptions, storedResponse } from './response.ts';
 
 /** The argument of a handler. Everything it does through `tx` is committed together with the key, or not at all. */
-export interface HandlerContext<Input, Tx> {
+export interface HandlerContext<Input, Tx, Reason extends string = string> {
   /** The payload, as the schema has parsed it. */
   input: Input;
   /** The transaction, with your own models. Use nothing else for what must happen once. */
@@ -22,7 +22,7 @@ export interface HandlerContext<Input, Tx> {
    */
   capture: <T>(name: string, make: () => T | Promise<T>) => Promise<T>;
   /** Ends in a stored refusal, which every retry replays. Throws, so nothing behind it runs. */
-  fail: Fail;
+  fail: Fail<Reason>;
   /**
    * Runs once the transaction has committed, in the process that executed; not on replays, and not if the process
    * dies in between. The answer waits for it until the caller's deadline. For warming a cache, not for anything that
@@ -41,7 +41,11 @@ export type AfterCommit = () => void | Promise<void>;
  * @param code shows as `reason` in the outcome
  * @param data plain data for the caller; stored and replayed
  */
-export type Fail = (code: string, data?: unknown, how?: { status?: number; message?: string }) => never;
+export type Fail<Reason extends string = string> = (
+  code: Reason,
+  data?: unknown,
+  how?: { status?: number; message?: string },
+) => never;
 
 export type RefusalAnswer = Extract<Answer, { kind: 'refusal' }>;
 

@@ -1,26 +1,29 @@
 import { type Batches, untilNoneIsLeft } from '../core/batches.ts';
-import { ConfigurationError } from '../core/errors.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { SchemaState, Store, TriedClaim } from '../store/store.ts';
 import { gaugeKeys } from '../telemetry/keys.ts';
-import { type Options, readConfig } from './config.ts';
-import type { Definition, OperationOptions } from './definition.ts';
+import { type Options, readConfig, type SetUp, setUpOf } from './config.ts';
+import { assertOperation, type Definition, type OperationOptions } from './definition.ts';
 import type { Engine } from './engine.ts';
-import { defineOperation, type OperationBuilder } from './operation.ts';
+import { type AskedKey, explainMissing } from './missing-operation.ts';
+import { defineOperation, type Operation, type OperationBuilder } from './operation.ts';
 import { CircuitBreakers } from './phases/circuit-breakers.ts';
 import { type Completed, completeDue, completeKey } from './phases/completer.ts';
 import { lookUpLost, type NamedKey, type NamedKeyState } from './phases/lost-key.ts';
 import { RecentRows, type Remembered } from './recent-rows.ts';
 import { SingleFlight } from './single-flight.ts';
 import { Tallies } from './tally.ts';
+import { assertOncePer } from './thing.ts';
 import { WaitingSlots } from './waiting-slots.ts';
 
 /** The kit, set up for one app and one database. */
 export interface Idempotency<Tx> {
   /** Begins an operation; `.handler(…)` completes it. Define each once, in a plain module. */
-  operation<S extends StandardSchema>(options: OperationOptions<S, Tx>): OperationBuilder<S, Tx>;
+  operation<S extends StandardSchema, const Reason extends string = string>(
+    options: OperationOptions<S, Tx, Reason>,
+  ): OperationBuilder<S, Tx, Reason>;
   /**
    * The completer, once: takes up keys of this app's operations in phases whose executor died, or whose outcome is
    * unknown and due to be asked about, and drives them on. In any number of processes at once. An operation is known
@@ -60,13 +63,25 @@ export interface Idempotency<Tx> {
   gauge(operations?: readonly { name: string }[]): () => void;
   /** Where the pages of the errors are, as configured: for `problemResponse` in routes of your own. */
   readonly errorPages: string | undefined;
+  /**
+   * The operations that were defined so far in this process: those whose modules were imported. A route or a worker imports them
+   * all, for another bundle's are not here.
+   */
+  operations(): readonly Operation<never, unknown>[];
+  /**
+   * Says what to do about a key whose operation is not known here, where this app has signed it for whoever asks; once on the
+   * console and to the log. Undefined for all other keys. For adapters.
+   */
+  explainMissing(asked: AskedKey): Promise<string | undefined>;
   /** Which version of the kit's tables the database has, what this kit needs, and what to run where they differ. */
   readSchema(): Promise<SchemaState[]>;
   /**
-   * Claims a key of nobody's through the app's client, and rolls it back: whether its role, its tables and its database
-   * let an execution do its part. For `npx oncekit doctor`. Changes nothing.
+   * Claims a key of nobody's through the app's client, completes and replays it, and rolls it back: whether its role, its
+   * tables and its database let an execution do its part. For `npx oncekit doctor`. Changes nothing.
    */
   tryClaim(): Promise<TriedClaim>;
+  /** The options that this kit was given, checked and filled in, without a secret. For `npx oncekit doctor`. */
+  readonly setUp: SetUp;
   /**
    * Says what there is of a key that the database may have lost: of one without a row, what providers and consumers know of
    * it, and a function that enters that. For `npx oncekit reconcile`. Runs the operation in a transaction of at most 30 s that is rolled
@@ -99,6 +114,8 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
     breakers: new CircuitBreakers(),
     tallies: new Tallies((counts) => store.addTallies(counts)),
     definitions: new Map(),
+    operations: new Map(),
+    definedNow: new Set(),
     registry: new Map(),
     driving: new Map(),
   };
@@ -113,18 +130,17 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
       ),
     reap: (how) => reap(engine, how),
     errorPages: config.errorPages,
+    operations: () => [...engine.operations.values()] as Operation<never, unknown>[],
+    explainMissing: (asked) => explainMissing(engine, asked),
     readSchema: () => store.readSchema(),
     tryClaim: () => store.tryClaim(),
+    setUp: setUpOf(config),
     lookUpLost: (named, isReceived) => lookUpLost(engine, named, isReceived),
     knownEvents: (ids) => store.knownEvents(ids),
     dropRecent: (of) => engine.recentRows.drop(of),
     operation: (operation) => {
-      if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(operation.name)) {
-        throw new ConfigurationError('An operation needs a short name that fits a URL and a log line.', {
-          existing: operation.name,
-          expected: 'a lower case letter, then up to 99 of a-z 0-9 . _ -',
-        });
-      }
+      assertOperation(operation);
+      assertOncePer(operation);
       const define = (work: object) =>
         defineOperation<Tx, never, never>(engine, {
           options: operation,

@@ -1,7 +1,14 @@
 import { mintKey, type ParsedKey, parseKey, verifyKey } from '../core/key.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
-import { assertScope, type KeyId, type Principal, type Scope } from '../core/scope.ts';
+import {
+  assertScope,
+  type KeyId,
+  type Principal,
+  type PrincipalInput,
+  principalOf,
+  type Scope,
+} from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
 import { assertSecret, type Config } from './config.ts';
@@ -19,6 +26,8 @@ export interface Identity {
 export interface ResolvedKey extends Identity {
   /** A fresh key for the same principal's next intent. */
   nextKey: string;
+  /** The caller, with their other names. */
+  who: Principal;
 }
 
 interface KeyToResolve extends Pick<ExecuteRequest, 'key' | 'keyless' | 'scope' | 'acceptKeys'> {
@@ -48,19 +57,34 @@ function resolveFor(
   { key: sent, operation, proof, acceptKeys = 'any' }: KeyToResolve,
 ): ResolvedKey | Refusal {
   const isRefused = given && 'ok' in given;
-  if (!who) return isRefused ? given : refuse('unauthorized', { executed: executedBy(proof) });
+  if (!who) {
+    warnNothingReturned(who, config);
+    return isRefused ? given : refuse('unauthorized', { executed: executedBy(proof) });
+  }
   const nextKey = mintFor(config, operation, who);
   if (isRefused) return { ...given, nextKey };
   const key = given ? (sent as string) : mintFor(config, operation, who);
   const accept = { secrets: config.secrets, acceptKeys };
   const identity = identify(key, given ?? parseKey(key), operation, who, accept);
-  return identity ? { ...identity, nextKey } : refuse('key_invalid', { nextKey });
+  return identity ? { id: identity.id, mintedAt: identity.mintedAt, nextKey, who } : refuse('key_invalid', { nextKey });
 }
 
 /** Resolves who acts. Null: nobody. What the configured `scope` throws is thrown on. */
-export function whoActs(config: Config, given: Principal | undefined): Awaitable<Principal | null> {
+export function whoActs(config: Config, given: PrincipalInput | undefined): Awaitable<Principal | null> {
   assertSecret(config.secrets);
-  return given ?? config.scope();
+  return proceed(given ?? config.scope(), (who) => who && principalOf(who));
+}
+
+/** Where that has been said. */
+const warned = new WeakSet<Config>();
+
+/** A `scope` without a `return` lets nobody in, and looks like one where nobody is signed in. Said once in development. */
+export function warnNothingReturned(who: null | undefined, config: Config): void {
+  if (who === null || process.env.NODE_ENV !== 'development' || warned.has(config)) return;
+  warned.add(config);
+  console.warn(
+    '[oncekit] `scope` returned undefined, which is taken for nobody. Is a `return` missing? Return { principal: … }, or null where nobody is signed in.',
+  );
 }
 
 /** A fresh key for the next intent of this principal. */

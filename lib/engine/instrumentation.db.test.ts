@@ -22,7 +22,7 @@ afterEach(() => {
   expect(JSON.stringify([told, entries])).not.toContain(SECRET);
 });
 
-/** What a log line says of a key's way. */
+/** The part of a log line about a key's way. */
 const moves = () => entries.map(({ from_state, to_state, msg }) => `${from_state} -> ${to_state}: ${msg}`);
 const outcomes = () =>
   seen

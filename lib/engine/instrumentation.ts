@@ -16,7 +16,7 @@ interface Watched {
   request: ExecuteRequest;
 }
 
-/** Whether anybody watches: a tracer, a meter or a log. Asked first, because most of a call's cost would be the watching. */
+/** Tells whether anybody watches: a tracer, a meter or a log. Asked first, because most of a call's cost would be the watching. */
 export function isInstrumented({ log }: Config): boolean {
   return log !== undefined || isTraced() || isMeasured();
 }
@@ -107,7 +107,7 @@ function wordOf<T>({ outcome }: Run<T>): string {
   return outcome.ok ? 'succeeded' : outcome.code;
 }
 
-/** Whether the answer is one that was stored before: of a success it says so, of a refusal its row does. */
+/** Tells whether the answer is one that was stored before: of a success it says so, of a refusal its row does. */
 function isReplayed<T>({ outcome, row, isOwn }: Run<T>): boolean {
   if (outcome.ok) return outcome.replayed;
   return outcome.code === 'failed' && row !== undefined && !isOwn;

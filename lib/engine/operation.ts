@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../core/errors.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
-import type { Principal } from '../core/scope.ts';
+import type { Principal, PrincipalInput } from '../core/scope.ts';
 import type { InputOf, OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import { type Durability, StoreUnavailableError } from '../store/store.ts';
 import { RETRY_AFTER_MS, type Run } from './call-result.ts';
@@ -11,12 +11,14 @@ import type { Engine } from './engine.ts';
 import type { ErrorContext } from './error-log.ts';
 import { executeCall } from './execution.ts';
 import type { HandlerContext } from './handler.ts';
-import { loggedKey, mintFor, whoActs } from './identity.ts';
+import { loggedKey, mintFor, warnNothingReturned, whoActs } from './identity.ts';
+import { type AskedKey, explainMissing } from './missing-operation.ts';
 import type { PhasesContext } from './phases/context.ts';
 import { type FenceResult, fenceKey, type KeyRequest, type KeyStatus, statusOf } from './status.ts';
+import type { IfStorable } from './storable.ts';
 
 /** Something that is done once per key. Server actions, route handlers and jobs are ways to reach it. */
-export interface Operation<Input, Result> {
+export interface Operation<Input, Result, Reason extends string = string> {
   readonly name: string;
   /** As it was defined. */
   readonly acceptKeys: 'minted' | 'any' | undefined;
@@ -28,32 +30,38 @@ export interface Operation<Input, Result> {
    * Runs it once for this key, or answers with what the first run came to. Expected failures are values; it throws
    * only for a kit that is set up wrongly.
    */
-  execute(request: ExecuteRequest & { payload: Input | FormData }): Promise<Outcome<Result>>;
+  execute(request: ExecuteRequest & { payload: Input | FormData }): Promise<Outcome<Result, Reason>>;
   /** `execute` for adapters: with the redirect, the status and what was thrown. */
   run(request: ExecuteRequest): Promise<Run<Result>>;
   /** A fresh key for whoever acts now, or null when nobody does. */
-  mintKey(who?: Principal): Promise<string | null>;
+  mintKey(who?: PrincipalInput): Promise<string | null>;
   /** Returns who acts now, or null when nobody does. For adapters. */
   whoActs(): Promise<Principal | null>;
   /** Reads the state of a key of one's own. Changes nothing. */
   status(request: KeyRequest): Promise<KeyStatus<Result> | Refusal>;
+  /** `Idempotency.explainMissing`, of the same instance. For adapters. */
+  explainMissing(asked: AskedKey): Promise<string | undefined>;
   /** Passes an error that came after the effect on to `onError`, under the name that it returns. For adapters. */
   report(error: unknown, context: Pick<ErrorContext, 'key' | 'during'>): string;
   /** Gives a key up for good, unless it runs or has run. */
   fence(request: KeyRequest): Promise<FenceResult<Result> | Refusal>;
   /** The same work under another name, whose keys are keys of their own: one for forms, one for the API. */
-  as(name: string): Operation<Input, Result>;
+  as(name: string): Operation<Input, Result, Reason>;
 }
 
 /** An operation that lacks only what it does. */
-export interface OperationBuilder<S extends StandardSchema, Tx> {
+export interface OperationBuilder<S extends StandardSchema, Tx, Reason extends string = string> {
   /** Sets the function that runs in one transaction with the key. It returns plain data, which is stored and replayed. */
-  handler<Result>(handle: (context: HandlerContext<OutputOf<S>, Tx>) => Promise<Result>): Operation<InputOf<S>, Result>;
+  handler<Result>(
+    handle: ((context: HandlerContext<OutputOf<S>, Tx, Reason>) => Promise<Result>) & IfStorable<Result>,
+  ): Operation<InputOf<S>, Result, Reason>;
   /**
    * Sets the function where an effect lies outside the database: atomic phases and foreign calls between them. It ends in a
    * definite state wherever a process dies; a worker finishes it without the client. Return plain data.
    */
-  phases<Result>(run: (context: PhasesContext<OutputOf<S>, Tx>) => Promise<Result>): Operation<InputOf<S>, Result>;
+  phases<Result>(
+    run: ((context: PhasesContext<OutputOf<S>, Tx, Reason>) => Promise<Result>) & IfStorable<Result>,
+  ): Operation<InputOf<S>, Result, Reason>;
 }
 
 export function defineOperation<Tx, Input, Result>(
@@ -69,7 +77,7 @@ export function defineOperation<Tx, Input, Result>(
     engine.config.onError(error, { operation: name, instance, ...context });
     return instance;
   };
-  return {
+  const operation: Operation<Input, Result> = {
     name,
     acceptKeys: definition.options.acceptKeys,
     durability: definition.options.durability ?? 'local',
@@ -78,26 +86,53 @@ export function defineOperation<Tx, Input, Result>(
     execute: (request) => executeCall<Tx, Result>(engine, definition, request).then(({ outcome }) => outcome),
     mintKey: async (given) => {
       const who = await whoActs(engine.config, given);
-      return who && mintFor(engine.config, name, who);
+      if (who) return mintFor(engine.config, name, who);
+      warnNothingReturned(who, engine.config);
+      return null;
     },
     whoActs: async () => await whoActs(engine.config, undefined),
     status: (request) => failClosed(request, report, () => statusOf<Tx, Result>(engine, definition, request)),
     fence: (request) => failClosed(request, report, () => fenceKey<Tx, Result>(engine, definition, request)),
+    explainMissing: (asked) => explainMissing(engine, asked),
     report,
     as: (other) => defineOperation(engine, { ...definition, options: { ...definition.options, name: other } }),
   };
+  engine.operations.set(name, operation);
+  return operation;
 }
 
 /** A key is unique within its operation's name: the caller of a second one would be given the first one's answers (K4). */
-function assertNew<Tx>({ config, definitions }: Engine<Tx>, { options, handler, phases }: Definition<Tx>): void {
+function assertNew<Tx>(engine: Engine<Tx>, definition: Definition<Tx>): void {
+  const { config, definitions } = engine;
+  const { options } = definition;
   const known = definitions.get(options.name);
-  if (!known || config.redefine) return;
+  if (config.redefine === 'edited') watchTurn(engine, options.name);
+  if (!known || config.redefine === true) return;
   // The same under the same name, such as a second `.as(name)`.
-  if (known.options.schema === options.schema && known.handler === handler && known.phases === phases) return;
+  if (known.options.schema === options.schema && workOf(known) === workOf(definition)) return;
+  if (config.redefine === 'edited' && mayBeEdited(engine, known, definition)) return;
   throw new ConfigurationError(
     `There are two operations of the name ${options.name}, so that one would answer for the other. Rename one of them. If it is one that was defined twice, define it once in a plain module; for an instance on globalThis, which several evaluations of your modules share, say \`redefine: true\`.`,
     { existing: options.name, expected: 'a name of its own for each operation' },
   );
+}
+
+const workOf = <Tx>({ handler, phases }: Definition<Tx>) => handler ?? phases;
+
+/** Remembers a name until the modules that are being evaluated are through: an edit evaluates each of them once. */
+function watchTurn<Tx>({ definedNow, definitions }: Engine<Tx>, name: string): void {
+  if (definitions.has(name)) return;
+  definedNow.add(name);
+  setImmediate(() => definedNow.delete(name)).unref();
+}
+
+/** False where one evaluation has defined both. Of one text they are one module, which was evaluated for two bundles. */
+function mayBeEdited<Tx>(
+  { definedNow }: Engine<Tx>,
+  known: Definition<Tx>,
+  { options, ...work }: Definition<Tx>,
+): boolean {
+  return !definedNow.has(options.name) || String(workOf(known)) === String(workOf(work as Definition<Tx>));
 }
 
 /** Fail closed (C6): a database that cannot be asked is a value like any other refusal, and so is a time that is up. */

@@ -1,3 +1,4 @@
+import { Decimal } from '@prisma/client/runtime/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import {
@@ -46,6 +47,24 @@ describe('R1 a replay is equal to the first answer', () => {
     expect(again).toMatchObject({ replayed: true });
     expect((again as { data: unknown }).data).toStrictEqual((first as { data: unknown }).data);
     expect((first as { data: unknown }).data).toStrictEqual(rich);
+  });
+
+  test('R1 a Decimal and a BigInt that Prisma read come back as themselves, at first and in each replay', async () => {
+    const key = freshKey();
+    const read = kit(database.client).operation({ name: 'checkout', schema: anything });
+    const operation = read.handler(async ({ tx }) => {
+      const [row] = await tx.$queryRaw<[{ price: Decimal; cents: bigint }]>`
+        SELECT 1234567890.10::numeric AS price, 9007199254740993::int8 AS cents`;
+      expect(row.price.constructor).toBe(Decimal); // the client's own
+      return row;
+    });
+    for (const replayed of [false, true]) {
+      const outcome = await operation.execute({ key, payload: {} });
+      expect(outcome).toMatchObject({ ok: true, replayed, data: { cents: 9007199254740993n } });
+      const { price } = (outcome as { data: { price: Decimal } }).data;
+      expect(price).toBeInstanceOf(Decimal);
+      expect(price.plus('0.05').toFixed(2)).toBe('1234567890.15');
+    }
   });
 
   test('R1 a row that Prisma read survives', async () => {

@@ -1,7 +1,7 @@
 import type { KeyState, KeyStateOrAbsent } from '../core/key-state.ts';
 import { isSettled } from '../core/key-state.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
-import type { Principal } from '../core/scope.ts';
+import type { PrincipalInput } from '../core/scope.ts';
 import { settleWithin } from '../core/wait.ts';
 import type { Fenced, KeyRow, Store } from '../store/store.ts';
 import { RETRY_AFTER_MS, replayRow } from './call-result.ts';
@@ -20,7 +20,7 @@ const DEADLINE_MS = 5000;
 export interface KeyRequest {
   key: string;
   /** The principal that asks. Default: what the configured `scope` returns. */
-  scope?: Principal | undefined;
+  scope?: PrincipalInput | undefined;
   /** How long the answer may take, in milliseconds. Default 5000. */
   deadlineMs?: number | undefined;
 }
@@ -36,6 +36,8 @@ export interface KeyStatus<T> {
   redirect?: string;
   /** When to ask again, where the key is still running. */
   retryAfterMs?: number;
+  /** The thing that it is done once for, where it holds one: see `oncePer`. */
+  thing?: string;
   nextKey: string;
 }
 
@@ -167,7 +169,9 @@ async function describeFound<Tx, T>(
 ): Promise<KeyStatus<T>> {
   const row = await driveOn(engine, found, opened.store);
   if (isSettled(row.state)) await awaitReplication({ engine, definition, deadline: opened.deadline });
-  return describeRow(opened, row, definition);
+  const described = describeRow<T>(opened, row, definition);
+  const thing = definition.options.oncePer ? await opened.store.thingOf(row) : null;
+  return thing === null ? described : { ...described, thing };
 }
 
 function describeRow<T>(opened: ResolvedKey, row: KeyRow, { options }: Definition<never>): KeyStatus<T> {

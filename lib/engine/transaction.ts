@@ -11,6 +11,7 @@ import { type Call, pointOf } from './call.ts';
 import type { ExecutionResult } from './call-result.ts';
 import type { AtomicDefinition, OperationOptions } from './definition.ts';
 import { type AfterCommit, createCapture, fail, type HandlerContext, runToAnswer } from './handler.ts';
+import { retentionOf } from './thing.ts';
 import { recordTransition } from './transition.ts';
 
 /** How often a transaction is tried in all that conflicts with others (C4). */
@@ -24,6 +25,8 @@ export interface Plan<Tx> {
   input: unknown;
   /** How long to wait for another's uncommitted claim, in milliseconds. */
   waitMs: number;
+  /** The thing that it is done once for, where the operation names one. */
+  thing: string | undefined;
 }
 
 /** One try of the handler in a transaction. */
@@ -84,9 +87,9 @@ function resultOf<Tx>({ afterCommit, hasAnswered }: Try<Tx>, executed: Executed)
   return executed;
 }
 
-function claimOf<Tx>({ call, definition }: Plan<Tx>, waitMs: number): Claim {
+function claimOf<Tx>({ call, definition, thing }: Plan<Tx>, waitMs: number): Claim {
   const { id, mintedAt, fingerprint, engine } = call;
-  const { windowMs, retentionMs } = engine.config;
+  const { windowMs } = engine.config;
   return {
     tenant: id.tenant,
     principal: id.principal,
@@ -94,11 +97,12 @@ function claimOf<Tx>({ call, definition }: Plan<Tx>, waitMs: number): Claim {
     key: id.key,
     mintedAt,
     windowMs,
-    retentionMs,
+    retentionMs: retentionOf(definition.options, engine.config.retentionMs),
     fingerprint,
     schemaVersion: definition.options.schemaVersion ?? 1,
     waitMs,
     traceParent: recordedTraceParent(),
+    thing,
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ADVICE, type Code, refuse } from '../core/outcome.ts';
+import { ADVICE, type Code, type Refusal, refuse } from '../core/outcome.ts';
 import { problemResponse, retryAfter } from './problem.ts';
 
 const ORIGIN = 'https://shop.test';
@@ -22,6 +22,7 @@ const STATUS: Record<Code, number> = {
   not_found: 404,
   payload_mismatch: 422,
   in_flight: 409,
+  already_done: 409,
   outcome_unknown: 409,
   rate_limited: 429,
   failed: 422,
@@ -31,7 +32,6 @@ const STATUS: Record<Code, number> = {
   result_too_large: 500,
   internal: 500,
 };
-const RETRYABLE = ['in_flight', 'outcome_unknown', 'rate_limited', 'unavailable', 'internal'];
 
 describe('H2 problem details', () => {
   test.each(CODES)('H2 %s', async (code) => {
@@ -54,8 +54,6 @@ describe('H2 problem details', () => {
       code,
       executed: 'unknown',
       retry: ADVICE[code].retry,
-      retryable: RETRYABLE.includes(code),
-      idempotency_key: null,
     });
   });
 
@@ -77,18 +75,58 @@ describe('H2 problem details', () => {
     expect(type).toBe('https://docs.test/e/failed');
   });
 
+  test('H2 every member has the name it has in an outcome', async () => {
+    const known: Required<Refusal> = {
+      ...{ ok: false, message: 'So it is.', retry: 'new-key', retryAfterMs: 5, executed: false, replayed: true },
+      ...{
+        code: 'failed',
+        reason: 'sold_out',
+        data: 1,
+        fieldErrors: { sku: ['Which?'] },
+        values: {},
+        key: 'k1',
+        nextKey: 'k2',
+      },
+    };
+    const ofRfc = ['type', 'title', 'status', 'detail', 'instance'];
+    for (const code of CODES) {
+      const problem = await problemResponse({ ...known, code }, REQUEST).json();
+      const own = Object.keys(problem).filter((name) => !ofRfc.includes(name));
+      for (const name of own) expect(problem[name]).toEqual({ ...known, code }[name as keyof Refusal]);
+      expect(own).toEqual(expect.arrayContaining(['code', 'executed', 'retry', 'retryAfterMs', 'key', 'nextKey']));
+    }
+  });
+
+  test('H2 a form that asks is told the words for a person, too', async () => {
+    const refusal = refuse('key_expired');
+    const problem = await problemResponse(refusal, REQUEST, { forForm: true }).json();
+    expect(problem.message).toBe(ADVICE.key_expired.message);
+    expect(problem.detail).not.toBe(problem.message);
+    expect(await problemResponse(refusal, REQUEST).json()).not.toHaveProperty('message');
+  });
+
+  test.each(CODES)('H2 %s is said in words for an API', async (code) => {
+    const { detail } = await problemResponse(refuse(code), REQUEST).json();
+    expect(detail).toMatch(/^[A-Z].+\.$/);
+    expect(detail).not.toMatch(/\b(form|page|reload|session|sign in|submission|please|we|us|our|you|your)\b/i);
+  });
+
   test.each([false, true, 'unknown'] as const)('H2 it says whether it was executed: %j', async (executed) => {
     expect(await problemResponse(refuse('internal', { executed }), REQUEST).json()).toMatchObject({ executed });
   });
 
   test('H2 what must not be repeated is not advised', async () => {
-    const told = await problemResponse(refuse('unavailable'), REQUEST, { mayRepeat: false }).json();
-    expect(told).toMatchObject({ retry: 'never', retryable: false });
+    const told = await problemResponse(refuse('unavailable', { retryAfterMs: 1000 }), REQUEST, {
+      mayRepeat: false,
+    }).json();
+    expect(told.retry).toBe('never');
+    expect(told).not.toHaveProperty('retryAfterMs');
+    expect(told.detail).not.toMatch(/again|later/);
   });
 
   test('H2 the key and the next one are told where there are any', async () => {
     const refusal = refuse('payload_mismatch', { executed: true, key: 'k1', nextKey: 'k2' });
-    expect(await problemResponse(refusal, REQUEST).json()).toMatchObject({ idempotency_key: 'k1', nextKey: 'k2' });
+    expect(await problemResponse(refusal, REQUEST).json()).toMatchObject({ key: 'k1', nextKey: 'k2' });
   });
 
   test('H3 nothing of an answer, and nothing that was entered, is told', async () => {
@@ -119,7 +157,7 @@ describe('H2 problem details', () => {
     const stored = refuse('failed', { executed: true, reason: 'sold_out', data: { left: 2n } });
     expect(await problemResponse(stored, REQUEST).json()).toMatchObject({ reason: 'sold_out', data: { left: '2' } });
     const invalid = refuse('validation', { executed: false, fieldErrors: { sku: ['Which?'] } });
-    expect(await problemResponse(invalid, REQUEST).json()).toMatchObject({ errors: { sku: ['Which?'] } });
+    expect(await problemResponse(invalid, REQUEST).json()).toMatchObject({ fieldErrors: { sku: ['Which?'] } });
   });
 
   test('H2 each problem has a name of its own', async () => {

@@ -2,31 +2,37 @@ import { STATUS_CODES } from 'node:http';
 import { ADVICE, type Code, type Refusal } from '../core/outcome.ts';
 import { originOf } from './origin.ts';
 
-/** True where trying again, with the same key and the same request, can help (H2). */
-const RETRYABLE: Record<Code, boolean> = {
-  validation: false,
-  malformed_body: false,
-  unsupported_media_type: false,
-  payload_too_large: false,
-  key_missing: false,
-  key_malformed: false,
-  key_invalid: false,
-  key_expired: false,
-  key_abandoned: false,
-  unauthorized: false,
-  precondition_failed: false,
-  precondition_required: false,
-  not_found: false,
-  payload_mismatch: false,
-  in_flight: true,
-  outcome_unknown: true,
-  rate_limited: true,
-  failed: false,
-  unavailable: true,
-  phase_mismatch: false,
-  result_unreadable: false,
-  result_too_large: false,
-  internal: true,
+/**
+ * The refusal in words for whoever calls an API. Those of `ADVICE` are for a person in front of a form. None of them advises
+ * to send again: that depends on the request, too, and `retry` says it.
+ */
+const DETAIL: Record<Code, string> = {
+  validation: 'The input does not fit the schema: see `fieldErrors`.',
+  malformed_body: 'The body cannot be read.',
+  unsupported_media_type: 'The Content-Type of the body is not accepted.',
+  payload_too_large: 'The body is too large.',
+  key_missing: 'The request has no idempotency key: send one in the header Idempotency-Key.',
+  key_malformed: 'The idempotency key is not 1 to 255 visible ASCII characters without comma and quotes.',
+  key_invalid:
+    'The idempotency key was not issued to this caller for this operation, so this request was not executed.',
+  key_expired:
+    'The idempotency key is too old, so this request was not executed. What came of an earlier one is not kept.',
+  key_abandoned: 'The idempotency key was given up before it was executed, and is never executed.',
+  unauthorized: 'The request has no valid credentials.',
+  precondition_failed: 'The resource has another version than the request says.',
+  precondition_required: 'The request must say which version of the resource it changes, in the header If-Match.',
+  not_found: 'There is nothing at this address.',
+  payload_mismatch: 'The idempotency key was first sent with other content, and the first request counts.',
+  in_flight: 'The first request with this idempotency key is still being executed.',
+  already_done: 'This was done already, under the idempotency key of another caller.',
+  outcome_unknown: 'The first request with this idempotency key may have been executed: the server is finding out.',
+  rate_limited: 'There were too many requests.',
+  failed: 'The request was refused.',
+  unavailable: 'The service is not available right now.',
+  phase_mismatch: 'The operation was changed before this request was finished, so it cannot be finished.',
+  result_unreadable: 'The request was executed. Its stored answer cannot be read.',
+  result_too_large: 'The answer is too large to be stored, so the request was rolled back.',
+  internal: 'Something went wrong on the server.',
 };
 
 /** Details of one refusal that its code does not say. */
@@ -39,11 +45,14 @@ export interface ProblemOptions {
   mayRepeat?: boolean;
   /** The address of the error pages: `idempotency.errorPages`. Default: there are none. */
   errorPages?: string | undefined;
+  /** True: a form asks, and shows the refusal's own words, as `message`. Default false: `detail` is all that is said. */
+  forForm?: boolean;
 }
 
 /**
- * A refusal as problem details (RFC 9457). `code` names the problem. `type` leads to its page where there are such pages;
- * elsewhere it is `about:blank`, for a link that leads nowhere is worse than none.
+ * A refusal as problem details (RFC 9457). Its members have the names of `Refusal`, but for `message`, which is `detail`: in
+ * words for an API, unless the handler gave its own. `code` names the problem. `type` leads to its page where there are such
+ * pages; elsewhere it is `about:blank`, for a link that leads nowhere is worse than none.
  */
 export function problemResponse(refusal: Refusal, request: Request, options: ProblemOptions = {}): Response {
   const {
@@ -51,6 +60,7 @@ export function problemResponse(refusal: Refusal, request: Request, options: Pro
     instance = `urn:uuid:${crypto.randomUUID()}`,
     mayRepeat = true,
     errorPages,
+    forForm = false,
   } = options;
   const page = errorPages === undefined ? undefined : new URL(`${errorPages}/${refusal.code}`, originOf(request)).href;
   const headers = new Headers({ 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
@@ -62,15 +72,15 @@ export function problemResponse(refusal: Refusal, request: Request, options: Pro
     // Of `about:blank` it is the phrase of the status (RFC 9457, 4.2.1).
     title: (page ? undefined : STATUS_CODES[status]) ?? refusal.code.replaceAll('_', ' '),
     status,
-    detail: refusal.message,
+    detail: refusal.message === ADVICE[refusal.code].message ? DETAIL[refusal.code] : refusal.message,
     instance,
+    ...(forForm ? { message: refusal.message } : {}),
     code: refusal.code,
     executed: refusal.executed,
     retry: mayRepeat ? refusal.retry : 'never',
-    retryable: mayRepeat && RETRYABLE[refusal.code],
-    idempotency_key: refusal.key ?? null,
+    ...given({ retryAfterMs: mayRepeat ? refusal.retryAfterMs : undefined }),
+    ...given({ key: refusal.key, nextKey: refusal.nextKey }),
     ...detailsOf(refusal),
-    ...given({ nextKey: refusal.nextKey }),
   };
   return new Response(JSON.stringify(body, plainJson), { status, headers });
 }
@@ -89,7 +99,7 @@ export function plainJson(_name: string, value: unknown): unknown {
 /** Of the caller's own answer; of nobody else's (H3). */
 function detailsOf({ code, reason, data, fieldErrors }: Refusal): Record<string, unknown> {
   if (code === 'failed') return given({ reason, data: isJson(data) ? data : undefined });
-  return code === 'validation' ? given({ errors: fieldErrors }) : {};
+  return code === 'validation' ? given({ fieldErrors }) : {};
 }
 
 /** A stored value may refer to itself, and JSON has no words for that. */

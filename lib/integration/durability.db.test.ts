@@ -14,7 +14,7 @@ beforeAll(async () => {
   pair = await scratchPair(['synchronous_commit=local']);
   client = createClient(pair.primary.url, { max: 5 });
   await setStandbys('standby');
-}, 60_000);
+});
 afterEach(async () => {
   await pair.thawStandby();
   await setStandbys('standby');
@@ -52,7 +52,7 @@ const cancel = async () => {
   await pair.sql.query('SELECT pg_cancel_backend($1)', [pid]);
 };
 
-/** Whether the standby has heard of the key. */
+/** Tells whether the standby has heard of the key. */
 async function isOnStandby(key: string): Promise<boolean> {
   const standby = createClient(pair.standby.url, { max: 1 });
   const [row] = await rowsOf(standby, key);

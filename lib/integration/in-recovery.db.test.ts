@@ -17,7 +17,7 @@ beforeAll(async () => {
   pair = await scratchPair();
   onPrimary = createClient(pair.primary.url, { max: 2 });
   onStandby = createClient(pair.standby.url, { max: 2 });
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all([onPrimary?.$disconnect(), onStandby?.$disconnect()]);
   await pair?.close();

@@ -4,7 +4,7 @@ import type { Client } from '../../shop/db.ts';
 import { createIdempotency, type Outcome, type Principal } from '../index.ts';
 import type { TransactionOf } from '../store/prisma/client.ts';
 
-/** What the engine's tests on a real database share. */
+/** Shared by the engine's tests on a real database. */
 
 export const ANN: Principal = { tenant: 'acme', principal: 'ann' };
 export const BOB: Principal = { tenant: 'acme', principal: 'bob' };
@@ -23,7 +23,7 @@ export function kit(client: Client, options: Partial<Parameters<typeof createIde
   });
 }
 
-/** Whether the tests run with transactions of the kit's own in which the client joins by its global name. */
+/** True if the tests run with transactions of the kit's own in which the client joins by its global name. */
 export const isAmbient = process.env.TRANSACTION === 'ambient';
 
 export type Tx = TransactionOf<Client>;
@@ -66,7 +66,7 @@ export function stopping() {
   return { ...state, handle, runs: () => state.runs };
 }
 
-/** What distinguishes outcomes, without the keys that differ from call to call. */
+/** The part that distinguishes outcomes, without the keys that differ from call to call. */
 export function told(outcome: Outcome<unknown>) {
   const { nextKey, key, ...rest } = outcome;
   return rest;

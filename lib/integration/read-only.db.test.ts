@@ -24,7 +24,7 @@ beforeAll(async () => {
   await sql.connect();
   await sql.query('SET default_transaction_read_only = off');
   client = createClient(server.url, { max: 3 });
-}, 60_000);
+});
 afterEach(() => takeWrites());
 afterAll(async () => {
   await client?.$disconnect();

@@ -19,7 +19,7 @@ beforeAll(async () => {
   server = await scratchPostgres(SETTINGS);
   await migrate(server.url);
   sql = await connect();
-}, 60_000);
+});
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });

@@ -23,4 +23,4 @@ test(`${EVENTS} events through JetStream, relay, consumer and server killed: eac
   expect(came).toEqual(onceEach(plan));
   expect(replayed, 'events came again whose effect was there').toBeGreaterThan(0);
   expect(sentAgain, 'events were sent again').toBeGreaterThan(0);
-}, 120_000);
+});

@@ -1,6 +1,10 @@
-import { ConfigurationError } from '../core/errors.ts';
 import type { Enqueued } from '../store/messages.ts';
-import type { PrismaClientLike, RawQueries, TransactionOf } from '../store/prisma/client.ts';
+import {
+  assertTransaction,
+  type PrismaClientLike,
+  type RawQueries,
+  type TransactionOf,
+} from '../store/prisma/client.ts';
 import { prismaInbox, prismaOutbox } from '../store/prisma/messages/store.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import type { EventToSend, Origin } from './event.ts';
@@ -39,19 +43,10 @@ export function createOutbox(options: OutboxOptions): Outbox {
   return {
     ...outbox,
     enqueue: async (tx, event, from) => {
-      assertTransaction(tx);
+      assertTransaction(tx, 'An event is written by the transaction of its effect. Give `enqueue` its `tx`.');
       return await outbox.enqueue(tx, event, from);
     },
   };
-}
-
-/** A whole client would write the event whether the transaction commits or not. */
-function assertTransaction(tx: OutboxTransaction): void {
-  if (typeof (tx as { $connect?: unknown }).$connect !== 'function') return;
-  throw new ConfigurationError('An event is written by the transaction of its effect. Give `enqueue` its `tx`.', {
-    existing: 'a Prisma client',
-    expected: 'the client of an interactive transaction',
-  });
 }
 
 /** The sources of events, and how long events are remembered and tried. */

@@ -1,16 +1,9 @@
-import { ATTEMPT_FIELD, KEY_FIELD } from '../core/fields.ts';
+import { ATTEMPT_FIELD, KEY_FIELD, type KeyedCall } from '../core/fields.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
-
-/** How code calls an action with an object instead of a form. */
-export interface KeyedCall {
-  key: string;
-  /** How often this key was sent, with this time. Leave it out where you do not know. */
-  attempt?: number;
-}
 
 /**
  * Reads the ways in which React and people call an action: `(form)`, `(previousState, form)` from `useActionState`,
- * `(input, { key })` from code; each behind the arguments that were bound to it, which are part of the intent (F1).
+ * `(values, { key })` from code and from a form that sends values; each behind the arguments that were bound to it, which are part of the intent (F1).
  */
 export function readActionCall(args: readonly unknown[]): ExecuteRequest {
   const last = args.at(-1);

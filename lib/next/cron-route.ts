@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import { refuse } from '../core/outcome.ts';
 import { assertOnePurpose, assertStrong } from '../core/secret-strength.ts';
 import { problemResponse } from '../http/problem.ts';
@@ -21,6 +22,8 @@ export interface CronRouteOptions {
   log?: (line: string) => void;
 }
 
+const OPTIONS: OptionNames<CronRouteOptions> = { secret: true, maxMs: true, log: true };
+
 /**
  * Runs a task of the worker once, for hosts that have a clock and no processes (`vercel.json`, `pg_cron`, crontab with
  * curl). For `app/api/cron/[task]/route.ts`; the tasks are those of `PASSES`. Nobody gets in without
@@ -28,10 +31,9 @@ export interface CronRouteOptions {
  *
  * @throws ConfigurationError in production, for a secret that can be guessed or that has another purpose as well
  */
-export function cronRoute(
-  idempotency: Driven,
-  { secret, maxMs = 10_000, log = console.error }: CronRouteOptions,
-): { GET: Handler; POST: Handler } {
+export function cronRoute(idempotency: Driven, options: CronRouteOptions): { GET: Handler; POST: Handler } {
+  assertKnownOptions('cronRoute', options, OPTIONS);
+  const { secret, maxMs = 10_000, log = console.error } = options;
   if (secret) {
     assertStrong(OPTION, secret);
     assertOnePurpose(OPTION, secret);

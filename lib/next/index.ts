@@ -1,7 +1,8 @@
+export type { KeyedCall } from '../core/fields.ts';
 export { type ProblemOptions, problemResponse } from '../http/problem.ts';
 export { readBody, readBytes } from '../http/read-body.ts';
-export type { KeyedCall } from './action-call.ts';
 export { type CronRouteOptions, cronRoute } from './cron-route.ts';
+export { IdempotentForm, type ServerFormProps } from './idempotent-form.tsx';
 export { issueKey } from './issue-key.ts';
 export type { CallerLimit } from './rate-limit.ts';
 export { rollbackAndRedirect } from './rollback-redirect.ts';

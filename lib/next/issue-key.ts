@@ -8,7 +8,9 @@ import type { Operation } from '../engine/operation.ts';
  * rendered once for everybody would give everybody the same key. Where a page cannot be dynamic, the build fails:
  * by Next's own error inside `use cache` and `unstable_cache`, by a ConfigurationError under `force-static`.
  */
-export async function issueKey<Input, Result>(operation: Operation<Input, Result>): Promise<string> {
+export async function issueKey<Input, Result, Reason extends string>(
+  operation: Operation<Input, Result, Reason>,
+): Promise<string> {
   await connection();
   await refuseForceStatic(operation.name);
   const key = await operation.mintKey();

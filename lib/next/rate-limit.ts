@@ -1,3 +1,4 @@
+import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import type { Principal } from '../core/scope.ts';
 
 /** How often one caller may ask, and which header tells callers apart who are not signed in. */
@@ -14,6 +15,8 @@ export interface CallerLimit {
   addressHeader?: string | undefined;
 }
 
+const OPTIONS: OptionNames<CallerLimit> = { requests: true, seconds: true, addressHeader: true };
+
 /** The most callers that are counted apart at once, so that strangers cannot fill the memory with names. */
 const MAX_CALLERS = 10_000;
 
@@ -23,7 +26,9 @@ const MAX_CALLERS = 10_000;
  *
  * @returns `true`, or how many milliseconds to wait
  */
-export function callerLimit({ requests = 120, seconds = 30, addressHeader }: CallerLimit) {
+export function callerLimit(limit: CallerLimit) {
+  assertKnownOptions('The limit of statusRoute', limit, OPTIONS);
+  const { requests = 120, seconds = 30, addressHeader } = limit;
   const windowMs = seconds * 1000;
   const counts = new Map<string, { asked: number; until: number }>();
   return ({ headers, method }: Request, principal: Principal | null, now = performance.now()): true | number => {

@@ -1,3 +1,4 @@
+import { Decimal } from '@prisma/client/runtime/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
@@ -43,6 +44,15 @@ function route({ work = () => ({ id: 'o1' }), kit: options, operation, ...how }:
     });
   return routeHandler(orders, how);
 }
+
+test('a result with a BigInt and a Decimal is JSON, with text for both', async () => {
+  const handler = route({ work: () => ({ price: new Decimal('12.50'), cents: 5n, lines: new Set([1]) }) });
+  const request = () => handler(requestOf({ key: 'rich-result' }));
+  for (const response of [await request(), await request()]) {
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(await response.json()).toEqual({ price: '12.5', cents: '5', lines: [1] });
+  }
+});
 
 type Sent = { key?: string | null; body?: unknown; method?: string; path?: string; headers?: Record<string, string> };
 
@@ -389,8 +399,8 @@ describe('H1 methods', () => {
         throw new Error('and then this');
       });
     const handler = routeHandler(pay, { key: 'optional' });
-    expect(await (await handler(requestOf({}))).json()).toMatchObject({ code: 'internal', retryable: false });
-    expect(await (await handler(requestOf({ key: freshKey() }))).json()).toMatchObject({ retryable: true });
+    expect(await (await handler(requestOf({}))).json()).toMatchObject({ code: 'internal', retry: 'never' });
+    expect(await (await handler(requestOf({ key: freshKey() }))).json()).toMatchObject({ retry: 'same-key' });
   });
 });
 

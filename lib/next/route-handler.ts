@@ -1,3 +1,4 @@
+import { assertKnownOptions, listOf, type OptionNames } from '../core/options.ts';
 import { refuse } from '../core/outcome.ts';
 import { executedBy } from '../core/proof.ts';
 import { isControlFlow } from '../core/redirect.ts';
@@ -5,7 +6,7 @@ import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';
 import { repeatedHeaders, ServerErrorResponse } from '../engine/response.ts';
 import { callerLimits } from '../http/caller-limits.ts';
-import { problemResponse } from '../http/problem.ts';
+import { plainJson, problemResponse } from '../http/problem.ts';
 import { dropBody, readBody } from '../http/read-body.ts';
 import { keyOfHeader } from '../http/request-headers.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
@@ -21,7 +22,7 @@ export interface RouteHandlerOptions<Result> {
   /**
    * Makes the response of what the operation returned, from nothing else. Made before the key settles, and stored: what
    * it throws rolls back, and so does a status of 500 or above. For a key that a worker has finished it is made at each
-   * replay. Default: the result as JSON. Not asked where the operation itself returned a `Response`.
+   * replay. Default: the result as JSON, with text for BigInt and Decimal. Not asked where the operation itself returned a `Response`.
    */
   respond?: (result: Result) => Response | Promise<Response>;
   /** The value that the schema checks. Default: the body. Path and query count in the fingerprint whatever it takes of them. */
@@ -38,10 +39,21 @@ export interface RouteHandlerOptions<Result> {
   /** Default 422. Some clients expect 409, which to others says "try again". */
   mismatchStatus?: 422 | 409;
   /** Headers of the response that a replay repeats, besides those that describe it (Content-Type, Location, ETag, …). */
-  headers?: readonly string[];
+  headers?: string | readonly string[];
   /** Default: as the operation says, or else `any`: API clients make their own keys. */
   acceptKeys?: 'minted' | 'any';
 }
+
+const OPTIONS: OptionNames<RouteHandlerOptions<never>> = {
+  respond: true,
+  input: true,
+  key: true,
+  strictHeader: true,
+  guardDelete: true,
+  mismatchStatus: true,
+  headers: true,
+  acceptKeys: true,
+};
 
 /**
  * Next calls it for a request, and so can any server that speaks `Request` and `Response`. Two signatures, because
@@ -65,11 +77,13 @@ export interface RouteHandler {
  *
  * Modelled on draft-ietf-httpapi-idempotency-key-header-07.
  */
-export function routeHandler<Input, Result>(
-  operation: Operation<Input, Result>,
+export function routeHandler<Input, Result, Reason extends string>(
+  operation: Operation<Input, Result, Reason>,
   options: RouteHandlerOptions<Result> = {},
 ): RouteHandler {
-  const { headers = [], respond = asJson, acceptKeys = operation.acceptKeys } = options;
+  assertKnownOptions('routeHandler', options, OPTIONS);
+  const { respond = asJson, acceptKeys = operation.acceptKeys } = options;
+  const headers = listOf(options.headers) ?? [];
   repeatedHeaders(headers); // told where the route is defined, not at its first request
   return async (request: Request, context?: RouteContext) => {
     const keyed = keyOf(request, options);
@@ -139,5 +153,6 @@ function pathOf({ url }: Request): string {
 }
 
 function asJson(result: unknown): Response {
-  return result === undefined ? new Response(null, { status: 204 }) : Response.json(result);
+  if (result === undefined) return new Response(null, { status: 204 });
+  return new Response(JSON.stringify(result, plainJson), { headers: { 'Content-Type': 'application/json' } });
 }

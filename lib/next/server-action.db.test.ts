@@ -1,3 +1,4 @@
+import { Decimal } from '@prisma/client/runtime/client';
 import { forbidden, notFound, redirect, unauthorized } from 'next/navigation.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -66,6 +67,18 @@ const left = async (key: string) => ({
 });
 const NOTHING = { effects: 0, states: [] };
 const ONCE = { effects: 1, states: ['succeeded'] };
+
+test('a Decimal is one for onSettled and redirectTo, and text for the browser, which React could not send it to', async () => {
+  const heard: unknown[] = [];
+  const { action } = op(() => ({ price: new Decimal('12.50'), cents: 5n }));
+  const submit = action({ onSettled: (outcome) => void heard.push(outcome.ok && outcome.data) });
+  const key = freshKey();
+  for (const replayed of [false, true]) {
+    expect(await submit(null, formOf(key))).toMatchObject({ replayed, data: { price: '12.5', cents: 5n } });
+  }
+  for (const data of heard) expect((data as { price: unknown }).price).toBeInstanceOf(Decimal);
+  expect(heard).toHaveLength(2);
+});
 
 describe('the input of a form', () => {
   const order = z.object({ lines: z.array(z.object({ sku: z.string(), quantity: z.number() })), express: z.boolean() });
@@ -451,5 +464,61 @@ describe('F1 what an intent is', () => {
     await submit(null, form(['a', '1'], ['a', '2'], ['b', '3']));
     expect(await submit(null, form(['b', '3'], ['a', '1'], ['a', '2']))).toMatchObject({ replayed: true });
     expect(await submit(null, form(['a', '2'], ['a', '1'], ['b', '3']))).toMatchObject({ code: 'payload_mismatch' });
+  });
+});
+
+describe('called with values, as a form that sends values does', () => {
+  const values = (sku = 'tea', content = 'x') => ({
+    lines: [{ sku, quantity: 2, gift: false }],
+    on: new Date('2026-02-28'),
+    picture: new File([content], 'a.txt'),
+  });
+
+  test('F1 the same values are one intent, whoever sends them again', async () => {
+    const { action, handle } = op();
+    const key = freshKey();
+    const first = await action()(values(), { key, attempt: 1 });
+    const again = await action()(values(), { key, attempt: 2 });
+    expect([first, again]).toMatchObject([
+      { ok: true, replayed: false },
+      { ok: true, replayed: true },
+    ]);
+    expect(handle).toHaveBeenCalledTimes(1);
+    expect(handle.mock.calls[0]?.[0].input).toMatchObject({
+      lines: [{ quantity: 2, gift: false }],
+      on: new Date('2026-02-28'),
+    });
+  });
+
+  test.each([
+    ['another number of a row', { ...values(), lines: [{ sku: 'tea', quantity: 3, gift: false }] }],
+    ['a row that was moved in', { ...values(), lines: [...values().lines, ...values().lines] }],
+    ['another day', { ...values(), on: new Date('2026-03-01') }],
+    ['a file of the same name with another content', values('tea', 'y')],
+    ['text in place of a number', { ...values(), lines: [{ sku: 'tea', quantity: '2', gift: false }] }],
+  ])('F1 %s under the same key is a mismatch', async (_, others) => {
+    const { action, handle } = op();
+    const key = freshKey();
+    await action()(values(), { key });
+    expect(await action()(others, { key })).toMatchObject({ ok: false, code: 'payload_mismatch' });
+    expect(handle).toHaveBeenCalledTimes(1);
+  });
+
+  test('fieldErrors have the paths of the values, and a number that is none is its field’s error', async () => {
+    const schema = z.object({ lines: z.array(z.object({ sku: z.string().min(1), quantity: z.number() })) });
+    const { action } = op(undefined, {}, { schema });
+    const outcome = await action()({ lines: [{ sku: '', quantity: Number.NaN }] }, { key: freshKey() });
+    expect(outcome).toMatchObject({
+      code: 'validation',
+      fieldErrors: { 'lines.0.sku': [expect.any(String)], 'lines.0.quantity': [expect.any(String)] },
+    });
+  });
+
+  test('a bound argument is a part of the intent', async () => {
+    const { action } = op();
+    const key = freshKey();
+    const bound = (cart: string) => action().bind(null, cart as never) as unknown as ReturnType<typeof action>;
+    expect(await bound('cart-1')(values(), { key })).toMatchObject({ ok: true });
+    expect(await bound('cart-2')(values(), { key })).toMatchObject({ code: 'payload_mismatch' });
   });
 });

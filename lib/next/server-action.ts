@@ -1,25 +1,34 @@
 import { redirect } from 'next/navigation.js';
+import type { KeyedCall } from '../core/fields.ts';
+import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import type { Outcome, Refusal } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';
-import { type KeyedCall, readActionCall } from './action-call.ts';
+import { readActionCall } from './action-call.ts';
+import { attachOperation } from './action-operation.ts';
+import type { Address } from './address.ts';
+import { complainOfKeylessForm, refuseOtherOperation } from './development.ts';
 import { withFirstAnswer } from './first-answer.ts';
-import { complainOfKeylessForm, inWordsForPeople } from './keyless-form.ts';
+import { inWordsForPeople } from './keyless-form.ts';
+import { redirectAddress } from './redirect-address.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
+import { type Sent, sendable } from './sendable.ts';
 
 /** A server action that runs once per key. */
-export interface ServerAction<Input, Result> {
+export interface ServerAction<Input, Result, Reason extends string = string> {
   /** As `<form action>`: works without JavaScript. */
   (form: FormData): Promise<void>;
   /** From code, with plain data. */
-  (input: Input, call: KeyedCall): Promise<Outcome<Result>>;
+  (input: Input, call: KeyedCall): Promise<Outcome<Result, Reason, Input>>;
   /** With `useActionState` and `useIdempotentSubmit`. */
-  (previous: Outcome<Result> | null, form: FormData): Promise<Outcome<Result>>;
+  (previous: Outcome<Result> | null, form: FormData): Promise<Outcome<Result, Reason, Input>>;
+  /** With arguments that go before those of the form. They are a part of the intent, so none of them may be null. */
+  bind(self: null, ...bound: NonNullable<unknown>[]): ServerAction<Input, Result, Reason>;
 }
 
 /** Steps that follow an answer. */
-export interface ServerActionOptions<Result> {
+export interface ServerActionOptions<Result, Reason extends string = string, To extends string = string> {
   /**
    * Makes the operation's input of a form whose fields are not what the schema expects, such as one field of JSON. Left out: the
    * schema says how the fields are read. `bound`: the arguments that were bound to the action. The form itself stays what two
@@ -30,34 +39,48 @@ export interface ServerActionOptions<Result> {
    * Runs for every settled answer, first or replayed: revalidate here, set cookies here. The effect stands whatever
    * happens in it.
    */
-  onSettled?: (outcome: Outcome<Result>) => void | Promise<void>;
-  /** The address that a success leads to, first or replayed. Without JavaScript this is post/redirect/get. */
-  redirectTo?: (data: Result) => string;
+  onSettled?: (outcome: Outcome<Result, Reason>) => void | Promise<void>;
+  /**
+   * The address that a success leads to, first or replayed. Without JavaScript this is post/redirect/get. With Next's
+   * `typedRoutes` it must be one of the app's routes.
+   */
+  redirectTo?: (data: Result) => Address<To>;
   /**
    * The address for a refusal that nothing would show: of a bare `<form action>`, which drops what its action returns. Not
    * asked where `useActionState` or a caller gets the refusal.
    */
-  refusedTo?: (refusal: Refusal) => string;
+  refusedTo?: (refusal: Refusal<Reason>) => string;
 }
+
+const OPTIONS: OptionNames<ServerActionOptions<never>> = {
+  input: true,
+  onSettled: true,
+  redirectTo: true,
+  refusedTo: true,
+};
 
 /**
  * Makes an operation a server action: one intent, one effect, one answer, with and without JavaScript. Refusals are
- * values of the outcome union; `redirect()` in the handler is a success, `notFound()` and its like roll back.
+ * values of the outcome union. A Decimal, URL or pattern of the result reaches the browser as text; `redirect()` in the handler is a success, `notFound()` and its like roll back.
  *
  * ```ts
  * 'use server';
  * export const placeOrder = serverAction(checkout, { redirectTo: (order) => `/orders/${order.id}` });
  * ```
  */
-export function serverAction<Input, Result>(
-  operation: Operation<Input, Result>,
-  { input, onSettled, redirectTo, refusedTo }: ServerActionOptions<Result> = {},
-): ServerAction<Input, Result> {
-  const action = async (...args: unknown[]): Promise<Outcome<Result>> => {
+export function serverAction<Input, Result, Reason extends string = string, To extends string = string>(
+  operation: Operation<Input, Result, Reason>,
+  options: ServerActionOptions<Result, Reason, To> = {},
+): ServerAction<Input, Sent<Result>, Reason> {
+  assertKnownOptions('serverAction', options, OPTIONS);
+  const { input, onSettled, redirectTo, refusedTo } = options;
+  const action = async (...args: unknown[]): Promise<Outcome<Sent<Result>, Reason>> => {
     const request = readActionCall(args);
     // Neither a previous state from `useActionState` was left out of the context, nor a call from code.
     const isBare = request.payload instanceof FormData && request.context?.length === args.length - 1;
-    complainOfKeylessForm(operation.name, request, isBare);
+    const advice = complainOfKeylessForm(operation.name, request, isBare);
+    const refusal = refuseOtherOperation(operation.name, request);
+    if (refusal) return refusal as Outcome<Sent<Result>, Reason>;
     const {
       outcome: plain,
       redirect: stored,
@@ -67,19 +90,19 @@ export function serverAction<Input, Result>(
       ...(input && readWith(input, request)),
       acceptKeys: operation.acceptKeys ?? 'minted',
     });
-    const outcome = inWordsForPeople(plain, request);
-    if (thrown instanceof RollbackRedirect) redirect(thrown.url);
+    const outcome = inWordsForPeople(plain, request, advice) as Outcome<Result, Reason>;
+    if (thrown instanceof RollbackRedirect) redirect(await redirectAddress(thrown.url));
     if (isControlFlow(thrown)) throw thrown;
     if (isSettled(outcome)) await harmless(operation, outcome, 'onSettled', () => onSettled?.(outcome));
-    if (stored) redirect(stored.url, stored.type as never);
+    if (stored) redirect(await redirectAddress(stored.url), stored.type as never);
     if (outcome.ok && redirectTo) {
       const to = await harmless(operation, outcome, 'redirectTo', () => redirectTo(outcome.data));
-      if (to !== undefined) redirect(to);
+      if (to !== undefined) redirect(await redirectAddress(to));
     }
-    if (!outcome.ok && isBare && refusedTo) redirect(refusedTo(outcome));
-    return await withFirstAnswer(outcome, operation);
+    if (!outcome.ok && isBare && refusedTo) redirect(await redirectAddress(refusedTo(outcome)));
+    return sendable(await withFirstAnswer(outcome, operation)) as Outcome<Sent<Result>, Reason>;
   };
-  return action as ServerAction<Input, Result>;
+  return attachOperation(action as ServerAction<Input, Sent<Result>, Reason>, operation);
 }
 
 function readWith(

@@ -1,6 +1,6 @@
 import { redirect } from 'next/navigation.js';
 import { NextRequest } from 'next/server.js';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { ADVICE, type Code } from '../core/outcome.ts';
@@ -74,6 +74,64 @@ test("a stored redirect leads under Next's basePath, and an address elsewhere st
       expect(await answer.json()).toMatchObject({ state: 'succeeded', redirect: told });
     }
   }
+});
+
+describe('an operation that is not there', () => {
+  const quiet = () => vi.spyOn(console, 'error').mockReturnValue();
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    vi.restoreAllMocks();
+  });
+
+  test('of the whole kit it knows those that were imported, also later than the route was made', async () => {
+    const idempotency = kit(database.client);
+    const ask = asking(idempotency);
+    const key = freshKey();
+    expect(await ask('GET', `checkout/${key}`)).toMatchObject(problem(404, 'not_found'));
+    idempotency.operation({ name: 'checkout', schema: anything }).handler(async () => 'done');
+    expect(await ask('GET', `checkout/${key}`)).toMatchObject({ status: 200, body: { state: 'absent' } });
+    expect(idempotency.operations().map(({ name }) => name)).toEqual(['checkout']);
+  });
+
+  test('one alone will do', async () => {
+    expect(await asking(op())('GET', `checkout/${freshKey()}`)).toMatchObject({ status: 200 });
+  });
+
+  test.each([
+    ['not imported', true, /its bundle has no operation of that name\. Import the module/],
+    ['not in the list', false, /is not in its list\. Add it there/],
+  ])(
+    '%s: said once, on the console and to the log, of keys that this app has signed',
+    async (_, isElsewhere, words) => {
+      const said = quiet();
+      const log = vi.fn();
+      const name = isElsewhere ? 'refund' : 'cancel';
+      const here = kit(database.client, { secret: [SECRET], log });
+      const define = (on: typeof here) => on.operation({ name, schema: anything }).handler(async () => 'done');
+      const missing = define(isElsewhere ? kit(database.client, { secret: [SECRET] }) : here);
+      const ask = asking([here.operation({ name: 'checkout', schema: anything }).handler(async () => 'done')]);
+      const key = await missing.mintKey();
+      for (let times = 0; times < 2; times++) {
+        expect(await ask('GET', `${name}/${key}`)).toMatchObject(problem(404, 'not_found'));
+      }
+      expect(said.mock.calls).toEqual([[expect.stringMatching(words)]]);
+      expect(log.mock.calls).toEqual([[expect.objectContaining({ level: 'error', operation: name, key })]]);
+      vi.stubEnv('NODE_ENV', 'development');
+      expect((await ask('GET', `${name}/${key}`)).body.detail).toMatch(words);
+    },
+  );
+
+  test('nothing is said of a name that a stranger has made up, nor of another person’s key', async () => {
+    const said = quiet();
+    const elsewhere = kit(database.client, { secret: [SECRET] });
+    const other = elsewhere.operation({ name: 'ship', schema: anything }).handler(async () => 'done');
+    const ask = asking(kit(database.client, { secret: [SECRET] }));
+    const keys = [freshKey(), await other.mintKey(BOB), 'not a key', `${await op().mintKey()}.AAAAAAAAAAAAAAAAAAAAAA`];
+    for (const key of keys) {
+      expect(await ask('GET', `ship/${encodeURIComponent(String(key))}`)).toMatchObject(problem(404, 'not_found'));
+    }
+    expect(said).not.toHaveBeenCalled();
+  });
 });
 
 describe('GET', () => {
@@ -239,7 +297,7 @@ describe('X1 who asks', () => {
     const answers = await Promise.all([used, unused].map((key) => ask(method, `checkout/${key}`)));
     const told = answers.map(({ body: { instance, nextKey, ...body }, ...rest }) => ({ ...rest, body }));
     expect(told[0]).toEqual(told[1]);
-    expect(told[0]).toMatchObject({ status: 400, body: { code: 'key_invalid', idempotency_key: null } });
+    expect(told[0]).toMatchObject({ status: 400, body: { code: 'key_invalid' } });
   });
 });
 
@@ -289,7 +347,7 @@ describe('C6 without a database', () => {
     expect(await asking([operation])(method, `checkout/${freshKey()}`)).toMatchObject({
       ...problem(503, 'unavailable'),
       retryAfter: '1',
-      body: expect.objectContaining({ code: 'unavailable', retryable: true }),
+      body: expect.objectContaining({ code: 'unavailable', retry: 'same-key' }),
     });
     expect(onError).toHaveBeenCalledExactlyOnceWith(expect.anything(), expect.objectContaining({ during: 'database' }));
     await nowhere.$disconnect();

@@ -1,13 +1,11 @@
 import type { NextRequest } from 'next/server.js';
-import { ConfigurationError } from '../core/errors.ts';
-import { refuse } from '../core/outcome.ts';
-import type { Operation } from '../engine/operation.ts';
+import { assertKnownOptions, type OptionNames } from '../core/options.ts';
+import { type Refusal, refuse } from '../core/outcome.ts';
 import type { KeyRequest } from '../engine/status.ts';
 import { plainJson, problemResponse, retryAfter } from '../http/problem.ts';
+import { type AnyOperation, directoryOf, type Known } from './operation-directory.ts';
 import { type CallerLimit, callerLimit } from './rate-limit.ts';
 
-type AnyOperation = Pick<Operation<never, unknown>, 'name' | 'status' | 'fence' | 'whoActs'> &
-  Partial<Pick<Operation<never, unknown>, 'errorPages'>>;
 type Handler = (request: Request) => Promise<Response>;
 
 /** How often one caller may ask. */
@@ -21,66 +19,59 @@ export interface StatusRouteOptions {
   admit?: (request: Request) => Promise<true | number> | true | number;
 }
 
+const OPTIONS: OptionNames<StatusRouteOptions> = { limit: true, admit: true };
+
 /**
  * Tells the holder of a key what became of it (GET) and gives it up for good (DELETE, the fence). For
  * `app/api/idempotency/[operation]/[key]/route.ts`. Only keys of the caller's own scope are seen; a foreign one is
  * answered the same whether it was ever used or not.
+ *
+ * A bundle has only what it imports, so give it a list of your operations, or `idempotency` and import their modules beside it.
+ * About a key that this app has signed for an operation that is not there, it says so on the console.
+ *
+ * @param known `createIdempotency`'s result, an operation, or a list of them
  */
-export function statusRoute(
-  operations: readonly AnyOperation[],
-  { limit = {}, admit = () => true }: StatusRouteOptions = {},
-): { GET: Handler; DELETE: Handler } {
-  const errorPages = operations[0]?.errorPages;
-  const byName = namesOf(operations);
+export function statusRoute(known: Known, options: StatusRouteOptions = {}): { GET: Handler; DELETE: Handler } {
+  assertKnownOptions('statusRoute', options, OPTIONS);
+  const { limit = {}, admit = () => true } = options;
+  const { find, explain, errorPages } = directoryOf(known);
   const counted = limit ? callerLimit(limit) : () => true as const;
   const handler = (ask: Ask) => async (request: Request) => {
-    const { operation, key } = askedOf(request, byName);
-    if (!operation || key === undefined) return problemResponse(refuse('not_found'), request, { errorPages });
-    let admitted = await admit(request);
-    if (admitted === true) {
-      const principal = await operation.whoActs();
-      admitted = counted(request, principal);
-      if (admitted === true) return await ask(operation, { key, scope: principal ?? undefined }, request);
+    const { name, key } = askedOf(request);
+    const problem = (refusal: Refusal) => problemResponse(refusal, request, { errorPages, forForm: true });
+    if (name === undefined || key === undefined) return problem(refuse('not_found'));
+    const limited = (retryAfterMs: number) => problem(refuse('rate_limited', { retryAfterMs }));
+    const admitted = await admit(request);
+    if (admitted !== true) return limited(admitted);
+    const operation = find(name);
+    if (!operation) {
+      const message = await explain?.({ operation: name, key });
+      return problem(refuse('not_found', message && process.env.NODE_ENV === 'development' ? { message } : {}));
     }
-    const refusal = refuse('rate_limited', { retryAfterMs: admitted });
-    return problemResponse(refusal, request, { errorPages });
+    const principal = await operation.whoActs();
+    const allowed = counted(request, principal);
+    return allowed === true ? await ask(operation, { key, scope: principal ?? undefined }, request) : limited(allowed);
   };
   return { GET: handler(getStatus), DELETE: handler(fence) };
 }
 
-function askedOf(request: Request, byName: ReadonlyMap<string, AnyOperation>) {
+function askedOf(request: Request) {
   const { pathname } = new URL(request.url);
   const [name, key] = pathname.split('/').filter(Boolean).slice(-2).map(decode);
-  return { operation: name === undefined ? undefined : byName.get(name), key };
-}
-
-/** @throws ConfigurationError where two of them have one name: they would tell each other's answers (K4) */
-function namesOf(operations: readonly AnyOperation[]): ReadonlyMap<string, AnyOperation> {
-  const byName = new Map<string, AnyOperation>();
-  for (const operation of operations) {
-    const { name } = operation;
-    if ((byName.get(name) ?? operation) !== operation) {
-      throw new ConfigurationError(`Two operations of the status route have the name ${name}. Rename one of them.`, {
-        existing: operations.map((each) => each.name),
-        expected: 'a name of its own for each operation',
-      });
-    }
-    byName.set(name, operation);
-  }
-  return byName;
+  return { name, key };
 }
 
 type Ask = (operation: AnyOperation, asked: KeyRequest, request: Request) => Promise<Response>;
 
 const getStatus: Ask = async (operation, asked, request) => {
   const status = await operation.status(asked);
-  if ('ok' in status) return problemResponse(status, request, { errorPages: operation.errorPages });
+  if ('ok' in status) return problemResponse(status, request, { errorPages: operation.errorPages, forForm: true });
   return json(200, underBasePath(status, request), status.retryAfterMs);
 };
 
 const fence: Ask = async (operation, asked, request) => {
   const result = await operation.fence(asked);
-  if ('ok' in result) return problemResponse(result, request, { errorPages: operation.errorPages });
+  if ('ok' in result) return problemResponse(result, request, { errorPages: operation.errorPages, forForm: true });
   const { fenced, ...rest } = result;
   if (result.fenced) return json(200, { state: 'abandoned', nextKey: result.nextKey });
   return json(409, underBasePath(rest, request), 'retryAfterMs' in rest ? rest.retryAfterMs : undefined);

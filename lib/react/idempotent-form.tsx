@@ -12,16 +12,16 @@ import { useIdempotentSubmit } from './use-idempotent-submit.ts';
 type OwnProps = 'action' | 'children' | 'id' | 'onSubmit' | 'onInput';
 
 /** The options of `useIdempotentSubmit`, the words, and what goes to the `<form>`. */
-export interface IdempotentFormProps<R>
-  extends IdempotentSubmitOptions<R>,
+export interface IdempotentFormProps<R, Reason extends string = string>
+  extends IdempotentSubmitOptions<R, Reason>,
     Omit<ComponentPropsWithRef<'form'>, OwnProps> {
-  action: SubmitAction<R>;
+  action: SubmitAction<R, Reason>;
   messages?: Partial<Messages<R>> | undefined;
-  children: ReactNode | ((submit: IdempotentSubmit<R>) => ReactNode);
+  children: ReactNode | ((submit: IdempotentSubmit<R, Reason>) => ReactNode);
 }
 
 /** `useIdempotentSubmit` with its form, key field and status in one. Other props go to the `<form>`. */
-export function IdempotentForm<R>(props: IdempotentFormProps<R>) {
+export function IdempotentForm<R, Reason extends string = string>(props: IdempotentFormProps<R, Reason>) {
   const {
     action,
     children,

@@ -5,7 +5,7 @@ import type { Status } from './submission/state.ts';
 import type { KeyStorage } from './submission/storage.ts';
 
 /** The options of `useIdempotentSubmit`. */
-export interface IdempotentSubmitOptions<R> {
+export interface IdempotentSubmitOptions<R, Reason extends string = string> {
   /** Names what a person means to do once: `<operation>:<what>`, such as `checkout:${cart.id}`. */
   intent: string;
   /**
@@ -27,7 +27,7 @@ export interface IdempotentSubmitOptions<R> {
    * the answer was found by asking, here or in another tab as well, and its data is plain JSON. Not when the action
    * redirects, nor for the answer to a form that was sent before this page could run.
    */
-  onSettled?: ((outcome: Outcome<R>, info: { recovered: boolean }) => void) | undefined;
+  onSettled?: ((outcome: Outcome<R, Reason>, info: { recovered: boolean }) => void) | undefined;
   /** Runs at each step, for your log. */
   onTransition?: ((transition: Transition) => void) | undefined;
   policy?: Partial<RetryPolicy> | undefined;
@@ -49,10 +49,10 @@ export interface FieldProps {
 }
 
 /** The present state of a submit, its latest answer, and what a person can do about it. */
-export interface IdempotentSubmit<R> {
+export interface IdempotentSubmit<R, Reason extends string = string, I = never> {
   status: Status;
   /** The latest answer; `values` in it fill the form again where JavaScript did not run. */
-  result: Outcome<R> | null;
+  result: Outcome<R, Reason, I> | null;
   key: string;
   /** A submit is ignored: while pending, and after success until an edit, `reset()` or navigation. */
   isLocked: boolean;
@@ -69,9 +69,14 @@ export interface IdempotentSubmit<R> {
   canCheck: boolean;
   /** A person can give the key up: `startOver`. */
   canStartOver: boolean;
-  execute: (form: FormData) => void;
+  /**
+   * Submits a form, or the values that its operation's schema takes: plain objects, lists, text, numbers, bigints, booleans,
+   * null, Dates and Files. They are copied, so a retry sends what was given here. In development anything else is a
+   * ConfigurationError, which names the value.
+   */
+  execute: (values: FormData | I) => void;
   /** Resolves with null when the submit was ignored, and when it ended without an outcome (unknown, redirected, unmounted). */
-  executeAsync: (form: FormData) => Promise<Outcome<R> | null>;
+  executeAsync: (values: FormData | I) => Promise<Outcome<R, Reason, I> | null>;
   /** Asks the status route again what became of an `unknown` submit. */
   check: () => void;
   /** Clears the view, never a key. */

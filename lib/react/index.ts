@@ -1,3 +1,5 @@
+export type { FieldErrors, FieldPath } from '../core/field-path.ts';
+export { type BracketErrors, bracketErrors, type FieldMessage, type NestedErrors, nestErrors } from './field-errors.ts';
 export { IdempotentForm, type IdempotentFormProps } from './idempotent-form.tsx';
 export type { FieldProps, FormProps, IdempotentSubmit, IdempotentSubmitOptions } from './idempotent-submit.ts';
 export { IdempotencyKeyField } from './key-field.tsx';
@@ -5,7 +7,7 @@ export type { Message, Messages } from './labels.ts';
 export { type LastSubmission, type LastSubmissionOptions, useLastSubmission } from './last-submission.ts';
 export { ErrorSummary, type ErrorSummaryProps } from './recovery/error-summary.tsx';
 export { messages } from './recovery/labels.ts';
-export type { SubmitAction } from './submission/action.ts';
+export type { SubmitAction, ValuesAction } from './submission/action.ts';
 export type { RetryPolicy, Transition } from './submission/settings.ts';
 export type { Status } from './submission/state.ts';
 export type { KeyRecord, KeyStorage } from './submission/storage.ts';

@@ -21,7 +21,6 @@ export const FIRST_LABELS = {
   unknown: 'We do not know yet whether it went through. Sending it again is safe.',
   checking: 'Checking whether it went through…',
   hasSucceeded: 'It went through.',
-  hasErrored: 'This could not be done.',
   hasNavigated: 'Taking you there…',
   checkAgain: 'Check again',
 } satisfies Partial<Messages>;

@@ -4,10 +4,10 @@ import { type SubmitEvent, useActionState, useEffect, useId, useRef, useState, u
 import { KEY_FIELD } from '../core/fields.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { IdempotentSubmit, IdempotentSubmitOptions } from './idempotent-submit.ts';
-import type { SubmitAction } from './submission/action.ts';
+import type { SubmitAction, ValuesAction } from './submission/action.ts';
 import { initialState } from './submission/machine.ts';
 import { recoveryModule } from './submission/recovery-loader.ts';
-import type { Settings } from './submission/settings.ts';
+import { operationOf, type Settings } from './submission/settings.ts';
 import { canCheck, fieldKey, isLocked } from './submission/state.ts';
 import { openRecords } from './submission/storage.ts';
 import { createSubmission } from './submission/submission.ts';
@@ -19,6 +19,14 @@ import { createSubmission } from './submission/submission.ts';
  *
  * Not for parallel intents: one form holds one key. A changed `intent`, with an `initialKey` of its own, starts afresh.
  */
+export function useIdempotentSubmit<R, Reason extends string, I>(
+  action: ValuesAction<R, I, Reason>,
+  options: IdempotentSubmitOptions<R, Reason>,
+): IdempotentSubmit<R, Reason, I>;
+export function useIdempotentSubmit<R, Reason extends string = string>(
+  action: SubmitAction<R, Reason>,
+  options: IdempotentSubmitOptions<R, Reason>,
+): IdempotentSubmit<R, Reason>;
 export function useIdempotentSubmit<R>(
   action: SubmitAction<R>,
   options: IdempotentSubmitOptions<R>,
@@ -31,9 +39,9 @@ export function useIdempotentSubmit<R>(
   if (thrown) throw thrown; // for Next's not-found and forbidden boundaries
 
   const settings: Settings<R> = {
-    ...options,
+    ...(options as IdempotentSubmitOptions<R>),
     action,
-    records: openRecords(options.storage ?? 'session'),
+    records: openRecords(options.storage),
     rethrow: setThrown,
   };
   const latest = useRef(settings);
@@ -65,20 +73,27 @@ export function useIdempotentSubmit<R>(
     // A handler of the page's own has refused it, or the button goes somewhere else.
     if (event.defaultPrevented || submitter?.hasAttribute('formaction')) return;
     event.preventDefault();
+    if (process.env.NODE_ENV === 'development') {
+      const { currentTarget } = event;
+      void import('./development.ts').then((words) =>
+        words.complainOfMissingField(currentTarget, operationOf(options)),
+      );
+    }
     void submission.submit(new FormData(event.currentTarget, submitter));
   };
 
-  return {
+  const submit: IdempotentSubmit<R> = {
     ...state,
     isLocked: isLocked(state),
     canCheck: canCheck(state),
-    canStartOver: recoveryModule?.canStartOver(state) ?? false,
+    canStartOver: !!recoveryModule?.canStartOver(state),
     execute: submission.submit,
     executeAsync: submission.submit,
     check: () => submission.dispatch({ type: 'asked', by: 'person' }),
-    reset: () => submission.dispatch({ type: 'reset' }),
     startOver: () => submission.dispatch({ type: 'asked', by: 'fence' }),
+    reset: () => submission.dispatch({ type: 'reset' }),
     formProps: { id: formId, action: formAction, onSubmit, onInput: () => submission.dispatch({ type: 'edited' }) },
     fieldProps: { name: KEY_FIELD, value: fieldKey(state), form: formId },
   };
+  return submit;
 }

@@ -8,7 +8,7 @@ export interface Harness<Tx> {
   rival: Store<Tx>;
   /** A business write in the transaction of the key. */
   write(tx: Tx, marker: string): Promise<void>;
-  /** Whether that write was committed. */
+  /** Tells whether that write was committed. */
   isWritten(marker: string): Promise<boolean>;
   /** Sends a statement that the database refuses. Rejects. */
   breakStatement(tx: Tx): Promise<void>;
@@ -18,6 +18,10 @@ export interface Harness<Tx> {
   untilWaiting(connections: number): Promise<void>;
   /** Moves a committed row's times into the past. */
   age(claim: Claim, ms: number): Promise<void>;
+  /** Deletes the row of a claim. */
+  forget(claim: Claim): Promise<void>;
+  /** Gives a committed row a thing, without a ticket, unless another one has it by then. */
+  hold(claim: Claim, thing: string): Promise<void>;
   close(): Promise<void>;
 }
 

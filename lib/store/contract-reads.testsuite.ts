@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { claimOf, DONE, HOW, type Suite } from './contract-harness.fixture.ts';
-import type { Completion } from './rows.ts';
+import type { Claim, Completion } from './rows.ts';
 
 const FAILED: Completion = { state: 'failed', result: '"no"' };
 const MINUTE = 60_000;
@@ -100,6 +100,26 @@ export function readsContract<Tx>(harness: Suite<Tx>): void {
       const next = await store.list({ operation, search: 'both', limit: 2, offset: 2 });
       expect([page.rows.map(({ key }) => key), page.hasMore]).toEqual([['both-3', 'both-2'], true]);
       expect([next.rows.map(({ key }) => key), next.hasMore]).toEqual([['both-1'], false]);
+    });
+
+    test('A6 things are listed, and found by how they begin, each row once', async () => {
+      const { store } = harness();
+      const operation = 'list.things';
+      const done = async (key: string, more: Partial<Claim>, to = DONE) =>
+        void (await store.execute(claimOf({ operation, key, ...more }), async () => to, HOW));
+      await done('thing-of-1', { thing: 'cart-1' });
+      await done('cart-2', { thing: 'cart-2', principal: 'cart-2' });
+      await done('refused', { thing: 'cart-3' }, { ...DONE, state: 'failed' });
+      await done('none', { principal: 'carter' });
+      const found = async (search: string, more: object = {}) => {
+        const { rows: listed } = await store.list({ operation, search, limit: 10, offset: 0, ...more });
+        return listed.map(({ key, thing }) => `${key} ${thing}`).sort();
+      };
+      expect(await found('cart-')).toEqual(['cart-2 cart-2', 'thing-of-1 cart-1']);
+      expect(await found('cart')).toEqual(['cart-2 cart-2', 'none null', 'thing-of-1 cart-1']);
+      expect(await found('cart-3')).toEqual([]);
+      expect(await found('cart-', { state: 'in_progress' })).toEqual([]);
+      expect(await found('')).toHaveLength(4);
     });
 
     test('X3 a list holds no fingerprint and no answer', async () => {

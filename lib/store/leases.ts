@@ -146,7 +146,7 @@ export interface Held {
   readonly fencingToken: number;
   /** How often it was taken up, this time included. */
   readonly attempts: number;
-  /** Whether a person was asked to look at it before. */
+  /** True if a person was asked to look at it before. */
   readonly needsAttention: boolean;
   readonly schemaVersion: number;
   readonly input: Uint8Array | null;
@@ -196,7 +196,7 @@ export interface Step {
   reference: string | null;
 }
 
-/** Whether a started call may have been done: some send of it did not prove the contrary. */
+/** Tells whether a started call may have been done: some send of it did not prove the contrary. */
 export function isDoubtful({ sends, notExecuted }: Pick<Step, 'sends' | 'notExecuted'>): boolean {
   return sends > notExecuted;
 }

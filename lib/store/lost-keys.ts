@@ -28,7 +28,7 @@ export interface LostKeys<Tx> {
 
 export type EnteredLost = 'entered' | 'existing' | 'locked';
 
-/** Who enters a lost key, and on whose word. */
+/** The person who enters a lost key, and on whose word. */
 export interface Reconciliation {
   actor: string;
   detail: Record<string, string>;
@@ -40,6 +40,8 @@ export interface LostKey extends KeyId {
   fingerprint: Fingerprint | null;
   schemaVersion: number;
   retentionMs: number;
+  /** The thing that it is to hold, unless another key does by now. */
+  thing?: string | undefined;
   /** `input` is sealed. */
   is: { input: Uint8Array; steps: readonly LostStep[] } | { result: string };
 }

@@ -2,7 +2,7 @@
  * The port of the outbox and the inbox: what messaging needs of a database. Beside `Store`, because an app may have
  * either without the other.
  *
- * Whether something is due, or a lease is over, is judged by the database's clock alone. A database that cannot be
+ * The database's clock alone judges what is due and which lease is over. A database that cannot be
  * asked is a `StoreUnavailableError`.
  */
 export interface OutboxStore<Tx> {
@@ -123,7 +123,7 @@ export interface NewEvent {
   headers: Record<string, string>;
   derivedKey: string;
   destinations: readonly string[];
-  /** Whether a job is to wake the relay, where the job runner is installed. */
+  /** True if a job is to wake the relay, where the job runner is installed. */
   wakes: boolean;
 }
 

@@ -78,7 +78,7 @@ export type Operated = 'recorded' | 'changed' | 'refused';
 export interface KeyFilter {
   state?: KeyState | undefined;
   operation?: string | undefined;
-  /** Finds keys and principals that begin with it. */
+  /** Finds keys, principals and things that begin with it. */
   search?: string | undefined;
   /** Only keys that `overview` counts as stuck. */
   stuck?: boolean | undefined;
@@ -91,7 +91,10 @@ export interface KeyFilter {
 }
 
 /** A key row as lists have it: nothing of what was sent or answered. */
-export type ListedKey = Omit<KeyRow, 'result' | 'fingerprint'>;
+export type ListedKey = Omit<KeyRow, 'result' | 'fingerprint'> & {
+  /** The thing that its operation is done once for, which no other key may do; null where it holds none. */
+  thing: string | null;
+};
 
 /** A page of rows, and whether there are more behind it. */
 export interface KeyPage {
@@ -107,7 +110,7 @@ export interface Overview {
    */
   counts: Partial<Record<KeyState, number>>;
   /**
-   * Whether the counts of settled keys and the number of rows are PostgreSQL's estimates, as of its last ANALYZE: from a
+   * True if the counts of settled keys and the number of rows are PostgreSQL's estimates, as of its last ANALYZE: from a
    * million rows on. What is in progress or unknown is always counted.
    */
   isEstimated: boolean;
@@ -182,7 +185,7 @@ export interface ErasedKeys {
   forgotten: number;
   /** How many of the person's keys are not settled: what they need to go on is kept until they are. */
   unsettled: number;
-  /** Whether there are an outbox and an inbox, whose payloads stay. */
+  /** True if there are an outbox and an inbox, whose payloads stay. */
   hasMessages: boolean;
 }
 
@@ -197,7 +200,7 @@ export interface Erased extends Omit<ErasedKeys, 'hasMessages'> {
 /** One thing that a person did. Holds no payload, no result and no secret. */
 export interface AuditRecord extends KeyId {
   at: Date;
-  /** Who: a name of the app's. */
+  /** The person: a name of the app's. */
   actor: string;
   /** `verdict`, `retry`, `released`, `fenced`, `forgotten`, `reconciled`, `erased`, or a word of the app's own. */
   type: string;

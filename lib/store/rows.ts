@@ -42,6 +42,11 @@ export interface Claim extends KeyId, Window {
   schemaVersion: number;
   /** How long to wait for another's uncommitted claim. 0: not at all. */
   waitMs: number;
+  /**
+   * The thing that the operation is done once for. In its tenant and operation one key at most holds a thing: from its claim
+   * on, and for as long as it is there and was not refused. Another key's row decides this claim then.
+   */
+  thing?: string | undefined;
   /** The trace that this claim belongs to, as W3C `traceparent`; none where nobody is tracing. */
   traceParent?: string | undefined;
 }

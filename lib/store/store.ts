@@ -50,8 +50,11 @@ export interface Store<Tx> extends Leases<Tx>, Oversight, LostKeys<Tx> {
     how: ExecuteOptions,
   ): Promise<Executed>;
 
-  /** The committed row, read on the primary. */
-  find(id: KeyId): Promise<KeyRow | undefined>;
+  /** The committed row, read on the primary; where a thing is given and the key has no row, the one that holds the thing. */
+  find(id: KeyId & Pick<Claim, 'thing'>): Promise<KeyRow | undefined>;
+
+  /** The thing that a key holds; null where it holds none, or has no row. */
+  thingOf(id: KeyId): Promise<string | null>;
 
   /**
    * Finds what stands in the way of a key: a committed row, another's uncommitted claim (`locked`), or nothing. Learns it
@@ -72,7 +75,7 @@ export interface Store<Tx> extends Leases<Tx>, Oversight, LostKeys<Tx> {
    */
   awaitReplication(how: Omit<ExecuteOptions, 'beforeCommit'>): Promise<void>;
 
-  /** Whether what a query of the user's own threw says that the database cannot be reached, or not in time. */
+  /** Tells whether what a query of the user's own threw says that the database cannot be reached, or not in time. */
   isUnavailable(error: unknown): boolean;
 
   /** Records what machines noted about a key outside its ordinary way; each kind of event once per key and actor. */
@@ -84,7 +87,7 @@ export interface Store<Tx> extends Leases<Tx>, Oversight, LostKeys<Tx> {
   /** Which version of the kit's tables the database has, by part. */
   readSchema(): Promise<SchemaState[]>;
 
-  /** Claims and completes a key of nobody's, and rolls it back: whether an execution can do its part here. Changes nothing. */
+  /** Claims, completes and replays a key of nobody's, and rolls it back: whether an execution can do its part here. Changes nothing. */
   tryClaim(): Promise<TriedClaim>;
 }
 
@@ -96,8 +99,10 @@ export interface TriedClaim {
   place: string;
   user: string;
   keyTable: string | null;
-  /** Tables of the kit that the user may not read and write. */
-  lacking: string[];
+  /** The rights that the user lacks on the kit's tables and sequences, as a GRANT has them. */
+  lacking: { on: string; rights: string[] }[];
+  /** Tables of which row-level security may hide rows from the user. */
+  hiddenBy: string[];
   /** Whose transactions executions have. `ambient`: the kit's own, in which the client joins in by its global name. */
   transactions: 'own' | 'ambient' | 'interactive';
   /** Why they are not the kit's own, though nobody has asked for Prisma's. In ambient mode nothing executes then. */
@@ -106,6 +111,10 @@ export interface TriedClaim {
   readsStandby: boolean;
   /** The setting that makes transactions read-only where none says otherwise: a `source` of PostgreSQL's `pg_settings`. */
   readOnlyBy: string | null;
+  /** The level of transactions where none says otherwise, if it is not READ COMMITTED, and where that is set, in the same words. */
+  strictBy: { level: string; source: string } | null;
+  /** The part that the database took without an error, and did not do. None: it did all. */
+  ignored?: 'claim' | 'completion' | 'replay' | 'unique index';
   /** The server's own code (SQLSTATE) and words. None: the claim went through. */
   refused?: { state: string; says: string };
 }
@@ -134,9 +143,9 @@ export interface Claimed {
 export type Executed =
   /** `run` ran and the database said that it committed. */
   | { kind: 'committed'; row: KeyRow }
-  /** Someone else's row was there. */
+  /** Someone else's row was there: the key's, or else that of another key which holds its thing. */
   | { kind: 'existing'; row: KeyRow }
-  /** Someone else's uncommitted claim outlasted `waitMs`. */
+  /** Someone else's uncommitted claim, of the key or of its thing, outlasted `waitMs`. */
   | { kind: 'locked' }
   /** No row, and the minted key is outside its window: `expired`, or `early` when it comes from the future. */
   | { kind: 'expired' | 'early' }

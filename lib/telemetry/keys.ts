@@ -1,6 +1,6 @@
 import { createNoopMeter, type MeterProvider, metrics } from '@opentelemetry/api';
 
-/** What is counted of keys, each in a counter of its own, by operation. */
+/** Counts of keys, each in a counter of its own, by operation. */
 export type Counted = keyof typeof COUNTERS;
 
 const COUNTERS = {
@@ -45,7 +45,7 @@ function instruments() {
   return made;
 }
 
-/** Whether the app has set up an SDK for metrics. Asked where a call must not pay for what nobody collects. */
+/** Tells whether the app has set up an SDK for metrics. Asked where a call must not pay for what nobody collects. */
 export function isMeasured(): boolean {
   return instruments() !== undefined;
 }

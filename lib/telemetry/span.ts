@@ -29,7 +29,7 @@ export interface SpanOptions {
   /** Headers as `traceHeaders` gave them, maybe in another process: the span belongs to that trace. */
   from?: Record<string, string>;
   links?: Link[];
-  /** What of an error the span is to show; undefined: it is no failure. Default: the error. */
+  /** The part of an error that the span shows; undefined: it is no failure. Default: the error. */
   blame?: (error: unknown) => unknown;
 }
 
@@ -71,7 +71,7 @@ export function markFailed(span: Span, error: unknown): void {
 }
 
 /**
- * Whether the app has set up a tracer. Asked where a call must not pay for what nobody records: cheaper than a span that
+ * Tells whether the app has set up a tracer. Asked where a call must not pay for what nobody records: cheaper than a span that
  * does nothing, with the attributes it would be given.
  */
 export function isTraced(): boolean {

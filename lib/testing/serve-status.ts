@@ -1,5 +1,5 @@
 import { isKey } from '../core/key-syntax.ts';
-import { ADVICE, type Refusal } from '../core/outcome.ts';
+import { ADVICE, type Refusal, refuse } from '../core/outcome.ts';
 import { disconnected } from './test-faults.ts';
 import type { TestOperation } from './test-operation.ts';
 
@@ -31,7 +31,7 @@ export function serveStatus(operations: readonly Served[], url = '/api/idempoten
       .map(decodeURIComponent);
     const operation = operations.find((one) => one.name === name);
     if (operation?.isDown) throw disconnected();
-    return operation ? answer(operation, key, request.method) : problem({ code: 'not_found' });
+    return operation ? answer(operation, key, request.method) : problem(refuse('not_found'));
   };
   globalThis.fetch = serve;
   return () => {
@@ -41,7 +41,7 @@ export function serveStatus(operations: readonly Served[], url = '/api/idempoten
 }
 
 function answer(operation: Served, key: string, method: string): Response {
-  if (!isKey(key)) return problem({ code: 'key_malformed' });
+  if (!isKey(key)) return problem(refuse('key_malformed'));
   if (method !== 'DELETE') return json(200, operation.status(key));
   const fenced = operation.fence(key);
   if ('ok' in fenced) return problem(fenced);
@@ -49,9 +49,10 @@ function answer(operation: Served, key: string, method: string): Response {
   return state === 'abandoned' ? json(200, { state, nextKey }) : json(409, fenced);
 }
 
-function problem({ code, nextKey }: Pick<Refusal, 'code' | 'nextKey'>): Response {
-  const { status, message } = ADVICE[code];
-  return json(status, { status, detail: message, code, nextKey }, 'application/problem+json');
+function problem({ code, message, executed, retry, nextKey }: Refusal): Response {
+  const { status } = ADVICE[code];
+  const body = { status, detail: message, message, code, executed, retry, nextKey };
+  return json(status, body, 'application/problem+json');
 }
 
 function json(status: number, body: object, type = 'application/json'): Response {

@@ -12,6 +12,8 @@ export interface Arrival {
   /** 1 for the first, also where the form does not say. */
   attempt: number;
   form: FormData;
+  /** Where values were sent instead of a form; their text is in `form`, by path. */
+  values?: unknown;
 }
 
 /** Something that was done. */

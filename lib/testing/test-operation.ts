@@ -1,4 +1,4 @@
-import { ATTEMPT_FIELD, KEY_FIELD, KEYLESS_FORM } from '../core/fields.ts';
+import { ATTEMPT_FIELD, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
 import { isKey } from '../core/key-syntax.ts';
 import { type Code, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy } from '../core/proof.ts';
@@ -15,7 +15,7 @@ import {
   type Serve,
 } from './test-faults.ts';
 import { type Arrival, createTestKeys, proofOf, type TestEffect, type TestKeyStatus } from './test-keys.ts';
-import { copyOf, withValues } from './test-payload.ts';
+import { copyOf, formOf, withValues } from './test-payload.ts';
 
 /** The operation's handler, and how patient its form has to be. */
 export interface TestOperationOptions<R> {
@@ -32,7 +32,10 @@ export interface TestOperationOptions<R> {
 export interface TestOperation<R> {
   readonly name: string;
   /** For `useIdempotentSubmit` and `<IdempotentForm>`, as a server action is. */
-  readonly action: (previous: Outcome<R> | null, form: FormData) => Promise<Outcome<R>>;
+  readonly action: {
+    (values: unknown, call: KeyedCall): Promise<Outcome<R>>;
+    (previous: Outcome<R> | null, form: FormData): Promise<Outcome<R>>;
+  };
   /** For `initialKey`. */
   issueKey(): string;
   /** The effects, in order. `expect(orders.effects).toHaveLength(1)` is the test to write. */
@@ -82,14 +85,16 @@ export function testOperation<R>(name: string, { run, retryAfterMs = 20 }: TestO
   const next = (fault: Fault, times = 1) => void faults.push(...Array<Fault>(times).fill(fault));
   let isDown = false;
 
-  async function action(_previous: Outcome<R> | null, given: FormData): Promise<Outcome<R>> {
-    const form = copyOf(given);
+  async function action(first: unknown, second: FormData | KeyedCall): Promise<Outcome<R>> {
+    const sent = second instanceof FormData ? { form: copyOf(second) } : { form: formOf(first, second), values: first };
+    const { form } = sent;
     const key = String(form.get(KEY_FIELD) ?? '');
-    const arrival = { key, attempt: Number(form.get(ATTEMPT_FIELD) ?? 1), form };
+    const arrival = { key, attempt: Number(form.get(ATTEMPT_FIELD) ?? 1), ...sent };
     attempts.push(arrival);
     if (isDown) throw disconnected();
     const fault = faults.shift();
-    return withValues(await (fault ? fault(arrival, serve) : serve(arrival)), form);
+    const outcome = await (fault ? fault(arrival, serve) : serve(arrival));
+    return second instanceof FormData ? withValues(outcome, form) : outcome;
   }
 
   const serve: Serve<R> = async (arrival, whileRunning = async () => {}) => {

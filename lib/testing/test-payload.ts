@@ -1,4 +1,4 @@
-import { isInternalField } from '../core/fields.ts';
+import { ATTEMPT_FIELD, isInternalField, KEY_FIELD, type KeyedCall } from '../core/fields.ts';
 import { formInput } from '../core/form-input.ts';
 import type { Outcome } from '../core/outcome.ts';
 
@@ -24,4 +24,19 @@ export function copyOf(form: FormData): FormData {
   const copy = new FormData();
   for (const [name, value] of form) copy.append(name, value);
   return copy;
+}
+
+/** Values as a form with their paths for names, so that they are compared and kept as forms are. */
+export function formOf(values: unknown, { key, attempt = 1 }: KeyedCall): FormData {
+  const form = new FormData();
+  form.set(KEY_FIELD, key);
+  form.set(ATTEMPT_FIELD, String(attempt));
+  const add = (path: string, value: unknown): void => {
+    if (value instanceof Blob) form.append(path, value);
+    else if (value instanceof Date) form.append(path, value.toJSON());
+    else if (typeof value !== 'object' || value === null) form.append(path, String(value));
+    else for (const [name, inner] of Object.entries(value)) add(path ? `${path}.${name}` : name, inner);
+  };
+  add('', values);
+  return form;
 }

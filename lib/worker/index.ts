@@ -1,3 +1,4 @@
+export { enqueueJob, type JobArguments, type JobOptions } from './enqueue-job.ts';
 export {
   complete,
   type Driven,
@@ -10,4 +11,5 @@ export {
   reap,
   relay,
 } from './passes.ts';
+export type { Task, TaskHelpers, Tasks } from './tasks.ts';
 export { startWorker, type Worker, type WorkerOptions } from './worker.ts';

@@ -1,9 +1,11 @@
 import { EventEmitter } from 'node:events';
-import { Logger, runMigrations, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
+import type { Logger, TaskList, WorkerEvents, WorkerPool } from 'graphile-worker';
 import type { Pool, PoolClient } from 'pg';
+import type { GraphileWorker } from './graphile-worker.ts';
 import { Presence } from './liveness.ts';
 import { loop } from './loop.ts';
 import { withStatementLimit } from './pool.ts';
+import type { TaskHelpers, Tasks } from './tasks.ts';
 
 const BEAT_MS = 1000;
 /** A migration of graphile-worker's may rewrite its tables. */
@@ -12,8 +14,9 @@ const MIGRATION_MS = 60_000;
 const AFTER_ABORT_MS = 500;
 
 export interface JobsOptions {
+  runner: GraphileWorker;
   pool: Pool;
-  tasks: TaskList;
+  tasks: Tasks;
   concurrency: number;
   /** How long running jobs may go on after `stopping`, in milliseconds. */
   graceMs: number;
@@ -29,8 +32,8 @@ export interface JobsOptions {
  * killed. Rejects when the database does not answer at the start, or the runner ends by itself.
  */
 export async function runJobs(options: JobsOptions, onReady: () => void): Promise<void> {
-  const { pool, stopping, log } = options;
-  await withStatementLimit(MIGRATION_MS, () => runMigrations({ pgPool: pool, logger: loggerFor(log) }));
+  const { runner, pool, stopping, log } = options;
+  await withStatementLimit(MIGRATION_MS, () => runner.runMigrations({ pgPool: pool, logger: loggerFor(options) }));
   const presence = new Presence(pool);
   const events = new EventEmitter() as WorkerEvents;
   const ask = askListener(events);
@@ -79,24 +82,24 @@ function askListener(events: WorkerEvents): () => Promise<unknown> {
 
 /** The handlers, whose own statements may take longer than the runner's. */
 function limitedTasks({ tasks, statementMs }: JobsOptions): TaskList {
-  const limited = Object.entries(tasks).map(([name, task]): [string, typeof task] => [
+  const limited = Object.entries(tasks).map(([name, task]) => [
     name,
-    task && ((payload, helpers) => withStatementLimit(statementMs, () => task(payload, helpers))),
+    task && ((payload: unknown, helpers: TaskHelpers) => withStatementLimit(statementMs, () => task(payload, helpers))),
   ]);
-  return Object.fromEntries(limited);
+  return Object.fromEntries(limited) as TaskList;
 }
 
 function startRunner(options: JobsOptions, presence: Presence, events: WorkerEvents): WorkerPool {
-  const { pool, concurrency, graceMs, log } = options;
+  const { pool, concurrency, graceMs } = options;
   // Jobs are marked with the runner's id, which graphile-worker draws. Ours says whose presence to look for; it is set
   // before the first job is asked for.
   events.once('pool:create', ({ workerPool }) => {
     workerPool.id = presence.workerId;
   });
-  const runner = {
+  const settings = {
     concurrency,
     events,
-    logger: loggerFor(log),
+    logger: loggerFor(options),
     noHandleSignals: true,
     // Asked before each job: a worker that nobody sees must not take one. Throwing makes it ask again later.
     forbiddenFlags: () => {
@@ -109,7 +112,7 @@ function startRunner(options: JobsOptions, presence: Presence, events: WorkerEve
       worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0, gracefulShutdownAbortTimeout: graceMs },
     },
   };
-  return runTaskList(runner, limitedTasks(options), pool);
+  return options.runner.runTaskList(settings, limitedTasks(options), pool);
 }
 
 async function untilDrained(runner: WorkerPool, { graceMs, stopping }: JobsOptions): Promise<void> {
@@ -135,8 +138,8 @@ async function untilDrained(runner: WorkerPool, { graceMs, stopping }: JobsOptio
 }
 
 /** Failures alone. graphile-worker puts no payload into these lines. */
-function loggerFor(log: (line: string) => void): Logger {
-  return new Logger(() => (level, message) => {
+function loggerFor({ runner, log }: JobsOptions): Logger {
+  return new runner.Logger(() => (level, message) => {
     if (level === 'error' || level === 'warning') log(`Jobs: ${message}`);
   });
 }

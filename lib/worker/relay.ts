@@ -1,7 +1,7 @@
-import type { TaskList } from 'graphile-worker';
 import { RELAY_TASK } from '../store/messages.ts';
 import { loop, untilElapsed } from './loop.ts';
 import type { Figures, Messaging } from './passes.ts';
+import type { Tasks } from './tasks.ts';
 import { WakeSignal } from './wake-signal.ts';
 
 /** A pass takes as long as its slowest answer; the other lane meanwhile sends what has come since. */
@@ -21,10 +21,7 @@ interface RelayLoops {
  * itself sends nothing: it would keep a place of the runner for as long as a destination takes, and a killed worker
  * would keep the job.
  */
-export function relayLoops(
-  outbox: Messaging['outbox'],
-  options: RelayLoops,
-): { loops: Promise<void>[]; tasks: TaskList } {
+export function relayLoops(outbox: Messaging['outbox'], options: RelayLoops): { loops: Promise<void>[]; tasks: Tasks } {
   if (!outbox) return { loops: [], tasks: {} };
   const relays = outbox.destinations.map((destination) => startRelay(outbox, destination, options));
   void warnUnknownDestinations(outbox, options.log);

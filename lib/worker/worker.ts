@@ -1,7 +1,7 @@
-import type { TaskList } from 'graphile-worker';
 import type { Pool } from 'pg';
 import { untilAborted } from '../core/wait.ts';
-import { runJobs } from './jobs.ts';
+import { findGraphileWorker, graphileWorkerMissing } from './graphile-worker.ts';
+import { type JobsOptions, runJobs } from './jobs.ts';
 import { loop } from './loop.ts';
 import {
   complete,
@@ -17,6 +17,7 @@ import {
 import { closePool, openPool } from './pool.ts';
 import { relayLoops } from './relay.ts';
 import { warnOutdatedSchema } from './schema-warning.ts';
+import type { Tasks } from './tasks.ts';
 
 /** Keys of one operation that are driven at once: each has a share of its own, however slow another's provider is. */
 const LIMIT = 15;
@@ -29,8 +30,11 @@ export interface WorkerOptions extends Messaging {
   idempotency: Keys;
   /** Straight to PostgreSQL or through a pooler in session mode: a worker needs its session for itself. */
   connectionString: string;
-  /** Handlers of jobs by task, as graphile-worker knows them. Each runs at least once for a job, so it must bear a repetition. */
-  tasks?: TaskList;
+  /**
+   * Handlers of jobs by task. Each runs at least once for a job, so it must bear a repetition. They need graphile-worker, which
+   * the app installs; without tasks it may be missing.
+   */
+  tasks?: Tasks;
   /** Jobs at once. */
   concurrency?: number;
   /**
@@ -54,7 +58,7 @@ export interface Worker {
    * most 2 s after that. Never rejects.
    */
   stop(): Promise<void>;
-  /** Resolves when the worker has stopped. */
+  /** Resolves when the worker has stopped. Rejects with a `ConfigurationError` where its tasks lack graphile-worker. */
   readonly ended: Promise<void>;
 }
 
@@ -72,17 +76,26 @@ export function startWorker(options: WorkerOptions): Worker {
   void warnOutdatedSchema(driven, log);
   const [stopping, breakingOff, givenUp] = [new AbortController(), new AbortController(), new AbortController()];
   const pool = openPool(connectionString, concurrency);
+  let failure: Error | undefined;
   const loops = startLoops(driven, { ...options, concurrency, graceMs, log }, pool, {
     stopping: stopping.signal,
     breakingOff: breakingOff.signal,
+    fail: (error) => {
+      failure = error;
+      stopping.abort();
+    },
   });
   const close = () => closePool(pool);
-  const ended = untilAborted(givenUp.signal, () => Promise.all(loops)).then(close, close);
+  const ended = untilAborted(givenUp.signal, () => Promise.all(loops))
+    .then(close, close)
+    .then(() => {
+      if (failure) throw failure;
+    });
   const drain = async () => {
     stopping.abort();
     const grace = setTimeout(() => breakingOff.abort(), graceMs);
     const last = setTimeout(() => givenUp.abort(), graceMs + AT_LAST_MS);
-    await ended;
+    await ended.catch(() => {});
     clearTimeout(grace);
     clearTimeout(last);
   };
@@ -103,7 +116,7 @@ function startLoops(
   driven: Driven,
   settings: LoopSettings,
   pool: Pool,
-  { stopping, breakingOff }: { stopping: AbortSignal; breakingOff: AbortSignal },
+  { stopping, breakingOff, fail }: { stopping: AbortSignal; breakingOff: AbortSignal; fail(error: Error): void },
 ): Promise<void>[] {
   const { tasks = {}, concurrency, graceMs, log, statementMs = 300_000 } = settings;
   const { completeEveryMs = 1000, reapEveryMs = 60_000, relayEveryMs = 1000 } = settings;
@@ -123,12 +136,28 @@ function startLoops(
   const relays = relayLoops(driven.outbox, { ...base, everyMs: relayEveryMs, breakingOff, tell });
   loops.push(...relays.loops);
   if (driven.inbox) loops.push(startPass('The inbox', 'inbox', inbox, { everyMs: completeEveryMs }));
-  const allTasks = { ...relays.tasks, ...tasks };
-  if (Object.keys(allTasks).length > 0) {
-    const jobs = { ...base, pool, tasks: allTasks, concurrency, graceMs, statementMs };
-    loops.push(loop({ ...base, name: 'Running jobs', everyMs: 1000, pass: (works) => runJobs(jobs, works) }));
-  }
+  const jobs = { ...base, pool, concurrency, graceMs, statementMs };
+  loops.push(startJobs({ own: tasks, wakes: relays.tasks }, jobs).catch(fail));
   return loops;
+}
+
+/**
+ * The jobs of the app's own tasks, and those that wake the relay. Without graphile-worker the relay looks by itself.
+ *
+ * @throws ConfigurationError where the app has tasks and no graphile-worker
+ */
+async function startJobs(
+  { own, wakes }: { own: Tasks; wakes: Tasks },
+  options: Omit<JobsOptions, 'runner' | 'tasks'>,
+): Promise<void> {
+  const tasks = { ...wakes, ...own };
+  if (Object.keys(tasks).length === 0) return;
+  const runner = await findGraphileWorker();
+  if (runner) {
+    const pass = (works: () => void) => runJobs({ ...options, runner, tasks }, works);
+    return await loop({ ...options, name: 'Running jobs', everyMs: 1000, pass });
+  }
+  if (Object.keys(own).length > 0) throw graphileWorkerMissing(Object.keys(own));
 }
 
 type Pass = (driven: Driven, options: PassOptions) => Promise<Figures>;

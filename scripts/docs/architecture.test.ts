@@ -29,10 +29,15 @@ test('the functions and classes that its three ways name are in the code', () =>
   expect(lost).toEqual([]);
 });
 
-test('each of the three ways is told in less than fifteen lines, and the map is read in ten minutes', () => {
+test('each of the three ways is told in less than fifteen lines, and what is read before the tables takes ten minutes', () => {
   for (const [, steps = ''] of MAP.matchAll(/^## The way of [^\n]+\n\n([\s\S]+?)\n\n/gm)) {
     expect(steps.split('\n').length).toBeLessThan(15);
   }
   expect([...MAP.matchAll(/^## The way of/gm)]).toHaveLength(3);
-  expect(MAP.split(/\s+/).length).toBeLessThan(2500);
+  const [read = '', tables = ''] = MAP.split('\n## Where to look\n');
+  expect(read.split(/\s+/).length).toBeLessThan(2000);
+  // A row is found by its question, not read from the first one on.
+  const rows = tables.split('\n').filter((line) => line.startsWith('| '));
+  expect(rows.length).toBeGreaterThan(60);
+  expect(rows.filter((row) => row.split(/\s+/).length > 40)).toEqual([]);
 });

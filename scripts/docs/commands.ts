@@ -14,7 +14,7 @@ const { scripts, dependencies, devDependencies } = JSON.parse(readFileSync(path.
 const ELSEWHERE = ['oncekit', 'dotenv', 'create-next-app'];
 /** Of the shell, which need no check. */
 const BUILT_IN = ['cd', 'mkdir'];
-const PRISMA = ['migrate deploy', 'migrate dev', 'generate'];
+const PRISMA = ['migrate deploy', 'migrate dev', 'db execute', 'generate'];
 
 /** The commands of all `sh` blocks, and those of which the text speaks: `npm run check`, `npx oncekit doctor`. */
 export function commandsOf({ file, text, blocks }: MarkdownPage): DocCommand[] {
@@ -24,7 +24,8 @@ export function commandsOf({ file, text, blocks }: MarkdownPage): DocCommand[] {
   return [...lines, ...spoken]
     .map((line) => line.replace(/(^|\s)#.*$/, '').trim())
     .filter((line) => line !== '')
-    .flatMap((line) => line.split('&&'))
+    .flatMap((line) => line.split(/&&|\s\|\s/))
+    .map((line) => line.trim())
     .map((line) => ({ file, words: (line.match(/'[^']*'|"[^"]*"|[^\s'"]+/g) ?? []).map((word) => word) }));
 }
 
@@ -74,8 +75,11 @@ function shadcnFails([command, address = '']: string[]): string | undefined {
 }
 
 function isPackage(given: string): boolean {
-  const name = given.replace(/@latest$/, '');
-  return ELSEWHERE.includes(name) || name in dependencies || name in devDependencies;
+  const [, name = given, version = 'latest'] = /^(.+)@([\d.]+|latest)$/.exec(given) ?? [];
+  const ours: string | undefined = dependencies[name] ?? devDependencies[name];
+  if (version === 'latest') return ELSEWHERE.includes(name) || ours !== undefined;
+  // A version that a page names is the one that is tried here.
+  return ours?.replace(/^\^/, '').startsWith(`${version}.`) === true;
 }
 
 /** The address must be one that the demo's routes answer. */

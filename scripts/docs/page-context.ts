@@ -60,6 +60,14 @@ export const PAGE_CONTEXT = {
     import { checkout } from '@/lib/orders';
     import { serverAction } from 'oncekit/next';
     export const placeOrder = serverAction(checkout);`,
+  'app/order/actions.ts': `
+    import { serverAction } from 'oncekit/next';
+    import { z } from 'zod';
+    import { idempotency } from '@/lib/idempotency';
+    const order = idempotency
+      .operation({ name: 'order', schema: z.object({ quantity: z.number() }) })
+      .handler(async ({ input }) => input.quantity);
+    export const placeOrder = serverAction(order);`,
   'lib/checkout.ts': `
     export { checkout } from './orders';`,
   // Not installed here: the part of it that a page shows.

@@ -15,6 +15,7 @@ const leads: Record<string, string> = {
   'oncekit/admin': 'What stands behind the admin view: reads without payloads, and audited operations.',
   'oncekit/testing': 'What shows, in your own tests, that a form or an endpoint does it once.',
   'oncekit/adapter-pg': "Prisma's adapter for PostgreSQL, on a pool of the kit's. Needs `@prisma/adapter-pg`.",
+  'oncekit/stripe': 'Foreign calls to Stripe, with its keys and what its errors prove. Imports nothing of `stripe`.',
 };
 
 /**

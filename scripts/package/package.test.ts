@@ -4,6 +4,7 @@ import path from 'node:path';
 import { transformSync } from 'esbuild';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
+import { markdownPages } from '../docs/pages.ts';
 import { publicEntries } from './public-exports.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -27,6 +28,15 @@ const importsOf = (text: string) => ts.preProcessFile(text, true, false).importe
 
 /** `next/headers.js` and `@prisma/client/x` belong to `next` and `@prisma/client`. */
 const packageOf = (name: string) => /^(@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name;
+
+/** A version as a number that can be compared. */
+const order = (version: string) => [0, 1, 2].reduce((sum, at) => sum * 10_000 + Number(version.split('.')[at] ?? 0), 0);
+
+/** The lowest version that may break what works with this one: the next major one, or minor one before 1.0. */
+function next(version: string): number {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return order(major > 0 ? `${major + 1}` : `0.${minor + 1}`);
+}
 
 const sources = publishedSources();
 const used = new Map<string, string>();
@@ -66,9 +76,31 @@ describe('package.json', () => {
     for (const name of names) expect(() => resolve(name), name).not.toThrow();
   });
 
-  test('takes peers and dependencies in ranges, so that an app has one of each', () => {
-    const fixed = Object.entries({ ...manifest.dependencies, ...manifest.peerDependencies });
-    expect(fixed.filter(([, range]) => !/^(\^|>=)/.test(String(range)))).toEqual([]);
+  test('takes dependencies in ranges, so that an app has one of each', () => {
+    const { dependencies } = manifest as { dependencies: Record<string, string> };
+    expect(Object.entries(dependencies).filter(([, range]) => !range.startsWith('^'))).toEqual([]);
+  });
+
+  test('takes peers up to the major version that is tested here, and no further', () => {
+    const { peerDependencies, devDependencies } = manifest as Record<string, Record<string, string>>;
+    const wrong = Object.entries(peerDependencies ?? {}).filter(([name, range]) => {
+      const [, from = '', below = ''] = /^>=([\d.]+) <([\d.]+)$/.exec(range) ?? [];
+      const tried = devDependencies?.[name] ?? '';
+      return !(from && order(from) <= order(tried) && order(tried) < order(below) && order(below) <= next(tried));
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('is what npm shows of it: words to find it by, who made it, and no address that leads nowhere', () => {
+    expect(manifest.keywords).toEqual(expect.arrayContaining(['idempotency', 'nextjs', 'prisma', 'postgresql']));
+    expect(manifest).toMatchObject({
+      description: expect.stringMatching(/./),
+      license: 'MIT',
+      author: expect.stringMatching(/./),
+    });
+    const { repository, homepage, bugs } = manifest;
+    const addresses = [repository?.url ?? repository, homepage, bugs?.url ?? bugs].filter((each) => each !== undefined);
+    expect(addresses.filter((address) => !/^(git\+)?https:\/\/[\w.-]+\//.test(address))).toEqual([]);
   });
 
   test('runs nothing when it is installed', () => {
@@ -82,6 +114,10 @@ describe('package.json', () => {
     expect(manifest.engines.node).toBe('>=20.19');
   });
 });
+
+const isSource = (file: string) =>
+  /^(lib|e2e|scripts|shop|app|components|bench|simulators|prisma)\/|^next\.config\.ts$/.test(file);
+const isPicture = (file: string) => /\.(webp|png|svg)$/.test(file);
 
 describe('what is published', () => {
   test('has no test and nothing of the demo among its sources', () => {
@@ -102,10 +138,36 @@ describe('what is published', () => {
     expect(waiting).toThrow('Top-level await');
   });
 
+  /** Files of the package besides what is built, as `files` of package.json has them. */
+  const isPacked = (file: string) =>
+    /^docs\/(([^/]+\/)?[^/]+\.md|observability\/.+)$/.test(file) ||
+    ['README.md', 'LICENSE', ...manifest.files].includes(file);
+
+  test('has what the README leads to, and from there on every page', () => {
+    expect(manifest.files).toEqual(expect.arrayContaining(['docs/**/*.md', 'CHANGELOG.md', 'llms.txt']));
+    const pages = markdownPages().filter(({ file }) => isPacked(file));
+    expect(pages.map(({ file }) => file)).toEqual(expect.arrayContaining(['README.md', 'CHANGELOG.md']));
+    const strange = pages.flatMap(({ file, links }) =>
+      links
+        .filter((href) => !/^(https?:|#)/.test(href))
+        .map((href) => path.join(path.dirname(file), href.replace(/#.*$/, '')).replace(/\/$/, '/README.md'))
+        // Sources are in the repository; pictures are too large for a package.
+        .filter((target) => !isPacked(target) && !(file !== 'README.md' && isSource(target)) && !isPicture(target))
+        .map((target) => `${file}: ${target}`),
+    );
+    expect(strange).toEqual([]);
+  });
+
   test('comes with the SQL and the models of each part', () => {
     const sql = readdirSync(path.join(root, 'prisma/kit'));
     expect(sql).toEqual(
-      expect.arrayContaining(['0001_keys.sql', '0001_messaging.sql', '0002_keys.sql', '0003_keys.sql']),
+      expect.arrayContaining([
+        '0001_keys.sql',
+        '0001_messaging.sql',
+        '0002_keys.sql',
+        '0003_keys.sql',
+        '0004_keys.sql',
+      ]),
     );
     expect(manifest.files).toEqual(
       expect.arrayContaining(['dist', 'prisma/kit', 'prisma/idempotency.prisma', 'prisma/messaging.prisma']),

@@ -5,6 +5,7 @@ import { build } from 'esbuild';
 /** A form may cost a page no more than this before it can be used, without react itself. In bytes, min+gzip (ADR 34). */
 export const LIMIT = 4000;
 const ENTRY = `export { IdempotencyKeyField, IdempotentForm, SubmitStatus, useIdempotentSubmit } from './lib/react/index.ts';`;
+const FIELDS = `export * from './lib/react/fields/field-form.tsx'; export * from './lib/react/fields/form-field.tsx';`;
 
 /** A bundle, and what it weighs. `entry`: source text. What `import()` loads is no part of it. */
 async function bundle(entry: string, external: string[]) {
@@ -31,12 +32,16 @@ async function bundle(entry: string, external: string[]) {
   };
 }
 
-/** Measures the code that a page loads before a form can be used, and the code that comes while it is idle. */
+/**
+ * Measures the code that a page loads before a form can be used, the code that comes while it is idle, and what the form of
+ * oncekit/next adds to the first load.
+ */
 export async function reactBundles() {
   const first = await bundle(ENTRY, ['../recovery/recovery.ts']);
   // The modules of the first load are not loaded once more.
   const shared = first.inputs.map(({ name }) =>
     name.replace(/^lib\/(react\/)?/, (_, react) => (react ? '../' : '../../')),
   );
-  return { first, rest: await bundle(`export * from './lib/react/recovery/recovery.ts';`, shared) };
+  const rest = await bundle(`export * from './lib/react/recovery/recovery.ts';`, shared);
+  return { first, rest, fields: await bundle(FIELDS, shared) };
 }

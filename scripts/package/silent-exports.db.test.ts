@@ -118,7 +118,7 @@ const WITHOUT_DEADLINE: Calls = {
   serverAction: ({ place }) => {
     const form = new FormData();
     form.set('idempotency_key', freshKey());
-    return serverAction(place, { acceptKeys: 'any' } as object)(undefined as never, form as never);
+    return serverAction(place)(undefined as never, form as never);
   },
 };
 
@@ -132,8 +132,12 @@ const KEYS: Calls = {
   knownEvents: ({ idempotency }) => idempotency.knownEvents([eventId]),
 };
 /** They begin something, ask nothing, or ask in the caller's transaction. `gauge` asks when it is collected: `unfinished`. */
-const KEYS_ASK_NOTHING = ['operation', 'recordEvidence', 'gauge', 'errorPages', 'dropRecent'];
-const OPERATION_ASKS_NOTHING = ['name', 'acceptKeys', 'durability', 'errorPages', 'mintKey', 'whoActs', 'report', 'as'];
+const KEYS_ASK_NOTHING = [
+  ...['operation', 'operations', 'explainMissing', 'setUp', 'recordEvidence', 'gauge', 'errorPages', 'dropRecent'],
+];
+const OPERATION_ASKS_NOTHING = [
+  ...['name', 'acceptKeys', 'durability', 'errorPages', 'explainMissing', 'mintKey', 'whoActs', 'report', 'as'],
+];
 
 const OUTBOX: Calls = {
   relayDue: ({ outbox }) => outbox.relayDue(),
@@ -241,16 +245,16 @@ const ASKING_NOTHING: Record<string, readonly string[]> = {
     ],
     ...['serializeOn', 'sqlOf'],
   ],
-  'oncekit/next': ['problemResponse', 'readBody', 'readBytes', issueKey.name, 'rollbackAndRedirect'],
+  'oncekit/next': ['IdempotentForm', 'problemResponse', 'readBody', 'readBytes', issueKey.name, 'rollbackAndRedirect'],
   'oncekit/messaging': [
     ...['RELAY_TASK', 'EventError', 'natsStream', 'streamedEvent', 'isPublicAddress', 'PublishError'],
     ...['SignatureError', 'signWebhook', 'verifyWebhook', 'webhook'],
   ],
-  'oncekit/worker': ['line'],
+  'oncekit/worker': ['line', 'enqueueJob'],
   'oncekit/admin': ['TALLIED', 'joinTransaction'],
 };
 /** They have no database: browsers, clients of HTTP, tests of others; and the pool's adapter, which is Prisma's. */
-const ENTRIES_WITHOUT = ['oncekit/react', 'oncekit/http', 'oncekit/testing', 'oncekit/adapter-pg'];
+const ENTRIES_WITHOUT = ['oncekit/react', 'oncekit/http', 'oncekit/testing', 'oncekit/adapter-pg', 'oncekit/stripe'];
 
 describe('each is asked here', () => {
   test('of what the entries export', async () => {

@@ -21,6 +21,7 @@ const planted: [rule: string, from: string, code: string][] = [
   ['generated-in-one-place', 'lib/store/planted.ts', "import '../../shop/generated/prisma/client.ts';"],
   ['public-entries-only', 'app/planted.ts', "import '../lib/engine/execution.ts';"],
   ['components-know-no-server', 'components/planted.ts', "import '../shop/db.ts';"],
+  ['shared-schemas-are-plain', 'shop/planted-schema.ts', "import './db.ts';"],
   ['shop-imports-the-kit-alone', 'shop/planted.ts', "import '../app/page.ts';"],
   ['simulators-import-nothing-of-ours', 'simulators/planted.ts', "import '../shop/db.ts';"],
   ['app-is-not-imported', 'components/planted.ts', "import '../app/page.ts';"],

@@ -3,7 +3,7 @@ import type { SerializedError } from 'vitest';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
 import type { Count, Failure } from './test-count.ts';
 
-/** A reporter of Vitest's: how many tests passed and failed, and which, as JSON into `--outputFile`. */
+/** A reporter of Vitest's: how many tests passed and failed, and which, as JSON into `--outputFile`; says which files took longest. */
 export default class CountReporter implements Reporter {
   #vitest!: Vitest;
 
@@ -30,6 +30,9 @@ export default class CountReporter implements Reporter {
       failures,
     };
     writeFileSync(String(this.#vitest.config.outputFile), JSON.stringify(count));
+    const seconds = (module: TestModule) => Math.round(module.diagnostic().duration / 1000);
+    const slowest = [...modules].sort((one, other) => seconds(other) - seconds(one)).slice(0, 20);
+    console.log(`Slowest: ${slowest.map((module) => `${seconds(module)} s ${nameOf(module)}`).join(', ')}`);
   }
 }
 

@@ -21,7 +21,7 @@ const schema = z.discriminatedUnion('act', [
 /** Erasing a person reads the whole table. */
 const TIMEOUT_MS = 120_000;
 
-/** What an admin does to keys: with its own key in one transaction, so it is done once, however often it is sent. */
+/** Acts of an admin on keys: with its own key in one transaction, so it is done once, however often it is sent. */
 export const keyActs = actsOnce(
   kit
     .operation({ name: 'admin.keys', schema, timeoutMs: TIMEOUT_MS })

@@ -13,7 +13,7 @@ import { TENANT } from '../session/visitor.ts';
 
 // An app that has installed the admin pages (scripts/build-registry.ts) has the same names in a file of its own.
 
-/** What the forms offer first. */
+/** The forms' first choices. */
 export const defaultTenant = TENANT;
 
 /** The operations that the filter and the forms offer. */
@@ -30,7 +30,7 @@ export const keptFor = {
   paidKeptHours: ANSWER_KEPT_HOURS,
 };
 
-/** What the admin's own operations are made of. */
+/** The parts of the admin's own operations. */
 export const kit = idempotency;
 
 /** The transaction of an operation, and what waits for its commit. */

@@ -5,7 +5,7 @@ import { findOrderOfKey } from '../orders/orders.ts';
 
 /** A row of the app's own that a key has made, as the page of the key shows it. */
 export interface LinkedRow {
-  /** What it is, such as `Order`. */
+  /** Its kind, such as `Order`. */
   name: string;
   text: string;
   /** Its page. */

@@ -16,7 +16,7 @@ const schema = z.discriminatedUnion('act', [
   z.object({ act: z.literal('requeue_received'), source: nameOf(100), event: nameOf(255) }),
 ]);
 
-/** What an admin does to messages: with its own key in one transaction, so it is done once, however often it is sent. */
+/** Acts of an admin on messages: with its own key in one transaction, so it is done once, however often it is sent. */
 export const messageActs = actsOnce(
   kit
     .operation({ name: 'admin.messages', schema })

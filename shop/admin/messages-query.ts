@@ -12,7 +12,7 @@ const common = {
   page: z.coerce.number().int().min(1).max(10_000).catch(1),
 };
 
-/** What the list's address says; what cannot be read is as if it were not there. */
+/** The filters of the list's address; one that cannot be read is ignored. */
 const query = z.union([
   z.object({ box: z.literal('inbox'), state: z.enum(INBOX_STATES).optional().catch(undefined), ...common }),
   z.object({

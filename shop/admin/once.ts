@@ -3,10 +3,10 @@ import type { Operation, Outcome } from 'oncekit';
 /** Admins are nobody's customers: their keys have a tenant of their own. */
 const TENANT = 'admin';
 
-/** What a form of the admin view came to where its operation has nothing to say. */
+/** The outcome of an admin form whose operation has nothing to say. */
 export type Unsaid = 'changed' | 'invalid' | 'stale' | 'unsure';
 
-/** What an admin asks for is an operation of the kit: each copy of one form gets the answer that the first one got. */
+/** An admin's request is an operation of the kit: each copy of one form gets the answer that the first one got. */
 export function actsOnce<Said extends string>(operation: Operation<never, Said>) {
   const scopeOf = (actor: string) => ({ tenant: TENANT, principal: actor });
   return {

@@ -32,7 +32,7 @@ export const aliases = z
   .pipe(z.array(nameOf(255)).max(100))
   .default([]);
 
-/** What the admin's address says; what cannot be read is as if it were not there. */
+/** The filters in the admin's address; what cannot be read is as if it were not there. */
 const query = z.object({
   state: z.enum(KEY_STATES).optional().catch(undefined),
   stuck: z.literal('1').optional().catch(undefined),
@@ -50,7 +50,7 @@ export function readKeysQuery(params: Record<string, string | string[] | undefin
 
 const auditQuery = z.object({ tenant: text, principal: text, operation: text, key: text, page });
 
-/** What the address of the audit says: whose, and which. */
+/** The filters in the audit's address: whose, and which. */
 export function readAuditQuery(params: Record<string, string | string[] | undefined>): z.output<typeof auditQuery> {
   return auditQuery.parse(params);
 }
@@ -68,7 +68,7 @@ export function pageOf(page: number): { limit: number; offset: number } {
   return { limit: ROWS_PER_PAGE, offset: (page - 1) * ROWS_PER_PAGE };
 }
 
-/** Whether the list shows less than all keys. */
+/** Tells whether the list shows less than all keys. */
 export function isNarrowed({ state, stuck, operation, q, page }: KeysQuery): boolean {
   return Boolean(state || stuck || operation || q || page > 1);
 }

@@ -20,7 +20,7 @@ import { recordSignIn, recordSignOut } from './sign-ins.ts';
 
 const HOME = '/admin/keys';
 
-/** Whether the current request comes from an admin. Asked by every admin page and action itself, not by the proxy. */
+/** Tells whether the current request comes from an admin. Asked by every admin page and action itself, not by the proxy. */
 export async function isAdmin(): Promise<boolean> {
   const seal = (await cookies()).get(cookieName(ADMIN_COOKIE, await headers()))?.value;
   if (!seal) return false;
@@ -59,7 +59,7 @@ export function adminPath(next: unknown): string {
 }
 
 /**
- * What the nearest proxy has seen; what stands before it, anybody can write. Without `TRUST_PROXY` there is none, and
+ * The address that the nearest proxy has seen; anybody can write what stands before it. Without `TRUST_PROXY` there is none, and
  * anybody can write all of it: then all count as one, and a flood keeps new browsers out for as long as it lasts.
  */
 function addressOf(asked: Headers): string {

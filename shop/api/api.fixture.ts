@@ -3,7 +3,7 @@ import { routeHandler } from 'oncekit/next';
 import { vi } from 'vitest';
 import { openShop } from '../shop.fixture.ts';
 
-/** What `next/headers` answers in these tests: Next itself is not here. */
+/** The answer of `next/headers` in these tests: Next itself is not here. */
 const current = vi.hoisted(() => ({ headers: new Headers() }));
 vi.mock('next/headers.js', () => ({
   headers: async () => current.headers,

@@ -68,7 +68,7 @@ describe('PUT /api/orders/{id}/address', () => {
     const { body: order } = await api.created();
     const refused = await api.put(order.id, { body, headers: { 'If-Match': '*' } });
     expect(refused).toMatchObject({ status, body: { code } });
-    if (code === 'validation') expect(Object.keys(refused.body.errors)).not.toHaveLength(0);
+    if (code === 'validation') expect(Object.keys(refused.body.fieldErrors)).not.toHaveLength(0);
     expect((await api.get(order.id)).body.address).toBeNull();
   });
 
@@ -172,7 +172,7 @@ describe('POST /api/orders/{id}/refunds', () => {
     expect(await api.refund('no-uuid', { key: randomUUID(), body })).toMatchObject(notFound);
     for (const amount_cents of [0, -1, 1.5, '100', null]) {
       const refused = await api.refund(order.id, { key: randomUUID(), body: { amount_cents } });
-      expect(refused).toMatchObject({ status: 400, body: { errors: { amount_cents: [expect.any(String)] } } });
+      expect(refused).toMatchObject({ status: 400, body: { fieldErrors: { amount_cents: [expect.any(String)] } } });
     }
   });
 

@@ -17,7 +17,7 @@ test('past the limit new keys wait; replays are free, others are not held up, an
   for (const key of keys) expect(await api.create({ key })).toMatchObject({ status: 201 });
   const key = randomUUID();
   const limited = await api.create({ key });
-  expect(limited).toMatchObject({ status: 429, body: { code: 'rate_limited', retryable: true } });
+  expect(limited).toMatchObject({ status: 429, body: { code: 'rate_limited', retry: 'same-key' } });
   const seconds = Number(limited.headers.get('retry-after'));
   expect(seconds).toBeGreaterThan(30);
   expect(seconds).toBeLessThanOrEqual(60);

@@ -18,7 +18,7 @@ const named = {
   FencedKey: schemas.fencedKey,
 };
 
-/** What the schemas that check the requests say, as JSON Schema (2020-12): written once, so they cannot disagree. */
+/** The schemas that check the requests, as JSON Schema (2020-12): written once, so they cannot disagree. */
 export function schemasOfApi(): Json {
   return Object.fromEntries(
     Object.entries(named).map(([name, schema]) => {

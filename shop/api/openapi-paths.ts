@@ -1,7 +1,7 @@
 import { headersNamed, json, parameters, type Refused, refusals, schema } from './openapi-components.ts';
 import { ANSWER_KEPT_HOURS, KEY_WINDOW_HOURS } from './windows.ts';
 
-/** What any operation with a key can be refused for. */
+/** Refusals of any operation with a key. */
 const KEYED: readonly Refused[] = [
   'validation',
   'malformed_body',
@@ -28,7 +28,7 @@ const STORED = ['Idempotency-Status', 'Idempotency-Key-Expires'] as const;
 const key = { $ref: '#/components/parameters/IdempotencyKey' };
 const orderId = { $ref: '#/components/parameters/OrderId' };
 
-/** What the key of this operation is worth, for clients that decide by it how long they retry. */
+/** The promise of this operation's key, for clients that decide by it how long they retry. */
 const once = {
   'x-idempotency-window': `PT${KEY_WINDOW_HOURS}H`,
   'x-idempotency-retention': `PT${ANSWER_KEPT_HOURS}H`,

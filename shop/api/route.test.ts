@@ -18,14 +18,14 @@ async function answerTo(act: () => Promise<unknown>) {
 test('a database that is away is 503, to be tried again', async () => {
   const away = createClient('postgresql://nobody@127.0.0.1:1/nowhere');
   const { status, headers, body } = await answerTo(() => away.order.findFirst());
-  expect({ status, body }).toMatchObject({ status: 503, body: { code: 'unavailable', retryable: true } });
+  expect({ status, body }).toMatchObject({ status: 503, body: { code: 'unavailable', retry: 'same-key' } });
   expect(headers.get('retry-after')).toBe('1');
   expect((await answerTo(() => away.$transaction((tx) => tx.order.findFirst()))).status).toBe(503);
 });
 
 test('anything else is 500; the log names the instance, and nothing of what was sent', async () => {
   const { status, headers, body } = await answerTo(() => Promise.reject(new Error('card 4242')));
-  expect({ status, body }).toMatchObject({ status: 500, body: { code: 'internal', retryable: true } });
+  expect({ status, body }).toMatchObject({ status: 500, body: { code: 'internal', retry: 'same-key' } });
   expect(headers.get('content-type')).toBe('application/problem+json');
   expect(said).toHaveBeenCalledOnce();
   const line = said.mock.calls[0]?.join(' ');

@@ -18,17 +18,17 @@ const cents = (what: string) =>
     .nonnegative()
     .meta({ description: `${what}, in cents.` });
 
-/** What `POST /api/orders` takes. A number is a number: `"2"` and `2.5` are refused, not made fit. */
+/** The body of `POST /api/orders`. A number is a number: `"2"` and `2.5` are refused, not made fit. */
 export const newOrder = z.object({
   sku: text(40),
   quantity: z.int().min(1).max(100),
   payment_method: z.enum(paymentMethods),
 });
 
-/** What `POST /api/orders/{id}/refunds` takes. */
+/** The body of `POST /api/orders/{id}/refunds`. */
 export const newRefund = z.object({ amount_cents: z.int().min(1).max(100_000_000) });
 
-/** What `PUT /api/orders/{id}/address` takes. */
+/** The body of `PUT /api/orders/{id}/address`. */
 export const address = z.object({ line1: text(), city: text(), postal_code: text(20), country: text(60) });
 
 /** An order, as the API shows it. */
@@ -54,7 +54,7 @@ export const refund = z.object({
   order_status: order.shape.status,
 });
 
-/** What the shop sells, as the API shows it. */
+/** A product, as the API shows it. */
 export const products = z.array(
   z.object({ sku: z.string(), name: z.string(), price_cents: cents('What one costs'), stock: z.int().nonnegative() }),
 );
@@ -64,7 +64,7 @@ export const problem = z.object({
   type: z.url().meta({ description: 'The page of this error.' }),
   title: z.string(),
   status: z.int().min(400).max(599),
-  detail: z.string().meta({ description: 'A sentence for a person.' }),
+  detail: z.string().meta({ description: 'A sentence that says what is wrong.' }),
   instance: z.string().regex(/^urn:uuid:/),
   code: z.enum(Object.keys(ADVICE) as [Code, ...Code[]]),
   executed: z.union([z.boolean(), z.literal('unknown')]).meta({
@@ -73,18 +73,18 @@ export const problem = z.object({
   retry: z.enum(['never', 'same-key', 'new-key']).meta({
     description: 'What may be sent: nothing, the same again, or another intent under a new key.',
   }),
-  retryable: z.boolean().meta({ description: 'Whether sending it again with the same key can help.' }),
-  idempotency_key: z.string().nullable(),
+  retryAfterMs: z.number().nonnegative().optional().meta({ description: 'When the same may be sent again, in ms.' }),
+  key: z.string().optional().meta({ description: 'The idempotency key of the request.' }),
+  nextKey: z.string().optional().meta({ description: 'A key for another intent. Never for this one.' }),
   reason: z.string().optional().meta({ description: 'Why the shop refused; with the code `failed`.' }),
   data: z.unknown().optional().meta({ description: 'More about the reason; with the code `failed`.' }),
-  errors: z
+  fieldErrors: z
     .record(z.string(), z.array(z.string()))
     .optional()
     .meta({ description: 'What is wrong, by field; with the code `validation`.' }),
-  nextKey: z.string().optional().meta({ description: 'A key for another intent. Never for this one.' }),
 });
 
-/** What became of a key. */
+/** The state of a key. */
 export const keyStatus = z.object({
   operation: z.string(),
   key: z.string(),

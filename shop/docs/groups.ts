@@ -18,7 +18,7 @@ export function readGroups(markdown: string, addresses: Addresses): { title: str
   return { title: (title as Tokens.Heading).text, lead: (lead as Tokens.Paragraph).text, groups };
 }
 
-/** What the demo does not show is left out. */
+/** Pages that the demo does not show are left out. */
 function guidesOf({ items }: Tokens.List, addresses: Addresses): Group['guides'] {
   return items.flatMap(({ text: line }) => {
     const [, name, file, text] = /^\[([^\]]+)\]\(([^)]+)\)(?:: ([\s\S]*))?$/.exec(line) ?? [];

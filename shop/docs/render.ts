@@ -97,7 +97,7 @@ function markedFor(addressFor: (href: string) => string | null, anchors: Iterato
         return address === null ? words : `<a href="${escaped(address)}">${words}</a>`;
       },
       code: ({ text, lang = '' }) => codeBlock(text, lang),
-      // What is wide scrolls by itself, so it must be reachable by keyboard.
+      // A wide block scrolls by itself, so it must be reachable by keyboard.
       table({ header, rows }) {
         // A header without words heads nothing.
         const cellOf = (cell: Tokens.TableCell) => this.tablecell({ ...cell, header: cell.header && cell.text !== '' });

@@ -6,9 +6,9 @@ import { idempotency } from '../idempotency.ts';
 import type { PlacedOrder } from '../orders/orders.ts';
 import { takeStock } from '../orders/products.ts';
 
-/** What the forms of every kind order: mugs. */
+/** The product of every kind of form: mugs. */
 export interface MugOrder extends PlacedOrder {
-  /** What is special about it, in words. Nothing that was entered: it is stored with the key. */
+  /** Its particulars, in words. Nothing that was entered: it is stored with the key. */
   remark: string;
 }
 
@@ -52,12 +52,17 @@ export const giftOrder = idempotency
     return sellMugs(call, { quantity: input.quantity, extraCents: isGift ? WRAPPING_CENTS : 0, remark });
   });
 
-/** What a button with a `formAction` of its own does: whatever stands in the form around it is no part of it. */
+/** The action of a button with a `formAction` of its own: whatever stands in the form around it is no part of it. */
 export const sampleOrder = idempotency
   .operation({ name: 'example.sample', schema: z.object({}), fingerprint: () => null })
   .handler((call) => sellMugs(call, { quantity: 1, remark: 'a sample' }));
 
 const name = z.string('Enter a name.').trim().min(1, 'Enter a name.').max(100, 'That is too long.');
+
+/** The simplest form: a server component, and nothing of its own in the browser. */
+export const simplestOrder = idempotency
+  .operation({ name: 'example.simplest', schema: z.object({ quantity }) })
+  .handler(({ input, ...call }) => sellMugs(call, { quantity: input.quantity, remark: 'ordered most simply' }));
 
 /** A form in steps: one intent, one key, one submit. */
 export const stepsOrder = idempotency

@@ -22,7 +22,7 @@ export interface LabCharge {
   at: string;
 }
 
-/** What the local gateway's ledger holds for these orders; null where there is no gateway that can be asked. */
+/** Entries of the local gateway's ledger for these orders; null where there is no gateway that can be asked. */
 export async function chargesOf(orderIds: readonly string[]): Promise<LabCharge[] | null> {
   const base = process.env.STRIPE_API_BASE;
   if (!base) return null;

@@ -1,7 +1,7 @@
 import type { CrashPoint } from 'oncekit';
 import type { Side } from './crash.ts';
 
-/** What the fault proxy is asked to do to one column's requests. As `POST /__proxy/faults` takes it, without `match`. */
+/** The faults that the proxy applies to one column's requests. As `POST /__proxy/faults` takes it, without `match`. */
 interface Fault {
   kind: 'lose-answer' | 'lose-request' | 'delay' | 'delay-answer';
   times?: number;
@@ -14,16 +14,16 @@ interface Fault {
   isCutOff?: boolean;
 }
 
-/** What the page does by itself, as a person would. */
+/** The page's own acts, as a person would do them. */
 export type Play = 'twice' | 'insist' | 'impatient' | 'edit' | 'session' | 'once' | 'none';
 
 export interface Preset {
   /** Its address: `/lab/<slug>`. */
   slug: string;
   name: string;
-  /** What happens to both columns, in a sentence. */
+  /** The fault of both columns, in a sentence. */
   what: string;
-  /** What only a person can do. */
+  /** Acts that only a person can do. */
   byHand?: string;
   play: Play;
   faults: Fault[];

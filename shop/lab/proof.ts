@@ -8,7 +8,7 @@ export const PROOF_PREFIX = 'prove-';
 
 const POSTS = 50;
 
-/** What counts, as it is shown and as it is run. */
+/** The query that counts, as it is shown and as it is run. */
 const SQL = `SELECT 'idempotency_keys' AS "table", count(*)::int AS rows
   FROM idempotency_keys WHERE principal = $1 AND key = $2
 UNION ALL

@@ -1,4 +1,4 @@
-/** Whether this is the demo, where things may be broken and the lab's routes answer. */
+/** Tells whether this is the demo, where things may be broken and the lab's routes answer. */
 export function isLabOpen(): boolean {
   return Boolean(process.env.DEMO_FAULTS_DIR);
 }

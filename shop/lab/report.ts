@@ -27,7 +27,7 @@ interface SideReport {
   charges: LabCharge[] | null;
 }
 
-/** What has come of a run: from the database and from the gateway's ledger. */
+/** The results of a run: from the database and from the gateway's ledger. */
 export interface LabReport {
   with: SideReport & { keys: LabKey[] };
   without: SideReport;
@@ -36,7 +36,7 @@ export interface LabReport {
 /** More than a person clicks in a run. */
 const MOST = 200;
 
-/** What has come of a run so far, of this visitor's own. */
+/** The results so far of a run of this visitor's own. */
 export async function reportOf(who: Principal | null, run: LabRun | null): Promise<LabReport | null> {
   if (!who || !run) return null;
   const owner = { tenant: who.tenant, principal: { in: await namesOf(who) } };

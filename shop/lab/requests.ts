@@ -83,7 +83,7 @@ export async function orderPlainly(request: Request): Promise<Response> {
 }
 
 /**
- * Whether the lab's own page has sent it, opened on the demo's own machine. A page elsewhere may have a browser send
+ * Tells whether the lab's own page has sent it, opened on the demo's own machine. A page elsewhere may have a browser send
  * anything, but not these headers; and a name that was rebound to this machine is no loopback name.
  */
 function isOwnPage({ method, headers }: Request): boolean {

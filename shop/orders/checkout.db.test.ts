@@ -53,13 +53,21 @@ describe('a checkout', () => {
     expect(mails[0]?.body).toContain('$36.00');
   });
 
-  test('a cart is sold once: a second key is refused and changes nothing', async () => {
+  test('a cart is sold once: a second key, with another card, gets the first one’s order', async () => {
     const cart = await shop.cart();
-    const { data } = await placed(cart);
+    const first = await placed(cart);
     const before = await shop.stock('mug');
-    const second = await shop.place(cart);
-    expect(second).toMatchObject({ ok: false, code: 'failed', reason: 'already_ordered', data: { orderId: data.id } });
+    const second = await shop.place(cart, { card: 'pm_card_chargeDeclined' });
+    expect(second).toMatchObject({ ok: true, replayed: true, key: first.key, data: first.data });
     expect(await shop.stock('mug')).toBe(before);
+    expect(await shop.client.order.count({ where: { cartId: cart } })).toBe(1);
+  });
+
+  test('a cart that was sold is gone, also once the key that sold it is no longer kept', async () => {
+    const cart = await shop.cart();
+    const { key } = await placed(cart);
+    await shop.client.idempotencyKey.deleteMany({ where: { key } });
+    expect(await shop.place(cart)).toMatchObject({ ok: false, reason: 'cart_not_found' });
     expect(await shop.client.order.count({ where: { cartId: cart } })).toBe(1);
   });
 

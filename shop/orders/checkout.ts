@@ -25,14 +25,22 @@ const schema = z.object({
   payment_method: z.enum(paymentMethods, 'Choose how to pay.'),
 });
 
-/** Sells a cart: placed, paid and booked once, by whatever process gets there. */
+/**
+ * Sells a cart: placed, paid and booked once, by whatever process gets there. Once per cart, however many tabs and keys it is
+ * sent from; a card that is declined frees it for another one.
+ */
 export const checkout = idempotency
-  .operation({ name: 'checkout', schema, onRefused: (tx, refused) => undoSale(tx, 'checkout', refused) })
+  .operation({
+    name: 'checkout',
+    schema,
+    oncePer: ({ input }) => input.cart_id,
+    onRefused: (tx, refused) => undoSale(tx, 'checkout', refused),
+  })
   .phases(({ input, ...steps }) =>
     sell(steps, {
       source: 'checkout',
       paymentMethod: input.payment_method,
-      goods: (tx) => claimCart(tx, input.cart_id, steps),
+      goods: (tx) => findCart(tx, input.cart_id, steps),
       deliverTo: {
         customerName: input.name,
         email: input.email,
@@ -44,31 +52,14 @@ export const checkout = idempotency
     }),
   );
 
-/** The shopper's cart, for this order alone; or a refusal. */
-async function claimCart(
-  tx: Pick<Client, 'order' | '$queryRaw'>,
+/** The shopper's cart; or a refusal. One that has an order is gone, also when the key that ordered it no longer is there. */
+async function findCart(
+  tx: Pick<Client, 'cart'>,
   id: string,
-  { fail, scope }: Pick<PhasesContext<unknown, unknown>, 'fail' | 'scope'>,
+  { fail, scope: { principal } }: Pick<PhasesContext<unknown, unknown>, 'fail' | 'scope'>,
 ) {
-  const cart = await lockCart(tx, id, scope.principal);
-  if (!cart) {
-    return fail('cart_not_found', undefined, { status: 404, message: 'This cart is not yours, or it is gone.' });
-  }
-  const earlier = await tx.order.findUnique({ where: { cartId: id } });
-  if (!earlier) return { ...cart, cartId: id };
-  const message =
-    earlier.status === 'paying'
-      ? 'This cart is already being paid for, maybe in another tab.'
-      : 'This cart has been ordered already.';
-  return fail('already_ordered', { orderId: earlier.id }, { status: 409, message });
-}
-
-/**
- * Locks the cart's row until the transaction ends. It prevents this: two tabs send the same cart under two keys, both
- * find no order, and the second then breaks `orders.cart_id` with an error instead of an answer.
- */
-async function lockCart(tx: Pick<Client, '$queryRaw'>, id: string, owner: string) {
-  const [cart] = await tx.$queryRaw<{ sku: string; quantity: number }[]>`
-    SELECT sku, quantity FROM carts WHERE id = ${id}::uuid AND (shopper = ${owner} OR account = ${owner}) FOR UPDATE`;
-  return cart;
+  const isTheirs = { OR: [{ shopper: principal }, { account: principal }] };
+  const cart = await tx.cart.findFirst({ where: { id, ...isTheirs, order: null } });
+  if (cart) return { sku: cart.sku, quantity: cart.quantity, cartId: id };
+  return fail('cart_not_found', undefined, { status: 404, message: 'This cart is not yours, or it is gone.' });
 }

@@ -5,7 +5,7 @@ export function dollars(cents: number): string {
   return format.format(cents / 100);
 }
 
-/** What people type as an amount: `12`, `12.5`, `12.50`. */
+/** An amount as people type it: `12`, `12.5`, `12.50`. */
 export const AMOUNT_PATTERN = /^\d{1,6}(\.\d{1,2})?$/;
 
 /** Cents, without a detour through binary fractions. The text must fit `AMOUNT_PATTERN`. */

@@ -17,7 +17,7 @@ export function orderLimiter(limit: { points: number; duration: number }, query?
   return sharedLimit({ name: 'orders.create', ...limit }, query);
 }
 
-/** Whether this principal may place another order now; or how many milliseconds to wait. For `admit`. */
+/** Tells whether this principal may place another order now; or how many milliseconds to wait. For `admit`. */
 export function admitBy(limiter: Pick<RateLimiterPostgres, 'consume'>) {
   return async ({ scope: { tenant, principal } }: { scope: Pick<Scope, 'tenant' | 'principal'> }) => {
     try {

@@ -5,7 +5,7 @@ import { announce } from '../outbox.ts';
 import { isOwner, namesOf } from '../session/adoption.ts';
 import { returnStock } from './products.ts';
 
-/** What an operation answers with: enough to show, nothing personal, because it is stored with the key. */
+/** The result of an operation: enough to show, nothing personal, because it is stored with the key. */
 export interface PlacedOrder {
   id: string;
   sku: string;
@@ -33,7 +33,7 @@ export async function findAnyOrder(id: string) {
 }
 
 /**
- * What is left to give back. Whatever has not failed counts, wherever it was asked for, also a refund whose outcome
+ * The amount left to give back. A refund that has not failed counts, wherever it was asked for, also a refund whose outcome
  * nobody knows yet. That one and one on the provider's own pages may exceed the payment together; the provider refuses one.
  */
 export function refundable(
@@ -77,7 +77,7 @@ export async function lockOrder(
   return order;
 }
 
-/** What is needed to give an order up. */
+/** The parts of an order that giving it up needs. */
 export type Unpaid = Pick<LockedOrder, 'id' | 'sku' | 'quantity'>;
 
 /**

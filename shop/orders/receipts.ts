@@ -1,3 +1,4 @@
+import { enqueueJob } from 'oncekit/worker';
 import { z } from 'zod';
 import { type Client, db } from '../db.ts';
 import { dollars } from './money.ts';
@@ -9,10 +10,8 @@ type Receipt = 'receipt' | 'refund_receipt';
  * Has a receipt sent once what it says is true: the job is a row of the same transaction (a transactionally staged
  * job, https://brandur.org/job-drain), so it is there exactly if the payment is. The job key keeps it one job.
  */
-export async function stageReceipt(tx: Pick<Client, '$executeRaw'>, kind: Receipt, id: string): Promise<void> {
-  const payload = JSON.stringify({ id });
-  await tx.$executeRaw`
-    SELECT graphile_worker.add_job(${kind}, ${payload}::json, job_key := ${`${kind}:${id}`})`;
+export async function stageReceipt(tx: Pick<Client, '$queryRawUnsafe'>, kind: Receipt, id: string): Promise<void> {
+  await enqueueJob<typeof receiptJobs>(tx, kind, { id }, { jobKey: `${kind}:${id}` });
 }
 
 const payload = z.object({ id: z.uuid() });

@@ -11,11 +11,11 @@ import { stageReceipt } from './receipts.ts';
 
 type Tx = Pick<
   Client,
-  'order' | 'product' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe' | '$executeRaw'
+  'cart' | 'order' | 'product' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe' | '$executeRaw'
 >;
 type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'fail' | 'key' | 'scope'>;
 
-/** What differs between the ways to buy. */
+/** Differences between the ways to buy. */
 export interface Sale {
   source: Source;
   paymentMethod: string;

@@ -1,7 +1,8 @@
 import type { ForeignCall, LookedUp } from 'oncekit';
+import { StripePendingError } from 'oncekit/stripe';
 import type Stripe from 'stripe';
-import { asking, paymentCall, payments, sending } from './payments.ts';
-import { type Decline, declineOf, judgePayment, PaymentPending } from './stripe-errors.ts';
+import { paymentCall, payments } from './payments.ts';
+import { type Decline, declineOf, judgePayment } from './stripe-errors.ts';
 
 interface Charge {
   orderId: string;
@@ -9,7 +10,7 @@ interface Charge {
   paymentMethod: string;
 }
 
-/** What came of a charge. A decline that a look-up finds is a result: the card is not tried a second time. */
+/** The result of a charge. A decline that a look-up finds is a result: the card is not tried a second time. */
 export type Charged = { paymentIntent: string } | { declined: Decline };
 
 /** Charges a card, once per order: Stripe honours the derived key for a day, and is asked by the order's id after it. */
@@ -19,7 +20,7 @@ export function charge(wanted: Charge): ForeignCall<Charge, Charged> {
     arguments: wanted,
     judge: judgePayment,
 
-    async send({ orderId, amountCents, paymentMethod }, request) {
+    async send({ orderId, amountCents, paymentMethod }, options) {
       const intent = await stripe.paymentIntents.create(
         {
           amount: amountCents,
@@ -29,24 +30,24 @@ export function charge(wanted: Charge): ForeignCall<Charge, Charged> {
           metadata: { order_id: orderId },
           automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
         },
-        sending(request),
+        options,
       );
       const outcome = outcomeOf(intent);
       if (typeof outcome === 'object') return outcome.found;
-      throw new PaymentPending(`The payment intent ${intent.id} is ${intent.status}.`);
+      throw new StripePendingError(`The payment intent ${intent.id} is ${intent.status}.`);
     },
 
-    async lookup({ orderId }, request) {
+    async lookup({ orderId }, options) {
       const query = `metadata['order_id']:'${orderId}'`;
-      const { data } = await stripe.paymentIntents.search({ query, limit: 100 }, asking(request));
+      const { data } = await stripe.paymentIntents.search({ query, limit: 100 }, options);
       // Several when the provider had forgotten the key after a decline: money that moved counts, then what may still
       // move, then a decline.
       const outcomes = data.map(outcomeOf);
       return outcomes.find(isPaid) ?? outcomes.find((each) => each === 'pending') ?? outcomes.find(isFound) ?? 'absent';
     },
 
-    async fromReference(reference, request) {
-      const intent = await stripe.paymentIntents.retrieve(reference, {}, asking(request));
+    async fromReference(reference, options) {
+      const intent = await stripe.paymentIntents.retrieve(reference, {}, options);
       const outcome = outcomeOf(intent);
       if (intent.metadata.order_id === wanted.orderId && isPaid(outcome)) return outcome.found;
       throw new Error(

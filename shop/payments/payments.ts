@@ -1,9 +1,7 @@
-import type { ForeignCall, ForeignRequest } from 'oncekit';
+import type { ForeignCall } from 'oncekit';
+import { type StripeCall, stripeCall } from 'oncekit/stripe';
 import Stripe from 'stripe';
 import { type PaymentSettings, paymentSettings } from './settings.ts';
-
-/** The system that charges and refunds depend on: they share its circuit breaker. */
-const PAYMENTS = 'stripe';
 
 interface Payments {
   stripe: Stripe;
@@ -36,23 +34,13 @@ function openPayments(settings: PaymentSettings): Payments {
   return { stripe, settings };
 }
 
-type Own = 'dependency' | 'indeterminate' | 'providerKeyTtlMs' | 'settleMs' | 'timeoutMs';
+type Own = 'providerKeyTtlMs' | 'settleMs' | 'timeoutMs';
 
-/** A call to the provider, with what is the same for all of them. Stripe's package knows no signals: the kit stops waiting. */
-export function paymentCall<Arguments, R>(call: Omit<ForeignCall<Arguments, R>, Own>): ForeignCall<Arguments, R> {
+/** A call to the provider, as patient with it as the settings say. */
+export function paymentCall<Arguments, R>(call: Omit<StripeCall<Arguments, R>, Own>): ForeignCall<Arguments, R> {
   const { keyTtlMs: providerKeyTtlMs, settleMs, timeoutMs, canLookUp } = payments().settings;
   const lookup = canLookUp ? call.lookup : undefined;
-  return { dependency: PAYMENTS, indeterminate: 'retry', providerKeyTtlMs, settleMs, timeoutMs, ...call, lookup };
-}
-
-/** The first argument of a request that changes something: its key, and how long it may take. */
-export function sending({ idempotencyKey, deadlineMs }: ForeignRequest): Stripe.RequestOptions {
-  return { ...asking({ deadlineMs }), idempotencyKey };
-}
-
-/** The same for a question, which needs no key. */
-export function asking({ deadlineMs }: Pick<ForeignRequest, 'deadlineMs'>): Stripe.RequestOptions {
-  return { timeout: Math.max(1, Math.floor(deadlineMs)) };
+  return stripeCall({ ...call, providerKeyTtlMs, settleMs, timeoutMs, lookup });
 }
 
 /**

@@ -47,7 +47,7 @@ beforeAll(async () => {
   vi.spyOn(console, 'error').mockImplementation(() => {}); // the shop reports each failure
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
   time = movedTime(shop.client, (ms) => vi.setSystemTime(Date.now() + ms));
-}, 120_000);
+});
 afterAll(async () => {
   vi.useRealTimers();
   vi.restoreAllMocks();

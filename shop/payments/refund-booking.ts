@@ -16,7 +16,7 @@ interface Given {
   tenant: string;
   principal: string;
   amountCents: number;
-  /** What was paid. */
+  /** The amount paid. */
   paidCents: number;
   providerRefund: string;
 }

@@ -1,18 +1,19 @@
 import type { ForeignCall, ForeignVerdict, LookedUp } from 'oncekit';
+import { StripePendingError } from 'oncekit/stripe';
 import Stripe from 'stripe';
-import { asking, paymentCall, payments, sending } from './payments.ts';
-import { judgePayment, PaymentPending } from './stripe-errors.ts';
+import { paymentCall, payments } from './payments.ts';
+import { judgePayment } from './stripe-errors.ts';
 
 interface Return {
   refundId: string;
   orderId: string;
   paymentIntent: string;
   amountCents: number;
-  /** What was paid: tells a look-up whether there is still so much to give back. */
+  /** The amount paid: tells a look-up whether there is still so much to give back. */
   paidCents: number;
 }
 
-/** What came of a refund. */
+/** The result of a refund. */
 export type Returned = { providerRefund: string } | { refused: string };
 
 /** Gives money back, once per refund: Stripe honours the derived key for a day, and lists refunds after it. */
@@ -22,20 +23,20 @@ export function giveBack(wanted: Return): ForeignCall<Return, Returned> {
     arguments: wanted,
     judge: judgeRefund,
 
-    async send({ refundId, orderId, paymentIntent, amountCents }, request) {
+    async send({ refundId, orderId, paymentIntent, amountCents }, options) {
       const metadata = { refund_id: refundId, order_id: orderId };
       const refund = await stripe.refunds.create(
         { payment_intent: paymentIntent, amount: amountCents, metadata },
-        sending(request),
+        options,
       );
       const outcome = outcomeOf(refund);
       if (typeof outcome === 'object') return outcome.found;
-      throw new PaymentPending(`The refund ${refund.id} is ${refund.status}.`);
+      throw new StripePendingError(`The refund ${refund.id} is ${refund.status}.`);
     },
 
-    async lookup({ refundId, paymentIntent, amountCents, paidCents }, request) {
+    async lookup({ refundId, paymentIntent, amountCents, paidCents }, options) {
       const refunds = await stripe.refunds
-        .list({ payment_intent: paymentIntent, limit: 100 }, asking(request))
+        .list({ payment_intent: paymentIntent, limit: 100 }, options)
         .autoPagingToArray({ limit: 10_000 });
       const own = refunds.filter(({ metadata }) => metadata?.refund_id === refundId).map(outcomeOf);
       const [outcome] = [...own.filter(isDone), ...own];
@@ -45,8 +46,8 @@ export function giveBack(wanted: Return): ForeignCall<Return, Returned> {
       return returned + amountCents > paidCents ? { found: { refused: 'already_refunded' } } : 'absent';
     },
 
-    async fromReference(reference, request) {
-      const refund = await stripe.refunds.retrieve(reference, {}, asking(request));
+    async fromReference(reference, options) {
+      const refund = await stripe.refunds.retrieve(reference, {}, options);
       const outcome = outcomeOf(refund);
       if (refund.metadata?.refund_id === wanted.refundId && isDone(outcome)) return outcome.found;
       throw new Error(`${reference} is not the refund ${wanted.refundId}, or it is not done: ${refund.status}.`);
@@ -55,7 +56,7 @@ export function giveBack(wanted: Return): ForeignCall<Return, Returned> {
 }
 
 /** As for a charge, but for what the provider says about this very charge: it will never be given back. */
-function judgeRefund(error: unknown): ForeignVerdict {
+function judgeRefund(error: unknown): ForeignVerdict | undefined {
   if (error instanceof Stripe.errors.StripeError && error.code === 'charge_disputed') {
     const message = 'The payment is disputed: the bank decides about the money now.';
     return { refuse: 'refund_refused', data: { code: error.code }, status: 409, message };

@@ -15,7 +15,7 @@ type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'fail' | 'k
 /** The way by which a refund was asked for: one key under both is two intents (K4). */
 export type RefundSource = 'form' | 'api';
 
-/** What a refund answers with. */
+/** The result of a refund. */
 export interface RefundMade {
   id: string;
   orderId: string;

@@ -1,41 +1,16 @@
 import type { ForeignVerdict } from 'oncekit';
 import Stripe from 'stripe';
 
-/** The provider has not decided yet: sending again would show the same answer, so it is asked. */
-export class PaymentPending extends Error {
-  override readonly name = 'PaymentPending';
-}
-
 /**
- * What an error of Stripe's proves. Only two things are certain: a declined card, which ends the intent, and a request
- * that was never looked at, which is sent again. Everything else may have been done.
- * (https://docs.stripe.com/error-handling, https://docs.stripe.com/error-low-level)
+ * Puts a declined card into the shop's words. What any other error proves, the kit says (`judgeStripeError`): undefined.
  */
-export function judgePayment(error: unknown): ForeignVerdict {
-  if (error instanceof PaymentPending) return 'look_up';
-  if (error instanceof Stripe.errors.StripeConnectionError) {
-    return neverLeft(error.detail) ? 'not_executed' : 'indeterminate';
-  }
-  if (error instanceof Stripe.errors.StripeCardError) {
-    return refused('card_declined', declineOf(error));
-  }
-  if (!(error instanceof Stripe.errors.StripeError)) return 'indeterminate';
-  const { statusCode = 0, code } = error;
-  // 401 and 403 are about our key: nothing was begun, and it goes on once a person has put the key right.
-  if ([401, 403, 429].includes(statusCode)) return 'not_executed';
-  // Under this key it will never say anything else; what came of the first request, a question finds out.
-  if (isReplayed(error)) return 'look_up';
-  if (statusCode >= 500) return 'indeterminate';
-  // Our key is in use: another send of it is under way, ask or send later.
-  if (statusCode === 409) return 'indeterminate';
+export function judgePayment(error: unknown): ForeignVerdict | undefined {
+  if (error instanceof Stripe.errors.StripeCardError) return refused('card_declined', declineOf(error));
   // The shopper's card does not exist. Looked at before anything is begun, and no retry will make it exist.
-  if (code === 'resource_missing' && error.param === 'payment_method') {
+  if (isMissing(error) && error.param === 'payment_method') {
     return refused('card_declined', { message: 'This payment method does not exist. Choose another one.' });
   }
-  // Other parameters under our key, "already done", or a request that Stripe finds wrong: our own mistake. Nobody is
-  // told "failed" on that ground, for an earlier send may have been done. We ask; if the provider knows nothing and
-  // still refuses, the key ends with a person, who sees the mistake as well.
-  return statusCode >= 400 ? 'look_up' : 'indeterminate';
+  return undefined;
 }
 
 export interface Decline {
@@ -63,14 +38,6 @@ const reasons: Record<string, string> = {
   authentication_required: 'Your bank asks for a confirmation that this shop cannot show.',
 };
 
-function isReplayed({ headers }: Stripe.errors.StripeError): boolean {
-  return headers?.['idempotent-replayed'] === 'true';
-}
-
-/** Whether the connection was refused, or its host not found: then no byte of the request was sent. */
-function neverLeft(detail: unknown): boolean {
-  const { code, syscall } = (detail ?? {}) as NodeJS.ErrnoException;
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return true;
-  // Of several addresses tried, Node reports all in one error, without a syscall.
-  return code === 'ECONNREFUSED' && (syscall === 'connect' || detail instanceof AggregateError);
+function isMissing(error: unknown): error is Stripe.errors.StripeInvalidRequestError {
+  return error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing';
 }

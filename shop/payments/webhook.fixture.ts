@@ -37,7 +37,7 @@ export async function startWebhooks() {
   return {
     webhook: { url: `${url}/kept`, secret: SECRET },
     sent,
-    /** What the gateway has sent about these, by the ids that its events name; once there are so many. */
+    /** The gateway's events about these, by the ids that its events name; once there are so many. */
     async about(ids: readonly string[], count: number): Promise<Sent[]> {
       const deadline = performance.now() + 10_000;
       for (;;) {

@@ -7,7 +7,7 @@ import { rawBody, refusal } from './webhook-request.ts';
 
 /** Stripe's own. */
 const TOLERANCE_S = 300;
-/** What Stripe's package means by it. */
+/** The meaning that Stripe's package gives it. */
 const ANY_AGE = 0;
 
 /**
@@ -45,13 +45,13 @@ function provenEvent(body: Buffer, signature: string | null): Stripe.Event | str
     }
   }
   if (isSigned(body, signature, TOLERANCE_S)) return 'It is signed, but it is no event.';
-  // Whoever has seen a genuine request can send a copy of it, whenever it may help him.
+  // Anybody who has seen a genuine request can send a copy of it, whenever it may help him.
   return isSigned(body, signature, ANY_AGE)
     ? `The signature is older than ${TOLERANCE_S} seconds.`
     : 'The signature does not fit: it is of another secret, or of another body.';
 }
 
-/** Whether any of our secrets has signed these bytes, whatever they are. */
+/** Tells whether any of our secrets has signed these bytes, whatever they are. */
 function isSigned(body: Buffer, signature: string, toleranceS: number): boolean {
   const { webhooks } = payments().stripe;
   return paymentWebhookSecrets().some((secret) => {

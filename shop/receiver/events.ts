@@ -3,7 +3,7 @@ import type { Client } from '../db.ts';
 
 type Tx = Pick<Client, 'receivedEvent'>;
 
-/** What the receiver does about an event: counts its effect. */
+/** Counts the effect of an event. */
 export async function applyShopEvent(tx: Tx, { eventId }: ReceivedEvent): Promise<void> {
   await tx.receivedEvent.update({ where: { id: eventId }, data: { effects: { increment: 1 } } });
 }

@@ -5,7 +5,7 @@ import { db } from '../db.ts';
 import { inbox } from '../inbox.ts';
 import { namesOf } from '../session/adoption.ts';
 
-/** What a column of text holds. */
+/** The longest text of a column. */
 const text = (max: number) =>
   z
     .string()
@@ -55,7 +55,7 @@ export interface ReceivedRow {
   firstAt: Date;
 }
 
-/** What the receiver got about a visitor's own orders, newest first. Others' orders are none of their business. */
+/** Events that the receiver got about a visitor's own orders, newest first. Others' orders are none of their business. */
 export async function listReceived(who: Principal | null, limit: number): Promise<ReceivedRow[]> {
   if (!who) return [];
   const orders = await db().order.findMany({
@@ -76,7 +76,7 @@ export async function listReceived(who: Principal | null, limit: number): Promis
   });
 }
 
-/** What the page shows of a payload: a cancelled order has none. */
+/** The part of a payload that the page shows: a cancelled order has none. */
 const about = z.object({ amountCents: z.int().nullable().catch(null) }).catch({ amountCents: null });
 
 /** How many events came, how many deliveries that took, and how many effects there were. */

@@ -40,7 +40,7 @@ async function order(): Promise<string> {
   return outcome.ok ? outcome.data.id : expect.unreachable(JSON.stringify(outcome));
 }
 
-/** What the receiver has of an order's only event, when `isThere`. */
+/** The receiver's row of an order's only event, when `isThere`. */
 const received = (orderId: string, isThere: (row: { streams: number; effects: number }) => boolean) =>
   shop.until(async () => {
     const row = await shop.client.receivedEvent.findFirst({ where: { aggregate: `order:${orderId}` } });
@@ -58,7 +58,7 @@ async function withServer<T>(use: (connection: NatsConnection) => Promise<T>): P
   }
 }
 
-/** What the consumer still has to do. */
+/** The messages that the consumer has not handled. */
 const openMessages = () =>
   withServer(async (connection) => {
     const { consumers } = await jetstreamManager(connection);

@@ -94,7 +94,7 @@ async function settle(message: JsMsg, failures: Failures): Promise<void> {
   }
 }
 
-/** What can be received neither now nor at once: each message is said once, and tried ever more seldom. */
+/** Messages that can be received neither now nor at once: each message is said once, and tried ever more seldom. */
 class Failures {
   readonly #times = new Map<number, number>();
   readonly #log: (line: string) => void;

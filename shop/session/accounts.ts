@@ -11,7 +11,7 @@ export function accountOf(token: string): string | null {
   return ACCOUNTS.find((account) => sameSecret(account.token, token))?.name ?? null;
 }
 
-/** Whether this account has this token. */
+/** Tells whether this account has this token. */
 export function signsIn(name: string, token: string): boolean {
   return accountOf(token) === name.trim().toLowerCase();
 }

@@ -38,7 +38,7 @@ async function namesFrom({ principal }: Principal, most?: number): Promise<strin
   return [principal, ...adopted.map(({ shopper }) => shopper)];
 }
 
-/** Whether orders that were placed under this name are this principal's. */
+/** Tells whether orders that were placed under this name are this principal's. */
 export async function isOwner({ principal }: Principal, name: string): Promise<boolean> {
   if (name === principal) return true;
   return (await db().adoptedShopper.findUnique({ where: { shopper: name } }))?.account === principal;

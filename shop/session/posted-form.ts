@@ -18,7 +18,7 @@ export async function refuseForm(request: Request): Promise<Response | undefined
   }
 }
 
-/** What an action was called with. That can be anything, whatever its types say. */
+/** The arguments of an action. They can be anything, whatever its types say. */
 export function postedForm(sent: unknown): FormData {
   return sent instanceof FormData ? sent : new FormData();
 }

@@ -15,7 +15,7 @@ export async function endSession(id: string, until: number): Promise<void> {
 }
 
 /**
- * Whether a session is over, whatever its cookie says: somebody has signed out of it; or its shopper has signed in since,
+ * Tells whether a session is over, whatever its cookie says: somebody has signed out of it; or its shopper has signed in since,
  * and this is a cookie from before that, or of another account.
  *
  * @throws what `isUnavailable` knows when the database does not say

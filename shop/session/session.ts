@@ -3,7 +3,7 @@ import { sealData, unsealData } from 'iron-session';
 import { required } from '../env.ts';
 import { hostCookie } from './cookie.ts';
 
-/** Who visits. Signing in and signing out begin a new session under a new id. */
+/** The current visitor. Signing in and signing out begin a new session under a new id. */
 export interface Session {
   /** Names the session; and the shopper, while nobody has signed in. */
   shopperId: string;

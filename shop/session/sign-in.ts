@@ -17,7 +17,7 @@ export async function signedIn(known: Session | null, account: string): Promise<
   if (!known) return session;
   if (known.account !== undefined) {
     await signedOut(known);
-    // Whoever signs in over another account is another person: nothing of the first one's goes along.
+    // A person who signs in over another account is another person: nothing of the first one's goes along.
     return known.account === account && known.alias ? { ...session, alias: known.alias } : session;
   }
   const adoptedAt = await adoptShopper(known.shopperId, account);

@@ -29,7 +29,7 @@ export async function saveSession(session: Session): Promise<void> {
 }
 
 /**
- * Who acts in the current request: an API client by its token, else the account that has signed in, else the
+ * The principal of the current request: an API client by its token, else the account that has signed in, else the
  * anonymous shopper. A token that nobody has is nobody: it must not fall back to the cookie.
  */
 export async function currentPrincipal(): Promise<Principal | null> {

@@ -14,7 +14,7 @@ export interface Call {
   declineAnyCard: boolean;
 }
 
-/** What a request comes to. Its objects, its answer and its idempotency key are written in one line. */
+/** The result of a request. Its objects, its answer and its idempotency key are written in one line. */
 export interface Outcome {
   status: number;
   body: unknown;

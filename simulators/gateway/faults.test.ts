@@ -84,6 +84,14 @@ test('rate-limit: 429 with advice, and nothing done', async () => {
   expect((await pay({ key: 'k' })).status).toBe('succeeded');
 });
 
+test('lock-timeout: the object is in use, and nothing is done', async () => {
+  await fault({ kind: 'lock-timeout' });
+  const error = await refusalOf(pay({ key: 'k' }));
+  expect(error).toMatchObject({ statusCode: 429, code: 'lock_timeout', headers: { 'stripe-should-retry': 'true' } });
+  expect((await ledger()).charges).toEqual([]);
+  expect((await pay({ key: 'k' })).status).toBe('succeeded');
+});
+
 describe('down', () => {
   test('lasts for its time, for every request of its path', async () => {
     const { id } = await pay();
@@ -125,7 +133,10 @@ describe('a fault that makes no sense is refused', () => {
   test.each([
     ['{', 'must be JSON'],
     ['[]', 'must be a JSON object'],
-    [{}, '"kind" must be one of: latency, lose-answer, error-before, error-after, decline, rate-limit, down.'],
+    [
+      {},
+      '"kind" must be one of: latency, lose-answer, error-before, error-after, decline, rate-limit, lock-timeout, down.',
+    ],
     [{ kind: 'explode' }, '"kind" must be one of'],
     [{ kind: 'down', path: '/checkout' }, 'starts with "/v1"'],
     [{ kind: 'down', path: '/v1/*' }, 'no "*"'],

@@ -2,7 +2,16 @@ import { z } from 'zod';
 
 /** The faults the gateway can play, and which request gets which. */
 
-const KINDS = ['latency', 'lose-answer', 'error-before', 'error-after', 'decline', 'rate-limit', 'down'] as const;
+const KINDS = [
+  'latency',
+  'lose-answer',
+  'error-before',
+  'error-after',
+  'decline',
+  'rate-limit',
+  'lock-timeout',
+  'down',
+] as const;
 export type FaultKind = (typeof KINDS)[number];
 
 const whole = (name: string, min: number, max: number) => {
@@ -23,7 +32,7 @@ const FIELDS = {
   ms: whole('ms', 1, 3_600_000).optional(),
 };
 
-/** What `POST /_faults` takes. An unknown field is refused: it is a typo. */
+/** The body of `POST /_faults`. An unknown field is refused: it is a typo. */
 export const faultInput = z
   .strictObject(FIELDS, {
     error: ({ code }) =>
@@ -45,7 +54,7 @@ export interface Fault extends FaultInput {
   until: number | null;
 }
 
-/** What a fault may ask about a request. */
+/** Conditions of a fault on a request. */
 interface Hit {
   method: string;
   path: string;

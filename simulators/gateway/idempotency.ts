@@ -2,7 +2,7 @@ import type { Ledger, StoredAnswer } from './ledger.ts';
 import type { Params } from './params.ts';
 import { invalid, StripeError } from './stripe-error.ts';
 
-/** What a key says about a request: a `replay`, or nothing, and the request runs. Throws when it is in the way. */
+/** Looks a request's key up: a `replay`, or nothing, and the request runs. Throws when it is in the way. */
 export interface KeyUse {
   key: string;
   path: string;

@@ -1,6 +1,6 @@
 import type { Charge, Ledger, Refund } from './ledger.ts';
 
-/** What really happened to money, oldest first: for tests, the fault lab and whoever reconciles. */
+/** Movements of money, oldest first: for tests, the fault lab and whoever reconciles. */
 export function ledgerView(ledger: Ledger, orderId: string | null) {
   const charges = ledger.all('charge').filter(({ paid }) => paid);
   const isOfOrder = (object: Charge | Refund) => orderId === null || object.metadata?.order_id === orderId;

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { Journal } from './journal.ts';
 
-/** What the gateway keeps. Stripe's own types, so that the compiler compares the shapes; references are never expanded. */
+/** The gateway's books. Stripe's own types, so that the compiler compares the shapes; references are never expanded. */
 interface ByType {
   payment_intent: Stripe.PaymentIntent;
   charge: Stripe.Charge & { payment_intent: string };
@@ -15,7 +15,7 @@ export type Charge = ByType['charge'];
 export type Refund = ByType['refund'];
 export type Dispute = ByType['dispute'];
 
-/** What a key answers with from now on. */
+/** The answer of a key from now on. */
 export interface StoredAnswer {
   key: string;
   path: string;

@@ -71,7 +71,7 @@ export function findIntent({ ledger, id }: Call): Stripe.PaymentIntent {
   return intent;
 }
 
-/** Whether these parameters charge a card: what a `decline` fault waits for. */
+/** Tells whether these parameters charge a card: what a `decline` fault waits for. */
 export function charges(params: Params): boolean {
   return params.text('confirm') === 'true';
 }

@@ -10,7 +10,7 @@ export interface LogEntry {
   method: string;
   path: string;
   idempotency_key: string | null;
-  /** What was answered; null while it is under way, and when the connection was broken instead. */
+  /** The answer; null while it is under way, and when the connection was broken instead. */
   status: number | null;
   fault: FaultKind | null;
   /** Answered from its idempotency key. */

@@ -7,7 +7,7 @@ import { missing } from './stripe-error.ts';
 
 export interface Route {
   answer: (call: Call) => Outcome;
-  /** Whether it charges a card. */
+  /** Tells whether it charges a card. */
   charges?: (params: Params) => boolean;
   /** Shows payment intents to somebody who does not know their id: what a provider without search has not got. */
   finds?: boolean;

@@ -8,9 +8,9 @@ import { Params } from './params.ts';
 import { readBody } from './read-body.ts';
 import type { LogEntry } from './request-log.ts';
 import { findRoute, type Route } from './routes.ts';
-import { broken, rateLimited, StripeError, unauthorized, unrecognized } from './stripe-error.ts';
+import { broken, lockTimeout, rateLimited, StripeError, unauthorized, unrecognized } from './stripe-error.ts';
 
-/** What goes out: an answer, or a connection broken instead of one. */
+/** The response: an answer, or a connection broken instead of one. */
 interface Answer {
   status: number;
   body: string;
@@ -52,6 +52,7 @@ function answer(gateway: Gateway, entry: LogEntry, path: string, params: Params)
     fault = gateway.faults.take({ method, path, runs, charges: route?.charges?.(params) ?? false });
     entry.fault = fault?.kind ?? null;
     if (fault?.kind === 'rate-limit') throw rateLimited();
+    if (fault?.kind === 'lock-timeout') throw lockTimeout();
     if (fault?.kind === 'error-before') throw broken();
     if (!route) throw unrecognized(method, path);
     return stored ? replay(stored, entry) : run(gateway, entry, { route, path, params, keyed });

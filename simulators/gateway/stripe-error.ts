@@ -64,6 +64,12 @@ export function rateLimited(): StripeError {
   return new StripeError(429, { code: 'rate_limit', message, type: 'invalid_request_error' });
 }
 
+export function lockTimeout(): StripeError {
+  const message =
+    'This object cannot be accessed right now because another API request or Stripe process is currently accessing it.';
+  return new StripeError(429, { code: 'lock_timeout', message, type: 'invalid_request_error' });
+}
+
 export function broken(status = 500): StripeError {
   const message = `Sorry! There was an error while talking to one of our backends (${STATUS_CODES[status]}).`;
   return new StripeError(status, { message, type: 'api_error' });

@@ -157,7 +157,7 @@ export function newDispute(charge: Charge, at: number): Dispute {
   };
 }
 
-/** Who asked, and when: what every new object and event is made with. */
+/** The caller and the time: what every new object and event is made with. */
 export interface Origin {
   /** Milliseconds since 1970. */
   at: number;

@@ -6,7 +6,7 @@ import Stripe from 'stripe';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { type GatewayOptions, type RunningGateway, startGateway } from './server.ts';
 
-/** What each test of the gateway starts with: a gateway with an empty ledger, and Stripe's own client to it. */
+/** The start of each test of the gateway: a gateway with an empty ledger, and Stripe's own client to it. */
 export const bed = {
   gateway: undefined as unknown as RunningGateway,
   stripe: undefined as unknown as Stripe,
@@ -83,7 +83,7 @@ export function pay({ key = randomUUID(), amount = 2000, card = 'pm_card_visa', 
   );
 }
 
-/** What a refused request was refused with. */
+/** The error of a refused request. */
 export async function refusalOf(promise: Promise<unknown>): Promise<InstanceType<typeof Stripe.errors.StripeError>> {
   const error = await promise.then(
     () => undefined,

@@ -42,7 +42,7 @@ export class Webhooks {
     this.#next();
   }
 
-  /** What an earlier life of the gateway left undelivered. */
+  /** Events that an earlier run of the gateway left undelivered. */
   resume(): void {
     for (const event of this.#ledger.all('event')) if (event.pending_webhooks > 0) this.send(event);
   }

@@ -10,7 +10,7 @@ export interface Controlled {
   faults: FaultList;
   log: RequestLog;
   late: LateRequests;
-  /** Whether clients may reuse their connections. */
+  /** True if clients may reuse their connections. */
   keepAlive: boolean;
   canKillApp: boolean;
 }

@@ -73,7 +73,7 @@ export function parseKeepAlive(body: unknown): boolean {
   return parseEnabled(objectWith(body, ['enabled'], 'The body').enabled, '"enabled"');
 }
 
-/** What a rule may ask about a request. */
+/** Conditions of a rule on a request. */
 export interface Asked {
   visitor?: string | null | undefined;
   /** Milliseconds, of whatever clock the rules were added by. */

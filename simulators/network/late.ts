@@ -1,6 +1,6 @@
 import type { LogEntry } from './request-log.ts';
 
-/** What the app said to a request that arrived late. Nobody hears it but who asks the proxy. */
+/** The app's answer to a request that arrived late. Nobody hears it but who asks the proxy. */
 export interface LateAnswer {
   /** The request's number in the log. */
   id: number;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { type FaultKind, visitorOf } from './faults.ts';
 
 /**
- * What became of a request, as the client saw it:
+ * The end of a request, as the client saw it:
  * `answered` the app's whole answer reached it; `lost` its connection was broken without a whole answer;
  * `refused` the proxy answered in the app's place; `app-down` the app did not accept a connection, the client got 502;
  * `client-gone` the client left before its answer; `tunnelled` an upgraded connection; `pending` not over yet.

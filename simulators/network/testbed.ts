@@ -13,13 +13,13 @@ interface Ask {
   agent?: Agent;
 }
 
-/** What each test of the proxy starts with: a real app on loopback and a proxy in front of it. */
+/** The start of each test of the proxy: a real app on loopback and a proxy in front of it. */
 export const bed = {
   app: undefined as unknown as Server,
   proxy: undefined as unknown as FaultProxy,
   /** How the app answers. */
   answer: (_req: IncomingMessage, _res: ServerResponse): void => {},
-  /** What reached the app. */
+  /** Requests that reached the app. */
   arrived: [] as { method?: string; url?: string; host?: string; body: string; at: number }[],
   onKillApp: vi.fn<() => void>(),
 };

@@ -30,7 +30,7 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
     outcomes(since),
     promises(),
   ]);
-  // Who has asked for some keys wants those; everybody else sees first what somebody must act upon.
+  // Asked for some keys, an admin wants those; everybody else sees first what somebody must act upon.
   const waiting = all.stuck > 0 && !isNarrowed(query) ? await listKeys(STUCK) : null;
   return (
     <>

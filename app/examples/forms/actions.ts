@@ -3,11 +3,19 @@
 import { revalidatePath } from 'next/cache';
 import { redirect } from 'next/navigation';
 import { serverAction } from 'oncekit/next';
-import { dialogOrder, giftOrder, printOrder, sampleOrder, stepsOrder } from '../../../shop/lab/example-forms.ts';
+import {
+  dialogOrder,
+  giftOrder,
+  printOrder,
+  sampleOrder,
+  simplestOrder,
+  stepsOrder,
+} from '../../../shop/lab/example-forms.ts';
 import { postedForm } from '../../../shop/session/posted-form.ts';
 
 const onSettled = () => revalidatePath('/examples/forms');
 
+export const orderMostSimply = serverAction(simplestOrder, { onSettled });
 export const orderPrint = serverAction(printOrder, { onSettled });
 export const orderGift = serverAction(giftOrder, { onSettled });
 export const orderInSteps = serverAction(stepsOrder, { onSettled });

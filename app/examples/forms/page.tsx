@@ -1,10 +1,11 @@
-import { issueKey } from 'oncekit/next';
+import { IdempotentForm, issueKey } from 'oncekit/next';
 import type { ReactNode } from 'react';
 import { DialogForm } from '../../../components/examples/dialog-form.tsx';
 import { GiftForm } from '../../../components/examples/gift-form.tsx';
 import { OrderCount } from '../../../components/examples/order-count.tsx';
 import { PictureForm } from '../../../components/examples/picture-form.tsx';
 import { StepsForm } from '../../../components/examples/steps-form.tsx';
+import { Button } from '../../../components/ui/button.tsx';
 import { Notice } from '../../../components/ui/notice.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { Panel } from '../../../components/ui/panel.tsx';
@@ -15,15 +16,16 @@ import {
   MAX_PICTURE_BYTES,
   printOrder,
   sampleOrder,
+  simplestOrder,
   stepsOrder,
 } from '../../../shop/lab/example-forms.ts';
 import { countExampleOrders } from '../../../shop/lab/examples.ts';
 import { currentPrincipal } from '../../../shop/session/visitor.ts';
-import { orderGift, orderInDialog, orderInSteps, orderPrint, orderSample } from './actions.ts';
+import { orderGift, orderInDialog, orderInSteps, orderMostSimply, orderPrint, orderSample } from './actions.ts';
 
 export const metadata = { title: 'Forms of every kind' };
 
-const operations = [printOrder, giftOrder, sampleOrder, stepsOrder, dialogOrder].map(({ name }) => name);
+const operations = [simplestOrder, printOrder, giftOrder, sampleOrder, stepsOrder, dialogOrder].map(({ name }) => name);
 
 interface Props {
   searchParams: Promise<{ sample?: string | string[] }>;
@@ -46,6 +48,25 @@ export default async function FormsPage({ searchParams }: Props) {
       ) : null}
       <div className="grid items-start gap-6 md:grid-cols-2">
         <div className="grid gap-6">
+          <Example
+            id="simplest"
+            title="The simplest"
+            text="A server component: it finds its operation, its key and its wrong fields by itself."
+          >
+            {/* These pages have no static shell (app/instant.ts), so nothing need stand in its place. */}
+            <IdempotentForm action={orderMostSimply} intent="demo" fallback={false} noValidate className="grid gap-4">
+              <label className="grid gap-1 text-sm font-medium">
+                Quantity
+                <input
+                  name="quantity"
+                  inputMode="numeric"
+                  defaultValue="1"
+                  className="h-11 w-full rounded-lg border border-strong-line bg-surface px-3 py-2 text-base text-ink aria-invalid:border-bad sm:h-10"
+                />
+              </label>
+              <Button>Order mugs</Button>
+            </IdempotentForm>
+          </Example>
           <Example
             id="picture"
             title="A file"

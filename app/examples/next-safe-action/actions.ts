@@ -9,7 +9,7 @@ import { safeActionOrder } from '../../../shop/lab/examples.ts';
 import type { PlacedOrder } from '../../../shop/orders/orders.ts';
 import { currentPrincipal } from '../../../shop/session/visitor.ts';
 
-// What goes wrong around the operation is an outcome too. `unknown`: a middleware may throw behind `next()`, where the
+// A failure around the operation is an outcome too. `unknown`: a middleware may throw behind `next()`, where the
 // order is placed.
 const client = createSafeActionClient({
   handleServerError: (error): Refusal => {
@@ -30,6 +30,6 @@ const safeOrder = client.inputSchema(z.instanceof(FormData)).action(({ parsedInp
 export async function placeOrder(_: Outcome<PlacedOrder> | null, form: FormData): Promise<Outcome<PlacedOrder>> {
   const { data, serverError } = await safeOrder(form);
   if (data) return data;
-  // What is refused out here knows nothing of the form; without JavaScript its fields are filled from this.
+  // A refusal from out here knows nothing of the form; without JavaScript its fields are filled from this.
   return { values: enteredValues(form), ...(serverError ?? refuse('malformed_body', { executed: 'unknown' })) };
 }

@@ -30,6 +30,11 @@ export function KeyFacts({ detail, now }: Props) {
           <span className="break-all">{detail.principal}</span>
         </Detail>
         <Detail name="Operation">{detail.operation}</Detail>
+        {detail.thing === null ? null : (
+          <Detail name="Once for">
+            <span className="break-all">{detail.thing}</span>
+          </Detail>
+        )}
         <Detail name="Attempts">{detail.attempts}</Detail>
         <Detail name="Fencing token">{detail.fencingToken}</Detail>
         <Detail name="Recovery point">{detail.recoveryPoint ?? '–'}</Detail>

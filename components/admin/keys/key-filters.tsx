@@ -37,7 +37,7 @@ export function KeyFilters({ query, operations }: { query: KeysQuery; operations
         </SelectField>
         <Field
           key={`q ${query.q}`}
-          label="Key or principal begins with"
+          label="Key, principal or thing begins with"
           name="q"
           type="search"
           autoComplete="off"

@@ -36,7 +36,10 @@ export function KeyTable({ rows, now, isNarrowed, label = 'Keys' }: Props) {
           <Cell>
             <StateBadge state={row.state} /> {row.needsAttention ? <Badge tone="warn">needs attention</Badge> : null}
           </Cell>
-          <Cell label="Operation">{row.operation}</Cell>
+          <Cell label="Operation" className="max-w-44" title={row.thing === null ? undefined : `once for ${row.thing}`}>
+            {row.operation}
+            {row.thing === null ? null : <span className="block min-w-0 truncate text-sm text-muted">{row.thing}</span>}
+          </Cell>
           <Cell label="Key" className="max-w-44 font-mono" title={row.key}>
             <TextLink href={keyHref(row)} prefetch={false} className="block min-w-0">
               <EndOf text={row.key} />

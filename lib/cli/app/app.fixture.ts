@@ -1,12 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { cliProgram } from '../../../scripts/testing/cli-programs.ts';
 import { readKitFiles } from '../init/kit-files.ts';
 import { planInit } from '../init/plan-init.ts';
 import type { FileTree } from './file-tree.ts';
-
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Files as they are on a disk, by their path. */
 export type Files = Record<string, string>;
@@ -84,7 +82,7 @@ export const checkout = idempotency.operation({ name: 'checkout', schema }).hand
   };
 }
 
-/** The same as it runs on this repository's source, with the demo's Prisma client. */
+/** The same as it runs on this repository's code, with the demo's Prisma client. */
 export function runnable(): Files {
   return {
     ...ready(),
@@ -92,13 +90,13 @@ export function runnable(): Files {
       compilerOptions: {
         paths: {
           '@/*': ['./*'],
-          oncekit: [`${ROOT}lib/index.ts`],
-          'oncekit/adapter-pg': [`${ROOT}lib/adapter-pg/index.ts`],
-          'oncekit/messaging': [`${ROOT}lib/messaging/index.ts`],
+          oncekit: [cliProgram('kit')],
+          'oncekit/adapter-pg': [cliProgram('adapter-pg')],
+          'oncekit/messaging': [cliProgram('messaging')],
         },
       },
     }),
-    'lib/prisma.ts': `import { createClient } from '${ROOT}shop/db.ts';
+    'lib/prisma.ts': `import { createClient } from '${cliProgram('demo-client')}';
 export const prisma = createClient(process.env.DATABASE_URL as string);
 `,
   };

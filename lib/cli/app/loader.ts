@@ -1,6 +1,7 @@
 import { createRequire, register } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Principal } from '../../core/scope.ts';
 import type { Idempotency } from '../../engine/idempotency.ts';
 import type { Driven } from '../../worker/passes.ts';
 import { CliError } from '../command.ts';
@@ -10,10 +11,11 @@ import { readPackageJson } from './next-app.ts';
 
 /** The part of an app that the command line uses. */
 export interface LoadedApp {
-  idempotency: Driven & Partial<Pick<Idempotency<never>, 'tryClaim' | 'lookUpLost' | 'knownEvents'>>;
+  idempotency: Driven &
+    Partial<Pick<Idempotency<never>, 'tryClaim' | 'setUp' | 'lookUpLost' | 'knownEvents' | 'operations'>>;
   outbox: Driven['outbox'];
-  inbox: Driven['inbox'];
-  operations: readonly { name: string; durability?: string }[];
+  inbox: (NonNullable<Driven['inbox']> & { sources?: readonly string[] }) | undefined;
+  operations: readonly { name: string; durability?: string; whoActs?: () => Promise<Principal | null> }[];
 }
 
 /** The paths of the app's own modules, as a person gives them. */
@@ -50,10 +52,11 @@ export async function loadApp(root: string, tree: FileTree, given: ModulePaths =
       'Write: export const idempotency = createIdempotency({ … });',
     );
   }
-  const { operations } = listed as Partial<LoadedApp>;
-  if (!Array.isArray(operations)) {
+  // The module may list them, or just import those that define them.
+  const { operations = idempotency.operations?.() ?? [] } = listed as Partial<LoadedApp>;
+  if (!Array.isArray(operations) || (operations.length === 0 && !('operations' in listed))) {
     throw new CliError(
-      `${files.operations} exports no list \`operations\`.`,
+      `${files.operations} exports no list \`operations\`, and imports no module that defines one.`,
       'Write: export const operations = [checkout] as const;',
     );
   }
@@ -132,7 +135,7 @@ async function load(root: string, file: string): Promise<object> {
   } catch (error) {
     const { name, existing, expected } = error as { name?: string; existing?: unknown; expected?: unknown };
     if (name === 'ConfigurationError') {
-      throw new CliError(`${file}: ${(error as Error).message} Found: ${existing}.`, `Make it ${expected}.`);
+      throw new CliError(`${file}: ${(error as Error).message} Found: ${existing}.`, `Give it ${expected}.`);
     }
     const said = ((error as Error).message ?? String(error)).trim().split('\n')[0];
     throw new CliError(

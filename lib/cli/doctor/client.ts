@@ -6,15 +6,18 @@ import { checkNamed, type Finding } from './finding.ts';
 import { checkTransaction } from './transaction.ts';
 
 const check = checkNamed('Client');
+const SAME_ADDRESS = 'Give the client the same address: connectionString: process.env.DATABASE_URL.';
 
 /**
  * Checks that the app's own client can do what an execution does, at the database of all other checks:
  * doctor's connection is DATABASE_URL's, and says nothing of an address or a role that the client was given by itself.
+ *
+ * @param isLost that the key table has lost its unique index is said already
  */
 export async function checkClient(
   sql: Sql,
   tryClaim: () => Promise<TriedClaim>,
-  rename: Rename = (text) => text,
+  { rename = (text) => text, isLost = false }: { rename?: Rename | undefined; isLost?: boolean } = {},
 ): Promise<Finding[]> {
   let tried: TriedClaim;
   try {
@@ -29,15 +32,29 @@ export async function checkClient(
   }
   const [{ place, database }] = (await sql.query(rename(PLACE))).rows as [Pick<TriedClaim, 'place' | 'database'>];
   if (tried.place !== place) {
-    const says =
-      tried.database === database
-        ? "The app's client does not see the tables that DATABASE_URL leads to: it has another server or schema."
-        : `The app's client is on the database ${tried.database}, and DATABASE_URL leads to ${database}.`;
-    return [check.problem(says, 'Give the client the same address: connectionString: process.env.DATABASE_URL.')];
+    if (tried.database !== database) {
+      const says = `The app's client is on the database ${tried.database}, and DATABASE_URL leads to ${database}.`;
+      return [check.problem(says, SAME_ADDRESS)];
+    }
+    const schema = tried.keyTable === null ? await closedSchema(sql, tried.user, rename) : undefined;
+    return [
+      schema
+        ? check.problem(...withoutSchema(tried.user, schema))
+        : check.problem(
+            "The app's client does not see the tables that DATABASE_URL leads to: it has another server or schema.",
+            SAME_ADDRESS,
+          ),
+    ];
   }
   // That the tables are missing is said by the check of the migrations.
-  const claim = tried.keyTable === null ? [] : [checkClaim(tried)];
-  return [...claim, checkTransaction(tried), ...(tried.readsStandby ? [readsStandby] : [])];
+  if (tried.keyTable === null) return [checkTransaction(tried)];
+  const inTheWay = tried.ignored || tried.refused ? await strangersOn(sql, rename) : [];
+  return [
+    ...(isLost && hasNoArbiter(tried) ? [] : [checkClaim(tried, inTheWay)]),
+    ...(tried.strictBy ? [checkLevel(tried, tried.strictBy)] : []),
+    checkTransaction(tried),
+    ...(tried.readsStandby ? [readsStandby] : []),
+  ];
 }
 
 const readsStandby = checkNamed('Reads').warning(
@@ -45,42 +62,105 @@ const readsStandby = checkNamed('Reads').warning(
   'Read by client.$primary() what a page shows behind a submit.',
 );
 
-function checkClaim({ refused, user, lacking, keyTable, readOnlyBy, quotedDatabase }: TriedClaim): Finding {
+/** What is wrong where a role may not look into the schema of the tables, and the remedy. */
+export function withoutSchema(user: string, schema: string): [says: string, fix: string] {
+  return [
+    `The database role ${user} may not look into the schema ${schema}, where the kit's tables are.`,
+    `GRANT USAGE ON SCHEMA ${schema} TO ${user}`,
+  ];
+}
+
+async function closedSchema(sql: Sql, user: string, rename: Rename): Promise<string | undefined> {
+  const { rows } = await sql.query(
+    `SELECT quote_ident(nspname) AS schema FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+      WHERE pg_class.oid = to_regclass($1) AND NOT has_schema_privilege((parse_ident($2))[1]::name, relnamespace, 'USAGE')`,
+    [rename('idempotency_keys'), user],
+  );
+  return rows[0]?.schema;
+}
+
+function checkClaim(tried: TriedClaim, inTheWay: readonly string[]): Finding {
+  const { refused, user, lacking, keyTable, readOnlyBy, hiddenBy, ignored } = tried;
   if (refused?.state === '25006') {
     return check.problem(
       "The app's client may only read: its transactions are read-only by default.",
       readOnlyBy
-        ? withoutReadOnly(readOnlyBy, user, quotedDatabase)
+        ? withoutSetting('default_transaction_read_only', readOnlyBy, tried)
         : 'Let DATABASE_URL lead to the primary, in a session that may write.',
     );
   }
-  if (refused?.state === '42P10') {
+  if (hasNoArbiter(tried)) {
     return check.problem(
-      'The key table has lost its primary key, so no key can be claimed.',
+      `Nothing keeps a key from running twice: ${keyTable} has lost its primary key.`,
       `ALTER TABLE ${keyTable} ADD PRIMARY KEY (key, operation, principal, tenant)`,
     );
   }
-  if (lacking.length > 0) {
+  if (lacking.length > 0) return checkRights(lacking, user);
+  if (hiddenBy.length > 0) {
     return check.problem(
-      `The app's client acts as ${user}, who may not read and write ${lacking.join(', ')}.`,
-      `GRANT SELECT, INSERT, UPDATE, DELETE ON ${lacking.join(', ')} TO ${user}`,
+      `Row-level security hides ${hiddenBy.join(', ')} from ${user}, whom the app's client acts as.`,
+      hiddenBy.map((table) => `CREATE POLICY oncekit ON ${table} TO ${user} USING (true)`).join('; '),
     );
   }
-  if (refused) {
-    return check.problem(
-      `A claim of a key fails: ${reasonOf({ message: refused.says })}.`,
-      'Compare the tables with the migrations that npx oncekit init has written.',
-    );
+  if (ignored || refused) {
+    const says = ignored
+      ? `${keyTable} takes the ${ignored} of a key without an error, and does nothing.`
+      : `A claim of a key fails: ${reasonOf({ message: refused?.says })}.`;
+    const mends = inTheWay.length > 0 ? inTheWay.join('; ') : `Mend what it says, at ${keyTable}.`;
+    return check.problem(says, mends);
   }
-  return check.ok('It claims keys where DATABASE_URL leads (tried, and rolled back).');
+  return check.ok('It claims, completes and replays a key where DATABASE_URL leads (tried, and rolled back).');
 }
 
-/** The place of the setting, by `pg_settings.source`. */
-function withoutReadOnly(source: string, user: string, database: string): string {
-  const reset = 'RESET default_transaction_read_only';
-  if (source === 'user') return `ALTER ROLE ${user} ${reset}`;
-  if (source === 'database') return `ALTER DATABASE ${database} ${reset}`;
-  if (source === 'database user') return `ALTER ROLE ${user} IN DATABASE ${database} ${reset}`;
-  if (source === 'client') return "Take default_transaction_read_only out of the connection's options.";
-  return "ALTER SYSTEM RESET default_transaction_read_only, or mend it in the server's configuration, and reload it.";
+/** Statements that drop the rules and triggers of the key table that are not the kit's. */
+async function strangersOn(sql: Sql, rename: Rename): Promise<string[]> {
+  const { rows } = await sql.query(
+    `SELECT format('DROP RULE %I ON %s', rulename, ev_class::regclass) AS mend FROM pg_rewrite WHERE ev_class = to_regclass($1)
+     UNION ALL
+     SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass)
+       FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+      WHERE tgrelid = to_regclass($1) AND NOT tgisinternal AND proname NOT LIKE 'oncekit%'`,
+    [rename('idempotency_keys')],
+  );
+  return rows.map(({ mend }) => mend);
+}
+
+/** By the server's answer to ON CONFLICT: no unique index, one that is deferred, or none that was obeyed. */
+function hasNoArbiter({ refused, ignored }: TriedClaim): boolean {
+  return refused?.state === '42P10' || refused?.state === '55000' || ignored === 'unique index';
+}
+
+function checkRights(lacking: TriedClaim['lacking'], user: string): Finding {
+  // One GRANT for all objects that lack the same.
+  const byRights = new Map<string, string[]>();
+  for (const { on, rights } of lacking) {
+    const kind = `${rights.join(', ')}${on.startsWith('SEQUENCE ') ? ' ON SEQUENCE ' : ' ON '}`;
+    byRights.set(kind, [...(byRights.get(kind) ?? []), on.replace(/^SEQUENCE /, '')]);
+  }
+  const all = [...byRights].map(([kind, names]) => `${kind}${names.join(', ')}`);
+  return check.problem(
+    `The app's client acts as ${user}, who lacks ${[...byRights].map(([kind, names]) => `${kind}${some(names)}`).join(', and ')}.`,
+    all.map((each) => `GRANT ${each} TO ${user}`).join('; '),
+  );
+}
+
+const some = ([first = '', ...more]: string[]) =>
+  more.length > 1 ? `${first} and ${more.length} more` : [first, ...more].join(', ');
+
+function checkLevel(tried: TriedClaim, { level, source }: NonNullable<TriedClaim['strictBy']>): Finding {
+  return check.warning(
+    `Transactions are ${level} by default: executions set their own level, but the worker and the status route then fail now and then, and are tried again.`,
+    withoutSetting('default_transaction_isolation', source, tried),
+  );
+}
+
+/** The place of the setting, by `pg_settings.source`. What forbids writing, forbids the remedy as well. */
+function withoutSetting(name: string, source: string, { user, quotedDatabase: database }: TriedClaim): string {
+  const reset = (of: string) => `BEGIN READ WRITE; ALTER ${of} RESET ${name}; COMMIT`;
+  if (source === 'user') return reset(`ROLE ${user}`);
+  if (source === 'database') return reset(`DATABASE ${database}`);
+  if (source === 'database user') return reset(`ROLE ${user} IN DATABASE ${database}`);
+  if (source === 'client') return `Take ${name} out of the connection's options.`;
+  if (source === 'session') return `Take SET ${name} out of what the client's connections begin with.`;
+  return `ALTER SYSTEM SET ${name} = DEFAULT, then SELECT pg_reload_conf()`;
 }

@@ -2,7 +2,9 @@ import { SCHEMA_VERSIONS, versionOf } from '../../store/prisma/keys/schema.ts';
 import { type Rename, TABLES_OF } from '../../store/prisma/tables.ts';
 import type { SchemaPart } from '../../store/store.ts';
 import type { Sql } from '../database.ts';
+import { withoutSchema } from './client.ts';
 import { checkNamed, type Finding } from './finding.ts';
+import { RUN_SQL } from './tables.ts';
 
 const SKEW_MS = 5000;
 const WORST_SKEW_MS = 60_000;
@@ -60,65 +62,107 @@ async function checkConnections(sql: Sql): Promise<Finding> {
  */
 export async function checkSchema(sql: Sql, rename: Rename = asIs): Promise<Finding[]> {
   const names = Object.values(TABLES_OF).flat();
-  const { rows } = await sql.query(
-    `SELECT name, to_regclass(called) IS NOT NULL AS reached,
-       obj_description(to_regclass(called), 'pg_class') AS comment,
-       (SELECT min(relnamespace::regnamespace::text) FROM pg_class WHERE relname = name AND relkind = 'r') AS elsewhere
-     FROM unnest($1::text[], $2::text[]) AS tables (name, called)`,
-    [names, names.map(rename)],
-  );
+  const { rows } = await sql.query(SEEN, [names, names.map(rename)]);
   const found = new Map<string, Seen>(rows.map((row) => [row.name, row]));
-  const keys = checkPart('keys', found);
+  const place: Place = (await sql.query(PLACE)).rows[0];
+  const keys = checkPart('keys', found, place);
   const hasMessaging = TABLES_OF.messaging.some((name) => found.get(name)?.reached);
-  return hasMessaging ? [keys, checkPart('messaging', found)] : [keys];
+  return hasMessaging ? [keys, checkPart('messaging', found, place)] : [keys];
 }
 
 const asIs: Rename = (name) => name;
 
+const SEEN = `
+SELECT name, here IS NOT NULL AS reached, here::text AS called, obj_description(here, 'pg_class') AS comment,
+       elsewhere.schema, elsewhere.is_open AS "isOpen"
+  FROM unnest($1::text[], $2::text[]) AS tables (name, called)
+ CROSS JOIN LATERAL (SELECT to_regclass(called) AS here) AS reached
+  LEFT JOIN LATERAL (SELECT quote_ident(nspname) AS schema, has_schema_privilege(relnamespace, 'USAGE') AS is_open
+                       FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+                      WHERE here IS NULL AND relname = name AND relkind IN ('r', 'p') ORDER BY 1 LIMIT 1) AS elsewhere ON true`;
+
+// `prisma migrate deploy` makes nothing that its history has, and nothing beside tables that it knows nothing of.
+const PLACE = `
+SELECT quote_ident(current_user) AS "user", coalesce(quote_ident(current_schema()), 'public') AS schema,
+       to_regclass('_prisma_migrations') IS NOT NULL AS "hasHistory",
+       EXISTS (SELECT FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace::regnamespace::text = current_schema()) AS "hasTables"`;
+
 interface Seen {
   reached: boolean;
+  called: string | null;
   comment: string | null;
-  elsewhere: string | null;
+  /** Of a table that is in another schema. */
+  schema: string | null;
+  /** The user may look into that schema. */
+  isOpen: boolean | null;
 }
 
-function checkPart(part: SchemaPart, found: Map<string, Seen>): Finding {
+interface Place {
+  user: string;
+  schema: string;
+  hasHistory: boolean;
+  hasTables: boolean;
+}
+
+const INIT = { keys: 'npx oncekit init', messaging: 'npx oncekit init --messaging' };
+const DEPLOY = 'npx prisma migrate deploy';
+
+function checkPart(part: SchemaPart, found: Map<string, Seen>, place: Place): Finding {
   const check = checkNamed(part === 'keys' ? 'Migrations' : 'Messaging');
   const tables: readonly string[] = TABLES_OF[part];
   const missing = tables.filter((name) => !found.get(name)?.reached);
   const newest = SCHEMA_VERSIONS[part];
-  const init = part === 'keys' ? 'npx oncekit init' : 'npx oncekit init --messaging';
+  const version = versionOf(found.get(TABLES_OF[part][0])?.comment);
   if (missing.length > 0) {
-    const elsewhere = missing.map((name) => found.get(name)?.elsewhere).find((schema) => schema);
-    if (elsewhere) {
+    const elsewhere = missing.map((name) => found.get(name)).find((table) => table?.schema);
+    if (elsewhere?.isOpen === false) return check.problem(...withoutSchema(place.user, `${elsewhere.schema}`));
+    if (elsewhere) return inAnotherSchema(part, missing, found, place);
+    if (missing.length < tables.length) {
+      const isOlder = version < newest;
       return check.problem(
-        `The table ${missing[0]} is in the schema ${elsewhere}, which the connection does not look into.`,
-        `Add to DATABASE_URL: options=-c%20search_path%3D${elsewhere}`,
+        `${missing.length === 1 ? 'A table is' : 'Tables are'} missing: ${missing.join(', ')}.`,
+        isOlder ? `${INIT[part]}, then ${DEPLOY}` : RUN_SQL,
       );
     }
-    const isAll = missing.length === tables.length;
-    return check.problem(
-      isAll ? "The kit's tables are not there." : `A table is missing: ${missing.join(', ')}.`,
-      `${isAll ? `${init}, then ` : ''}npx prisma migrate deploy`,
-    );
+    const isDeployed = place.hasHistory || !place.hasTables;
+    return check.problem("The kit's tables are not there.", `${INIT[part]}, then ${isDeployed ? DEPLOY : RUN_SQL}`);
   }
-  const version = versionOf(found.get(TABLES_OF[part][0])?.comment);
   if (Number.isNaN(version)) {
     return check.problem(
-      `The tables do not say that the kit's migration made them; \`prisma db push\` makes them without their checks.`,
-      `Drop them while they are empty, then ${init} and npx prisma migrate deploy.`,
+      `The tables do not say that the kit's migration made them; \`prisma db push\` makes them without their triggers.`,
+      `While nobody submits: DROP TABLE ${tables.map((name) => found.get(name)?.called).join(', ')}; then ${RUN_SQL}`,
     );
   }
   if (version < newest) {
     return check.problem(
       `The tables are of version ${version}, and this kit needs ${newest}.`,
-      `${init}, then npx prisma migrate deploy`,
+      `${INIT[part]}, then ${DEPLOY}`,
     );
   }
   if (version > newest) {
     return check.warning(
       `The tables are of version ${version}, and this kit knows ${newest}: another deploy is newer.`,
-      'Install the same version of oncekit here.',
+      'Install the newer oncekit here: npm install oncekit@latest',
     );
   }
   return check.ok(`The tables are of version ${version}, as this kit needs them.`);
+}
+
+function inAnotherSchema(
+  part: SchemaPart,
+  missing: readonly string[],
+  found: Map<string, Seen>,
+  { schema: ours }: Place,
+): Finding {
+  const check = checkNamed(part === 'keys' ? 'Migrations' : 'Messaging');
+  const away = missing.filter((name) => found.get(name)?.schema);
+  const [first = ''] = away;
+  const schema = found.get(first)?.schema;
+  const says = `The table ${first} is in the schema ${schema}, which the connection does not look into.`;
+  if (away.length === TABLES_OF[part].length) {
+    const path = encodeURIComponent(`-c search_path=${schema},${ours}`);
+    return check.problem(says, `Add to DATABASE_URL: options=${path}`);
+  }
+  const moves = away.map((name) => `ALTER TABLE ${found.get(name)?.schema}.${name} SET SCHEMA ${ours}`);
+  return check.problem(says, moves.join('; '));
 }

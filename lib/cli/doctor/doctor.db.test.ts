@@ -41,6 +41,7 @@ const idempotency = {
   reap: async () => 0,
   tryClaim: () => createIdempotency({ prisma: database.client }).tryClaim(),
 };
+const outbox = { destinations: ['crm'] } as never;
 const loaded: LoadedApp = { idempotency, outbox: undefined, inbox: undefined, operations: [{ name: 'checkout' }] };
 
 async function look(files: Files = ready(), app: LoadedApp | CliError = loaded) {
@@ -57,7 +58,7 @@ test('an app that is set up well has nothing to mend', async () => {
   const findings = await look();
   expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
   expect(findings.map(({ check }) => check)).toEqual(
-    'Database,Clock,Connections,TLS,Pooler,Migrations,Messaging,Client,Transaction,Window,Worker,Secret,Cron secret,Scope,Operations,Status route,Cron route,Pages'.split(
+    'Database,Clock,Connections,TLS,Pooler,Migrations,Messaging,Tables,Client,Transaction,Window,Worker,Secret,Cron secret,Scope,Operations,Status route,Cron route,Pages'.split(
       ',',
     ),
   );
@@ -103,7 +104,7 @@ const BROKEN: Broken[] = [
   {
     of: 'a table that is missing',
     sql: ['ALTER TABLE idempotency_tallies RENAME TO away', 'ALTER TABLE away RENAME TO idempotency_tallies'],
-    found: ['Migrations', 'problem', 'A table is missing: idempotency_tallies.', 'npx prisma migrate deploy'],
+    found: ['Migrations', 'problem', 'A table is missing: idempotency_tallies.', 'npx oncekit doctor --sql | '],
   },
   {
     of: 'tables that are in another schema',
@@ -111,12 +112,22 @@ const BROKEN: Broken[] = [
       'CREATE SCHEMA shop; ALTER TABLE idempotency_events SET SCHEMA shop',
       'ALTER TABLE shop.idempotency_events SET SCHEMA public; DROP SCHEMA shop',
     ],
-    found: ['Migrations', 'problem', 'idempotency_events is in the schema shop', 'options=-c%20search_path%3Dshop'],
+    found: [
+      'Migrations',
+      'problem',
+      'idempotency_events is in the schema shop',
+      'ALTER TABLE shop.idempotency_events SET',
+    ],
   },
   {
     of: 'tables of `prisma db push`',
     sql: [say('idempotency_keys', 'NULL'), isCurrent],
-    found: ['Migrations', 'problem', "do not say that the kit's migration made them", 'Drop them while they are empty'],
+    found: [
+      'Migrations',
+      'problem',
+      "do not say that the kit's migration made them",
+      'While nobody submits: DROP TABLE',
+    ],
   },
   {
     of: 'tables of an older kit',
@@ -131,7 +142,7 @@ const BROKEN: Broken[] = [
   {
     of: 'tables of a newer kit',
     sql: [say('idempotency_keys', "'oncekit schema 9'"), isCurrent],
-    found: ['Migrations', 'warning', 'another deploy is newer', 'Install the same version'],
+    found: ['Migrations', 'warning', 'another deploy is newer', 'npm install oncekit@latest'],
   },
   {
     of: 'a clock that is wrong',
@@ -203,10 +214,15 @@ const BROKEN: Broken[] = [
     ],
   },
   {
-    of: 'phases without a worker',
-    app: { ...loaded, outbox: {} as never },
+    of: 'an outbox without a worker',
+    app: { ...loaded, outbox },
     files: (files) => ({ ...files, 'app/api/cron/[task]/route.ts': cronOf('{ ...idempotency, outbox }') }),
-    found: ['Worker', 'warning', 'None was seen in the last 90 s.', 'npx oncekit worker'],
+    found: [
+      'Worker',
+      'warning',
+      'No worker was seen in the last 90 s, and nothing calls /api/cron/relay',
+      'npx oncekit worker',
+    ],
   },
   {
     of: 'a window that was raised too soon',
@@ -255,7 +271,7 @@ const BROKEN: Broken[] = [
   },
   {
     of: 'a cron route that is not given the outbox',
-    app: { ...loaded, outbox: {} as never },
+    app: { ...loaded, outbox },
     files: (files) => ({ ...files, 'vercel.json': '{ "crons": [{ "path": "/api/cron/relay" }] }' }),
     found: ['Cron route', 'warning', 'is given no outbox', 'cronRoute({ ...idempotency, outbox }, '],
   },

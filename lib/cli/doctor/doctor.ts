@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { isOutage } from '../../store/prisma/outage.ts';
-import { type Rename, renamerOf } from '../../store/prisma/tables.ts';
+import { type Rename, renamerOf, TABLES_OF, type TableName } from '../../store/prisma/tables.ts';
 import { isAnswer } from '../../store/prisma/wire/encoding.ts';
 import { databaseUrl, loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
@@ -13,88 +13,133 @@ import { type AppFacts, checkApp } from './app.ts';
 import { checkClient } from './client.ts';
 import { checkSchema, checkServer } from './database.ts';
 import { checkDurability } from './durability.ts';
-import { checkNamed, type Finding, report } from './finding.ts';
+import { checkEdge } from './edge.ts';
+import { checkNamed, type Finding, report, reportForTerminal } from './finding.ts';
+import { readKitSql, scriptFor } from './kit-sql.ts';
 import { checkPages } from './pages.ts';
 import { checkPooler } from './pooler.ts';
 import { checkSecrets } from './secrets.ts';
+import { checkTables, findLacking } from './tables.ts';
 import { checkTls } from './tls.ts';
 import { checkWebhooks } from './webhooks.ts';
 import { checkWindow } from './window.ts';
 import { checkWork } from './work.ts';
 
-const help = `oncekit doctor [--json]
+const help = `oncekit doctor [--json | --sql]
 
 Looks whether the app in this folder, its database and its worker are set up to work together. One line for each check:
 ok, warning or problem, and the fix. Changes nothing. Reads .env.local and .env, and loads lib/operations.ts.
 
   --json                the same as a list, for a script
+  --sql                 instead: a script that makes what the kit's tables lack, and touches nothing that is there
 ${APP_HELP}
 
 Ends with 1 when there is a problem, else with 0.`;
 
 async function run(args: string[]): Promise<number> {
-  const { values } = readArgs(args, { json: { type: 'boolean' }, ...APP_OPTIONS });
+  const own = { json: { type: 'boolean' }, sql: { type: 'boolean' } } as const;
+  const { values } = readArgs(args, { ...own, ...APP_OPTIONS });
+  if (values.sql) {
+    console.log(await missingSql(process.cwd()));
+    return 0;
+  }
   const findings = await examine(process.cwd(), values);
-  console.log(values.json ? JSON.stringify(findings, null, 2) : report(findings));
+  const { isTTY, columns = 80 } = process.stdout;
+  const words = () => (isTTY ? reportForTerminal(findings, columns) : report(findings));
+  console.log(values.json ? JSON.stringify(findings, null, 2) : words());
   return findings.some(({ level }) => level === 'problem') ? 1 : 0;
 }
+
+/** A script for what the database lacks of the kit's tables; that of messaging only where some of it is there. */
+async function missingSql(root: string): Promise<string> {
+  loadEnv(root);
+  const rename = renamerOf(tablesOf(folderTree(root)));
+  const sql = await openDatabase(databaseUrl());
+  try {
+    const [, messaging] = await checkSchema(sql, rename);
+    const names: TableName[] = messaging ? [...TABLES_OF.keys, ...TABLES_OF.messaging] : [...TABLES_OF.keys];
+    const lacking = await findLacking(sql, names, rename);
+    return scriptFor(lacking, readKitSql(), rename) || '-- Nothing is lacking.';
+  } finally {
+    await closeDatabase(sql);
+  }
+}
+
+/** The words in which the kit refuses them while the app is loaded. */
+const OF_A_RETENTION = /Rows would be deleted/;
+const OF_A_SECRET = /createIdempotency\(\{ secret \}\)|Secret number \d+/;
 
 /** Every check on the app in a folder. What is broken is a finding; only a bug is thrown. */
 export async function examine(root: string, given: ModulePaths = {}, load = loadApp): Promise<Finding[]> {
   loadEnv(root);
   const tree = folderTree(root);
   const facts = await checkApp(tree, given, () => load(root, tree, given));
+  const secrets = checkSecrets({ ...facts, env: process.env, root, tree });
+  const isSaid = secrets.some(({ level }) => level === 'problem');
   return [
-    ...(await onDatabase((sql, url) => checkDatabase(sql, url, facts, renamerOf(tablesOf(tree))))),
-    ...checkSecrets(process.env),
-    ...facts.findings,
+    ...(await onDatabase((sql, url, findings) => checkDatabase(sql, url, facts, findings, renamerOf(tablesOf(tree))))),
+    ...secrets,
+    ...facts.findings.filter(({ check, says }) => !(isSaid && check === 'App' && OF_A_SECRET.test(says))),
     ...checkWebhooks(tree),
-    ...(facts.app ? checkPages(tree, facts.app.router) : []),
+    ...(facts.app ? [...checkEdge(tree, facts.app), ...checkPages(tree, facts.app.router)] : []),
   ];
 }
 
-async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, rename?: Rename): Promise<Finding[]> {
-  const schema = await checkSchema(sql, rename);
-  const findings = [
-    ...(await checkServer(sql)),
-    checkTls(sql, url),
-    await checkPooler(sql, url, process.env.DIRECT_URL),
-    ...schema,
-  ];
-  const { tryClaim } = facts;
-  if (tryClaim) findings.push(...(await checkClient(sql, tryClaim, rename)));
-  // The following checks read the tables.
-  if (schema[0]?.level === 'problem') return findings;
-  const hasMessaging = schema[1] !== undefined && schema[1].level !== 'problem';
-  const { needsWorker, hasCron, replicated } = facts;
+/** Adds to the findings as it goes on, so that none is lost where the database refuses a later question. */
+async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, findings: Finding[], rename?: Rename) {
+  findings.push(...(await checkServer(sql)), checkTls(sql, url));
+  findings.push(await checkPooler(sql, url, process.env.DIRECT_URL));
+  const [keys, messaging] = await checkSchema(sql, rename);
+  findings.push(...[keys, messaging].filter((each) => each !== undefined));
+  const hasMessaging = messaging !== undefined && messaging.level !== 'problem';
+  const isCurrent = (one: Finding | undefined) => one?.level === 'ok';
+  const names = [
+    ...(isCurrent(keys) ? TABLES_OF.keys : []),
+    ...(isCurrent(messaging) ? TABLES_OF.messaging : []),
+  ] as TableName[];
+  const tables = names.length > 0 ? await checkTables(sql, names, rename) : [];
+  findings.push(...tables);
+  const { tryClaim, replicated, setUp } = facts;
+  const isLost = tables.some(({ level }) => level === 'problem');
+  const client = tryClaim ? await checkClient(sql, tryClaim, { rename, isLost }) : [];
+  findings.push(...client);
+  // The following checks read the tables, which must be there, and readable.
+  if (keys?.level === 'problem' || client.some(({ level }) => level === 'problem')) return;
   const renamed: Sql = rename ? { query: (text, values) => sql.query(rename(text), values) } : sql;
   findings.push(...(await checkDurability(sql, { rename, replicated })));
-  if (facts.window) findings.push(await checkWindow(renamed, facts.window));
-  return [...findings, ...(await checkWork(renamed, { hasMessaging, needsWorker, hasCron }))];
+  const isRefused = facts.findings.some(({ says }) => OF_A_RETENTION.test(says));
+  const window = setUp ?? (isRefused ? undefined : facts.window);
+  if (window) findings.push(await checkWindow(renamed, window));
+  findings.push(...(await checkWork(renamed, { ...facts, hasMessaging })));
 }
 
-async function onDatabase(look: (sql: pg.Client, url: string) => Promise<Finding[]>): Promise<Finding[]> {
+async function onDatabase(
+  look: (sql: pg.Client, url: string, findings: Finding[]) => Promise<void>,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
   try {
     const url = databaseUrl();
     const sql = await openDatabase(url);
     try {
-      return await look(sql, url);
+      await look(sql, url, findings);
     } finally {
       await closeDatabase(sql);
     }
   } catch (error) {
     const check = checkNamed('Database');
-    if (error instanceof CliError) return [check.problem(error.message, error.fix ?? '')];
-    if (isOutage(error))
-      return [check.problem(`It stopped to answer: ${reasonOf(error)}.`, 'Look at the network to it.')];
-    if (!isAnswer(error)) throw error;
-    return [
-      check.problem(
-        `It refuses to answer: ${reasonOf(error)}.`,
-        'Give the user of DATABASE_URL the right to read the tables.',
-      ),
-    ];
+    if (error instanceof CliError) findings.push(check.problem(error.message, error.fix ?? ''));
+    else if (isOutage(error))
+      findings.push(check.problem(`It stopped to answer: ${reasonOf(error)}.`, 'Look at the network to it.'));
+    else if (!isAnswer(error)) throw error;
+    else
+      findings.push(
+        check.problem(
+          `It refuses to answer: ${reasonOf(error)}.`,
+          'Give the user of DATABASE_URL the right to read the tables: GRANT SELECT ON ALL TABLES IN SCHEMA public TO <user>',
+        ),
+      );
   }
+  return findings;
 }
 
 export const doctor: Command = { help, run };

@@ -1,42 +1,161 @@
 import { weaknessOf } from '../../core/secret-strength.ts';
-import { LEAST_TO_SIGN } from '../../core/secrets.ts';
+import { LEAST_TO_SIGN, secretId } from '../../core/secrets.ts';
+import type { SetUp } from '../../engine/config.ts';
+import type { FileTree } from '../app/file-tree.ts';
+import { committedVariables, variableIn } from '../app/git-secrets.ts';
+import { lineAt, withoutComments } from '../app/source-text.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const MAKE = 'Make one with: openssl rand -base64 32';
-
-/** Checks the secret that signs keys and the one of the cron route, as production does. */
-export function checkSecrets(env: Environment): Finding[] {
-  const signing = (env.IDEMPOTENCY_SECRET ?? '').split(',').filter(Boolean);
-  return [checkSigning(signing), checkCron(env.CRON_SECRET, signing)];
+export interface SecretsOptions {
+  env: Environment;
+  root: string;
+  tree: FileTree;
+  /** The module of the set-up, and how it was set up; undefined where it cannot be loaded. */
+  setUpFile?: string | undefined;
+  setUp?: SetUp | undefined;
+  hasCronRoute: boolean;
 }
 
-function checkSigning(secrets: readonly string[]): Finding {
+const NAME = 'IDEMPOTENCY_SECRET';
+const OPENSSL = 'openssl rand -base64 32';
+const MAKE = `Make one with: ${OPENSSL}`;
+const NEW = `Write a new one in its place: ${OPENSSL}`;
+
+/** Checks the secrets that sign keys, as the app has them, and the one of the cron route, as production does. */
+export function checkSecrets(options: SecretsOptions): Finding[] {
+  const signing = listOf(options.env[NAME]);
+  return [checkSigning(options, signing), checkCron(options, signing)];
+}
+
+const listOf = (value: string | undefined) => (value ?? '').split(',').filter(Boolean);
+
+/** A secret that signs, by its public id. The value is known where a variable or the code of the set-up has it. */
+interface Signing {
+  id: string;
+  called: string;
+  value: string | undefined;
+  weakness: string | undefined;
+}
+
+function checkSigning(options: SecretsOptions, inVariable: readonly string[]): Finding {
   const check = checkNamed('Secret');
-  if (secrets.length === 0) {
-    return check.problem('IDEMPOTENCY_SECRET is not set: production refuses to run.', MAKE);
+  const { setUp, setUpFile, env } = options;
+  if (inVariable.length === 0 && (setUp?.secrets.length ?? 0) === 0) {
+    return check.problem(
+      `${NAME} is not set: production refuses to run.`,
+      `Add one to .env: echo "${NAME}=$(${OPENSSL})" >> .env`,
+    );
   }
-  for (const [index, secret] of secrets.entries()) {
-    const weakness = weaknessOf(secret, LEAST_TO_SIGN);
-    const which = secrets.length === 1 ? 'IDEMPOTENCY_SECRET' : `IDEMPOTENCY_SECRET number ${index + 1}`;
-    if (weakness) return check.problem(`${which} ${weakness}: production refuses to run.`, MAKE);
+  if (setUp?.secrets.length === 0) {
+    return check.problem(
+      `${setUpFile} gives createIdempotency no secret, though ${NAME} is set: production refuses to run.`,
+      `Write there: secret: (process.env.${NAME} ?? '').split(','),`,
+    );
   }
-  return check.ok(
-    secrets.length === 1
-      ? 'IDEMPOTENCY_SECRET is set.'
-      : `IDEMPOTENCY_SECRET holds ${secrets.length}: the first signs.`,
-  );
+  const all = signingOf(options, inVariable);
+  for (const one of all) {
+    const found = weak(one) ?? inCode(one, options) ?? example(one, options) ?? shared(one, env);
+    if (found) return check.problem(...found);
+  }
+  const committed = committedOne(all, options.root);
+  if (committed) return check.problem(...committed);
+  const [{ called } = { called: NAME }] = all;
+  return check.ok(all.length === 1 ? `${called} is set.` : `There are ${all.length}: the first signs, all verify.`);
 }
 
-function checkCron(secret: string | undefined, signing: readonly string[]): Finding {
+function signingOf({ setUp, setUpFile, env }: SecretsOptions, inVariable: readonly string[]): Signing[] {
+  const numbered = (name: string, index: number, of: number) => (of === 1 ? name : `${name} number ${index + 1}`);
+  if (!setUp) {
+    return inVariable.map((value, index) => ({
+      ...{ id: secretId(value), value, called: numbered(NAME, index, inVariable.length) },
+      weakness: weaknessOf(value, LEAST_TO_SIGN),
+    }));
+  }
+  // The variable that is meant for it, before others that may hold the same.
+  const variables = [[NAME, env[NAME]] as const, ...Object.entries(env)];
+  return setUp.secrets.map(({ id, weakness }, index) => {
+    const [name, held] = variables.find(([, each]) => holds(each, id)) ?? [];
+    const called = name ? numbered(name, index, listOf(held).length) : `Secret number ${index + 1} of ${setUpFile}`;
+    return { id, called, weakness, value: listOf(held).find((part) => secretId(part) === id) };
+  });
+}
+
+type Said = [says: string, fix: string] | undefined;
+
+function weak({ called, weakness }: Signing): Said {
+  return weakness ? [`${called} ${weakness}: production refuses to run.`, NEW] : undefined;
+}
+
+/** A text of the set-up's module: it is in the repository, and the same everywhere. */
+function inCode({ id, value }: Signing, { tree, setUpFile = '' }: SecretsOptions): Said {
+  if (value !== undefined) return undefined;
+  const source = withoutComments(tree.read(setUpFile) ?? '');
+  const literal = [...source.matchAll(/(['"`])([^'"`\n]+)\1/g)].find(([, , text = '']) => secretId(text) === id);
+  if (!literal) return undefined;
+  const says = `A secret stands in ${setUpFile}:${lineAt(source, literal.index)}: whoever has the code can sign keys.`;
+  return [says, `Write there process.env.${NAME}, and make a new one for .env: ${OPENSSL}`];
+}
+
+/** Long enough that none of them comes about by chance. */
+const EXAMPLE =
+  /change.?(me|this)|replace.?(me|this|with)|your.{0,20}(secret|key)|example|placeholder|super.?secret|my.?secret|dummy|password|development|insecure|lorem|123456789|abcdefgh/i;
+const EXAMPLES = ['.env.example', '.env.sample', '.env.template', '.env.dist', '.env.local.example'];
+
+function example({ id, called, value = '' }: Signing, { tree }: SecretsOptions): Said {
+  const file = EXAMPLES.find((name) =>
+    (tree.read(name) ?? '').split('\n').some((line) => variableIn(line).some((each) => holds(each.value, id))),
+  );
+  if (file) return [`${called} is the one of ${file}: whoever has the repository can sign keys.`, NEW];
+  return EXAMPLE.test(value) ? [`${called} reads like an example, which others have as well.`, NEW] : undefined;
+}
+
+const holds = (value: string | undefined, id: string) => listOf(value).some((part) => secretId(part) === id);
+
+/** Variables that are for something else. CRON_SECRET has a check of its own. */
+const OTHER_PURPOSE = /SESSION|AUTH|COOKIE|JWT|WEBHOOK|STRIPE|CSRF|ENCRYPT|ADMIN/i;
+
+function shared({ id, called }: Signing, env: Environment): Said {
+  const others = Object.entries(env).filter(
+    ([name, value]) =>
+      name !== NAME && name !== 'CRON_SECRET' && /SECRET|KEY|TOKEN|PASS/i.test(name) && value && holds(value, id),
+  );
+  const [other] = others.find(([name]) => OTHER_PURPOSE.test(name)) ?? others.find(([name]) => name !== called) ?? [];
+  if (!other) return undefined;
+  const risk = 'whoever learns it by one way gets in by the other.';
+  return other === called
+    ? [`${other} signs keys, and has another purpose: ${risk}`, `Give keys a secret of their own, ${NAME}: ${OPENSSL}`]
+    : [`${called} and ${other} are one secret: ${risk}`, `Write a new one in place of ${called}: ${OPENSSL}`];
+}
+
+function committedOne(all: readonly Signing[], root: string): Said {
+  for (const { file, value } of committedVariables(root)) {
+    const one = all.find(({ id }) => holds(value, id));
+    if (!one) continue;
+    return [
+      `${file} is in git with ${one.called}: whoever has the repository can sign keys.`,
+      `git rm --cached ${file}; echo ${file} >> .gitignore; then write a new one in its place: ${OPENSSL}`,
+    ];
+  }
+  return undefined;
+}
+
+function checkCron({ env, hasCronRoute }: SecretsOptions, signing: readonly string[]): Finding {
   const check = checkNamed('Cron secret');
-  if (!secret)
-    return check.warning('CRON_SECRET is not set: the cron route is closed.', `Where no worker runs: ${MAKE}`);
+  const { CRON_SECRET: secret } = env;
+  if (!secret) {
+    return hasCronRoute
+      ? check.warning(
+          'CRON_SECRET is not set: the cron route is closed.',
+          `Where no worker runs: echo "CRON_SECRET=$(${OPENSSL})" >> .env`,
+        )
+      : check.ok('There is no cron route, so none is needed.');
+  }
   const weakness = weaknessOf(secret);
-  if (weakness) return check.problem(`CRON_SECRET ${weakness}: production refuses the cron route.`, MAKE);
+  if (weakness) return check.problem(`CRON_SECRET ${weakness}: production refuses the cron route.`, NEW);
   if (signing.includes(secret)) {
-    return check.problem('CRON_SECRET is IDEMPOTENCY_SECRET as well: production refuses the cron route.', MAKE);
+    return check.problem(`CRON_SECRET is ${NAME} as well: production refuses the cron route.`, MAKE);
   }
   return check.ok('CRON_SECRET is set.');
 }

@@ -90,5 +90,8 @@ test('a server that proves its name is well, and a mode that says less is told',
 });
 
 test('a certificate of nobody’s is no connection at all, and says so', async () => {
-  await expect(look({ sslmode: 'verify-full' })).rejects.toThrow(/self-signed certificate/);
+  await expect(look({ sslmode: 'verify-full' })).rejects.toMatchObject({
+    message: expect.stringContaining('self-signed certificate'),
+    fix: "Add sslrootcert=<the file of the authority's certificate> to DATABASE_URL.",
+  });
 });

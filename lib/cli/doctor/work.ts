@@ -9,16 +9,22 @@ const UNREAPED_H = 26;
 const SEEN_S = 90;
 
 export interface WorkOptions {
+  /** The tables of messaging are there. */
   hasMessaging: boolean;
-  /** The app has operations in phases, or an outbox or inbox. */
-  needsWorker: boolean;
-  /** Something calls the cron route, as far as files tell. */
-  hasCron: boolean;
+  hasPhases: boolean;
+  /** Destinations of the app's outbox. */
+  destinations: readonly string[];
+  hasInbox: boolean;
+  /** The passes that something calls, as far as files tell. */
+  called: readonly string[];
+  /** Names of the app's operations; undefined where they are not known. */
+  operations?: readonly string[] | undefined;
 }
 
 const KEYS = `SELECT
-  (SELECT count(*)::int FROM idempotency_keys
-    WHERE next_attempt_at < clock_timestamp() - interval '${DUE_S} s') AS due,
+  (SELECT coalesce(json_object_agg(operation, due), '{}')
+     FROM (SELECT operation, count(*) AS due FROM idempotency_keys
+            WHERE next_attempt_at < clock_timestamp() - interval '${DUE_S} s' GROUP BY operation) AS late) AS due,
   (SELECT count(*)::int FROM ${UNFINISHED_KEYS} WHERE ${WAITS_FOR_PERSON}) AS attention,
   (SELECT count(*)::int FROM ${UNFINISHED_KEYS} WHERE needs_attention AND NOT ${WAITS_FOR_PERSON}) AS slow,
   (SELECT count(*)::int FROM (SELECT FROM idempotency_keys
@@ -26,15 +32,16 @@ const KEYS = `SELECT
 
 // Only what stands first in its aggregate can go out, and nothing to a destination that is stopped.
 const MESSAGES = `SELECT
-  (SELECT count(*)::int FROM outbox_deliveries d
+  (SELECT coalesce(json_object_agg(destination, late), '{}') FROM (SELECT destination, count(*) AS late FROM outbox_deliveries d
     WHERE state = 'pending' AND next_attempt_at < clock_timestamp() - interval '${DUE_S} s'
       AND NOT EXISTS (SELECT FROM outbox_stops s WHERE s.destination = d.destination)
       AND NOT EXISTS (SELECT FROM outbox_deliveries e WHERE e.destination = d.destination AND e.aggregate = d.aggregate
-                        AND e.sequence < d.sequence AND e.state IN ('pending', 'dead'))) AS unsent,
+                        AND e.sequence < d.sequence AND e.state IN ('pending', 'dead'))
+    GROUP BY destination) AS waiting) AS unsent,
   (SELECT count(*)::int FROM inbox_events
     WHERE state = 'failed' AND next_attempt_at < clock_timestamp() - interval '${DUE_S} s') AS unprocessed,
-  (SELECT count(*)::int FROM outbox_deliveries WHERE state = 'dead')
-    + (SELECT count(*)::int FROM inbox_events WHERE state = 'dead') AS dead`;
+  (SELECT count(*)::int FROM outbox_deliveries WHERE state = 'dead') AS dead_out,
+  (SELECT count(*)::int FROM inbox_events WHERE state = 'dead') AS dead_in`;
 
 // Statements of a worker's that no request makes, on connections that are open: its presence, and what the completer and
 // the reaper ask. A cron call leaves the same behind.
@@ -46,46 +53,108 @@ const SEEN = `SELECT EXTRACT(epoch FROM clock_timestamp() - max(state_change))::
 export async function checkWork(sql: Sql, options: WorkOptions): Promise<Finding[]> {
   const check = checkNamed('Worker');
   const { due, slow, attention, unreaped } = (await sql.query(KEYS)).rows[0];
-  const messages = options.hasMessaging ? (await sql.query(MESSAGES)).rows[0] : { unsent: 0, unprocessed: 0, dead: 0 };
+  const nothing = { unsent: {}, unprocessed: 0, dead_out: 0, dead_in: 0 };
+  const messages = options.hasMessaging ? (await sql.query(MESSAGES)).rows[0] : nothing;
   const findings: Finding[] = [];
   const run = (pass: string) => `Run npx oncekit worker, or call /api/cron/${pass} each minute.`;
   const left = (count: number, what: string, pass: string) => {
     if (count > 0)
       findings.push(check.problem(`${counted(count, what)} should have gone on more than 2 min ago.`, run(pass)));
   };
-  left(due, 'unfinished key', 'complete');
-  left(messages.unsent, 'event of the outbox', 'relay');
+  const { operations, destinations } = options;
+  const keys = split(due, operations);
+  left(keys.known, 'unfinished key', 'complete');
+  for (const [name, count] of keys.unknown) findings.push(check.problem(...ofNoOperation(name, count)));
+  // An app that could not be loaded, or has no outbox here, may have one elsewhere.
+  const events = split(messages.unsent, destinations.length > 0 ? destinations : undefined);
+  left(events.known, 'event of the outbox', 'relay');
+  for (const [name, count] of events.unknown) findings.push(check.problem(...toNoDestination(name, count)));
   left(messages.unprocessed, 'received event', 'inbox');
   if (unreaped > 0) {
     const some = unreaped === 10_000 ? '10,000 keys and more' : counted(unreaped, 'key');
     findings.push(check.warning(`${some} should have been deleted a day ago.`, run('reap').replace('minute', 'hour')));
   }
   if (findings.length === 0) findings.push(await checkSeen(sql, options));
+  return [...findings, ...checkAttention({ attention, slow, ...messages })];
+}
+
+/** How many are of a name that the app has, and how many of each other. */
+function split(counts: Record<string, number>, names: readonly string[] | undefined) {
+  const all = Object.entries(counts);
+  const isKnown = ([name]: [string, number]) => names?.includes(name) ?? true;
+  const known = all.filter(isKnown).reduce((sum, [, count]) => sum + count, 0);
+  return { known, unknown: all.filter((each) => !isKnown(each)) };
+}
+
+function ofNoOperation(name: string, count: number): [says: string, fix: string] {
+  const it = count === 1 ? 'waits' : 'wait';
+  return [
+    `${counted(count, 'unfinished key')} of ${name} ${it} for an operation of that name, and none is listed.`,
+    `List ${name} in lib/operations.ts again; a worker then goes on.`,
+  ];
+}
+
+function toNoDestination(name: string, count: number): [says: string, fix: string] {
+  const it = count === 1 ? 'waits' : 'wait';
+  return [
+    `${counted(count, 'event')} ${it} for ${name}, a destination that the outbox does not have.`,
+    `Give it back to the outbox, or give them up: npx oncekit messages abandon ${name} --yes`,
+  ];
+}
+
+interface Attention {
+  attention: number;
+  slow: number;
+  dead_out: number;
+  dead_in: number;
+}
+
+function checkAttention({ attention, slow, dead_out: unsent, dead_in: unprocessed }: Attention): Finding[] {
+  const check = checkNamed('Attention');
+  const findings: Finding[] = [];
+  const dead = (count: number, what: string, box: string) => {
+    if (count > 0)
+      findings.push(
+        check.warning(
+          `${counted(count, 'event')} could not be ${what}.`,
+          `Mend the cause, then: npx oncekit messages list --box ${box} --state dead, and npx oncekit messages requeue`,
+        ),
+      );
+  };
   if (attention > 0) {
     const says = `${counted(attention, 'key')} could not be finished and ${attention === 1 ? 'waits' : 'wait'} for a person.`;
-    findings.push(checkNamed('Attention').warning(says, 'Look at them: npx oncekit keys list --stuck'));
+    findings.push(check.warning(says, 'Look at them: npx oncekit keys list --stuck'));
   }
   if (slow > 0) {
     const says = `${counted(slow, 'key')} could not be finished for long. The completer goes on with ${slow === 1 ? 'it' : 'them'}.`;
-    findings.push(checkNamed('Attention').warning(says, 'See what they wait for: npx oncekit keys list --stuck'));
+    findings.push(check.warning(says, 'See what they wait for: npx oncekit keys list --stuck'));
   }
-  if (messages.dead > 0) {
-    const says = `${counted(messages.dead, 'event')} could not be delivered or processed.`;
-    findings.push(checkNamed('Attention').warning(says, 'Mend the cause, then requeue them in the admin view.'));
-  }
+  dead(unsent, 'delivered', 'outbox');
+  dead(unprocessed, 'processed', 'inbox');
   return findings;
 }
 
-async function checkSeen(sql: Sql, { needsWorker, hasCron }: WorkOptions): Promise<Finding> {
+/** The loss where nobody runs a pass. */
+const LOSSES = {
+  complete: 'a key whose process dies would wait for its client',
+  relay: 'nobody sends the events of the outbox',
+  inbox: 'nobody tries again what the inbox could not process',
+};
+
+async function checkSeen(sql: Sql, { hasPhases, destinations, hasInbox, called }: WorkOptions): Promise<Finding> {
   const check = checkNamed('Worker');
   const { seconds } = (await sql.query(SEEN)).rows[0];
   if (seconds !== null && seconds <= SEEN_S) return check.ok(`One was seen ${seconds} s ago, and nothing is late.`);
-  if (hasCron) return check.ok('None is seen, but a cron job is set up, and nothing is late.');
-  if (!needsWorker) {
-    return check.ok('None is seen. Nothing is late: only the reaper is missing, which deletes old keys.');
+  const isNeeded = { complete: hasPhases, relay: destinations.length > 0, inbox: hasInbox };
+  const needed = (Object.keys(LOSSES) as (keyof typeof LOSSES)[]).filter((pass) => isNeeded[pass]);
+  const lacking = needed.filter((pass) => !called.includes(pass));
+  if (lacking.length > 0) {
+    const routes = lacking.map((pass) => `/api/cron/${pass}`);
+    return check.warning(
+      `No worker was seen in the last 90 s, and nothing calls ${routes.join(' or ')}: ${lacking.map((pass) => LOSSES[pass]).join(', and ')}.`,
+      `Run npx oncekit worker, or have vercel.json call ${routes.join(' and ')} each minute.`,
+    );
   }
-  return check.warning(
-    'None was seen in the last 90 s. Nothing is late yet, but a key whose process dies would wait for its client.',
-    'Run npx oncekit worker, or call /api/cron/complete each minute.',
-  );
+  if (called.length > 0) return check.ok('None is seen, but vercel.json calls the cron route, and nothing is late.');
+  return check.ok('None is seen. Nothing is late: only the reaper is missing, which deletes old keys.');
 }

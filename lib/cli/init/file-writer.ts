@@ -1,21 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, realpath, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CliError } from '../command.ts';
-import type { Write } from './plan.ts';
+import type { Removal, Write } from './plan.ts';
 
 /** For its owner alone. */
 const PRIVATE = 0o600;
 
 /**
  * All of them, or none: each is written beside its place first and then moved there. What was changed since the plan was
- * made is not overwritten. When one cannot be moved, those before it are put back. A file keeps its permissions, and a
- * link to it stays one. A new file that holds secrets is its owner's alone.
+ * made is not overwritten, and not deleted. When one cannot be moved, those before it are put back. A file keeps its
+ * permissions, and a link to it stays one. A new file that holds secrets is its owner's alone. Folders that are empty without
+ * the deleted files go as well.
  *
  * @returns those with secrets that others on this machine may read, because they could before
  * @throws CliError with the file that could not be written
  */
-export async function writeFiles(root: string, writes: readonly Write[]): Promise<string[]> {
+export async function writeFiles(
+  root: string,
+  writes: readonly Write[],
+  removals: readonly Removal[] = [],
+): Promise<string[]> {
   const mark = `.oncekit-${randomBytes(4).toString('hex')}`;
   const steps = await Promise.all(
     writes.map(async (write) => {
@@ -24,7 +29,9 @@ export async function writeFiles(root: string, writes: readonly Write[]): Promis
       return { ...write, at, fresh: `${at}${mark}` };
     }),
   );
+  const goners = removals.map(({ file, before }) => ({ file, before, at: path.resolve(root, file) }));
   const moved: typeof steps = [];
+  const gone: typeof goners = [];
   const folders: string[] = [];
   try {
     for (const { file, at, fresh, before, content, shown } of steps) {
@@ -36,12 +43,23 @@ export async function writeFiles(root: string, writes: readonly Write[]): Promis
       await writeFile(fresh, content, { flag: 'wx', mode: shown || before !== undefined ? PRIVATE : 0o666 });
       if (before !== undefined) await chmod(fresh, (await stat(at)).mode);
     }
+    for (const { file, at, before } of goners) {
+      const now = await readFile(at, 'utf8').catch(() => undefined);
+      if (now !== before) throw new CliError(`${file} has just been changed.`, 'Run it again.');
+    }
     for (const step of steps) {
       await rename(step.fresh, step.at);
       moved.push(step);
     }
+    for (const each of goners) {
+      await rename(each.at, `${each.at}${mark}`);
+      gone.push(each);
+    }
+    for (const { at } of gone) await rm(`${at}${mark}`, { force: true });
+    for (const { file } of gone) await removeEmptyFolders(root, path.dirname(file));
     return await openToOthers(steps);
   } catch (error) {
+    for (const { at } of gone) await rename(`${at}${mark}`, at).catch(() => {});
     for (const { at, before } of moved) await (before === undefined ? rm(at, { force: true }) : writeFile(at, before));
     for (const { fresh } of steps) await rm(fresh, { force: true }).catch(() => {});
     for (const folder of folders.reverse()) await rm(folder, { recursive: true, force: true });
@@ -49,6 +67,19 @@ export async function writeFiles(root: string, writes: readonly Write[]): Promis
     const { message } = error as Error;
     throw new CliError(`Nothing was written: ${message}.`, 'Make the folder writable, then run it again.');
   }
+}
+
+/** The folder and those above it, as long as they hold nothing. */
+async function removeEmptyFolders(root: string, folder: string): Promise<void> {
+  if (
+    folder === '.' ||
+    (await rmdir(path.resolve(root, folder)).then(
+      () => false,
+      () => true,
+    ))
+  )
+    return;
+  await removeEmptyFolders(root, path.dirname(folder));
 }
 
 /** Windows knows no such modes, and shows all files as open. */

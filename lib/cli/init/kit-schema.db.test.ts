@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
@@ -153,6 +154,63 @@ test('an upgrade from 2 keeps keys and their steps as they are, and from then on
     } finally {
       await sql.end();
     }
+  });
+});
+
+test('A6 an upgrade from 3 keeps rows as they are, without a thing, and from then on a thing has one row', async () => {
+  const ofKeys = migrations.filter(({ part }) => part === 'keys');
+  const upgrade = ofKeys.find(({ version }) => version === 4)?.sql ?? '';
+  const insert = (key: string, state: string, thing?: string) =>
+    `INSERT INTO idempotency_keys (tenant, principal, operation, key, state, settled_at, expires_at${thing ? ', thing' : ''})
+     VALUES ('a', 'ann', 'pay', '${key}', '${state}', ${state === 'in_progress' ? 'NULL' : 'now()'}, now()
+             ${thing ? `, '${thing}'` : ''})`;
+  await onEmpty(async (url) => {
+    const sql = new pg.Client({ connectionString: url });
+    await sql.connect();
+    const all = async () => (await sql.query('SELECT * FROM idempotency_keys ORDER BY key')).rows;
+    const things = async () => (await all()).map(({ key, thing }) => `${key} ${thing}`);
+    try {
+      for (const each of ofKeys.filter(({ version }) => version <= 3)) await sql.query(each.sql);
+      for (const state of ['in_progress', 'succeeded', 'failed', 'abandoned']) await sql.query(insert(state, state));
+      const was = await all();
+      await sql.query(upgrade);
+      expect(await all()).toEqual(was.map((row) => ({ ...row, thing: null })));
+      await sql.query('DELETE FROM idempotency_keys');
+
+      await sql.query(insert('k1', 'in_progress', 'cart'));
+      await expect(sql.query(insert('k2', 'succeeded', 'cart'))).rejects.toMatchObject({
+        code: '23505',
+        constraint: 'idempotency_keys_thing_idx',
+      });
+      // A refusal and a tombstone hold nothing, whoever writes them.
+      for (const state of ['failed', 'abandoned']) await sql.query(insert(state, state, 'cart'));
+      await sql.query(`UPDATE idempotency_keys SET state = 'failed', settled_at = now() WHERE key = 'k1'`);
+      await sql.query(insert('k3', 'succeeded', 'cart'));
+      expect(await things()).toEqual(['abandoned null', 'failed null', 'k1 null', 'k3 cart']);
+    } finally {
+      await sql.end();
+    }
+  });
+});
+
+test('A6 the parts of version 4 may have been made before, beside the writers', async () => {
+  const ofKeys = migrations.filter(({ part }) => part === 'keys');
+  await onEmpty(async (url) => {
+    const sql = new pg.Client({ connectionString: url });
+    await sql.connect();
+    try {
+      for (const each of ofKeys.filter(({ version }) => version <= 3)) await sql.query(each.sql);
+      const guide = await readFile(new URL('../../../docs/upgrading.md', import.meta.url), 'utf8');
+      const steps = /```sql\n(ALTER TABLE idempotency_keys ADD COLUMN IF[^`]*)```/.exec(guide)?.[1] ?? '';
+      const [column, index, look] = steps.split(';\n').map((each) => each.trim()) as [string, string, string];
+      for (const step of [column, index]) await sql.query(step);
+      expect((await sql.query(look.replace(/;? --.*/, ''))).rows).toEqual([{ indisvalid: true }]);
+      for (const each of ofKeys.filter(({ version }) => version === 4)) await sql.query(each.sql);
+    } finally {
+      await sql.end();
+    }
+    const ofTable = (lines: string[]) => lines.filter((line) => line.startsWith('idempotency_keys'));
+    expect(ofTable(await catalogue(url))).toEqual(ofTable(await catalogue(migrated.url)));
   });
 });
 

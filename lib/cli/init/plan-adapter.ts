@@ -6,6 +6,7 @@ import type { Plan } from './plan.ts';
 
 const PRISMAS = '@prisma/adapter-pg';
 const OURS = 'oncekit/adapter-pg';
+const IMPORT = /\bimport\s*\{\s*PrismaPg(?:\s+as\s+\w+)?\s*,?\s*\}\s*from\s*['"]/;
 
 /** The one line that makes the pool of a client the kit's. */
 export const ADAPTER_LINE = `import { PrismaPg } from '${OURS}';`;
@@ -19,7 +20,7 @@ export function planAdapter(tree: FileTree, { packageJson }: App, client: Client
   if (!client || !installed(packageJson)[PRISMAS] || isThere(tree)) return plan;
   const { file } = client;
   const before = tree.read(file) ?? '';
-  const content = withOurs(before);
+  const content = exchanged(before, PRISMAS, OURS);
   if (content !== undefined) plan.writes.push({ file, before, content });
   else
     plan.notes.push(
@@ -36,12 +37,22 @@ function isThere(tree: FileTree): boolean {
   });
 }
 
+/** Gives the app's files Prisma's own adapter back, where they import the kit's in plain form. */
+export function planAdapterRemoval(tree: FileTree): Plan {
+  const writes = filesBelow(tree, '', SOURCE_FILE).flatMap((file) => {
+    const before = tree.read(file) ?? '';
+    const content = before.includes(OURS) ? exchanged(before, OURS, PRISMAS) : undefined;
+    return content === undefined ? [] : [{ file, before, content }];
+  });
+  return { writes, kept: [], notes: [] };
+}
+
 /** undefined where it is not imported in plain form, or in another form as well. */
-function withOurs(source: string): string | undefined {
-  const mentions = withoutComments(source).split(PRISMAS).length - 1;
+function exchanged(source: string, from: string, to: string): string | undefined {
+  const mentions = withoutComments(source).split(from).length - 1;
   // Positions are those of the source; strings and comments are empty, so that what is found is an import.
-  const found = /\bimport\s*\{\s*PrismaPg(?:\s+as\s+\w+)?\s*,?\s*\}\s*from\s*['"]/.exec(blanked(source));
+  const found = IMPORT.exec(blanked(source));
   if (!found || mentions !== 1) return undefined;
   const at = found.index + found[0].length;
-  return source.startsWith(PRISMAS, at) ? source.slice(0, at) + OURS + source.slice(at + PRISMAS.length) : undefined;
+  return source.startsWith(from, at) ? source.slice(0, at) + to + source.slice(at + from.length) : undefined;
 }

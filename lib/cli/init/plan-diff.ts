@@ -24,7 +24,7 @@ function named({ file, content, copyOf }: Write): string {
 
 function diffOf({ file, before, content, shown }: Write): string {
   const is = before === undefined ? 'new' : 'changed';
-  if (shown) return `+++ ${file}  (${is})\n${shown.map((line) => `+${line}`).join('\n')}\n`;
+  if (shown) return `+++ ${file}  (${is})\n${shown.join('\n')}\n`;
   const patch = createTwoFilesPatch(before === undefined ? '/dev/null' : file, file, before ?? '', content);
   return patch.slice(patch.indexOf('\n') + 1);
 }

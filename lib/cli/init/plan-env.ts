@@ -1,5 +1,5 @@
 import type { FileTree } from '../app/file-tree.ts';
-import type { Plan } from './plan.ts';
+import type { Plan, Removal } from './plan.ts';
 
 const SECRETS = {
   IDEMPOTENCY_SECRET: 'Signs idempotency keys. The same on every instance; a new one goes behind it, after a comma.',
@@ -18,7 +18,7 @@ export function planEnv(tree: FileTree, secret: () => string): Plan {
   const before = tree.read('.env');
   const lines = missing.map(([name, why]) => `# ${why}\n${name}="${secret()}"\n`);
   const content = `${before ? `${before.trimEnd()}\n\n` : ''}${lines.join('\n')}`;
-  const shown = missing.map(([name]) => `${name}="…"`);
+  const shown = missing.map(([name]) => `+${name}="…"`);
   return {
     writes: [{ file: '.env', content, before, shown }],
     kept: [],
@@ -26,6 +26,27 @@ export function planEnv(tree: FileTree, secret: () => string): Plan {
       ? []
       : ['.env holds secrets, and .gitignore does not list it. Add a line: .env*'],
   };
+}
+
+/** Takes the secrets out of `.env` again that `init` has put there: those that stand below its words about them. */
+export function planEnvRemoval(tree: FileTree): Plan & { removals: Removal[] } {
+  const before = tree.read('.env');
+  const plan = { writes: [], kept: [], notes: [], removals: [] };
+  if (before === undefined) return plan;
+  let content = before.replaceAll('\r\n', '\n');
+  const shown: string[] = [];
+  for (const [name, why] of Object.entries(SECRETS)) {
+    const at = content.indexOf(`# ${why}\n${name}=`);
+    if (at < 0) continue;
+    const end = content.indexOf('\n', content.indexOf('\n', at) + 1);
+    const [above, below] = [content.slice(0, at), end < 0 ? '' : content.slice(end + 1)];
+    content = above + (above.endsWith('\n\n') || above === '' ? below.replace(/^\n/, '') : below);
+    shown.push(`-${name}="…"`);
+  }
+  if (shown.length === 0) return plan;
+  content = content.trimEnd();
+  if (content === '') return { ...plan, removals: [{ file: '.env', before }] };
+  return { ...plan, writes: [{ file: '.env', content: `${content}\n`, before, shown }] };
 }
 
 function isIgnored(text = ''): boolean {

@@ -27,7 +27,7 @@ export function planMigrations(tree: FileTree, folder: string, kit: KitFiles, pa
   const missing = kit.migrations.filter(({ part, version }) => parts.includes(part) && !(version <= applied[part]));
   for (const { part } of missing) {
     const [table] = TABLES_OF[part];
-    const other = all.find(({ sql }) =>
+    const other = sinceRemoval(all, part).find(({ sql }) =>
       new RegExp(`CREATE TABLE\\s+(IF NOT EXISTS\\s+)?"?${table}"?\\s*\\(`, 'i').test(sql),
     );
     if (!other || applied[part] > 0) continue;
@@ -36,11 +36,7 @@ export function planMigrations(tree: FileTree, folder: string, kit: KitFiles, pa
       `If it is yours, rename it in a migration. If it is the kit's as it is now, add: COMMENT ON TABLE "${table}" IS '${markOf(SCHEMA_VERSIONS[part])}';`,
     );
   }
-  let last =
-    names
-      .map((name) => name.slice(0, 14))
-      .filter((stamp) => /^\d{14}$/.test(stamp))
-      .at(-1) ?? '';
+  let last = lastStamp(names);
   const writes = missing.map(({ part, version, file, sql }) => {
     last = stampBehind(last, now);
     const name = `${last}_oncekit${part === 'keys' ? '' : `_${part}`}${version === 1 ? '' : `_${version}`}`;
@@ -62,18 +58,36 @@ export function planMigrations(tree: FileTree, folder: string, kit: KitFiles, pa
   };
 }
 
+/** The first line of the migration that drops the tables of these parts: what stands before it counts no more. */
+export const removalMark = (parts: readonly SchemaPart[]) => `-- oncekit removed: ${parts.join(', ')}`;
+
+const isRemoval = (sql: string, part: SchemaPart) => new RegExp(`^-- oncekit removed: .*\\b${part}\\b`, 'm').test(sql);
+
 /** The highest version of each part that these scripts lead to; 0 for none. */
 export function versionsIn(scripts: readonly string[]): Record<SchemaPart, number> {
   const found = { keys: 0, messaging: 0 };
-  for (const [, table = '', comment] of scripts.flatMap((sql) => [...sql.matchAll(COMMENT)])) {
-    const part = table.includes('outbox') ? 'messaging' : 'keys';
-    found[part] = Math.max(found[part], versionOf(comment) || 0);
+  for (const sql of scripts) {
+    for (const part of ['keys', 'messaging'] as const) if (isRemoval(sql, part)) found[part] = 0;
+    for (const [, table = '', comment] of sql.matchAll(COMMENT)) {
+      const part = table.includes('outbox') ? 'messaging' : 'keys';
+      found[part] = Math.max(found[part], versionOf(comment) || 0);
+    }
   }
   return found;
 }
 
+function sinceRemoval<Script extends { sql: string }>(all: readonly Script[], part: SchemaPart): readonly Script[] {
+  return all.slice(all.findLastIndex(({ sql }) => isRemoval(sql, part)) + 1);
+}
+
+/** The time of the last migration, as its folder says it; empty where there is none. */
+export function lastStamp(names: readonly string[]): string {
+  const stamps = names.map((name) => name.slice(0, 14)).filter((stamp) => /^\d{14}$/.test(stamp));
+  return stamps.at(-1) ?? '';
+}
+
 /** Now, or a second behind the last one where that is later: Prisma applies them in the order of their names. */
-function stampBehind(last: string, now: Date): string {
+export function stampBehind(last: string, now: Date): string {
   const stamp = stampOf(now);
   if (stamp > last) return stamp;
   const [year, month, day, hour, minute, second] = [0, 4, 6, 8, 10, 12].map((at, n) =>

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
+import { TABLES_OF } from '../../store/prisma/tables.ts';
 import type { SchemaPart } from '../../store/store.ts';
 import type { PrismaSchema } from '../app/prisma-schema.ts';
 import { withoutComments } from '../app/source-text.ts';
 import { CliError } from '../command.ts';
 import { type KitFiles, MODELS } from './kit-files.ts';
-import type { Plan, Write } from './plan.ts';
+import type { Plan, Removal, Write } from './plan.ts';
 
 /** The text between the marks of a part, with its hash. Line ends do not count: git may have changed them. */
 const blockIn = (part: SchemaPart, content: string) =>
@@ -62,6 +63,26 @@ function planPart(prisma: PrismaSchema, part: SchemaPart, models: string): Write
   }
   const { file, content } = prisma.files[0] as PrismaSchema['files'][number];
   return { file, before: content, content: `${content.trimEnd()}\n\n${block}` };
+}
+
+/** Takes the kit's models out again, where nobody has changed them: a file of their own goes, a block leaves its file. */
+export function planModelsRemoval({ files }: PrismaSchema, kit: KitFiles): Plan & { removals: Removal[] } {
+  const plan: ReturnType<typeof planModelsRemoval> = { writes: [], kept: [], notes: [], removals: [] };
+  for (const { file, content: before } of files) {
+    let content = before;
+    for (const part of Object.keys(MODELS) as SchemaPart[]) {
+      const [whole, hash, body = ''] = blockIn(part, content) ?? [];
+      if (whole && hashOf(body) === hash) content = content.replace(whole, '');
+      else if (unix(content).trim() === unix(kit.models[part]).trim()) content = '';
+      else if (content.includes(`@@map("${TABLES_OF[part][0]}")`)) {
+        plan.kept.push(`${file}: the kit's models (${part}) were changed by hand and stay as they are. Take them out.`);
+      }
+    }
+    if (content === before) continue;
+    if (content.trim() === '') plan.removals.push({ file, before });
+    else plan.writes.push({ file, before, content: `${content.trimEnd()}\n` });
+  }
+  return plan;
 }
 
 function blockOf(part: SchemaPart, models: string): string {

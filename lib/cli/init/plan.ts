@@ -10,6 +10,12 @@ export interface Write {
   shown?: readonly string[];
 }
 
+/** A file that `remove` would delete. */
+export interface Removal {
+  file: string;
+  before: string;
+}
+
 /** The changes that `init` would make, and those that it would leave to a person. Nothing has been written. */
 export interface Plan {
   writes: Write[];

@@ -104,7 +104,7 @@ test('M4 as a process: done, nothing done, and asked wrongly are told apart', as
   });
   expect((await recordsOf('crm')).slice(-2)).toEqual(['requeued bob', 'requeued bob']);
   expect(wrong).toMatchObject({ code: 2, out: '', err: expect.stringContaining('It takes 2 names') });
-}, 60_000);
+});
 
 test.each([
   ['', 'What about messages?'],

@@ -8,8 +8,9 @@ import { APP_HELP, APP_OPTIONS, loadApp } from '../app/loader.ts';
 import { readArgs } from '../arguments.ts';
 import { CliError, type Command, UsageError } from '../command.ts';
 import { confirm } from '../confirmation.ts';
-import { reasonOf } from '../database.ts';
+import { isUnavailable, reasonOf } from '../database.ts';
 import { counted } from '../doctor/finding.ts';
+import { withSecondTry } from '../second-try.ts';
 import { printable } from '../table.ts';
 import { type ConsumerEvent, orphansOf, readInbox } from './inbox.ts';
 import { readNamedKeys } from './key-file.ts';
@@ -67,11 +68,11 @@ async function run(args: string[]): Promise<number> {
   try {
     const received: ConsumerEvent[] = [];
     for (const url of inbox) received.push(...(await readInbox(url, { source, since })));
-    const orphans = await orphansOf(received, knownEvents);
+    const orphans = await orphansOf(received, (ids) => withSecondTry(() => knownEvents(ids)));
     const ids = new Set(orphans.map(({ id }) => id));
     const keys = await lookUpAll(
       named,
-      (each) => lookUpLost(each, (id) => ids.has(id)),
+      (each) => withSecondTry(() => lookUpLost(each, (id) => ids.has(id))),
       (line) => console.error(line),
     );
     const explained = new Set(keys.flatMap(({ state }) => (state.kind === 'lost' ? state.receivedEvents : [])));
@@ -81,7 +82,7 @@ async function run(args: string[]): Promise<number> {
     if (json) console.log(JSON.stringify(figures(keys, rest), null, 2));
     return conclude(keys, rest, json);
   } catch (error) {
-    if ((error as Error).name !== 'StoreUnavailableError') throw error;
+    if (!isUnavailable(error)) throw error;
     throw new CliError(
       `The database could not do it: ${reasonOf((error as Error).cause ?? error)}.`,
       'Look at it (npx oncekit doctor), then run this again: what was entered stays, and is then known.',

@@ -11,7 +11,7 @@ const decline = async () => {
   throw new Error('card declined');
 };
 
-/** What a call came to: its result, the error that it threw, or that it was never run. */
+/** The end of a call: its result, the error that it threw, or that it was never run. */
 async function told(
   breakers: CircuitBreakers,
   dependency: string | undefined,

@@ -7,6 +7,7 @@ import { recordedTraceParent } from '../../telemetry/trace-parent.ts';
 import { type Call, storeFor } from '../call.ts';
 import { comparePayload, type ExecutionResult } from '../call-result.ts';
 import type { PhasedDefinition } from '../definition.ts';
+import { isOfOtherKey, isTheirs, retentionOf } from '../thing.ts';
 import { mayTryAgain, timeLeft } from '../transaction.ts';
 import { recordTransition } from '../transition.ts';
 import { runHeld } from './executor.ts';
@@ -18,15 +19,20 @@ interface Plan {
   input: unknown;
   /** How long to wait for another's uncommitted claim, in milliseconds. */
   waitMs: number;
+  /** The thing that it is done once for, where the operation names one. */
+  thing: string | undefined;
   /** Called as soon as a committed row has the call's fingerprint. */
   claimed: () => void;
 }
 
-/** Claims the key and runs the phases; or goes on with a key that its executor has left, if the payload is the same. */
+/**
+ * Claims the key and runs the phases; or goes on with a key that its executor has left: this one, if the payload is the same,
+ * or another of the caller's that holds the thing.
+ */
 export async function executeInPhases<Tx>(
   call: Call<Tx>,
   definition: PhasedDefinition<Tx>,
-  { input, waitMs, claimed }: Plan,
+  { input, waitMs, thing, claimed }: Plan,
 ): Promise<ExecutionResult> {
   const { engine, id, mintedAt, fingerprint, request, deadline } = call;
   const { config, slots } = engine;
@@ -41,7 +47,7 @@ export async function executeInPhases<Tx>(
     ...id,
     mintedAt,
     windowMs: config.windowMs,
-    retentionMs: config.phasesRetentionMs,
+    retentionMs: retentionOf(definition.options, config.phasesRetentionMs),
     fingerprint,
     schemaVersion,
     waitMs: 0,
@@ -49,6 +55,7 @@ export async function executeInPhases<Tx>(
     leaseMs: config.leaseMs,
     firstToken: drawToken(),
     input: seal(text, 'input', id, config.secrets),
+    thing,
   };
   const run = { engine, options: definition.options, deadline };
   const claimOnce = () =>
@@ -77,21 +84,25 @@ export async function executeInPhases<Tx>(
   }
   if (begun.kind === 'rolled_back') return { ...begun, at: 'claim' };
   if (begun.kind !== 'existing' || isSettled(begun.row.state)) return begun;
-  if (comparePayload(begun.row, call, config.secrets) !== 'same') return begun;
-  claimed();
   const { row } = begun;
+  const isOther = isOfOtherKey(row, id);
+  if (isOther ? !isTheirs(row, call.who) : comparePayload(row, call, config.secrets) !== 'same') return begun;
+  if (!isOther) claimed();
   const taken = await inDoubt(async () => ({
     kind: 'taken' as const,
-    held: await store.takeOver(id, config.leaseMs, true),
+    held: await store.takeOver(row, config.leaseMs, true),
   }));
   if (taken.kind === 'in_doubt') return taken;
   if (taken.held) {
-    const { state, attempts } = taken.held;
-    recordTransition(config, id, { from: row.state, to: state, attempt: attempts, fingerprint });
-    return await runHeld(engine, definition, taken.held, how);
+    const { id: taking, state, attempts } = taken.held;
+    const to = { from: row.state, to: state, attempt: attempts, ...(isOther ? {} : { fingerprint }) };
+    recordTransition(config, taking, to);
+    const ended = await runHeld(engine, definition, taken.held, how);
+    // To this caller the answer of another key is a replay.
+    return isOther && ended.kind === 'committed' ? { kind: 'existing', row: ended.row } : ended;
   }
   // Its executor lives, or has just finished: what is there now decides.
-  return await inDoubt(async () => ({ kind: 'existing' as const, row: (await store.find(id)) ?? row }));
+  return await inDoubt(async () => ({ kind: 'existing' as const, row: (await store.find(row)) ?? row }));
 }
 
 /**

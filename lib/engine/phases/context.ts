@@ -7,7 +7,7 @@ import type { ForeignCall } from './foreign-call.ts';
  * result, the first unfinished one runs. So it must do the same steps in the same order each time, and keep everything
  * that differs from run to run inside them.
  */
-export interface PhasesContext<Input, Tx> {
+export interface PhasesContext<Input, Tx, Reason extends string = string> {
   /** The payload as the schema has parsed it in the first run. */
   input: Input;
   /** The idempotency key, for logs and for linking rows. */
@@ -24,11 +24,11 @@ export interface PhasesContext<Input, Tx> {
    */
   atomic<R>(name: string, run: (tx: Tx) => Promise<R>): Promise<R>;
   /** A change in a system that our transaction cannot roll back: sent, with a derived key, so that it happens once. */
-  foreign<Arguments, R>(name: string, call: ForeignCall<Arguments, R>): Promise<R>;
+  foreign<Arguments, R>(name: string, call: ForeignCall<Arguments, R, Reason>): Promise<R>;
   /** Gives a value that a later run must not invent again: an id, a time, a price. Not inside another step. */
   capture: <T>(name: string, make: () => T | Promise<T>) => Promise<T>;
   /** Ends in a stored refusal, which every retry replays. `onRefused` undoes, in the transaction that stores it. */
-  fail: Fail;
+  fail: Fail<Reason>;
   /** Aborted when the lease is lost or the caller's time is up: nothing that is done after that counts. */
   signal: AbortSignal;
   /** How many milliseconds are left for this run. */

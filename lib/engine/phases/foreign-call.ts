@@ -22,17 +22,17 @@ export type LookedUp<R> = { found: R } | 'absent' | 'pending';
  * The proof that an error of a send is. Anything that is not certain is `indeterminate`: a lost connection, a time-out, a 5xx,
  * a key in use or with other parameters.
  */
-export type ForeignVerdict =
+export type ForeignVerdict<Reason extends string = string> =
   | 'indeterminate'
   /** Nothing was done, for certain: the provider said so (429), or the connection was refused. Sent again. */
   | 'not_executed'
   /** A send cannot tell: "already done", or a stored error that is replayed. The provider is asked. */
   | 'look_up'
   /** Declared by you as final: the key ends in this stored refusal. A declined card. */
-  | { refuse: string; data?: unknown; status?: number; message?: string };
+  | { refuse: Reason; data?: unknown; status?: number; message?: string };
 
 /** A call that changes something in a foreign system. */
-export interface ForeignCall<Arguments, R> {
+export interface ForeignCall<Arguments, R, Reason extends string = string> {
   /** Plain data, stored before the first send. A later run sends the stored ones, whatever is given then. */
   arguments: Arguments;
   /** Does it. Returns plain data, which is stored. */
@@ -47,7 +47,7 @@ export interface ForeignCall<Arguments, R> {
   /** The move when the outcome of a send is not known. */
   indeterminate: Indeterminate;
   /** Judges an error of `send`. Default: it proves nothing, `indeterminate`. */
-  judge?(error: unknown): ForeignVerdict;
+  judge?(error: unknown): ForeignVerdict<Reason>;
   /** For how long the provider remembers the derived key, in milliseconds. Default 0: it honours no keys. */
   providerKeyTtlMs?: number;
   /** How long after a send "absent" may still mean "not yet", in milliseconds. Default 60,000. */

@@ -31,11 +31,11 @@ interface ForeignState<A, R> {
   stored: Step | undefined;
   /** When `stored` was read, in milliseconds of `performance.now()`: its ages count from there. */
   readAt: number;
-  /** Whether this run has sent it. */
+  /** True if this run has sent it. */
   hasSent: boolean;
-  /** Whether some send may have arrived. */
+  /** True if some send may have arrived. */
   maybeDone: boolean;
-  /** Whether an executor before this run may have sent it. */
+  /** True if an executor before this run may have sent it. */
   tookOver: boolean;
   settleMs: number;
   mustLookUp: boolean;

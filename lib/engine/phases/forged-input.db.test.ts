@@ -7,7 +7,7 @@ import { encodeInput } from './stored-input.ts';
 
 usePhases();
 
-/** What anybody can do who may write to the table and has none of the secrets. */
+/** Forgeries by somebody who may write to the table and has none of the secrets. */
 const NO_SECRETS = readSecrets([]);
 const OTHERS = readSecrets(['another secret of at least 32 characters']);
 const idOf = (key: string) => ({ ...ANN, operation: 'refund', key });

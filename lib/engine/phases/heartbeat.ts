@@ -14,7 +14,7 @@ interface Pulse {
   leaseMs: number;
   /** False: the key is somebody else's. Rejects when the database cannot be asked. */
   renew(): Promise<boolean>;
-  /** Whether a transaction of the executor's own holds the key: it renews by itself, and a renewal would wait for it. */
+  /** Tells whether a transaction of the executor's own holds the key: it renews by itself, and a renewal would wait for it. */
   isHeldAnyway(): boolean;
   /** Ends it: a run that takes too long must lose its lease. */
   until: AbortSignal;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { effects, freshKey, gate } from '../../integration/kit.fixture.ts';
 import { database, expectOnce, expire, lose, provider, rowOf, shop, stepsOf, usePhases } from './shop.fixture.ts';
 
@@ -79,7 +79,8 @@ describe('a lease', () => {
   });
 
   test('is renewed while its executor lives', async () => {
-    const { checkout, idempotency } = shop({ leaseMs: 300 });
+    const leaseMs = 2000;
+    const { checkout, idempotency } = shop({ leaseMs });
     const key = freshKey();
     const go = gate();
     const charging = gate();
@@ -89,8 +90,10 @@ describe('a lease', () => {
     };
     const slow = checkout.execute({ key, payload: {} });
     await charging.opened;
-    const until = (await rowOf(key))?.leaseUntil?.getTime() ?? 0;
-    while (((await rowOf(key))?.leaseUntil?.getTime() ?? 0) < until + 400);
+    const leaseUntil = async () => (await rowOf(key))?.leaseUntil?.getTime() ?? 0;
+    const claimed = await leaseUntil();
+    // A renewal behind the end of the first lease: without it the key would be due. After 10 s the call is given up, and the row written.
+    await vi.waitFor(async () => expect(await leaseUntil()).toBeGreaterThan(claimed + leaseMs), 8000);
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 0 });
     go.open();
     expect(await slow).toMatchObject({ ok: true });

@@ -9,6 +9,7 @@ import { type Call, openCall } from '../call.ts';
 import type { Definition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
 import { validateInput } from '../execution.ts';
+import { retentionOf, thingOf } from '../thing.ts';
 import { executeInTransaction, withinTime } from '../transaction.ts';
 import { completeKey } from './completer.ts';
 import { encodeInput } from './stored-input.ts';
@@ -158,7 +159,9 @@ function enterTried<Tx>(call: Call<Tx>, input: unknown, trial: Trial, events: re
     const text = encodeInput({ input, context: call.request.context ?? [] }, definition.options);
     const sealed = seal(text, 'input', id, config.secrets);
     const is = { input: sealed, steps: trial.steps };
-    const lost: LostKey = { ...id, fingerprint, schemaVersion, retentionMs: config.phasesRetentionMs, is };
+    const retentionMs = retentionOf(definition.options, config.phasesRetentionMs);
+    const thing = thingOf(definition.options, id, input);
+    const lost: LostKey = { ...id, fingerprint, schemaVersion, retentionMs, thing, is };
     const entered = await store.enterLost(lost, { actor, detail });
     if (entered !== 'entered') return refusedEntry(entered);
     // From here on it is durable: whoever comes goes on behind what was found.
@@ -188,6 +191,7 @@ async function executeLost<Tx>(
     definition: recorded,
     input,
     waitMs: 0,
+    thing: thingOf(definition.options, call.id, input),
   });
   switch (executed.kind) {
     case 'committed':

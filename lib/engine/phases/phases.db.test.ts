@@ -141,7 +141,10 @@ describe('an operation in phases', () => {
   test('a file in the input is refused before anything is claimed', async () => {
     const { checkout } = shop();
     const key = freshKey();
-    await expect(checkout.execute({ key, payload: { file: new Blob(['x']) } })).resolves.toMatchObject({ ok: false });
+    await expect(checkout.execute({ key, payload: { file: new Blob(['x']) } })).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      existing: 'Blob at .input.file',
+    });
     expect(await rowOf(key)).toBeUndefined();
   });
 });

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { ForeignCall, ForeignVerdict, LookedUp } from './foreign-call.ts';
 
-/** What the tests of phases share: a provider outside the database, with a ledger of its own. */
+/** Shared by the tests of phases: a provider outside the database, with a ledger of its own. */
 export class Provider {
-  /** What it has done, by the key it was given (or a key of its own, where it honours none). */
+  /** Its effects, by the key it was given (or a key of its own, where it honours none). */
   readonly charges = new Map<string, { id: string; amount: number; order: string }>();
   sends = 0;
   lookups = 0;
   honoursKeys = true;
-  /** What goes wrong with the next sends, in turn. */
+  /** Faults of the next sends, in turn. */
   faults: ('before' | 'after' | 'refused' | 'declined' | 'replayed')[] = [];
-  /** What look-ups say instead of the truth. */
+  /** Answers of look-ups instead of the truth. */
   says: 'absent' | 'pending' | 'nothing' | undefined;
   /** Called when a charge is made, before it is answered. */
   onCharge: () => Promise<void> | void = () => {};

@@ -35,11 +35,11 @@ export interface PhasesRun<Tx> {
   claiming: { claim: LeasedClaim; committed(): void } | undefined;
   /** The transaction of this run that is open. */
   transaction: RunTransaction<Tx> | undefined;
-  /** Whether one is open, or about to be: a renewal would wait for its lock, and find the key settled behind it. */
+  /** True if one is open, or about to be: a renewal would wait for its lock, and find the key settled behind it. */
   inTransaction: boolean;
   /** There while one is being committed that no step waits for. Never rejects: its failure is the run's `ending`. */
   closing: Promise<void> | undefined;
-  /** Whether this run has finished a step. */
+  /** True if this run has finished a step. */
   hasProgressed: boolean;
   ending: Ending | undefined;
 }

@@ -4,7 +4,7 @@ import type { ForeignCall, Options } from '../../index.ts';
 import { anything, effect, effects, kit, rowsOf } from '../../integration/kit.fixture.ts';
 import { Provider } from './phases.fixture.ts';
 
-/** What a file of tests of phases works with: a database, and a provider that is new for each test. */
+/** Set-up of a file of tests of phases: a database, and a provider that is new for each test. */
 export let database: TestDatabase;
 export let provider: Provider;
 

@@ -1,5 +1,5 @@
-import * as devalue from 'devalue';
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
+import { parseValue, stringifyValue } from '../stored-value.ts';
 import { describeUnstorable } from '../unstorable.ts';
 
 /** The input of a run, for later runs, which have the key and its steps besides. */
@@ -16,13 +16,13 @@ interface Versions {
 /** @throws ConfigurationError for what cannot be stored: files, class instances, functions */
 export function encodeInput({ input, context }: StoredInput, { inputVersion = 1 }: Versions): string {
   try {
-    return devalue.stringify({ version: inputVersion, input, context });
+    return stringifyValue({ version: inputVersion, input, context });
   } catch (error) {
     const { path, type } = describeUnstorable(error);
     throw new ConfigurationError(
       `The input cannot be stored${path && ` because of ${path}`}, and phases may have to go on without the client. ` +
         'Let the schema give plain data; of a file, store it first and pass its id.',
-      { existing: path ? `${type} at ${path}` : type, expected: 'plain data, Date, BigInt, Map, Set' },
+      { existing: path ? `${type} at ${path}` : type, expected: 'plain data, Date, BigInt, Decimal, Map, Set' },
     );
   }
 }
@@ -34,7 +34,7 @@ export function encodeInput({ input, context }: StoredInput, { inputVersion = 1 
  * @throws ConfigurationError where an upcast is missing
  */
 export function decodeInput(text: string, { inputVersion = 1, inputUpcasts = {} }: Versions): StoredInput {
-  const { version, ...stored } = devalue.parse(text) as StoredInput & { version: number };
+  const { version, ...stored } = parseValue(text) as StoredInput & { version: number };
   if (version > inputVersion) {
     throw new CodedError('unavailable', 'The input was stored by a newer version of this operation.', {
       existing: version,

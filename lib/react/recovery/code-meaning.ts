@@ -2,7 +2,7 @@ import type { Code } from '../../core/outcome.ts';
 
 /** The part of a refusal that is about its key, whatever an earlier attempt has done. */
 export type Meaning =
-  /** Nothing about the key will change any more: a stored refusal, a tombstone, or an answer that cannot be read. */
+  /** Nothing will come of the key any more: a stored refusal, a tombstone, an unreadable answer, or somebody else's. */
   | 'settled'
   /** The first submission is not over. */
   | 'running'
@@ -32,6 +32,7 @@ export const MEANINGS: Record<Code, Meaning> = {
   not_found: 'attempt',
   payload_mismatch: 'mismatch',
   in_flight: 'running',
+  already_done: 'settled',
   outcome_unknown: 'running',
   rate_limited: 'transient',
   failed: 'settled',

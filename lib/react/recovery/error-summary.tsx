@@ -1,6 +1,7 @@
 'use client';
 
 import { type MouseEvent, useEffect } from 'react';
+import { fieldErrorId } from '../fields/field-error-id.ts';
 import type { IdempotentSubmit } from '../idempotent-submit.ts';
 
 /** Which submit it is about, and how it looks. */
@@ -27,14 +28,19 @@ export function ErrorSummary({ submit, label = 'What needs your attention', clas
   useEffect(() => {
     if (status === 'idle') return;
     const form = document.getElementById(formId);
-    const field = isSaid && fieldsOf(form).find(({ name }) => errors?.[name]?.length);
+    const field =
+      isSaid && fieldsOf(form).find(({ name }) => namedIn(errors).some(([refused]) => isSameField(refused, name)));
     if (field) field.focus();
     else form?.querySelector('[role=status][data-state]')?.scrollIntoView({ block: 'nearest' });
   }, [status, isSaid, errors, formId]);
-  const named = Object.entries(errors ?? {}).filter(([, words]) => words.length > 0);
+  useEffect(
+    () => (isSaid && errors ? describeFields(document.getElementById(formId), errors) : undefined),
+    [isSaid, errors, formId],
+  );
+  const named = namedIn(errors);
   if (named.length === 0) return null;
   const lead = (name: string) => (event: MouseEvent) => {
-    const field = fieldsOf(document.getElementById(formId)).find((each) => each.name === name);
+    const field = fieldsOf(document.getElementById(formId)).find((each) => isSameField(each.name, name));
     if (!field) return;
     event.preventDefault();
     field.focus();
@@ -42,7 +48,7 @@ export function ErrorSummary({ submit, label = 'What needs your attention', clas
   return (
     <ul aria-label={label} className={className} style={isSaid ? undefined : { visibility: 'hidden' }}>
       {named.map(([name, words]) => (
-        <li key={name}>
+        <li key={name} id={summaryId(formId, name)}>
           {name ? (
             <a href={`#${name}`} onClick={lead(name)}>
               {words.join(' ')}
@@ -54,6 +60,45 @@ export function ErrorSummary({ submit, label = 'What needs your attention', clas
       ))}
     </ul>
   );
+}
+
+function namedIn(errors: Record<string, string[]> | undefined): [string, string[]][] {
+  return Object.entries(errors ?? {}).filter(([, words]) => words.length > 0);
+}
+
+/** Values are refused by paths in dots, and a form's fields may have theirs in brackets. */
+function isSameField(name: string, other: string): boolean {
+  const inDots = (path: string) => path.replaceAll(/\[(\w+)\]/g, '.$1');
+  return inDots(name) === inDots(other);
+}
+
+function summaryId(formId: string, name: string): string {
+  return `${fieldErrorId(formId, name)}-summary`;
+}
+
+/**
+ * Says of each wrong field that it is wrong, and where the page says why. Fields that say it by themselves are left alone.
+ * Returns how to take it back.
+ */
+function describeFields(form: Element | null, errors: Record<string, string[]>): () => void {
+  const said: [HTMLInputElement, string][] = [];
+  for (const field of fieldsOf(form)) {
+    const [name] = namedIn(errors).find(([refused]) => isSameField(refused, field.name)) ?? [];
+    if (name === undefined) continue;
+    const beside = fieldErrorId(form?.id, field.name);
+    const id = document.getElementById(beside) ? beside : summaryId(`${form?.id}`, name);
+    for (const [attribute, value] of [
+      ['aria-invalid', 'true'],
+      ['aria-describedby', id],
+    ] as const) {
+      if (field.hasAttribute(attribute)) continue;
+      field.setAttribute(attribute, value);
+      said.push([field, attribute]);
+    }
+  }
+  return () => {
+    for (const [field, attribute] of said) field.removeAttribute(attribute);
+  };
 }
 
 /** In the order of the page, but for those that nobody sees. */

@@ -5,6 +5,7 @@ export const LATER_LABELS = {
   idle: '', // as without it
   retrying: 'Trying again. It is done only once.',
   offline: 'You are offline. It is sent when you are back.',
+  hasErrored: 'This could not be done.', // only without a message of the refusal's own
   absent: 'It has not reached us so far. Sending it again is safe.',
   recovered: 'This was already sent, and it went through.',
   startOver: 'Start over',

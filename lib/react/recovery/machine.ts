@@ -70,7 +70,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     }
     // Past its age a key gives way to nothing but a person who was told so and starts over all the same (ADR 7).
     if (answer.state === 'expired') {
-      const { detail: notice } = answer;
+      const { message: notice } = answer;
       return by === 'fence' && state.notice === notice ? unlock(given) : becomeUnknownUnlessFound(state, { notice });
     }
     if (answer.state === 'abandoned' && isFence(by)) return unlock(given);

@@ -1,13 +1,13 @@
 import { fullJitter } from '../../core/backoff.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import type { ActionReply, PendingAttempt } from '../submission/action.ts';
+import type { ActionReply, PendingAttempt, Send } from '../submission/action.ts';
 import { sendAttempt } from '../submission/attempt.ts';
 import type { Recovery, SubmissionContext } from '../submission/context.ts';
 import { type Event, VIEW_EVENTS } from '../submission/machine.ts';
 import { policyOf } from '../submission/settings.ts';
 import { isFence, isSettled, type State } from '../submission/state.ts';
 import { RECOVERY_HANDLERS } from './machine.ts';
-import { askStatus, statusUrlOf } from './status-client.ts';
+import { askStatus, probeStatusRoute, statusUrlOf } from './status-client.ts';
 import { openTabs } from './tabs.ts';
 import { sleep, waitUntilOnline } from './wait.ts';
 
@@ -17,6 +17,7 @@ export { LATER_LABELS } from './labels.ts';
 export { canStartOver } from './machine.ts';
 
 const POLL_MS = 1000;
+/** A check ends when so many of its questions in a row had no answer. */
 const POLL_FAILURES = 3;
 
 /** Comes while the page is idle, so that the first load stays small (ADR 34). */
@@ -30,7 +31,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
   let listeningUntil: AbortSignal | undefined;
   let latestPoll: object | undefined;
 
-  async function run(values: FormData, signal: AbortSignal, first?: PendingAttempt<R>): Promise<void> {
+  async function run(send: Send<R>, signal: AbortSignal, first?: PendingAttempt<R>): Promise<void> {
     const { intent, records } = settings();
     const policy = policyOf(settings());
     let startedAt = form.meta?.submittedAt ?? Date.now();
@@ -43,7 +44,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
         [startedAt, n] = [Date.now(), 0]; // it was no attempt
         continue; // unless an edit has called it off
       }
-      out ??= sendAttempt(form, values, n > 1, signal);
+      out ??= sendAttempt(form, send, n > 1, signal);
       const reply = await Promise.race([out, sleep(policy.timeoutMs, signal).then((): 'late' => 'late')]);
       const isLate = reply === 'late';
       if (isLate) void dispatchLate(form, out, page);
@@ -78,8 +79,8 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       const { by, key } = state();
       const answer = await askStatus<R>(statusUrlOf(settings(), key), isFence(by) ? 'DELETE' : 'GET');
       if (signal.aborted || state().key !== key) return;
+      failures = answer ? 0 : failures + 1;
       if (answer) dispatch({ type: 'found', answer, again });
-      else failures++;
       if (latestPoll !== thisPoll) return; // another check has begun meanwhile, and asks by itself
       if (failures >= POLL_FAILURES || Date.now() > until) dispatch({ type: 'unanswered' });
       // Another question is asked at once.
@@ -100,6 +101,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     // After this event, or the listener that `start` adds would get it, too.
     window.addEventListener('pageshow', ({ persisted }) => persisted && queueMicrotask(start), { signal });
     if (isFirst) {
+      if (process.env.NODE_ENV === 'development') probeStatusRoute(settings(), state().key);
       const { status, isPending, key } = state();
       // The key has ended before anybody listened, or was sent before this page could run.
       if (isSettled(state())) end(key);

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { askStatus } from './status-client.ts';
+import { askStatus, probeStatusRoute } from './status-client.ts';
 
-/** A server that says of `/<status>` what a route of that status would. */
+/** A server that says of `/<status>/…` what a route of that status would. */
 const server = createServer(({ url }, response) => {
-  response.statusCode = Number(url?.slice(1));
+  response.statusCode = Number(url?.split('/')[1]);
   response.end('{}');
 });
 let origin: string;
@@ -30,19 +30,30 @@ test("the status route is looked for under Next's basePath, which its bundler ha
 });
 
 describe('a status route that is not there', () => {
-  test('is complained of in development, by its address', async () => {
-    const complaint = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const console404 = () => vi.spyOn(console, 'error').mockImplementation(() => {});
+
+  test('is complained of in development, once for each address, without the key', async () => {
+    const complaint = console404();
     vi.stubEnv('NODE_ENV', 'development');
-    await askStatus(`${origin}/200`, 'GET');
-    expect(complaint).not.toHaveBeenCalled();
-    await askStatus(`${origin}/404`, 'GET');
-    expect(complaint.mock.calls).toEqual([[expect.stringContaining('answers 404'), `${origin}/404`]]);
+    await askStatus(`${origin}/200/checkout/k`, 'GET');
+    for (const _ of [1, 2]) await askStatus(`${origin}/404/checkout/k`, 'GET');
+    const words = expect.stringMatching(new RegExp(`answers 404 at ${origin}/404/checkout, .*statusRoute.*statusUrl`));
+    await expect.poll(() => complaint.mock.calls).toEqual([[words]]);
+  });
+
+  test('is asked for before an answer is lost: once for each operation', async () => {
+    const settings = { intent: 'checkout:1', statusUrl: `${origin}/404` };
+    const asked = vi.spyOn(globalThis, 'fetch');
+    probeStatusRoute(settings, 'k1');
+    probeStatusRoute(settings, 'k2');
+    probeStatusRoute({ ...settings, intent: 'refund:1' }, 'k1');
+    expect(asked.mock.calls.map(([url]) => url)).toEqual([`${origin}/404/checkout/k1`, `${origin}/404/refund/k1`]);
   });
 
   test('is no matter for a console in production', async () => {
-    const complaint = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const complaint = console404();
     vi.stubEnv('NODE_ENV', 'production');
-    await askStatus(`${origin}/404`, 'GET');
+    await askStatus(`${origin}/404/checkout/k`, 'GET');
     expect(complaint).not.toHaveBeenCalled();
   });
 });

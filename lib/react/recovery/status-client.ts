@@ -1,7 +1,7 @@
 import type { KeyStateOrAbsent } from '../../core/key-state.ts';
 import type { Code, Outcome } from '../../core/outcome.ts';
 import { isOutcome } from '../submission/action.ts';
-import type { Settings } from '../submission/settings.ts';
+import { operationOf, type Settings } from '../submission/settings.ts';
 import { MEANINGS } from './code-meaning.ts';
 
 /** The status route's answer about a key. */
@@ -16,7 +16,7 @@ export interface KeyAnswer<R> {
   retryAfterMs?: number | undefined;
   nextKey?: string | undefined;
   /** Tells a person why there is no answer about this key. */
-  detail?: string | undefined;
+  message?: string | undefined;
 }
 
 /**
@@ -27,26 +27,32 @@ export const STATUS_URL = `${typeof process === 'object' ? (process.env.__NEXT_R
 
 /** The address at which the status route answers for a key. */
 export function statusUrlOf(
-  { statusUrl = STATUS_URL, intent, operation }: Pick<Settings<unknown>, 'statusUrl' | 'intent' | 'operation'>,
+  settings: Pick<Settings<unknown>, 'statusUrl' | 'intent' | 'operation'>,
   key: string,
 ): string {
-  return `${statusUrl}/${encodeURIComponent(operation ?? intent.replace(/:.*/s, ''))}/${encodeURIComponent(key)}`;
+  const { statusUrl = STATUS_URL } = settings;
+  return `${statusUrl}/${encodeURIComponent(operationOf(settings))}/${encodeURIComponent(key)}`;
 }
 
 const TIMEOUT_MS = 8000;
-
-const NO_ROUTE =
-  '[oncekit] The status route answers 404, so this form cannot learn what became of its key. Mount statusRoute there, with the operation in its list, or give the form its statusUrl:';
+/** In development a route is compiled when it is first asked for. */
+const COMPILED_MS = 60_000;
 
 /**
  * Asks what became of a key (GET, changes nothing), or for a tombstone (DELETE, S5). Never throws; null when there is
  * no answer.
  */
-export async function askStatus<R>(url: string, method: 'GET' | 'DELETE'): Promise<KeyAnswer<R> | null> {
+export async function askStatus<R>(
+  url: string,
+  method: 'GET' | 'DELETE',
+  timeoutMs = TIMEOUT_MS,
+): Promise<KeyAnswer<R> | null> {
   try {
-    const response = await fetch(url, { method, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await fetch(url, { method, signal: AbortSignal.timeout(timeoutMs) });
     // Without this line the fault would show only when an answer is lost, as "we do not know" for ever.
-    if (process.env.NODE_ENV === 'development' && response.status === 404) console.error(NO_ROUTE, url);
+    if (process.env.NODE_ENV === 'development' && response.status === 404) {
+      void import('../development.ts').then(({ complainOfNoStatusRoute }) => complainOfNoStatusRoute(url));
+    }
     const body = await response.json();
     if (MEANINGS[body.code as Code] === 'unacceptable') body.state = 'expired';
     if (!isOutcome(body.outcome)) body.outcome = undefined;
@@ -56,4 +62,19 @@ export async function askStatus<R>(url: string, method: 'GET' | 'DELETE'): Promi
   } catch {
     return null;
   }
+}
+
+const probed = new Set<string>();
+
+/**
+ * For development: finds out that nobody answers for a form before an answer is lost. A key that was never sent is as good as
+ * any other for that. Once for each operation.
+ */
+export function probeStatusRoute(
+  settings: Pick<Settings<unknown>, 'statusUrl' | 'intent' | 'operation'>,
+  key: string,
+): void {
+  const place = statusUrlOf(settings, '');
+  if (!probed.has(place)) void askStatus(statusUrlOf(settings, key), 'GET', COMPILED_MS);
+  probed.add(place);
 }

@@ -1,7 +1,20 @@
+import type { KeyedCall } from '../../core/fields.ts';
 import type { Outcome } from '../../core/outcome.ts';
 
 /** A server action made by `serverAction(operation)`, or any function of this shape. */
-export type SubmitAction<R> = (previous: Outcome<R> | null, form: FormData) => Promise<Outcome<R>>;
+export type SubmitAction<R, Reason extends string = string> = (
+  previous: Outcome<R> | null,
+  form: FormData,
+) => Promise<Outcome<R, Reason>>;
+
+/** A server action made by `serverAction(operation)`, which takes the schema's input as well as a form. */
+export interface ValuesAction<R, I, Reason extends string = string> {
+  (values: I, call: KeyedCall): Promise<Outcome<R, Reason, NoInfer<I>>>;
+  (previous: Outcome<R> | null, form: FormData): Promise<Outcome<R, Reason, NoInfer<I>>>;
+}
+
+/** Sends what a person has submitted, once more for each attempt. */
+export type Send<R> = (call: Required<KeyedCall>) => Promise<Outcome<R>>;
 
 /** How one attempt ended, as the machine's event. */
 export type ActionReply<R> = Details<R> &
@@ -23,13 +36,12 @@ interface Details<R> {
  * A redirect rejects the action's promise, and Next's router has begun to navigate by then: it marks the error as
  * `handled` and goes on by itself (server-action-reducer.js), so the error need not be thrown into React.
  */
-export async function callAction<R>(action: SubmitAction<R>, form: FormData): Promise<ActionReply<R>> {
+export async function callAction<R>(send: Send<R>, call: Required<KeyedCall>): Promise<ActionReply<R>> {
   try {
-    const outcome = await action(null, form);
+    const outcome = await send(call);
     return isOutcome(outcome) ? { type: 'answered', outcome } : { type: 'lost' };
   } catch (thrown) {
-    const { digest } = Object(thrown);
-    return `${digest}`.startsWith('NEXT_REDIRECT') ? { type: 'navigated' } : { type: 'lost', thrown };
+    return /^NEXT_RED/.test(Object(thrown).digest) ? { type: 'navigated' } : { type: 'lost', thrown };
   }
 }
 

@@ -1,25 +1,38 @@
 import { ATTEMPT_FIELD, KEY_FIELD } from '../../core/fields.ts';
-import { callAction, type PendingAttempt } from './action.ts';
+import { callAction, type PendingAttempt, type Send, type SubmitAction, type ValuesAction } from './action.ts';
 import type { SubmissionContext } from './context.ts';
+import { assertSendable } from './sendable.ts';
 import { isSending } from './state.ts';
 
-/** Sends the form once, as soon as storage holds its key. */
+/** Prepares what each attempt sends: a form with its key in a field, or a copy of values, which the page may go on to change. */
+export function sendingOf<R>(action: SubmitAction<R>, values: object): Send<R> {
+  if (values instanceof FormData) {
+    return ({ key, attempt }) => {
+      values.set(KEY_FIELD, key);
+      values.set(ATTEMPT_FIELD, `${attempt}`);
+      return action(null, values);
+    };
+  }
+  if (process.env.NODE_ENV !== 'production') assertSendable(values);
+  const copy = structuredClone(values);
+  return (call) => (action as ValuesAction<R, unknown>)(copy, call);
+}
+
+/** Sends once, as soon as storage holds its key. */
 export async function sendAttempt<R>(
   form: SubmissionContext<R>,
-  values: FormData,
+  send: Send<R>,
   again: boolean,
   signal: AbortSignal,
 ): PendingAttempt<R> {
-  const { action, intent, records } = form.settings();
+  const { intent, records } = form.settings();
   const isSent = await records.withLock(intent, () => {
     if (!signal.aborted) form.dispatch({ type: 'sent', again, record: records.read(intent) });
     return isSending(form.state()); // an edit may have called it off while it waited for its turn
   });
   if (!isSent || signal.aborted) return;
   const { key, attempt } = form.state();
-  values.set(KEY_FIELD, key);
-  values.set(ATTEMPT_FIELD, String(attempt));
-  const reply = await callAction(action, values);
+  const reply = await callAction(send, { key, attempt });
   // An answer for a key that was given up meanwhile says nothing about the present one.
   return form.state().key === key ? reply : undefined;
 }

@@ -1,4 +1,4 @@
-import type { PendingAttempt } from './action.ts';
+import type { PendingAttempt, Send } from './action.ts';
 import type { Event, Handlers } from './machine.ts';
 import type { Settings } from './settings.ts';
 import type { State } from './state.ts';
@@ -25,7 +25,7 @@ export interface SubmissionContext<R> {
 export interface Recovery<R> {
   readonly handlers: Partial<Handlers<Event<R>['type']>>;
   /** Sends until there is an answer, the budget is spent, or a person must decide. `first`: an attempt that is out. */
-  run(values: FormData, signal: AbortSignal, first?: PendingAttempt<R>): Promise<void>;
+  run(send: Send<R>, signal: AbortSignal, first?: PendingAttempt<R>): Promise<void>;
   /** Asks about the key until it is settled. `again`: the submit may send once more for the replay. */
   poll(again?: boolean): Promise<void>;
   /** Listens to the other tabs and the back/forward cache until the page is left. */

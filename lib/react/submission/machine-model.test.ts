@@ -338,7 +338,7 @@ class World {
   private look({ key, method }: Question): KeyAnswer<string> {
     const fate = this.of(key);
     if (method === 'DELETE' && fate.state === 'none') {
-      if (fate.expired) return { state: 'expired', detail: 'too old', nextKey: this.mint() };
+      if (fate.expired) return { state: 'expired', message: 'too old', nextKey: this.mint() };
       fate.state = 'abandoned';
     }
     if (fate.state === 'none') return { state: 'absent' };

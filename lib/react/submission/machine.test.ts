@@ -28,6 +28,24 @@ describe('submitting', () => {
     expect(reduce(done, { type: 'reset' })).toMatchObject({ status: 'idle', key: 'k2' });
   });
 
+  it('A6 stays with the key that it has sent where the answer is another key’s, and takes the next one behind it', () => {
+    const ofFirst = { ...success, key: 'k0', replayed: true, nextKey: 'k2' };
+    for (const events of [submit, lost]) {
+      const done = reach(...events, answered(ofFirst));
+      expect(done).toMatchObject({ status: 'hasSucceeded', key: 'k1', doubt: false, result: { key: 'k0' } });
+      expect(toRecordState(done)).toBe('settled');
+      expect(reduce(done, { type: 'edited' })).toMatchObject({ status: 'idle', key: 'k2', attempt: 0 });
+    }
+  });
+
+  it('A6 ends where somebody else has done it, also after a doubt, and the key stays', () => {
+    for (const events of [submit, lost]) {
+      const told = reach(...events, answered(refused('already_done')));
+      expect(told).toMatchObject({ status: 'hasErrored', key: 'k1', doubt: false });
+      expect(isLocked(told)).toBe(false);
+    }
+  });
+
   it('keeps the key and unlocks after a failed validation', () => {
     const state = reach(...submit, answered(refused('validation')));
     expect(state).toMatchObject({ status: 'hasErrored', key: 'k1', doubt: false });
@@ -211,7 +229,7 @@ describe('checking', () => {
   it('leaves a key that is too old to be fenced only to a person who starts over', () => {
     const expired = {
       type: 'found',
-      answer: { state: 'expired', nextKey: 'k3', detail: 'Too old.' },
+      answer: { state: 'expired', nextKey: 'k3', message: 'Too old.' },
       again: false,
     } as const;
     const edited = reach(...lost, { type: 'edited' }, found('absent'));

@@ -132,9 +132,9 @@ export function applyOutcome<R>(state: State<R>, outcome: Outcome<R>): State<R> 
   if (!outcome.ok) {
     const { code, message: notice } = outcome;
     // The first submission is not over, or it was for other values: its answer is to be asked for.
-    if (/^(in_fl|outcome_|payload_m)/.test(code)) return startCheck(known, 'shown');
-    const isTransient = /^(unav|internal|rate)/.test(code);
-    const isFinal = /^(failed|key_ab|result_un)/.test(code);
+    if (/^(in_|ou|payload_m)/.test(code)) return startCheck(known, 'shown');
+    const isTransient = /^(unav|int|ra)/.test(code);
+    const isFinal = /^(fa|key_a|result_u|al)/.test(code);
     if (isTransient || (state.doubt && !isFinal)) return becomeUnknown(known, { notice });
   }
   const nextKey = nextKeyAfter(outcome, state.attempt <= 1);
@@ -146,7 +146,6 @@ export function applyOutcome<R>(state: State<R>, outcome: Outcome<R>): State<R> 
  * foreign key gives way only if this was its first attempt: after an earlier one, an effect may hide behind it.
  */
 function nextKeyAfter(outcome: Outcome<unknown>, isFirstAttempt: boolean): string | undefined {
-  if (outcome.ok || outcome.retry === 'new-key') return outcome.nextKey;
-  const neverSent = isFirstAttempt && (outcome.code === 'key_expired' || outcome.code === 'key_invalid');
-  return neverSent ? outcome.nextKey : undefined;
+  const mayGo = outcome.ok || outcome.retry === 'new-key' || (isFirstAttempt && /^key_[ei]/.test(outcome.code));
+  return mayGo ? outcome.nextKey : undefined;
 }

@@ -55,3 +55,8 @@ export interface Settings<R> {
   /** Gets an error that steers Next (`notFound()`), to throw it while rendering. */
   rethrow: (thrown: unknown) => void;
 }
+
+/** The operation that the status route is asked about. */
+export function operationOf({ operation, intent }: Pick<Settings<unknown>, 'operation' | 'intent'>): string {
+  return operation ?? intent.replace(/:.*/s, '');
+}

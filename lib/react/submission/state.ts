@@ -56,7 +56,7 @@ export interface Found<R> {
 
 /** The next state. What belongs to one status only does not outlive it. */
 export function enter<R>(state: State<R>, status: Status, more?: Partial<State<R>>): State<R> {
-  const isPending = isSending({ status }) || status === 'offline' || status === 'checking';
+  const isPending = /ing$|offline/.test(status); // executing, retrying, checking
   return { ...state, by: undefined, isOut: false, isAbsent: false, notice: undefined, status, isPending, ...more };
 }
 
@@ -82,7 +82,7 @@ export function isLocked({ isPending, status }: State<unknown>): boolean {
 
 /** A person can ask again. */
 export function canCheck({ by, isPending, status }: State<unknown>): boolean {
-  return by === 'person' || isFence(by) || (status === 'unknown' && !isPending);
+  return /person|fence|replace/.test(by ?? '') || (status === 'unknown' && !isPending);
 }
 
 /** The intent has its final answer: done, or refused for good. */

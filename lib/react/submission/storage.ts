@@ -38,7 +38,7 @@ export function listIntents(storage: 'session' | 'local' | 'memory'): string[] {
 }
 
 /** The records of one storage. Blocked, full or tampered storage degrades to memory and to "no record", never throws. */
-export function openRecords(storage: 'session' | 'local' | 'memory' | KeyStorage) {
+export function openRecords(storage: 'session' | 'local' | 'memory' | KeyStorage = 'session') {
   // The getter throws where it is blocked. There is none for `memory`.
   const backend = (): KeyStorage | undefined =>
     typeof storage === 'string' ? window[`${storage}Storage` as 'localStorage'] : storage;

@@ -167,6 +167,6 @@ describe('forms against a server, a network and a person of any kind', () => {
         { numRuns: FORMS },
       );
     },
-    60_000 + 10 * FORMS,
+    60_000 + 30 * FORMS,
   );
 });

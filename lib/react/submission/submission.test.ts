@@ -49,6 +49,23 @@ describe('a submission', () => {
     expect(sent(action).at(-1)).toEqual(['k1', '3']);
   });
 
+  it('goes on asking where single questions are lost between answers, and stops after three lost in a row', async () => {
+    const running = { state: 'in_progress', retryAfterMs: 1000 };
+    for (let n = 0; n < 4; n++) {
+      status.mockRejectedValueOnce(new TypeError('Failed to fetch')).mockResolvedValueOnce(Response.json(running));
+    }
+    status.mockRejectedValue(new TypeError('Failed to fetch'));
+    const action = vi.fn<SubmitAction<string>>().mockResolvedValue(refuse('in_flight', { retryAfterMs: 1000 }));
+    const submission = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 1 } });
+    void submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(8500);
+    expect(status).toHaveBeenCalledTimes(9);
+    expect(submission.state()).toMatchObject({ status: 'checking' });
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(status).toHaveBeenCalledTimes(11);
+    expect(submission.state()).toMatchObject({ status: 'unknown', isPending: false });
+  });
+
   it('gives up after its budget and stays unknown', async () => {
     const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
     const submission = begin(action);
@@ -125,7 +142,7 @@ describe('a submission', () => {
     const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
     const submission = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 1 } });
     await submission.submit(new FormData());
-    statusSays({ code: 'key_invalid', status: 400, nextKey: 'k3', detail: 'Not yours.' });
+    statusSays({ code: 'key_invalid', status: 400, nextKey: 'k3', message: 'Not yours.' });
     submission.dispatch({ type: 'edited' });
     await vi.advanceTimersByTimeAsync(0);
     expect(submission.state()).toMatchObject({ status: 'unknown', key: 'k1', notice: 'Not yours.' });
@@ -301,5 +318,59 @@ describe('a submission', () => {
     const submission = begin(async () => refuse('in_flight', { executed: 'unknown' }), { policy });
     expect(await submission.submit(new FormData())).toEqual(success);
     expect(submission.state()).toMatchObject({ status: 'hasSucceeded', redirect: undefined });
+  });
+});
+
+describe('plain values', () => {
+  onAPage();
+
+  it('go out beside their key and attempt, locked and repeated like a form', async () => {
+    const action = vi.fn().mockRejectedValueOnce(new TypeError('Failed to fetch')).mockResolvedValue(success);
+    const submission = begin(action);
+    const values = { lines: [{ sku: 'tea', quantity: 2 }], express: false, on: new Date(0) };
+    const done = submission.submit(values);
+    expect(await submission.submit(values)).toBeNull();
+    expect(records.read('checkout:1')).toMatchObject({ key: 'k1', state: 'executing' });
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await done).toEqual(success);
+    expect(action.mock.calls).toEqual([
+      [values, { key: 'k1', attempt: 1 }],
+      [values, { key: 'k1', attempt: 2 }],
+    ]);
+  });
+
+  it('are sent again as they were, whatever the page has made of them meanwhile', async () => {
+    const action = vi.fn().mockRejectedValueOnce(new TypeError('Failed to fetch')).mockResolvedValue(success);
+    const values = { lines: [{ sku: 'tea' }] };
+    const done = begin(action).submit(values);
+    values.lines[0] = { sku: 'mug' };
+    await vi.advanceTimersByTimeAsync(2000);
+    await done;
+    expect(action.mock.calls.map(([sent]) => sent)).toEqual([{ lines: [{ sku: 'tea' }] }, { lines: [{ sku: 'tea' }] }]);
+  });
+
+  class Decimal {
+    cents = 1;
+  }
+  const circle: Record<string, unknown> = {};
+  circle.self = circle;
+
+  it.each([
+    ['a function', { lines: [{ price: () => 1 }] }, 'lines[0].price is a function'],
+    ['a symbol', { a: Symbol('a') }, 'a is a symbol'],
+    ['a class instance', { lines: [{ price: new Decimal() }] }, 'lines[0].price is an instance of Decimal'],
+    ['a Map', { a: new Map() }, 'a is an instance of Map'],
+    ['what has no prototype', { a: Object.create(null) }, 'a is an object without a prototype'],
+    ['a circle', circle, 'self.self is nested too deep, or in a circle'],
+    ['no object at all', new Decimal(), 'What execute() was given is an instance of Decimal'],
+  ])('%s is a clear error, and nothing is sent or locked', async (_, values, words) => {
+    const action = vi.fn();
+    const submission = begin(action);
+    const expected = words.replace(/^self\.self/, 'self');
+    const thrown: unknown = await submission.submit(values).catch((error: unknown) => error);
+    expect(thrown).toMatchObject({ name: 'ConfigurationError', message: expect.stringContaining(expected) });
+    expect((thrown as Error).message).toContain('convert it first, or give it new FormData(form)');
+    expect(action).not.toHaveBeenCalled();
+    expect(submission.state()).toMatchObject({ status: 'idle', attempt: 0 });
   });
 });

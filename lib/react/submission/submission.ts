@@ -1,6 +1,7 @@
 import type { Outcome, Refusal } from '../../core/outcome.ts';
-import type { ActionReply, PendingAttempt } from './action.ts';
-import { sendAttempt } from './attempt.ts';
+import type { ActionReply, PendingAttempt, Send } from './action.ts';
+import { sendAttempt, sendingOf } from './attempt.ts';
+import { passOnComplaints } from './complaints.ts';
 import type { SubmissionContext } from './context.ts';
 import { type Event, reduce, VIEW_EVENTS } from './machine.ts';
 import { loadRecovery, recoveryModule, whenIdle } from './recovery-loader.ts';
@@ -11,7 +12,7 @@ import { isLocked, isOpen, isSettled, mayWriteRecord, openKey, type State, toRec
 export interface Submission<R> extends SubmissionContext<R> {
   subscribe(listener: () => void): () => void;
   /** Resolves with null when the lock swallowed the submit, or when it ended without an outcome. */
-  submit(values: FormData): Promise<Outcome<R> | null>;
+  submit(values: object): Promise<Outcome<R> | null>;
 }
 
 /**
@@ -45,12 +46,14 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     },
     async submit(values) {
       if (isLocked(state)) return null;
-      form.meta = { ...(state.attempt ? form.meta : null), submittedAt: Date.now(), page: location.href };
+      if (process.env.NODE_ENV === 'development') passOnComplaints(values, settings());
+      const send = sendingOf(settings().action, values);
+      form.meta = { ...(state.attempt && form.meta), submittedAt: Date.now(), page: location.href };
       // Ends an earlier run that an edit has called off but that still waits for the network.
       turn.abort();
       turn = new AbortController();
       form.dispatch({ type: 'submitted' });
-      await runSubmit(form, values, turn.signal);
+      await runSubmit(form, send, turn.signal);
       return state.status === 'hasSucceeded' || state.status === 'hasErrored' ? state.result : null;
     },
   };
@@ -107,10 +110,10 @@ function callHooks<R>(form: SubmissionContext<R>, { type }: Event<R>, before: St
 }
 
 /** Sends until there is an answer, the budget is spent, or a person must decide. */
-async function runSubmit<R>(form: SubmissionContext<R>, values: FormData, signal: AbortSignal): Promise<void> {
+async function runSubmit<R>(form: SubmissionContext<R>, send: Send<R>, signal: AbortSignal): Promise<void> {
   let first: PendingAttempt<R> | undefined;
   if (!form.recovery) {
-    first = sendAttempt(form, values, false, signal);
+    first = sendAttempt(form, send, false, signal);
     await Promise.race([first, obtainRecovery(form)]);
   }
   if (!form.recovery) {
@@ -119,7 +122,7 @@ async function runSubmit<R>(form: SubmissionContext<R>, values: FormData, signal
     // Without the part that goes on after a loss, the person decides at once.
     if (isFinal(reply) || !(await obtainRecovery(form))) return form.dispatch({ ...reply, again: false });
   }
-  await form.recovery?.run(values, signal, first);
+  await form.recovery?.run(send, signal, first);
 }
 
 /** Dispatches an event that only the recovery has a handler for, or without one asks about the key. */

@@ -5,12 +5,22 @@ import type { ClientLike, PoolLike } from './wire/driver.ts';
 export interface AsyncContext {
   /** A transaction of the kit's, to which all queries of the user's belong. */
   transaction?: ContextTransaction;
+  /** In development: the execution whose handler runs, and whose queries are in it by its `tx` alone. */
+  execution?: WatchedExecution;
   /** Prisma is executing one query of it, so that a transaction it begins is that query's own. */
   isPrismaQuery?: boolean;
   /** Is given the pool that a query goes to. Returns whether that is all there is to the query: then it is not sent. */
   reportPool?: (pool: PoolLike, text: unknown) => boolean;
   /** Collects the connections of a question of the kit's through the user's client, to destroy them where it is given up. */
   checkedOut?: { add(client: ClientLike): void };
+}
+
+/** An execution whose transaction is open, as development watches it. */
+export interface WatchedExecution {
+  /** The code that is given the transaction, such as `the handler of checkout`. */
+  readonly name: string;
+  readonly pool: PoolLike;
+  isOver: boolean;
 }
 
 /** A transaction as the code knows it that finds it in its context: see `AmbientTransaction`. */
@@ -36,7 +46,7 @@ export function enableContexts(): void {
   shared[WITHIN] ??= new AsyncLocalStorage();
 }
 
-/** Whether a pool is wrapped in this process, or about to be. */
+/** Tells whether a pool is wrapped in this process, or about to be. */
 export function hasEnabledContexts(): boolean {
   return shared[WITHIN] !== undefined;
 }
@@ -54,10 +64,12 @@ export function runInContext<T>(what: AsyncContext | undefined, run: () => T): T
  * Runs something outside the transaction of the handler that calls it: its queries have connections of their own, are
  * committed at once, and stay when the handler's are rolled back. For what must survive a failure: a log of it, a counter.
  *
- * Only `transaction: 'ambient'` needs it, and it does no harm without: elsewhere only what goes through `tx` is within.
+ * Only `transaction: 'ambient'` needs it, and it does no harm without: elsewhere only what goes through `tx` is within. There it
+ * tells development, which warns of writes past the transaction, that they are meant.
  * Whatever it waits for that the handler has locked, it waits for in vain.
  */
 export async function outside<T>(run: () => PromiseLike<T> | T): Promise<T> {
   // Awaited within: a query of Prisma's is sent where it is awaited, not where it is made.
-  return await (currentContext()?.transaction ? runInContext(undefined, async () => await run()) : run());
+  const { transaction, execution } = currentContext() ?? {};
+  return await (transaction || execution ? runInContext(undefined, async () => await run()) : run());
 }

@@ -79,7 +79,7 @@ export function classify(error: unknown, stage: Stage): Classified {
 }
 
 /**
- * Whether an error that came back for COMMIT proves that nothing was committed. A SQLSTATE is the server's own
+ * Tells whether an error that came back for COMMIT proves that nothing was committed. A SQLSTATE is the server's own
  * answer; P2028 is Prisma's, which rolled an expired transaction back instead of committing it. An error of the connection
  * proves nothing: the COMMIT may have arrived.
  */

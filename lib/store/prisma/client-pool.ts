@@ -31,7 +31,7 @@ ON CONFLICT (source, event_id) DO NOTHING`,
 };
 
 interface ClientPoolOptions {
-  /** Whether the client joins in by its global name, and not by `tx` alone. */
+  /** True if the client joins in by its global name, and not by `tx` alone. */
   isAmbient?: boolean;
   rename?: Rename | undefined;
   /** The table that its transactions claim in. */
@@ -44,6 +44,8 @@ type Timeouts = Pick<ExecuteOptions, 'timeoutMs' | 'maxWaitMs'>;
 export class ClientPool {
   readonly client: PrismaClientLike;
   readonly isAmbient: boolean;
+  /** True if writes that go past an execution's `tx` are to be told: in development. */
+  readonly isWatched: boolean;
   readonly #check: Statement;
   #original: RawQueries | undefined;
   #pool: PoolLike | undefined;
@@ -54,6 +56,7 @@ export class ClientPool {
   constructor(client: PrismaClientLike, { isAmbient = false, rename, claimsIn = 'keys' }: ClientPoolOptions = {}) {
     this.client = client;
     this.isAmbient = isAmbient;
+    this.isWatched = !isAmbient && process.env.NODE_ENV === 'development';
     this.#check = renamed({ text: CHECKS[claimsIn], values: [] }, rename);
     if (isAmbient) this.#original = interceptClient(client);
   }

@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../../core/errors.ts';
 import { NoRowsChangedError } from './errors.ts';
 import type { Rows, Statement } from './statement.ts';
 
@@ -13,6 +14,19 @@ export interface PrismaClientLike extends RawQueries {
 /** Sends statements: a client or a transaction. */
 export interface RawQueries {
   $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): PromiseLike<T>;
+}
+
+/**
+ * Refuses a whole client where a transaction is due: its statement would count whether the transaction commits or not.
+ *
+ * @throws ConfigurationError with the words
+ */
+export function assertTransaction(tx: RawQueries, words: string): void {
+  if (typeof (tx as { $connect?: unknown }).$connect !== 'function') return;
+  throw new ConfigurationError(words, {
+    existing: 'a Prisma client',
+    expected: 'the client of an interactive transaction',
+  });
 }
 
 /**

@@ -16,6 +16,7 @@ import {
 import { completedRow, completionStatement, FIRST_TOKEN } from './keys/complete.ts';
 import { find, isCommitted, KEY_COLUMNS, type RawRow, toKeyRow } from './keys/read.ts';
 import { explainSchemaError } from './keys/schema.ts';
+import { findDeciding } from './keys/thing.ts';
 import { LEVEL } from './statement.ts';
 import type { Plan, RolledBack } from './transaction.ts';
 
@@ -36,6 +37,7 @@ export async function execute<Tx>(
     let claimed: Claimed | undefined;
     let completion: Completion | undefined;
     const plan: Plan<Tx, ClaimConflict> = {
+      name: `the handler of ${claim.operation}`,
       // Under a stricter level all statements see what the first one saw: a row that came since would be missed.
       first: (isOwn) => claimStatements(claim, how.timeoutMs, isOwn && (isolationLevel ?? LOWEST) === LOWEST),
       async work(tx, rows, queries) {
@@ -78,8 +80,8 @@ async function afterRollback(
     return { kind: 'rolled_back', why, error: explain({ error, means }), at: 'claim' };
   }
   if (!claimed.isWritten && means === 'duplicate') {
-    // A row has come without a ticket, so there was nothing to claim.
-    const row = await db.run((queries) => find(queries, claim), { isRepeatable: true });
+    // A row has come without a ticket, of the key or of its thing, so there was nothing to claim.
+    const row = await db.run((queries) => findDeciding(queries, claim), { isRepeatable: true });
     return row ? { kind: 'existing', row } : { kind: 'rolled_back', why: 'conflict', error, at: 'claim' };
   }
   // The handler has ended the transaction by SQL that was not recognised: its writes before that may be committed.
@@ -137,6 +139,7 @@ export async function rerun<Tx>(
   const key = [id.tenant, id.principal, id.operation, id.key];
   let found: KeyRow | undefined;
   const plan: Plan<Tx, Executed> = {
+    name: `the handler of ${id.operation}`,
     first: () => [{ text: LOCK, values: key, mayWait: true }],
     async work(tx, [stored]) {
       if (!stored) return { skip: { kind: 'locked' } };

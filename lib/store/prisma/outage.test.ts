@@ -6,7 +6,7 @@ import { driverError } from './wire/encoding.ts';
 const provesRollback = (error: unknown) => classify(error, 'commit').kind === 'rolled_back';
 const rollbackReason = (error: unknown) => classify(error, 'work').why;
 
-/** What cannot be had of a real server here; `server-away.db.test.ts` and `read-only.db.test.ts` ask real ones. */
+/** Errors that a real server here does not give; `server-away.db.test.ts` and `read-only.db.test.ts` ask real ones. */
 
 interface Answer {
   code: string;

@@ -42,7 +42,7 @@ const DEAD_CONNECTION =
   /^(Connection terminated( unexpectedly| due to connection timeout)?|Query read timeout|Client (has encountered a connection error|was closed) and is not queryable)$/;
 
 /**
- * Whether an error of Prisma's, or of the kit about one, says that the database could not be reached or asked in time, or
+ * Tells whether an error of Prisma's, or of the kit about one, says that the database could not be reached or asked in time, or
  * takes no writes: a 503, and not a bug.
  */
 export function isUnavailable(error: unknown): boolean {
@@ -72,7 +72,7 @@ function isSocketError(error: unknown): boolean {
   return typeof code === 'string' && typeof syscall === 'string';
 }
 
-/** Whether the transaction may not write: a standby, perhaps after a failover, or `default_transaction_read_only`. */
+/** Tells whether the transaction may not write: a standby, perhaps after a failover, or `default_transaction_read_only`. */
 export function isReadOnly(error: unknown): boolean {
   return sqlState(error) === '25006';
 }

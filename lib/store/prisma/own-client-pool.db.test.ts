@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllEnvs());
 
-/** Whether executions on this client are in Prisma's transactions, which say BEGIN and no more. */
+/** Tells whether executions on this client are in Prisma's transactions, which say BEGIN and no more. */
 async function isInteractive(client: Client, heard: string[]): Promise<boolean> {
   const operation = kit(client, { transaction: undefined as never })
     .operation({ name: 'checkout', schema: anything })
@@ -113,7 +113,7 @@ test('a table that is locked while it is looked at for the first time: refused i
   const impatient = { timeoutMs: 100, maxWaitMs: 100 };
   const { key, outcome } = await executeHere(client, ({ tx, key }) => effect(tx, key), impatient);
   expect(outcome).toMatchObject({ code: 'unavailable', retry: 'same-key' });
-  expect(pool.totalCount - pool.idleCount).toBe(0);
+  await vi.waitFor(() => expect(pool.totalCount - pool.idleCount).toBe(0), 10_000);
   await here.watch.query('ROLLBACK');
   const again = await executeHere(client, ({ tx, key }) => effect(tx, key), { key, attempt: 2 });
   expect([again.outcome, await here.counted(key)]).toMatchObject([{ ok: true, replayed: false }, [1, 1]]);

@@ -90,6 +90,7 @@ const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unkn
   awaitReplication: (store, over) => store.awaitReplication(howUntil(over)),
   recordEvent: (store) => store.recordEvent(id, { type: 'wake' as never, actor: 'a', detail: null }),
   events: (store) => store.events(id),
+  thingOf: (store) => store.thingOf(id),
   readSchema: (store) => store.readSchema(),
   tryClaim: (store) => store.tryClaim(),
   takeOver: (store) => store.takeOver(id, 1000, true),

@@ -3,7 +3,7 @@ import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { AmbientTransaction } from './ambient/ambient-transaction.ts';
 import { txOf } from './ambient/ambient-tx.ts';
-import { currentContext, runInContext } from './async-context.ts';
+import { currentContext, runInContext, type WatchedExecution } from './async-context.ts';
 import type { ClientPool } from './client-pool.ts';
 import { isOutage, isReadOnly } from './outage.ts';
 import { queriesBy } from './renaming.ts';
@@ -49,10 +49,12 @@ export async function runOwnTransaction<Tx, Skipped>(
   const isReplicated = how.durability === 'replicated';
   const queue = new QueryQueue();
   const transaction = new AmbientTransaction(pool.original, connections, connection, queue);
+  const execution = watchedIn(pool, connections, plan);
   let at: 'claim' | 'work' = 'claim';
   const perform = async (rows: Rows) => {
-    const next = await doWork({ pool, rename }, transaction, plan, rows);
+    const next = await doWork({ pool, rename, execution }, transaction, plan, rows);
     transaction.finish();
+    if (execution) execution.isOver = true;
     const waiting = 'skip' in next ? undefined : how.beforeCommit();
     if (waiting) await waiting; // an await costs even if there is nothing to wait for
     return next;
@@ -74,6 +76,7 @@ export async function runOwnTransaction<Tx, Skipped>(
   } catch (error) {
     // Before anything else is awaited: what is still running in the handler must find it closed.
     transaction.close();
+    if (execution) execution.isOver = true;
     // A server that takes no writes any more: the next connection may lead to the one that does.
     const unfit = isReadOnly(error) ? error : undefined;
     await rollBack(acquired, queue, { withinMs: timeLeft(how, SILENCE_MS), unfit });
@@ -86,7 +89,7 @@ export async function runOwnTransaction<Tx, Skipped>(
 
 /** In ambient mode in the transaction's context, so that the client's queries find to it by their global name, too. */
 function doWork<Tx, Skipped>(
-  { pool, rename }: Pick<OwnConnections, 'pool' | 'rename'>,
+  { pool, rename, execution }: Pick<OwnConnections, 'pool' | 'rename'> & { execution: WatchedExecution | undefined },
   transaction: AmbientTransaction,
   plan: Plan<Tx, Skipped>,
   rows: Rows,
@@ -94,7 +97,17 @@ function doWork<Tx, Skipped>(
   const tx = txOf(pool.client as object, transaction) as Tx;
   const db = queriesBy((statement) => transaction.ask(statement), rename);
   // Otherwise by `tx` alone: not in the transaction of an ambient execution around it either.
-  return runInContext(pool.isAmbient ? transaction.context : undefined, () => plan.work(tx, rows, db));
+  const outer = execution && { execution };
+  return runInContext(pool.isAmbient ? transaction.context : outer, () => plan.work(tx, rows, db));
+}
+
+/** Development watches for writes that go past `tx`. In ambient mode there are none. */
+function watchedIn(
+  { isWatched }: ClientPool,
+  pool: PoolLike,
+  { name }: Pick<Plan<never, never>, 'name'>,
+): WatchedExecution | undefined {
+  return isWatched && name !== undefined ? { name, pool, isOver: false } : undefined;
 }
 
 /** COMMIT was not sent, so whatever becomes of ROLLBACK, nothing was committed. */

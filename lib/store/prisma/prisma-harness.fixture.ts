@@ -45,6 +45,12 @@ export async function prismaHarness(
         [key],
       );
     },
+    forget: async ({ key }) => void (await watch.query(`DELETE FROM ${keys} WHERE key = $1`, [key])),
+    hold: async ({ key }, thing) => {
+      await watch.query(`SET lock_timeout = '200ms'`);
+      await watch.query(`UPDATE ${keys} SET thing = $2 WHERE key = $1`, [key, thing]).catch(() => {});
+      await watch.query('RESET lock_timeout');
+    },
     close: async () => {
       await watch.end();
       await other.$disconnect();

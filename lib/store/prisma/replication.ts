@@ -31,7 +31,7 @@ export function explainNoStandby(error: unknown): unknown {
 }
 
 /**
- * Whether it is PostgreSQL's warning that a COMMIT stands here, and perhaps nowhere else: somebody has cancelled its wait. By
+ * Tells whether it is PostgreSQL's warning that a COMMIT stands here, and perhaps nowhere else: somebody has cancelled its wait. By
  * the name of the function that gives it, for its words are in the server's language, and its code is that of any warning.
  */
 export function isUnreplicatedWarning(notice: { routine?: string | undefined }): boolean {

@@ -85,10 +85,14 @@ function entries(): RoomStatement[] {
   const id = { tenant: 'a', principal: 'b', operation: 'c', key: 'd' };
   const input = new Uint8Array();
   const steps = [{ kind: 'capture', name: 'a', position: 1, result: '1' }] as const;
-  return [{ input, steps }, { input, steps: [] }, { result: '1' }].map((is, n) => {
-    const lost = { ...id, fingerprint: null, schemaVersion: 1, retentionMs: 1000, is };
-    return { name: `keys/lost-keys.ts ${n + 1}`, text: enterStatement(lost, { actor: 'eve', detail: {} }).text };
-  });
+  const all = [{ input, steps }, { input, steps: [] }, { result: '1' }];
+  return [undefined, 'cart-42'].flatMap((thing) =>
+    all.map((is, n) => {
+      const lost = { ...id, fingerprint: null, schemaVersion: 1, retentionMs: 1000, thing, is };
+      const name = `keys/lost-keys.ts ${n + 1}${thing ? ' with its thing' : ''}`;
+      return { name, text: enterStatement(lost, { actor: 'eve', detail: {} }).text };
+    }),
+  );
 }
 
 /** Where a table is named in a text that is no part of a constant, and so would not be found: `keys/take.ts:12`. */

@@ -7,7 +7,7 @@ import { hiddenStatements, type RoomStatement, statementsOfRoom } from './statem
 const KEY_TABLES = 'idempotency_(?:keys|phases|events|audit)';
 const SCOPE = ['tenant', 'principal', 'operation', 'key'];
 
-/** What is not about one key, and why. */
+/** Statements that are not about one key, and why. */
 const ABOUT_MANY_KEYS: Record<string, string> = {
   'keys/lease.ts TAKE_DUE': 'the completer: whatever is due',
   'keys/reap.ts REAP': 'the reaper: whatever is past its retention',
@@ -18,6 +18,11 @@ const ABOUT_MANY_KEYS: Record<string, string> = {
   'keys/operate.ts ERASE': 'a person’s wish: all keys of one person, of which it names the tenant',
   'keys/operate.ts RECORD_ERASED': 'the same: a record for each of their names',
   'keys/audit.ts REAP_AUDIT': 'the reaper: whatever is past its retention',
+  'keys/claim.ts LOOK_FOR_THING': 'a thing: whoever did it, under whatever key; it names tenant and operation',
+  'keys/thing.ts FIND_HOLDER': 'the same',
+  'keys/lost-keys.ts 1 with its thing': 'the same, in the part that looks whether the thing is free',
+  'keys/lost-keys.ts 2 with its thing': 'the same',
+  'keys/lost-keys.ts 3 with its thing': 'the same',
   'keys/list.ts 1': 'the admin view: a page of keys',
   'keys/list.ts 2': 'the admin view: a page of keys',
   'keys/list.ts 3': 'the admin view: a page of keys',

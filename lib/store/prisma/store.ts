@@ -13,11 +13,12 @@ import { markUnknown, postpone, renew, suspend, takeDue, takeOver, wake } from '
 import { type Counted, list, overview, unfinished } from './keys/list.ts';
 import { enterLost } from './keys/lost-keys.ts';
 import { erasePrincipal, forget, recordEvidence, recordVerdict, release, retryNow } from './keys/operate.ts';
-import { find, findEvents, findSteps, recordEvent } from './keys/read.ts';
+import { findEvents, findSteps, recordEvent } from './keys/read.ts';
 import { type Reaped, reap } from './keys/reap.ts';
 import { readSchema } from './keys/schema.ts';
 import { finishForeign, recordCapture, recordNotExecuted, resolve, startForeign } from './keys/steps.ts';
 import { addTallies, reapTallies, tallies } from './keys/tallies.ts';
+import { findDeciding, thingOf } from './keys/thing.ts';
 import { findAnnounced, findAnnouncedIn, findKnown } from './messages/outbox.ts';
 import { isUnavailable } from './outage.ts';
 import { begin, transact } from './phases.ts';
@@ -63,7 +64,8 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     execute: (claim, run, how) => execute(db, claim, run, how),
     rerun: (id, run, how) => rerun(db, id, run, how),
     awaitReplication: (how) => awaitReplication(db, how),
-    find: asking(find, REPEATABLE),
+    find: asking(findDeciding, REPEATABLE),
+    thingOf: asking(thingOf, REPEATABLE),
     probe: asking(probe),
     fence: (wanted) => db.run((queries) => fence(queries, wanted), { withinMs: wanted.waitMs + QUESTION_MS }),
     recordEvent: asking(recordEvent),

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { applyMigrations } from '../../services/migrate.ts';
 import { command, generate } from './commands.ts';
@@ -6,7 +6,7 @@ import { CONSUMER_PACKAGES, consumerFiles } from './consumer.ts';
 import { commandRuns, directivesStay } from './contents.ts';
 import { checkAsCreated } from './create-next-app.ts';
 import { isForBrowsers, leavesNothingUnused, loadsInNode } from './entries.ts';
-import { addPackages, inFolder, npmInstall, setUp, writeFiles } from './fixture.ts';
+import { addPackages, applyChange, inFolder, npmInstall, setUp, writeFiles } from './fixture.ts';
 import { APP_PACKAGES, appFiles } from './fixture-app.ts';
 import { TESTS } from './fixture-tests.ts';
 import type { Context } from './report.ts';
@@ -50,8 +50,12 @@ export async function checkWorkspaces(context: Context, tarball: Tarball): Promi
       'packages/words/package.json': '{ "name": "words", "version": "1.0.0", "private": true }\n',
     });
     await writeFiles(app, { ...appFiles({ name: 'web', databaseUrl }), ...TESTS });
-    await change(path.join(app, 'package.json'), '"private": true', '"private": true,\n  "type": "module"');
-    await change(path.join(app, 'prisma.config.ts'), "'prisma/schema.prisma'", "'prisma'");
+    await applyChange(app, {
+      file: 'package.json',
+      before: '"private": true',
+      after: '"private": true,\n  "type": "module"',
+    });
+    await applyChange(app, { file: 'prisma.config.ts', before: "'prisma/schema.prisma'", after: "'prisma'" });
     await addPackages(app, APP_PACKAGES, '^');
     await report.check('npm installs the app from the registry', () => npmInstall(root, [], signal));
     await report.check('npm installs the tarball into the workspace', () =>
@@ -61,15 +65,9 @@ export async function checkWorkspaces(context: Context, tarball: Tarball): Promi
   });
 }
 
-async function change(file: string, before: string, after: string): Promise<void> {
-  const text = await readFile(file, 'utf8');
-  if (!text.includes(before)) throw new Error(`${file} does not have ${before}`);
-  await writeFile(file, text.replace(before, after));
-}
-
-/** The same app under a `basePath`, where TypeScript resolves modules as Node does, and a service that has no Next at all. */
+/** The same app under a `basePath`, where TypeScript resolves modules as Node does. */
 export async function checkNodenext(context: Context, tarball: Tarball): Promise<void> {
-  const { report, server, signal } = context;
+  const { report, server } = context;
   await inFolder(report, 'An app under moduleResolution "nodenext", and under a basePath', async (app) => {
     const databaseUrl = await server.database();
     const files = appFiles({ name: 'nodenext-shop', databaseUrl });
@@ -81,7 +79,28 @@ export async function checkNodenext(context: Context, tarball: Tarball): Promise
     await setUp(context, app, tarball, { files: { ...files, ...TESTS }, ...APP_PACKAGES });
     await walk(context, { app, databaseUrl, basePath });
   });
+}
 
+/** The same app on the Next before ours, with the TypeScript of its time. Its middleware is not called a proxy yet. */
+export async function checkNext15(context: Context, tarball: Tarball): Promise<void> {
+  const { report, server, signal } = context;
+  await inFolder(report, 'An app on Next 15', async (app) => {
+    const databaseUrl = await server.database();
+    const { 'proxy.ts': proxy = '', ...files } = appFiles({ name: 'next-15-shop', databaseUrl });
+    const middleware = proxy.replace('function proxy(', 'function middleware(');
+    await writeFiles(app, { ...files, ...TESTS, 'middleware.ts': middleware });
+    const { dependencies, ...others } = APP_PACKAGES;
+    await addPackages(app, { ...others, dependencies: dependencies.filter((name) => name !== 'next') });
+    await report.check('npm installs the tarball beside Next 15', () =>
+      npmInstall(app, ['next@^15.5', 'typescript@^5.9', tarball.file], signal),
+    );
+    await walk(context, { app, databaseUrl });
+  });
+}
+
+/** A service that has no Next at all. */
+export async function checkService(context: Context, tarball: Tarball): Promise<void> {
+  const { report, server, signal } = context;
   await inFolder(report, 'A service under "nodenext", without Next and without skipLibCheck', async (app) => {
     const databaseUrl = await server.database();
     const files = consumerFiles({ name: 'queue-worker', databaseUrl });
@@ -115,6 +134,10 @@ async function copyTables(app: string, databaseUrl: string): Promise<void> {
     ),
     'prisma/migrations/20260102090002_oncekit_3/migration.sql': await readFile(
       path.join(kit, 'kit/0003_keys.sql'),
+      'utf8',
+    ),
+    'prisma/migrations/20260102090003_oncekit_4/migration.sql': await readFile(
+      path.join(kit, 'kit/0004_keys.sql'),
       'utf8',
     ),
   });

@@ -48,6 +48,11 @@ export async function npx(app: string, line: string[], signal: AbortSignal): Pro
   return command(['npx', '--no', ...line], { cwd: app, signal });
 }
 
+/** A script of the app's own, with what stands in its .env. */
+export async function tsx(app: string, file: string, signal: AbortSignal): Promise<string> {
+  return command(['npx', 'tsx', '--env-file=.env', file], { cwd: app, signal });
+}
+
 /** As `npx`, without the second that npm takes to start. */
 export async function run(app: string, [name = '', ...args]: string[], signal: AbortSignal, env: Environment = {}) {
   return command([binOf(app, name), ...args], { cwd: app, env, signal });

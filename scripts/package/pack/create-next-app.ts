@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { installFromRegistry } from '../registry/install.ts';
 import { run } from './commands.ts';
-import { applyChange, npmInstall, writeFiles } from './fixture.ts';
+import { npmInstall, writeFiles } from './fixture.ts';
 import type { Context } from './report.ts';
 import { documented } from './scripts-of-an-app.ts';
 
@@ -36,7 +36,6 @@ export async function checkAsCreated({ report, signal }: Context, app: string): 
   await report.check('shadcn add takes the registry, and it compiles', () => installFromRegistry(app, signal));
   const route = await documented('docs/http.md', 'app/api/orders/route.ts');
   await writeFiles(app, { ...CONFIGURATION, 'app/api/orders/route.ts': route.text });
-  await putFormIntoSuspense(app);
   await report.check("npm installs ESLint and Next's rules", async () => {
     const { dependencies } = JSON.parse(await readFile(path.join(app, 'package.json'), 'utf8'));
     await npmInstall(app, ['-D', 'eslint@^9', `eslint-config-next@${dependencies.next}`], signal);
@@ -48,22 +47,4 @@ export async function checkAsCreated({ report, signal }: Context, app: string): 
   await report.alone('next build --webpack, with Cache Components', () =>
     run(app, ['next', 'build', '--webpack'], signal),
   );
-}
-
-/** As docs/forms.md says for Cache Components. */
-async function putFormIntoSuspense(app: string): Promise<void> {
-  const file = 'app/checkout/page.tsx';
-  const before = 'export default async function Page() {';
-  const after = `export default function Page() {
-  return (
-    <Suspense>
-      <Checkout />
-    </Suspense>
-  );
-}
-
-async function Checkout() {`;
-  await applyChange(app, { file, before, after, added: 8, removed: 1 });
-  const changed = await readFile(path.join(app, file), 'utf8');
-  await writeFiles(app, { [file]: `import { Suspense } from 'react';\n${changed}` });
 }

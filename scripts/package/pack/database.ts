@@ -16,23 +16,24 @@ export async function startServer(): Promise<Server> {
   return {
     database: async () => {
       const name = `oncekit_pack_${randomUUID().replaceAll('-', '')}`;
-      await on(url, `CREATE DATABASE ${name}`);
+      await query(url, `CREATE DATABASE ${name}`);
       names.push(name);
       return Object.assign(new URL(url), { pathname: name }).href;
     },
     stop: async () => {
-      for (const name of names) await on(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      for (const name of names) await query(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
       await own?.stop();
     },
   };
 }
 
-async function on(url: string, statement: string): Promise<void> {
+/** Runs one statement over a connection of its own. Resolves with its rows. */
+export async function query(url: string, statement: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
   await client.connect();
   try {
-    await client.query(statement);
+    return (await client.query(statement)).rows;
   } finally {
     await client.end();
   }

@@ -123,7 +123,7 @@ export const APP_PACKAGES = {
   dependencies: ['@prisma/adapter-pg', '@prisma/client', 'next', 'react', 'react-dom', 'zod'],
   devDependencies: [
     ...['@types/node', '@types/react', '@types/react-dom', 'dotenv', 'prisma', 'tsx', 'typescript'],
-    ...['@playwright/test', 'pg'], // for its tests of the form
+    ...['@playwright/test', '@types/pg', 'pg'], // for its tests of the form
   ],
 };
 

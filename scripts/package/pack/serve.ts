@@ -7,16 +7,32 @@ import { freePort, untilAnswering } from '../../services/ports.ts';
 import { spawnChild } from '../../services/process.ts';
 import { command, strangersEnvironment } from './commands.ts';
 
+/** A server of an app's, started in another way than by `next start`. It listens at PORT. */
+interface ServerCommand {
+  cwd: string;
+  line: string[];
+  env: Record<string, string>;
+}
+
 /** Serves a built app, the fault proxy in front of it, while `work` runs. What the app wrote is added to an error. */
-export async function served(app: string, signal: AbortSignal, work: (url: string) => Promise<void>): Promise<void> {
+export async function served(
+  app: string,
+  signal: AbortSignal,
+  work: (url: string) => Promise<void>,
+  server?: ServerCommand,
+): Promise<void> {
   const port = await freePort();
+  const [program = '', ...args] = server?.line ?? [
+    ...[process.execPath, installed(app, 'next', 'dist/bin/next')],
+    ...['start', '-H', '127.0.0.1', '-p', String(port)],
+  ];
   const lines: string[] = [];
   const child = spawnChild({
     name: 'the app',
-    command: process.execPath,
-    args: [installed(app, 'next', 'dist/bin/next'), 'start', '-H', '127.0.0.1', '-p', String(port)],
-    cwd: app,
-    env: strangersEnvironment(),
+    command: program,
+    args,
+    cwd: server?.cwd ?? app,
+    env: { ...strangersEnvironment(), ...server?.env, PORT: String(port) },
     onLine: (line) => lines.push(line),
     log: (line) => lines.push(line),
   });
@@ -47,21 +63,34 @@ export interface TestOutcome {
 /** Runs the app's own Playwright on one of its files of tests. */
 export async function runTests(
   app: string,
-  options: { file: string; url: string; basePath?: string | undefined; databaseUrl: string; signal: AbortSignal },
+  options: {
+    file: string;
+    url: string;
+    basePath?: string | undefined;
+    trailingSlash?: boolean | undefined;
+    databaseUrl: string;
+    /** The titles of tests that are not run match this. */
+    leftOut?: string | undefined;
+    signal: AbortSignal;
+  },
 ): Promise<TestOutcome[]> {
-  const { file, url, basePath = '', databaseUrl, signal } = options;
+  const { file, url, basePath = '', trailingSlash = false, databaseUrl, leftOut, signal } = options;
   const report = path.join(app, 'playwright-report.json');
   const cli = installed(app, '@playwright/test', 'cli.js');
   const env = {
     BASE_URL: url,
     BASE_PATH: basePath,
+    TRAILING_SLASH: trailingSlash ? '/' : '',
     DATABASE_URL: databaseUrl,
     LAUNCH_OPTIONS: JSON.stringify(await launchOptions()),
     PLAYWRIGHT_JSON_OUTPUT_NAME: report,
   };
-  const told = await command([process.execPath, cli, 'test', '--reporter=json', file], { cwd: app, env, signal }).catch(
-    (error: Error) => error.message,
-  );
+  const fewer = leftOut ? ['--grep-invert', leftOut] : [];
+  const told = await command([process.execPath, cli, 'test', '--reporter=json', ...fewer, file], {
+    cwd: app,
+    env,
+    signal,
+  }).catch((error: Error) => error.message);
   const text = await readFile(report, 'utf8').catch(() => {
     throw new Error(`Playwright could not even start:\n${told}`);
   });

@@ -82,7 +82,7 @@ async function compile({ app, tsc, folder, options, signal }: Compilation): Prom
   if (wrong.length > 0) throw new Error(wrong.join('\n'));
 }
 
-/** Made for TypeScript 5.7 by those who wrote it, and read by way of graphile-worker's types; nobody's but theirs. */
+/** Made for TypeScript 5.7 by those who wrote it, and read by way of the types of Prisma's adapter; nobody's but theirs. */
 const OTHERS = /^node_modules\/pg-protocol\/.* error TS2315: Type 'Buffer' is not generic/;
 
 /** That the types do not only compile but say something: each expected error must be one. */

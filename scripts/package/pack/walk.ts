@@ -31,11 +31,20 @@ function change(file: string, before: string, after: string[]): FileChange {
   return { file, before, after: after.join('\n'), added: after.length, removed: 1 };
 }
 
+/** The entry that would run jobs, in an app that has no job runner: its bundler must not miss one. */
+const JOBS = `import { enqueueJob, startWorker } from 'oncekit/worker';
+
+export const GET = () => Response.json([typeof enqueueJob, typeof startWorker]);
+`;
+
 export interface WalkOptions {
   app: string;
   databaseUrl: string;
   /** As in its next.config.ts. */
   basePath?: string;
+  trailingSlash?: boolean;
+  /** Default: Next's own. */
+  bundler?: 'webpack';
   /** Also builds the app as it was, and sees the same checks fail. */
   contrast?: boolean;
 }
@@ -45,6 +54,21 @@ export interface WalkOptions {
  * and the app's own tests of its form.
  */
 export async function walk(context: Context, options: WalkOptions): Promise<void> {
+  const { app, bundler } = options;
+  const { report, signal } = context;
+  await takeUpTheKit(context, options);
+  await writeFiles(app, { 'app/api/jobs/route.ts': JOBS });
+  const build = ['next', 'build', ...(bundler ? [`--${bundler}`] : [])];
+  await report.check(build.join(' '), () => run(app, build, signal));
+  await report.alone("oncekit doctor has nothing against it, and finds the client on the kit's pool", () =>
+    askDoctor(app, signal),
+  );
+  await report.alone('oncekit reap', () => run(app, ['oncekit', 'reap'], signal));
+  await testForm(context, options, 'tests/with-oncekit.spec.ts');
+}
+
+/** `init`, migrations, and the diff of the README, in an app that has the kit installed. */
+export async function takeUpTheKit(context: Context, options: WalkOptions): Promise<void> {
   const { app, databaseUrl, contrast = false } = options;
   const { report, signal } = context;
   const diff = readmeDiff(readPage('README.md', await readFile(path.join(root, 'README.md'), 'utf8')));
@@ -67,16 +91,10 @@ export async function walk(context: Context, options: WalkOptions): Promise<void
   await generate(app, signal);
   await report.check(`what init leaves to the app can be said: ${sizeOf(left)}`, () => applyAll(app, left));
   await report.check(`the README's diff applies: ${sizeOf(diff)}`, () => applyAll(app, diff));
-  await report.check('next build', () => run(app, ['next', 'build'], signal));
-  await report.alone("oncekit doctor has nothing against it, and finds the client on the kit's pool", () =>
-    askDoctor(app, signal),
-  );
-  await report.alone('oncekit reap', () => run(app, ['oncekit', 'reap'], signal));
-  await testForm(context, options, 'tests/with-oncekit.spec.ts');
 }
 
 /** The files of the README's diff before it. With them the app works, and orders twice. */
-async function writeFormAsItWas(app: string, diff: FileChange[]): Promise<void> {
+export async function writeFormAsItWas(app: string, diff: FileChange[]): Promise<void> {
   const byInit = LEFT_TO_THE_APP.map(({ file }) => file);
   const own = diff.filter(({ file }) => !byInit.includes(file));
   await writeFiles(app, Object.fromEntries(own.map(({ file, before }) => [file, `${before}\n`])));
@@ -120,7 +138,7 @@ async function textsIn(folder: string): Promise<Map<string, string>> {
 }
 
 /** Each of the app's own tests is a check of ours. */
-async function testForm({ report, signal }: Context, options: WalkOptions, file: string): Promise<void> {
+export async function testForm({ report, signal }: Context, options: WalkOptions, file: string): Promise<void> {
   await served(options.app, signal, async (url) => {
     for (const { title, error } of await runTests(options.app, { ...options, file, url, signal })) {
       await report.alone(title, () => {

@@ -7,7 +7,7 @@ import { idempotency } from '../../idempotency.ts';
 /** A transaction of the inbox. */
 export type Tx = Parameters<typeof idempotency.recordEvidence>[0];
 
-/** What an event came to; the inbox keeps it. */
+/** The result of an event; the inbox keeps it. */
 export type Applied =
   /** The key of the operation that is to do it has heard of it. */
   | { did: 'evidence'; operation: string; key: string }
@@ -52,7 +52,7 @@ export async function tell(
 }
 
 /**
- * What this key has been told of, by the provider's ids: each once, of what began with these words. For who ends it
+ * Objects of the provider that this key knows, by their ids: each once, of what began with these words. For who ends it
  * without having asked.
  */
 export async function heardOf(

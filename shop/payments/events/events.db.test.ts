@@ -40,7 +40,7 @@ const announced = async (orderId: string) =>
   (
     await shop.client.outboxEvent.findMany({ where: { aggregate: `order:${orderId}` }, orderBy: { sequence: 'asc' } })
   ).map(({ type }) => type);
-/** What the books say in the end: the balance of what the provider holds for us, and how often something was booked. */
+/** The books in the end: the balance of what the provider holds for us, and how often something was booked. */
 async function books(orderId: string) {
   const entries = await shop.booked(orderId);
   const held = entries.filter(([, account]) => account === 'payments');

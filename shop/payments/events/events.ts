@@ -5,13 +5,13 @@ import { applyDispute } from './dispute.ts';
 import { applyPayment } from './payment.ts';
 import { applyRefund } from './refund.ts';
 
-/** What must be the same in every delivery of an event: not how many endpoints still wait for it. */
+/** The part that is the same in every delivery of an event: not how many endpoints still wait for it. */
 export function comparePaymentEvent({ type, data }: Stripe.Event): unknown {
   return { type, object: data.object };
 }
 
 /**
- * What the payment provider says has happened: in one transaction with the inbox's row, so it counts once. Events come
+ * Books an event of the payment provider: in one transaction with the inbox's row, so it counts once. Events come
  * late, twice and in any order, so each effect names the state that it leaves; one that came too early throws, and is
  * tried again. No calls to the provider in here: what has to be asked is asked by the operation whose key is woken.
  *

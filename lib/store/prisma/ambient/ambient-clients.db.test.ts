@@ -193,7 +193,7 @@ describe('an operation in phases', () => {
     let fails = true;
     const where: Record<string, boolean> = {};
     const isWithin = async (key: string) => (await client.auditRecord.count({ where: { action: `${key}-open` } })) > 0;
-    const operation = ambientKit(client, { leaseMs: 300 })
+    const operation = ambientKit(client, { leaseMs: 1500 })
       .operation({ name: 'paid', schema: anything })
       .phases(async ({ key, atomic, foreign, capture }) => {
         await capture('number', async () => {

@@ -1,7 +1,7 @@
 import type { Client, Transaction } from '../../../../shop/db.ts';
 import type { Query } from './ambient-fuzz.fixture.ts';
 
-/** What the queries of random handlers are, and the rows that they leave behind. */
+/** The queries of random handlers, and the rows that they leave behind. */
 
 export type Mode = 'interactive' | 'ambient';
 

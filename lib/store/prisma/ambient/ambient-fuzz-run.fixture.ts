@@ -9,7 +9,7 @@ import { type Names, QUERIES } from './ambient-fuzz-queries.fixture.ts';
 
 export type Context = HandlerContext<unknown, Transaction>;
 
-/** What there is to see, in words that are the same for both modes. */
+/** Observations, in words that are the same for both modes. */
 export const plain = (seen: unknown, { space }: Names) =>
   inspect(seen, { depth: null, breakLength: 120, maxStringLength: null }).replaceAll(space, '~');
 
@@ -23,7 +23,7 @@ class BranchFailed extends Error {}
 interface Scope {
   context: Context;
   names: Names;
-  /** What its queries go through. */
+  /** The client that its queries go through. */
   tx: Transaction;
   /** The innermost transaction, in which alone Prisma lets another one begin. */
   inner: Transaction;
@@ -97,7 +97,7 @@ async function ask(query: Query, scope: Scope): Promise<unknown> {
   }
 }
 
-/** What counts of an error. In a transaction that has failed already, it is told in words that depend on who asks. */
+/** The part of an error that counts. In a transaction that has failed already, it is told in words that depend on who asks. */
 function saidBy(error: unknown): string {
   if (error instanceof Thrown) return error.message;
   const { name, code } = error as { name?: string; code?: string };

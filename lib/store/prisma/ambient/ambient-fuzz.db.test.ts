@@ -101,7 +101,7 @@ function meetingOf(count: number) {
   return { come, opened };
 }
 
-/** What somebody who looks at an execution from outside has seen of it: the first try, and the key sent again. */
+/** The view of an execution from outside: the first try, and the key sent again. */
 interface Observed {
   outcome: string;
   again: string;

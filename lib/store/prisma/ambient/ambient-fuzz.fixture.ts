@@ -3,7 +3,7 @@
  * for as long as this file does.
  */
 
-/** What a query of a handler does; `ambient-fuzz-queries.fixture.ts` says how. */
+/** The act of a handler's query; `ambient-fuzz-queries.fixture.ts` says how. */
 export interface Query {
   query: SlotRead | SlotWrite | WideRead | WideWrite;
   /** Which of its few rows. Few, so that it meets what it has written before. */
@@ -15,7 +15,7 @@ export type Step =
   | Query
   /** `tx.$transaction(fn)`: a savepoint, in both modes. `outer`: its queries go through the tx around it. */
   | { nested: Step[]; via: 'inner' | 'outer' }
-  /** Whatever is thrown in it goes no further. */
+  /** An error thrown in it goes no further. */
   | { attempt: Step[] }
   /** Branches that run at once; where one fails, the others are waited for, or left behind. */
   | { together: Query[][]; leaves: 'nobody' | 'the others' }
@@ -27,12 +27,12 @@ export type Step =
 
 export interface Program {
   steps: Step[];
-  /** What `onRefused` does, where the handler ends in a refusal. */
+  /** The acts of `onRefused`, where the handler ends in a refusal. */
   onRefused: Step[];
   isolationLevel: 'ReadCommitted' | 'RepeatableRead';
-  /** Whether it is run on a client with extensions. */
+  /** True if it is run on a client with extensions. */
   isExtended: boolean;
-  /** Whether it is run again where it was rolled back: only some are, for that takes as long as the first time. */
+  /** True if it is run again where it was rolled back: only some are, for that takes as long as the first time. */
   isRunAgain: boolean;
 }
 

@@ -5,7 +5,7 @@ import { effect, freshKey, gate } from '../../../integration/kit.fixture.ts';
 import { type Context, ended, execute, orderWithRefund, stage } from './ambient.fixture.ts';
 
 /**
- * What is asked within an execution when that has ended. The pool has one connection, so that whatever got onto it would be
+ * Queries within an execution that has ended. The pool has one connection, so that whatever got onto it would be
  * seen by the execution behind it.
  */
 

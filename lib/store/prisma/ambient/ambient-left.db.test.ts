@@ -6,7 +6,7 @@ import { effect, freshKey, gate } from '../../../integration/kit.fixture.ts';
 import { outside } from '../async-context.ts';
 import { ended, execute, orderWithRefund, pidOf, stage } from './ambient.fixture.ts';
 
-/** What a handler leaves behind it: queries that nobody awaits, timers, listeners, loaders, pools. */
+/** Work that a handler leaves behind: queries that nobody awaits, timers, listeners, loaders, pools. */
 
 const here = stage();
 const only = () => here.another({ max: 1 });

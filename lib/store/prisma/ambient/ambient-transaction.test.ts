@@ -4,7 +4,7 @@ import type { ClientLike, PoolLike } from '../wire/driver.ts';
 import { QueryQueue } from '../wire/query-queue.ts';
 import { AmbientTransaction } from './ambient-transaction.ts';
 
-/** What a query of several statements is given for its transaction, and what of it comes onto the wire. */
+/** The results of a query of several statements with a transaction, and its part on the wire. */
 async function connected() {
   const sent: string[] = [];
   const client = { query: async ({ text }: { text: string }) => void sent.push(text), on: () => {}, release: () => {} };

@@ -15,7 +15,7 @@ export class AmbientTransaction implements ContextTransaction {
   readonly context: AsyncContext = { transaction: this };
   /** The context of a query of it that Prisma is executing. */
   readonly queryContext: AsyncContext = { transaction: this, isPrismaQuery: true };
-  /** Whose transaction it is: the client under all its extensions. */
+  /** The transaction's owner: the client under all its extensions. */
   readonly client: object;
   readonly pool: PoolLike;
   readonly #connection: TrackedConnection;
@@ -43,7 +43,7 @@ export class AmbientTransaction implements ContextTransaction {
     this.#depth = outer ? outer.#depth + 1 : 0;
   }
 
-  /** Whether it is that transaction, or a savepoint in it. */
+  /** Tells whether it is that transaction, or a savepoint in it. */
   isWithin(transaction: ContextTransaction): boolean {
     return this === transaction || (this.#outer?.isWithin(transaction) ?? false);
   }
@@ -75,7 +75,7 @@ export class AmbientTransaction implements ContextTransaction {
   }
 
   /**
-   * What the pool's `connect` does within it: gives a query builder, or a query of several statements of Prisma's, what it
+   * The pool's `connect` within it: gives a query builder, or a query of several statements of Prisma's, what it
    * takes for a connection of its own. It has ours, as it would have within an interactive transaction of Prisma's, so its BEGIN, COMMIT and ROLLBACK are
    * none: what it has written before it failed stays, unless the error fails the handler or a `$transaction` around it.
    */
@@ -202,7 +202,7 @@ const CONTROLS =
 const textOf = (asked: unknown): string =>
   String(typeof asked === 'string' ? asked : ((asked as { text?: unknown } | undefined)?.text ?? ''));
 
-/** Whether it is in the words of Prisma's adapter. */
+/** Tells whether it is in the words of Prisma's adapter. */
 function isOfPrisma(asked: unknown): boolean {
   const { rowMode, types } = (asked ?? {}) as { rowMode?: unknown; types?: unknown };
   return rowMode === 'array' && types !== undefined;

@@ -4,7 +4,7 @@ import { type TestDatabase, testDatabase } from '../../../../scripts/testing/tes
 import { type Client, createClient } from '../../../../shop/db.ts';
 import { anything, effect, freshKey, gate, kit, type Tx, watchOf } from '../../../integration/kit.fixture.ts';
 
-/** What the tests of `transaction: 'ambient'` share. Rows are counted by a connection of its own, never by the client in question. */
+/** Shared by the tests of `transaction: 'ambient'`. Rows are counted by a connection of its own, never by the client in question. */
 
 export interface Context {
   /** As Prisma's own transaction client has it at run time. */
@@ -74,7 +74,7 @@ export const orderWithRefund = (action: string) => ({
   },
 });
 
-/** What a promise came to, as a value. */
+/** The end of a promise, as a value. */
 export const ended = (promise: PromiseLike<unknown>): Promise<unknown> =>
   Promise.resolve(promise).catch((error: unknown) => error);
 

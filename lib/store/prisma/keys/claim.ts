@@ -8,6 +8,7 @@ import { isLockTimeout } from '../errors.ts';
 import { LEVEL, type Rows, type Statement } from '../statement.ts';
 import { readOnlyError, timestamp } from '../wire/encoding.ts';
 import { epochMs, find, IS_KEY } from './read.ts';
+import { findDeciding, holdsThing, thingTicketOf } from './thing.ts';
 
 /**
  * The number of the advisory lock that stands for a key. It arbitrates nothing, the unique index does: it is a ticket
@@ -41,6 +42,18 @@ export function drawTicket(ticket: string, patient: string): string {
 }
 
 /**
+ * The same for a key and the thing that it is to hold: the key's first, always. It prevents this: two transactions each
+ * have what the other one waits for. Whoever waits for a thing's ticket may have a key's; whoever has a thing's waits for
+ * no ticket any more.
+ */
+export function drawTickets(ofKey: string, ofThing: string, patient: string): string {
+  return `CASE WHEN (${drawTicket(ofKey, patient)}) THEN (${drawTicket(ofThing, patient)}) ELSE false END`;
+}
+
+const tryBoth = (ofKey: string, ofThing: string) =>
+  `CASE WHEN pg_try_advisory_xact_lock(${ofKey}::bigint) THEN pg_try_advisory_xact_lock(${ofThing}::bigint) ELSE false END`;
+
+/**
  * The condition, in SQL, under which a key without a row may be claimed at this very moment: it was not minted here, or
  * within the window by the server's clock.
  *
@@ -58,7 +71,7 @@ SELECT CASE WHEN $1::timestamptz <= clock_timestamp() - $2::float8 * interval '1
             WHEN $1::timestamptz > clock_timestamp() + interval '5 min' THEN 'early'
             ELSE 'open' END AS verdict`;
 
-/** Whether a key that has no row may still be claimed, by the server's clock. */
+/** Tells whether a key that has no row may still be claimed, by the server's clock. */
 export async function judgeWindow(db: RawQueries, window: Window): Promise<'open' | 'expired' | 'early'> {
   if (window.mintedAt === null) return 'open';
   const rows = await db.$queryRawUnsafe<{ verdict: 'open' | 'expired' | 'early' }[]>(
@@ -87,31 +100,40 @@ export async function judgeWindow(db: RawQueries, window: Window): Promise<'open
  *
  * A minted key outside its window is not inserted (K3), judged by the server's clock at this very moment, not at the
  * start of a transaction that may have waited.
+ *
+ * With a `thing` two unique indexes decide, so ON CONFLICT names none: another key of the thing is met like another claim
+ * of the key.
  */
-const claim = (before: string, from: string, drawn: string, returning: string) => `${before}
+const claim = (before: string, from: string, drawn: string, returning: string, thing = '') => `${before}
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
-                              schema_version, minted_at, claimed_at, expires_at, trace_parent)
+                              schema_version, minted_at, claimed_at, expires_at, trace_parent${thing && ', thing'})
 SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::timestamptz, clock_timestamp(),
-       greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms', $14
+       greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms', $14${thing && `, ${thing}`}
   ${from}
  WHERE ${drawn}
    AND ${inWindow('$9', '$10')}
-ON CONFLICT (tenant, principal, operation, key) DO NOTHING
+ON CONFLICT ${thing ? '' : '(tenant, principal, operation, key) '}DO NOTHING
 RETURNING ${epochMs('claimed_at')} AS "claimedAtMs", ${epochMs('expires_at')} AS "expiresAtMs",
           set_config('idle_in_transaction_session_timeout', $13, true) AS idle, ${LEVEL}${returning}`;
 
-const CLAIM_WAITING = claim(
-  `
+const waiting = (timeout: string, drawn: string, thing?: string) =>
+  claim(
+    `
 WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout),
-     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $15, true) FROM before),
-     ticket AS MATERIALIZED (SELECT pg_advisory_xact_lock($12::bigint) IS NOT NULL AS drawn FROM bounded)`,
-  'FROM ticket',
-  'drawn',
-  `,
+     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', ${timeout}, true) FROM before),
+     ticket AS MATERIALIZED (SELECT ${drawn} AS drawn FROM bounded)`,
+    'FROM ticket',
+    'drawn',
+    `,
           set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`,
-);
+    thing,
+  );
 
+const CLAIM_WAITING = waiting('$15', 'pg_advisory_xact_lock($12::bigint) IS NOT NULL');
 const CLAIM_AT_ONCE = claim('', '', 'pg_try_advisory_xact_lock($12::bigint)', '');
+
+const CLAIM_THING_WAITING = waiting('$17', drawTickets('$12', '$16', 'true'), '$15');
+const CLAIM_THING_AT_ONCE = claim('', '', tryBoth('$12', '$16'), '', '$15');
 
 /**
  * The claim of a transaction of the kit's own, which nearly every claim is. It writes nothing: nobody could see the row
@@ -122,15 +144,25 @@ const CLAIM_AT_ONCE = claim('', '', 'pg_try_advisory_xact_lock($12::bigint)', ''
  * would be missed, and the handler run beside its effect. The setting says to the completion that it is still the same
  * transaction, and ends with it.
  */
-const DRAW = `
-SELECT set_config('${TICKET}', CASE WHEN pg_try_advisory_xact_lock($1::bigint) THEN 'drawn' ELSE '' END, true)`;
-const LOOK = `
+const draw = (drawn: string) => `
+SELECT set_config('${TICKET}', CASE WHEN ${drawn} THEN 'drawn' ELSE '' END, true)`;
+const look = (thing = '') => `
 SELECT current_setting('${TICKET}') = 'drawn'
-       AND NOT EXISTS (SELECT FROM idempotency_keys WHERE ${IS_KEY})
+       AND NOT EXISTS (SELECT FROM idempotency_keys WHERE ${IS_KEY})${
+         thing &&
+         `
+       AND NOT EXISTS (SELECT FROM idempotency_keys WHERE ${holdsThing(thing)})`
+       }
        AND ${inWindow('$5', '$6')} AS "isFree",
        current_setting('transaction_read_only') = 'on' AS "isReadOnly",
        ${epochMs('clock_timestamp()')} AS "claimedAtMs",
        set_config('idle_in_transaction_session_timeout', $7, true) AS idle`;
+
+const DRAW = draw('pg_try_advisory_xact_lock($1::bigint)');
+const LOOK = look();
+
+const DRAW_BOTH = draw(tryBoth('$1', '$2'));
+const LOOK_FOR_THING = look('$8');
 
 /** Parameters 1 to 12 of every claim; its own come behind them. */
 export function claimValues(claim: Claim) {
@@ -167,17 +199,27 @@ export interface Claimed {
  */
 export function claimStatements(claim: Claim, holdMs: number, writesOnce: boolean): Statement[] {
   const idle = `${Math.ceil(holdMs) + 1000}ms`;
+  const { thing } = claim;
   if (writesOnce && claim.waitMs <= 0) {
     const { tenant, principal, operation, key, mintedAt, windowMs } = claim;
     const look = [tenant, principal, operation, key, mintedAt && timestamp(mintedAt), windowMs, idle];
+    if (thing === undefined) {
+      return [
+        { text: DRAW, values: [ticketOf(claim)] },
+        { text: LOOK, values: look },
+      ];
+    }
     return [
-      { text: DRAW, values: [ticketOf(claim)] },
-      { text: LOOK, values: look },
+      { text: DRAW_BOTH, values: [ticketOf(claim), thingTicketOf(claim, thing)] },
+      { text: LOOK_FOR_THING, values: [...look, thing] },
     ];
   }
   const values = [...claimValues(claim), idle, claim.traceParent ?? null];
-  if (claim.waitMs <= 0) return [{ text: CLAIM_AT_ONCE, values }];
-  return [{ text: CLAIM_WAITING, values: [...values, lockTimeout(claim.waitMs)], mayWait: true }];
+  const [atOnce, waiting] =
+    thing === undefined ? [CLAIM_AT_ONCE, CLAIM_WAITING] : [CLAIM_THING_AT_ONCE, CLAIM_THING_WAITING];
+  const whole = thing === undefined ? values : [...values, thing, thingTicketOf(claim, thing)];
+  if (claim.waitMs <= 0) return [{ text: atOnce, values: whole }];
+  return [{ text: waiting, values: [...whole, lockTimeout(claim.waitMs)], mayWait: true }];
 }
 
 type Inserted = Omit<Claimed, 'isWritten'>;
@@ -211,7 +253,7 @@ export type ClaimConflict = { kind: 'existing'; row: KeyRow } | { kind: 'expired
 
 /** Reads the obstacle in a statement of its own: the one that waited for it cannot see it. */
 export async function findConflict(db: RawQueries, claim: Claim): Promise<ClaimConflict> {
-  const row = await find(db, claim);
+  const row = await findDeciding(db, claim);
   if (row) return { kind: 'existing', row };
   const verdict = await judgeWindow(db, claim);
   if (verdict !== 'open') return { kind: verdict };

@@ -26,14 +26,18 @@ SELECT max("settledAtMs") AS "settledAtMs", 1 / count(*) AS one FROM completed`;
 // The whole row of a claim that has written none. It fails, and with it the COMMIT behind it, where a row is there after all
 // (there is no ON CONFLICT), and in another transaction than the one that drew the ticket: a handler that has ended that one
 // must not get a key without its effect. A count of what was written would cost a quarter more.
-const WRITE = `
+const write = (thing = '') => `
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
                               schema_version, minted_at, claimed_at, settled_at, expires_at, trace_parent, result,
-                              fencing_token)
+                              fencing_token${thing && ', thing'})
 VALUES ($1, $2, $3, $4, $5, $6::bytea, $7::smallint, $8, $9::int, $10::timestamptz, $11::timestamptz,
         greatest(clock_timestamp(), $11::timestamptz), $12::timestamptz, $13, $14,
-        CASE WHEN current_setting('${TICKET}', true) = 'drawn' THEN '${FIRST_TOKEN}' ELSE 'no ticket' END::int)
+        CASE WHEN current_setting('${TICKET}', true) = 'drawn' THEN '${FIRST_TOKEN}' ELSE 'no ticket' END::int${thing && `, ${thing}`})
 RETURNING ${epochMs('settled_at')} AS "settledAtMs"`;
+
+const WRITE = write();
+/** The same with the thing, which a refusal does not hold. Fails where another key has it. */
+const WRITE_WITH_THING = write('$15');
 
 /** Stores the answer with the effect, at the end of the transaction that claimed the key. */
 export function completionStatement(claim: Claim, claimed: Claimed, { state, result }: Completion): Statement {
@@ -47,7 +51,9 @@ export function completionStatement(claim: Claim, claimed: Claimed, { state, res
   const isSaid = signedAt(key, secretId)?.getTime() === mintedAt?.getTime();
   const times = [isSaid ? null : mintedAt, new Date(claimed.claimedAtMs), new Date(claimed.expiresAtMs)];
   const sealed = [hash, version, secretId, schemaVersion, ...times.map((at) => at && timestamp(at))];
-  return { text: WRITE, values: [tenant, principal, operation, key, state, ...sealed, traceParent, result] };
+  const values = [tenant, principal, operation, key, state, ...sealed, traceParent, result];
+  if (claim.thing === undefined || state === 'failed') return { text: WRITE, values };
+  return { text: WRITE_WITH_THING, values: [...values, claim.thing] };
 }
 
 /** The row as it was committed. */
@@ -87,7 +93,7 @@ export function completedRow(claim: Claim, claimed: Claimed, { state, result }: 
 export function writeStatement(held: Held, leaseMs: number, { steps = [], start, settle }: Write): Statement {
   const values: unknown[] = heldValues(held);
   const $ = (value: unknown) => `$${values.push(value)}`;
-  const lease = settle ? undefined : values.push(leaseMs); // $7, as in hold.ts
+  const lease = settle ? undefined : values.push(leaseMs); // $7, as in lease.ts
   const phase = steps.findLast(({ kind }) => kind === 'atomic')?.name;
   const sets = [
     // Input, arguments and results of steps were kept so that the key could be finished. It is. The version is that of

@@ -4,8 +4,9 @@ import type { Held, LeasedClaim, PutOff, Share } from '../../leases.ts';
 import type { KeyRow } from '../../rows.ts';
 import { type RawQueries, send } from '../client.ts';
 import { LEVEL, type Statement } from '../statement.ts';
-import { claimValues, drawTicket, inWindow, lockTimeout } from './claim.ts';
+import { claimValues, drawTicket, drawTickets, inWindow, lockTimeout } from './claim.ts';
 import { findSteps, KEY_COLUMNS, NOW, type RawRow, toKeyRow } from './read.ts';
+import { thingTicketOf } from './thing.ts';
 
 /** The key's row as its executor knows it: parameters 1 to 6, from `heldValues`. */
 export const IS_HELD = `tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = $5
@@ -15,7 +16,7 @@ const LEASE_END = `clock_timestamp() + $7::float8 * interval '1 ms'`;
 const PROLONGED = `lease_until = CASE state WHEN 'in_progress' THEN ${LEASE_END} END`;
 
 /**
- * What a write of the executor renews with it: parameter 7. An unknown key has no lease, only a turn to be asked. A look
+ * The lease that a write of the executor renews: parameter 7. An unknown key has no lease, only a turn to be asked. A look
  * that was put off ahead of the run (`postpone`) stays put off: who renews a lease may be about to die of what killed the
  * runs before it.
  */
@@ -40,7 +41,7 @@ export function heldValues({ id, state, fencingToken }: Held): unknown[] {
  * Renews the lease, and in a transaction locks the key's row until its end. False: somebody else has the key.
  *
  * As a transaction's first statement it prevents this: an executor that has been overtaken takes business locks, and
- * the one that may write waits for them. And while the row is locked, nobody overtakes (`take.ts` skips it).
+ * the one that may write waits for them. And while the row is locked, nobody overtakes (`takeOver` skips it).
  *
  * @param idleMs how long the transaction may be idle before the server ends it
  */
@@ -74,23 +75,27 @@ export function leaseLost({ state, fencingToken, id }: Pick<Held, 'state' | 'fen
 // The same insert, ticket and window as a claim in one transaction (`claim.ts`), with a lease besides, which says for how
 // long the claim counts once it is committed: the work behind it lies partly outside the database. The completer looks at
 // it when the lease is over. The statement itself puts `lock_timeout` back, for phases with locks of their own follow.
-const BEGIN = `
+const beginning = (drawn: string, thing = '') => `
 WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout),
      bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $13, true) FROM before),
-     ticket AS MATERIALIZED (SELECT ${drawTicket('$12', '$14')} AS drawn FROM bounded)
+     ticket AS MATERIALIZED (SELECT ${drawn} AS drawn FROM bounded)
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
                               schema_version, minted_at, claimed_at, expires_at, lease_until, next_attempt_at, input,
-                              trace_parent, fencing_token)
+                              trace_parent, fencing_token${thing && ', thing'})
 SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::timestamptz, clock_timestamp(),
        greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms',
        clock_timestamp() + $15::float8 * interval '1 ms', clock_timestamp() + $15::float8 * interval '1 ms', $16::bytea,
-       $17, $19::int
+       $17, $19::int${thing && `, ${thing}`}
   FROM ticket
  WHERE drawn
    AND ${inWindow('$9', '$10')}
-ON CONFLICT (tenant, principal, operation, key) DO NOTHING
+ON CONFLICT ${thing ? '' : '(tenant, principal, operation, key) '}DO NOTHING
 RETURNING set_config('idle_in_transaction_session_timeout', $18, true) AS idle, ${LEVEL},
           set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`;
+
+const BEGIN = beginning(drawTicket('$12', '$14'));
+/** With a thing two unique indexes decide, so ON CONFLICT names none. */
+const BEGIN_WITH_THING = beginning(drawTickets('$12', '$21', '$14'), '$20');
 
 /** The claim of a key with a lease: a row, or none where another one is in the way. */
 export function beginStatement(claim: LeasedClaim, idleMs: number): Statement {
@@ -104,7 +109,9 @@ export function beginStatement(claim: LeasedClaim, idleMs: number): Statement {
     `${Math.ceil(idleMs) + 1000}ms`,
     claim.firstToken,
   ];
-  return { text: BEGIN, values, mayWait: claim.waitMs > 0 };
+  const mayWait = claim.waitMs > 0;
+  if (claim.thing === undefined) return { text: BEGIN, values, mayWait };
+  return { text: BEGIN_WITH_THING, values: [...values, claim.thing, thingTicketOf(claim, claim.thing)], mayWait };
 }
 
 /** The key as it is for the executor that has just claimed it. */

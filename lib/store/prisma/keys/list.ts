@@ -54,12 +54,12 @@ const ORDERS = {
 } as const;
 
 // A stored answer may have 256 KiB, and no list shows it.
-const COLUMNS = KEY_COLUMNS.replace(/\bresult\b/, 'NULL AS result').replace(/\bfingerprint\b/, 'NULL AS fingerprint');
+const COLUMNS = `${KEY_COLUMNS.replace(/\bresult\b/, 'NULL AS result').replace(/\bfingerprint\b/, 'NULL AS fingerprint')}, thing`;
 
 /** Key rows in the wanted order, a page of them. */
 export async function list(db: RawQueries, filter: KeyFilter): Promise<KeyPage> {
   const { text, values } = listStatement(filter);
-  const rows = await db.$queryRawUnsafe<RawRow[]>(text, ...values);
+  const rows = await db.$queryRawUnsafe<ListedRow[]>(text, ...values);
   return { rows: rows.slice(0, filter.limit).map(toListedKey), hasMore: rows.length > filter.limit };
 }
 
@@ -69,7 +69,7 @@ export async function list(db: RawQueries, filter: KeyFilter): Promise<KeyPage> 
  * table where it expects to find little, and a person from waiting for the whole of a large one.
  *
  * Unsettled keys are few, and found by an index of their own. A key that begins with the wanted text is found by the primary
- * key; in one condition with the principal, it would not be.
+ * key, and a thing by the index of things; in one condition with the principal, they would not be.
  */
 export function listStatement(filter: KeyFilter): { text: string; values: unknown[] } {
   const { state, operation, search, stuck, stuckAfterMs = 60_000, sort = 'newest', limit, offset } = filter;
@@ -96,20 +96,24 @@ export function listStatement(filter: KeyFilter): { text: string; values: unknow
   }
   const [text, end] = [given(search), given(`${search}\u{10FFFF}`)];
   const byKey = `key >= ${text} AND key < ${end}`;
+  const byThing = `thing >= ${text} AND thing < ${end}`;
   const byPrincipal = `starts_with(principal, ${text})`;
   if (isOpen) {
-    const rows = from(UNFINISHED_KEYS, `(${byKey} OR ${byPrincipal})`);
+    const rows = from(UNFINISHED_KEYS, `(${byKey} OR ${byThing} OR ${byPrincipal})`);
     return { text: `SELECT ${COLUMNS} ${rows} ORDER BY ${order} ${page}`, values };
   }
   const enough = `ORDER BY ${order} LIMIT ${given(limit + offset + 1)}::int`;
   const found = `(SELECT * ${from('idempotency_keys', byKey)} ${enough})
-    UNION ALL (SELECT * ${from(walked, byPrincipal, `NOT (${byKey})`)} ${enough})`;
+    UNION ALL (SELECT * ${from('idempotency_keys', byThing, `NOT (${byKey})`)} ${enough})
+    UNION ALL (SELECT * ${from(walked, byPrincipal, `NOT (${byKey})`, `(${byThing}) IS NOT TRUE`)} ${enough})`;
   return { text: `SELECT ${COLUMNS} FROM (${found}) AS found ORDER BY ${order} ${page}`, values };
 }
 
-function toListedKey(raw: RawRow): ListedKey {
+type ListedRow = RawRow & Pick<ListedKey, 'thing'>;
+
+function toListedKey(raw: ListedRow): ListedKey {
   const { result: _, fingerprint: __, ...row } = toKeyRow(raw);
-  return row;
+  return { ...row, thing: raw.thing };
 }
 
 /** From how many rows on a count of what is settled is used again for some seconds: 100,000 take some 30 ms. */

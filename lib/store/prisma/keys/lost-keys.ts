@@ -6,6 +6,7 @@ import { AUDIT } from './audit.ts';
 import { ticketOf } from './claim.ts';
 import { FIRST_TOKEN } from './complete.ts';
 import { NOW } from './read.ts';
+import { thingTicketOf } from './thing.ts';
 
 // The same insert against the same unique index as a claim, and one statement, so that a crash leaves all of it or nothing.
 // From its COMMIT on, a retry of the key meets a row, and a completer goes on with it. The window is not asked: the key was
@@ -13,16 +14,34 @@ import { NOW } from './read.ts';
 //
 // The ticket prevents this: a late retry executes the key, and its transaction fails at its end because a row has come. It
 // is tried once, for whoever reconciles can look again.
-const enter = (steps: string, key: LostKey['is']) => `
-WITH ticket AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($5::bigint) AS drawn),
+//
+// A thing that another key holds by now stays that one's: what the lost key has done is entered all the same, so that a
+// retry of it is answered.
+interface ThingParameters {
+  name: string;
+  ticket: string;
+}
+const enter = (steps: string, key: LostKey['is'], thing?: ThingParameters) => `
+WITH ticket AS MATERIALIZED (SELECT ${
+  thing
+    ? `CASE WHEN pg_try_advisory_xact_lock($5::bigint) THEN pg_try_advisory_xact_lock(${thing.ticket}::bigint) ELSE false END`
+    : 'pg_try_advisory_xact_lock($5::bigint)'
+} AS drawn),
 entered AS (
   INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
-                                schema_version, claimed_at, expires_at, ${'result' in key ? 'result, settled_at' : 'input, lease_until, next_attempt_at'})
+                                schema_version, claimed_at, expires_at, ${'result' in key ? 'result, settled_at' : 'input, lease_until, next_attempt_at'}${thing ? ', thing' : ''})
   SELECT $1, $2, $3, $4, '${'result' in key ? 'succeeded' : 'in_progress'}', $6::bytea, $7::smallint, $8, $9::int,
          clock_timestamp(), clock_timestamp() + $10::float8 * interval '1 ms',
-         ${'result' in key ? '$11::text, clock_timestamp()' : `$11::bytea, ${NOW}, ${NOW}`}
+         ${'result' in key ? '$11::text, clock_timestamp()' : `$11::bytea, ${NOW}, ${NOW}`}${
+           thing
+             ? `,
+         (SELECT ${thing.name}::text
+           WHERE NOT EXISTS (SELECT FROM idempotency_keys
+                              WHERE tenant = $1::varchar AND operation = $3::varchar AND thing = ${thing.name}::text))`
+             : ''
+         }
     FROM ticket WHERE drawn
-  ON CONFLICT (tenant, principal, operation, key) DO NOTHING
+  ON CONFLICT ${thing ? '' : '(tenant, principal, operation, key) '}DO NOTHING
   RETURNING 1),${steps}
 audited AS (
   ${AUDIT}
@@ -37,12 +56,14 @@ export async function enterLost(db: RawQueries, lost: LostKey, by: Reconciliatio
 }
 
 export function enterStatement(lost: LostKey, by: Reconciliation): Statement {
-  const { tenant, principal, operation, key, fingerprint, schemaVersion, retentionMs, is } = lost;
+  const { tenant, principal, operation, key, fingerprint, schemaVersion, retentionMs, thing, is } = lost;
   const values: unknown[] = [tenant, principal, operation, key, ticketOf(lost)];
   values.push(fingerprint?.hash ?? null, fingerprint?.version ?? null, fingerprint?.secretId ?? null);
   values.push(schemaVersion, retentionMs, 'result' in is ? is.result : is.input, by.actor, JSON.stringify(by.detail));
-  const steps = 'result' in is ? '' : stepsOf(is.steps, (value) => `$${values.push(value)}`);
-  return { text: enter(steps, is), values };
+  const $ = (value: unknown) => `$${values.push(value)}`;
+  const steps = 'result' in is ? '' : stepsOf(is.steps, $);
+  const held = thing === undefined ? undefined : { name: $(thing), ticket: $(thingTicketOf(lost, thing)) };
+  return { text: enter(steps, is, held), values };
 }
 
 // A call that may have been done counts as sent at the earliest time at which it can have been, from which the provider's

@@ -7,7 +7,7 @@ import { AUDIT } from './audit.ts';
 import { UNFINISHED_KEYS } from './list.ts';
 import { IS_KEY, NOW } from './read.ts';
 
-// What an executor may still do meanwhile, and what each is met with:
+// An executor's possible acts meanwhile, and what each meets:
 //
 // - It renews its lease, or begins a call: then the row is no longer of the version by which the steps were judged, which
 //   are read as of the statement's beginning. `xmin` names that version; the lock looks at the newest.

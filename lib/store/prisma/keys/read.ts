@@ -154,7 +154,7 @@ SELECT 1 FROM idempotency_keys WHERE ${IS_KEY} AND state = $5 AND result IS NOT 
 
 type Expected = Pick<KeyRow, 'tenant' | 'principal' | 'operation' | 'key' | 'state' | 'result'>;
 
-/** Whether the committed row of a key is in this state, with this result. */
+/** Tells whether the committed row of a key is in this state, with this result. */
 export async function isCommitted(db: RawQueries, { tenant, principal, operation, key, state, result }: Expected) {
   const rows = await db.$queryRawUnsafe<unknown[]>(STANDS, tenant, principal, operation, key, state, result);
   return rows.length > 0;
@@ -181,7 +181,7 @@ export async function findSteps(db: RawQueries, { tenant, principal, operation, 
 const HAS_STEP = `
 SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;
 
-/** Whether a step is stored under this name. */
+/** Tells whether a step is stored under this name. */
 export async function hasStep(db: RawQueries, { tenant, principal, operation, key }: KeyId, name: string) {
   const rows = await db.$queryRawUnsafe<unknown[]>(HAS_STEP, tenant, principal, operation, key, name);
   return rows.length > 0;

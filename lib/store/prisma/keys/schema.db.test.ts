@@ -29,7 +29,7 @@ const verdicts = async ({ idempotency }: { idempotency: ReturnType<typeof kit> }
 test('the version that the migrations have written is read back, part by part', async () => {
   const there = await on();
   expect(await there.idempotency.readSchema()).toEqual([
-    { part: 'keys', verdict: 'current', existing: 'oncekit keys schema 3', expected: 'oncekit keys schema 3' },
+    { part: 'keys', verdict: 'current', existing: 'oncekit keys schema 4', expected: 'oncekit keys schema 4' },
     {
       part: 'messaging',
       verdict: 'current',
@@ -65,7 +65,7 @@ const gaps: [string, string[], { existing: RegExp; message: RegExp }][] = [
   [
     'a column that only the completion writes is missing',
     ['ALTER TABLE idempotency_keys DROP COLUMN settled_at'],
-    { existing: /^oncekit keys schema 3; .*settled_at/, message: /changed its tables/ },
+    { existing: /^oncekit keys schema 4; .*settled_at/, message: /changed its tables/ },
   ],
   [
     'no migration has run',
@@ -81,7 +81,7 @@ test.each(gaps)('%s: said with what to run, and nothing is executed', async (_, 
     name: 'ConfigurationError',
     message: expect.stringMatching(message),
     existing: expect.stringMatching(existing),
-    expected: 'oncekit keys schema 3',
+    expected: 'oncekit keys schema 4',
   });
   expect(await effects(client, key)).toBe(0);
 });

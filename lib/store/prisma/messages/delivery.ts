@@ -5,7 +5,7 @@ import { NOW } from '../keys/read.ts';
 /** Rows that stand in the way of later ones: what the partial index holds, and its words must stay these. */
 export const IS_OPEN = `state IN ('pending', 'dead')`;
 
-/** Whether a relay may take the row that is its aggregate's first. A dead letter there blocks it. */
+/** True if a relay may take the row that is its aggregate's first. A dead letter there blocks it. */
 export const IS_DUE = `state = 'pending' AND next_attempt_at <= clock_timestamp()`;
 
 /** Takes the row `d`: a higher token, so that the next write of a relay that was overtaken changes nothing. */

@@ -20,7 +20,7 @@ const connections = new WeakMap<ClientLike, TrackedConnection>();
 export class TrackedConnection {
   readonly #client: ClientLike;
   readonly #prepared: PreparedStatements = new Map();
-  /** Whether the server behind it stays the same, so that it may keep prepared statements. Unknown before its first pipeline. */
+  /** True if the server behind it stays the same, so that it may keep prepared statements. Unknown before its first pipeline. */
   #isDirect: boolean | undefined;
   /** A COMMIT on it has stopped waiting for its synchronous standby. */
   #isUnreplicated = false;
@@ -44,7 +44,7 @@ export class TrackedConnection {
     });
   }
 
-  /** Whether it takes custom queries. */
+  /** True if it takes custom queries. */
   get takesPipelines(): boolean {
     const { pipeline, processID } = this.#client;
     return !pipeline && typeof processID === 'number';

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type Direction = 'to the server' | 'to the client';
 
-/** What PgBouncer says to its client when its own connection to the server has died: word for word an answer of a server. */
+/** PgBouncer's words to its client when its own connection to the server has died: word for word an answer of a server. */
 export const SERVER_CRASHED = errorResponse('SFATAL', 'VFATAL', 'C08P01', 'Mserver conn crashed?');
 
 function errorResponse(...fields: string[]): Buffer {
@@ -63,7 +63,7 @@ export async function cuttingProxy(databaseUrl: string) {
       cut = { direction, after, words };
       wasCut = false;
     },
-    /** Whether it came to that. Lets everything through again. */
+    /** Tells whether it came to that. Lets everything through again. */
     disarm: () => {
       cut = undefined;
       return wasCut;

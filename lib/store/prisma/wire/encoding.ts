@@ -60,7 +60,7 @@ export class DriverError extends Error {
   }
 }
 
-/** Whether it came over the wire, and is not the connection's end. A pooler words the end of its own in such a way, too. */
+/** Tells whether it came over the wire, and is not the connection's end. A pooler words the end of its own in such a way, too. */
 export function isAnswer(error: unknown): error is object & { severity: string; code: string; message: string } {
   const { severity, code } = (error ?? {}) as { severity?: unknown; code?: unknown };
   return typeof severity === 'string' && typeof code === 'string';

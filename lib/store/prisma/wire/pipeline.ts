@@ -24,7 +24,7 @@ export type PreparedStatements = Map<string, readonly Field[]>;
 export interface PipelinedStatement extends Statement {
   /** The name under which the server may prepare it; none where the next transaction may meet another server. */
   name?: string | undefined;
-  /** Whether it answers in no columns that would have to be described. */
+  /** True if it answers in no columns that would have to be described. */
   isControl?: boolean;
   /** Called once. A statement that was not executed gets the error of the one before it. Must not throw. */
   onResult(result: StatementResult): void;

@@ -18,7 +18,7 @@ import { AT_COMPLETION } from '../ambient/ambient.fixture.ts';
 import { cuttingProxy, type Direction, SERVER_CRASHED } from './cutting-proxy.fixture.ts';
 
 /**
- * What goes wrong between BEGIN and the answer to COMMIT, however the kit's statements travel (`pool.db.test.ts`): nobody
+ * Faults between BEGIN and the answer to COMMIT, however the kit's statements travel (`pool.db.test.ts`): nobody
  * is told of a success that is none, and the next attempt executes.
  */
 

@@ -15,7 +15,7 @@ import {
 } from '../../../integration/kit.fixture.ts';
 
 /**
- * What must hold however BEGIN, claim, completion and COMMIT travel. Runs twice, like every test of the engine and of the
+ * This must hold however BEGIN, claim, completion and COMMIT travel. Runs twice, like every test of the engine and of the
  * store: on a client whose pool is ours (`db`), and on a plain one (`db-plain`).
  */
 
@@ -345,26 +345,28 @@ describe('a pool that has no connection to give', () => {
   test('C6 the execution is refused in time, leaves nothing behind, and the key is free', async () => {
     const client = another(1);
     const held = { inside: gate(), end: gate() };
-    const operation = kit(client)
-      .operation({ name: 'checkout', schema: anything, maxWaitMs: 100 })
-      .handler(async ({ tx, key, input }) => {
-        await effect(tx, key);
-        if (!input.holds) return 'quick';
-        held.inside.open();
-        await held.end.opened;
-        return 'slow';
-      });
+    const patience = (maxWaitMs: number) =>
+      kit(client)
+        .operation({ name: 'checkout', schema: anything, maxWaitMs })
+        .handler(async ({ tx, key, input }) => {
+          await effect(tx, key);
+          if (!input.holds) return 'quick';
+          held.inside.open();
+          await held.end.opened;
+          return 'slow';
+        });
+    const [patient, impatient] = [patience(20_000), patience(100)];
     const [slow, quick] = [freshKey(), freshKey()];
-    const holding = operation.execute({ key: slow, payload: { holds: true } });
+    const holding = patient.execute({ key: slow, payload: { holds: true } });
     await held.inside.opened;
-    expect(await operation.execute({ key: quick, payload: {}, attempt: 1 })).toMatchObject({
+    expect(await impatient.execute({ key: quick, payload: {}, attempt: 1 })).toMatchObject({
       code: 'unavailable',
       executed: false,
     });
     held.end.open();
     expect(await holding).toMatchObject({ ok: true, data: 'slow' });
     // The connection that came too late has claimed nothing that stays.
-    expect(await operation.execute({ key: quick, payload: {}, attempt: 2, waitMs: 5000 })).toMatchObject({
+    expect(await patient.execute({ key: quick, payload: {}, attempt: 2, waitMs: 5000 })).toMatchObject({
       ok: true,
       replayed: false,
     });

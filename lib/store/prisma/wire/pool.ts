@@ -5,6 +5,7 @@ import { withTimeout } from '../with-timeout.ts';
 import { TrackedConnection } from './connection.ts';
 import type { ClientLike, PoolLike } from './driver.ts';
 import { driverError } from './encoding.ts';
+import { endWatch, watchConnection, watchStatement } from './outside-writes.ts';
 import { flushPendingCommits } from './pending-commits.ts';
 
 /** Answers a query that is not sent. */
@@ -42,7 +43,9 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     if (committing) return committing.then(() => (pool.query as (...args: never[]) => unknown)(...args));
     const here = currentContext();
     if (here?.reportPool?.(pool, (args[0] as { text?: unknown } | undefined)?.text)) return Promise.resolve(NOTHING);
-    return here?.transaction?.pool === pool ? here.transaction.query(here, args) : query.apply(pool, args);
+    if (here?.transaction?.pool === pool) return here.transaction.query(here, args);
+    if (here?.execution) watchStatement(here, pool, args[0]);
+    return query.apply(pool, args);
   }) as Pool['query'];
   const connect = skipSuspects(pool);
   Object.defineProperty(pool, CONNECT, { value: connect });
@@ -54,6 +57,7 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     const tracked: Connect = (done) =>
       connect((error, client, release) => {
         if (client) here?.checkedOut?.add(client);
+        if (client && here?.execution) watchConnection(here, pool, client);
         done(error, client, client?.release ?? release);
       });
     const [done] = args;
@@ -89,6 +93,7 @@ function skipSuspects(pool: PoolLike): Connect {
     if (!goodAt.has(client)) goodAt.set(client, performance.now());
   });
   pool.on('release', (error: unknown, client: ClientLike) => {
+    endWatch(client);
     if (!error) goodAt.set(client, performance.now());
     else if (isOutage(error)) lostAt = performance.now();
   });
@@ -101,7 +106,7 @@ function skipSuspects(pool: PoolLike): Connect {
   return trusted;
 }
 
-/** Whether this version of the kit has wrapped it. */
+/** Tells whether this version of the kit has wrapped it. */
 export function isWrapped(pool: PoolLike): boolean {
   return CONNECT in pool;
 }
@@ -150,7 +155,8 @@ function acquireNow(pool: PoolLike, withinMs: number): Promise<AcquiredConnectio
     (pool as Wrapped)[CONNECT]?.((error, client) => {
       if (!client) return reject(driverError(error));
       const acquired = acquiredOf(client);
-      if (isLate) acquired.release();
+      // Once the pool has returned: within this call, it would call the next one who waits, and so on, each on top of the last.
+      if (isLate) process.nextTick(acquired.release);
       else resolve(acquired);
     });
   });

@@ -30,7 +30,7 @@ const thrownBy = (call: Promise<unknown>) =>
     () => expect.unreachable('it was answered'),
     (error: unknown) => error,
   );
-const WORDS = /form of checkout .* without its key.*IdempotencyKeyField.*issueKey\(checkout\).*IdempotentForm/;
+const WORDS = /form of checkout .* without its key.*IdempotentForm.*IdempotencyKeyField.*issueKey\(checkout\)/;
 
 describe('a form without the field of its key, in development', () => {
   test.each([
@@ -43,9 +43,12 @@ describe('a form without the field of its key, in development', () => {
     expect((error as Error).message).toMatch(WORDS);
   });
 
-  test('with useActionState the page has the refusal, and the console the remedy', async () => {
+  test('with useActionState the page has the remedy each time, and the console once', async () => {
     vi.stubEnv('NODE_ENV', 'development');
-    expect(await action()(null, form())).toMatchObject({ ok: false, code: 'key_missing' });
+    for (const _ of [1, 2]) {
+      const refusal = { ok: false, code: 'key_missing', message: expect.stringMatching(WORDS) };
+      expect(await action()(null, form())).toMatchObject(refusal);
+    }
     expect(told.mock.calls).toEqual([[expect.stringMatching(WORDS)]]);
   });
 
@@ -57,6 +60,41 @@ describe('a form without the field of its key, in development', () => {
     expect(await action()(wrong)).toMatchObject({ code: 'key_invalid' });
     expect(told).not.toHaveBeenCalled();
   });
+});
+
+describe('a form whose intent names another operation', () => {
+  const named = (operation: string) => {
+    const sent = form();
+    sent.append('idempotency_operation', operation);
+    return sent;
+  };
+  const OTHER = /names the operation refund, and its action runs checkout.*"checkout:"/;
+
+  test('is refused in development, with the remedy in the page each time, and on the console once', async () => {
+    vi.stubEnv('NODE_ENV', 'development');
+    for (const _ of [1, 2]) {
+      const refusal = { code: 'key_invalid', message: expect.stringMatching(OTHER) };
+      expect(await action()(null, named('refund'))).toMatchObject(refusal);
+    }
+    expect(told.mock.calls).toEqual([[expect.stringMatching(OTHER)]]);
+  });
+
+  test('the right name, and any in production, is no matter', async () => {
+    expect(await action()(null, named('refund'))).toMatchObject({ code: 'key_missing' });
+    vi.stubEnv('NODE_ENV', 'development');
+    expect(await action()(null, named('checkout'))).toMatchObject({ code: 'key_missing' });
+    expect(told.mock.calls.flat().join()).not.toMatch(OTHER);
+  });
+});
+
+test("what a browser has found is said on the server's console, once, and in development alone", async () => {
+  const sent = form();
+  sent.append('idempotency_complaint', 'No route.');
+  await action()(null, sent);
+  expect(told).not.toHaveBeenCalled();
+  vi.stubEnv('NODE_ENV', 'development');
+  for (const _ of [1, 2]) await action()(null, sent);
+  expect(told.mock.calls.filter(([words]) => words === '[oncekit] No route.')).toHaveLength(1);
 });
 
 describe('in production', () => {

@@ -1,0 +1,48 @@
+import { folderTree } from '../app/file-tree.ts';
+import { readArgs, readSubcommand } from '../arguments.ts';
+import type { Command } from '../command.ts';
+import { confirm } from '../confirmation.ts';
+import { counted } from '../doctor/finding.ts';
+import { writeFiles } from '../init/file-writer.ts';
+import { showPlan } from '../init/plan-diff.ts';
+import { planForm, planOperation } from './plan-add.ts';
+
+const help = `oncekit add operation <name> [--yes] [--dry-run]
+oncekit add form <name> [--yes] [--dry-run]
+
+Writes the smallest operation that works, or a page with a form for one, into the app in this folder: below src/ or not,
+with its path alias. An operation is a file beside lib/idempotency.ts, listed in lib/operations.ts. A form is
+app/<name>/page.tsx and its actions.ts; where the app has no operation of the name, it is written as well. Shows what it
+would write and asks first. A file that is there is never changed, but for the list of operations.
+
+  --yes      does not ask
+  --dry-run  shows everything and writes nothing
+
+Ends with 0 when it is written, and with 1 when nothing was.`;
+
+const options = { yes: { type: 'boolean', short: 'y' }, 'dry-run': { type: 'boolean' } } as const;
+
+const PLANS = { operation: planOperation, form: planForm };
+
+async function run([kind = '', ...args]: string[]): Promise<number> {
+  const plans = PLANS[readSubcommand('add', kind, Object.keys(PLANS) as (keyof typeof PLANS)[])];
+  const { values, positionals } = readArgs(args, options, 1);
+  const root = process.cwd();
+  const plan = plans(folderTree(root), positionals[0] ?? '');
+  console.log(showPlan(plan));
+  const count = counted(plan.writes.length, 'file');
+  if (values['dry-run']) {
+    console.log(`A dry run: ${count} would be written.`);
+    return 0;
+  }
+  if (!values.yes && !(await confirm(`Write ${count}? [y/N] `))) {
+    console.error('Nothing was written. To write without being asked: --yes.');
+    return 1;
+  }
+  await writeFiles(root, plan.writes);
+  const steps = plan.next.map((step, n) => `\n  ${n + 1}. ${step}`).join('');
+  console.log(`Written: ${count}.${steps ? ` Next:${steps}` : ''}`);
+  return 0;
+}
+
+export const add: Command = { help, run };

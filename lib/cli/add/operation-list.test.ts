@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { operationsModule } from '../init/templates.ts';
+import { exportedOperations, withOperation } from './operation-list.ts';
+
+const vote = { exported: 'vote', from: './vote' };
+
+test('the list that init has written gets its first operation', () => {
+  expect(withOperation(operationsModule(), vote)?.replace(/^\/\/.*\n/gm, '')).toBe(
+    "import { vote } from './vote';\n\nexport const operations = [vote] as const;\n",
+  );
+});
+
+test.each([
+  [
+    'in one line',
+    "import { a } from './a';\n\nexport const operations = [a] as const;\n",
+    "import { a } from './a';\nimport { vote } from './vote';\n\nexport const operations = [a, vote] as const;\n",
+  ],
+  [
+    'a line each',
+    'import {\n  a,\n  b,\n} from "./ab"\nimport "./start";\nexport const operations = [\n  a,\n  b,\n];\n',
+    'import {\n  a,\n  b,\n} from "./ab"\nimport "./start";\nimport { vote } from \'./vote\';\nexport const operations = [\n  a,\n  b,\n  vote,\n];\n',
+  ],
+  [
+    'without a comma behind the last one',
+    'export const operations = [\n  // "]" is no end\n  a\n];\n',
+    'import { vote } from \'./vote\';\n\nexport const operations = [\n  // "]" is no end\n  a,\n  vote,\n];\n',
+  ],
+])('a list %s', (_, before, after) => {
+  expect(withOperation(before, vote)).toBe(after);
+});
+
+test.each([
+  'export const operations = await all();\n',
+  'export const operations = [...[a]];\n',
+  '// export const operations = [];\nexport { operations } from "./all";\n',
+])('what is no plain list is left to a person: %j', (source) => {
+  expect(withOperation(source, vote)).toBeUndefined();
+});
+
+test('operations are found by the names that keys and code have for them', () => {
+  const source = `
+// export const no = idempotency.operation({ name: 'no' })
+export const placeOrder = kit.idempotency
+  .operation({ schema: z.object({ name: z.string() }), name: 'orders.create' });
+const hidden = idempotency.operation({ name: 'hidden', schema });
+export const vote = idempotency.operation({ name: "vote", schema }).handler(run);`;
+  expect(exportedOperations(source)).toEqual([
+    { exported: 'placeOrder', name: 'orders.create' },
+    { exported: 'vote', name: 'vote' },
+  ]);
+});

@@ -1,0 +1,58 @@
+import path from 'node:path';
+import { type FileTree, filesBelow, SOURCE_FILE } from './file-tree.ts';
+import { findImports } from './next-app.ts';
+import { withoutComments } from './source-text.ts';
+
+const NAMED = /\b(?:from|import)\s*\(?\s*(['"])([^'"\n]+)\1/g;
+const ENDINGS = ['', '.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs', '/index.ts', '/index.tsx', '/index.js'];
+
+/** What each file of an app imports, as its text says. */
+export interface ImportGraph {
+  /** The text of each file, without its comments. */
+  texts: ReadonlyMap<string, string>;
+  /** Packages by the names under which a file imports them. */
+  packages(file: string): readonly string[];
+  /** Files of the app. */
+  files(file: string): readonly string[];
+}
+
+export function readImportGraph(tree: FileTree): ImportGraph {
+  const texts = new Map(
+    filesBelow(tree, '', SOURCE_FILE).map((file) => [file, withoutComments(tree.read(file) ?? '')] as const),
+  );
+  const { alias } = findImports(tree);
+  /** The file of the app that a file means by a name; undefined for a package. */
+  const fileOf = (from: string, name: string): string | undefined => {
+    const bare = name.startsWith('.')
+      ? path.posix.join(path.posix.dirname(from), name)
+      : alias && name.startsWith(alias.prefix)
+        ? path.posix.normalize(alias.folder + name.slice(alias.prefix.length))
+        : undefined;
+    if (bare === undefined) return undefined;
+    // `./checkout.js` may be the name of `checkout.ts`.
+    const stems = [bare, bare.replace(/\.[cm]?jsx?$/, '')];
+    return stems.flatMap((stem) => ENDINGS.map((ending) => stem + ending)).find((file) => texts.has(file));
+  };
+  const namesIn = (file: string) => [...(texts.get(file) ?? '').matchAll(NAMED)].map(([, , name = '']) => name);
+  return {
+    texts,
+    packages: (file) => namesIn(file).filter((name) => fileOf(file, name) === undefined),
+    files: (file) => namesIn(file).flatMap((name) => fileOf(file, name) ?? []),
+  };
+}
+
+/** The shortest way from a file to one that imports a package, both ends included; undefined where there is none. */
+export function wayTo(graph: ImportGraph, from: string, isWanted: (name: string) => boolean): string[] | undefined {
+  const ways = [[from]];
+  const seen = new Set([from]);
+  for (const way of ways) {
+    const file = way.at(-1) as string;
+    if (graph.packages(file).some(isWanted)) return way;
+    for (const next of graph.files(file)) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      ways.push([...way, next]);
+    }
+  }
+  return undefined;
+}

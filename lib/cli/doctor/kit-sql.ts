@@ -1,0 +1,127 @@
+import { type Rename, TABLES, type TableName } from '../../store/prisma/tables.ts';
+import { readKitFiles } from '../init/kit-files.ts';
+
+/** An index as the kit's migrations make it. */
+export interface KitIndex {
+  table: TableName;
+  name: string;
+  /** None for one on an expression, which is known by its name alone. */
+  columns: string[] | undefined;
+  isUnique: boolean;
+  isPrimary: boolean;
+  isPartial: boolean;
+  sql: string;
+}
+
+export interface KitTrigger {
+  table: TableName;
+  name: string;
+  calls: string;
+  /** The bits of `pg_trigger.tgtype`: a trigger has another name where its table has. */
+  type: number;
+  sql: string;
+}
+
+/** All that the kit's migrations make, in their order. */
+export interface KitSql {
+  statements: readonly string[];
+  indexes: readonly KitIndex[];
+  triggers: readonly KitTrigger[];
+}
+
+const COMMENTS_AND_ENDS = /--[^\n]*|\$\$[\s\S]*?\$\$|'(?:[^']|'')*'|;/g;
+
+/** The statements of a script, without their comments. */
+function statementsOf(script: string): string[] {
+  const END = '\0';
+  const marked = script.replace(COMMENTS_AND_ENDS, (found) =>
+    found === ';' ? END : found.startsWith('--') ? '' : found,
+  );
+  return marked.split(END).flatMap((text) => text.trim() || []);
+}
+
+/** Reads them as far as they are written as ours are. */
+export function readKitSql(): KitSql {
+  const statements = readKitFiles().migrations.flatMap(({ sql }) => statementsOf(sql));
+  const indexes = new Map<string, KitIndex>();
+  const triggers = new Map<string, KitTrigger>();
+  for (const sql of statements) {
+    const [, table, key] = /^CREATE TABLE "(\w+)"[\s\S]*?PRIMARY KEY \(([^)]*)\)/.exec(sql) ?? [];
+    if (table && key) {
+      const columns = namesIn(key);
+      const name = `${table}_pkey`;
+      const made = `ALTER TABLE "${table}" ADD PRIMARY KEY (${columns.join(', ')})`;
+      const more = { isUnique: true, isPrimary: true, isPartial: false, sql: made };
+      indexes.set(name, { table: table as TableName, name, columns, ...more });
+    }
+    const index = indexOf(sql);
+    if (index) indexes.set(index.name, index);
+    const trigger = triggerOf(sql);
+    if (trigger) triggers.set(trigger.name, trigger);
+    const [, kind, dropped = ''] = /^DROP (INDEX|TRIGGER) (?:IF EXISTS )?"(\w+)"/.exec(sql) ?? [];
+    if (kind === 'INDEX') indexes.delete(dropped);
+    if (kind === 'TRIGGER') triggers.delete(dropped);
+  }
+  return { statements, indexes: [...indexes.values()], triggers: [...triggers.values()] };
+}
+
+function indexOf(sql: string): KitIndex | undefined {
+  const [, unique, name, table, rest = ''] =
+    /^CREATE (UNIQUE )?INDEX (?:IF NOT EXISTS )?"(\w+)"\s+ON "(\w+)"\s*\(([\s\S]*)$/.exec(sql) ?? [];
+  if (!name || !table) return undefined;
+  const isPartial = /\)\s*WHERE\b/.test(rest);
+  const inside = rest.replace(/\)\s*WHERE\b[\s\S]*$/, '').replace(/\)[^)]*$/, '');
+  const columns = /[()]/.test(inside) ? undefined : namesIn(inside);
+  const isUnique = unique !== undefined;
+  return { table: table as TableName, name, columns, isUnique, isPrimary: false, isPartial, sql };
+}
+
+const BITS = { ROW: 1, BEFORE: 2, INSERT: 4, DELETE: 8, UPDATE: 16, TRUNCATE: 32 } as const;
+
+function triggerOf(sql: string): KitTrigger | undefined {
+  const found =
+    /^CREATE TRIGGER "(\w+)" (BEFORE|AFTER) ([A-Z ]+?) ON "(\w+)"[\s\S]*FOR EACH (ROW|STATEMENT)[\s\S]*FUNCTION "(\w+)"/.exec(
+      sql,
+    );
+  if (!found) return undefined;
+  const [, name = '', moment = '', events = '', table, level = '', calls = ''] = found;
+  const words = [moment, level, ...events.split(' OR ')];
+  const type = words.reduce((bits, word) => bits | (BITS[word as keyof typeof BITS] ?? 0), 0);
+  return { table: table as TableName, name, calls, type, sql };
+}
+
+function namesIn(list: string): string[] {
+  return [...list.matchAll(/"(\w+)"/g)].map(([, name]) => name ?? '');
+}
+
+const QUOTED = new RegExp(`"(${TABLES.join('|')})"`, 'g');
+
+/** A statement in one line, on the tables' own names. */
+export function statementFor(sql: string, rename: Rename | undefined): string {
+  const line = sql.replace(/\s+/g, ' ');
+  return rename ? onOwnNames(line, rename) : line;
+}
+
+/** A text that is an argument of a trigger names a table without its schema. */
+function onOwnNames(sql: string, rename: Rename): string {
+  return rename(sql.replace(QUOTED, '$1')).replace(/'(?:"\w+"\.)?"(\w+)"'/g, "'$1'");
+}
+
+/** What a database lacks of what the kit's migrations make: kit names of tables, indexes, triggers and functions. */
+export type Lacking = ReadonlySet<string>;
+
+/** A script that makes what is lacking, and touches nothing that is there. */
+export function scriptFor(lacking: Lacking, { statements }: KitSql, rename: Rename | undefined): string {
+  if (lacking.size === 0) return '';
+  const isWanted = (sql: string) => {
+    const [, made] =
+      /^CREATE (?:TABLE|(?:UNIQUE )?INDEX|TRIGGER|OR REPLACE FUNCTION) (?:IF NOT EXISTS )?"(\w+)"/.exec(sql) ?? [];
+    if (made && lacking.has(made)) return true;
+    const [, on] = /^(?:ALTER TABLE|COMMENT ON TABLE) "(\w+)"/.exec(sql) ?? [];
+    const [, indexed] =
+      /^CREATE (?:(?:UNIQUE )?INDEX|TRIGGER) (?:IF NOT EXISTS )?"\w+"[\s\S]*?\bON "(\w+)"/.exec(sql) ?? [];
+    return [on, indexed].some((table) => table !== undefined && lacking.has(table));
+  };
+  const wanted = statements.filter(isWanted).map((sql) => `${rename ? onOwnNames(sql, rename) : sql};`);
+  return ['BEGIN;', ...wanted, 'COMMIT;', ''].join('\n\n');
+}

@@ -1,0 +1,146 @@
+import path from 'node:path';
+import type { FileTree } from '../app/file-tree.ts';
+import type { LoadedApp } from '../app/loader.ts';
+import { BOXES, type Box, findBox } from '../app/messaging-modules.ts';
+import { callAt, lineAt, withoutComments } from '../app/source-text.ts';
+import { drivesKeysAlone } from '../init/plan-code.ts';
+import { checkNamed, type Finding } from './finding.ts';
+import type { Source } from './operations.ts';
+
+const DEFAULT_PATH = '/api/idempotency';
+
+/** The findings about the kit's routes, and the passes of a worker that something calls. */
+export interface Routes {
+  findings: Finding[];
+  /** `complete`, `reap`, `relay`, `inbox`: those that vercel.json has called. */
+  called: string[];
+}
+
+/** Where the kit's routes are, and whether they are asked there: by forms, and by the clock of the host. */
+export function checkRoutes(sources: Source[], tree: FileTree, router: string, loaded: LoadedApp): Routes {
+  const routes = sources.filter(({ name }) => /(^|\/)route\.[jt]sx?$/.test(name));
+  const status = routes.find(({ text }) => /\bstatusRoute\s*\(/.test(text));
+  const cron = routes.find(({ text }) => /\bcronRoute\s*\(/.test(text));
+  const basePath = readBasePath(tree);
+  const cronPath = cron && basePath !== undefined ? `${basePath}${pathOf(cron.name, router)}` : undefined;
+  const { called, misled } = cronCalls(tree, cronPath);
+  return {
+    findings: [
+      checkStatus(status, sources, router, basePath),
+      checkCron(cron, { tree, loaded, called, misled, cronPath }),
+    ],
+    called,
+  };
+}
+
+function checkStatus(route: Source | undefined, sources: Source[], router: string, basePath?: string): Finding {
+  const check = checkNamed('Status route');
+  if (!route) {
+    return check.problem('There is none: a form whose answer was lost cannot ask for it.', 'npx oncekit init');
+  }
+  const missing = ['GET', 'DELETE'].find((method) => !new RegExp(`\\bexport\\b[^;]*\\b${method}\\b`).test(route.text));
+  if (missing) {
+    return check.problem(
+      `${route.name} exports no ${missing}: a form can ${missing === 'GET' ? 'ask for no answer' : 'give no key up'}.`,
+      'Write there: export const { GET, DELETE } = statusRoute(operations);',
+    );
+  }
+  const at = pathOf(route.name, router);
+  // A base path that is worked out elsewhere is not known here, and neither is an address that is not written out.
+  if (basePath === undefined) return check.ok(`${route.name} answers.`);
+  const asked = sources.flatMap(({ name, text }) =>
+    [...text.matchAll(/\bstatusUrl\s*(?:=|:)\s*\{?\s*(['"`])([^'"`$]*)\1/g)].map(({ index, 2: url = '' }) => ({
+      place: `${name}:${lineAt(text, index)}`,
+      url,
+    })),
+  );
+  const right = basePath + at;
+  const wrong = asked.find(({ url }) => url.replace(/\/$/, '') !== right && !/^https?:/.test(url));
+  if (wrong) {
+    return check.problem(
+      `${wrong.place} asks at ${wrong.url}, and the status route answers at ${right}.`,
+      at === DEFAULT_PATH
+        ? 'Remove statusUrl there: the form finds the route by itself.'
+        : `Write there: statusUrl="${right}"`,
+    );
+  }
+  if (at !== DEFAULT_PATH && asked.length === 0 && !sources.some(({ text }) => /\bstatusUrl\b/.test(text))) {
+    return check.problem(
+      `${route.name} answers at ${right}, and forms ask at ${basePath}${DEFAULT_PATH}.`,
+      `Move it to ${router}${DEFAULT_PATH}/[operation]/[key]/route.ts.`,
+    );
+  }
+  return check.ok(`${route.name} answers${basePath ? `, under ${basePath}` : ''}.`);
+}
+
+/** The path under which Next serves a route, without the segments in brackets at its end. */
+function pathOf(file: string, router: string): string {
+  const segments = path.posix.dirname(file).slice(router.length).split('/').filter(Boolean);
+  const shown = segments.filter((name) => !/^(\(.*\)|@.*)$/.test(name));
+  while (/^\[.*\]$/.test(shown.at(-1) ?? '')) shown.pop();
+  return `/${shown.join('/')}`;
+}
+
+const CONFIGS = ['ts', 'mts', 'js', 'mjs', 'cjs'].map((ending) => `next.config.${ending}`);
+
+/** `''` where there is none; undefined where the configuration works it out. */
+function readBasePath(tree: FileTree): string | undefined {
+  const source = withoutComments(CONFIGS.map((name) => tree.read(name)).find((text) => text !== undefined) ?? '');
+  const [, , plain] = /\bbasePath\s*:\s*(['"`])([^'"`$]*)\1/.exec(source) ?? [];
+  return plain ?? (/\bbasePath\b/.test(source) ? undefined : '');
+}
+
+interface CronCalls {
+  called: string[];
+  /** A path that leads to no cron route, and the one that would. */
+  misled: { path: string; right: string } | undefined;
+}
+
+function cronCalls(tree: FileTree, cronPath: string | undefined): CronCalls {
+  const paths = [...(tree.read('vercel.json') ?? '').matchAll(/"path"\s*:\s*"([^"]*)"/g)].map(([, at = '']) => at);
+  const tasks = paths.flatMap((at) => {
+    const [, before = '', task] = /^(.*)\/(complete|reap|relay|inbox)\/?(?:\?.*)?$/.exec(at) ?? [];
+    return task ? { at, before, task } : [];
+  });
+  const wrong = cronPath === undefined ? undefined : tasks.find(({ before }) => before !== cronPath);
+  return {
+    called: tasks.filter((one) => one !== wrong).map(({ task }) => task),
+    misled: wrong && { path: wrong.at, right: `${cronPath}/${wrong.task}` },
+  };
+}
+
+interface CronFacts extends CronCalls {
+  tree: FileTree;
+  loaded: LoadedApp;
+  cronPath: string | undefined;
+}
+
+function checkCron(route: Source | undefined, { tree, loaded, called, misled, cronPath }: CronFacts): Finding {
+  const check = checkNamed('Cron route');
+  if (!route) return check.ok('There is none. Where a worker runs, none is needed.');
+  if (!/\bsecret\b/.test(callAt(route.text, 'cronRoute') ?? '')) {
+    return check.problem(
+      `${route.name} has no secret, so it stays closed.`,
+      'Write there: cronRoute(idempotency, { secret: process.env.CRON_SECRET })',
+    );
+  }
+  if (misled) {
+    return check.problem(
+      `vercel.json calls ${misled.path}, and the cron route answers at ${cronPath}/<task>.`,
+      `Write in vercel.json: "path": "${misled.right}"`,
+    );
+  }
+  const lacking = drivesKeysAlone(route.text) ? BOXES.filter((box) => loaded[box]) : [];
+  if (lacking.length > 0) {
+    return check.warning(
+      `${route.name} is given no ${lacking.join(' and no ')}: where no worker runs, its events wait for ever.`,
+      `Import ${lacking.map((box) => `${box}${fromWhere(tree, box)}`).join(' and ')} there, and write: cronRoute({ ...idempotency, ${lacking.join(', ')} }, { secret: process.env.CRON_SECRET })`,
+    );
+  }
+  return check.ok(`${route.name}${called.length > 0 ? ', called by vercel.json' : ''}.`);
+}
+
+function fromWhere(tree: FileTree, box: Box): string {
+  const file = findBox(tree, box)?.file;
+  return file ? ` of ${file}` : '';
+}

@@ -1,0 +1,224 @@
+import type { Rename, TableName } from '../../store/prisma/tables.ts';
+import type { Sql } from '../database.ts';
+import { checkNamed, counted, type Finding } from './finding.ts';
+import { type KitIndex, type KitSql, type KitTrigger, type Lacking, readKitSql, statementFor } from './kit-sql.ts';
+
+const check = checkNamed('Tables');
+
+/** Prints what is lacking, and has a Prisma app's own command run it. */
+export const RUN_SQL = 'npx oncekit doctor --sql | npx prisma db execute --stdin';
+
+interface FoundIndex {
+  table: TableName;
+  name: string;
+  relname: string;
+  columns: string[];
+  constraint: string | null;
+  isUnique: boolean;
+  isPrimary: boolean;
+  isPartial: boolean;
+  isValid: boolean;
+  isImmediate: boolean;
+}
+
+interface FoundTrigger {
+  table: TableName;
+  name: string;
+  calls: string;
+  type: number;
+  isEnabled: boolean;
+}
+
+/** The kit's tables that are there, by the kit's names, as the database has them. */
+interface Found {
+  tables: Map<TableName, { called: string; isUnlogged: boolean }>;
+  indexes: FoundIndex[];
+  triggers: FoundTrigger[];
+  functions: Set<string>;
+}
+
+const CALLED = 'unnest($1::text[], $2::text[]) AS kit (name, called)';
+const READ = {
+  tables: `SELECT name, to_regclass(called)::text AS called, relpersistence = 'u' AS "isUnlogged"
+    FROM ${CALLED} JOIN pg_class ON pg_class.oid = to_regclass(called)`,
+  indexes: `SELECT name AS table, indexrelid::regclass::text AS name, relname::text, quote_ident(conname) AS constraint,
+       ARRAY(SELECT attname::text FROM unnest(indkey::int2[]) WITH ORDINALITY AS place (number, position)
+               JOIN pg_attribute ON attrelid = indrelid AND attnum = number
+              WHERE position <= indnkeyatts ORDER BY position) AS columns,
+       indisunique AS "isUnique", indisprimary AS "isPrimary", indpred IS NOT NULL AS "isPartial",
+       indisvalid AND indisready AS "isValid", indimmediate AS "isImmediate"
+    FROM ${CALLED} JOIN pg_index ON indrelid = to_regclass(called) JOIN pg_class ON pg_class.oid = indexrelid
+    LEFT JOIN pg_constraint ON conindid = indexrelid AND conrelid = indrelid AND contype IN ('p', 'u', 'x')`,
+  triggers: `SELECT name AS table, quote_ident(tgname) AS name, proname::text AS calls, tgtype::int AS type,
+       tgenabled IN ('O', 'A') AS "isEnabled"
+    FROM ${CALLED} JOIN pg_trigger ON tgrelid = to_regclass(called) AND NOT tgisinternal
+    JOIN pg_proc ON pg_proc.oid = tgfoid`,
+};
+
+async function readFound(sql: Sql, names: readonly TableName[], rename: Rename): Promise<Found> {
+  const values = [names, names.map(rename)];
+  const tables = (await sql.query(READ.tables, values)).rows;
+  const functions = await sql.query("SELECT proname::text AS name FROM pg_proc WHERE proname LIKE 'oncekit%'");
+  return {
+    tables: new Map(tables.map((row) => [row.name, row])),
+    indexes: (await sql.query(READ.indexes, values)).rows,
+    triggers: (await sql.query(READ.triggers, values)).rows,
+    functions: new Set(functions.rows.map(({ name }) => name)),
+  };
+}
+
+/**
+ * Checks that the tables have what a person at psql can take from them: the unique indexes, which are the guarantee, the
+ * triggers, the indexes, and the log. Of tables of the version that this kit makes.
+ */
+export async function checkTables(sql: Sql, names: readonly TableName[], rename?: Rename): Promise<Finding[]> {
+  const kit = readKitSql();
+  const found = await readFound(sql, names, rename ?? ((name) => name));
+  const findings = [
+    ...(await checkUnique(sql, kit, found, rename)),
+    ...checkLogged(found),
+    ...checkTriggers(kit, found, rename),
+    ...checkIndexes(kit, found, rename),
+  ];
+  if (findings.length > 0) return findings;
+  return [check.ok('Their unique indexes, triggers and other indexes are there, and valid.')];
+}
+
+/** All that is lacking, for `scriptFor`. */
+export async function findLacking(sql: Sql, names: readonly TableName[], rename?: Rename): Promise<Lacking> {
+  const kit = readKitSql();
+  const found = await readFound(sql, names, rename ?? ((name) => name));
+  const tables = names.filter((name) => !found.tables.has(name));
+  const indexes = kit.indexes.filter((each) => !each.isPrimary && isThere(each, found) && !indexFor(each, found));
+  const triggers = kit.triggers.filter((each) => isThere(each, found) && !triggerFor(each, found));
+  const calls = kit.triggers.filter(({ table }) => names.includes(table)).map((each) => each.calls);
+  const functions = calls.filter((name) => !found.functions.has(name));
+  return new Set([...tables, ...[...indexes, ...triggers].map(({ name }) => name), ...functions]);
+}
+
+const isThere = ({ table }: { table: TableName }, { tables }: Found) => tables.has(table);
+
+function indexFor(wanted: KitIndex, { indexes }: Found): FoundIndex | undefined {
+  return indexes.find((each) => each.table === wanted.table && isSame(each, wanted));
+}
+
+function isSame(found: FoundIndex, wanted: KitIndex): boolean {
+  if (!wanted.columns) return found.relname === wanted.name;
+  // Of a unique index the order does not matter.
+  const inOrder = (columns: string[]) => (wanted.isUnique ? [...columns].sort() : columns).join();
+  return (
+    inOrder(found.columns) === inOrder(wanted.columns) &&
+    found.isPartial === wanted.isPartial &&
+    (!wanted.isUnique || (found.isUnique && found.isValid && found.isImmediate))
+  );
+}
+
+function triggerFor(wanted: KitTrigger, { triggers }: Found): FoundTrigger | undefined {
+  return triggers.find(
+    ({ table, calls, type }) => table === wanted.table && calls === wanted.calls && type === wanted.type,
+  );
+}
+
+async function checkUnique(sql: Sql, kit: KitSql, found: Found, rename?: Rename): Promise<Finding[]> {
+  const lost = kit.indexes.filter((each) => each.isUnique && isThere(each, found) && !indexFor(each, found));
+  const findings: Finding[] = [];
+  for (const wanted of lost) {
+    const { called } = found.tables.get(wanted.table) as { called: string };
+    const columns = (wanted.columns ?? []).join(', ');
+    const mend = statementFor(wanted.sql, rename);
+    const isArbiter = wanted.name === 'idempotency_keys_pkey';
+    const twice = wanted.isPartial || columns === '' ? 0 : await countTwice(sql, called, columns);
+    const says = isArbiter
+      ? `Nothing keeps a key from running twice: ${called} has no valid unique index on (${columns}).`
+      : `${called} has no valid unique index on (${columns || wanted.name}), so what is there once could be there twice.`;
+    const already =
+      twice === 0
+        ? ''
+        : ` ${counted(twice, isArbiter ? 'key' : 'row')} ${twice === 1 ? 'is' : 'are'} there twice already.`;
+    const steps = [...dropsBefore(wanted, found, called), ...(twice ? [deletesLater(called, wanted)] : []), mend];
+    findings.push(check.problem(says + already, steps.join('; ')));
+  }
+  return findings;
+}
+
+async function countTwice(sql: Sql, table: string, columns: string): Promise<number> {
+  const groups = `SELECT FROM ${table} GROUP BY ${columns} HAVING count(*) > 1`;
+  return (await sql.query(`SELECT count(*)::int AS n FROM (${groups}) AS twice`)).rows[0].n;
+}
+
+/** The row that came first stays. */
+function deletesLater(table: string, { columns = [] }: KitIndex): string {
+  const of = (name: string) => `(${columns.map((column) => `${name}.${column}`).join(', ')})`;
+  return `DELETE FROM ${table} AS later USING ${table} AS first WHERE ${of('later')} = ${of('first')} AND later.ctid > first.ctid`;
+}
+
+/** An index in its place: of the same name, of the same columns without being of use, or a primary key of other columns. */
+function dropsBefore(wanted: KitIndex, { indexes }: Found, table: string): string[] {
+  const columns = (wanted.columns ?? []).join();
+  const inTheWay = indexes.filter(
+    (each) =>
+      each.table === wanted.table &&
+      (each.relname === wanted.name ||
+        (wanted.isPrimary && each.isPrimary) ||
+        ((!each.isValid || !each.isImmediate) && each.columns.join() === columns)),
+  );
+  return inTheWay.map(({ constraint, name }) =>
+    constraint ? `ALTER TABLE ${table} DROP CONSTRAINT ${constraint}` : `DROP INDEX ${name}`,
+  );
+}
+
+function checkLogged({ tables }: Found): Finding[] {
+  return [...tables.values()].flatMap(({ called, isUnlogged }) =>
+    isUnlogged
+      ? check.problem(
+          `${called} is unlogged: a crash of the server empties it, and what it held can happen again.`,
+          `ALTER TABLE ${called} SET LOGGED`,
+        )
+      : [],
+  );
+}
+
+function checkTriggers(kit: KitSql, found: Found, rename?: Rename): Finding[] {
+  return kit.triggers.flatMap((wanted) => {
+    const called = found.tables.get(wanted.table)?.called;
+    if (called === undefined) return [];
+    const trigger = triggerFor(wanted, found);
+    if (trigger?.isEnabled) return [];
+    return trigger
+      ? check.problem(
+          `The trigger ${trigger.name} of ${called} is switched off, and holds nothing.`,
+          `ALTER TABLE ${called} ENABLE TRIGGER ${trigger.name}`,
+        )
+      : check.problem(
+          `${called} has lost the trigger ${wanted.name}.`,
+          found.functions.has(wanted.calls) ? statementFor(wanted.sql, rename) : RUN_SQL,
+        );
+  });
+}
+
+function checkIndexes(kit: KitSql, found: Found, rename?: Rename): Finding[] {
+  const wanted = kit.indexes.filter((each) => !each.isUnique && isThere(each, found));
+  const known = new Set(wanted.map((each) => indexFor(each, found)));
+  const missing = wanted.filter((each) => !indexFor(each, found));
+  // What stands in for a lost unique index is dropped by its own finding.
+  const unique = kit.indexes.filter((each) => each.isUnique && isThere(each, found) && !indexFor(each, found));
+  const isSaid = (each: FoundIndex) =>
+    unique.some(({ table, columns }) => table === each.table && columns?.join() === each.columns.join());
+  const invalid = found.indexes.filter((each) => !each.isValid && !isSaid(each));
+  return [
+    ...missing.map(({ table, name, sql }) =>
+      check.warning(
+        `${found.tables.get(table)?.called} has lost the index ${name}, so looking for rows reads all of it.`,
+        statementFor(sql, rename),
+      ),
+    ),
+    ...invalid.map((each) =>
+      known.has(each)
+        ? check.warning(`The index ${each.name} is invalid, and serves nothing.`, `REINDEX INDEX ${each.name}`)
+        : check.warning(
+            `The index ${each.name} is invalid, left by a command that failed: each write pays for it, and it serves nothing.`,
+            `DROP INDEX ${each.name}`,
+          ),
+    ),
+  ];
+}

@@ -1,0 +1,50 @@
+import { parseKey } from '../core/key.ts';
+import type { Principal } from '../core/scope.ts';
+import type { Engine } from './engine.ts';
+import { identify, whoActs } from './identity.ts';
+
+/** A key, and the operation in its address. */
+export interface AskedKey {
+  operation: string;
+  key: string;
+}
+
+/** Names of operations about which it has been said, so that strangers who make names up fill neither log nor memory. */
+const told = new Set<string>();
+const MOST_TOLD = 100;
+
+/**
+ * Says that a key is asked for whose operation is not known here: its module is not imported, or it is missing in a list. Proven
+ * where this app has signed the key for it and for who asks, which strangers cannot make up; then it is said in production, too,
+ * on the console and to the log. Once for each operation.
+ *
+ * @returns the words for a developer; undefined where it may be anybody's name
+ */
+export async function explainMissing<Tx>(
+  { config, operations }: Engine<Tx>,
+  { operation, key }: AskedKey,
+): Promise<string | undefined> {
+  const { shape } = parseKey(key);
+  if (shape !== 'signed' && shape !== 'unsigned') return undefined;
+  const who = await whoActs(config, undefined);
+  if (!who || !isSignedHere(config.secrets, { operation, key }, who)) return undefined;
+  const words = operations.has(operation)
+    ? `The status route is asked about keys of ${operation}, which is not in its list. Add it there, or write statusRoute(idempotency), which knows all that were imported.`
+    : `The status route is asked about keys of ${operation}, and its bundle has no operation of that name. Import the module that defines it in lib/operations, and that in the route.`;
+  if (told.has(operation) || told.size >= MOST_TOLD) return words;
+  told.add(operation);
+  console.error(`[oncekit] ${words} Until then its forms cannot learn what became of a lost answer.`);
+  config.log?.({ level: 'error', msg: 'the status route does not know an operation', operation, key });
+  return words;
+}
+
+/** Without a secret, in development alone, any key that could have been minted here counts. */
+function isSignedHere(
+  secrets: Engine<never>['config']['secrets'],
+  { operation, key }: AskedKey,
+  who: Principal,
+): boolean {
+  const parsed = parseKey(key);
+  if (!secrets.first) return parsed.shape === 'unsigned' && process.env.NODE_ENV === 'development';
+  return identify(key, parsed, operation, who, { secrets, acceptKeys: 'minted' }) !== undefined;
+}

@@ -1,0 +1,362 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { createClient } from '../../shop/db.ts';
+import type { Principal } from '../index.ts';
+import {
+  ANN,
+  anything,
+  BOB,
+  effect,
+  effects,
+  freshKey,
+  gate,
+  HOUR,
+  kit,
+  rowsOf,
+  SECRET,
+  stopping,
+  type Tx,
+  watchOf,
+} from '../integration/kit.fixture.ts';
+import type { HandlerContext } from './handler.ts';
+
+/** `oncePer` in one transaction: which of two keys executes, and what the other one is told. */
+
+type Kit = ReturnType<typeof kit>;
+type Handle = (context: HandlerContext<Record<string, unknown>, Tx>) => Promise<unknown>;
+
+let database: TestDatabase;
+let second: TestDatabase['client'];
+let watch: Awaited<ReturnType<typeof watchOf>>;
+beforeAll(async () => {
+  database = await testDatabase();
+  second = createClient(database.url);
+  watch = await watchOf(database.url);
+});
+afterAll(async () => {
+  await watch?.close();
+  await second?.$disconnect();
+  await database?.drop();
+});
+
+let carts = 0;
+const freshCart = () => `cart-${++carts}`;
+
+/** An order of a cart, once per cart. */
+function define(on: Kit, more: Record<string, unknown> = {}, handle?: Handle) {
+  return on
+    .operation({
+      name: 'order',
+      schema: anything,
+      timeoutMs: 20_000,
+      maxWaitMs: 20_000,
+      oncePer: ({ input }) => String(input.cart),
+      ...more,
+    })
+    .handler(
+      handle ??
+        (async ({ tx, input, key, fail }) => {
+          await effect(tx, String(input.cart));
+          if (input.refuse) fail('sold_out', { left: 0 });
+          return { of: key };
+        }),
+    );
+}
+const once = (more?: Record<string, unknown>) => define(kit(database.client), more);
+
+describe('A6 the second key for a thing', () => {
+  test('A6 it executes nothing and gets the first one’s answer, whatever its payload, in this process and in others', async () => {
+    const cart = freshCart();
+    const keys = [freshKey(), freshKey(), freshKey()] as const;
+    const order = once();
+    const first = await order.execute({ key: keys[0], payload: { cart } });
+    expect(first).toMatchObject({ ok: true, replayed: false, key: keys[0], data: { of: keys[0] } });
+    const replay = { ok: true, replayed: true, key: keys[0], data: { of: keys[0] } };
+    expect(await order.execute({ key: keys[1], payload: { cart, note: 'edited' } })).toMatchObject(replay);
+    expect(await once().execute({ key: keys[2], payload: { cart }, attempt: 2 })).toMatchObject(replay);
+    expect(await effects(database.client, cart)).toBe(1);
+    for (const key of keys.slice(1)) expect(await rowsOf(database.client, key)).toEqual([]);
+    expect(await rowsOf(database.client, keys[0])).toMatchObject([{ thing: cart }]);
+  });
+
+  test('A6 its status is that of its own key, and the first one’s says the thing', async () => {
+    const cart = freshCart();
+    const [one, two] = [freshKey(), freshKey()];
+    const order = once();
+    await order.execute({ key: one, payload: { cart } });
+    await order.execute({ key: two, payload: { cart } });
+    expect(await order.status({ key: one })).toMatchObject({ state: 'succeeded', thing: cart });
+    const status = await order.status({ key: two });
+    expect(status).toMatchObject({ state: 'absent' });
+    expect(status).not.toHaveProperty('thing');
+  });
+
+  test('A6 its key can be sent for another thing afterwards, and then for no other', async () => {
+    const [cart, other] = [freshCart(), freshCart()];
+    const key = freshKey();
+    const order = once();
+    await order.execute({ key: freshKey(), payload: { cart } });
+    await order.execute({ key, payload: { cart } });
+    expect(await order.execute({ key, payload: { cart: other } })).toMatchObject({ ok: true, replayed: false, key });
+    expect(await order.execute({ key, payload: { cart } })).toMatchObject({ code: 'payload_mismatch', executed: true });
+    expect([await effects(database.client, cart), await effects(database.client, other)]).toEqual([1, 1]);
+  });
+
+  test('A6 a refusal and a rollback free the thing; a second key then executes', async () => {
+    const cart = freshCart();
+    const order = once();
+    const refused = freshKey();
+    expect(await order.execute({ key: refused, payload: { cart, refuse: true } })).toMatchObject({ code: 'failed' });
+    expect(await rowsOf(database.client, refused)).toMatchObject([{ state: 'failed', thing: null }]);
+    const thrown = define(kit(database.client), { name: 'throws' }, async () => {
+      throw new Error('no');
+    });
+    for (let n = 0; n < 2; n++) {
+      expect(await thrown.execute({ key: freshKey(), payload: { cart } })).toMatchObject({ code: 'internal' });
+    }
+    expect(await order.execute({ key: freshKey(), payload: { cart } })).toMatchObject({ ok: true, replayed: false });
+    // The refused key keeps its refusal.
+    expect(await order.execute({ key: refused, payload: { cart, refuse: true } })).toMatchObject({ code: 'failed' });
+  });
+
+  test('O3 its replay is free: `admit` is asked for what executes alone', async () => {
+    const cart = freshCart();
+    const asked: string[] = [];
+    const order = once({ admit: ({ key }: { key: string }) => asked.push(key) > 0 });
+    const first = freshKey();
+    await order.execute({ key: first, payload: { cart } });
+    expect(await order.execute({ key: freshKey(), payload: { cart } })).toMatchObject({ replayed: true, key: first });
+    expect(asked).toEqual([first]);
+  });
+
+  test('K5 A6 onceForMs keeps the row, and less than the retention changes nothing', async () => {
+    const kept = async (onceForMs?: number) => {
+      const key = freshKey();
+      await once(onceForMs === undefined ? {} : { onceForMs }).execute({ key, payload: { cart: freshCart() } });
+      const [row] = await rowsOf(database.client, key);
+      return Math.round(((row?.expiresAt.getTime() ?? 0) - (row?.claimedAt.getTime() ?? 0)) / HOUR);
+    };
+    expect([await kept(), await kept(1000), await kept(30 * 24 * HOUR)]).toEqual([25, 25, 720]);
+  });
+
+  test('R3 an answer that cannot be read is not made again by another key, also where that would do no harm', async () => {
+    const cart = freshCart();
+    const first = freshKey();
+    await once().execute({ key: first, payload: { cart } });
+    const newer = once({ schemaVersion: 2, naturallyIdempotent: true });
+    const other = freshKey();
+    expect(await newer.execute({ key: other, payload: { cart, to: 'elsewhere' } })).toMatchObject({
+      code: 'result_unreadable',
+      executed: true,
+      key: other,
+    });
+    expect(await effects(database.client, cart)).toBe(1);
+    expect(await newer.execute({ key: first, payload: { cart } })).toMatchObject({ ok: true, key: first });
+    expect(await newer.execute({ key: other, payload: { cart } })).toMatchObject({ ok: true, key: first });
+  });
+});
+
+describe('X1 A6 whose answer it is', () => {
+  const as = (who: Principal) => define(kit(database.client, { scope: () => who, secret: [SECRET] }));
+
+  test('X1 of somebody else it is told that it is done, and nothing more', async () => {
+    const cart = freshCart();
+    const first = freshKey();
+    const annsOrder = as(ANN);
+    await annsOrder.execute({ key: first, payload: { cart } });
+    const key = freshKey();
+    const told = await as(BOB).execute({ key, payload: { cart } });
+    expect(told).toMatchObject({ ok: false, code: 'already_done', retry: 'never', executed: true, key });
+    expect(JSON.stringify(told)).not.toContain(first);
+    expect(await effects(database.client, cart)).toBe(1);
+    // Another company has carts of its own.
+    expect(await as({ ...BOB, tenant: 'other' }).execute({ key, payload: { cart } })).toMatchObject({
+      replayed: false,
+    });
+  });
+
+  test('K2 X1 under an alias it is the caller’s own; once they have signed out it is not', async () => {
+    const cart = freshCart();
+    const anonymous: Principal = { tenant: 'acme', principal: 'anon-1' };
+    const first = await as(anonymous).execute({ key: freshKey(), payload: { cart } });
+    const signedIn = as({ ...ANN, aliases: ['anon-1'] });
+    expect(await signedIn.execute({ key: freshKey(), payload: { cart } })).toMatchObject({
+      ok: true,
+      replayed: true,
+      key: first.key,
+    });
+    const own = freshCart();
+    await signedIn.execute({ key: freshKey(), payload: { cart: own } });
+    const told = await as(anonymous).execute({ key: freshKey(), payload: { cart: own } });
+    expect(told).toMatchObject({ code: 'already_done' });
+  });
+
+  test('X1 two calls of one key, by the person and under an alias, are each told by their own names', async () => {
+    const cart = freshCart();
+    await as(BOB).execute({ key: freshKey(), payload: { cart } });
+    const engine = kit(database.client, { scope: () => null });
+    const order = define(engine);
+    const key = freshKey();
+    const calls = [ANN, { ...ANN, aliases: ['bob'] }].map((scope) => order.execute({ key, scope, payload: { cart } }));
+    expect(await Promise.all(calls)).toMatchObject([{ code: 'already_done' }, { ok: true, replayed: true }]);
+  });
+
+  test('A6 with the principal in its name, each person does it once', async () => {
+    const poll = freshCart();
+    const vote = (who: Principal) =>
+      once({ oncePer: ({ scope }: { scope: { principal: string } }) => `${scope.principal} ${poll}` }).execute({
+        key: freshKey(),
+        scope: who,
+        payload: { cart: poll },
+      });
+    expect(await vote(ANN)).toMatchObject({ replayed: false });
+    expect(await vote(BOB)).toMatchObject({ replayed: false });
+    expect(await vote(ANN)).toMatchObject({ ok: true, replayed: true });
+  });
+});
+
+describe('C3 A6 while the first key runs', () => {
+  let end: ((how: 'commit' | 'roll back') => void) | undefined;
+  afterEach(() => end?.('roll back'));
+
+  /** A first key that runs in another process, until it is told how to end. */
+  async function running(cart: string) {
+    const held = stopping();
+    const first = freshKey();
+    const there = define(kit(second), {}, held.handle as never).execute({ key: first, payload: { cart } });
+    end = (how) => held.end.open(how);
+    await held.started.opened;
+    return { first, there, held, here: define(kit(database.client), {}, held.handle as never) };
+  }
+
+  test('C3 within waitMs it is in_flight under its own key, by a refusal that a retry may follow', async () => {
+    const cart = freshCart();
+    const { first, there, held, here } = await running(cart);
+    const key = freshKey();
+    for (const waitMs of [0, 40]) {
+      expect(await here.execute({ key, payload: { cart }, waitMs })).toMatchObject({
+        code: 'in_flight',
+        retry: 'same-key',
+        executed: 'unknown',
+        key,
+      });
+    }
+    held.end.open('commit');
+    await there;
+    expect(await here.execute({ key, payload: { cart }, attempt: 2 })).toMatchObject({
+      ok: true,
+      replayed: true,
+      key: first,
+    });
+    expect(held.runs()).toBe(1);
+  });
+
+  test.each([
+    ['commits, the waiting one replays it', 'commit', { replayed: true, data: { run: 1 } }, 1],
+    ['rolls back, the waiting one executes', 'roll back', { replayed: false, data: { run: 2 } }, 2],
+  ] as const)('C3 when it %s', async (_, how, answer, times) => {
+    const cart = freshCart();
+    const { there, held, here } = await running(cart);
+    const waiting = here.execute({ key: freshKey(), payload: { cart } });
+    await watch.untilWaiting(1);
+    held.end.open(how);
+    await there;
+    expect(await waiting).toMatchObject({ ok: true, ...answer });
+    expect(held.runs()).toBe(times);
+  });
+
+  test('C2 A6 those who follow the second key in its process get the same, and one connection waits', async () => {
+    const cart = freshCart();
+    const { first, there, held, here } = await running(cart);
+    const key = freshKey();
+    const calls = [{ cart }, { cart }, { cart, note: 'edited' }].map((payload) => here.execute({ key, payload }));
+    await watch.untilWaiting(1);
+    expect(await watch.waiting()).toBe(1);
+    held.end.open('commit');
+    await there;
+    for (const call of calls) expect(await call).toMatchObject({ ok: true, replayed: true, key: first });
+  });
+
+  test('C1 A6 of 30 keys for one thing in two processes one executes', async () => {
+    const cart = freshCart();
+    const orders = [once(), define(kit(second))];
+    const keys = Array.from({ length: 30 }, freshKey);
+    const calls = keys.map((key, n) => orders[n % 2]?.execute({ key, payload: { cart } }));
+    const outcomes = await Promise.all(calls);
+    const [winner, ...rest] = outcomes.filter((outcome) => outcome?.ok && !outcome.replayed);
+    expect(rest).toEqual([]);
+    for (const outcome of outcomes) {
+      if (outcome?.ok) expect(outcome.key).toBe(winner?.key);
+      else expect(outcome).toMatchObject({ code: 'in_flight' });
+    }
+    expect(await effects(database.client, cart)).toBe(1);
+  });
+
+  test('A6 C4 two keys whose things cross end, and each thing is done once', async () => {
+    // Each handler goes on once the other one's has begun, with two more keys behind them.
+    const [a, b] = [freshCart(), freshCart()];
+    const begun = { [a]: gate(), [b]: gate() };
+    const order = define(kit(database.client), {}, async ({ input, tx, key }) => {
+      const { cart, other } = input as { cart: string; other: string };
+      await effect(tx, cart);
+      begun[cart]?.open();
+      await begun[other]?.opened;
+      return { of: key };
+    });
+    const both = [
+      [a, b],
+      [b, a],
+    ].flatMap(([cart, other]) => [1, 2].map(() => order.execute({ key: freshKey(), payload: { cart, other } })));
+    const outcomes = await Promise.all(both);
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ ok: true });
+    expect(outcomes.filter((outcome) => outcome.ok && !outcome.replayed)).toHaveLength(2);
+    expect([await effects(database.client, a), await effects(database.client, b)]).toEqual([1, 1]);
+  });
+});
+
+describe('a thing that is none', () => {
+  test.each([
+    ['empty', ''],
+    ['too long', 'x'.repeat(256)],
+    ['with NUL', 'a\0b'],
+    ['ill-formed', 'a\ud800'],
+    ['no string', undefined],
+  ])('%s is a ConfigurationError, and nothing is executed', async (_, thing) => {
+    const key = freshKey();
+    const order = once({ oncePer: () => thing });
+    await expect(order.execute({ key, payload: { cart: key } })).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      existing: expect.anything(),
+      expected: expect.stringContaining('1 to 255 characters'),
+    });
+    expect([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([0, 0]);
+  });
+
+  test('255 characters fit, however many bytes they are', async () => {
+    const thing = '🛒'.repeat(255);
+    const order = once({ oncePer: () => thing });
+    const first = await order.execute({ key: freshKey(), payload: { cart: freshCart() } });
+    expect(first).toMatchObject({ ok: true, replayed: false });
+    expect(await order.execute({ key: freshKey(), payload: { cart: freshCart() } })).toMatchObject({
+      replayed: true,
+      key: first.key,
+    });
+  });
+
+  test('what oncePer throws executes nothing', async () => {
+    const order = once({
+      oncePer: () => {
+        throw new Error('no cart');
+      },
+    });
+    const outcome = await order.execute({ key: freshKey(), payload: {}, attempt: 1 });
+    expect(outcome).toMatchObject({ code: 'internal', executed: false });
+  });
+
+  test.each([[{ onceForMs: 1000, oncePer: undefined }], [{ onceForMs: 0 }], [{ onceForMs: Number.NaN }]])(
+    'onceForMs that means nothing is refused at set-up: %j',
+    (more) => {
+      expect(() => once(more)).toThrow(/onceForMs of order cannot be used/);
+    },
+  );
+});

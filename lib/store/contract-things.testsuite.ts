@@ -1,0 +1,249 @@
+import { describe, expect, test } from 'vitest';
+import { claimOf, DONE, gate, HOW, type Suite } from './contract-harness.fixture.ts';
+import type { LeasedClaim, Write } from './leases.ts';
+import type { LostKey } from './lost-keys.ts';
+import type { Claim, Completion } from './rows.ts';
+
+const REFUSED: Completion = { state: 'failed', result: '"sold out"' };
+const LEASE = { leaseMs: 60_000, firstToken: 1, input: new Uint8Array([1]) };
+const SETTLE = { schemaVersion: 3 };
+
+let things = 0;
+
+/** Things that two keys want: what decides is the index, whoever comes first and however they wait. */
+export function thingsContract<Tx>(harness: Suite<Tx>): void {
+  const never = async (): Promise<Completion> => {
+    throw new Error('it must not run');
+  };
+  const done = async () => DONE;
+  /** Claims of so many keys for one thing that nobody has done yet. */
+  const forOneThing = (more: Partial<Claim> = {}) => {
+    const thing = `cart-${++things}`;
+    return (again: Partial<Claim> = {}) => claimOf({ thing, ...more, ...again });
+  };
+  const begin = (claim: Claim, write: Write = {}, store = harness().store) =>
+    store.begin({ ...claim, ...LEASE } satisfies LeasedClaim, async () => write, HOW);
+
+  describe.each([
+    ['at once', 0],
+    ['with patience', 10_000],
+  ])('A6 a thing is done once: a claim %s', (_, waitMs) => {
+    test('A6 a second key for it does not run, whoever sends it, and gets the row that holds it', async () => {
+      const { store, rival } = harness();
+      const claim = forOneThing({ waitMs });
+      const [first, second, bobs] = [claim(), claim(), claim({ principal: 'bob' })];
+      expect(await store.execute(first, done, HOW)).toMatchObject({ kind: 'committed' });
+      const row = await store.find(first);
+      expect(await rival.execute(second, never, HOW)).toEqual({ kind: 'existing', row });
+      expect(await store.execute(bobs, never, HOW)).toEqual({ kind: 'existing', row });
+      expect(await begin(claim())).toEqual({ kind: 'existing', row });
+      expect(await store.find({ ...second, thing: undefined })).toBeUndefined();
+      expect(await store.find({ ...second, thing: first.thing })).toEqual(row);
+      expect([await store.thingOf(first), await store.thingOf(second)]).toEqual([first.thing, null]);
+    });
+
+    test('A6 the key’s own row comes before the one of its thing', async () => {
+      const { store } = harness();
+      const claim = forOneThing({ waitMs });
+      const own = claimOf({ waitMs });
+      await store.execute(claim(), done, HOW);
+      await store.execute(own, async () => REFUSED, HOW);
+      const again = await store.execute({ ...claim(), key: own.key }, never, HOW);
+      expect(again).toMatchObject({ kind: 'existing', row: { key: own.key, state: 'failed' } });
+    });
+
+    test('A6 another tenant and another operation have things of their own', async () => {
+      const { store } = harness();
+      const claim = forOneThing({ waitMs });
+      for (const other of [{}, { tenant: 'other' }, { operation: 'refund' }]) {
+        expect(await store.execute(claim(other), done, HOW)).toMatchObject({ kind: 'committed' });
+      }
+      expect(await store.execute(claim({ thing: `${claim().thing} ` }), done, HOW)).toMatchObject({
+        kind: 'committed',
+      });
+    });
+
+    test('A6 a refusal, a rollback and a deleted row free it', async () => {
+      const { store, forget } = harness();
+      const claim = forOneThing({ waitMs });
+      const refused = claim();
+      expect(await store.execute(refused, async () => REFUSED, HOW)).toMatchObject({ kind: 'committed' });
+      expect(await store.thingOf(refused)).toBeNull();
+      expect(await store.execute(claim(), never, HOW)).toMatchObject({ kind: 'rolled_back' });
+      const second = claim();
+      expect(await store.execute(second, done, HOW)).toMatchObject({ kind: 'committed' });
+      await forget(second);
+      expect(await store.execute(claim(), done, HOW)).toMatchObject({ kind: 'committed' });
+    });
+
+    test('A6 a tombstone holds nothing', async () => {
+      const { store } = harness();
+      const claim = forOneThing({ waitMs });
+      const given = claim();
+      expect(await store.fence(given)).toEqual({ kind: 'fenced' });
+      expect(await store.execute(claim(), done, HOW)).toMatchObject({ kind: 'committed' });
+    });
+
+    test('A6 its row decides however old the second key is', async () => {
+      const { store } = harness();
+      const claim = forOneThing({ waitMs });
+      await store.execute(claim(), done, HOW);
+      const old = claim({ mintedAt: new Date(Date.now() - 48 * 3_600_000) });
+      expect(await store.execute(old, never, HOW)).toMatchObject({ kind: 'existing' });
+    });
+
+    test('A6 held by phases: in_progress decides, its success holds on, its refusal frees it', async () => {
+      const { store } = harness();
+      const claim = forOneThing({ waitMs });
+      const first = claim();
+      expect(await begin(first)).toEqual({ kind: 'committed' });
+      const existing = { kind: 'existing', row: { key: first.key, state: 'in_progress' } };
+      expect(await begin(claim())).toMatchObject(existing);
+      expect(await store.execute(claim(), never, HOW)).toMatchObject(existing);
+      const held = { ...claimedOf(first) };
+      const settle = (to: Completion) =>
+        store.transact(held, 1000, async () => ({ settle: { ...to, ...SETTLE } }), HOW);
+      expect(await settle(REFUSED)).toMatchObject({ kind: 'committed', row: { state: 'failed' } });
+      expect(await store.thingOf(first)).toBeNull();
+      const second = claim();
+      expect(await begin(second, { settle: { ...DONE, ...SETTLE } })).toMatchObject({ kind: 'committed' });
+      expect(await begin(claim())).toMatchObject({ kind: 'existing', row: { key: second.key, state: 'succeeded' } });
+    });
+  });
+
+  /** A rival that has claimed, and ends as it is told. */
+  async function holding(claim: Claim) {
+    const claimed = gate();
+    const end = gate<Completion | 'roll back'>();
+    const run = async (): Promise<Completion> => {
+      claimed.open();
+      const how = await end.opened;
+      if (how === 'roll back') throw new Error('rolled back');
+      return how;
+    };
+    const ended = harness().rival.execute(claim, run, HOW);
+    await claimed.opened;
+    return {
+      end: (how: Completion | 'roll back') => {
+        end.open(how);
+        return ended;
+      },
+    };
+  }
+
+  describe.each([
+    ['wrote nothing yet', 0],
+    ['has inserted its row', 10_000],
+  ])('A6 while another key for the thing runs, which %s', (_, rivalsWaitMs) => {
+    test.each(['execute', 'begin'] as const)('A6 %s: a claim that may not wait is locked', async (way) => {
+      const claim = forOneThing({ waitMs: 0 });
+      const rival = await holding(claim({ waitMs: rivalsWaitMs }));
+      const second = claim();
+      const told = way === 'begin' ? await begin(second) : await harness().store.execute(second, never, HOW);
+      expect(told).toEqual({ kind: 'locked' });
+      expect(await rival.end(DONE)).toMatchObject({ kind: 'committed' });
+    });
+
+    test('A6 a claim that waits gets the row of the key that commits', async () => {
+      const { store, untilWaiting } = harness();
+      const claim = forOneThing();
+      const rival = await holding(claim({ waitMs: rivalsWaitMs }));
+      const waiting = [store.execute(claim(), never, HOW), begin(claim())];
+      await untilWaiting(2);
+      expect(await rival.end(DONE)).toMatchObject({ kind: 'committed' });
+      for (const one of waiting) expect(await one).toMatchObject({ kind: 'existing', row: { state: 'succeeded' } });
+    });
+
+    test.each([['is refused', REFUSED] as const, ['rolls back', 'roll back'] as const])(
+      'A6 a claim that waits runs where the other key %s',
+      async (_, how) => {
+        const { store, untilWaiting } = harness();
+        const claim = forOneThing();
+        const rival = await holding(claim({ waitMs: rivalsWaitMs }));
+        const waiting = store.execute(claim(), done, HOW);
+        await untilWaiting(1);
+        await rival.end(how);
+        expect(await waiting).toMatchObject({ kind: 'committed' });
+      },
+    );
+
+    test('A6 a wait for the thing ends with its time, and the row tells nothing', async () => {
+      const claim = forOneThing();
+      const rival = await holding(claim({ waitMs: rivalsWaitMs }));
+      expect(await harness().store.execute(claim({ waitMs: 50 }), never, HOW)).toEqual({ kind: 'locked' });
+      await rival.end('roll back');
+    });
+  });
+
+  test('A6 C1 of many keys for one thing on many connections one runs, however they claim', async () => {
+    const { store, rival } = harness();
+    const claim = forOneThing();
+    let runs = 0;
+    const run = async () => {
+      runs++;
+      return DONE;
+    };
+    const settle = async () => {
+      runs++;
+      return { settle: { ...DONE, ...SETTLE } };
+    };
+    const ended = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => {
+        const on = n % 2 ? store : rival;
+        const wanted = claim({ waitMs: n % 3 === 0 ? 0 : 10_000, principal: `p${n % 4}` });
+        return n % 3 === 2 ? on.begin({ ...wanted, ...LEASE }, settle, HOW) : on.execute(wanted, run, HOW);
+      }),
+    );
+    expect(runs).toBe(1);
+    expect(ended.filter(({ kind }) => kind === 'committed')).toHaveLength(1);
+    for (const { kind } of ended) expect(['committed', 'existing', 'locked']).toContain(kind);
+  });
+
+  test('A6 a lost key is entered with its thing, and without it where another key has it by now', async () => {
+    const { store } = harness();
+    const by = { actor: 'eve', detail: { by: 'hand' } };
+    const enter = async ({ tenant, principal, operation, key, fingerprint, retentionMs, thing }: Claim, is: object) => {
+      const id = { tenant, principal, operation, key };
+      return await store.enterLost({ ...id, fingerprint, schemaVersion: 3, retentionMs, thing, is } as LostKey, by);
+    };
+    const result = { result: '"done"' };
+    const open = { input: new Uint8Array([1]), steps: [{ kind: 'capture', name: 'a', position: 1, result: '1' }] };
+    for (const is of [result, open]) {
+      const claim = forOneThing();
+      const [lost, second, late] = [claim(), claim(), claim()];
+      expect(await enter(lost, is)).toBe('entered');
+      expect(await store.thingOf(lost)).toBe(lost.thing);
+      expect(await store.execute(second, never, HOW)).toMatchObject({ kind: 'existing', row: { key: lost.key } });
+      expect(await enter(late, is)).toBe('entered');
+      expect(await store.thingOf(late)).toBeNull();
+      expect(await store.find(late)).toMatchObject({ key: late.key, state: is === open ? 'in_progress' : 'succeeded' });
+      expect(await enter(late, is)).toBe('existing');
+    }
+    const rival = await holding(forOneThing({ thing: 'held' })({ waitMs: 0 }));
+    expect(await enter(forOneThing({ thing: 'held' })(), result)).toBe('locked');
+    await rival.end('roll back');
+  });
+
+  test('A6 S5 a row that came without a ticket still has its thing: nothing is committed beside it', async () => {
+    const { store, write, isWritten, hold } = harness();
+    const claim = forOneThing({ waitMs: 0 });
+    const [stranger, late] = [claimOf(), claim()];
+    await store.execute(stranger, done, HOW);
+    const run = async (tx: Tx) => {
+      await write(tx, late.key);
+      await hold(stranger, late.thing as string);
+      return DONE;
+    };
+    const ended = await store.execute(late, run, { ...HOW, timeoutMs: 5000 });
+    // Where the claim has inserted its row, the stranger is the one who is turned away.
+    const isWon = ended.kind === 'committed';
+    expect(isWon || ended.kind === 'existing').toBe(true);
+    expect(await isWritten(late.key)).toBe(isWon);
+    expect(await store.thingOf(stranger)).toBe(isWon ? null : late.thing);
+  });
+}
+
+function claimedOf({ tenant, principal, operation, key }: Claim) {
+  const row = { attempts: 1, needsAttention: false, schemaVersion: 3, input: null, traceParent: null, steps: [] };
+  return { id: { tenant, principal, operation, key }, state: 'in_progress', fencingToken: 1, ...row } as const;
+}
