@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Page } from '@playwright/test';
 import { enter, policyBreaches } from './fixtures/admin.ts';
 import { expect, type Office, sendTwice, test } from './fixtures/admin-office.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { axeFinds } from './fixtures/page-checks.ts';
 import { ADA } from './fixtures/shop.ts';
 
@@ -48,7 +49,7 @@ test('no worker runs and the process was killed mid-charge: found and driven to 
   await app.untilHealthy();
   const order = await orderOf(db, key);
   expect(order.status).toBe('paying');
-  expect(await gateway.charges(order.id)).toHaveLength(1);
+  expectCounted(await gateway.charges(order.id)).toHaveLength(1);
   // The page that is open shows it by itself, once the lease is over.
   await desk.bringToFront();
   await desk.mouse.move(5, 5);
@@ -66,8 +67,8 @@ test('no worker runs and the process was killed mid-charge: found and driven to 
   await expect(desk.getByRole('link', { name: 'order.paid' })).toBeVisible();
 
   expect(await orderOf(db, key)).toMatchObject({ id: order.id, status: 'paid' });
-  expect(await db.order.count({ where: { idempotencyKey: key } })).toBe(1);
-  expect(await gateway.charges(order.id)).toHaveLength(1);
+  expectCounted(await db.order.count({ where: { idempotencyKey: key } })).toBe(1);
+  expectCounted(await gateway.charges(order.id)).toHaveLength(1);
   expect((await auditOf(db, key)).map(({ type }) => type)).toEqual(['retry']);
   expect(breaches).toEqual([]);
 });
@@ -101,7 +102,7 @@ test('X3 a live lease is not released; one that is over is, and each operation s
   await (await press('Release the lease…', 'Release it')).click();
   await expect(desk.getByRole('main').getByRole('alert')).toContainText('Not released: its lease is live');
   expect(await auditOf(db, key)).toEqual([]);
-  expect(await gateway.charges(order.id)).toEqual([]);
+  expectCounted(await gateway.charges(order.id)).toEqual([]);
 
   await db.idempotencyKey.update({ where, data: { leaseUntil: new Date(Date.now() - 1000) } });
   await desk.reload();
@@ -111,7 +112,7 @@ test('X3 a live lease is not released; one that is over is, and each operation s
   const retried = await sendTwice(desk, desk.getByRole('button', { name: 'Retry now' }));
   expect(retried.map(noticeOf)).toEqual(['retried', 'retried']);
   expect((await auditOf(db, key)).map(({ type }) => type)).toEqual(['released', 'retry']);
-  expect(await gateway.charges(order.id)).toHaveLength(1);
+  expectCounted(await gateway.charges(order.id)).toHaveLength(1);
   expect(await orderOf(db, key)).toMatchObject({ status: 'paid' });
 
   await desk.reload();
@@ -159,7 +160,7 @@ test('what is stored of a person is erased once, and their orders stay', async (
   expect(erasures.map(({ detail }) => (detail as { keys: string }).keys)).toEqual(['2']);
   expect(await db.idempotencyKey.count({ where: { principal, result: null } })).toBe(2);
   expect(await db.idempotencyAudit.count({ where: { principal, actor: 'admin', type: 'forgotten' } })).toBe(2);
-  expect(await db.order.count()).toBe(orders);
+  expectCounted(await db.order.count()).toBe(orders);
   const other = await context.newPage();
   await other.goto(`/admin/keys/erase?${new URLSearchParams({ principal })}`);
   await other.getByRole('button', { name: 'Erase it for good' }).click();

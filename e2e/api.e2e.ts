@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '../shop/db.ts';
 import { Api, LONDON, MUG } from './fixtures/api-client.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { test as base, expect } from './fixtures/test.ts';
 
 const test = base.extend<{ api: Api }>({ api: async ({ request }, use) => use(await Api.open(request)) });
@@ -35,7 +36,7 @@ test('an order is placed and paid once; a retry gets the same answer', async ({ 
   }
   expect(await stockOf(db)).toBe(before - 1);
   const ledger = await fetch(`${gateway.url}/_ledger?order_id=${first.body.id}`);
-  expect((await ledger.json()).charges).toHaveLength(1);
+  expectCounted((await ledger.json()).charges).toHaveLength(1);
 });
 
 test('ten at once under one key are one order', async ({ api, db }) => {
@@ -44,7 +45,7 @@ test('ten at once under one key are one order', async ({ api, db }) => {
   const ids = new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body.id));
   expect(ids.size).toBe(1);
   expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true);
-  expect(await db.order.count({ where: { idempotencyKey: key } })).toBe(1);
+  expectCounted(await db.order.count({ where: { idempotencyKey: key } })).toBe(1);
 });
 
 test('the answer to an order is lost: the retry gets it', async ({ api, db, network }) => {
@@ -54,7 +55,7 @@ test('the answer to an order is lost: the retry gets it', async ({ api, db, netw
   await expect.poll(() => db.order.count({ where: { idempotencyKey: key, status: 'paid' } })).toBe(1);
   const retried = await api.create({ key });
   expect(retried).toMatchObject({ status: 201, headers: { 'idempotency-status': 'replayed' } });
-  expect(await db.order.count({ where: { idempotencyKey: key } })).toBe(1);
+  expectCounted(await db.order.count({ where: { idempotencyKey: key } })).toBe(1);
 });
 
 test('a declined card is a stored refusal, and the goods are back', async ({ api, db }) => {
@@ -107,7 +108,9 @@ test('a part is given back, once; more than was paid is not', async ({ api, gate
   expect(rest).toMatchObject({ status: 201, body: { order_status: 'refunded' } });
   expect((await api.get(order.id)).body).toMatchObject({ status: 'refunded', refunded_cents: 1800 });
   const ledger = await fetch(`${gateway.url}/_ledger?order_id=${order.id}`);
-  expect((await ledger.json()).refunds.map(({ amount }: { amount: number }) => amount).sort()).toEqual([1000, 800]);
+  expectCounted((await ledger.json()).refunds.map(({ amount }: { amount: number }) => amount).sort()).toEqual([
+    1000, 800,
+  ]);
 });
 
 test('an address is changed by who has seen the order as it is', async ({ api }) => {

@@ -1,3 +1,4 @@
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { ADA } from './fixtures/shop.ts';
 import { expect, test } from './fixtures/test.ts';
 
@@ -10,7 +11,7 @@ test.describe('one intent, one order', () => {
     await shop.placeOrder.click();
     await page.waitForURL('**/orders/*');
     await expect(page.getByText('Ada Lovelace')).toBeVisible();
-    expect(await shop.gained()).toEqual(ONE);
+    expectCounted(await shop.gained()).toEqual(ONE);
   });
 
   test('Enter and a click at once', async ({ page, shop }) => {
@@ -18,7 +19,7 @@ test.describe('one intent, one order', () => {
     await page.getByLabel('City').focus();
     await Promise.all([page.keyboard.press('Enter'), click()]);
     await page.waitForURL('**/orders/*');
-    expect(await shop.gained()).toEqual(ONE);
+    expectCounted(await shop.gained()).toEqual(ONE);
   });
 });
 
@@ -28,11 +29,11 @@ test('a validation error keeps what was typed and consumes no key', async ({ pag
   await shop.placeOrder.click();
   await expect(page.getByText('Enter an e-mail address').first()).toBeVisible();
   await expect(page.getByLabel('City')).toHaveValue(ADA.City);
-  expect(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 0 });
+  expectCounted(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 0 });
   await page.getByLabel('Email').fill(ADA.Email);
   await shop.placeOrder.click();
   await page.waitForURL('**/orders/*');
-  expect(await shop.gained()).toEqual(ONE);
+  expectCounted(await shop.gained()).toEqual(ONE);
 });
 
 test('sold out meanwhile: a refusal in words, which the same key replays', async ({ page, shop, db, network }) => {
@@ -47,7 +48,7 @@ test('sold out meanwhile: a refusal in words, which the same key replays', async
   await expect(shop.status).toContainText('Desk lamp has just sold out');
   const key = await db.idempotencyKey.findFirstOrThrow({ orderBy: { claimedAt: 'desc' } });
   expect(key.state).toBe('failed');
-  expect(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 1 });
+  expectCounted(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 1 });
   await db.product.update({ where: { sku: 'lamp' }, data: { stock } });
   await expect(page.getByRole('link', { name: 'Choose something else' })).toBeVisible();
 });

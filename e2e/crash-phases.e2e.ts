@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { isOnce, PATHS, type Path, turnOf } from './fixtures/crash-points.ts';
 import type { Task } from './fixtures/executor.ts';
 import type { Executor } from './fixtures/executor-process.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { expect, type Stage, test } from './fixtures/stage.ts';
 
 /**
@@ -168,7 +169,7 @@ async function expectOne({ db, gateway }: Stage, kind: 'checkout' | 'refund', { 
   expect([...found, ...refunds].map(({ status }) => status)).toEqual([kind === 'checkout' ? 'paid' : 'succeeded']);
   const orderId = found[0]?.id ?? refunds[0]?.orderId ?? '';
   const effects = kind === 'checkout' ? await gateway.charges(orderId) : await gateway.refunds(orderId);
-  expect(effects).toHaveLength(1);
+  expectCounted(effects).toHaveLength(1);
   const entries = await db.ledgerEntry.findMany({
     where: { orderId, ...(kind === 'checkout' ? {} : { refundId: subject?.id }) },
   });

@@ -6,6 +6,7 @@ import { MUG } from './fixtures/api-client.ts';
 import { insist } from './fixtures/api-insist.ts';
 import { postOrder } from './fixtures/api-orders.ts';
 import { SECRETS } from './fixtures/app-process.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 
 /** The shop's events reach their receiver: by the worker, over HTTP, with a signature. */
 
@@ -93,7 +94,7 @@ test('the receiver’s answer is lost: the event comes twice, and takes effect o
   const [events, effects] = await Promise.all(
     ['events', 'effects'].map((name) => page.locator(`[data-count=${name}]`).textContent()),
   );
-  expect(effects).toBe(events);
+  expectCounted(effects).toBe(events);
 });
 
 test('the worker is killed while the receiver answers: the next one sends it again, and it takes effect once', async ({
@@ -135,7 +136,7 @@ test('what does not come from the shop, or not now, is refused and counts for no
     expect(await answer.text(), what).toMatch(/^The webhook cannot be believed\. .{1,60}\.\n$/);
   }
   expect((await send(signWebhook(id, 'no event', Date.now(), ours), 'no event')).status).toBe(400);
-  expect(await db.receivedEvent.count({ where: { id } })).toBe(0);
+  expectCounted(await db.receivedEvent.count({ where: { id } })).toBe(0);
   expect(await count(db)).toEqual(before);
   // The same one as the shop would have sent it.
   expect((await send(signWebhook(id, body, Date.now(), ours))).status).toBe(204);

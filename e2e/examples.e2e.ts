@@ -1,5 +1,6 @@
 import type { Locator, Page } from '@playwright/test';
 import { doubleSubmit, expectExactlyOne, goOffline, loseResponse, reloadMidFlight } from 'oncekit/testing';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { expect, holdHydration, hydrated, test } from './fixtures/test.ts';
 
 const ONE = { orders: 1, stockTaken: 1, keys: 1 };
@@ -42,16 +43,16 @@ for (const { name, path, ownsForm } of examples) {
         },
       );
       await expect(page.locator('[data-order-id]')).toBeVisible();
-      await expect(counted(page)).toHaveText('1');
+      await expectCounted(counted(page)).toHaveText('1');
       expect(await shop.posts()).toBe(1);
-      expect(await shop.gained()).toEqual(ONE);
+      expectCounted(await shop.gained()).toEqual(ONE);
 
       await page.getByRole('link', { name: 'Order another' }).click();
       await expect(shop.status).toHaveAttribute('data-state', 'idle');
       await shop.placeOrder.click();
       await succeeded(shop);
-      await expect(counted(page)).toHaveText('2');
-      expect(await shop.gained()).toEqual({ orders: 2, stockTaken: 2, keys: 2 });
+      await expectCounted(counted(page)).toHaveText('2');
+      expectCounted(await shop.gained()).toEqual({ orders: 2, stockTaken: 2, keys: 2 });
     });
 
     test('two lost answers: the same key is sent again, one order', async ({ page, shop, db }) => {
@@ -61,8 +62,8 @@ for (const { name, path, ownsForm } of examples) {
       await succeeded(shop);
       expect(lost.count).toBe(2);
       await expect(shop.status).toContainText('Already placed; this is the same order');
-      await expect(counted(page)).toHaveText('1');
-      expect(await shop.gained()).toEqual(ONE);
+      await expectCounted(counted(page)).toHaveText('1');
+      expectCounted(await shop.gained()).toEqual(ONE);
       const row = await db.idempotencyKey.findFirstOrThrow({ orderBy: { settledAt: { sort: 'desc', nulls: 'last' } } });
       expect(row.operation).toBe(`example.${name}`);
     });
@@ -71,7 +72,7 @@ for (const { name, path, ownsForm } of examples) {
       await page.goto(path);
       await reloadMidFlight(page, () => shop.placeOrder.click());
       await expect(shop.status).toContainText('This was already placed');
-      expect(await shop.gained()).toEqual(ONE);
+      expectCounted(await shop.gained()).toEqual(ONE);
     });
 
     test('what the server refuses keeps the entered values and the key', async ({ page, shop }) => {
@@ -85,11 +86,11 @@ for (const { name, path, ownsForm } of examples) {
       await expect(quantity(page)).toHaveValue('2.5');
       await expect(page.getByLabel('Product')).toHaveValue(product);
       await expect(shop.status).toContainText('Some fields need your attention.');
-      expect(await shop.gained()).toEqual(NONE);
+      expectCounted(await shop.gained()).toEqual(NONE);
       await quantity(page).fill('1');
       await shop.placeOrder.click();
       await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
-      expect(await shop.gained()).toEqual(ONE);
+      expectCounted(await shop.gained()).toEqual(ONE);
     });
 
     if (ownsForm) {
@@ -102,7 +103,7 @@ for (const { name, path, ownsForm } of examples) {
           await shop.placeOrder.click();
         });
         await succeeded(shop);
-        expect(await shop.gained()).toEqual(ONE);
+        expectCounted(await shop.gained()).toEqual(ONE);
       });
 
       test('typed before the page has loaded: it stays, and is what is ordered', async ({ page, shop }) => {
@@ -114,7 +115,7 @@ for (const { name, path, ownsForm } of examples) {
         await expect(quantity(page)).toHaveValue('3');
         await shop.placeOrder.click();
         await expect(page.locator('[data-order-id]')).toBeVisible();
-        expect(await shop.gained()).toEqual({ orders: 1, stockTaken: 3, keys: 1 });
+        expectCounted(await shop.gained()).toEqual({ orders: 1, stockTaken: 3, keys: 1 });
       });
 
       test('sent before the page has loaded, and refused: the loaded page keeps what was entered', async ({
@@ -133,7 +134,7 @@ for (const { name, path, ownsForm } of examples) {
         await quantity(page).fill('2');
         await shop.placeOrder.click();
         await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
-        expect(await shop.gained()).toEqual({ orders: 1, stockTaken: 2, keys: 1 });
+        expectCounted(await shop.gained()).toEqual({ orders: 1, stockTaken: 2, keys: 1 });
       });
     }
 
@@ -144,10 +145,10 @@ for (const { name, path, ownsForm } of examples) {
         await page.goto(path);
         await shop.placeOrder.click();
         await expect(page.locator('[data-order-id]')).toBeVisible();
-        await expect(counted(page)).toHaveText('1');
+        await expectCounted(counted(page)).toHaveText('1');
         await page.reload(); // sends the form again
         await expect(shop.status).toContainText('Already placed; this is the same order');
-        expect(await shop.gained()).toEqual(ONE);
+        expectCounted(await shop.gained()).toEqual(ONE);
       });
 
       test('a refused value stays, with its error beside it', async ({ page, shop }) => {
@@ -159,11 +160,11 @@ for (const { name, path, ownsForm } of examples) {
         await expect(page.getByText('Enter a whole number.').first()).toBeVisible();
         await expect(quantity(page)).toHaveValue('2.5');
         await expect(page.getByLabel('Product')).toHaveValue(product);
-        expect(await shop.gained()).toEqual(NONE);
+        expectCounted(await shop.gained()).toEqual(NONE);
         await quantity(page).fill('1');
         await shop.placeOrder.click();
         await expect(page.locator('[data-order-id]')).toBeVisible();
-        expect(await shop.gained()).toEqual(ONE);
+        expectCounted(await shop.gained()).toEqual(ONE);
       });
     });
   });
@@ -184,7 +185,7 @@ test('react-hook-form refuses in the browser: nothing is sent, and the second tr
   await quantity(page).fill('1');
   await shop.placeOrder.click();
   await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
-  expect(await shop.gained()).toEqual(ONE);
+  expectCounted(await shop.gained()).toEqual(ONE);
 });
 
 test('next-safe-action stops whom its middleware does not know: no order, and the same key later', async ({
@@ -197,9 +198,9 @@ test('next-safe-action stops whom its middleware does not know: no order, and th
   await context.setExtraHTTPHeaders({ Authorization: 'Bearer nobody' });
   await shop.placeOrder.click();
   await expect(shop.status).toContainText('Please sign in');
-  expect(await shop.gained()).toEqual(NONE);
+  expectCounted(await shop.gained()).toEqual(NONE);
   await context.setExtraHTTPHeaders({});
   await shop.placeOrder.click();
   await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
-  expect(await shop.gained()).toEqual(ONE);
+  expectCounted(await shop.gained()).toEqual(ONE);
 });

@@ -1,5 +1,6 @@
 import type { Locator, Page } from '@playwright/test';
 import { doubleSubmit, loseResponse, reloadMidFlight } from 'oncekit/testing';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { expect, hydrated, test } from './fixtures/test.ts';
 
 /** One parcel: two products, five pieces, one order under one key. */
@@ -43,7 +44,7 @@ for (const name of names) {
       await doubleSubmit(shop.placeOrder);
       await isPlaced(shop);
       await expect(page.getByText('2 × lamp, 3 × mug; standard on 2026-12-24; fragile')).toBeVisible();
-      expect(await shop.gained()).toEqual(PARCEL);
+      expectCounted(await shop.gained()).toEqual(PARCEL);
     });
 
     test('a checked box and several choices', async ({ page, shop }) => {
@@ -59,7 +60,7 @@ for (const name of names) {
       await isPlaced(shop);
       expect(lost.count).toBe(2);
       await expect(shop.status).toContainText('Already placed; this is the same order');
-      expect(await shop.gained()).toEqual(PARCEL);
+      expectCounted(await shop.gained()).toEqual(PARCEL);
       const row = await db.idempotencyKey.findFirstOrThrow({ orderBy: { settledAt: { sort: 'desc', nulls: 'last' } } });
       expect(row.operation).toBe(`example.${name}`);
     });
@@ -67,7 +68,7 @@ for (const name of names) {
     test('reloaded while it is sent: it shows the order', async ({ page, shop }) => {
       await reloadMidFlight(page, () => shop.placeOrder.click());
       await expect(shop.status).toContainText('This was already placed');
-      expect(await shop.gained()).toEqual(PARCEL);
+      expectCounted(await shop.gained()).toEqual(PARCEL);
     });
 
     test('what the server refuses stands at its field, which has the focus; mended, it is sent', async ({
@@ -81,7 +82,7 @@ for (const name of names) {
       await expect(quantity(page, 0)).not.toHaveAttribute('aria-invalid', 'true');
       await expect(quantity(page, 1)).toBeFocused();
       await expect(quantity(page, 1)).toHaveValue('11');
-      expect(await shop.gained()).toEqual(NONE);
+      expectCounted(await shop.gained()).toEqual(NONE);
       // Sent once more as it is: it is refused once more, and not stuck.
       await shop.placeOrder.click();
       await expect(quantity(page, 1)).toHaveAccessibleDescription('At most ten.');
@@ -89,7 +90,7 @@ for (const name of names) {
       await shop.placeOrder.click();
       await isPlaced(shop);
       await expect(page.getByText('At most ten.')).toHaveCount(0);
-      expect(await shop.gained()).toEqual(PARCEL);
+      expectCounted(await shop.gained()).toEqual(PARCEL);
     });
 
     test('a number and a day that are left empty are refused at their fields', async ({ page, shop }) => {
@@ -98,7 +99,7 @@ for (const name of names) {
       await shop.placeOrder.click();
       await expect(quantity(page, 0)).toHaveAttribute('aria-invalid', 'true');
       await expect(page.getByLabel('Deliver on')).toHaveAttribute('aria-invalid', 'true');
-      expect(await shop.gained()).toEqual(NONE);
+      expectCounted(await shop.gained()).toEqual(NONE);
     });
 
     test('without a row it is refused, and with one again it is sent', async ({ page, shop }) => {
@@ -106,12 +107,12 @@ for (const name of names) {
       await page.getByRole('button', { name: 'Remove' }).click();
       await shop.placeOrder.click();
       await expect(page.getByText('Add a product.').first()).toBeVisible();
-      expect(await shop.gained()).toEqual(NONE);
+      expectCounted(await shop.gained()).toEqual(NONE);
       await page.getByRole('button', { name: 'Add a product' }).click();
       await quantity(page, 0).fill('5');
       await shop.placeOrder.click();
       await isPlaced(shop);
-      expect(await shop.gained()).toEqual(PARCEL);
+      expectCounted(await shop.gained()).toEqual(PARCEL);
     });
   });
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import { SECRETS } from './fixtures/app-process.ts';
 import type { Task } from './fixtures/executor.ts';
 import type { Executor, Told } from './fixtures/executor-process.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import type { GatewayFault, GatewayRequest } from './fixtures/gateway-process.ts';
 import { KINDS, type Kind, once } from './fixtures/kinds.ts';
 import { expect, type Stage, test } from './fixtures/stage.ts';
@@ -10,8 +10,6 @@ import { expect, type Stage, test } from './fixtures/stage.ts';
 /** A payment provider that misbehaves, for a checkout and for a refund: money moves once. */
 
 const kinds = Object.keys(KINDS) as Kind[];
-
-const DOWN_MS = 20_000;
 
 /** How often a state is looked at that is about to come. */
 const soon = { intervals: [50] };
@@ -198,8 +196,8 @@ test('other parameters under the key of a checkout, and no charge: never "failed
   const told = await answer;
   expect(told).toMatchObject({ ok: false, executed: 'unknown' });
   expect(['outcome_unknown', 'unavailable']).toContain(told?.code);
-  expect(await stage.tally(task)).toMatchObject({ ...nothing, made: ['paying'] });
-  expect((await stage.tally(task)).key).toMatch(/in_progress|unknown/);
+  expectCounted(await stage.tally(task)).toMatchObject({ ...nothing, made: ['paying'] });
+  expectCounted((await stage.tally(task)).key).toMatch(/in_progress|unknown/);
 
   await stage.gateway.forgetKeys();
   await expect.poll(() => stage.tally(task), { timeout: 30_000, ...soon }).toEqual(once('checkout'));
@@ -220,7 +218,7 @@ test('a declined card is a stored refusal: it replays, and another key can try a
       reason: 'card_declined',
       replayed,
     });
-    expect(await stage.tally(declined)).toEqual({ ...nothing, key: 'failed', made: ['payment_failed'] });
+    expectCounted(await stage.tally(declined)).toEqual({ ...nothing, key: 'failed', made: ['payment_failed'] });
     expect(await stock(), 'the goods are back').toBe(before);
   }
   expect(await sendsOf(stage, 'checkout', declined), 'the card is tried once').toHaveLength(1);
@@ -228,7 +226,7 @@ test('a declined card is a stored refusal: it replays, and another key can try a
   const paid = { ...sale, key: randomUUID() };
   expect(await executor.execute(paid)).toMatchObject({ ok: true, data: { status: 'paid' } });
   await expect.poll(() => stage.tally(paid), soon).toEqual(once('checkout'));
-  expect(await stage.db.order.count({ where: { cartId: sale.payload.cart_id } })).toBe(1);
+  expectCounted(await stage.db.order.count({ where: { cartId: sale.payload.cart_id } })).toBe(1);
   expect(await stock()).toBe(before - 1);
   await executor.end();
 });
@@ -247,7 +245,7 @@ test('a refund that the provider refuses is a stored refusal, and the order stay
       reason: 'refund_refused',
       replayed,
     });
-    expect(await stage.tally(task)).toEqual({ ...nothing, key: 'failed', made: ['failed'] });
+    expectCounted(await stage.tally(task)).toEqual({ ...nothing, key: 'failed', made: ['failed'] });
   }
   expect(await sendsOf(stage, 'refund', task)).toHaveLength(1);
   expect(await stage.db.order.findUniqueOrThrow({ where: { id } })).toMatchObject({ status: 'paid' });
@@ -264,7 +262,7 @@ async function cutPauses({ db }: Stage, tasks: Task[]): Promise<void> {
   });
 }
 
-test('a provider that is down for 20 s opens the circuit, and each checkout and refund is finished when it is up', async ({
+test('a provider that is down opens the circuit of each process, and each checkout and refund is finished when it is up', async ({
   stage,
 }) => {
   test.setTimeout(150_000);
@@ -277,26 +275,40 @@ test('a provider that is down for 20 s opens the circuit, and each checkout and 
     })),
   );
   await stage.workers(0);
-  const sends = (kind: Kind, tasks: Task[]) =>
-    Promise.all(tasks.map(async (task) => (await sendsOf(stage, kind, task)).length));
-  await stage.gateway.break({ kind: 'down', ms: DOWN_MS });
-  const upAt = performance.now() + DOWN_MS;
-  for (const { kind, tasks, executor } of sides) {
-    for (const task of tasks) {
+  const tasks = sides.flatMap((side) => side.tasks.map((task) => ({ ...task, kind: side.kind })));
+  const countSends = async (of: typeof tasks) =>
+    (await Promise.all(of.map((task) => sendsOf(stage, task.kind, task)))).flat().length;
+  await stage.gateway.break({ kind: 'down' });
+  const downAt = performance.now();
+  // An open circuit lets one call through in 5 s. A slow machine is down for longer, and may try more often.
+  const trials = () => Math.floor((performance.now() - downAt) / 5000);
+  for (const { kind, tasks: ofSide, executor } of sides) {
+    for (const task of ofSide) {
       expect(await executor.execute(task)).toMatchObject({ ok: false, code: 'unavailable', executed: 'unknown' });
     }
-    expect(await sends(kind, tasks), `${kind}: the circuit opens at the fifth send`).toEqual([4, 1, 0]);
+    const sent = await countSends(tasks.filter((task) => task.kind === kind));
+    expect(sent, `${kind}: the circuit opens at the fifth send`).toBeGreaterThanOrEqual(5);
+    expect(sent, `${kind}: an open circuit sends nothing`).toBeLessThanOrEqual(5 + trials());
   }
 
   // A worker that comes while it is down learns the same, with a circuit of its own.
+  const before = await countSends(tasks);
   await stage.workers(1);
-  await wait(upAt - performance.now());
-  const all = await Promise.all(sides.flatMap(({ kind, tasks }) => tasks.map((task) => sendsOf(stage, kind, task))));
-  // On a slow machine it is up again by now, and what is sent then arrives.
-  const refused = all.flat().filter(({ fault }) => fault === 'down');
-  expect(refused.length, 'each executor five, the worker five and then one in 5 s').toBeLessThanOrEqual(5 + 5 + 5 + 4);
+  const fewestAttempts = async () => {
+    await cutPauses(stage, tasks);
+    const key = { in: tasks.map((task) => task.key) };
+    const { _min } = await stage.db.idempotencyKey.aggregate({ where: { key }, _min: { attempts: true } });
+    return _min.attempts;
+  };
+  await expect
+    .poll(fewestAttempts, { message: 'the worker has taken each key again', timeout: 60_000, intervals: [250] })
+    .toBeGreaterThanOrEqual(5);
+  const ofWorker = (await countSends(tasks)) - before;
+  expect(ofWorker, 'the circuit of the worker opens at its fifth').toBeGreaterThanOrEqual(5);
+  // Each key that it runs at once may have a send under way when the circuit opens.
+  expect(ofWorker, 'an open circuit sends nothing').toBeLessThanOrEqual(5 + tasks.length - 1 + trials());
+  await stage.gateway.heal();
 
-  const tasks = sides.flatMap((side) => side.tasks.map((task) => ({ ...task, kind: side.kind })));
   const finished = async () => {
     await cutPauses(stage, tasks);
     return await Promise.all(tasks.map((task) => stage.tally(task)));

@@ -1,4 +1,5 @@
 import type { Page } from '@playwright/test';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { ADA } from './fixtures/shop.ts';
 import { expect, test } from './fixtures/test.ts';
 
@@ -31,10 +32,10 @@ for (const { share, ms } of CUTS) {
       await page.waitForURL('**/orders/*');
       await expect(page.getByText(ADA.Name)).toBeVisible();
       await expect(hasLost(page)).toHaveCount(0);
-      expect(await shop.gained()).toEqual(ONE);
+      expectCounted(await shop.gained()).toEqual(ONE);
       const order = await db.order.findFirstOrThrow({ orderBy: { createdAt: 'desc' } });
       expect(page.url()).toContain(order.id);
-      expect(await gateway.charges(order.id)).toHaveLength(1);
+      expectCounted(await gateway.charges(order.id)).toHaveLength(1);
     });
 
     test('a refund, which revalidates its page, is shown there', async ({ page, shop, network, db, gateway }) => {
@@ -46,7 +47,7 @@ for (const { share, ms } of CUTS) {
       await expect(page.locator('[data-order-status=refunded]')).toBeVisible();
       await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
       const order = await db.order.findFirstOrThrow({ orderBy: { createdAt: 'desc' } });
-      expect(await gateway.refunds(order.id)).toHaveLength(1);
+      expectCounted(await gateway.refunds(order.id)).toHaveLength(1);
     });
 
     test('an order in the lab, which revalidates it, is shown by its form', async ({ page, shop, network }) => {
@@ -55,7 +56,7 @@ for (const { share, ms } of CUTS) {
       await shop.orderInLab.click();
       await expect(page.locator('[data-order-id]')).toBeVisible();
       await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
-      expect(await shop.gained()).toEqual(ONE);
+      expectCounted(await shop.gained()).toEqual(ONE);
     });
 
     test('an order that does neither is shown by its form', async ({ page, shop, network }) => {
@@ -63,7 +64,7 @@ for (const { share, ms } of CUTS) {
       await network.break(cut('/examples/tanstack-query'));
       await page.getByRole('button', { name: 'Place order', exact: true }).click();
       await expect(page.locator('[data-order-id]')).toBeVisible();
-      expect(await shop.gained()).toEqual(ONE);
+      expectCounted(await shop.gained()).toEqual(ONE);
     });
   });
 }

@@ -3,6 +3,7 @@ import { MUG } from './fixtures/api-client.ts';
 import { insist } from './fixtures/api-insist.ts';
 import { ALICE, BOB, ordersOf } from './fixtures/api-orders.ts';
 import { expect, type Pair, test } from './fixtures/api-pair.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { random } from './fixtures/random.ts';
 
 /** Clients that repeat themselves to two processes which are killed at random. What counts is in the database and the ledger. */
@@ -35,7 +36,7 @@ test(`${ROUNDS} rounds of ${KEYS} orders, each by ${SENDERS} senders to two proc
     for (const [index, answers] of answered.entries()) {
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size, 'one answer for all').toBe(1);
       expect(answers[0]).toMatchObject({ status: 201 });
-      expect(await ordersOf(keys[index] as string, db, gateway)).toBe(1);
+      expectCounted(await ordersOf(keys[index] as string, db, gateway)).toBe(1);
       sends += answers.reduce((sum, answer) => sum + answer.sends, 0);
     }
     await Promise.all(apps.map((app) => app.untilHealthy()));

@@ -1,6 +1,7 @@
 import type { Locator, Page } from '@playwright/test';
 import { photograph } from '../scripts/docs/screenshots/camera.ts';
 import type { Client } from '../shop/db.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import type { GatewayProcess } from './fixtures/gateway-process.ts';
 import { expect, hydrated, test } from './fixtures/test.ts';
 
@@ -134,7 +135,7 @@ test('the first page plays too, and proves: 50 posts with one key at once, one k
   for (const table of ['idempotency_keys', 'orders']) {
     await expect(page.locator(`[data-rows=${table}]`)).toHaveText('1');
   }
-  expect((await db.order.count()) - before).toBe(1);
+  expectCounted((await db.order.count()) - before).toBe(1);
 });
 
 test('what is broken is broken for this visitor alone, by this page alone', async ({ page, browser, network, app }) => {

@@ -4,6 +4,7 @@ import type { APIRequestContext } from '@playwright/test';
 import type { Client } from '../shop/db.ts';
 import { MUG } from './fixtures/api-client.ts';
 import { SECRETS } from './fixtures/app-process.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { expect, test } from './fixtures/test.ts';
 
 const TOKEN = `Bearer ${SECRETS.METRICS_TOKEN}`;
@@ -73,7 +74,7 @@ test('N2 a double submit shows in the counters, and every metric of dashboard an
   expect(await second.json()).toEqual(await first.json());
   expect((await send({ ...MUG, quantity: 2 })).status()).toBe(422);
   const { id } = await first.json();
-  expect(await gateway.charges(id)).toHaveLength(1);
+  expectCounted(await gateway.charges(id)).toHaveLength(1);
 
   const removeDeadLetters = await plantDeadLetters(db);
   const after = await scrape(request);

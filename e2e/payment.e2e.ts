@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { MUG } from './fixtures/api-client.ts';
 import { postOrder } from './fixtures/api-orders.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { expect, test } from './fixtures/test.ts';
 
 test('the server dies in the middle of the charge: the page ends with one order, charged once', async ({
@@ -26,8 +27,8 @@ test('the server dies in the middle of the charge: the page ends with one order,
   await page.goto(`/orders/${id}`);
   await expect(page.getByText(/^Charged once/)).toBeVisible();
   await expect(page.getByText(id)).toBeVisible();
-  expect(await gateway.charges(id)).toHaveLength(1);
-  expect(await shop.gained()).toMatchObject({ orders: 1, stockTaken: 1 });
+  expectCounted(await gateway.charges(id)).toHaveLength(1);
+  expectCounted(await shop.gained()).toMatchObject({ orders: 1, stockTaken: 1 });
 });
 
 test('a declined card is an answer that stays, and another card pays for the same cart', async ({
@@ -41,14 +42,14 @@ test('a declined card is an answer that stays, and another card pays for the sam
   await shop.placeOrder.click();
   await expect(shop.status).toHaveAttribute('data-state', 'hasErrored');
   await expect(shop.status).toContainText(/declined/i);
-  expect((await shop.gained()).stockTaken).toBe(0);
+  expectCounted((await shop.gained()).stockTaken).toBe(0);
   await page.getByLabel('Payment method').selectOption('pm_card_visa');
   await shop.placeOrder.click();
   await page.waitForURL('**/orders/*');
   const id = page.url().split('/').at(-1) ?? '';
   expect(await db.order.findUnique({ where: { id } })).toMatchObject({ status: 'paid' });
-  expect(await gateway.charges(id)).toHaveLength(1);
-  expect((await shop.gained()).stockTaken).toBe(1);
+  expectCounted(await gateway.charges(id)).toHaveLength(1);
+  expectCounted((await shop.gained()).stockTaken).toBe(1);
 });
 
 test('a refund gives back once, also when its answer is lost', async ({ page, shop, gateway, network, db }) => {
@@ -60,7 +61,7 @@ test('a refund gives back once, also when its answer is lost', async ({ page, sh
   await page.getByRole('button', { name: /refund/i }).click();
   await expect.poll(() => db.refund.count({ where: { orderId, status: 'succeeded' } })).toBe(1);
   await expect(page.locator('[data-order-status=refunded]')).toBeVisible();
-  expect(await gateway.refunds(orderId)).toHaveLength(1);
+  expectCounted(await gateway.refunds(orderId)).toHaveLength(1);
 });
 
 test('a card that is declined at the API is refused as such, also after a page has charged one', async ({

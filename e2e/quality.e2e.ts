@@ -1,5 +1,6 @@
 import { budgetOf, overBudget, routeSizes } from '../scripts/package/route-sizes.ts';
 import { untilOrdered } from './fixtures/checkout-plays.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { countShifts, expectGoodPage, PHONE, tabTo } from './fixtures/page-checks.ts';
 import { ADA } from './fixtures/shop.ts';
 import { expect, hydrated, test } from './fixtures/test.ts';
@@ -49,7 +50,7 @@ test('axe finds nothing in an order on its way, from the cart to the receipt of 
   await page.goto('/mailbox');
   await expect(page.locator('[data-mail=refund_receipt]')).toBeVisible();
   await expectGoodPage(page, 'the mailbox');
-  expect(await shop.gained()).toMatchObject({ orders: 1 });
+  expectCounted(await shop.gained()).toMatchObject({ orders: 1 });
 });
 
 // A phone is where the form's words take most room.
@@ -68,7 +69,7 @@ for (const [where, viewport, lost] of [
     const { sum, what } = moved();
     expect(what).toEqual([]);
     expect(sum).toBeLessThan(0.02);
-    expect(await shop.gained()).toMatchObject({ orders: 1, stockTaken: 1 });
+    expectCounted(await shop.gained()).toMatchObject({ orders: 1, stockTaken: 1 });
   });
 }
 
@@ -86,9 +87,9 @@ test('the keyboard alone buys a mug', async ({ page, shop, db, gateway }) => {
   await tabTo(page, 'Place order');
   await page.keyboard.press('Enter');
   await untilOrdered(page);
-  expect(await shop.gained()).toEqual(ONE);
+  expectCounted(await shop.gained()).toEqual(ONE);
   const order = await db.order.findFirstOrThrow({ orderBy: { createdAt: 'desc' } });
-  expect(await gateway.charges(order.id)).toHaveLength(1);
+  expectCounted(await gateway.charges(order.id)).toHaveLength(1);
 });
 
 test('no page makes a browser load more JavaScript than its budget', () => {

@@ -1,5 +1,6 @@
 import type { BrowserContext, Page } from '@playwright/test';
 import { MANY, TO_CHECKOUT, untilOrdered } from './fixtures/checkout-plays.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { expectGoodPage } from './fixtures/page-checks.ts';
 import type { Network } from './fixtures/proxy-control.ts';
 import { ADA, type Shop } from './fixtures/shop.ts';
@@ -72,12 +73,12 @@ test('lost before the first submit, by an account: what was entered is kept, and
   await expect(notice(page)).toContainText('Nothing was ordered');
   await expect(shop.placeOrder).toBeHidden();
   await expectEntered(page);
-  expect(await shop.gained()).toEqual(NONE);
+  expectCounted(await shop.gained()).toEqual(NONE);
   await signInAgain(page, context);
   await expectEntered(page);
   await shop.placeOrder.click();
   await untilOrdered(page);
-  expect(await shop.gained()).toEqual(ONE);
+  expectCounted(await shop.gained()).toEqual(ONE);
   expect(await db.order.findFirstOrThrow({ orderBy: { createdAt: 'desc' } })).toMatchObject({ principal: 'alice' });
 });
 
@@ -91,13 +92,13 @@ test('lost before the first submit, by a guest: one click carries on, with what 
   await shop.placeOrder.click();
   await expect(notice(page)).toContainText('Nothing was ordered');
   await expectEntered(page);
-  expect(await shop.gained()).toEqual(NONE);
+  expectCounted(await shop.gained()).toEqual(NONE);
   await page.getByRole('button', { name: 'Carry on' }).click();
   await expect(shop.placeOrder).toBeVisible();
   await expectEntered(page);
   await shop.placeOrder.click();
   await untilOrdered(page);
-  expect(await shop.gained()).toEqual(ONE);
+  expectCounted(await shop.gained()).toEqual(ONE);
 });
 
 test('lost between the lost answer and the retry: the form says so, and finds the order once signed in again', async ({
@@ -115,7 +116,7 @@ test('lost between the lost answer and the retry: the form says so, and finds th
   await expect(page.getByText('This order is already placed')).toBeVisible();
   await page.getByRole('link', { name: 'View the order' }).click();
   await untilOrdered(page);
-  expect(await shop.gained()).toEqual(ONE);
+  expectCounted(await shop.gained()).toEqual(ONE);
 });
 
 test('lost between the lost answer and a reload: the page says so, and finds the order once signed in again', async ({
@@ -132,7 +133,7 @@ test('lost between the lost answer and a reload: the page says so, and finds the
   await page.getByRole('link', { name: 'Sign in again' }).click();
   await enterAlice(page);
   await expect(page.getByText('This order is already placed')).toBeVisible();
-  expect(await shop.gained()).toEqual(ONE);
+  expectCounted(await shop.gained()).toEqual(ONE);
 });
 
 test('lost by a guest after the order was sent: nothing invites to order again', async ({
@@ -151,7 +152,7 @@ test('lost by a guest after the order was sent: nothing invites to order again',
   await expectGoodPage(page, 'an empty cart behind an order in doubt');
   await page.getByRole('link', { name: 'Show this order' }).click();
   await expect(notice(page)).toContainText('Your order may have been placed');
-  expect(await shop.gained()).toEqual(ONE);
+  expectCounted(await shop.gained()).toEqual(ONE);
 });
 
 test('a cart of another session, which was never sent from here, says whose it may be', async ({
@@ -164,5 +165,5 @@ test('a cart of another session, which was never sent from here, says whose it m
   await page.reload();
   await expect(page.getByRole('main')).toContainText('This cart belongs to another visit');
   await expect(page.getByRole('link', { name: 'Sign in' }).last()).toBeVisible();
-  expect(await shop.gained()).toEqual(NONE);
+  expectCounted(await shop.gained()).toEqual(NONE);
 });

@@ -1,4 +1,5 @@
 import { MANY, TO_CHECKOUT, untilOrdered } from './fixtures/checkout-plays.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { ADA } from './fixtures/shop.ts';
 import { expect, hydrated, test } from './fixtures/test.ts';
 
@@ -25,7 +26,7 @@ test('back after an order looks like opening the address anew: already placed, a
   expect(seen[0]).toBe(seen[1]);
   await page.getByRole('link', { name: 'View the order' }).click();
   await untilOrdered(page);
-  expect(await shop.gained()).toEqual(ONE);
+  expectCounted(await shop.gained()).toEqual(ONE);
 });
 
 test('a refused form: the first wrong field has the focus, and a summary leads to each', async ({ page, shop }) => {
@@ -60,7 +61,7 @@ test('reload after a lost request says what was and was not done, and does not o
   await shop.fillAddress();
   await shop.placeOrder.click();
   await untilOrdered(page);
-  expect(await shop.gained()).toMatchObject({ orders: 1, stockTaken: 1 });
+  expectCounted(await shop.gained()).toMatchObject({ orders: 1, stockTaken: 1 });
 });
 
 test('the button itself says that it is at work, and retrying looks like progress', async ({ page, shop, network }) => {
@@ -81,5 +82,5 @@ test('the button itself says that it is at work, and retrying looks like progres
   await expect(page.getByRole('button', { name: 'Check again' })).toBeHidden();
   await network.heal();
   await untilOrdered(page);
-  expect(await shop.gained()).toEqual(ONE);
+  expectCounted(await shop.gained()).toEqual(ONE);
 });

@@ -1,5 +1,6 @@
 import type { APIRequestContext, Page } from '@playwright/test';
 import { BOB } from './fixtures/api-orders.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { expect, test } from './fixtures/test.ts';
 
 const ONE = { orders: 1, stockTaken: 1, keys: 1 };
@@ -33,7 +34,7 @@ test('a key is absent, in progress, succeeded', async ({ page, shop, app }) => {
   const { body, headers } = await ask(page.request, 'get', key);
   expect(body).toMatchObject({ state: 'succeeded', outcome: { ok: true, replayed: true, data: { sku: 'mug' } } });
   expect(headers['cache-control']).toBe('no-store');
-  expect(await shop.gained()).toEqual(ONE);
+  expectCounted(await shop.gained()).toEqual(ONE);
 });
 
 test('a fenced key never orders, and the form says so', async ({ page, shop }) => {
@@ -42,18 +43,18 @@ test('a fenced key never orders, and the form says so', async ({ page, shop }) =
   await shop.orderInLab.click();
   await expect(shop.status).toHaveAttribute('data-state', 'hasErrored');
   await expect(shop.status).toContainText('called off');
-  expect(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 1 });
+  expectCounted(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 1 });
   // The next gesture is a new intent, under a new key.
   await shop.orderInLab.click();
   await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
-  expect(await shop.gained()).toEqual({ orders: 1, stockTaken: 1, keys: 2 });
+  expectCounted(await shop.gained()).toEqual({ orders: 1, stockTaken: 1, keys: 2 });
 });
 
 test('a key that nobody has signed is not given up, so that no row is kept for it', async ({ page, shop }) => {
   await keyInLab(page);
   const refused = await ask(page.request, 'delete', 'made-up');
   expect(refused).toMatchObject({ status: 400, body: { code: 'key_invalid' } });
-  expect(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 0 });
+  expectCounted(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 0 });
 });
 
 test('a settled key cannot be fenced', async ({ page, shop }) => {

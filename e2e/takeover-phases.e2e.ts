@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Task } from './fixtures/executor.ts';
 import type { Executor } from './fixtures/executor-process.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { KINDS, type Kind, once } from './fixtures/kinds.ts';
 import { expect, type Stage, test } from './fixtures/stage.ts';
 
@@ -64,7 +65,7 @@ for (const kind of ['checkout', 'refund'] as const) {
       const [{ id } = { id: '' }] = await made.findMany({ where: { idempotencyKey: task.key } });
       expect(await answer).toMatchObject({ ok: true, replayed: true, data: { id, status: KINDS[kind].done } });
       await expect.poll(() => executor.log, { message: 'it has said so', intervals: [50] }).toContain('LeaseLostError');
-      expect(await stage.tally(task), 'it has changed nothing').toEqual(once(kind));
+      expectCounted(await stage.tally(task), 'it has changed nothing').toEqual(once(kind));
       await executor.end();
     });
   }

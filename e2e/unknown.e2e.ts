@@ -1,6 +1,7 @@
 import type { Page } from '@playwright/test';
 import type { Client } from '../shop/db.ts';
 import { signIn } from './fixtures/admin.ts';
+import { expectCounted } from './fixtures/expect-counted.ts';
 import { expect, test } from './fixtures/test.ts';
 
 /**
@@ -66,7 +67,7 @@ test('a lost charge waits for a person, who gives its reference: paid, charged o
   // The form, which has asked all the while, hears of it.
   await page.waitForURL(`**/orders/${id}`, { timeout: 40_000 });
   await expect(page.getByText(/^Charged once/)).toBeVisible();
-  expect(await gateway.charges(id)).toHaveLength(1);
+  expectCounted(await gateway.charges(id)).toHaveLength(1);
 });
 
 test('a lost refund waits for a person, who says that it shall not happen: nothing is given back', async ({
@@ -90,11 +91,11 @@ test('a lost refund waits for a person, who says that it shall not happen: nothi
 
   expect(await db.refund.findMany({ where: { orderId: id } })).toMatchObject([{ status: 'failed' }]);
   expect(await latestOrder(db)).toMatchObject({ id, status: 'paid' });
-  expect(await gateway.refunds(id)).toEqual([]);
+  expectCounted(await gateway.refunds(id)).toEqual([]);
   // What was set aside is free again. The form, which has asked all the while, hears of it: until then it is locked.
   await expect(shop.status).toHaveAttribute('data-state', 'hasErrored', { timeout: 40_000 });
   await page.goto(`/orders/${id}`);
   await page.getByRole('button', { name: /refund/i }).click();
   await expect(page.locator('[data-order-status=refunded]')).toBeVisible();
-  expect(await gateway.refunds(id)).toHaveLength(1);
+  expectCounted(await gateway.refunds(id)).toHaveLength(1);
 });

@@ -1,10 +1,11 @@
 /**
  * Every test once: sets up what it needs, runs Vitest, the package's own test and Playwright, and ends with one line, `N passed, N failed`.
+ * Failed files then run once more, alone: those that pass are told as flaky, and kept in `.data/flaky.jsonl`.
  * `--e2e [filter]` runs the end-to-end tests alone, and with `--vitest filter` behind it those of Vitest's files as well;
  * `--matrix` those that each build of the demo must pass, on all four, and those of shop and lab in ambient transactions;
  * `--engines [--project=firefox]` the checkout in Chromium, Firefox and WebKit, or in those that are named.
  */
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { envOf, nameOf, VARIANTS, variantOf } from '../shop/variants.ts';
 import { buildApp, generateClient } from './services/build-app.ts';
@@ -14,12 +15,17 @@ import { ensureNats } from './services/nats-install.ts';
 import { ensurePgBouncer } from './services/pgbouncer-install.ts';
 import { spawnChild } from './services/process.ts';
 import { type EnginesSpec, enginesTable } from './testing/engines-table.ts';
+import { flakyLines, judge, withOpenLines } from './testing/flaky.ts';
 import { type MatrixSpec, matrixTable, type Run } from './testing/matrix-table.ts';
 import { countOf } from './testing/playwright-report.ts';
-import { type Count, countIn, linesOf, sumOf, withExit } from './testing/test-count.ts';
+import { type Count, countIn, type Failure, linesOf, sumOf, type TestFile, withExit } from './testing/test-count.ts';
 import { reportInto } from './testing/vitest-report.ts';
 
 const RESULTS = fileURLToPath(new URL('../.data/test-results/', import.meta.url));
+const FLAKY = fileURLToPath(new URL('../.data/flaky.jsonl', import.meta.url));
+const FLAKY_PAGE = fileURLToPath(new URL('../docs/flaky.md', import.meta.url));
+/** `npm test` itself. */
+const isWholeRun = process.argv.length === 2;
 const isMatrix = process.argv.includes('--matrix');
 const isEngines = process.argv.includes('--engines');
 const e2eOnly = isMatrix || isEngines || process.argv.includes('--e2e');
@@ -71,10 +77,11 @@ async function runner(
   return withExit(await read(), name, code);
 }
 
-async function vitest(): Promise<Count> {
+async function vitest(name: string, which: string[]): Promise<Count> {
   const file = `${RESULTS}vitest.json`;
-  const args = ['node_modules/vitest/vitest.mjs', 'run', ...reportInto(file), ...forVitest];
-  return await runner('Unit, type, component and database tests', args, {}, () => countIn(file));
+  await rm(file, { force: true });
+  const args = ['node_modules/vitest/vitest.mjs', 'run', ...reportInto(file), ...which];
+  return await runner(name, args, {}, () => countIn(file));
 }
 
 /** The package in an app of its own: `npm run test:pack` has more of them. */
@@ -85,6 +92,7 @@ async function pack(): Promise<Count> {
 
 async function playwright(build: string, which: string[], variables: Record<string, string>, runs: BothRun[] = []) {
   const file = `${RESULTS}playwright-${build}.json`;
+  await rm(file, { force: true });
   const args = ['node_modules/@playwright/test/cli.js', 'test', '--reporter=list,json', ...which];
   const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, ...variables };
   return await runner(`End-to-end tests (${build})`, args, env, async () => {
@@ -92,8 +100,20 @@ async function playwright(build: string, which: string[], variables: Record<stri
     if (text === undefined) return sumOf([]);
     const report = JSON.parse(text);
     runs.push({ build, report });
-    return countOf(report);
+    return countOf(report, build);
   });
+}
+
+/** One file of the run, once more, while nothing else runs. */
+async function runAgain({ on, path }: TestFile): Promise<Count> {
+  if (path.endsWith('.e2e.ts')) return await playwright(on, ['--workers=1', path], {});
+  return await vitest(`Once more: ${path} (${on})`, ['--project', on, path]);
+}
+
+/** Keeps what was flaky for whoever comes next, in an ignored file. */
+async function keep(flaky: readonly Failure[]): Promise<void> {
+  const at = new Date().toISOString();
+  await appendFile(FLAKY, flaky.map((failure) => `${JSON.stringify({ at, ...failure })}\n`).join(''));
 }
 
 /** Those that Playwright is asked for, or both. */
@@ -113,7 +133,7 @@ async function main(): Promise<boolean> {
   if (!isMatrix && !isEngines) await ensureNats({ log: say, signal });
   // Not everywhere to be had: where there is none, the tests that need it fail with the words that say what to do.
   if (runsVitest) await ensurePgBouncer({ log: say, signal }).catch((error) => signal.aborted || say(error.message));
-  const counts = runsVitest ? [await vitest()] : [];
+  const counts = runsVitest ? [await vitest('Unit, type, component and database tests', forVitest)] : [];
   if (!e2eOnly) counts.push(await pack());
   const runs: BothRun[] = [];
   for (const variant of isMatrix ? VARIANTS : [variantOf(process.env)]) {
@@ -127,8 +147,12 @@ async function main(): Promise<boolean> {
   }
   const table = isEngines ? runs.flatMap(({ report }) => enginesTable(report)) : matrixTable(runs);
   if (table.length > 0) say(`\n${table.join('\n')}`);
-  const all = sumOf(counts);
-  say(linesOf(all).join('\n'));
+  const sum = sumOf(counts);
+  // The other commands look for races: what fails there once has failed.
+  const { count, flaky } = isWholeRun ? await judge(sum, runAgain) : { count: sum, flaky: [] };
+  await keep(flaky);
+  const all = isWholeRun ? withOpenLines(count, await readFile(FLAKY_PAGE, 'utf8')) : count;
+  say([...flakyLines(flaky, new Date().toISOString().slice(0, 10)), ...linesOf(all)].join('\n'));
   return all.failed === 0 && all.passed > 0;
 }
 

@@ -3,6 +3,7 @@ import { oncekitPool } from 'oncekit';
 import { PrismaPg } from 'oncekit/adapter-pg';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { anything, effect, effects, freshKey, gate, kit, rowsOf, watchOf } from '../integration/kit.fixture.ts';
@@ -74,7 +75,7 @@ async function roundTripsOfAnOrder({ client, roundTrips }: ReturnType<typeof cli
   const { key, outcome } = await order();
   const taken = roundTrips();
   expect(outcome).toMatchObject({ ok: true, data: 'ordered' });
-  expect([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
+  expectCounted([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
   return taken;
 }
 
@@ -119,7 +120,7 @@ describe('what is asked of the adapter besides', () => {
     const { client } = clientOn(PrismaPg, database.url, { schema: 'shop' });
     const { key, outcome } = await order(client);
     expect(outcome).toMatchObject({ ok: true });
-    expect([await effects(client, key), await effects(database.client, key)]).toEqual([1, 0]);
+    expectCounted([await effects(client, key), await effects(database.client, key)]).toEqual([1, 0]);
   });
 
   test.each([
@@ -205,8 +206,8 @@ describe('the server ends a connection', () => {
     const key = freshKey();
     const first = await operation.execute({ key, payload: {} });
     expect(first).toMatchObject({ ok: false, code: 'unavailable' });
-    expect(await effects(database.client, key)).toBe(0);
+    expectCounted(await effects(database.client, key)).toBe(0);
     expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, data: 2 });
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
   });
 });

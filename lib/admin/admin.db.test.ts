@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
 import type { ForeignCall } from '../index.ts';
@@ -111,7 +112,7 @@ describe('resolve', () => {
     });
     expect(await on.admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('changed');
     expect(await recordsOf(key, 'verdict')).toBe(1);
-    expect(await effects(database.client, `${key}:finished`)).toBe(1);
+    expectCounted(await effects(database.client, `${key}:finished`)).toBe(1);
     expect(provider.sends).toBe(1);
   });
 
@@ -121,7 +122,7 @@ describe('resolve', () => {
     const click = () => on.admin.resolve(seen, { kind: 'failed' }, 'eve');
     expect((await Promise.all([click(), click()])).sort()).toEqual(['changed', 'recorded']);
     expect(await recordsOf(key, 'verdict')).toBe(1);
-    expect(await effects(database.client, `${key}:undone:marked_failed`)).toBe(1);
+    expectCounted(await effects(database.client, `${key}:undone:marked_failed`)).toBe(1);
   });
 
   test('a reference that was mistyped can be corrected, and both are on record', async () => {
@@ -149,8 +150,8 @@ describe('resolve', () => {
       state: 'failed',
       answer: { kind: 'refusal', reason: 'marked_failed' },
     });
-    expect(await effects(database.client, `${key}:undone:marked_failed`)).toBe(1);
-    expect(await effects(database.client, `${key}:finished`)).toBe(0);
+    expectCounted(await effects(database.client, `${key}:undone:marked_failed`)).toBe(1);
+    expectCounted(await effects(database.client, `${key}:finished`)).toBe(0);
     expect(provider.sends).toBe(1);
   });
 
@@ -224,6 +225,6 @@ describe('retryNow', () => {
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded', needsAttention: false });
     expect(await on.admin.retryNow(seen, 'eve')).toBe('changed');
     expect(await recordsOf(key, 'retry')).toBe(1);
-    expect(provider.count(`secret-order-${key}`)).toBe(1);
+    expectCounted(provider.count(`secret-order-${key}`)).toBe(1);
   });
 });

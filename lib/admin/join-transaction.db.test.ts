@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { ANN, anything, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
 import { createAdmin, joinTransaction } from './index.ts';
@@ -77,13 +78,13 @@ test('done with its key, or not at all', async () => {
     const before = await rowsOf(database.client, key);
     const failing = office(act, true);
     await failing.operation.execute({ key: freshKey(), payload: { key }, scope: ADMIN });
-    expect(await rowsOf(database.client, key), type).toEqual(before);
+    expectCounted(await rowsOf(database.client, key), type).toEqual(before);
     expect(await recordsOf(key), type).toEqual([]);
     expect(failing.said, type).toEqual([]);
     const { operation } = office(act);
     expect(await operation.execute({ key: freshKey(), payload: { key }, scope: ADMIN })).toMatchObject({ ok: true });
     expect(await recordsOf(key), type).toEqual([type]);
-    expect(await rowsOf(database.client, key), type).not.toEqual(before);
+    expectCounted(await rowsOf(database.client, key), type).not.toEqual(before);
   }
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
 import { ANN, anything, effect, effects, freshKey, kit, rowsOf, stopping } from '../integration/kit.fixture.ts';
@@ -53,7 +54,7 @@ async function stuckKey({ pay }: ReturnType<typeof shop>) {
   provider.faults = ['before'];
   await pay.execute({ key, payload: { card: 'secret-input' } });
   await set(key, `fencing_token = ${STUCK}`);
-  expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'in_progress' }]);
+  expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'in_progress' }]);
   return key;
 }
 
@@ -74,7 +75,7 @@ describe('release', () => {
     expect(await recordsOf(key)).toEqual([{ type: 'released', actor: 'eve' }]);
     await on.idempotency.completeDue({ limit: 100 });
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded' });
-    expect([provider.count(key), await effects(database.client, `${key}:order`)]).toEqual([1, 1]);
+    expectCounted([provider.count(key), await effects(database.client, `${key}:order`)]).toEqual([1, 1]);
   });
 
   test('is refused while the lease is live, and while the executor is in a transaction that outlasts it', async () => {
@@ -87,7 +88,7 @@ describe('release', () => {
       await executor.$queryRaw`SELECT 1 FROM idempotency_keys WHERE key = ${key} FOR UPDATE`;
       expect(await on.admin.release(seenOf(key, STUCK), 'eve'), 'without a wait').toBe('refused');
     });
-    expect(await rowsOf(database.client, key)).toMatchObject([{ fencingToken: STUCK }]);
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([{ fencingToken: STUCK }]);
     expect(await recordsOf(key)).toEqual([]);
     expect(await on.admin.release(seenOf(key, STUCK), 'eve')).toBe('recorded');
   });
@@ -109,7 +110,7 @@ describe('release', () => {
     await database.client.$executeRawUnsafe(later);
     const [{ fencingToken } = { fencingToken: 0 }] = await rowsOf(database.client, key);
     expect(await on.admin.release(seenOf(key, fencingToken), 'eve')).toBe('refused');
-    expect(await rowsOf(database.client, key)).toMatchObject([{ fencingToken }]);
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([{ fencingToken }]);
     expect((await recordsOf(key)).filter(({ type }) => type === 'released')).toEqual([]);
   });
 
@@ -132,7 +133,7 @@ describe('fence', () => {
     expect(await on.admin.fence(idOf(key), 'eve')).toBe('changed');
     expect(await recordsOf(key)).toEqual([{ type: 'fenced', actor: 'eve' }]);
     expect(await on.pay.execute({ key, payload: {} })).toMatchObject({ code: 'key_abandoned', executed: false });
-    expect(await effects(database.client, `${key}:order`)).toBe(0);
+    expectCounted(await effects(database.client, `${key}:order`)).toBe(0);
   });
 
   test('S5 K3 is refused for what runs or has run, or may have: a row, an open claim, a key past its window, a key of another operation', async () => {
@@ -153,9 +154,11 @@ describe('fence', () => {
     expect(fenced).toEqual(Array(6).fill('refused'));
     open.end.open('commit');
     expect(await executing).toMatchObject({ ok: true });
-    expect(await rowsOf(database.client, running)).toMatchObject([{ state: 'in_progress', fencingToken: STUCK }]);
-    expect(await rowsOf(database.client, done)).toMatchObject([{ state: 'succeeded' }]);
-    expect(await rowsOf(database.client, old)).toEqual([]);
+    expectCounted(await rowsOf(database.client, running)).toMatchObject([
+      { state: 'in_progress', fencingToken: STUCK },
+    ]);
+    expectCounted(await rowsOf(database.client, done)).toMatchObject([{ state: 'succeeded' }]);
+    expectCounted(await rowsOf(database.client, old)).toEqual([]);
   });
 });
 
@@ -191,7 +194,7 @@ describe('forget', () => {
       expect(await pay.execute({ key, payload: { card: 'other' } })).toMatchObject({ code: 'payload_mismatch' });
       expect(await pay.status({ key })).toMatchObject({ state: 'succeeded', outcome: { executed: true } });
     }
-    expect([provider.count(key), await effects(database.client, `${key}:order`)]).toEqual([1, 1]);
+    expectCounted([provider.count(key), await effects(database.client, `${key}:order`)]).toEqual([1, 1]);
   });
 
   test('two clicks at once are one', async () => {
@@ -226,7 +229,10 @@ describe('forget', () => {
     const admin = createAdmin({ prisma: database.client });
     expect(await admin.forget(seenOf(key, 1, 'set'), 'eve')).toBe('recorded');
     expect(await define(2).execute({ key, payload: {} })).toMatchObject({ code: 'result_unreadable', executed: true });
-    expect([await effects(database.client, key), (await rowsOf(database.client, key))[0]?.result]).toEqual([1, null]);
+    expectCounted([await effects(database.client, key), (await rowsOf(database.client, key))[0]?.result]).toEqual([
+      1,
+      null,
+    ]);
   });
 
   test('is refused for what is not settled, which keeps what it needs to go on, and for a tombstone', async () => {

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { checkWork } from '../cli/doctor/work.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
@@ -97,7 +98,7 @@ describe('what is committed and not finished is listed, counted and reported, wh
   test('before the reaper has flagged it, and after', async () => {
     const key = await strayKey();
     expect(await prismaStore(database.client).reap(10)).toBe(0);
-    expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'in_progress', needsAttention: true }]);
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'in_progress', needsAttention: true }]);
     await expectSeen(key, 'checkout');
   });
 });
@@ -107,7 +108,7 @@ describe('a person gets it going', () => {
     const key = await strayKey();
     expect(await admin().release(seen(key, 'checkout'), 'eve')).toBe('recorded');
     expect(await admin().release(seen(key, 'checkout'), 'eve')).toBe('changed');
-    expect(await rowsOf(database.client, key)).toMatchObject([
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([
       { state: 'in_progress', fencingToken: 2, leaseUntil: expect.any(Date), needsAttention: false },
     ]);
   });
@@ -117,6 +118,6 @@ describe('a person gets it going', () => {
     expect(await idempotency.completeDue()).toMatchObject({ taken: 0 });
     expect(await admin()[how](seen(key, 'pay', 2), 'eve')).toBe('recorded');
     expect(await idempotency.completeDue()).toMatchObject({ taken: 1, settled: 1 });
-    expect([provider.count(key), await effects(database.client, key)]).toEqual([1, 1]);
+    expectCounted([provider.count(key), await effects(database.client, key)]).toEqual([1, 1]);
   });
 });

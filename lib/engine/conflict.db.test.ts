@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { anything, effect, effects, freshKey, gate, kit, type Tx, watchOf } from '../integration/kit.fixture.ts';
 
@@ -65,8 +66,8 @@ describe('C4 conflicts are tried again', () => {
     expect(outcomes.map((outcome) => (outcome as { data: number }).data).sort()).toEqual([19, 20]);
     expect(runs.length).toBeGreaterThan(2);
     for (const key of [one, two]) {
-      expect(await effects(database.client, key)).toBe(1);
-      expect(await effects(database.client, `${key} after`)).toBe(1);
+      expectCounted(await effects(database.client, key)).toBe(1);
+      expectCounted(await effects(database.client, `${key} after`)).toBe(1);
       expect(captured[key]?.size).toBe(1); // S6: every try got the value of the first
     }
   });
@@ -93,7 +94,7 @@ describe('C4 conflicts are tried again', () => {
       { ok: true, data: 19, replayed: false },
     ]);
     expect(runs.filter((key) => key === two)).toHaveLength(2);
-    expect([await effects(database.client, one), await effects(database.client, two)]).toEqual([1, 1]);
+    expectCounted([await effects(database.client, one), await effects(database.client, two)]).toEqual([1, 1]);
   });
 
   test('C4 of two that deadlock the victim runs again', async () => {
@@ -116,7 +117,7 @@ describe('C4 conflicts are tried again', () => {
     ]);
     expect(outcomes).toMatchObject([{ ok: true }, { ok: true }]);
     expect(runs).toBe(3);
-    expect([await effects(database.client, one), await effects(database.client, two)]).toEqual([1, 1]);
+    expectCounted([await effects(database.client, one), await effects(database.client, two)]).toEqual([1, 1]);
     expect((await watch.query(`SELECT sum(stock)::int AS n FROM products WHERE sku IN ('a', 'b')`)).rows[0].n).toBe(16);
   });
 
@@ -168,7 +169,7 @@ describe('C4 conflicts are tried again', () => {
     runs = 0;
     expect(await operation.execute({ key, payload: {}, deadlineMs: 1 })).toMatchObject({ ok: false });
     expect(runs).toBeLessThan(5);
-    expect(await effects(database.client, key)).toBe(0);
+    expectCounted(await effects(database.client, key)).toBe(0);
   });
 });
 

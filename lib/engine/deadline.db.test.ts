@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { anything, effect, effects, freshKey, gate, kit } from '../integration/kit.fixture.ts';
@@ -120,7 +121,7 @@ describe('a connection that has gone silent', () => {
       .toMatchObject({
         ok: true,
       });
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
   });
 
   test('a completer’s pass ends, and the next one does its work', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { ANN, anything, effect, effects, freshKey, kit, rowsOf, told } from '../integration/kit.fixture.ts';
 
@@ -21,12 +22,12 @@ describe('S1, S2 one transaction', () => {
     });
     const first = await op.execute({ key, payload: {} });
     expect(first).toMatchObject({ ok: true, replayed: false, data: { run: 1 }, key, nextKey: expect.any(String) });
-    expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded', fencingToken: 1 }]);
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded', fencingToken: 1 }]);
     for (const attempt of [undefined, 2]) {
       const again = await op.execute({ key, payload: {}, attempt });
       expect(again).toMatchObject({ ok: true, replayed: true, data: { run: 1 }, key });
     }
-    expect([runs, await effects(database.client, key)]).toEqual([1, 1]);
+    expectCounted([runs, await effects(database.client, key)]).toEqual([1, 1]);
   });
 
   test('S2 a thrown error rolls back, is told once, and the key stays usable', async () => {
@@ -49,7 +50,7 @@ describe('S1, S2 one transaction', () => {
       error,
       expect.objectContaining({ operation: 'checkout', key, instance: expect.stringMatching(/^urn:uuid:/) }),
     );
-    expect([await effects(database.client, key), await rowsOf(database.client, key)]).toEqual([0, []]);
+    expectCounted([await effects(database.client, key), await rowsOf(database.client, key)]).toEqual([0, []]);
     expect(await op.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, replayed: false, data: 2 });
   });
 
@@ -61,7 +62,7 @@ describe('S1, S2 one transaction', () => {
       return 'fine';
     });
     expect(await op.execute({ key, payload: {} })).toMatchObject({ ok: false, code: 'internal', executed: false });
-    expect(await effects(database.client, key)).toBe(0);
+    expectCounted(await effects(database.client, key)).toBe(0);
   });
 
   test.each([0, 1, 2, 3, 4, 5])(
@@ -78,7 +79,7 @@ describe('S1, S2 one transaction', () => {
         return 'fine';
       });
       const { ok } = await op.execute({ key, payload: {} });
-      expect({ ok, effects: await effects(database.client, key) }).toEqual({ ok, effects: ok ? 1 : 0 });
+      expectCounted({ ok, effects: await effects(database.client, key) }).toEqual({ ok, effects: ok ? 1 : 0 });
     },
   );
 
@@ -90,7 +91,7 @@ describe('S1, S2 one transaction', () => {
     });
     const outcome = await op.execute({ key, payload: {} });
     expect(outcome).toMatchObject({ ok: false, code: 'result_too_large', executed: false, retry: 'never' });
-    expect([await effects(database.client, key), await rowsOf(database.client, key)]).toEqual([0, []]);
+    expectCounted([await effects(database.client, key), await rowsOf(database.client, key)]).toEqual([0, []]);
   });
 
   test('R1 an answer that cannot be stored rolls back, and the developer is told its place', async () => {
@@ -106,7 +107,7 @@ describe('S1, S2 one transaction', () => {
       name: 'ConfigurationError',
       message: expect.stringContaining('.total'),
     });
-    expect(await effects(database.client, key)).toBe(0);
+    expectCounted(await effects(database.client, key)).toBe(0);
   });
 });
 
@@ -144,8 +145,10 @@ describe('S2 stored refusals', () => {
     });
     expect(onRefused).toHaveBeenCalledTimes(1);
     expect(behind).not.toHaveBeenCalled();
-    expect([await effects(database.client, key), await effects(database.client, `${key} undone`)]).toEqual([1, 1]);
-    expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'failed' }]);
+    expectCounted([await effects(database.client, key), await effects(database.client, `${key} undone`)]).toEqual([
+      1, 1,
+    ]);
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'failed' }]);
   });
 
   test('S2 where onRefused throws, the refusal is not stored either', async () => {
@@ -156,7 +159,7 @@ describe('S2 stored refusals', () => {
       return fail('no');
     });
     expect(await op.execute({ key, payload: {} })).toMatchObject({ code: 'internal', executed: false });
-    expect([await effects(database.client, key), await rowsOf(database.client, key)]).toEqual([0, []]);
+    expectCounted([await effects(database.client, key), await rowsOf(database.client, key)]).toEqual([0, []]);
   });
 });
 
@@ -174,7 +177,7 @@ describe('R2 what steers the framework', () => {
     expect(await op.run({ key, payload: {} })).toMatchObject({ outcome: { ok: true, replayed: false }, redirect });
     expect(await op.run({ key, payload: {} })).toMatchObject({ outcome: { ok: true, replayed: true }, redirect });
     expect(await op.status({ key })).toMatchObject({ state: 'succeeded', redirect: '/orders/1;a' });
-    expect([await effects(database.client, key), onError.mock.calls.length]).toEqual([1, 0]);
+    expectCounted([await effects(database.client, key), onError.mock.calls.length]).toEqual([1, 0]);
   });
 
   test.each(['NEXT_HTTP_ERROR_FALLBACK;404', 'NEXT_HTTP_ERROR_FALLBACK;403', 'NEXT_NOT_FOUND'])(

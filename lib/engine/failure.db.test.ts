@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import type { ErrorContext, HandlerContext, OperationOptions, Options } from '../index.ts';
@@ -77,7 +78,7 @@ test('what the handler throws is, and whatever the attempt, the rolled back clai
     expect(await execute({ key, payload: {}, attempt })).toMatchObject({ code: 'internal', executed: false });
   }
   expect(during()).toEqual(['handler', 'handler', 'handler']);
-  expect(await effects(database.client, key)).toBe(0);
+  expectCounted(await effects(database.client, key)).toBe(0);
 });
 
 test('what comes behind the handler is not said to be its own', async () => {
@@ -159,7 +160,7 @@ test('a set-up error that a handler comes upon is reported as one, and nobody is
     message: 'Something is set up wrongly on our side. Once that is mended, it can be sent again.',
   });
   expect(during()).toEqual(['setup']);
-  expect(await effects(database.client, key)).toBe(0);
+  expectCounted(await effects(database.client, key)).toBe(0);
 });
 
 describe('the log says that the handler threw where it did, and nowhere else', () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { anything, effect, effects, freshKey, kit, rowsOf, stopping, watchOf } from '../integration/kit.fixture.ts';
@@ -53,7 +54,7 @@ describe('S5 fence', () => {
         nextKey: expect.any(String),
       });
     }
-    expect(await rowsOf(second, key)).toMatchObject([{ state: 'abandoned' }]);
+    expectCounted(await rowsOf(second, key)).toMatchObject([{ state: 'abandoned' }]);
   });
 
   test('S5 of a committed key: it loses, and tells the answer', async () => {
@@ -65,7 +66,7 @@ describe('S5 fence', () => {
       state: 'succeeded',
       outcome: { ok: true, replayed: true, data: 'placed' },
     });
-    expect(await rowsOf(second, key)).toMatchObject([{ state: 'succeeded' }]);
+    expectCounted(await rowsOf(second, key)).toMatchObject([{ state: 'succeeded' }]);
   });
 
   test.each(['here', 'there'] as const)(
@@ -88,7 +89,7 @@ describe('S5 fence', () => {
     expect(await fencing).toMatchObject({ fenced: true });
     await running;
     expect(await here.execute({ key, payload: {} })).toMatchObject({ code: 'key_abandoned', executed: false });
-    expect([runs(), await effects(second, key)]).toEqual([1, 0]);
+    expectCounted([runs(), await effects(second, key)]).toEqual([1, 0]);
   });
 
   test('S5 while the claim outlasts waitMs: not fenced, in_progress', async () => {
@@ -112,7 +113,7 @@ describe('S5 fence', () => {
       const [one, two] = await Promise.all((i % 2 ? [...calls].reverse() : calls).map((call) => call()));
       const [outcome, fenced] = (i % 2 ? [two, one] : [one, two]) as [{ ok: boolean }, { fenced: boolean }];
       expect(fenced.fenced).toBe(!outcome.ok);
-      expect(await effects(second, key)).toBe(outcome.ok ? 1 : 0);
+      expectCounted(await effects(second, key)).toBe(outcome.ok ? 1 : 0);
     }
   });
 });
@@ -171,7 +172,10 @@ describe('S5 status', () => {
   test('S5 it changes nothing: no row, no event', async () => {
     const key = freshKey();
     await define(second, (async () => 1) as never).status({ key });
-    expect([await rowsOf(second, key), await second.idempotencyEvent.count({ where: { key } })]).toEqual([[], 0]);
+    expectCounted([await rowsOf(second, key), await second.idempotencyEvent.count({ where: { key } })]).toEqual([
+      [],
+      0,
+    ]);
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { effect, effects, freshKey, gate, kit, stopping, watchOf } from '../integration/kit.fixture.ts';
@@ -132,7 +133,7 @@ describe('said to be the first attempt, behind a starter in the same process: no
     });
     expect(joiner).toMatchObject({ code: 'rate_limited', ...NOT_FIRST });
     expect(starter).toMatchObject({ code: 'internal', executed: false });
-    expect(await effects(database.client, key)).toBe(0);
+    expectCounted(await effects(database.client, key)).toBe(0);
   });
 
   test('rolled back, and what the joiner has sent is not valid', async () => {
@@ -168,7 +169,7 @@ describe('said to be the first attempt, behind a starter in the same process: no
       goOn: () => end.open(),
     });
     for (const told of [starter, joiner]) expect(told).toMatchObject({ code: 'internal', ...NOT_FIRST });
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
   });
 
   test.each([

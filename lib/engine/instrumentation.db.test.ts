@@ -1,5 +1,6 @@
 import { context, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import type { LogEntry } from '../index.ts';
 import { ANN, anything, effect, freshKey, kit } from '../integration/kit.fixture.ts';
 import { linksOf, traceParentOf, watchEverything } from './instrumentation.fixture.ts';
@@ -191,7 +192,7 @@ test('N2 a duplicate of a running key counts as a conflict', async () => {
     return {};
   });
   expect(await slow.execute({ key, payload: {} })).toMatchObject({ ok: true });
-  expect(await seen.counted()).toMatchObject({ 'idempotent.conflict slow': 1, 'idempotent.created slow': 1 });
+  expectCounted(await seen.counted()).toMatchObject({ 'idempotent.conflict slow': 1, 'idempotent.created slow': 1 });
 });
 
 test('N2 gauges tell of what is unfinished, and that it is gone', async () => {

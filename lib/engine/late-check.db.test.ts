@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { ANN, anything, effect, effects, freshKey, gate, kit } from '../integration/kit.fixture.ts';
 
@@ -70,7 +71,7 @@ describe('a check that hangs before the claim', () => {
       expect(onError.mock.calls).toMatchObject([[{ code: 'unavailable' }, { key, operation: 'order' }]]);
       expect(onError.mock.calls[0]?.[1].during).toMatch(/^(checks|claim)$/);
       expect(await inTime(() => orders[what].execute({ ...call, attempt: 2 }))).toMatchObject({ executed: 'unknown' });
-      expect(await effects(database.client, key)).toBe(0);
+      expectCounted(await effects(database.client, key)).toBe(0);
     },
   );
 
@@ -96,7 +97,7 @@ describe('a check that hangs before the claim', () => {
     await began.opened;
     expect(await order.execute({ key, scope: ANN, payload: {} })).toMatchObject({ ok: true });
     expect(await hasty).toMatchObject({ code: 'unavailable' });
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
   });
 });
 

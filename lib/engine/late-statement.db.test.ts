@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { anything, effect, effects, freshKey, kit } from '../integration/kit.fixture.ts';
 
@@ -41,7 +42,11 @@ test('S2 a nested write that nobody awaits and that fails never makes a success 
         return 'fine';
       });
     const { ok } = await operation.execute({ key, payload: {} });
-    expect({ turns, ok, effects: await effects(database.client, key) }).toEqual({ turns, ok, effects: ok ? 1 : 0 });
+    expectCounted({ turns, ok, effects: await effects(database.client, key) }).toEqual({
+      turns,
+      ok,
+      effects: ok ? 1 : 0,
+    });
     return { ok, waited };
   };
 

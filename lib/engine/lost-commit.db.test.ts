@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { anything, effect, effects, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
@@ -80,9 +81,9 @@ describe('COMMIT that is lost with its connection', () => {
       retry: 'same-key',
       retryAfterMs: expect.any(Number),
     });
-    expect([cuts(), await effects(database.client, key)]).toEqual([1, committed]);
+    expectCounted([cuts(), await effects(database.client, key)]).toEqual([1, committed]);
     expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, ...answer });
-    expect([runs(), await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([
+    expectCounted([runs(), await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([
       2 - committed,
       1,
       1,
@@ -138,7 +139,7 @@ describe('COMMIT that is lost with its connection', () => {
       expect([cuts(), committed]).toEqual([1, when === 'before the server sees it' ? 0 : expect.any(Number)]);
       const retried = await operation.execute({ key, payload: {}, attempt: 2 });
       expect(retried).toMatchObject({ ok: true, replayed: committed === 1 });
-      expect([runs(), await effects(database.client, key)]).toEqual([2 - committed, 1]);
+      expectCounted([runs(), await effects(database.client, key)]).toEqual([2 - committed, 1]);
     },
   );
 });
@@ -208,7 +209,7 @@ describe('C6 a database that cannot be reached', () => {
       executed: false,
       retry: 'same-key',
     });
-    expect(await effects(database.client, key)).toBe(0);
+    expectCounted(await effects(database.client, key)).toBe(0);
     expect(await operation.execute({ key, payload: {}, attempt: 2, deadlineMs: 5000.5 })).toMatchObject({
       ok: true,
       replayed: false,

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { ANN, effect, effects, freshKey, gate, kit, stopping, type Tx, watchOf } from '../integration/kit.fixture.ts';
@@ -70,7 +71,7 @@ describe.each(Object.entries(KINDS))('A2 O4 behind a starter that is wrong: %s',
     mayClaim.open();
     expect(await right).toMatchObject({ ok: true, replayed: true, data: 'done' });
     expect(await wrong).toMatchObject({ ...FINAL, executed: true });
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
   });
 });
 
@@ -96,7 +97,7 @@ describe('O4 another payload behind a running starter', () => {
     end.open('commit');
     expect(await other).toMatchObject({ ...FINAL, executed: true });
     expect(await running).toMatchObject({ ok: true });
-    expect([runs(), await effects(database.client, key)]).toEqual([1, 1]);
+    expectCounted([runs(), await effects(database.client, key)]).toEqual([1, 1]);
   });
 
   test('is in flight once its wait is over: it may be sent again', async () => {
@@ -123,7 +124,7 @@ describe('O4 another payload behind a running starter', () => {
     end.open('roll back');
     expect(await running).toMatchObject({ code: 'internal', executed: false });
     expect(await other).toMatchObject({ ok: true, replayed: false, data: { run: 2 } });
-    expect([runs(), await effects(database.client, key)]).toEqual([2, 1]);
+    expectCounted([runs(), await effects(database.client, key)]).toEqual([2, 1]);
   });
 
   test.each([

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import type { Principal } from '../index.ts';
@@ -74,9 +75,9 @@ describe('A6 the second key for a thing', () => {
     const replay = { ok: true, replayed: true, key: keys[0], data: { of: keys[0] } };
     expect(await order.execute({ key: keys[1], payload: { cart, note: 'edited' } })).toMatchObject(replay);
     expect(await once().execute({ key: keys[2], payload: { cart }, attempt: 2 })).toMatchObject(replay);
-    expect(await effects(database.client, cart)).toBe(1);
-    for (const key of keys.slice(1)) expect(await rowsOf(database.client, key)).toEqual([]);
-    expect(await rowsOf(database.client, keys[0])).toMatchObject([{ thing: cart }]);
+    expectCounted(await effects(database.client, cart)).toBe(1);
+    for (const key of keys.slice(1)) expectCounted(await rowsOf(database.client, key)).toEqual([]);
+    expectCounted(await rowsOf(database.client, keys[0])).toMatchObject([{ thing: cart }]);
   });
 
   test('A6 its status is that of its own key, and the first one’s says the thing', async () => {
@@ -99,7 +100,7 @@ describe('A6 the second key for a thing', () => {
     await order.execute({ key, payload: { cart } });
     expect(await order.execute({ key, payload: { cart: other } })).toMatchObject({ ok: true, replayed: false, key });
     expect(await order.execute({ key, payload: { cart } })).toMatchObject({ code: 'payload_mismatch', executed: true });
-    expect([await effects(database.client, cart), await effects(database.client, other)]).toEqual([1, 1]);
+    expectCounted([await effects(database.client, cart), await effects(database.client, other)]).toEqual([1, 1]);
   });
 
   test('A6 a refusal and a rollback free the thing; a second key then executes', async () => {
@@ -107,7 +108,7 @@ describe('A6 the second key for a thing', () => {
     const order = once();
     const refused = freshKey();
     expect(await order.execute({ key: refused, payload: { cart, refuse: true } })).toMatchObject({ code: 'failed' });
-    expect(await rowsOf(database.client, refused)).toMatchObject([{ state: 'failed', thing: null }]);
+    expectCounted(await rowsOf(database.client, refused)).toMatchObject([{ state: 'failed', thing: null }]);
     const thrown = define(kit(database.client), { name: 'throws' }, async () => {
       throw new Error('no');
     });
@@ -150,7 +151,7 @@ describe('A6 the second key for a thing', () => {
       executed: true,
       key: other,
     });
-    expect(await effects(database.client, cart)).toBe(1);
+    expectCounted(await effects(database.client, cart)).toBe(1);
     expect(await newer.execute({ key: first, payload: { cart } })).toMatchObject({ ok: true, key: first });
     expect(await newer.execute({ key: other, payload: { cart } })).toMatchObject({ ok: true, key: first });
   });
@@ -168,7 +169,7 @@ describe('X1 A6 whose answer it is', () => {
     const told = await as(BOB).execute({ key, payload: { cart } });
     expect(told).toMatchObject({ ok: false, code: 'already_done', retry: 'never', executed: true, key });
     expect(JSON.stringify(told)).not.toContain(first);
-    expect(await effects(database.client, cart)).toBe(1);
+    expectCounted(await effects(database.client, cart)).toBe(1);
     // Another company has carts of its own.
     expect(await as({ ...BOB, tenant: 'other' }).execute({ key, payload: { cart } })).toMatchObject({
       replayed: false,
@@ -289,7 +290,7 @@ describe('C3 A6 while the first key runs', () => {
       if (outcome?.ok) expect(outcome.key).toBe(winner?.key);
       else expect(outcome).toMatchObject({ code: 'in_flight' });
     }
-    expect(await effects(database.client, cart)).toBe(1);
+    expectCounted(await effects(database.client, cart)).toBe(1);
   });
 
   test('A6 C4 two keys whose things cross end, and each thing is done once', async () => {
@@ -310,7 +311,7 @@ describe('C3 A6 while the first key runs', () => {
     const outcomes = await Promise.all(both);
     for (const outcome of outcomes) expect(outcome).toMatchObject({ ok: true });
     expect(outcomes.filter((outcome) => outcome.ok && !outcome.replayed)).toHaveLength(2);
-    expect([await effects(database.client, a), await effects(database.client, b)]).toEqual([1, 1]);
+    expectCounted([await effects(database.client, a), await effects(database.client, b)]).toEqual([1, 1]);
   });
 });
 
@@ -329,7 +330,7 @@ describe('a thing that is none', () => {
       existing: expect.anything(),
       expected: expect.stringContaining('1 to 255 characters'),
     });
-    expect([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([0, 0]);
+    expectCounted([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([0, 0]);
   });
 
   test('255 characters fit, however many bytes they are', async () => {

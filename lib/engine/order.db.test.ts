@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { anything, effect, effects, freshKey, gate, HOUR, kit, rowsOf, SECRET } from '../integration/kit.fixture.ts';
 
@@ -69,7 +70,7 @@ describe('O1 the order of checks', () => {
       key,
     });
     expect(refused).not.toHaveProperty('values.password');
-    expect(await rowsOf(database.client, key)).toEqual([]);
+    expectCounted(await rowsOf(database.client, key)).toEqual([]);
     expect(await checkout.execute({ key, payload: GOOD })).toMatchObject({ ok: true, replayed: false });
   });
 
@@ -151,7 +152,7 @@ describe('O3 admission', () => {
       executed: false,
       retry: 'same-key',
     });
-    expect(await rowsOf(database.client, key)).toEqual([]);
+    expectCounted(await rowsOf(database.client, key)).toEqual([]);
     expect(await checkout.execute({ key, payload: GOOD, attempt: 2 })).toMatchObject({ ok: true });
     expect(checkout.handle).toHaveBeenCalledTimes(1);
   });
@@ -183,7 +184,7 @@ describe('K3 old keys', () => {
         nextKey: expect.any(String),
       });
       expect(await checkout.fence({ key })).toMatchObject({ code: 'key_expired', executed: 'unknown' });
-      expect(await rowsOf(database.client, key)).toEqual([]);
+      expectCounted(await rowsOf(database.client, key)).toEqual([]);
       expect(checkout.handle).not.toHaveBeenCalled();
     });
 
@@ -230,8 +231,8 @@ describe('K3 old keys', () => {
       ok: true,
       replayed: false,
     });
-    expect(await rowsOf(database.client, key)).toMatchObject([{ mintedAt: null }]);
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([{ mintedAt: null }]);
+    expectCounted(await effects(database.client, key)).toBe(1);
   });
 
   test('K6 every settled answer and every refusal that knows who asks carries a key that works', async () => {

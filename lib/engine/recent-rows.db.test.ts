@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { ANN, anything, BOB, effect, effects, freshKey, rowsOf, SECRET, told } from '../integration/kit.fixture.ts';
 import { prismaStore } from '../store/prisma/store.ts';
@@ -62,7 +63,7 @@ describe('a key that has just ended in this process', () => {
       expect(again.expiresAt).toEqual(first.expiresAt);
       expect((again.outcome as { data: object }).data).not.toBe((first.outcome as { data: object }).data);
     }
-    expect([here.questions(), await effects(database.client, key)]).toEqual([{}, 1]);
+    expectCounted([here.questions(), await effects(database.client, key)]).toEqual([{}, 1]);
   });
 
   test('S2 S5 so are a stored refusal and a tombstone, once they were seen', async () => {
@@ -75,7 +76,7 @@ describe('a key that has just ended in this process', () => {
     const here = process();
     await here.fence({ key: fenced });
     for (let i = 0; i < 2; i++) expect(await here.execute(at(fenced))).toMatchObject({ code: 'key_abandoned' });
-    expect([here.questions(), await effects(database.client, fenced)]).toEqual([{ execute: 1 }, 0]);
+    expectCounted([here.questions(), await effects(database.client, fenced)]).toEqual([{ execute: 1 }, 0]);
   });
 
   test('O2 decides before validation, and X1 F1 for its own principal and payload alone', async () => {
@@ -138,7 +139,7 @@ describe('a key that ended in another process', () => {
     clock.mockImplementation(() => now + 5000);
     expect(await here.execute(at(key))).toMatchObject({ code: 'result_unreadable', executed: true });
     clock.mockRestore();
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
   });
 });
 
@@ -165,8 +166,8 @@ describe('R3 an answer of another version', () => {
     expect(calls).toMatchObject([{ data: 'v2' }, { data: 'v2' }, { data: 'v2' }]);
     expect(await newer.execute(at(key))).toMatchObject({ data: 'v2', replayed: true });
     expect(here.questions()).toEqual({ execute: 1, rerun: 3 });
-    expect(await effects(database.client, key)).toBe(2);
-    expect(await rowsOf(database.client, key)).toMatchObject([{ schemaVersion: 2 }]);
+    expectCounted(await effects(database.client, key)).toBe(2);
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([{ schemaVersion: 2 }]);
     expect(here.onError).toHaveBeenCalledTimes(3); // each unreadable answer once
   });
 });

@@ -1,5 +1,6 @@
 import { Decimal } from '@prisma/client/runtime/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import {
   ANN,
@@ -124,7 +125,7 @@ describe('payload_mismatch', () => {
       ok: true,
       replayed: false,
     });
-    expect(await effects(database.client, key)).toBe(2);
+    expectCounted(await effects(database.client, key)).toBe(2);
   });
 });
 
@@ -140,9 +141,9 @@ describe('R3 an operation that is naturally idempotent', () => {
     const calls = await Promise.all([1, 2, 3].map(() => newer.execute({ key, payload: {} })));
     expect(calls.map((outcome) => outcome.ok && outcome.data)).toEqual(['v2', 'v2', 'v2']);
     expect(newer.handle).toHaveBeenCalledTimes(1);
-    expect(await effects(database.client, key)).toBe(2);
+    expectCounted(await effects(database.client, key)).toBe(2);
     expect(await newer.execute({ key, payload: {} })).toMatchObject({ data: 'v2', replayed: true });
-    expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded', schemaVersion: 2 }]);
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded', schemaVersion: 2 }]);
   });
 
   test('R3 leaves the old answer alone when running again fails', async () => {
@@ -150,7 +151,7 @@ describe('R3 an operation that is naturally idempotent', () => {
     const newer = op({}, await older(key));
     newer.handle.mockRejectedValueOnce(new Error('not now'));
     expect(await newer.execute({ key, payload: {} })).toMatchObject({ code: 'internal', retry: 'same-key' });
-    expect(await rowsOf(database.client, key)).toMatchObject([{ schemaVersion: 1 }]);
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([{ schemaVersion: 1 }]);
     expect(await newer.execute({ key, payload: {} })).toMatchObject({ ok: true });
   });
 });
@@ -185,7 +186,7 @@ describe('R3 stored answers of other versions', () => {
       code: 'result_unreadable',
       executed: true,
     });
-    expect([reader.handle.mock.calls.length, await effects(database.client, key)]).toEqual([0, 1]);
+    expectCounted([reader.handle.mock.calls.length, await effects(database.client, key)]).toEqual([0, 1]);
   });
 
   test.each([
@@ -232,7 +233,7 @@ test('R3 a row as version 0.1 first wrote it: its answer is replayed, and anothe
 test('R3 a row as this version writes it', async () => {
   const key = freshKey();
   await op({ secret: [SECRET] }, {}, { id: 'o1' }).execute({ key, payload: { n: 1 } });
-  expect(await rowsOf(database.client, key)).toMatchObject([
+  expectCounted(await rowsOf(database.client, key)).toMatchObject([
     { fingerprintVersion: 2, secretId: 'WKbM', result: 'd[{"id":1},"o1"]' },
   ]);
   const [row] = await rowsOf(database.client, key);
@@ -248,12 +249,12 @@ describe('K2 and X1 whose key it is', () => {
     const key = await mint(anonymous);
     const signedIn = as({ ...ANN, aliases: ['guest-0', 'guest-1'] });
     expect(await signedIn.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
-    expect(await rowsOf(database.client, key)).toMatchObject([{ principal: 'guest-1' }]);
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([{ principal: 'guest-1' }]);
     expect(await as(anonymous).execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: true });
     expect(await signedIn.status({ key })).toMatchObject({ state: 'succeeded' });
     const next = ((await signedIn.execute({ key, payload: {} })) as { nextKey: string }).nextKey;
     expect(await as(ANN).execute({ key: next, payload: {} })).toMatchObject({ ok: true, replayed: false });
-    expect(await rowsOf(database.client, next)).toMatchObject([{ principal: 'ann' }]);
+    expectCounted(await rowsOf(database.client, next)).toMatchObject([{ principal: 'ann' }]);
   });
 
   test('X1 another principal’s key, used or never seen, is told the same', async () => {
@@ -270,7 +271,7 @@ describe('K2 and X1 whose key it is', () => {
     expect(answers[0]).toEqual(answers[1]);
     expect(answers[0]?.[0]).toMatchObject({ code: 'key_invalid', executed: 'unknown', retry: 'never' });
     expect(ann.handle).not.toHaveBeenCalled();
-    expect(await rowsOf(database.client, unused)).toEqual([]);
+    expectCounted(await rowsOf(database.client, unused)).toEqual([]);
   });
 
   test('X1 an unsigned key of another principal is a new one here', async () => {

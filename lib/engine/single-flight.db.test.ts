@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { ANN, anything, effects, freshKey, gate, kit, stopping, told, watchOf } from '../integration/kit.fixture.ts';
@@ -47,7 +48,7 @@ describe('C2 duplicates inside one process', () => {
         data: { run: 1 },
         replayed: (outcome as { replayed: boolean }).replayed,
       });
-    expect([runs(), await effects(database.client, key)]).toEqual([1, 1]);
+    expectCounted([runs(), await effects(database.client, key)]).toEqual([1, 1]);
   });
 
   test('C2 when the starter rolls back, exactly one of the others becomes the starter', async () => {
@@ -60,7 +61,7 @@ describe('C2 duplicates inside one process', () => {
     expect(first).toMatchObject({ code: 'internal', executed: false });
     expect(others.filter((outcome) => outcome.ok && !outcome.replayed)).toHaveLength(1);
     for (const outcome of others) expect(outcome).toMatchObject({ ok: true, data: { run: 2 } });
-    expect([runs(), await effects(database.client, key)]).toEqual([2, 1]);
+    expectCounted([runs(), await effects(database.client, key)]).toEqual([2, 1]);
   });
 
   test('C2 a joiner’s answer is built from the stored bytes: nobody shares an object with the starter', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Pair, scratchPair } from '../../scripts/services/postgres-scratch.ts';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
 import type { OperationOptions } from '../index.ts';
@@ -83,7 +84,7 @@ if (isPlain)
       name: 'ConfigurationError',
       expected: expect.stringContaining('oncekit/adapter-pg'),
     });
-    expect(await effects(client, key)).toBe(0);
+    expectCounted(await effects(client, key)).toBe(0);
   });
 
 if (!isPlain)
@@ -109,7 +110,7 @@ if (!isPlain)
       expect(await op().status({ key })).toMatchObject({ state: 'in_progress' });
       await pair.thawStandby();
       expect(await executing).toMatchObject({ ok: true });
-      expect(await effects(client, key)).toBe(1);
+      expectCounted(await effects(client, key)).toBe(1);
     });
 
     test('a wait that somebody cancels is in doubt; so is every answer that follows from the row, until the standby is back', async () => {
@@ -122,7 +123,7 @@ if (!isPlain)
       expect(operation.after).toEqual([]);
       expect(operation.words.join()).toContain('wait for the synchronous standby was cancelled');
       // The primary shows it to everybody, and its answer could still be lost.
-      expect(await effects(client, key)).toBe(1);
+      expectCounted(await effects(client, key)).toBe(1);
       expect(await isOnStandby(key)).toBe(false);
       const strict = { name: 'checkout', schema: anything.refine(() => false), durability: 'replicated' } as const;
       for (const ask of [
@@ -143,7 +144,7 @@ if (!isPlain)
       await pair.thawStandby();
       expect(await late).toMatchObject({ ok: true, replayed: true, data: 'done' });
       expect(await isOnStandby(key)).toBe(true);
-      expect(await effects(client, key)).toBe(1);
+      expectCounted(await effects(client, key)).toBe(1);
     });
 
     test('a key that is given up is given up on the standby, too', async () => {
@@ -165,7 +166,7 @@ if (!isPlain)
       const operation = op();
       expect(await operation.execute({ key, payload: {}, attempt: 1 })).toMatchObject({ ...IN_DOUBT, executed: false });
       expect(operation.words.join()).toContain('no synchronous standby');
-      expect(await effects(client, key)).toBe(0);
+      expectCounted(await effects(client, key)).toBe(0);
       expect(await op().execute({ key: stored, payload: {} })).toMatchObject(IN_DOUBT);
       expect(await op({}).execute({ key, payload: {} })).toMatchObject({ ok: true });
     });
@@ -179,7 +180,7 @@ if (!isPlain)
       await pair.sql.query(`ALTER SYSTEM SET synchronous_standby_names = ''`);
       await pair.sql.query('SELECT pg_reload_conf()');
       expect(await executing).toMatchObject(IN_DOUBT);
-      expect(await effects(client, key)).toBe(1);
+      expectCounted(await effects(client, key)).toBe(1);
     });
 
     test('a call is sent once its start is on the standby, and a charge is made once', async () => {
@@ -201,7 +202,7 @@ if (!isPlain)
       const paying = define().execute({ key, payload: {}, attempt: 1 });
       await cancel();
       expect(await paying).toMatchObject(IN_DOUBT);
-      expect([provider.sends, await effects(client, key)]).toEqual([0, 1]);
+      expectCounted([provider.sends, await effects(client, key)]).toEqual([0, 1]);
       // Again, from what is there: the start of the call is written down by itself this time.
       await client.$executeRaw`UPDATE idempotency_keys SET lease_until = now(), next_attempt_at = now() WHERE key = ${key}`;
       const again = define().execute({ key, payload: {}, attempt: 2 });
@@ -212,7 +213,7 @@ if (!isPlain)
       await client.$executeRaw`UPDATE idempotency_keys SET lease_until = now(), next_attempt_at = now() WHERE key = ${key}`;
       expect(await define().execute({ key, payload: {}, attempt: 3 })).toMatchObject({ ok: true });
       expect(await isOnStandby(key)).toBe(true);
-      expect([provider.count(key), await effects(client, `${key} paid`)]).toEqual([1, 1]);
+      expectCounted([provider.count(key), await effects(client, `${key} paid`)]).toEqual([1, 1]);
     });
   });
 
@@ -237,7 +238,7 @@ describe('local', () => {
       await cancel();
       expect(await executing).toMatchObject(IN_DOUBT);
       expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, replayed: true });
-      expect(await effects(client, key)).toBe(1);
+      expectCounted(await effects(client, key)).toBe(1);
       await waits.$disconnect();
     });
 });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { effects, freshKey, isAmbient } from './kit.fixture.ts';
 import { crashOperations } from './once-per.fixture.ts';
@@ -75,7 +76,7 @@ test.each(turns)(
       replayed: true,
       key: told?.key,
     });
-    expect(await effects(database.client, thing)).toBe(1);
+    expectCounted(await effects(database.client, thing)).toBe(1);
   },
   120_000,
 );

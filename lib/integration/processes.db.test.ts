@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { anything, effect, effects, freshKey, kit, rowsOf, stopping, watchOf } from './kit.fixture.ts';
@@ -51,7 +52,7 @@ describe('C3 duplicates in two processes', () => {
       if (outcome.ok) expect(outcome.data).toEqual({ run: 1 });
       else expect(outcome).toMatchObject({ code: 'in_flight', executed: 'unknown' });
     }
-    expect([runs, await effects(second, key)]).toEqual([1, 1]);
+    expectCounted([runs, await effects(second, key)]).toEqual([1, 1]);
   });
 
   test.each([
@@ -67,7 +68,7 @@ describe('C3 duplicates in two processes', () => {
     end.open(how);
     await winning;
     expect(await losing).toMatchObject({ ok: true, ...answer });
-    expect([runs(), await effects(second, key)]).toEqual([times, 1]);
+    expectCounted([runs(), await effects(second, key)]).toEqual([times, 1]);
   });
 
   test('C3 waitMs bounds the wait, 0 is never, and neither leaves a connection waiting', async () => {
@@ -171,7 +172,7 @@ describe('C3 a real second process', () => {
     there.process.stdin.write('go\n');
     expect(await there.line()).toMatchObject({ ok: true, replayed: false, data: 'there' });
     expect(await waiting).toMatchObject({ ok: true, replayed: true, data: 'there' });
-    expect(await effects(second, key)).toBe(1);
+    expectCounted(await effects(second, key)).toBe(1);
   });
 
   test('S1 killed in its handler it leaves nothing, and the call here executes', async () => {
@@ -182,6 +183,6 @@ describe('C3 a real second process', () => {
     await watch.untilWaiting(1);
     there.process.kill('SIGKILL');
     expect(await waiting).toMatchObject({ ok: true, replayed: false, data: 'here' });
-    expect([await effects(second, key), (await rowsOf(second, key)).length]).toEqual([1, 1]);
+    expectCounted([await effects(second, key), (await rowsOf(second, key)).length]).toEqual([1, 1]);
   });
 });

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../../scripts/services/migrate.ts';
 import { type ScratchPostgres, scratchPostgres } from '../../scripts/services/postgres-scratch.ts';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { createAdmin } from '../admin/index.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
@@ -86,7 +87,7 @@ describe('an execution', () => {
     expect(await op().status({ key: stored })).toMatchObject({ state: 'succeeded' });
     await takeWrites();
     expect(await execute({ key, payload: {}, attempt: 3 })).toMatchObject({ ok: true, replayed: false });
-    expect(await effects(client, key)).toBe(1);
+    expectCounted(await effects(client, key)).toBe(1);
   });
 
   const turns = (tx: Tx) => tx.$executeRawUnsafe('SET TRANSACTION READ ONLY');
@@ -142,7 +143,9 @@ test('phases: the claim, a phase behind a call, and the completer; the key goes 
   await client.$executeRaw`UPDATE idempotency_keys SET lease_until = now(), next_attempt_at = now() WHERE key = ${key}`;
   expect(await idempotency.completeDue({ limit: 10 })).toMatchObject({ settled: 1 });
   expect(await pay.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, replayed: true });
-  expect([await effects(client, key), await effects(client, `${key} paid`), provider.count(key)]).toEqual([1, 1, 1]);
+  expectCounted([await effects(client, key), await effects(client, `${key} paid`), provider.count(key)]).toEqual([
+    1, 1, 1,
+  ]);
 });
 
 test('inbox, relay, reaper and the admin’s hands: each says that the database cannot be asked', async () => {
@@ -181,5 +184,5 @@ test('inbox, relay, reaper and the admin’s hands: each says that the database 
   await takeWrites();
   expect(await inbox.receiveOnce(event)).toMatchObject({ kind: 'processed' });
   await outbox.relayDue();
-  expect([sink.sent.length, await effects(client, 'evt_1')]).toEqual([1, 1]);
+  expectCounted([sink.sent.length, await effects(client, 'evt_1')]).toEqual([1, 1]);
 });

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { effect, effects } from '../integration/kit.fixture.ts';
 import { announce, gate, outboxOn, timePasses } from './messaging.fixture.ts';
@@ -68,7 +69,7 @@ const relayTo = (name: string, url: string) => {
 };
 
 async function expectOnce(ids: string[], destination: string): Promise<void> {
-  expect(await Promise.all(ids.map((id) => effects(client, id)))).toEqual(ids.map(() => 1));
+  expectCounted(await Promise.all(ids.map((id) => effects(client, id)))).toEqual(ids.map(() => 1));
   const rows = await client.outboxDelivery.findMany({ where: { destination }, orderBy: { sequence: 'asc' } });
   expect(rows.map(({ state, sequence }) => [state, sequence])).toEqual(ids.map((_, n) => ['delivered', BigInt(n + 1)]));
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { random } from '../../e2e/fixtures/random.ts';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { effects } from '../integration/kit.fixture.ts';
@@ -51,7 +52,7 @@ const now = async () => {
 const rows = async () => (await deliveries(client)).filter(({ destination }) => destination === 'partner');
 
 async function expectOnce(ids: string[]): Promise<void> {
-  expect(await Promise.all(ids.map((id) => effects(client, id)))).toEqual(ids.map(() => 1));
+  expectCounted(await Promise.all(ids.map((id) => effects(client, id)))).toEqual(ids.map(() => 1));
   expect(new Set((await deliveries(client)).map(({ state }) => state))).toEqual(new Set(['delivered']));
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { effect, effects, freshKey, type Tx } from '../integration/kit.fixture.ts';
@@ -66,7 +67,7 @@ describe('M3 an event takes effect once', () => {
     });
     const again = { kind: 'replayed', result: { order: 7, at: '1970-01-01T00:00:00.000Z' }, differs: false };
     expect(await inbox.receiveOnce(event(id), run)).toEqual(again);
-    expect(await effects(client, id)).toBe(1);
+    expectCounted(await effects(client, id)).toBe(1);
     // Another sender's event of the same name is another event.
     expect(await inbox.receiveOnce({ ...event(id), source: 'other' }, run)).toMatchObject({ kind: 'processed' });
   });
@@ -96,7 +97,7 @@ describe('M3 an event takes effect once', () => {
     expect(two.kind).toBe(outcome[1]);
     // The first one's failure is counted after the fact: it may find that the second has processed the event.
     expect(fails ? ['failed', 'replayed'] : ['processed']).toContain(one.kind);
-    expect(await effects(client, id)).toBe(count);
+    expectCounted(await effects(client, id)).toBe(count);
     expect(await rowOf(id)).toMatchObject({ state: 'processed' });
   });
 
@@ -109,7 +110,7 @@ describe('M3 an event takes effect once', () => {
     const received = await Promise.all(all);
     expect(kinds(received).filter((kind) => kind === 'processed')).toHaveLength(1);
     expect(kinds(received).filter((kind) => kind === 'replayed')).toHaveLength(29);
-    expect(await effects(client, id)).toBe(1);
+    expectCounted(await effects(client, id)).toBe(1);
   });
 
   test('20 deliveries of a slow event leave the pool to others', async () => {
@@ -128,7 +129,7 @@ describe('M3 an event takes effect once', () => {
     expect(await inbox.receiveOnce(event(freshKey()), async () => 'there')).toMatchObject({ result: 'there' });
     end.open();
     expect(kinds(await Promise.all(all)).filter((kind) => kind === 'processed')).toHaveLength(1);
-    expect(await effects(client, id)).toBe(1);
+    expectCounted(await effects(client, id)).toBe(1);
     await small.$disconnect();
   });
 
@@ -141,9 +142,9 @@ describe('M3 an event takes effect once', () => {
         },
       });
       await dying.receiveOnce(event(id), (tx) => effect(tx, id)).catch(() => {});
-      expect(await effects(client, id)).toBe(point === 'committed' ? 1 : 0);
+      expectCounted(await effects(client, id)).toBe(point === 'committed' ? 1 : 0);
       await inboxOn(second).receiveOnce(event(id), (tx) => effect(tx, id));
-      expect(await effects(client, id)).toBe(1);
+      expectCounted(await effects(client, id)).toBe(1);
     }
   });
 
@@ -160,7 +161,7 @@ describe('M3 an event takes effect once', () => {
       stray = Promise.resolve(tx.$queryRawUnsafe('SELECT 1/0')).catch(() => {});
     });
     expect(received).toMatchObject({ kind: 'failed' });
-    expect(await effects(client, id)).toBe(0);
+    expectCounted(await effects(client, id)).toBe(0);
   });
 });
 
@@ -205,7 +206,7 @@ describe('M3 payloads', () => {
     expect(await inbox.receiveOnce(other)).toMatchObject({ kind: 'failed', attempts: 1 });
     expect(await rowOf(id)).toMatchObject({ mismatches: 3, attempts: 1, payload: '{"amount":5}' });
     expect(inbox.reports.map(({ kind }) => kind)).toEqual(['not-processed', 'mismatch', 'mismatch', 'mismatch']);
-    expect(await effects(client, id)).toBe(0);
+    expectCounted(await effects(client, id)).toBe(0);
     expect(await inbox.retryDue()).toMatchObject({ processed: 1 });
     expect(paid).toEqual([{ amount: 5 }]);
     expect(await inbox.find({ source: 'stripe', eventId: id })).toMatchObject({
@@ -283,7 +284,7 @@ describe('M3 failures', () => {
       { kind: 'dead', attempts: 3, error: { message: 'told to fail' }, isKept: true },
       { kind: 'dead', attempts: 3, isKept: true },
     ]);
-    expect(await effects(client, id)).toBe(0);
+    expectCounted(await effects(client, id)).toBe(0);
     expect(await rowOf(id)).toMatchObject({ state: 'dead', attempts: 3, lastError: 'Error', nextAttemptAt: null });
     expect(inbox.reports.map(({ kind }) => kind)).toEqual(['not-processed', 'not-processed', 'not-processed-dead']);
 
@@ -312,7 +313,7 @@ describe('M3 failures', () => {
     const sums = await Promise.all([one.retryDue(), two.retryDue(), one.retryDue()]);
     expect(sums.reduce((sum, { processed }) => sum + processed, 0)).toBe(1);
     expect(seen).toEqual([{ amount: 5 }, { amount: 5 }]);
-    expect(await effects(client, id)).toBe(1);
+    expectCounted(await effects(client, id)).toBe(1);
     expect(await one.receiveOnce(event(id))).toMatchObject({ kind: 'replayed', result: { runs: 2 } });
   });
 
@@ -382,7 +383,7 @@ describe('M3 failures', () => {
       await effect(tx, id);
     });
     expect(received).toMatchObject({ kind: 'failed', attempts: 1 });
-    expect(await effects(client, id)).toBe(0);
+    expectCounted(await effects(client, id)).toBe(0);
   });
 
   test('a result that cannot be kept rolls the effect back', async () => {
@@ -395,7 +396,7 @@ describe('M3 failures', () => {
       };
       expect(await inbox.receiveOnce(event(id), run)).toMatchObject({ kind: 'failed' });
     }
-    expect(await effects(client, id)).toBe(0);
+    expectCounted(await effects(client, id)).toBe(0);
   });
 
   test('C6 a database that is away is an error: nobody acknowledges', async () => {

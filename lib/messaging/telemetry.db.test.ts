@@ -4,6 +4,7 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { announce, destination, outboxOn, timePasses } from './messaging.fixture.ts';
 import { createInbox } from './prisma.ts';
@@ -93,7 +94,7 @@ test('what became of events is counted, by destination and source, and what wait
   await receive(1);
   await receive(2);
   const ends = [outbox.gauge(), inbox.gauge()];
-  expect(await counted()).toMatchObject({
+  expectCounted(await counted()).toMatchObject({
     'outbox.deliveries well delivered': 2,
     'outbox.deliveries ill dead': 1,
     'outbox.lag well': { count: 2 },
@@ -114,6 +115,6 @@ test('what became of events is counted, by destination and source, and what wait
   ill.behave = () => {};
   await outbox.requeueAll('ill', 'alice');
   await outbox.relayDue();
-  expect(await counted()).toMatchObject({ 'outbox.open ill dead': 0, 'outbox.oldest_open_seconds ill dead': 0 });
+  expectCounted(await counted()).toMatchObject({ 'outbox.open ill dead': 0, 'outbox.oldest_open_seconds ill dead': 0 });
   for (const end of ends) end();
 });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PgBouncer, startPgBouncer } from '../../scripts/services/pgbouncer.ts';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
@@ -76,11 +77,11 @@ describe('without a worker, through a pooler in transaction mode', () => {
     });
 
     await pay.execute({ key, payload: {} });
-    expect(await rowsOf(client, key)).toMatchObject([{ state: 'in_progress' }]);
+    expectCounted(await rowsOf(client, key)).toMatchObject([{ state: 'in_progress' }]);
     await leaseEnds(key);
     isAlive = true;
     expect(await call(driven, 'complete')).toMatchObject({ status: 200, taken: 1, settled: 1 });
-    expect([await effects(client, key), provider.count(key)]).toEqual([1, 1]);
+    expectCounted([await effects(client, key), provider.count(key)]).toEqual([1, 1]);
 
     expect(await call(driven, 'relay')).toMatchObject({ status: 200, delivered: 1 });
     expect([sink.sent.length, (await deliveries(client)).map(({ state }) => state)]).toEqual([1, ['delivered']]);
@@ -91,11 +92,11 @@ describe('without a worker, through a pooler in transaction mode', () => {
     fails = false;
     await database.client.$executeRaw`UPDATE inbox_events SET next_attempt_at = now() - interval '1 s'`;
     expect(await call(driven, 'inbox')).toMatchObject({ status: 200, taken: 1, processed: 1 });
-    expect(await effects(client, `${key} booked`)).toBe(1);
+    expectCounted(await effects(client, `${key} booked`)).toBe(1);
 
     await weeksPass(key);
     expect(await call(driven, 'reap')).toMatchObject({ status: 200, deleted: 1 });
-    expect(await rowsOf(client, key)).toEqual([]);
+    expectCounted(await rowsOf(client, key)).toEqual([]);
     for (const task of ['complete', 'relay', 'inbox', 'reap']) {
       expect(Object.values((await call(driven, task)) as object).filter((figure) => figure > 0)).toEqual([200]);
     }
@@ -120,7 +121,7 @@ describe('without a worker, through a pooler in transaction mode', () => {
       settled: number;
     }[];
     expect(figures.reduce((sum, { settled }) => sum + settled, 0)).toBe(2);
-    for (const key of keys) expect(await effects(client, key)).toBe(1);
+    for (const key of keys) expectCounted(await effects(client, key)).toBe(1);
   });
 });
 
@@ -152,7 +153,7 @@ describe('the line for pg_cron', () => {
       await (database.client[table] as Client['idempotencyPhase']).count({ where: { key } });
     expect([await count('idempotencyPhase', old), await count('idempotencyEvent', old)]).toEqual([0, 0]);
     expect([await count('idempotencyPhase', young), await count('idempotencyPhase', open)]).toEqual([1, 1]);
-    expect(await effects(database.client, old)).toBe(1);
+    expectCounted(await effects(database.client, old)).toBe(1);
   });
 
   test('beside the kit’s own reaper: neither waits for the other, nor for a row that somebody holds', async () => {

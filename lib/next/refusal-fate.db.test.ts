@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { effect, effects, freshKey, gate, kit } from '../integration/kit.fixture.ts';
@@ -81,7 +82,7 @@ describe.each(Object.entries(SURFACES))('executed, after it was committed: %s', 
   test('the database is away: not known', async () => {
     const key = freshKey();
     await send(make(database.client), key);
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
     expect(await send(make(away), key)).toMatchObject({ code: 'unavailable', executed: 'unknown', retry: 'same-key' });
     // A read that fails before the claim is no proof either.
     const looking = make(away, { admit: () => true as const });

@@ -1,6 +1,7 @@
 import { Decimal } from '@prisma/client/runtime/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import type { CrashPoint, HandlerContext, OperationOptions, Options } from '../index.ts';
 import {
@@ -117,7 +118,7 @@ describe('R1 H3 the first answer and its replay', () => {
       expect(second).toEqual({ ...first, status: 'replayed' });
       expect(Date.parse(String(first.expires))).toBeGreaterThan(Date.now());
       expect(first.expires).toMatch(/^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/);
-      expect(await effects(database.client, key)).toBe(1);
+      expectCounted(await effects(database.client, key)).toBe(1);
     }
   });
 
@@ -139,7 +140,7 @@ describe('R1 H3 the first answer and its replay', () => {
     const { key, first, second } = await twice(route({ work }));
     expect(first).toMatchObject({ line: 303, headers: { location: '/orders/o1' }, status: 'stored' });
     expect(second).toEqual({ ...first, status: 'replayed' });
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
   });
 
   test('S2 a stored refusal is the same problem each time', async () => {
@@ -179,7 +180,7 @@ describe('R1 H3 the first answer and its replay', () => {
     await database.client.$executeRaw`UPDATE idempotency_keys SET schema_version = 3 WHERE key = ${key}`;
     const refused = await seen(await newer(requestOf({ key })));
     expect(refused).toMatchObject({ line: 503, headers: { 'retry-after': '1' } });
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
   });
 });
 
@@ -202,7 +203,7 @@ describe('R1 what a run has made that was rolled back is never sent', () => {
     expect(answer).toMatchObject({ body: 'B', status: 'replayed', headers: { location: '/orders/B' } });
     expect(answer.headers).not.toHaveProperty('set-cookie');
     expect((await late)?.headers.get('idempotency-status')).toBe('stored');
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
   });
 
   test('a response of 500 goes to the one call that made it; those that waited hear a problem', async () => {
@@ -256,8 +257,8 @@ describe('what cannot be stored rolls back', () => {
     const key = freshKey();
     const answer = await handler(requestOf({ key }));
     expect([answer.status, (await answer.json()).code]).toEqual([line, code]);
-    expect(await effects(database.client, key)).toBe(0);
-    expect(await rowsOf(database.client, key)).toEqual([]);
+    expectCounted(await effects(database.client, key)).toBe(0);
+    expectCounted(await rowsOf(database.client, key)).toEqual([]);
     expect(String(errors[0])).toMatch(/cannot be stored|too large to be stored|could be sent/);
   });
 
@@ -267,20 +268,20 @@ describe('what cannot be stored rolls back', () => {
     const { key, first, second } = await twice(route({ respond }));
     expect(first).toMatchObject({ line: 503, body: 'come back', status: undefined });
     expect(second).toMatchObject({ line: 200, body: 'done', status: 'stored' });
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
   });
 
   test.each([204, 0, 600, 402.5])('a refusal with the status %j is a mistake of the handler', async (status) => {
     const key = freshKey();
     const handler = route({ work: ({ fail }) => fail('no', undefined, { status }) });
     expect((await handler(requestOf({ key }))).status).toBe(500);
-    expect(await effects(database.client, key)).toBe(0);
+    expectCounted(await effects(database.client, key)).toBe(0);
   });
 
   test('R2 rollbackAndRedirect sends elsewhere without an effect', async () => {
     const { key, first } = await twice(route({ work: () => rollbackAndRedirect('/sign-in') }));
     expect(first).toMatchObject({ line: 303, headers: { location: '/sign-in' } });
-    expect(await effects(database.client, key)).toBe(0);
+    expectCounted(await effects(database.client, key)).toBe(0);
   });
 });
 
@@ -377,7 +378,7 @@ describe('H1 methods', () => {
     expect((await handler(requestOf({ method: 'DELETE' }))).status).toBe(400);
     const { key, second } = await twice(handler, { method: 'DELETE' });
     expect(second.status).toBe('replayed');
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
   });
 
   test('a key may be optional: each request without one is an intent of its own', async () => {
@@ -427,7 +428,7 @@ describe('the key', () => {
       const answer = await handler(requestOf({ key, path }));
       expect([answer.status, (await answer.json()).code]).toEqual([422, 'payload_mismatch']);
     }
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
   });
 
   test('a mismatch is 409 where clients expect that', async () => {
@@ -444,7 +445,7 @@ describe('the key', () => {
       const answer = await route({ kit: { scope: () => who } })(requestOf({ key }));
       expect(answer.headers.get('idempotency-status')).toBe('stored');
     }
-    expect(await effects(database.client, key)).toBe(2);
+    expectCounted(await effects(database.client, key)).toBe(2);
   });
 });
 
@@ -460,7 +461,7 @@ describe('O1 the order of the checks', () => {
     const key = sent.key ?? freshKey();
     const answer = await route(how)(requestOf({ ...sent, key }));
     expect(await answer.json()).toMatchObject({ code });
-    expect(await rowsOf(database.client, key)).toEqual([]);
+    expectCounted(await rowsOf(database.client, key)).toEqual([]);
   });
 });
 
@@ -471,7 +472,7 @@ describe('H4 the patience of the caller', () => {
     const key = freshKey();
     const answer = await handler(requestOf({ key, headers: { 'X-Request-Timeout': '200' } }));
     expect(answer.status).toBe(503);
-    expect(await effects(database.client, key)).toBe(0);
+    expectCounted(await effects(database.client, key)).toBe(0);
     go.open();
   });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import type { Principal } from '../core/scope.ts';
 import { anything, freshKey, kit, rowsOf, SECRET } from '../integration/kit.fixture.ts';
@@ -41,24 +42,24 @@ describe('S5 which keys of a form can be given up', () => {
     const made = [freshKey(), minted.split('.')[0] as string, 'x'.repeat(255)];
     for (const key of made) {
       expect(await ask()('DELETE', key)).toBe(400);
-      expect(await rowsOf(database.client, key)).toEqual([]);
+      expectCounted(await rowsOf(database.client, key)).toEqual([]);
     }
     expect(await ask()('DELETE', minted)).toBe(200);
-    expect(await rowsOf(database.client, minted)).toMatchObject([{ state: 'abandoned' }]);
+    expectCounted(await rowsOf(database.client, minted)).toMatchObject([{ state: 'abandoned' }]);
   });
 
   test('any, where clients make their own, and where nothing can be signed', async () => {
     for (const { ask } of [shop({ acceptKeys: 'any' }), shop({}, [])]) {
       const key = freshKey();
       expect(await ask()('DELETE', key)).toBe(200);
-      expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'abandoned' }]);
+      expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'abandoned' }]);
     }
   });
 
   test('to ask about a key that nobody signed costs no row, and is answered', async () => {
     const key = freshKey();
     expect(await shop().ask()('GET', key)).toBe(200);
-    expect(await rowsOf(database.client, key)).toEqual([]);
+    expectCounted(await rowsOf(database.client, key)).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { redirect } from 'next/navigation.js';
 import { NextRequest } from 'next/server.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { ADVICE, type Code } from '../core/outcome.ts';
@@ -143,7 +144,7 @@ describe('GET', () => {
       retryAfter: null,
       body: { operation: 'checkout', key, state: 'absent', nextKey: expect.any(String) },
     });
-    expect(await rowsOf(database.client, key)).toEqual([]);
+    expectCounted(await rowsOf(database.client, key)).toEqual([]);
   });
 
   test('a stored success and a stored refusal', async () => {
@@ -234,7 +235,7 @@ describe('DELETE', () => {
       body: { operation: 'checkout', key, state: 'succeeded', outcome: { ok: true, data: 'done' } },
     });
     expect(answer.body).not.toHaveProperty('fenced');
-    expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded' }]);
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded' }]);
   });
 });
 
@@ -262,7 +263,7 @@ describe('the address', () => {
     for (const name of ['refund', 'constructor', '__proto__', 'Checkout']) {
       expect(await asking([op()])(method, `${name}/${key}`)).toMatchObject(problem(404, 'not_found'));
     }
-    expect(await rowsOf(database.client, key)).toEqual([]);
+    expectCounted(await rowsOf(database.client, key)).toEqual([]);
     expect(await asking([op(), refund])('GET', `refund/${key}`)).toMatchObject({ body: { operation: 'refund' } });
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { userEvent } from 'vitest/browser';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import type { Code } from '../core/outcome.ts';
 import { refuse, type TestOperationOptions } from '../testing/browser.ts';
 import { IMPATIENT, keysOf, ONCE, type Order, open, sendElsewhere, shop } from './form.fixture.tsx';
@@ -37,7 +38,7 @@ describe('B5 `unknown` survives what says nothing of the key', () => {
     await place();
     await is('hasSucceeded');
     expect(keysOf(orders)).toEqual([initialKey, initialKey, initialKey]);
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 
   test.each<Code>(['rate_limited', 'unavailable', 'internal'])('%s: keeps the doubt and the key', async (code) => {
@@ -49,7 +50,7 @@ describe('B5 `unknown` survives what says nothing of the key', () => {
     await place();
     await is('hasSucceeded');
     expect(new Set(keysOf(orders))).toEqual(new Set([initialKey]));
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 
   test('a stored refusal ends it', async () => {
@@ -84,7 +85,7 @@ describe('B5 an edit while the outcome is unknown', () => {
     expect(orders.effects.map(({ data }) => data.note)).toEqual(['coffee']);
     // The first request, should it come after all:
     expect(await sendElsewhere(orders, initialKey)).toMatchObject({ code: 'key_abandoned' });
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 
   test('it is running: waits for its end, and shows it', async () => {
@@ -134,7 +135,7 @@ describe('B4 S5 starting over', () => {
     await expect.poll(field).not.toBe(initialKey);
     await place();
     await is('hasSucceeded');
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 
   test('loses to what went through: that is shown, and starting over once more is a new intent', async () => {
@@ -147,7 +148,7 @@ describe('B4 S5 starting over', () => {
     await is('idle');
     await place();
     await says('It went through. Order 2');
-    expect(orders.effects).toHaveLength(2);
+    expectCounted(orders.effects).toHaveLength(2);
   });
 
   test('keeps the key while it cannot be fenced', async () => {
@@ -169,7 +170,7 @@ describe('B4 S5 starting over', () => {
     expect(orders.status(initialKey).state).toBe('abandoned');
     await place();
     await is('hasSucceeded');
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
     expect(keysOf(orders)[1]).not.toBe(initialKey);
   });
 
@@ -225,7 +226,7 @@ describe('a key that was used for other values', () => {
     await says('This was called off before it was done, so nothing was done. Send it again if you still want it.');
     await place();
     await is('hasSucceeded');
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
     expect(keysOf(orders)[1]).not.toBe(initialKey);
   });
 });
@@ -241,6 +242,6 @@ describe('a key that was never sent before', () => {
     await is('hasSucceeded');
     expect(keysOf(orders)[0]).toBe(initialKey);
     expect(keysOf(orders)[1]).not.toBe(initialKey);
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 });

@@ -4,6 +4,7 @@ import { renderToString } from 'react-dom/server';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { page, userEvent } from 'vitest/browser';
 import { render } from 'vitest-browser-react';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { serveStatus } from '../testing/browser.ts';
 import { handsOn, keysOf, newIntent, ONCE, OrderForm, open, QUICK, shop } from './form.fixture.tsx';
 import { IdempotentForm } from './index.ts';
@@ -184,7 +185,7 @@ describe('forms beside each other', () => {
     await second?.is('hasSucceeded');
     await first?.is('unknown');
     expect(keysOf(orders)).toEqual(forms.map(({ initialKey }) => initialKey));
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 
   test('of another operation and another address, in other words', async () => {
@@ -204,7 +205,7 @@ describe('forms beside each other', () => {
     await expect.element(button('Nochmal')).toBeVisible();
     await userEvent.click(button('Nachsehen'));
     await says('Schon geschehen.');
-    expect(refunds.effects).toHaveLength(1);
+    expectCounted(refunds.effects).toHaveLength(1);
   });
 
   test('a changed intent starts afresh, and the old one is still known when it comes back', async () => {
@@ -223,6 +224,6 @@ describe('forms beside each other', () => {
     await is('hasSucceeded');
     expect(orders.attempts.map(({ key }) => key)).toEqual([initialKey, other.initialKey]);
     expect(orders.questions).toContainEqual({ method: 'GET', key: initialKey });
-    expect(orders.effects).toHaveLength(2);
+    expectCounted(orders.effects).toHaveLength(2);
   });
 });

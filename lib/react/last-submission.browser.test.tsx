@@ -2,6 +2,7 @@ import { StrictMode } from 'react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { userEvent } from 'vitest/browser';
 import { render } from 'vitest-browser-react';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { IMPATIENT, newIntent, ONCE, open, shop } from './form.fixture.tsx';
 import { useLastSubmission } from './index.ts';
 import { openRecords } from './submission/storage.ts';
@@ -109,7 +110,7 @@ describe('on the page of the form that was sent', () => {
     const { is, says } = await open(orders, { intent: form.intent });
     await is('hasSucceeded');
     await says('This was already sent, and it went through. Order 1');
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 
   test('a request that never arrived is told by the form', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { keysOf, open, shop } from './form.fixture.tsx';
 
 /** Offline and back (contract B5). Whether the browser says so is played here; a real loss is the e2e tests' matter. */
@@ -45,7 +46,7 @@ describe('B5 without a network', () => {
     net.back();
     await is('hasSucceeded');
     expect(keysOf(orders)).toEqual([initialKey, initialKey]);
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 
   test('an edit calls off what was not sent yet: only what is on the screen may go out', async () => {

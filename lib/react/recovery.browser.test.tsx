@@ -2,6 +2,7 @@ import { Activity } from 'react';
 import { describe, expect, test } from 'vitest';
 import { userEvent } from 'vitest/browser';
 import { render } from 'vitest-browser-react';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { refuse } from '../testing/browser.ts';
 import { handsOn, keysOf, newIntent, ONCE, OrderForm, open, shop } from './form.fixture.tsx';
 
@@ -63,7 +64,7 @@ describe('B5 a reload', () => {
     await is('unknown');
     second.lose();
     expect(orders.attempts).toHaveLength(2);
-    expect(orders.effects).toHaveLength(0);
+    expectCounted(orders.effects).toHaveLength(0);
   });
 
   test('and an edit then: the old key is given up', async () => {
@@ -109,7 +110,7 @@ describe('B5 a reload', () => {
     orders.up();
     await userEvent.click(checkAgain);
     await is('hasSucceeded');
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 
   test('after success, from a cache that still has the answered key: goes on under the next one', async () => {
@@ -123,7 +124,7 @@ describe('B5 a reload', () => {
     await expect.poll(field).not.toBe(before.initialKey);
     await place();
     await is('hasSucceeded');
-    expect(orders.effects).toHaveLength(2);
+    expectCounted(orders.effects).toHaveLength(2);
   });
 
   test('after a redirect that led back here: asks, and shows where it leads', async () => {
@@ -234,6 +235,6 @@ describe('a new key from the server, such as after signing in', () => {
     await is('unknown');
     await place();
     await is('hasSucceeded');
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 });

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { newIntent, ONCE, open, shop } from './form.fixture.tsx';
 
 /** Keys are remembered, and no storage can break a form (contract B3). */
@@ -72,7 +73,7 @@ describe('B3 a record that was tampered with', () => {
     await is('idle');
     await place();
     await is('hasSucceeded');
-    expect(orders.effects).toMatchObject([{ key: initialKey }]);
+    expectCounted(orders.effects).toMatchObject([{ key: initialKey }]);
     expect(orders.questions).toEqual([]);
   });
 
@@ -87,7 +88,7 @@ describe('B3 a record that was tampered with', () => {
     await is('unknown');
     await place();
     await is('hasSucceeded');
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 
   test('the sound one is', async () => {

@@ -2,6 +2,7 @@ import { Component, type ReactNode } from 'react';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { userEvent } from 'vitest/browser';
 import { render } from 'vitest-browser-react';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { refuse } from '../testing/browser.ts';
 import { handsOn, IMPATIENT, keysOf, newIntent, OrderForm, open, sendElsewhere, shop } from './form.fixture.tsx';
 
@@ -30,7 +31,7 @@ describe('a submit', () => {
     await says('It went through. Order 1');
     expect(states()).toEqual(['idle', 'executing', 'hasSucceeded']);
     expect(field()).toBe(initialKey);
-    expect(orders.effects).toMatchObject([{ key: initialKey, data: { note: 'tea' } }]);
+    expectCounted(orders.effects).toMatchObject([{ key: initialKey, data: { note: 'tea' } }]);
   });
 
   test('B2 is swallowed synchronously while one is under way: click, click, Enter in one task', async () => {
@@ -174,7 +175,7 @@ describe('B5 an attempt without an answer', () => {
     expect(states()).toEqual(['idle', 'executing', 'unknown', 'retrying', 'hasSucceeded']);
     expect(keysOf(orders)).toEqual([initialKey, initialKey]);
     expect(orders.attempts.map(({ attempt }) => attempt)).toEqual([1, 2]);
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 
   test('three times: still one key, one effect', async () => {
@@ -184,7 +185,7 @@ describe('B5 an attempt without an answer', () => {
     await place();
     await is('hasSucceeded');
     expect(keysOf(orders)).toEqual(Array(4).fill(initialKey));
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 
   test('a 503 is waited for as long as it asks, under the same key', async () => {
@@ -214,7 +215,7 @@ describe('B5 an attempt without an answer', () => {
     await place();
     await is('hasSucceeded');
     expect(new Set(keysOf(orders))).toEqual(new Set([initialKey]));
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 
   test('it is asked about when it takes too long, and its late answer counts', async () => {
@@ -245,7 +246,7 @@ describe('an answer that says: still running', () => {
     held.release();
     await is('hasSucceeded');
     expect(keysOf(orders)).toEqual(Array(3).fill(initialKey));
-    expect(orders.effects).toHaveLength(1);
+    expectCounted(orders.effects).toHaveLength(1);
   });
 
   test('for too long: a person must ask again', async () => {

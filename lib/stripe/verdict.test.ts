@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import Stripe from 'stripe';
 import { describe, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { bed, clientOf, fault, ledger, pay, refusalOf, useBed } from '../../simulators/gateway/testbed.ts';
 import { judgeStripeError } from './verdict.ts';
 
@@ -19,7 +20,7 @@ describe('not executed, for certain', () => {
     await fault({ kind: 'rate-limit' });
     const found = await judged(pay());
     expect(found).toEqual({ type: 'StripeRateLimitError', status: 429, verdict: 'not_executed' });
-    expect(await charges()).toBe(0);
+    expectCounted(await charges()).toBe(0);
   });
 
   test('an API key that is refused', async () => {
@@ -66,7 +67,7 @@ describe('may have been done', () => {
   test('a lost answer', async () => {
     await fault({ kind: 'lose-answer', times: 2 });
     expect(await judged(pay())).toMatchObject({ type: 'StripeConnectionError', verdict: 'indeterminate' });
-    expect(await charges()).toBe(1);
+    expectCounted(await charges()).toBe(1);
   });
 
   test('an answer that comes too late', async () => {
@@ -76,19 +77,19 @@ describe('may have been done', () => {
       { timeout: 50 },
     );
     expect(await judged(late)).toMatchObject({ type: 'StripeConnectionError', verdict: 'indeterminate' });
-    await vi.waitFor(async () => expect(await charges()).toBe(1));
+    await vi.waitFor(async () => expectCounted(await charges()).toBe(1));
   });
 
   test.each(['error-before', 'error-after'])('a 500: %s', async (kind) => {
     await fault({ kind });
     expect(await judged(pay())).toEqual({ type: 'StripeAPIError', status: 500, verdict: 'indeterminate' });
-    expect(await charges()).toBe(kind === 'error-after' ? 1 : 0);
+    expectCounted(await charges()).toBe(kind === 'error-after' ? 1 : 0);
   });
 
   test('a key in use', async () => {
     await fault({ kind: 'latency', ms: 2000 });
     const first = pay({ key: 'k' });
-    await vi.waitFor(async () => expect(await charges()).toBe(1));
+    await vi.waitFor(async () => expectCounted(await charges()).toBe(1));
     expect(await judged(pay({ key: 'k' }))).toMatchObject({ status: 409, verdict: 'indeterminate' });
     await first;
   });
@@ -113,7 +114,7 @@ describe('to be asked', () => {
     await fault({ kind: 'error-after' });
     await refusalOf(pay({ key: 'k' }));
     expect(await judged(pay({ key: 'k' }))).toMatchObject({ status: 500, verdict: 'look_up' });
-    expect(await charges()).toBe(1);
+    expectCounted(await charges()).toBe(1);
   });
 
   test('other parameters under the key', async () => {

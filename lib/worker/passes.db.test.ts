@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { anything, effect, effects, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
 import { cronRoute } from '../next/cron-route.ts';
@@ -53,8 +54,8 @@ test.each(ways)('P6 the completer, once, %s: finishes what was abandoned', async
   const idempotency = kit(database.client);
   const key = await abandoned(idempotency);
   expect(await run(idempotency)).toMatchObject({ taken: 1, settled: 1 });
-  expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded' }]);
-  expect(await effects(database.client, key)).toBe(1);
+  expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded' }]);
+  expectCounted(await effects(database.client, key)).toBe(1);
   expect(await run(idempotency)).toMatchObject({ taken: 0 });
 });
 
@@ -62,8 +63,8 @@ test.each(ways)('P6 the reaper, once, %s: deletes what is past its retention', a
   const idempotency = kit(database.client);
   const { old, young } = await settled(idempotency);
   expect(await run(idempotency)).toMatchObject({ deleted: 1 });
-  expect(await rowsOf(database.client, old)).toEqual([]);
-  expect(await rowsOf(database.client, young)).toHaveLength(1);
+  expectCounted(await rowsOf(database.client, old)).toEqual([]);
+  expectCounted(await rowsOf(database.client, young)).toHaveLength(1);
 });
 
 test('P4 P5 a worker does both by itself', async () => {
@@ -71,10 +72,10 @@ test('P4 P5 a worker does both by itself', async () => {
   const [key, { old, young }] = [await abandoned(idempotency), await settled(idempotency)];
   const worker = start(database, undefined, { idempotency });
   await vi.waitFor(async () => {
-    expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded' }]);
-    expect(await rowsOf(database.client, old)).toEqual([]);
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded' }]);
+    expectCounted(await rowsOf(database.client, old)).toEqual([]);
   }, within);
-  expect(await rowsOf(database.client, young)).toHaveLength(1);
+  expectCounted(await rowsOf(database.client, young)).toHaveLength(1);
   await worker.stop();
   expect(worker.lines.toSorted()).toEqual(['complete: 1 taken, 1 settled, 0 unknown, 0 unfinished', 'reap: 1 deleted']);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { anything, freshKey, gate, kit, rowsOf } from '../integration/kit.fixture.ts';
 import { start, within } from './worker.fixture.ts';
@@ -52,7 +53,7 @@ test('a provider that never answers does not keep the completer from other opera
   await vi.waitFor(() => expect(asked()).toBeGreaterThanOrEqual(15), within);
   const later = await leave('fast', 30);
   await vi.waitFor(async () => {
-    for (const key of later) expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded' }]);
+    for (const key of later) expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded' }]);
   }, within);
   // Slow keys have a share of their own, and no more: the rest of them waits.
   expect(asked()).toBe(15);

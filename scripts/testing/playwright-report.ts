@@ -23,15 +23,17 @@ interface Report extends Suite<Spec> {
   stats: { expected: number; unexpected: number; flaky: number; skipped: number };
 }
 
-export function countOf(report: Report): Count {
+/** The counts of a run on that build. */
+export function countOf(report: Report, build: string): Count {
   const { expected, unexpected, flaky, skipped } = report.stats;
-  // A test that passes only when tried again has failed once too often: nothing is tried again here.
-  return { passed: expected, failed: unexpected + flaky, skipped, failures: [...failuresIn(report)] };
+  // Playwright itself tries nothing again.
+  return { passed: expected, failed: unexpected + flaky, skipped, failures: [...failuresIn(report, build)] };
 }
 
-function* failuresIn(report: Report): Generator<Failure> {
+function* failuresIn(report: Report, build: string): Generator<Failure> {
   for (const { title, file, line, ok, tests } of specsIn(report)) {
-    const error = tests.flatMap(({ results }) => results).find((result) => result.error)?.error;
-    if (!ok) yield { test: `${file}:${line} › ${title}`, why: error?.message ?? '' };
+    const errors = tests.flatMap(({ results }) => results).flatMap(({ error }) => error?.message ?? []);
+    const why = errors.join('\n');
+    if (!ok) yield { test: `${file}:${line} › ${title}`, why, file: { on: build, path: file } };
   }
 }

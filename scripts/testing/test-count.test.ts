@@ -22,7 +22,7 @@ test('what failed is named once more behind everything, in short', () => {
     skipped: 0,
     failures: [{ test: '[unit] c.test.ts › adds', why: 'x'.repeat(999) }],
   };
-  expect(linesOf(sumOf([vitest, countOf(report)]))).toEqual([
+  expect(linesOf(sumOf([vitest, countOf(report, 'default')]))).toEqual([
     '',
     'Failed:',
     '  [unit] c.test.ts › adds',

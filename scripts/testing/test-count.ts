@@ -1,10 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { stripVTControlCharacters } from 'node:util';
 
+/** A file of tests, and the project of Vitest's or the build of the app that it ran on. */
+export interface TestFile {
+  on: string;
+  path: string;
+}
+
 /** A test that did not pass. */
 export interface Failure {
   test: string;
   why: string;
+  /** What its file said when it ran once more, alone. */
+  again?: string;
+  /** None of an error outside of all tests, or of a program that ended badly. */
+  file?: TestFile;
 }
 
 /** How many tests of a run passed and failed, and which. */
@@ -39,10 +49,22 @@ export function sumOf(counts: readonly Count[]): Count {
 
 const LONGEST = 200;
 
+/** What a failure says, in one line. */
+export const inShort = (why: string) => stripVTControlCharacters(why).replaceAll(/\s+/g, ' ').trim().slice(0, LONGEST);
+
+/** The failures in short, below their heading; nothing where there are none. */
+export function listOf(heading: string, failures: readonly Failure[]): string[] {
+  if (failures.length === 0) return [];
+  const linesOfOne = ({ test, why, again }: Failure) => [
+    `  ${test}`,
+    `    ${inShort(why)}`,
+    ...(again === undefined ? [] : [`    run again, alone: ${inShort(again)}`]),
+  ];
+  return ['', heading, ...failures.flatMap(linesOfOne)];
+}
+
 /** For the end of a log whose beginning nobody may have: the failures in short, and the line that says it all. */
 export function linesOf({ passed, failed, skipped, failures }: Count): string[] {
-  const short = (why: string) => stripVTControlCharacters(why).replaceAll(/\s+/g, ' ').trim().slice(0, LONGEST);
-  const listed = failures.flatMap(({ test, why }) => [`  ${test}`, `    ${short(why)}`]);
   const last = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
-  return failures.length > 0 ? ['', 'Failed:', ...listed, '', last] : ['', last];
+  return [...listOf('Failed:', failures), '', last];
 }

@@ -17,10 +17,13 @@ export default class CountReporter implements Reporter {
     const failures: Failure[] = [
       ...of('failed').map((test) => ({
         test: `${nameOf(test.module)} › ${test.fullName}`,
-        why: test.result().errors?.[0]?.message ?? '',
+        why: (test.result().errors ?? []).map(({ message }) => message).join('\n'),
+        file: fileOf(test.module),
       })),
       // A file that cannot even be loaded has no failed test; nor has an error outside of all tests.
-      ...modules.flatMap((module) => module.errors().map(({ message }) => ({ test: nameOf(module), why: message }))),
+      ...modules.flatMap((module) =>
+        module.errors().map(({ message }) => ({ test: nameOf(module), why: message, file: fileOf(module) })),
+      ),
       ...unhandled.map(({ message }) => ({ test: 'outside of all tests', why: message })),
     ];
     const count: Count = {
@@ -43,4 +46,5 @@ export const reportInto = (file: string) => [
   `--outputFile=${file}`,
 ];
 
+const fileOf = ({ project, relativeModuleId }: TestModule) => ({ on: project.name, path: relativeModuleId });
 const nameOf = ({ project, relativeModuleId }: TestModule) => `[${project.name}] ${relativeModuleId}`;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { openShop, untilFinal } from '../shop.fixture.ts';
 
 let shop: Awaited<ReturnType<typeof openShop>>;
@@ -60,7 +61,7 @@ describe('a checkout', () => {
     const second = await shop.place(cart, { card: 'pm_card_chargeDeclined' });
     expect(second).toMatchObject({ ok: true, replayed: true, key: first.key, data: first.data });
     expect(await shop.stock('mug')).toBe(before);
-    expect(await shop.client.order.count({ where: { cartId: cart } })).toBe(1);
+    expectCounted(await shop.client.order.count({ where: { cartId: cart } })).toBe(1);
   });
 
   test('a cart that was sold is gone, also once the key that sold it is no longer kept', async () => {
@@ -68,7 +69,7 @@ describe('a checkout', () => {
     const { key } = await placed(cart);
     await shop.client.idempotencyKey.deleteMany({ where: { key } });
     expect(await shop.place(cart)).toMatchObject({ ok: false, reason: 'cart_not_found' });
-    expect(await shop.client.order.count({ where: { cartId: cart } })).toBe(1);
+    expectCounted(await shop.client.order.count({ where: { cartId: cart } })).toBe(1);
   });
 
   test('somebody else’s cart is none', async () => {
@@ -81,7 +82,7 @@ describe('a checkout', () => {
     const cart = await shop.cart('lamp', stock + 1);
     expect(await shop.place(cart)).toMatchObject({ ok: false, reason: 'out_of_stock' });
     expect(await shop.stock('lamp')).toBe(stock);
-    expect(await shop.client.order.count({ where: { cartId: cart } })).toBe(0);
+    expectCounted(await shop.client.order.count({ where: { cartId: cart } })).toBe(0);
   });
 });
 
@@ -98,12 +99,12 @@ describe('a declined card', () => {
     expect(failed).toMatchObject({ status: 'payment_failed', cartId: null, paymentIntent: null });
     expect(await shop.stock('notebook')).toBe(before);
     expect(await shop.booked(failed.id)).toEqual([]);
-    expect((await shop.moved(failed.id)).charges).toEqual([]);
+    expectCounted((await shop.moved(failed.id)).charges).toEqual([]);
     const row = await shop.client.idempotencyKey.findFirstOrThrow({ where: { key } });
     expect(row.state).toBe('failed');
 
     const { data } = await placed(cart);
-    expect((await shop.moved(data.id)).charges).toHaveLength(1);
+    expectCounted((await shop.moved(data.id)).charges).toHaveLength(1);
     expect(await shop.stock('notebook')).toBe(before - 3);
   });
 });
@@ -121,14 +122,14 @@ describe('a gateway that fails', () => {
   ])('%s: charged once', async (_, fault) => {
     await shop.break(fault);
     const { data } = await placed(await shop.cart());
-    expect((await shop.moved(data.id)).charges).toHaveLength(1);
+    expectCounted((await shop.moved(data.id)).charges).toHaveLength(1);
     expect(await shop.booked(data.id)).toHaveLength(2);
   });
 
   test('breaks after the charge, and replays its 500: looked up, charged once', async () => {
     await shop.break({ kind: 'error-after', path });
     const { data } = await placed(await shop.cart());
-    expect((await shop.moved(data.id)).charges).toHaveLength(1);
+    expectCounted((await shop.moved(data.id)).charges).toHaveLength(1);
   });
 
   test('loses the answer to a decline: refused, and not tried again', async () => {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createInbox } from 'oncekit/messaging';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { checkoutPayload, openShop } from '../shop.fixture.ts';
 
@@ -66,7 +67,7 @@ const charges = async ({ order }: { order: { id: string } }) => (await shop.move
 test('without it, a late retry is charged a second time', async () => {
   const lost = await lostPurchase();
   expect(await shop.place(lost.cart, { key: lost.key })).toMatchObject({ ok: true, replayed: false });
-  expect(await charges(lost)).toBe(2);
+  expectCounted(await charges(lost)).toBe(2);
 });
 
 test('the purchase is listed, and entered when it is said; late retries are answered, and nobody is charged again', async () => {
@@ -78,7 +79,7 @@ test('the purchase is listed, and entered when it is said; late retries are answ
   expect(list.err).toContain('To enter what the outside knows without being asked: --yes.');
   expect(list.code).toBe(1);
   expect(await shop.client.idempotencyKey.count()).toBe(0);
-  expect(await shop.client.order.count()).toBe(0);
+  expectCounted(await shop.client.order.count()).toBe(0);
 
   const entered = await reconcile([...args, '--yes']);
   expect(entered.out).toContain(`${lost.key}: entered: succeeded\n`);
@@ -86,7 +87,7 @@ test('the purchase is listed, and entered when it is said; late retries are answ
   const late = await shop.place(lost.cart, { key: lost.key });
   expect(late).toMatchObject({ ok: true, replayed: true, data: lost.order });
   expect(await shop.place(randomUUID(), { key: lost.key })).toMatchObject({ code: 'payload_mismatch' });
-  expect(await charges(lost)).toBe(1);
+  expectCounted(await charges(lost)).toBe(1);
   expect(await shop.order(lost.order.id)).toMatchObject({ status: 'paid' });
   expect((await shop.client.outboxEvent.findMany()).map(({ id }) => id)).toEqual([lost.eventId]);
   expect(await shop.client.idempotencyAudit.findMany({ where: { key: lost.key } })).toMatchObject([
@@ -109,7 +110,7 @@ test('killed behind the entry: the completer finishes it, without a second charg
   expect(killed).toMatchObject({ signal: 'SIGKILL' });
   const row = () => shop.client.idempotencyKey.findFirstOrThrow({ where: { key: lost.key } });
   expect(await row()).toMatchObject({ state: 'in_progress' });
-  expect(await shop.client.order.count()).toBe(0);
+  expectCounted(await shop.client.order.count()).toBe(0);
   await vi.waitFor(
     async () => {
       await shop.idempotency.completeDue();
@@ -117,7 +118,7 @@ test('killed behind the entry: the completer finishes it, without a second charg
     },
     { timeout: 20_000, interval: 100 },
   );
-  expect(await charges(lost)).toBe(1);
+  expectCounted(await charges(lost)).toBe(1);
   expect(await shop.place(lost.cart, { key: lost.key })).toMatchObject({ replayed: true, data: lost.order });
 });
 

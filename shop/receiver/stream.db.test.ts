@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { SECRETS } from '../../e2e/fixtures/app-process.ts';
 import { type Nats, startNats } from '../../scripts/services/nats.ts';
 import { type SupervisedChild, spawnChild } from '../../scripts/services/process.ts';
+import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { openShop } from '../shop.fixture.ts';
 import { EVENT_STREAM, natsAddress } from './stream-address.ts';
 
@@ -106,8 +107,8 @@ test('what is no event, or none that the database holds, does not come again', a
     await publish('"\\ud800"', { ...event, ...time, 'event-id': 'y' });
   });
   await shop.until(async () => ((await openMessages()) === 0 ? true : null));
-  expect(await shop.client.receivedEvent.count({ where: { id: 'x' } })).toBe(0);
-  expect(await shop.client.receivedEvent.count({ where: { effects: 0 } })).toBe(1); // y, which came
+  expectCounted(await shop.client.receivedEvent.count({ where: { id: 'x' } })).toBe(0);
+  expectCounted(await shop.client.receivedEvent.count({ where: { effects: 0 } })).toBe(1); // y, which came
 });
 
 test('what cannot be received is said once, and tried again', async () => {

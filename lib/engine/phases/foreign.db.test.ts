@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { anything, effects, freshKey, gate, kit } from '../../integration/kit.fixture.ts';
 import { database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './shop.fixture.ts';
 
@@ -22,7 +23,7 @@ describe('a foreign call', () => {
     expect(await checkout.execute({ key, payload: {} })).toMatchObject(refused);
     expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ...refused, replayed: true });
     expect(provider.sends).toBe(1);
-    expect(await effects(database.client, `${key}:undone:card_declined`)).toBe(1);
+    expectCounted(await effects(database.client, `${key}:undone:card_declined`)).toBe(1);
   });
 
   test('a catch around it turns no lost answer into an answer', async () => {
@@ -40,7 +41,7 @@ describe('a foreign call', () => {
     expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', executed: 'unknown' });
     expect(await rowOf(key)).toMatchObject({ state: 'in_progress' });
     expect(await pay.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
-    expect(provider.count(key)).toBe(1);
+    expectCounted(provider.count(key)).toBe(1);
   });
 
   test('what cannot be told by a send is looked up: one charge, not sent again', async () => {
@@ -172,7 +173,7 @@ describe('H4 the patience of the caller', () => {
     provider.onCharge = () => given.abort();
     const request = { key, payload: {}, signal: given.signal };
     expect(await checkout.execute(request)).toMatchObject({ code: 'unavailable', executed: 'unknown' });
-    expect(await effects(database.client, `${key}:finished`)).toBe(0);
+    expectCounted(await effects(database.client, `${key}:finished`)).toBe(0);
     expect(await checkout.execute(request)).toMatchObject({ code: 'unavailable' });
     await expire(key);
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { seal } from '../../core/seal.ts';
 import { readSecrets } from '../../core/secrets.ts';
 import { ANN, anything, effect, effects, freshKey, kit, SECRET } from '../../integration/kit.fixture.ts';
@@ -41,7 +42,7 @@ describe('A8 with a secret, nothing is executed that was sealed without one', ()
     await forge(key, seal(wanted, 'input', idOf(key), NO_SECRETS));
     const { idempotency, thrown } = refunds();
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, settled: 0, unfinished: 1 });
-    expect(await effects(database.client, `${key}:3600`)).toBe(0);
+    expectCounted(await effects(database.client, `${key}:3600`)).toBe(0);
     expect(provider.sends).toBe(0);
     expect(await rowOf(key)).toMatchObject({ state: 'in_progress', needsAttention: true, nextAttemptAt: null });
     expect(thrown.join()).toMatch(/without a secret/);
@@ -61,7 +62,7 @@ describe('A8 with a secret, nothing is executed that was sealed without one', ()
     expect(await rowOf(key)).toMatchObject({ needsAttention: true });
     await expire(key);
     await idempotency.completeDue({ limit: 100 });
-    expect(await effects(database.client, `${key}:3600`)).toBe(0);
+    expectCounted(await effects(database.client, `${key}:3600`)).toBe(0);
     expect(await rowOf(key)).toMatchObject({ needsAttention: true, nextAttemptAt: null });
   });
 
@@ -73,7 +74,7 @@ describe('A8 with a secret, nothing is executed that was sealed without one', ()
     const key = freshKey();
     await forge(key, forged(key));
     await refunds().idempotency.completeDue({ limit: 100 });
-    expect(await effects(database.client, `${key}:3600`)).toBe(0);
+    expectCounted(await effects(database.client, `${key}:3600`)).toBe(0);
     expect(await rowOf(key)).toMatchObject({ needsAttention: true, nextAttemptAt: null });
   });
 
@@ -84,7 +85,7 @@ describe('A8 with a secret, nothing is executed that was sealed without one', ()
     expect(await rowOf(key)).toMatchObject({ needsAttention: false, nextAttemptAt: expect.any(Date) });
     await expire(key);
     await refunds([SECRET, 'another secret of at least 32 characters']).idempotency.completeDue({ limit: 100 });
-    expect(await effects(database.client, `${key}:3600`)).toBe(1);
+    expectCounted(await effects(database.client, `${key}:3600`)).toBe(1);
   });
 
   test('arguments of a foreign call that were sealed without a secret are not sent', async () => {
@@ -103,7 +104,7 @@ describe('A8 with a secret, nothing is executed that was sealed without one', ()
     await expire(key);
     await idempotency.completeDue({ limit: 100 });
     expect(provider.sends).toBe(0);
-    expect(provider.charges.size).toBe(0);
+    expectCounted(provider.charges.size).toBe(0);
     // It had been begun before, so nobody knows what has become of it: a person asks the provider.
     expect(await rowOf(key)).toMatchObject({ state: 'unknown', needsAttention: true, nextAttemptAt: null });
   });
@@ -137,5 +138,5 @@ test('without a secret, outside production, what was sealed without one is read'
   const key = freshKey();
   await forge(key, seal(wanted, 'input', idOf(key), NO_SECRETS));
   await refunds([]).idempotency.completeDue({ limit: 100 });
-  expect(await effects(database.client, `${key}:3600`)).toBe(1);
+  expectCounted(await effects(database.client, `${key}:3600`)).toBe(1);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { ANN, anything, effect, effects, freshKey, gate, kit, rowsOf, type Tx } from '../../integration/kit.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
@@ -49,10 +50,10 @@ describe('a person says that a payment did not happen, and is to be sent again',
     expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
     expect(await sayRetry(key)).toBe(true);
     expect(await idempotency.completeKey(idOf(key))).toBe('unknown');
-    expect([provider.sends, provider.count(key)]).toEqual([2, 1]);
+    expectCounted([provider.sends, provider.count(key)]).toEqual([2, 1]);
     expect(await store().retryNow({ ...idOf(key), fencingToken: await tokenOf(key) }, 'eve')).toBe(true);
     expect(await idempotency.completeKey(idOf(key))).toBe('unknown');
-    expect([provider.sends, provider.count(key)]).toEqual([2, 1]);
+    expectCounted([provider.sends, provider.count(key)]).toEqual([2, 1]);
   });
 
   test('S4 a run that ends right before that send leaves the word to the next one', async () => {
@@ -69,7 +70,7 @@ describe('a person says that a payment did not happen, and is to be sent again',
     await idempotency.completeKey(idOf(key));
     expect([faults, provider.sends]).toEqual([[], 1]);
     expect(await pay.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
-    expect([provider.sends, provider.count(key), await effects(database.client, key)]).toEqual([2, 1, 1]);
+    expectCounted([provider.sends, provider.count(key), await effects(database.client, key)]).toEqual([2, 1, 1]);
   });
 });
 
@@ -86,7 +87,7 @@ test('P3 a phase that outlasts the lease keeps it: its transaction holds the key
     });
   const key = freshKey();
   expect(await pay.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false, data: 'paid' });
-  expect(await effects(database.client, key)).toBe(1);
+  expectCounted(await effects(database.client, key)).toBe(1);
 });
 
 test('P3 a renewal under the token that an unknown key had until just now ends no run', async () => {
@@ -125,7 +126,7 @@ test('P3 a renewal under the token that an unknown key had until just now ends n
   const options = { leaseMs: 6000, onPoint, transaction: 'interactive' as const };
   const { idempotency } = shop({ ...asking, lookup }, options, client as never);
   expect(await idempotency.completeKey(idOf(key))).toBe('succeeded');
-  expect(await effects(database.client, key)).toBe(1);
+  expectCounted(await effects(database.client, key)).toBe(1);
 });
 
 test('C2 a joiner that has more time than its starter had leads where the starter’s time was up', async () => {
@@ -151,7 +152,7 @@ test('C2 a joiner that has more time than its starter had leads where the starte
   setTimeout(end.open, 1700); // behind the starter's time
   expect(await leading).toMatchObject({ code: 'unavailable' });
   expect(await following).toMatchObject({ ok: true, replayed: false, data: 2 });
-  expect(await effects(database.client, key)).toBe(1);
+  expectCounted(await effects(database.client, key)).toBe(1);
 });
 
 test.each([
@@ -171,5 +172,5 @@ test.each([
     code: 'unavailable',
     executed: false,
   });
-  expect([await effects(database.client, key), await rowsOf(database.client, key)]).toEqual([0, []]);
+  expectCounted([await effects(database.client, key), await rowsOf(database.client, key)]).toEqual([0, []]);
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { mintKey } from '../../core/key.ts';
 import { readSecrets } from '../../core/secrets.ts';
 import {
@@ -57,7 +58,7 @@ describe('a purchase that was charged, and that the database has lost', () => {
     const { key, checkout } = await lostPurchase();
     provider.honoursKeys = false;
     expect(await checkout.execute({ key, payload: PAYLOAD })).toMatchObject({ ok: true });
-    expect(provider.count(`order-of-${key}`)).toBe(2);
+    expectCounted(provider.count(`order-of-${key}`)).toBe(2);
   });
 
   test('is found, and entered without a second charge; late retries are answered', async () => {
@@ -67,7 +68,7 @@ describe('a purchase that was charged, and that the database has lost', () => {
     const state = lostState(await idempotency.lookUpLost(named(key), nothing));
     expect(state).toMatchObject({ kind: 'lost', calls: [{ name: 'charge_created', answer: 'found' }] });
     expect(await rowOf(key)).toBeUndefined();
-    expect(await effects(database.client, `${key}:order`)).toBe(0);
+    expectCounted(await effects(database.client, `${key}:order`)).toBe(0);
 
     expect(await state.enter('eve')).toEqual({ kind: 'entered', state: 'succeeded' });
     await expectOnce(key);
@@ -116,7 +117,7 @@ describe('a purchase that was charged, and that the database has lost', () => {
       { name: 'booked', answer: 'unasked' },
     ]);
     expect(await state.enter('eve')).toEqual({ kind: 'entered', state: 'unknown' });
-    expect(provider.count(`b-${key}`)).toBe(1);
+    expectCounted(provider.count(`b-${key}`)).toBe(1);
     expect(await rowOf(key)).toMatchObject({ needsAttention: true });
   });
 
@@ -266,7 +267,7 @@ describe('an operation in one transaction', () => {
     expect(await state.enter('eve')).toEqual({ kind: 'entered', state: 'succeeded' });
     expect(await eventsOf()).toEqual([received]);
     expect(await idempotency.knownEvents([received])).toEqual([received]);
-    expect(await effects(database.client, `${key}:order`)).toBe(1);
+    expectCounted(await effects(database.client, `${key}:order`)).toBe(1);
     expect(await audited(key)).toEqual(['reconciled eve']);
     expect(await order.execute({ key, payload: PAYLOAD })).toMatchObject({ ok: true, replayed: true });
     expect(await state.enter('bob')).toEqual({ kind: 'existing' });

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { createClient } from '../../../shop/db.ts';
 import type { Options } from '../../index.ts';
 import {
@@ -56,8 +57,8 @@ async function leave(key: string, options: Partial<Options> = {}): Promise<void>
 }
 
 async function expectOnce(): Promise<void> {
-  for (const step of ['order', 'finished']) expect(await effects(database.client, `${cart}:${step}`)).toBe(1);
-  expect(provider.count(cart)).toBe(1);
+  for (const step of ['order', 'finished']) expectCounted(await effects(database.client, `${cart}:${step}`)).toBe(1);
+  expectCounted(provider.count(cart)).toBe(1);
 }
 
 describe('A6 a second key for a thing, in phases', () => {
@@ -76,7 +77,7 @@ describe('A6 a second key for a thing, in phases', () => {
       const told = await checkout.execute({ key: two, payload: { cart }, waitMs, attempt: 1 });
       expect(told).toMatchObject({ code: 'in_flight', retry: 'same-key', executed: 'unknown', key: two });
     }
-    expect(await rowsOf(database.client, two)).toEqual([]);
+    expectCounted(await rowsOf(database.client, two)).toEqual([]);
     expect(await checkout.status({ key: one })).toMatchObject({ state: 'in_progress', thing: cart });
     charged.open();
     const first = await there;
@@ -109,7 +110,7 @@ describe('A6 a second key for a thing, in phases', () => {
     const told = await checkout.execute({ key: two, payload: { cart, note: 'other words' } });
     expect(told).toMatchObject({ ok: true, replayed: true, key: one, data: { of: one } });
     expect(await rowOf(one)).toMatchObject({ state: 'succeeded', thing: cart });
-    expect(await rowsOf(database.client, two)).toEqual([]);
+    expectCounted(await rowsOf(database.client, two)).toEqual([]);
     await expectOnce();
   });
 

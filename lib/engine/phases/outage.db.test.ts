@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { anything, effect, freshKey, gate, kit } from '../../integration/kit.fixture.ts';
 import { movedTime } from '../../integration/moved-time.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
@@ -109,7 +110,7 @@ describe('A4 a provider that is away', () => {
     provider.faults = [];
     await time.work(idempotency, key, 5 * 60 * MINUTE);
     expect(await rowOf(key)).toMatchObject({ state: 'unknown', nextAttemptAt: null });
-    expect(provider.count(`order-of-${key}`)).toBe(1);
+    expectCounted(provider.count(`order-of-${key}`)).toBe(1);
   });
 });
 

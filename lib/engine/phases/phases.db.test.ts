@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { createClient } from '../../../shop/db.ts';
 import { anything, effect, effects, freshKey, gate, kit, told } from '../../integration/kit.fixture.ts';
 import { database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './shop.fixture.ts';
@@ -68,10 +69,10 @@ describe('an operation in phases', () => {
     const first = await pay.execute({ key, payload: {} });
     expect(first).toMatchObject({ ok: false, code: 'internal', executed: 'unknown', retry: 'same-key' });
     expect(await rowOf(key)).toMatchObject({ state: 'in_progress', recoveryPoint: 'order_created' });
-    expect(await effects(database.client, `${key}:finished`)).toBe(0);
+    expectCounted(await effects(database.client, `${key}:finished`)).toBe(0);
     expect(await pay.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, replayed: false });
-    expect(await effects(database.client, `${key}:order`)).toBe(1);
-    expect(await effects(database.client, `${key}:finished`)).toBe(1);
+    expectCounted(await effects(database.client, `${key}:order`)).toBe(1);
+    expectCounted(await effects(database.client, `${key}:finished`)).toBe(1);
   });
 
   test('P1 a renamed, reordered or vanished step is refused', async () => {
@@ -133,7 +134,7 @@ describe('an operation in phases', () => {
     expect(await pay.execute({ key, payload: {} })).toMatchObject(refused);
     expect(await pay.execute({ key, payload: {} })).toMatchObject({ ...refused, replayed: true });
     for (const what of ['order', 'written', 'undone:sold_out']) {
-      expect(await effects(database.client, `${key}:${what}`)).toBe(1);
+      expectCounted(await effects(database.client, `${key}:${what}`)).toBe(1);
     }
     expect(await rowOf(key)).toMatchObject({ state: 'failed', input: null });
   });

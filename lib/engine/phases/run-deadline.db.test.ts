@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { anything, effect, effects, freshKey, gate, kit } from '../../integration/kit.fixture.ts';
 import { database, usePhases } from './shop.fixture.ts';
 
@@ -23,7 +24,7 @@ function stopping() {
 }
 
 async function expectOnce(key: string): Promise<void> {
-  for (const what of ['order', 'finished']) expect(await effects(database.client, `${key}:${what}`)).toBe(1);
+  for (const what of ['order', 'finished']) expectCounted(await effects(database.client, `${key}:${what}`)).toBe(1);
 }
 
 test('C2 a patient joiner goes on by itself where its starter had no more time', async () => {

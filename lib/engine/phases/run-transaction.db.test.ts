@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import type { TestDatabase } from '../../../scripts/testing/test-database.ts';
 import { createClient } from '../../../shop/db.ts';
 import { anything, effect, effects, freshKey, gate, kit, watchOf } from '../../integration/kit.fixture.ts';
@@ -59,12 +60,12 @@ describe('the claim and the first phase', () => {
       });
     });
     expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'internal', executed: 'unknown' });
-    expect(await effects(database.client, `${key}:order`)).toBe(0);
+    expectCounted(await effects(database.client, `${key}:order`)).toBe(0);
     expect(await rowOf(key)).toMatchObject({ state: 'in_progress', recoveryPoint: null });
     expect(await stepsOf(key)).toEqual([]);
     await expire(key);
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
-    expect(await effects(database.client, `${key}:order`)).toBe(1);
+    expectCounted(await effects(database.client, `${key}:order`)).toBe(1);
   });
 
   test('are tried again together where they conflict, with the values that were captured', async () => {
@@ -79,7 +80,7 @@ describe('the claim and the first phase', () => {
       });
     });
     expect(await pay.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 'id-1' });
-    expect(await effects(database.client, `${key}:order`)).toBe(1);
+    expectCounted(await effects(database.client, `${key}:order`)).toBe(1);
     expect((await stepsOf(key)).map(({ name }) => name)).toEqual(['id', 'order_created']);
   });
 
@@ -140,7 +141,7 @@ describe('a phase and the step behind it', () => {
     const { checkout } = shop();
     try {
       expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: false, executed: 'unknown' });
-      expect([provider.sends, await effects(database.client, `${key}:order`)]).toEqual([0, 0]);
+      expectCounted([provider.sends, await effects(database.client, `${key}:order`)]).toEqual([0, 0]);
       expect(await rowOf(key)).toMatchObject({ state: 'in_progress' });
     } finally {
       await watch.query('DROP TRIGGER refused ON audit_records');
@@ -189,7 +190,7 @@ test('C3 at SERIALIZABLE a duplicate that has waited for the first phase is in f
   expect(await first).toMatchObject({ ok: true, replayed: false, data: 'done' });
   const told = await second;
   expect(told.ok || told.code).toSatisfy((how) => how === true || how === 'in_flight');
-  expect(await effects(database.client, `${key}:order`)).toBe(1);
+  expectCounted(await effects(database.client, `${key}:order`)).toBe(1);
 });
 
 test('no renewal is sent while a transaction begins: it would wait for it, and take the key that it settles for lost', async () => {

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import type { ForeignCall, Options } from '../../index.ts';
 import { anything, effect, effects, kit, rowsOf } from '../../integration/kit.fixture.ts';
@@ -64,7 +65,7 @@ export async function lose(key: string): Promise<void> {
 }
 
 export async function expectOnce(key: string): Promise<void> {
-  expect(await effects(database.client, `${key}:order`)).toBe(1);
-  expect(await effects(database.client, `${key}:finished`)).toBe(1);
-  expect(provider.count(`order-of-${key}`)).toBe(1);
+  expectCounted(await effects(database.client, `${key}:order`)).toBe(1);
+  expectCounted(await effects(database.client, `${key}:finished`)).toBe(1);
+  expectCounted(provider.count(`order-of-${key}`)).toBe(1);
 }

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { type Client, createClient } from '../../../shop/db.ts';
 import { anything, effect, freshKey, isAmbient, kit } from '../../integration/kit.fixture.ts';
 import { ambientKit, executeHere, stage } from './ambient/ambient.fixture.ts';
@@ -25,7 +26,7 @@ async function isInteractive(client: Client, heard: string[]): Promise<boolean> 
     heard.length = 0;
     const key = freshKey();
     expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
-    expect(await here.counted(key)).toEqual([1, 1]);
+    expectCounted(await here.counted(key)).toEqual([1, 1]);
   }
   return heard.includes('BEGIN');
 }
@@ -116,7 +117,7 @@ test('a table that is locked while it is looked at for the first time: refused i
   await vi.waitFor(() => expect(pool.totalCount - pool.idleCount).toBe(0), 10_000);
   await here.watch.query('ROLLBACK');
   const again = await executeHere(client, ({ tx, key }) => effect(tx, key), { key, attempt: 2 });
-  expect([again.outcome, await here.counted(key)]).toMatchObject([{ ok: true, replayed: false }, [1, 1]]);
+  expectCounted([again.outcome, await here.counted(key)]).toMatchObject([{ ok: true, replayed: false }, [1, 1]]);
 });
 
 test('two clients on one pool: an execution of the one, and what its handler asks of the other', async () => {
@@ -144,7 +145,7 @@ test('two clients on one pool: an execution of the one, and what its handler ask
       { ok: true, data: isAmbient ? 1 : 0 },
       { ok: false, executed: false },
     ]);
-    expect([await here.counted(key), await here.counted(failed)]).toEqual([
+    expectCounted([await here.counted(key), await here.counted(failed)]).toEqual([
       [1, 1],
       [0, 0],
     ]);

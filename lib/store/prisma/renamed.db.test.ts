@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { createAdmin } from '../../admin/index.ts';
 import { Provider } from '../../engine/phases/phases.fixture.ts';
@@ -93,7 +94,7 @@ describe('tables of other names', () => {
     expect(await order.status({ key })).toMatchObject({ state: 'succeeded' });
     expect(await order.fence({ key: never })).toMatchObject({ fenced: true });
     expect(await order.execute({ key: never, payload: {} })).toMatchObject({ code: 'key_abandoned' });
-    expect([await effects(database.client, key), await stateOf(key), await stateOf(never)]).toEqual([
+    expectCounted([await effects(database.client, key), await stateOf(key), await stateOf(never)]).toEqual([
       1,
       ['succeeded'],
       ['abandoned'],
@@ -123,7 +124,7 @@ describe('tables of other names', () => {
       key,
     );
     expect(await idempotency.completeDue()).toMatchObject({ taken: 1, settled: 1 });
-    expect([await stateOf(key), await effects(database.client, key), provider.count(key)]).toEqual([
+    expectCounted([await stateOf(key), await effects(database.client, key), provider.count(key)]).toEqual([
       ['succeeded'],
       1,
       1,
@@ -161,7 +162,7 @@ describe('tables of other names', () => {
     fails = false;
     expect(await inbox.receiveOnce(event)).toMatchObject({ kind: 'processed', result: 'booked' });
     expect(await inbox.receiveOnce(event)).toMatchObject({ kind: 'replayed', result: 'booked' });
-    expect(await effects(database.client, key)).toBe(1);
+    expectCounted(await effects(database.client, key)).toBe(1);
 
     const admin = createAdmin({ prisma: database.client, tables });
     const { rows } = await admin.listKeys({ operation: 'announcing', limit: 10, offset: 0 });
@@ -211,6 +212,6 @@ describe('tables of other names', () => {
     const key = freshKey();
     expect(await order.execute({ key, payload: {} })).toMatchObject({ ok: true });
     expect(await order.status({ key })).toMatchObject({ state: 'succeeded' });
-    expect(await effects(client, key)).toBe(1);
+    expectCounted(await effects(client, key)).toBe(1);
   });
 });

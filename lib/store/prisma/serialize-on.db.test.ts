@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, test } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { serializeOn } from './serialize-on.ts';
 
@@ -41,5 +42,5 @@ test.each([
   const name = `invoice-${guard}`;
   const both = barrier();
   await Promise.all([oncePerName(name, guard, both), oncePerName(name, guard, both)]);
-  expect(await database.client.auditRecord.count({ where: { action: name } })).toBe(rows);
+  expectCounted(await database.client.auditRecord.count({ where: { action: name } })).toBe(rows);
 });

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { describe, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import { Provider } from '../../../engine/phases/phases.fixture.ts';
@@ -42,7 +43,7 @@ describe('a second client in the handler', () => {
       throw new Error('rolled back');
     });
     expect(outcome).toMatchObject({ ok: false, executed: false });
-    expect([await here.counted(key), await effects(other.client, key)]).toEqual([[0, 0], 3]);
+    expectCounted([await here.counted(key), await effects(other.client, key)]).toEqual([[0, 0], 3]);
   });
 
   test('of another copy of Prisma, on the same pool, is refused: its loader might send it from the context of another', async () => {
@@ -58,7 +59,7 @@ describe('a second client in the handler', () => {
       { ok: false },
       { message: expect.stringContaining('another copy of Prisma') },
     ]);
-    expect(await here.counted(key)).toEqual([0, 0]);
+    expectCounted(await here.counted(key)).toEqual([0, 0]);
   });
 
   test('of another database that has an ambient kit of its own: its executions are refused within, and go by themselves outside', async () => {
@@ -80,7 +81,7 @@ describe('a second client in the handler', () => {
     });
     expect([outcome, told]).toMatchObject([{ ok: true }, [{ name: 'ConfigurationError' }, { ok: true }]]);
     const theirs = ['outside', 'beside', 'never'].map((name) => effects(other.client, `${key}-${name}`));
-    expect([await here.counted(key), await Promise.all(theirs)]).toEqual([
+    expectCounted([await here.counted(key), await Promise.all(theirs)]).toEqual([
       [1, 1],
       [1, 1, 0],
     ]);
@@ -104,9 +105,11 @@ describe('a second client in the handler', () => {
         if (isRefused) throw new Error('rolled back');
       });
       expect(outcome.ok).toBe(!isRefused);
-      expect([await here.counted(key), await here.written(`${key}-own`), await here.written(`${key}-outside`)]).toEqual(
-        [isRefused ? [0, 0] : [1, 1], 0, 1],
-      );
+      expectCounted([
+        await here.counted(key),
+        await here.written(`${key}-own`),
+        await here.written(`${key}-outside`),
+      ]).toEqual([isRefused ? [0, 0] : [1, 1], 0, 1]);
     }
   });
 });
@@ -182,7 +185,7 @@ describe('a client that the mode is not for', () => {
       .handler(({ tx, key }) => effect(tx, key));
     const key = freshKey();
     expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
-    expect(await here.counted(key)).toEqual([1, 1]);
+    expectCounted(await here.counted(key)).toEqual([1, 1]);
   });
 });
 
@@ -220,14 +223,16 @@ describe('an operation in phases', () => {
       });
     const key = freshKey();
     expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: false });
-    expect([await here.written(key), await here.written(`${key}-open`), await here.written(`${key}-captured`)]).toEqual(
-      [0, 0, 1],
-    );
+    expectCounted([
+      await here.written(key),
+      await here.written(`${key}-open`),
+      await here.written(`${key}-captured`),
+    ]).toEqual([0, 0, 1]);
     fails = false;
     expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, data: 'ch_1' });
     const names = ['', '-open', '-charged', '-paid'];
     expect(await Promise.all(names.map((name) => here.written(key + name)))).toEqual([1, 1, 1, 1]);
-    expect([where, provider.count(key)]).toEqual([{ atomic: true, foreign: true }, 1]);
+    expectCounted([where, provider.count(key)]).toEqual([{ atomic: true, foreign: true }, 1]);
   });
 });
 
@@ -256,5 +261,5 @@ test('tables of other names: ours are found there, and the handler’s statement
   expect(await operation.execute({ key: failing, payload: { fails: true } })).toMatchObject({ ok: false });
   expect(await operation.status({ key })).toMatchObject({ state: 'succeeded' });
   expect([await stateOf(key), await stateOf(failing)]).toEqual([[{ state: 'succeeded' }], []]);
-  expect([await effects(database.client, key), await effects(database.client, failing)]).toEqual([2, 0]);
+  expectCounted([await effects(database.client, key), await effects(database.client, failing)]).toEqual([2, 0]);
 });

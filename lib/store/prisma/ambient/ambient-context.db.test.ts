@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
 import { anything, effect, freshKey, type Tx } from '../../../integration/kit.fixture.ts';
 import { destination, outboxOn } from '../../../messaging/messaging.fixture.ts';
@@ -23,9 +24,12 @@ describe('what is asked of the pool itself', () => {
       expect(failed).toMatch(/invalid input syntax/);
       return await tx.auditRecord.count();
     });
-    expect([outcome.ok, await here.counted(key)]).toEqual([false, [0, 0]]);
+    expectCounted([outcome.ok, await here.counted(key)]).toEqual([false, [0, 0]]);
     const again = await execute(client, ({ key }) => pool.query(insert, [key]).then(() => 'written'));
-    expect([again.outcome, await here.counted(again.key)]).toMatchObject([{ ok: true, data: 'written' }, [1, 1]]);
+    expectCounted([again.outcome, await here.counted(again.key)]).toMatchObject([
+      { ok: true, data: 'written' },
+      [1, 1],
+    ]);
   });
 
   test('but no transaction of its own: BEGIN is refused, and there in outside()', async () => {
@@ -40,7 +44,7 @@ describe('what is asked of the pool itself', () => {
       own.release();
       return rows[0];
     });
-    expect([outcome, await here.counted(key)]).toMatchObject([{ ok: true, data: { n: 0 } }, [1, 1]]);
+    expectCounted([outcome, await here.counted(key)]).toMatchObject([{ ok: true, data: { n: 0 } }, [1, 1]]);
     expect([pool.totalCount - pool.idleCount, pool.waitingCount]).toEqual([0, 0]);
   });
 });
@@ -96,7 +100,7 @@ describe('what leaves the transaction', () => {
       });
     const key = freshKey();
     expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
-    expect([await here.counted(key), await here.written(`${key} after`)]).toEqual([[1, 1], 1]);
+    expectCounted([await here.counted(key), await here.written(`${key} after`)]).toEqual([[1, 1], 1]);
     own = 0;
     const failing = await operation.execute({ key: freshKey(), payload: { fails: true } });
     expect(failing).toMatchObject({ code: 'internal' });
@@ -121,7 +125,7 @@ describe('what leaves the transaction', () => {
       });
     const key = freshKey();
     expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'internal' });
-    expect([await here.counted(key), await here.counted(`${key}-fenced`)]).toEqual([
+    expectCounted([await here.counted(key), await here.counted(`${key}-fenced`)]).toEqual([
       [0, 0],
       [0, 1],
     ]);
@@ -142,7 +146,7 @@ describe('what leaves the transaction', () => {
       });
       expect(outcome.ok).toBe(!isRefused);
       const events = await here.watch.query('SELECT 1 FROM outbox_events WHERE aggregate = $1', [key]);
-      expect([await here.counted(key), events.rowCount, await here.written(`${key}-event`)]).toEqual(
+      expectCounted([await here.counted(key), events.rowCount, await here.written(`${key}-event`)]).toEqual(
         isRefused ? [[0, 0], 0, 1] : [[1, 1], 1, 1],
       );
     }
@@ -178,7 +182,7 @@ describe('an execution within an execution', () => {
       const key = freshKey();
       const { outcome, error } = await define(client, run)(key);
       expect([outcome.ok, error]).toMatchObject([false, { name: 'ConfigurationError' }]);
-      expect([await here.counted(key), await here.counted(`${key}-inner`)]).toEqual([
+      expectCounted([await here.counted(key), await here.counted(`${key}-inner`)]).toEqual([
         [0, 0],
         [0, 0],
       ]);
@@ -194,7 +198,7 @@ describe('an execution within an execution', () => {
     ]) {
       const key = freshKey();
       expect((await define(client, run)(key)).outcome).toMatchObject({ ok: true });
-      expect([await here.counted(key), await here.counted(`${key}-inner`)]).toEqual([
+      expectCounted([await here.counted(key), await here.counted(`${key}-inner`)]).toEqual([
         [1, 1],
         [1, 1],
       ]);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
 import { effect, gate, watchOf } from '../../../integration/kit.fixture.ts';
 import { AT_COMMIT, AT_COMPLETION, ended, execute, stage } from './ambient.fixture.ts';
@@ -61,7 +62,7 @@ describe('a statement that takes too long for the server (statement_timeout)', (
       });
       return String(await ended(nested)).includes('57014');
     });
-    expect([outcome, await here.counted(key)]).toMatchObject([{ ok: true, data: true }, [1, 1]]);
+    expectCounted([outcome, await here.counted(key)]).toMatchObject([{ ok: true, data: true }, [1, 1]]);
   });
 });
 

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../../integration/kit.fixture.ts';
 import { type Context, ended, execute, orderWithRefund, stage } from './ambient.fixture.ts';
@@ -69,10 +70,10 @@ describe.each([
       late.push(ended(opened.then(() => ask(context, pool, action, client))));
       if (isRefused) throw new Error('rolled back');
     });
-    expect([outcome.ok, await here.counted(key)]).toEqual(isRefused ? [false, [0, 0]] : [true, [1, 1]]);
+    expectCounted([outcome.ok, await here.counted(key)]).toEqual(isRefused ? [false, [0, 0]] : [true, [1, 1]]);
     open();
     expect(await late[0]).toMatchObject(closed);
-    expect(await here.written(action)).toBe(0);
+    expectCounted(await here.written(action)).toBe(0);
     await here.expectCleanNext(client, pool);
   });
 });

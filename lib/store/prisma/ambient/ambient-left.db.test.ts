@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../../integration/kit.fixture.ts';
 import { outside } from '../async-context.ts';
@@ -100,7 +101,7 @@ describe('what goes on by itself', () => {
     emitter.emit('tx');
     expect(await Promise.all(heard)).toMatchObject([expect.any(Number), closed]);
     expect(await loader('mug')).toMatchObject({ sku: 'mug' });
-    expect(await here.written(action)).toBe(0);
+    expectCounted(await here.written(action)).toBe(0);
     await here.expectCleanNext(client, pool);
   });
 
@@ -160,8 +161,8 @@ describe('what goes on by itself', () => {
     await effect(other, action);
     await other.$transaction((tx) => effect(tx, action));
     const again = await execute(other, async ({ tx, key }) => effect(tx, key));
-    expect([again.outcome.ok, await here.counted(again.key)]).toEqual([true, [1, 1]]);
-    expect(await here.written(action)).toBe(3);
+    expectCounted([again.outcome.ok, await here.counted(again.key)]).toEqual([true, [1, 1]]);
+    expectCounted(await here.written(action)).toBe(3);
     await here.watch.query('DELETE FROM audit_records WHERE action = $1', [action]);
     await here.expectCleanNext(client, pool);
   });
@@ -200,7 +201,7 @@ describe('what goes on by itself', () => {
     });
     open();
     await later;
-    expect(await here.written(action)).toBe(1);
+    expectCounted(await here.written(action)).toBe(1);
     await here.expectCleanNext(client, pool);
   });
 });

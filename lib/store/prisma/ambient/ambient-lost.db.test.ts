@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { describe, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { createClient } from '../../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../../integration/kit.fixture.ts';
 import { cuttingProxy, type Direction, SERVER_CRASHED } from '../wire/cutting-proxy.fixture.ts';
@@ -113,7 +114,7 @@ describe('a connection that the server ends', () => {
     await terminate(await pidOf(client));
     const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key));
     if (!outcome.ok) expect(outcome).toMatchObject(lost);
-    expect(await here.counted(key)).toEqual(outcome.ok ? [1, 1] : [0, 0]);
+    expectCounted(await here.counted(key)).toEqual(outcome.ok ? [1, 1] : [0, 0]);
     expect((await execute(client, ({ tx, key }) => effect(tx, key))).outcome).toMatchObject({ ok: true });
     await expectNothingHeld(pool);
   });
@@ -148,14 +149,14 @@ test.each<[Direction, string, Buffer?]>([
     met.add(String(executed));
     while ((await here.watch.inTransaction()) > 0);
     const [made, rows] = await here.counted(key);
-    expect({ after, executed, made, rows }).toEqual({
+    expectCounted({ after, executed, made, rows }).toEqual({
       after,
       executed: wasCut ? expect.toSatisfy((said) => said === 'unknown' || said === (made === 1)) : true,
       made: wasCut ? expect.toSatisfy((count) => count === 0 || count === 1) : 1,
       rows: made,
     });
     expect((await run(key, 2)).outcome).toMatchObject({ ok: true, data: 1 });
-    expect(await here.counted(key)).toEqual([1, 1]);
+    expectCounted(await here.counted(key)).toEqual([1, 1]);
     await expectNothingHeld(pool);
   }
   expect([...met].sort()).toEqual(['false', 'true', 'unknown']);
@@ -173,7 +174,7 @@ test('a COMMIT that is not answered: nobody knows, the connection is given up, a
   while ((await here.watch.inTransaction()) > 0);
   await lift();
   const again = await execute(client, ({ tx, key }) => effect(tx, key), { key, attempt: 2 });
-  expect([again.outcome, await here.counted(key)]).toMatchObject([{ ok: true }, [1, 1]]);
+  expectCounted([again.outcome, await here.counted(key)]).toMatchObject([{ ok: true }, [1, 1]]);
 });
 
 describe('a pool that gives up by itself (query_timeout)', () => {
@@ -242,6 +243,6 @@ describe('a pool that gives up by itself (query_timeout)', () => {
     while ((await here.watch.inTransaction()) > 0);
     await lift();
     const again = await execute(client, ({ tx, key }) => effect(tx, key), { key, attempt: 2 });
-    expect([again.outcome, await here.counted(key)]).toMatchObject([{ ok: true }, [1, 1]]);
+    expectCounted([again.outcome, await here.counted(key)]).toMatchObject([{ ok: true }, [1, 1]]);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../../integration/kit.fixture.ts';
 import { ended, execute, orderWithRefund, pidOf, stage } from './ambient.fixture.ts';
@@ -26,7 +27,7 @@ describe('an error that the handler catches', () => {
     });
     expect(outcome).toMatchObject({ ok: false, code: 'internal', executed: false });
     expect(String(error)).toMatch(/abort|failed/i);
-    expect([await here.counted(key), await written(key, 'behind')]).toEqual([[0, 0], [0]]);
+    expectCounted([await here.counted(key), await written(key, 'behind')]).toEqual([[0, 0], [0]]);
   });
 
   test.each<[string, (tx: Client, client: Client) => Promise<unknown>]>([
@@ -46,7 +47,7 @@ describe('an error that the handler catches', () => {
       return 'went on';
     });
     expect(outcome).toMatchObject({ ok: true, data: 'went on' });
-    expect([await here.counted(key), await written(key, 'behind')]).toEqual([[1, 1], [1]]);
+    expectCounted([await here.counted(key), await written(key, 'behind')]).toEqual([[1, 1], [1]]);
   });
 
   test('the query that fails is told as Prisma tells it, outside and in a savepoint alike', async () => {
@@ -81,7 +82,7 @@ describe('$transaction', () => {
       return await pidOf(tx);
     });
     expect(outcome).toMatchObject({ ok: true });
-    expect(await written(key, '', '1', '2', '3', 'again')).toEqual([1, 1, 0, 0, 1]);
+    expectCounted(await written(key, '', '1', '2', '3', 'again')).toEqual([1, 1, 0, 0, 1]);
   });
 
   test('gives what its function gives, also a query that Prisma has not begun; as a list, the results in order', async () => {
@@ -108,7 +109,11 @@ describe('$transaction', () => {
       expect(await ended(failing)).toMatchObject({ code: 'P2002' });
       await effect(tx, key);
     });
-    expect([outcome, await here.counted(key), await written(key, 'gone')]).toMatchObject([{ ok: true }, [1, 1], [0]]);
+    expectCounted([outcome, await here.counted(key), await written(key, 'gone')]).toMatchObject([
+      { ok: true },
+      [1, 1],
+      [0],
+    ]);
   });
 
   test('siblings wait for each other, and each goes or stays by itself', async () => {
@@ -129,7 +134,7 @@ describe('$transaction', () => {
     });
     expect(outcome).toMatchObject({ ok: true, data: ['fulfilled', 'rejected', 'fulfilled', 'rejected'] });
     expect(order).toEqual(['a', 'b', 'c', 'd'].flatMap((name) => [`${name} in`, `${name} out`]));
-    expect(await written(key, 'a', 'b', 'c', 'd')).toEqual([2, 0, 2, 0]);
+    expectCounted(await written(key, 'a', 'b', 'c', 'd')).toEqual([2, 0, 2, 0]);
   });
 
   test('a branch beside an open one waits for it, and is not rolled back with it', async () => {
@@ -156,7 +161,7 @@ describe('$transaction', () => {
       return [String(await ended(nested)), ...(await Promise.all(beside))];
     });
     expect(outcome).toMatchObject({ ok: true, data: ['Error: rolled back', false, false, false] });
-    expect(await written(key, 'nested', 'beside')).toEqual([0, 1]);
+    expectCounted(await written(key, 'nested', 'beside')).toEqual([0, 1]);
   });
 
   test('a query of several statements that is under way is not cut in two by it, and may be awaited in it', async () => {
@@ -184,7 +189,7 @@ describe('$transaction', () => {
       return told;
     });
     expect(outcome).toMatchObject({ ok: true, data: expect.stringContaining('Prisma Client promises') });
-    expect(await here.counted(key)).toEqual([1, 1]);
+    expectCounted(await here.counted(key)).toEqual([1, 1]);
   });
 
   test('its tx is over with it', async () => {
@@ -200,7 +205,7 @@ describe('$transaction', () => {
       return ((await late) as Error).name;
     });
     expect(outcome).toMatchObject({ ok: true, data: 'ExecutionClosedError' });
-    expect(await written(key, '', 'late')).toEqual([1, 0]);
+    expectCounted(await written(key, '', 'late')).toEqual([1, 0]);
   });
 
   test('an isolation level of its own is refused, and nothing of it runs', async () => {
@@ -213,7 +218,7 @@ describe('$transaction', () => {
       expect(await ended(list)).toMatchObject({ name: 'ConfigurationError' });
       return 'went on';
     });
-    expect([outcome, await here.counted(key)]).toMatchObject([{ ok: true, data: 'went on' }, [0, 1]]);
+    expectCounted([outcome, await here.counted(key)]).toMatchObject([{ ok: true, data: 'went on' }, [0, 1]]);
   });
 
   test.each<[string, (tx: Client, never: Promise<void>) => unknown]>([
@@ -233,8 +238,8 @@ describe('$transaction', () => {
     await unawaited;
     expect(outcome).toMatchObject({ ok: false, code: 'internal', executed: false });
     expect(error?.message).toMatch(/still running when .* returned. Await it/);
-    expect(await here.counted(key)).toEqual([0, 0]);
+    expectCounted(await here.counted(key)).toEqual([0, 0]);
     expect((await execute(client, ({ tx, key }) => effect(tx, key), { key })).outcome).toMatchObject({ ok: true });
-    expect(await here.counted(key)).toEqual([1, 1]);
+    expectCounted(await here.counted(key)).toEqual([1, 1]);
   });
 });

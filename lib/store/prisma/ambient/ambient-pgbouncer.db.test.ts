@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PgBouncer, startPgBouncer } from '../../../../scripts/services/pgbouncer.ts';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../../integration/kit.fixture.ts';
 import { outside } from '../async-context.ts';
@@ -41,7 +42,7 @@ describe('PgBouncer in transaction mode', () => {
       return new Set(pids).size;
     });
     expect(outcome).toMatchObject({ ok: true, data: 1 });
-    expect([await here.counted(key), await here.written(`${key}-gone`)]).toEqual([[1, 1], 0]);
+    expectCounted([await here.counted(key), await here.written(`${key}-gone`)]).toEqual([[1, 1], 0]);
   });
 
   test('50 executions at once over two servers, each with a savepoint that is rolled back', async () => {
@@ -65,7 +66,7 @@ describe('PgBouncer in transaction mode', () => {
     );
     for (const [n, { key, outcome }] of told.entries()) {
       expect(outcome).toMatchObject(n % 2 ? { ok: false, executed: false } : { ok: true, data: 1 });
-      expect(await here.counted(key)).toEqual(n % 2 ? [0, 0] : [1, 1]);
+      expectCounted(await here.counted(key)).toEqual(n % 2 ? [0, 0] : [1, 1]);
     }
     expect(await here.watch.inTransaction()).toBe(0);
   });
@@ -78,7 +79,7 @@ describe('PgBouncer in transaction mode', () => {
       await outside(() => effect(client, `${key}-stays`));
       throw new Error('rolled back');
     });
-    expect([outcome.ok, seen, await here.counted(key), await here.written(`${key}-stays`)]).toEqual([
+    expectCounted([outcome.ok, seen, await here.counted(key), await here.written(`${key}-stays`)]).toEqual([
       false,
       [false],
       [0, 0],
@@ -112,7 +113,7 @@ describe('PgBouncer in transaction mode', () => {
     one.open();
     two.open();
     for (const other of await Promise.all(others)) {
-      expect([other.outcome.ok, await here.counted(other.key)]).toEqual([true, [1, 1]]);
+      expectCounted([other.outcome.ok, await here.counted(other.key)]).toEqual([true, [1, 1]]);
     }
     await here.expectAnother(client, key);
   });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { createClient } from '../../../../shop/db.ts';
 import { anything, effect, effects, freshKey, gate, kit } from '../../../integration/kit.fixture.ts';
 import { outside } from '../async-context.ts';
@@ -79,7 +80,7 @@ describe('executions at once in one process', () => {
       const told = await Promise.all(operations.map((operation) => operation.execute({ key, payload: {} })));
       expect(new Set(told.map((outcome) => outcome.ok && outcome.data)).size).toBe(1);
       expect(told.filter((outcome) => outcome.ok && !outcome.replayed)).toHaveLength(1);
-      expect(await here.counted(key)).toEqual([1, 1]);
+      expectCounted(await here.counted(key)).toEqual([1, 1]);
     }
     expect(runs).toBe(20);
   });
@@ -105,7 +106,7 @@ describe('executions at once in one process', () => {
     const told = await outer.execute({ key, payload: {} });
     const [before, within, behind] = told.ok ? told.data : [];
     expect([told.ok, before === behind, typeof within, within === before]).toEqual([true, true, 'number', false]);
-    expect([await here.counted(key), await here.counted(`${key}-inner`)]).toEqual([
+    expectCounted([await here.counted(key), await here.counted(`${key}-inner`)]).toEqual([
       [1, 1],
       [1, 1],
     ]);
@@ -128,7 +129,7 @@ describe('a pool that has no connection to give', () => {
     const { key, outcome } = await holding;
     expect(outcome).toMatchObject({ ok: true });
     await here.expectAnother(client, quick.key);
-    expect([await here.counted(key), heldBy(pool), pool.totalCount]).toEqual([[1, 1], [0, 0], 1]);
+    expectCounted([await here.counted(key), heldBy(pool), pool.totalCount]).toEqual([[1, 1], [0, 0], 1]);
   });
 
   test('the first execution of a client, which nobody has seen the pool of yet, is refused in time, too', async () => {

@@ -1,5 +1,6 @@
 import { makeTypedQueryFactory } from '@prisma/client/runtime/client';
 import { describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import { anything, effect, freshKey } from '../../../integration/kit.fixture.ts';
 import { ambientKit, ended, execute, orderWithRefund, pidOf, stage } from './ambient.fixture.ts';
@@ -142,7 +143,7 @@ describe.each([
       const told = outcome.ok ? (outcome.data as unknown) : ((error as { told?: unknown }).told ?? error);
       expect(told).toEqual(asked.map(([, , answer]) => answer));
       expect(outcome.ok).toBe(!isRefused);
-      expect(await here.counted(key)).toEqual(isRefused ? [0, 0] : [WRITTEN, 1]);
+      expectCounted(await here.counted(key)).toEqual(isRefused ? [0, 0] : [WRITTEN, 1]);
       const { rowCount } = await here.watch.query('SELECT 1 FROM products WHERE sku = $1', [`${key}-new`]);
       expect(rowCount).toBe(isRefused ? 0 : 1);
     },
@@ -162,7 +163,7 @@ test('a nested write whose second statement fails: the whole of it is undone in 
     await effect(tx, key);
     return 'went on';
   });
-  expect([error, await here.counted(key)]).toEqual([undefined, [1, 1]]);
+  expectCounted([error, await here.counted(key)]).toEqual([undefined, [1, 1]]);
   const { rowCount } = await here.watch.query('SELECT 1 FROM orders WHERE principal = $1', [key]);
   expect(rowCount).toBe(1);
 });
@@ -208,7 +209,7 @@ describe('isolation levels', () => {
       );
     });
     expect(outcome).toMatchObject({ ok: true, data: [{ level: 'read committed' }] });
-    expect(await here.counted(key)).toEqual([1, 1]);
+    expectCounted(await here.counted(key)).toEqual([1, 1]);
   });
 
   test('a conflict is tried again, and one of the tries counts', async () => {

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../../integration/kit.fixture.ts';
 import { elsewhere, ended, execute, orderWithRefund, stage } from './ambient.fixture.ts';
@@ -55,10 +56,10 @@ describe('a context that is lost', () => {
     for (const isRefused of [true, false]) {
       const { key, outcome } = await execute(here.client, async ({ tx, key }) => {
         await ask(tx, key);
-        expect(await here.written(key)).toBe(0);
+        expectCounted(await here.written(key)).toBe(0);
         if (isRefused) throw new Error('rolled back');
       });
-      expect([outcome.ok, await here.counted(key)]).toEqual(isRefused ? [false, [0, 0]] : [true, [1, 1]]);
+      expectCounted([outcome.ok, await here.counted(key)]).toEqual(isRefused ? [false, [0, 0]] : [true, [1, 1]]);
     }
   });
 
@@ -70,7 +71,7 @@ describe('a context that is lost', () => {
       const action = freshKey();
       const asking = ended((async () => await ask(kept.tx as Client, action))());
       expect(await asking).toMatchObject({ name: 'ExecutionClosedError' });
-      expect(await here.written(action)).toBe(0);
+      expectCounted(await here.written(action)).toBe(0);
     },
   );
 
@@ -90,7 +91,7 @@ describe('a context that is lost', () => {
       await apart(AsyncResource.bind(() => effect(tx, key)));
       throw new Error('rolled back');
     });
-    expect([outcome, await here.counted(key)]).toMatchObject([{ code: 'internal' }, [0, 0]]);
+    expectCounted([outcome, await here.counted(key)]).toMatchObject([{ code: 'internal' }, [0, 0]]);
   });
 
   test('tx of another execution leads to that one, and not into the one that asks', async () => {

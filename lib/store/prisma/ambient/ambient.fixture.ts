@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import { anything, effect, freshKey, gate, kit, type Tx, watchOf } from '../../../integration/kit.fixture.ts';
@@ -154,11 +155,11 @@ export function stage() {
     counted,
     /** Nothing was committed, the next attempt executes on the same pool, and the one behind it is answered by that. */
     expectAnother: async (client: Client, key: string) => {
-      expect(await counted(key)).toEqual([0, 0]);
+      expectCounted(await counted(key)).toEqual([0, 0]);
       const again = (attempt: number) => execute(client, ({ tx, key }) => effect(tx, key), { key, attempt });
       expect((await again(2)).outcome).toMatchObject({ ok: true, replayed: false });
       expect((await again(3)).outcome).toMatchObject({ ok: true, replayed: true });
-      expect(await counted(key)).toEqual([1, 1]);
+      expectCounted(await counted(key)).toEqual([1, 1]);
     },
     /** The next execution on a pool of one finds a transaction that is nobody's but its own, and so does the server. */
     expectCleanNext: async (client: Client, pool: pg.Pool) => {
@@ -170,7 +171,7 @@ export function stage() {
         return seen;
       });
       expect(outcome).toMatchObject({ ok: true, data: { rows: 0, locks: 1 } }); // the lock is its own ticket
-      expect(await counted(key)).toEqual([1, 1]);
+      expectCounted(await counted(key)).toEqual([1, 1]);
       while ((await watch.inTransaction()) > 0);
       expect([pool.totalCount, pool.idleCount, pool.waitingCount]).toEqual([1, 1, 0]);
     },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { effect, freshKey } from '../../../integration/kit.fixture.ts';
 import { ended, executeHere, stage } from './ambient.fixture.ts';
 
@@ -26,7 +27,7 @@ test.each([
     return (error as Error).message;
   });
   expect(outcome).toMatchObject({ ok: true, data: expect.stringContaining('must not end, or begin again') });
-  expect(await here.counted(key)).toEqual([1, 1]);
+  expectCounted(await here.counted(key)).toEqual([1, 1]);
 });
 
 test.each(['SAVEPOINT mine', 'ROLLBACK TO SAVEPOINT mine', 'rollback work to mine', 'RELEASE mine'])(
@@ -38,7 +39,7 @@ test.each(['SAVEPOINT mine', 'ROLLBACK TO SAVEPOINT mine', 'rollback work to min
       await tx.$executeRawUnsafe(text);
       await effect(tx, key);
     });
-    expect([outcome.ok, await here.counted(key)]).toEqual([true, [1, 1]]);
+    expectCounted([outcome.ok, await here.counted(key)]).toEqual([true, [1, 1]]);
   },
 );
 
@@ -57,7 +58,7 @@ test.each(['SELECT 1; COMMIT', 'SELECT 1; COMMIT; BEGIN', 'SELECT 1; ROLLBACK', 
       { key, attempt: 1 },
     );
     expect(outcome).toMatchObject({ code: 'unavailable', executed: 'unknown' });
-    expect(await here.counted(key)).toEqual([text.includes('COMMIT') ? 1 : 0, 0]);
+    expectCounted(await here.counted(key)).toEqual([text.includes('COMMIT') ? 1 : 0, 0]);
     while ((await here.watch.inTransaction()) > 0);
   },
 );

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { expect, expectTypeOf, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
 import { anything, effect, freshKey, isAmbient, kit } from '../../../integration/kit.fixture.ts';
 import { type Context, ended, executeHere, stage } from './ambient.fixture.ts';
@@ -42,7 +43,7 @@ test.each(ways)('%s: committed with the key, seen by tx, rolled back with it', a
     seen.push(await here.written(key));
   };
   const { key } = await executeHere(client, handle);
-  expect([seen.splice(0), await here.counted(key)]).toEqual([
+  expectCounted([seen.splice(0), await here.counted(key)]).toEqual([
     [1, 0],
     [1, 1],
   ]);
@@ -50,7 +51,7 @@ test.each(ways)('%s: committed with the key, seen by tx, rolled back with it', a
     await handle(context);
     throw new Error('rolled back');
   });
-  expect([seen, failed.outcome.ok, await here.counted(failed.key)]).toEqual([[1, 0], false, [0, 0]]);
+  expectCounted([seen, failed.outcome.ok, await here.counted(failed.key)]).toEqual([[1, 0], false, [0, 0]]);
 });
 
 test('in a savepoint of tx it is rolled back with that', async () => {
@@ -63,7 +64,7 @@ test('in a savepoint of tx it is rolled back with that', async () => {
       }),
     );
   });
-  expect([outcome.ok, await here.counted(key)]).toEqual([true, [1, 1]]);
+  expectCounted([outcome.ok, await here.counted(key)]).toEqual([true, [1, 1]]);
 });
 
 test.each(ways)('%s, behind the end of its execution: refused, and nothing is done', async (_, write) => {
@@ -74,7 +75,7 @@ test.each(ways)('%s, behind the end of its execution: refused, and nothing is do
     await effect(tx, key);
   });
   expect(await ended(write(late as Client, key))).toMatchObject({ name: 'ExecutionClosedError' });
-  expect(await here.counted(key)).toEqual([1, 1]);
+  expectCounted(await here.counted(key)).toEqual([1, 1]);
 });
 
 test.each(['COMMIT', 'ROLLBACK', ' commit'])('%j is refused', async (text) => {
@@ -94,7 +95,7 @@ test('a transaction of the query builder’s own is refused: it is in one', asyn
     return ((await ended(began)) as Error).message;
   });
   expect(outcome).toMatchObject({ ok: true, data: expect.stringContaining('must not end, or begin again') });
-  expect(await here.counted(key)).toEqual([1, 1]);
+  expectCounted(await here.counted(key)).toEqual([1, 1]);
 });
 
 test('a cursor is refused: it would outlast its statement', async () => {
@@ -118,7 +119,7 @@ test('a conflict with others is tried again, as one of Prisma’s is', async () 
     },
     { isolationLevel: 'Serializable' },
   );
-  expect([outcome.ok, runs, await here.counted(key)]).toEqual([true, 2, [1, 1]]);
+  expectCounted([outcome.ok, runs, await here.counted(key)]).toEqual([true, 2, [1, 1]]);
 });
 
 test('a statement that fails has aborted the transaction, also where its error is caught', async () => {
@@ -127,7 +128,7 @@ test('a statement that fails has aborted the transaction, also where its error i
     await ended(sqlOf(tx).query('SELECT 1/0'));
   });
   expect(outcome).toMatchObject({ code: 'internal', executed: false });
-  expect(await here.counted(key)).toEqual([0, 0]);
+  expectCounted(await here.counted(key)).toEqual([0, 0]);
 });
 
 test('a tx of Prisma’s own has none: refused, with what to do', async () => {
@@ -156,5 +157,5 @@ if (isAmbient)
       connection.release();
       return await here.written(key);
     });
-    expect([outcome, await here.counted(key)]).toMatchObject([{ ok: true, data: 0 }, [2, 1]]);
+    expectCounted([outcome, await here.counted(key)]).toMatchObject([{ ok: true, data: 0 }, [2, 1]]);
   });

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { anything, effect, effects, freshKey, kit } from '../../../integration/kit.fixture.ts';
 import { createInbox, createOutbox } from '../../../messaging/prisma.ts';
@@ -83,7 +84,7 @@ test.each(gaps)('%s: said with what to run, and nothing is executed', async (_, 
     existing: expect.stringMatching(existing),
     expected: 'oncekit keys schema 4',
   });
-  expect(await effects(client, key)).toBe(0);
+  expectCounted(await effects(client, key)).toBe(0);
 });
 
 test('an operation in phases is told the same, before its first phase', async () => {
@@ -94,7 +95,7 @@ test('an operation in phases is told the same, before its first phase', async ()
     return 'paid';
   });
   await expect(pay.execute({ key, payload: {} })).rejects.toMatchObject({ name: 'ConfigurationError' });
-  expect(await effects(client, key)).toBe(0);
+  expectCounted(await effects(client, key)).toBe(0);
 });
 
 test('a key that was refused for its tables is free once the migration has run', async () => {
@@ -103,7 +104,7 @@ test('a key that was refused for its tables is free once the migration has run',
   await expect(order.execute({ key, payload: {} })).rejects.toMatchObject({ name: 'ConfigurationError' });
   await run('ALTER TABLE idempotency_keys ADD COLUMN trace_parent TEXT');
   expect(await order.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
-  expect(await effects(client, key)).toBe(1);
+  expectCounted(await effects(client, key)).toBe(1);
 });
 
 test('an older kit goes on on a newer schema: what was added does not concern it', async () => {
@@ -114,7 +115,7 @@ test('an older kit goes on on a newer schema: what was added does not concern it
   const key = freshKey();
   expect(await order.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
   expect(await order.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, replayed: true });
-  expect(await effects(client, key)).toBe(1);
+  expectCounted(await effects(client, key)).toBe(1);
 });
 
 test('a table of the app that is missing is the app’s own error', async () => {
@@ -138,7 +139,7 @@ test('an app that sends and receives without the tables of messaging is told whi
   expect(await announcing.execute({ key, payload: {} })).toMatchObject({ code: 'internal', executed: false });
   const said = { name: 'ConfigurationError', message: expect.stringContaining('npx oncekit init --messaging') };
   expect(told).toMatchObject([said]);
-  expect(await effects(client, key)).toBe(0);
+  expectCounted(await effects(client, key)).toBe(0);
 
   let runs = 0;
   const inbox = createInbox({ prisma: client, sources: { bank: { handle: async () => void runs++ } } });

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
 import { effect } from '../../../integration/kit.fixture.ts';
 import { type Context, ended, executeHere, stage } from '../ambient/ambient.fixture.ts';
@@ -63,7 +64,7 @@ test.each(['DEALLOCATE ALL', 'DISCARD ALL'])('%s behind the kit’s back: tried 
   await client.$executeRawUnsafe(text);
   for (let n = 0; n < 4; n++) {
     const { key, outcome } = await executeHere(client, handle);
-    expect([outcome, await here.counted(key)]).toMatchObject([{ ok: true, replayed: false }, [1, 1]]);
+    expectCounted([outcome, await here.counted(key)]).toMatchObject([{ ok: true, replayed: false }, [1, 1]]);
   }
 });
 
@@ -108,5 +109,5 @@ test('the handler swallows the error of a statement that was forgotten: tried ag
   for (const { name } of names) await client.$executeRawUnsafe(`DEALLOCATE "${name}"`);
   runs = 0;
   const { key, outcome } = await executeHere(client, handle);
-  expect([outcome, runs, await here.counted(key)]).toMatchObject([{ ok: true, data: 'counted' }, 2, [1, 1]]);
+  expectCounted([outcome, runs, await here.counted(key)]).toMatchObject([{ ok: true, data: 'counted' }, 2, [1, 1]]);
 });

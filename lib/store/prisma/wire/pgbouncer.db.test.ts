@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PgBouncer, startPgBouncer } from '../../../../scripts/services/pgbouncer.ts';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import { Provider } from '../../../engine/phases/phases.fixture.ts';
@@ -57,7 +58,7 @@ describe('PgBouncer in transaction mode', () => {
     expect(await define(two).execute({ key, payload, attempt: 2 })).toMatchObject({ ok: true, replayed: true });
     expect(await define(two).execute({ key, payload: {} })).toMatchObject({ code: 'payload_mismatch' });
     expect(await operation.status({ key })).toMatchObject({ state: 'succeeded' });
-    expect(await counted(key)).toEqual([1, ['succeeded']]);
+    expectCounted(await counted(key)).toEqual([1, ['succeeded']]);
   });
 
   test('50 keys at once, of two clients: each its own answer and its own effect', async () => {
@@ -65,7 +66,7 @@ describe('PgBouncer in transaction mode', () => {
     const keys = Array.from({ length: 50 }, freshKey);
     const told = await Promise.all(keys.map((key, n) => operations[n % 2]?.execute({ key, payload: {} })));
     expect(told.map((outcome) => outcome?.ok && outcome.data)).toEqual(keys);
-    for (const key of keys) expect(await counted(key)).toEqual([1, ['succeeded']]);
+    for (const key of keys) expectCounted(await counted(key)).toEqual([1, ['succeeded']]);
   });
 
   test('one key of two clients: one executes, the other waits for it and replays', async () => {
@@ -86,7 +87,7 @@ describe('PgBouncer in transaction mode', () => {
       { ok: true, replayed: false, data: 'run 1' },
       { ok: true, replayed: true, data: 'run 1' },
     ]);
-    expect(await counted(key)).toEqual([1, ['succeeded']]);
+    expectCounted(await counted(key)).toEqual([1, ['succeeded']]);
   });
 
   test.each([
@@ -96,7 +97,7 @@ describe('PgBouncer in transaction mode', () => {
   ])('%s', async (wants, told, left) => {
     const key = freshKey();
     expect(await define(one).execute({ key, payload: { wants } })).toMatchObject(told);
-    expect(await counted(key)).toEqual(left);
+    expectCounted(await counted(key)).toEqual(left);
     const again = await define(two).execute({ key, payload: { wants } });
     expect(again).toMatchObject(told);
     if (wants !== 'a refusal') expect(await define(two).execute({ key, payload: {} })).toMatchObject({ ok: true });
@@ -116,7 +117,7 @@ describe('PgBouncer in transaction mode', () => {
     const key = freshKey();
     expect(await define(one).execute({ key, payload: {} })).toMatchObject({ ok: true, data: 'ch_1' });
     expect(await define(two).execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: true, data: 'ch_1' });
-    expect([await counted(key), await effects(database.client, `${key} paid`), provider.sends]).toEqual([
+    expectCounted([await counted(key), await effects(database.client, `${key} paid`), provider.sends]).toEqual([
       [1, ['succeeded']],
       1,
       1,
@@ -165,6 +166,6 @@ test('a server that is talked to directly keeps the statements that are sent aga
   await client.$executeRawUnsafe('DEALLOCATE ALL');
   const key = freshKey();
   expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
-  expect(await counted(key)).toEqual([1, ['succeeded']]);
+  expectCounted(await counted(key)).toEqual([1, ['succeeded']]);
   await client.$disconnect();
 });

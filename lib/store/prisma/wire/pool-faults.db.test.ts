@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import {
@@ -65,10 +66,10 @@ const counted = async (key: string) => [
 
 /** Nothing was committed, the next attempt executes on the same connection, and the one behind it is answered by that. */
 async function expectAnother(operation: ReturnType<typeof define>, key: string) {
-  expect(await counted(key)).toEqual([0, 0]);
+  expectCounted(await counted(key)).toEqual([0, 0]);
   expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, replayed: false });
   expect(await operation.execute({ key, payload: {}, attempt: 3 })).toMatchObject({ ok: true, replayed: true });
-  expect(await counted(key)).toEqual([1, 1]);
+  expectCounted(await counted(key)).toEqual([1, 1]);
 }
 
 /**
@@ -197,7 +198,7 @@ describe('a statement of the handler that fails', () => {
     });
     const key = freshKey();
     expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 'recovered' });
-    expect(await counted(key)).toEqual([1, 1]);
+    expectCounted(await counted(key)).toEqual([1, 1]);
   });
 
   test('because the handler has ended the transaction itself: no success is told that is none', async () => {
@@ -317,7 +318,7 @@ if (!isPlain)
       while ((await watch.inTransaction()) > 0);
       const another = freshKey();
       expect(await operation.execute({ key: another, payload: {} })).toMatchObject({ ok: true });
-      expect(await counted(another)).toEqual([1, 1]);
+      expectCounted(await counted(another)).toEqual([1, 1]);
       await expectAnother(operation, key);
     });
 
@@ -334,7 +335,7 @@ if (!isPlain)
       while ((await watch.inTransaction()) > 0);
       await lift();
       expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
-      expect(await counted(key)).toEqual([1, 1]);
+      expectCounted(await counted(key)).toEqual([1, 1]);
     });
   });
 
@@ -378,14 +379,14 @@ describe('a connection that is lost', () => {
       const executed = told.ok || told.executed;
       met.add(executed);
       const [made, rows] = await settledCount(key);
-      expect({ after, executed, made, rows }).toEqual({
+      expectCounted({ after, executed, made, rows }).toEqual({
         after,
         executed: wasCut ? expect.toSatisfy((said) => said === 'unknown' || said === (made === 1)) : true,
         made: wasCut ? expect.toSatisfy((count) => count === 0 || count === 1) : 1,
         rows: made,
       });
       expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, data: 1 });
-      expect(await counted(key)).toEqual([1, 1]);
+      expectCounted(await counted(key)).toEqual([1, 1]);
     }
     expect([...met].map(String).sort()).toEqual(['false', 'true', 'unknown']);
     expect(after).toBeGreaterThan(15);

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import { anything, effect, effects, freshKey, kit, rowsOf, type Tx } from '../../../integration/kit.fixture.ts';
@@ -32,8 +33,8 @@ async function expectOneOrder(client: Client, key: string) {
     });
   const told = await operation.execute({ key, payload: {} });
   expect(told).toMatchObject({ ok: true, replayed: false, data: { run: runs } });
-  expect(await effects(database.client, key)).toBe(1);
-  expect(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded', result: expect.any(String) }]);
+  expectCounted(await effects(database.client, key)).toBe(1);
+  expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded', result: expect.any(String) }]);
 }
 
 test('another transaction first: it is committed as it was, and the key is claimed in its own', async () => {
@@ -46,7 +47,7 @@ test('another transaction first: it is committed as it was, and the key is claim
     return await database.client.$transaction(run, options);
   });
   await expectOneOrder(client, freshKey());
-  expect(await effects(database.client, first)).toBe(1);
+  expectCounted(await effects(database.client, first)).toBe(1);
 });
 
 test('a transaction that is tried again: the one that commits has claim, effect and answer', async () => {
@@ -164,7 +165,7 @@ if (process.env.POOL === 'plain')
     const [set, claim] = ['SET TRANSACTION', 'INSERT INTO idempotency_keys'];
     expect(sent).toEqual([claim, claim, set, claim, set, claim]);
     expect(levels).toEqual(Array.from({ length: 3 }, () => ({ transaction_isolation: 'read committed' })));
-    expect([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
+    expectCounted([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
   });
 
 test('a client that does something first in each transaction: never a claim without its effect', async () => {
@@ -184,7 +185,7 @@ test('a connection on which somebody has left a transaction open: rolled back, a
     await client.$executeRawUnsafe('BEGIN ISOLATION LEVEL REPEATABLE READ');
     await effect(client, left);
     await expectOneOrder(client, freshKey());
-    expect(await effects(database.client, left)).toBe(0);
+    expectCounted(await effects(database.client, left)).toBe(0);
   } finally {
     await client.$disconnect();
   }

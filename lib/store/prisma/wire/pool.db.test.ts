@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import {
@@ -122,10 +123,10 @@ describe('an extended client', () => {
     });
     const key = freshKey();
     expect(await operation.execute({ key, payload: { isRefused: true } })).toMatchObject({ executed: false });
-    expect(await effects(database.client, key)).toBe(0);
+    expectCounted(await effects(database.client, key)).toBe(0);
     expect(await operation.execute({ key, payload: {} })).toMatchObject({ data: [key.toUpperCase(), 'extended'] });
     expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: true });
-    expect([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
+    expectCounted([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
     expect(asked).toContain('create');
   });
 
@@ -163,7 +164,7 @@ describe('executions at once in one process', () => {
 
     const rows = await client.idempotencyKey.findMany({ where: { operation: 'crowd' } });
     const orders = await client.order.findMany({ where: { idempotencyKey: { startsWith: 'crowd-' } } });
-    expect([rows.length, orders.length, await effects(client, 'beside')]).toEqual([160, 160, 21]);
+    expectCounted([rows.length, orders.length, await effects(client, 'beside')]).toEqual([160, 160, 21]);
     for (const { n, key } of wanted) {
       const row = rows.find((each) => each.key === key);
       const own = orders.filter((order) => order.idempotencyKey === key).map(({ id }) => id);
@@ -193,7 +194,7 @@ describe('executions at once in one process', () => {
     for (const key of keys) {
       const [first, second] = await Promise.all([one, two].map((each) => each?.execute({ key, payload: {} })));
       expect([first, second]).toMatchObject([{ ok: true }, { ok: true, data: first?.ok ? first.data : undefined }]);
-      expect([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
+      expectCounted([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
     }
     expect(runs).toBe(20);
   });
@@ -240,10 +241,10 @@ describe('what else the handler asks of the database', () => {
       const count = () => Promise.all(['', ' beside', ' never'].map((name) => effects(database.client, key + name)));
       expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'internal', executed: false });
       expect(found.splice(0)).toEqual([true, true, true, 0, 0, 0, 'this one alone']);
-      expect([await count(), await rowsOf(database.client, key)]).toEqual([[0, 1, 0], []]);
+      expectCounted([await count(), await rowsOf(database.client, key)]).toEqual([[0, 1, 0], []]);
       isRefused = false;
       expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 'there' });
-      expect([await count(), (await rowsOf(database.client, key)).length]).toEqual([[1, 2, 0], 1]);
+      expectCounted([await count(), (await rowsOf(database.client, key)).length]).toEqual([[1, 2, 0], 1]);
     },
   );
 
@@ -268,7 +269,7 @@ describe('what else the handler asks of the database', () => {
     expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
     expect(await elsewhere.client.$queryRawUnsafe('SELECT is_called FROM tries')).toEqual([{ is_called: false }]);
     expect(await operation.status({ key })).toMatchObject({ state: 'succeeded' });
-    expect([await effects(database.client, key), await effects(elsewhere.client, key)]).toEqual([1, 1]);
+    expectCounted([await effects(database.client, key), await effects(elsewhere.client, key)]).toEqual([1, 1]);
     await elsewhere.drop();
   });
 
@@ -314,7 +315,7 @@ describe('what else the handler asks of the database', () => {
     const states = (key: string) => database.client.idempotencyKey.count({ where: { key, state: 'succeeded' } });
     const all = [stays, `${stays}-inner`, goes, `${goes}-inner`];
     expect(await Promise.all(all.map(states))).toEqual([1, 1, 0, 1]);
-    expect(await Promise.all(all.map((key) => effects(database.client, key)))).toEqual([1, 1, 0, 1]);
+    expectCounted(await Promise.all(all.map((key) => effects(database.client, key)))).toEqual([1, 1, 0, 1]);
   });
 
   test('a transaction nested in its own is a savepoint: what fails in it goes, the rest commits with the key', async () => {
@@ -370,7 +371,7 @@ describe('a pool that has no connection to give', () => {
       ok: true,
       replayed: false,
     });
-    expect([await effects(client, slow), await effects(client, quick)]).toEqual([1, 1]);
+    expectCounted([await effects(client, slow), await effects(client, quick)]).toEqual([1, 1]);
     while ((await watch.inTransaction()) > 0);
   });
 });
