@@ -158,6 +158,8 @@ async function joinFlight<Tx, T>(call: Call<Tx>, flight: Flight, waitMs: number)
   if (flight.hasRow && differs) return refuseMismatch(call, 'none');
   const ended = await join(differs ? untilRowOf(flight) : flight, waitMs);
   if (!ended) return flight.hasRow && differs ? refuseMismatch(call, 'none') : refuseInFlight(call);
+  // The flight has met the key that holds its thing, and has left no row. Another payload may be about another thing.
+  if (differs && 'row' in ended && isOfOtherKey(ended.row, call.id)) return undefined;
   return mayDoBetter(call, flight.startedBy, ended) ? undefined : await answerFrom<Tx, T>(call, ended);
 }
 

@@ -249,7 +249,7 @@ describe('C3 A6 while the first key runs', () => {
       replayed: true,
       key: first,
     });
-    expect(held.runs()).toBe(1);
+    expectCounted(held.runs()).toBe(1);
   });
 
   test.each([
@@ -263,7 +263,7 @@ describe('C3 A6 while the first key runs', () => {
     held.end.open(how);
     await there;
     expect(await waiting).toMatchObject({ ok: true, ...answer });
-    expect(held.runs()).toBe(times);
+    expectCounted(held.runs()).toBe(times);
   });
 
   test('C2 A6 those who follow the second key in its process get the same, and one connection waits', async () => {
@@ -276,6 +276,23 @@ describe('C3 A6 while the first key runs', () => {
     held.end.open('commit');
     await there;
     for (const call of calls) expect(await call).toMatchObject({ ok: true, replayed: true, key: first });
+  });
+
+  test('C2 A6 with another thing a call that follows the second key is not answered for that one', async () => {
+    const [cart, other] = [freshCart(), freshCart()];
+    const { first, there, held, here } = await running(cart);
+    const key = freshKey();
+    const [second, ...following] = [cart, other, other].map((of) => here.execute({ key, payload: { cart: of } }));
+    await watch.untilWaiting(1);
+    held.end.open('commit');
+    await there;
+    expect(await second).toMatchObject({ ok: true, replayed: true, key: first, data: { run: 1 } });
+    const own = { ok: true, key, data: { run: 2 } };
+    const told = await Promise.all(following);
+    expect(told).toMatchObject([own, own]);
+    expect(told.map((outcome) => outcome.ok && outcome.replayed).sort()).toEqual([false, true]);
+    expectCounted([held.runs(), await effects(database.client, key)]).toEqual([2, 1]);
+    expectCounted(await rowsOf(database.client, key)).toMatchObject([{ thing: other }]);
   });
 
   test('C1 A6 of 30 keys for one thing in two processes one executes', async () => {
@@ -360,4 +377,16 @@ describe('a thing that is none', () => {
       expect(() => once(more)).toThrow(/onceForMs of order cannot be used/);
     },
   );
+
+  test('onceForMs of more than 100 years is refused at set-up; of 100 years it is stored', async () => {
+    const century = 100 * 365 * 24 * HOUR;
+    for (const onceForMs of [century + 1, Number.MAX_SAFE_INTEGER]) {
+      expect(() => once({ onceForMs })).toThrow('onceForMs of order is longer than 100 years.');
+    }
+    const key = freshKey();
+    const order = once({ onceForMs: century });
+    expect(await order.execute({ key, payload: { cart: freshCart() } })).toMatchObject({ ok: true, replayed: false });
+    const [row] = await rowsOf(database.client, key);
+    expect(row?.expiresAt.getTime()).toBeGreaterThan(Date.now() + century - HOUR);
+  });
 });

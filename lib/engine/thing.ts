@@ -4,6 +4,9 @@ import type { StandardSchema } from '../core/standard-schema.ts';
 import type { OperationOptions } from './definition.ts';
 
 const MAX_LENGTH = 255;
+const MAX_YEARS = 100;
+/** An end that the database and JavaScript can both write as a date. */
+const MAX_ONCE_FOR_MS = MAX_YEARS * 365 * 86_400_000;
 
 /**
  * The thing that an operation does once for, by its `oncePer`; undefined where it names none.
@@ -49,6 +52,12 @@ export function assertOncePer<Tx>({
   onceForMs,
 }: Pick<OperationOptions<StandardSchema, Tx>, 'name' | 'oncePer' | 'onceForMs'>): void {
   if (onceForMs === undefined) return;
+  if (onceForMs > MAX_ONCE_FOR_MS) {
+    throw new ConfigurationError(`onceForMs of ${name} is longer than ${MAX_YEARS} years.`, {
+      existing: onceForMs,
+      expected: `at most ${MAX_ONCE_FOR_MS} milliseconds`,
+    });
+  }
   if (oncePer && Number.isFinite(onceForMs) && onceForMs > 0) return;
   throw new ConfigurationError(`onceForMs of ${name} cannot be used.`, {
     existing: oncePer ? onceForMs : 'onceForMs without oncePer',

@@ -9,7 +9,8 @@ import type { NewAuditRecord } from './oversight.ts';
 export interface LostKeys<Tx> {
   /**
    * Inserts the key with its steps and the record `reconciled`, all of it or nothing, also outside its window. What is
-   * there wins. `existing`: a row is there. `locked`: somebody executes the key at this moment.
+   * there wins. `existing`: the key has a row. `locked`: somebody executes the key or its thing at this moment. `held`:
+   * another key has its thing, and this one would be gone on with; an answer is entered all the same, without the thing.
    */
   enterLost(lost: LostKey, by: Reconciliation): Promise<EnteredLost>;
 
@@ -26,7 +27,7 @@ export interface LostKeys<Tx> {
   knownEvents(ids: readonly string[]): Promise<string[]>;
 }
 
-export type EnteredLost = 'entered' | 'existing' | 'locked';
+export type EnteredLost = 'entered' | 'existing' | 'locked' | 'held';
 
 /** The person who enters a lost key, and on whose word. */
 export interface Reconciliation {
@@ -40,7 +41,7 @@ export interface LostKey extends KeyId {
   fingerprint: Fingerprint | null;
   schemaVersion: number;
   retentionMs: number;
-  /** The thing that it is to hold, unless another key does by now. */
+  /** The thing that it is to hold. */
   thing?: string | undefined;
   /** `input` is sealed. */
   is: { input: Uint8Array; steps: readonly LostStep[] } | { result: string };

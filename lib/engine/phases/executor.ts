@@ -16,7 +16,7 @@ import type { PhasesContext } from './context.ts';
 import { foreign } from './foreign.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { Journal } from './journal.ts';
-import { type PhasesRun, RunEnded, reach, reasonOf } from './run.ts';
+import { type Ending, type PhasesRun, RunEnded, reach, reasonOf } from './run.ts';
 import { abandonOpen, linger, openTransaction, runPhase } from './run-transaction.ts';
 import { atomic, capture, refuseIn } from './steps.ts';
 import { decodeInput } from './stored-input.ts';
@@ -105,7 +105,7 @@ async function runFunction<Tx>(
   running.transaction?.stopLingering?.();
   if (running.closing) await running.closing;
   const { ending } = running;
-  if (ending && 'row' in ending) return resultOf(ending.row);
+  if (ending && 'row' in ending) return resultOf(ending);
   if (ending && 'error' in ending) throw ending.error;
   const result = ending && 'refusal' in ending ? ending.refusal : answer;
   if (!ending) running.journal.assertComplete();
@@ -122,7 +122,7 @@ async function runFunction<Tx>(
     { joins: result.kind !== 'refusal' },
   );
   await reach(running, 'after-finish');
-  return row ? resultOf(row) : { kind: 'suspended', error: new Error('The key was settled without a row.') };
+  return row ? resultOf({ row }) : { kind: 'suspended', error: new Error('The key was settled without a row.') };
 }
 
 /** Ends with the run's time or lease, also when the function waits for something that takes no notice of them. */
@@ -132,8 +132,9 @@ async function inTime<Tx, R>({ signal }: PhasesRun<Tx>, run: () => Promise<R>): 
   });
 }
 
-function resultOf(row: KeyRow): ExecutionResult {
-  return { kind: isSettled(row.state) ? 'committed' : 'existing', row };
+/** `committed` is answered without a look at whose row it is and what was sent, so it is only what this run has settled. */
+function resultOf({ row, isOthers = false }: Extract<Ending, { row: KeyRow }>): ExecutionResult {
+  return { kind: isSettled(row.state) && !isOthers ? 'committed' : 'existing', row };
 }
 
 /** The caller waits no longer than it has time; what is to be written for whoever comes next goes on behind that. */
@@ -153,7 +154,7 @@ async function interruptInTime<Tx>(
 /** Ends a run that cannot go on. Finished steps stand. If the run still holds the key, it suspends it. */
 async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<ExecutionResult> {
   const { engine, held, ending } = running;
-  if (ending && 'row' in ending) return resultOf(ending.row);
+  if (ending && 'row' in ending) return resultOf(ending);
   running.ending ??= { error }; // a step that nobody has awaited begins nothing any more
   try {
     await abandonOpen(running, error).catch(() => {});

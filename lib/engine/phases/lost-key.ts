@@ -9,7 +9,7 @@ import { type Call, openCall } from '../call.ts';
 import type { Definition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
 import { validateInput } from '../execution.ts';
-import { retentionOf, thingOf } from '../thing.ts';
+import { isOfOtherKey, retentionOf, thingOf } from '../thing.ts';
 import { executeInTransaction, withinTime } from '../transaction.ts';
 import { completeKey } from './completer.ts';
 import { encodeInput } from './stored-input.ts';
@@ -76,18 +76,20 @@ export async function lookUpLost<Tx>(
 ): Promise<NamedKeyState> {
   const definition = engine.definitions.get(named.operation);
   if (!definition) return { kind: 'refused', why: 'no such operation' };
-  const hasPayload = named.payload !== undefined;
   const opened = await openLost(engine, definition, named);
   if ('ok' in opened) return { kind: 'refused', why: opened.code };
   const call: Call<Tx> = opened;
   const probed = await engine.store.probe(call.id);
   if (probed.kind === 'existing') return { kind: 'known', state: probed.row.state };
   if (probed.kind === 'locked') return { kind: 'running' };
-  const byHand = named.result && enterByHand(call, named.result, hasPayload);
-  if (!hasPayload) return { kind: 'lost', calls: [], receivedEvents: [], ...(byHand ? { enter: byHand } : {}) };
+  const { result } = named;
+  if (named.payload === undefined) {
+    return { kind: 'lost', calls: [], receivedEvents: [], ...(result ? { enter: enterByHand(call, result) } : {}) };
+  }
   const validated = await validateInput(definition.options.schema, call.request);
   if (!validated.ok) return { kind: 'refused', why: 'validation' };
-  return await runTrial(call, { input: validated.value, isReceived, byHand });
+  const input = validated.value;
+  return await runTrial(call, { input, isReceived, byHand: result && enterByHand(call, result, { input }) });
 }
 
 /** The call that the client has made, as it reaches the engine today; its time is that of the trial. */
@@ -199,7 +201,7 @@ async function executeLost<Tx>(
       await waitPatiently(Promise.allSettled((executed.afterCommit ?? []).map(async (after) => after())));
       return { kind: 'entered', state: executed.row.state };
     case 'existing':
-      return { kind: 'existing' };
+      return refusedEntry(isOfOtherKey(executed.row, call.id) ? 'held' : 'existing');
     case 'locked':
       return { kind: 'running' };
     case 'in_doubt':
@@ -209,22 +211,33 @@ async function executeLost<Tx>(
   }
 }
 
-/** Enters the answer that a person knows, and nothing else: no effect is made good by it. */
-function enterByHand<Tx>(call: Call<Tx>, { data }: { data: unknown }, hasPayload: boolean): LostKeyState['enter'] {
+/**
+ * Enters the answer that a person knows, and nothing else: no effect is made good by it.
+ *
+ * @param sent the validated input, where the payload is known. Without it the key holds no thing, and any payload is its own.
+ */
+function enterByHand<Tx>(
+  call: Call<Tx>,
+  { data }: { data: unknown },
+  sent?: { input: unknown },
+): LostKeyState['enter'] {
   const { engine, definition, id, fingerprint } = call;
   const { retentionMs: atLeast, phasesRetentionMs } = engine.config;
   return async (actor) => {
     let result: string;
+    let thing: string | undefined;
     try {
       result = encodeAnswer({ kind: 'data', data });
+      thing = sent && thingOf(definition.options, id, sent.input);
     } catch (error) {
       return { kind: 'failed', why: error instanceof CodedError ? error.code : (error as Error).name };
     }
     const lost: LostKey = {
       ...id,
-      fingerprint: hasPayload ? fingerprint : null,
+      fingerprint: sent ? fingerprint : null,
       schemaVersion: definition.options.schemaVersion ?? 1,
-      retentionMs: definition.phases ? phasesRetentionMs : atLeast,
+      retentionMs: retentionOf(definition.options, definition.phases ? phasesRetentionMs : atLeast),
+      thing,
       is: { result },
     };
     const entered = await engine.store.enterLost(lost, { actor, detail: { by: 'hand' } });
@@ -236,5 +249,13 @@ function waitPatiently<T>(promise: Promise<T>): Promise<T | undefined> {
   return settleWithin(promise, PATIENCE_MS, () => undefined, { keepsAlive: false });
 }
 
-const refusedEntry = (entered: Exclude<EnteredLost, 'entered'>): EnteredKey =>
-  entered === 'existing' ? { kind: 'existing' } : { kind: 'running' };
+function refusedEntry(entered: Exclude<EnteredLost, 'entered'>): EnteredKey {
+  switch (entered) {
+    case 'existing':
+      return { kind: 'existing' };
+    case 'locked':
+      return { kind: 'running' };
+    case 'held':
+      return { kind: 'failed', why: 'another key holds its thing' };
+  }
+}

@@ -10,11 +10,14 @@ import {
   effects,
   freshKey,
   gate,
+  HOUR,
   kit,
   rowsOf,
   SECRET,
+  type Tx,
 } from '../../integration/kit.fixture.ts';
-import { type Call, database, expire, provider, rowOf, usePhases } from './shop.fixture.ts';
+import type { LostKeyState } from './lost-key.ts';
+import { type Call, database, expire, lose, provider, rowOf, usePhases } from './shop.fixture.ts';
 
 /** `oncePer` in phases: the first key holds its thing from its claim on, whoever drives it to its end. */
 
@@ -27,7 +30,12 @@ beforeEach(() => {
 });
 
 /** A checkout that is done once per cart: an order, a charge, and the end. */
-function shop(options: Partial<Options> = {}, how: Partial<Call> = {}, on = database.client) {
+function shop(
+  options: Partial<Options> = {},
+  how: Partial<Call> = {},
+  on = database.client,
+  { onOrder, ...more }: { onOrder?: (tx: Tx) => Promise<void>; onceForMs?: number } = {},
+) {
   const idempotency = kit(on, options);
   const checkout = idempotency
     .operation({
@@ -36,10 +44,14 @@ function shop(options: Partial<Options> = {}, how: Partial<Call> = {}, on = data
       maxWaitMs: 20_000,
       timeoutMs: 20_000,
       oncePer: ({ input }) => String(input.cart),
+      ...more,
     })
     .phases(async ({ atomic, foreign, input, key }) => {
       const of = String(input.cart);
-      await atomic('order_created', async (tx) => effect(tx, `${of}:order`));
+      await atomic('order_created', async (tx) => {
+        await onOrder?.(tx);
+        await effect(tx, `${of}:order`);
+      });
       const { id } = await foreign('charge_created', provider.call(of, how));
       await atomic('finished', async (tx) => effect(tx, `${of}:finished`));
       return { of: key, charge: id };
@@ -209,5 +221,133 @@ describe('A6 a second key for a thing, in phases', () => {
     });
     await newer.completeDue();
     expect(await rowOf(one)).toMatchObject({ state: 'failed', thing: null });
+  });
+});
+
+describe('C4 A6 a first phase that conflicts', () => {
+  test.each([
+    ['somebody else’s is already_done', BOB],
+    ['the caller’s own is a replay', ANN],
+  ])('X1 C4 its claim was rolled back, and another key has the thing when it is made again: %s', async (_, who) => {
+    const second = createClient(database.url);
+    const [one, two] = [freshKey(), freshKey()];
+    const [conflicted, done] = [gate(), gate()];
+    let conflicts = 0;
+    const onOrder = async (tx: Tx) => {
+      if (conflicts++ > 0) return;
+      // The server gives up its tickets with the error, before the transaction is rolled back.
+      const failing = tx.$executeRawUnsafe(`DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END $$`);
+      await failing.catch(() => {});
+      conflicted.open();
+      await done.opened;
+      throw Object.assign(new Error('conflict'), { code: 'P2034' });
+    };
+    const { checkout } = shop({ secret: [SECRET] }, {}, database.client, { onOrder });
+    const conflicting = checkout.execute({ key: one, payload: { cart } });
+    await conflicted.opened;
+    const there = shop({ secret: [SECRET], scope: () => who }, {}, second).checkout;
+    const first = await there.execute({ key: two, payload: { cart } });
+    done.open();
+    expect(first).toMatchObject({ ok: true, replayed: false, key: two });
+    const told = await conflicting;
+    if (who === ANN) {
+      expect(told).toEqual({ ...first, replayed: true, nextKey: expect.any(String) });
+    } else {
+      expect(told).toMatchObject({ ok: false, code: 'already_done', executed: true, retry: 'never', key: one });
+      expect(told).not.toHaveProperty('data');
+      expect(JSON.stringify(told)).not.toContain(two);
+    }
+    expectCounted(conflicts).toBe(1);
+    expectCounted(await rowsOf(database.client, one)).toEqual([]);
+    await expectOnce();
+    await second.$disconnect();
+  });
+});
+
+describe('A6 a lost key that is entered', () => {
+  const nothing = () => false;
+  const month = { onceForMs: 30 * 24 * HOUR };
+  const named = (key: string) => ({ ...ANN, operation: 'pay', key });
+
+  /** It was done, nobody can be asked about it, and a person knows its result. */
+  async function enterByHand(key: string, payload?: unknown) {
+    await shop().checkout.execute({ key, payload: { cart } });
+    await lose(key);
+    const { idempotency } = shop({}, {}, database.client, month);
+    const line = { ...named(key), payload, result: { data: { by: 'hand' } } };
+    const { enter } = (await idempotency.lookUpLost(line, nothing)) as LostKeyState;
+    expect(await enter?.('eve')).toEqual({ kind: 'entered', state: 'succeeded' });
+  }
+
+  test('A6 K5 by hand it holds its thing, for as long as its operation says', async () => {
+    const [one, two] = [freshKey(), freshKey()];
+    await enterByHand(one, { cart });
+    const { sends } = provider;
+    expect(await shop().checkout.execute({ key: two, payload: { cart } })).toMatchObject({
+      ok: true,
+      replayed: true,
+      key: one,
+      data: { by: 'hand' },
+    });
+    expectCounted(provider.sends).toBe(sends);
+    const row = await rowOf(one);
+    expect(row).toMatchObject({ thing: cart });
+    expect((row?.expiresAt.getTime() ?? 0) - (row?.claimedAt.getTime() ?? 0)).toBeCloseTo(month.onceForMs, -5);
+  });
+
+  test('A6 without its payload nobody knows its thing, which another key may do once more', async () => {
+    const [one, two] = [freshKey(), freshKey()];
+    await enterByHand(one);
+    expect(await rowOf(one)).toMatchObject({ state: 'succeeded', thing: null });
+    expect(await shop().checkout.execute({ key: two, payload: { cart } })).toMatchObject({ replayed: false, key: two });
+  });
+
+  test('A6 it is not entered, and nothing goes on, where another key holds its thing by now', async () => {
+    const [one, two] = [freshKey(), freshKey()];
+    const asked: Partial<Call> = { lookup: async ({ order }) => provider.find(order) };
+    const { checkout, idempotency } = shop({}, asked);
+    await checkout.execute({ key: one, payload: { cart } });
+    await lose(one);
+    await database.client.auditRecord.deleteMany({ where: { action: { startsWith: cart } } });
+    const line = { ...named(one), payload: { cart } };
+    const before = (await idempotency.lookUpLost(line, nothing)) as LostKeyState;
+    provider.charges.clear();
+    const other = await checkout.execute({ key: two, payload: { cart } });
+    expect(other).toMatchObject({ ok: true, replayed: false, key: two });
+    const after = (await idempotency.lookUpLost(line, nothing)) as LostKeyState;
+    const { sends } = provider;
+    for (const { calls, enter } of [before, after]) {
+      expect(calls).toEqual([{ name: 'charge_created', answer: 'found' }]);
+      expect(await enter?.('eve')).toEqual({ kind: 'failed', why: 'another key holds its thing' });
+    }
+    expectCounted(await rowsOf(database.client, one)).toEqual([]);
+    expectCounted(await database.client.idempotencyAudit.count({ where: { key: one } })).toBe(0);
+    expectCounted(provider.sends).toBe(sends);
+    await expectOnce();
+    // A retry of it sends nothing either, in a process that does not remember it.
+    expect(await shop({}, asked).checkout.execute({ key: one, payload: { cart } })).toMatchObject({
+      replayed: true,
+      key: two,
+    });
+    expectCounted(provider.sends).toBe(sends);
+  });
+
+  test('A6 an operation in one transaction is not executed for it, and a person is told why', async () => {
+    const [one, two] = [freshKey(), freshKey()];
+    const event = '0199aaaa-0000-7000-8000-000000000001';
+    const on = kit(database.client);
+    const oncePer = ({ input }: { input: Record<string, unknown> }) => String(input.cart);
+    const order = on.operation({ name: 'order', schema: anything, oncePer }).handler(async ({ tx, key }) => {
+      await effect(tx, `${cart}:order`);
+      await tx.$executeRaw`
+        INSERT INTO outbox_events (id, aggregate, sequence, type, payload, headers, derived_key, created_at)
+        VALUES (${event}::uuid, ${key}, 1, 'placed', '{}', '{}', ${key}, clock_timestamp())`;
+      return { of: key };
+    });
+    const line = { ...named(one), operation: 'order', payload: { cart } };
+    const { enter } = (await on.lookUpLost(line, (id) => id === event)) as LostKeyState;
+    await order.execute({ key: two, payload: { cart } });
+    expect(await enter?.('eve')).toEqual({ kind: 'failed', why: 'another key holds its thing' });
+    expectCounted(await effects(database.client, `${cart}:order`)).toBe(1);
   });
 });

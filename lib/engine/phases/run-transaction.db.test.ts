@@ -84,6 +84,35 @@ describe('the claim and the first phase', () => {
     expect((await stepsOf(key)).map(({ name }) => name)).toEqual(['id', 'order_created']);
   });
 
+  test.each([
+    ['its answer is replayed', {}, { ok: true, replayed: true, data: 'there' }],
+    ['another payload is refused', { other: 1 }, { code: 'payload_mismatch', executed: true }],
+  ])('where they conflict, and somebody else has claimed the key meanwhile, %s', async (_, payload, told) => {
+    const key = freshKey();
+    const [conflicted, done] = [gate(), gate()];
+    const pay = define(async ({ atomic }) =>
+      atomic('order_created', async (tx) => {
+        // The server gives up the ticket with the error, before the transaction is rolled back.
+        await tx
+          .$executeRawUnsafe(`DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END $$`)
+          .catch(() => {});
+        conflicted.open();
+        await done.opened;
+        throw Object.assign(new Error('conflict'), { code: 'P2034' });
+      }),
+    );
+    const running = pay.execute({ key, payload });
+    await conflicted.opened;
+    const there = define(async ({ atomic }) => {
+      await atomic('order_created', async (tx) => effect(tx, `${key}:order`));
+      return 'there';
+    }, elsewhere);
+    expect(await there.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
+    done.open();
+    expect(await running).toMatchObject(told);
+    expectCounted(await effects(database.client, `${key}:order`)).toBe(1);
+  });
+
   test('are apart where the function asks the database before its first step: a pool of one connection is enough', async () => {
     const key = freshKey();
     const narrow = createClient(database.url, { max: 1 });

@@ -34,8 +34,8 @@ export async function runPhase<Tx>(
     const ended: Begun | 'lingers' = 'opened' in begun ? await runPhaseIn(running, begun, phase) : begun;
     if (ended === 'lingers') return undefined;
     if (ended.kind === 'committed') return ended.row;
-    // Somebody else has claimed the key meanwhile.
-    if (ended.kind === 'existing') return endRun(running, { row: ended.row });
+    // The claim was rolled back with a conflict. Somebody else has claimed the key or its thing before it was made again.
+    if (ended.kind === 'existing') return endRun(running, { row: ended.row, isOthers: true });
     if ('opened' in begun) carried.splice(0, Number.POSITIVE_INFINITY, ...begun.write.steps.filter(isCapture));
     const isConflict = ended.kind === 'rolled_back' && ended.why === 'conflict';
     if (isConflict && running.innerRetries && (await mayTryAgain(attempt, running.deadline))) continue;

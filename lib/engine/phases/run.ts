@@ -11,8 +11,11 @@ import type { Heartbeat } from './heartbeat.ts';
 import type { Entry, Journal } from './journal.ts';
 import type { RunTransaction } from './open-transaction.ts';
 
-/** The end of a run before its function's own: the settled or unknown row, a refusal to store, or an error. */
-export type Ending = { row: KeyRow } | { refusal: RefusalAnswer } | { error: unknown };
+/**
+ * The end of a run before its function's own: the settled or unknown row, a refusal to store, or an error. `isOthers`: the
+ * row is another executor's, or of another key that holds the thing.
+ */
+export type Ending = { row: KeyRow; isOthers?: boolean } | { refusal: RefusalAnswer } | { error: unknown };
 
 /** One run of a phases function by the executor that holds its key. */
 export interface PhasesRun<Tx> {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { watchOf } from '../../../integration/kit.fixture.ts';
 import type { LostKey } from '../../lost-keys.ts';
@@ -40,7 +41,7 @@ test('a key is entered with its steps and its record, due at once, and what is t
   const store = storeOf(database.client);
   const steps = [{ kind: 'capture', name: 'id', position: 1, result: '1' } as const, { ...call, result: null }];
   expect(await store.enterLost(lost('a', { input, steps }), by)).toBe('entered');
-  expect(await counts('a')).toEqual([1, 2, 1]);
+  expectCounted(await counts('a')).toEqual([1, 2, 1]);
   const held = await store.takeOver({ ...scope, key: 'a' }, 1000, false);
   expect(held).toMatchObject({ state: 'in_progress', input, schemaVersion: 2 });
   const [id, charged] = held?.steps ?? [];
@@ -51,7 +52,7 @@ test('a key is entered with its steps and its record, due at once, and what is t
   expect(charged?.sinceLastSentMs).toBeLessThan(60_000);
   const other = [{ ...call, name: 'other', result: '2' }];
   expect(await store.enterLost(lost('a', { input, steps: other }), by)).toBe('existing');
-  expect(await counts('a')).toEqual([1, 2, 1]);
+  expectCounted(await counts('a')).toEqual([1, 2, 1]);
 });
 
 test('an answer is entered as settled', async () => {
@@ -62,7 +63,7 @@ test('an answer is entered as settled', async () => {
     result: 'd1',
     fingerprint: null,
   });
-  expect(await counts('b')).toEqual([1, 0, 1]);
+  expectCounted(await counts('b')).toEqual([1, 0, 1]);
 });
 
 test('a key that somebody executes at this moment is left to them', async () => {
@@ -71,8 +72,36 @@ test('a key that somebody executes at this moment is left to them', async () => 
   await other.query('BEGIN');
   await other.query('SELECT pg_advisory_xact_lock($1)', [ticketOf(lost('c'))]);
   expect(await store.enterLost(lost('c'), by)).toBe('locked');
-  expect(await counts('c')).toEqual([0, 0, 0]);
+  expectCounted(await counts('c')).toEqual([0, 0, 0]);
   await other.query('COMMIT');
   expect(await store.enterLost(lost('c'), by)).toBe('entered');
+  await other.close();
+});
+
+test.each([
+  ['an answer is entered without it, once it is asked again', { result: 'd1' }, 'locked', 'entered'],
+  ['a key that would be gone on with is not entered', { input, steps: [{ ...call, result: null }] }, 'held', 'held'],
+] as const)('where another key commits its thing beside the entry, %s', async (_, is, told, toldAgain) => {
+  const store = storeOf(database.client);
+  const other = await watchOf(database.url);
+  const thing = `cart of ${told}`;
+  const [holder, late] = [lost(`holder-${told}`), { ...lost(`late-${told}`, is), thing }];
+  expect(await store.enterLost(holder, by)).toBe('entered');
+  // The insert waits behind its ticket, with a snapshot in which nobody holds the thing.
+  await other.query(`CREATE FUNCTION stop_${told}() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM pg_advisory_xact_lock(42); RETURN NEW; END $$`);
+  await other.query(`CREATE TRIGGER stop_${told} BEFORE INSERT ON idempotency_keys
+    FOR EACH ROW WHEN (NEW.key = '${late.key}') EXECUTE FUNCTION stop_${told}()`);
+  await other.query('SELECT pg_advisory_lock(42)');
+  const entering = store.enterLost(late, by);
+  await other.untilWaiting(1);
+  await other.query('UPDATE idempotency_keys SET thing = $2 WHERE key = $1', [holder.key, thing]);
+  await other.query('SELECT pg_advisory_unlock(42)');
+  expect(await entering).toBe(told);
+  expectCounted(await counts(late.key)).toEqual([0, 0, 0]);
+  await other.query(`DROP TRIGGER stop_${told} ON idempotency_keys`);
+  expect(await store.enterLost(late, by)).toBe(toldAgain);
+  expectCounted(await counts(late.key)).toEqual(toldAgain === 'entered' ? [1, 0, 1] : [0, 0, 0]);
+  expect(await store.thingOf(late)).toBeNull();
   await other.close();
 });

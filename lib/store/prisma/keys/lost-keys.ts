@@ -5,7 +5,7 @@ import { timestamp } from '../wire/encoding.ts';
 import { AUDIT } from './audit.ts';
 import { ticketOf } from './claim.ts';
 import { FIRST_TOKEN } from './complete.ts';
-import { NOW } from './read.ts';
+import { find, NOW } from './read.ts';
 import { thingTicketOf } from './thing.ts';
 
 // The same insert against the same unique index as a claim, and one statement, so that a crash leaves all of it or nothing.
@@ -15,12 +15,15 @@ import { thingTicketOf } from './thing.ts';
 // The ticket prevents this: a late retry executes the key, and its transaction fails at its end because a row has come. It
 // is tried once, for whoever reconciles can look again.
 //
-// A thing that another key holds by now stays that one's: what the lost key has done is entered all the same, so that a
-// retry of it is answered.
+// A thing that another key holds by now stays that one's. An answer is entered all the same, without the thing, so that a
+// retry is answered. A key that would be gone on with is not entered: it would do once more what the other key has done.
 interface ThingParameters {
   name: string;
   ticket: string;
 }
+const isFree = ({ name }: ThingParameters) => `NOT EXISTS (
+           SELECT FROM idempotency_keys
+            WHERE tenant = $1::varchar AND operation = $3::varchar AND thing = ${name}::text)`;
 const enter = (steps: string, key: LostKey['is'], thing?: ThingParameters) => `
 WITH ticket AS MATERIALIZED (SELECT ${
   thing
@@ -35,12 +38,10 @@ entered AS (
          ${'result' in key ? '$11::text, clock_timestamp()' : `$11::bytea, ${NOW}, ${NOW}`}${
            thing
              ? `,
-         (SELECT ${thing.name}::text
-           WHERE NOT EXISTS (SELECT FROM idempotency_keys
-                              WHERE tenant = $1::varchar AND operation = $3::varchar AND thing = ${thing.name}::text))`
+         (SELECT ${thing.name}::text WHERE ${isFree(thing)})`
              : ''
          }
-    FROM ticket WHERE drawn
+    FROM ticket WHERE drawn${thing && 'input' in key ? ` AND ${isFree(thing)}` : ''}
   ON CONFLICT ${thing ? '' : '(tenant, principal, operation, key) '}DO NOTHING
   RETURNING 1),${steps}
 audited AS (
@@ -52,7 +53,10 @@ SELECT drawn, EXISTS (SELECT FROM entered) AS entered FROM ticket`;
 export async function enterLost(db: RawQueries, lost: LostKey, by: Reconciliation): Promise<EnteredLost> {
   const [row] = (await send(db, enterStatement(lost, by))) as { drawn: boolean; entered: boolean }[];
   if (row?.entered) return 'entered';
-  return row?.drawn ? 'existing' : 'locked';
+  if (!row?.drawn) return 'locked';
+  // A row is in the way: the key's own, or another key's that has its thing and may be younger than the statement's snapshot.
+  if (await find(db, lost)) return 'existing';
+  return lost.thing !== undefined && 'input' in lost.is ? 'held' : 'locked';
 }
 
 export function enterStatement(lost: LostKey, by: Reconciliation): Statement {
