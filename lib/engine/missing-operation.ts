@@ -1,5 +1,6 @@
 import { parseKey } from '../core/key.ts';
 import type { Principal } from '../core/scope.ts';
+import type { Config } from './config.ts';
 import type { Engine } from './engine.ts';
 import { identify, whoActs } from './identity.ts';
 
@@ -9,41 +10,53 @@ export interface AskedKey {
   key: string;
 }
 
-/** Names of operations about which it has been said, so that strangers who make names up fill neither log nor memory. */
-const told = new Set<string>();
+/** By kit, the names of operations about which it has been said: strangers who make names up fill neither log nor memory. */
+const toldBy = new WeakMap<Config, Set<string>>();
 const MOST_TOLD = 100;
+
+function toldOf(config: Config): Set<string> {
+  const told = toldBy.get(config) ?? new Set();
+  toldBy.set(config, told);
+  return told;
+}
 
 /**
  * Says that a key is asked for whose operation is not known here: its module is not imported, or it is missing in a list. Proven
  * where this app has signed the key for it and for who asks, which strangers cannot make up; then it is said in production, too,
  * on the console and to the log. Once for each operation.
  *
- * @returns the words for a developer; undefined where it may be anybody's name
+ * @returns the words for a developer; undefined where it may be anybody's name, where `scope` throws, and once so many were told
  */
 export async function explainMissing<Tx>(
   { config, operations }: Engine<Tx>,
   { operation, key }: AskedKey,
 ): Promise<string | undefined> {
   const { shape } = parseKey(key);
-  if (shape !== 'signed' && shape !== 'unsigned') return undefined;
-  const who = await whoActs(config, undefined);
+  const told = toldOf(config);
+  if ((shape !== 'signed' && shape !== 'unsigned') || told.size >= MOST_TOLD) return undefined;
+  const who = await whoActsHere(config);
   if (!who || !isSignedHere(config.secrets, { operation, key }, who)) return undefined;
   const words = operations.has(operation)
     ? `The status route is asked about keys of ${operation}, which is not in its list. Add it there, or write statusRoute(idempotency), which knows all that were imported.`
     : `The status route is asked about keys of ${operation}, and its bundle has no operation of that name. Import the module that defines it in lib/operations, and that in the route.`;
-  if (told.has(operation) || told.size >= MOST_TOLD) return words;
+  if (told.has(operation)) return words;
   told.add(operation);
   console.error(`[oncekit] ${words} Until then its forms cannot learn what became of a lost answer.`);
   config.log?.({ level: 'error', msg: 'the status route does not know an operation', operation, key });
   return words;
 }
 
+/** A scope that throws shows where an operation is known. Here it is no reason for an error: the answer is "not found". */
+async function whoActsHere(config: Config): Promise<Principal | null> {
+  try {
+    return await whoActs(config, undefined);
+  } catch {
+    return null;
+  }
+}
+
 /** Without a secret, in development alone, any key that could have been minted here counts. */
-function isSignedHere(
-  secrets: Engine<never>['config']['secrets'],
-  { operation, key }: AskedKey,
-  who: Principal,
-): boolean {
+function isSignedHere(secrets: Config['secrets'], { operation, key }: AskedKey, who: Principal): boolean {
   const parsed = parseKey(key);
   if (!secrets.first) return parsed.shape === 'unsigned' && process.env.NODE_ENV === 'development';
   return identify(key, parsed, operation, who, { secrets, acceptKeys: 'minted' }) !== undefined;

@@ -122,6 +122,46 @@ describe('an operation that is not there', () => {
     },
   );
 
+  test('who asks for it is counted by address before the scope is asked who acts', async () => {
+    const scope = vi.fn(() => ANN);
+    const checkout = op(undefined, { secret: [SECRET], scope });
+    const { GET } = statusRoute([checkout], { limit: { requests: 1, addressHeader: 'x-real-ip' } });
+    const url = `${ORIGIN}/api/idempotency/made-up/${await checkout.mintKey()}`;
+    scope.mockClear();
+    const headers = { 'X-Real-IP': '1.1.1.1' };
+    const statuses: number[] = [];
+    for (let times = 0; times < 3; times++) statuses.push((await GET(new Request(url, { headers }))).status);
+    expect(statuses).toEqual([404, 429, 429]);
+    expect(scope).toHaveBeenCalledOnce();
+  });
+
+  test('it is not found where the scope throws, either', async () => {
+    const throwing = () => {
+      throw new Error('No session.');
+    };
+    const key = await op(undefined, { secret: [SECRET] }).mintKey();
+    for (const scope of [throwing, async () => throwing()]) {
+      const ask = asking(op(undefined, { secret: [SECRET], scope }));
+      for (const method of ['GET', 'DELETE'] as const) {
+        expect(await ask(method, `made-up/${key}`)).toMatchObject(problem(404, 'not_found'));
+      }
+    }
+  });
+
+  test('after a hundred names nothing more is said, and the scope is not asked', async () => {
+    const said = quiet();
+    const scope = vi.fn(() => ANN);
+    const { GET } = statusRoute(kit(database.client, { secret: [SECRET], scope }));
+    const elsewhere = kit(database.client, { secret: [SECRET] });
+    for (let n = 0; n < 102; n++) {
+      const name = `missing-${n}`;
+      const missing = elsewhere.operation({ name, schema: anything }).handler(async () => 'done');
+      const { status } = await GET(new Request(`${ORIGIN}/api/idempotency/${name}/${await missing.mintKey()}`));
+      expect(status).toBe(404);
+    }
+    expect([said.mock.calls.length, scope.mock.calls.length]).toEqual([100, 100]);
+  });
+
   test('nothing is said of a name that a stranger has made up, nor of another person’s key', async () => {
     const said = quiet();
     const elsewhere = kit(database.client, { secret: [SECRET] });

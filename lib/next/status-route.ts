@@ -45,6 +45,9 @@ export function statusRoute(known: Known, options: StatusRouteOptions = {}): { G
     if (admitted !== true) return limited(admitted);
     const operation = find(name);
     if (!operation) {
+      // By address alone: to say what is missing asks the app who acts, which anybody could have done by making names up.
+      const allowed = counted(request, null);
+      if (allowed !== true) return limited(allowed);
       const message = await explain?.({ operation: name, key });
       return problem(refuse('not_found', message && process.env.NODE_ENV === 'development' ? { message } : {}));
     }

@@ -261,4 +261,16 @@ describe('an answer that says: still running', () => {
     await userEvent.click(checkAgain);
     await is('hasSucceeded');
   });
+
+  test('of another key that does the same thing: sent again as late as it asks, not at once', async () => {
+    const orders = shop();
+    const refused = { executed: false, retryAfterMs: 400 } as const;
+    orders.refuseNext('in_flight', refused, 2);
+    const { place, is, initialKey } = await open(orders);
+    const began = performance.now();
+    await place();
+    await is('hasSucceeded');
+    expect(performance.now() - began).toBeGreaterThan(2 * refused.retryAfterMs);
+    expect(keysOf(orders)).toEqual(Array(3).fill(initialKey));
+  });
 });

@@ -21,7 +21,7 @@ export class StripePendingError extends Error {
 }
 
 /** A foreign call to Stripe: `ForeignCall`, whose functions get the options for Stripe's client as their second argument. */
-export interface StripeCall<Arguments, R>
+export interface StripeCall<Arguments, R, Reason extends string = string>
   extends Omit<ForeignCall<Arguments, R>, 'send' | 'lookup' | 'fromReference' | 'judge' | 'indeterminate'> {
   /** Sends it, with these options: `stripe.paymentIntents.create(params, options)`. Returns plain data, which is stored. */
   send(stored: Arguments, options: StripeSendOptions, request: ForeignRequest): Promise<R>;
@@ -35,7 +35,7 @@ export interface StripeCall<Arguments, R>
   /** Makes the result of what a person has found: an id that Stripe's dashboard shows. */
   fromReference?(reference: string, options: StripeReadOptions, request: ForeignRequest): Promise<R>;
   /** Judges an error first, such as for words of your own. Undefined: as `judgeStripeError` says. */
-  judge?(error: unknown): ForeignVerdict | undefined;
+  judge?(error: unknown): ForeignVerdict<Reason> | undefined;
   /** Default `retry`: Stripe honours keys. */
   indeterminate?: ForeignCall<Arguments, R>['indeterminate'];
 }
@@ -46,7 +46,8 @@ const KEY_TTL_MS = 24 * 3_600_000;
 /**
  * Makes a foreign call of a call to Stripe. Each send carries the derived key and the time that is left, and Stripe's client
  * sends nothing again by itself. Errors are judged by `judgeStripeError`. The key is relied on for 24 h, as Stripe says; calls
- * share the circuit breaker `stripe`. Whatever you give takes the place of these.
+ * share the circuit breaker `stripe`. Whatever you give takes the place of these. An operation with `reasons` lists
+ * `card_declined` among them, and what your `judge` refuses with.
  *
  * ```ts
  * const { paymentIntent } = await foreign('charged', stripeCall({
@@ -58,7 +59,9 @@ const KEY_TTL_MS = 24 * 3_600_000;
  * }));
  * ```
  */
-export function stripeCall<Arguments, R>(call: StripeCall<Arguments, R>): ForeignCall<Arguments, R> {
+export function stripeCall<Arguments, R, Reason extends string = never>(
+  call: StripeCall<Arguments, R, Reason>,
+): ForeignCall<Arguments, R, Reason | 'card_declined'> {
   const { send, lookup, fromReference, judge, ...own } = call;
   return {
     dependency: 'stripe',

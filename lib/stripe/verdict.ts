@@ -20,7 +20,7 @@ interface StripeFailure {
  *
  * After https://docs.stripe.com/error-low-level and https://docs.stripe.com/api/idempotent_requests.
  */
-export function judgeStripeError(error: unknown): ForeignVerdict {
+export function judgeStripeError(error: unknown): ForeignVerdict<'card_declined'> {
   if (!isStripeFailure(error)) return 'indeterminate';
   const { statusCode, rawType, code } = error;
   if (statusCode === undefined) return neverLeft(error.detail) ? 'not_executed' : 'indeterminate';
@@ -37,7 +37,7 @@ export function judgeStripeError(error: unknown): ForeignVerdict {
   return statusCode >= 400 ? 'look_up' : 'indeterminate';
 }
 
-function declined({ code, decline_code }: StripeFailure): ForeignVerdict {
+function declined({ code, decline_code }: StripeFailure): ForeignVerdict<'card_declined'> {
   const declineCode = decline_code ?? code;
   const data = declineCode === undefined ? {} : { decline_code: declineCode };
   return { refuse: 'card_declined', status: 402, data, message: 'The card was declined, and nothing was charged.' };

@@ -24,6 +24,8 @@ export interface AppFacts {
   /** As the app has it; undefined where it cannot be loaded. */
   setUp: SetUp | undefined;
   hasPhases: boolean;
+  /** Files with operations that say `oncePer`, as far as files tell. */
+  oncePerIn: string[];
   /** Destinations of its outbox. */
   destinations: readonly string[];
   hasInbox: boolean;
@@ -47,6 +49,7 @@ export async function checkApp(tree: FileTree, given: ModulePaths, load: () => P
     setUpFile: undefined,
     setUp: undefined,
     hasPhases: false,
+    oncePerIn: [],
     destinations: [],
     hasInbox: false,
     hasCronRoute: false,
@@ -65,6 +68,7 @@ export async function checkApp(tree: FileTree, given: ModulePaths, load: () => P
     facts.window = readWindow(source) ?? 'unreadable';
     const { sources, running } = readSources(tree, [`${app.router}/`, file, listedIn]);
     facts.hasCronRoute = sources.some(({ text }) => /\bcronRoute\s*\(/.test(text));
+    facts.oncePerIn = running.filter(({ text }) => /\boncePer\s*[:,(}]/.test(text)).map(({ name }) => name);
     const twice = checkNames(running);
     if (twice) return { ...facts, findings: [twice] };
     const loaded = await load();

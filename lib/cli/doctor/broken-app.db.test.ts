@@ -73,7 +73,7 @@ const BROKEN: Broken[] = [
     of: 'a scope that names nobody',
     breaks: edits(SET_UP, /scope: async[\s\S]*?\n {2}\},/, "scope: async () => ({ tenant: 'main', principal: '' }),"),
     found: ['Scope', 'problem', "The scope's principal cannot be used."],
-    mend: writes('Return { tenant, principal }', edits(SET_UP, "principal: ''", "principal: 'ann'")),
+    mend: writes(/^Return { principal }, /, edits(SET_UP, "principal: ''", "principal: 'ann'")),
   },
   {
     of: 'no secret',
@@ -147,6 +147,7 @@ const BROKEN: Broken[] = [
       'lib/idempotency.ts gives createIdempotency no secret, though IDEMPOTENCY_SECRET is set',
     ],
     mend: async (patient, fix) => {
+      expect(fix).toBe('Write there: secret: process.env.IDEMPOTENCY_SECRET,');
       const [, line = ''] = /^Write there: (secret: .*)$/.exec(fix) ?? [];
       edits(SET_UP, /\/\/ secret: .*/, line)(patient);
     },

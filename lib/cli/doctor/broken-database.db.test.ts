@@ -1,6 +1,17 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Broken, bySql, clinic, edit, type Patient, runsInit, runsItsSql } from './broken.fixture.ts';
+import { markOf, SCHEMA_VERSIONS } from '../../store/prisma/keys/schema.ts';
+import {
+  type Broken,
+  bySql,
+  clinic,
+  edit,
+  type Patient,
+  printedSql,
+  runsInit,
+  runsItsSql,
+  wrong,
+} from './broken.fixture.ts';
 
 // Each case breaks a real database in one way, and examines a real app on it. Doctor must find that and nothing else, and
 // nothing at all once its fix was carried out, word for word.
@@ -46,6 +57,29 @@ const asRole =
 const nameOf = ({ database }: Patient) => new URL(database.url).pathname.slice(1);
 const withOptions = (options: string) => (patient: Patient) => {
   patient.env.DATABASE_URL = `${patient.database.url}?options=${encodeURIComponent(options)}`;
+};
+
+/** The key table in partitions, without the index that not every one of them takes (docs/deployment.md). */
+async function divideKeys({ sql }: Patient, column: 'key' | 'tenant') {
+  const { rows } = (await sql(`SELECT pg_get_triggerdef(oid) AS made FROM pg_trigger
+    WHERE tgrelid = 'idempotency_keys'::regclass AND NOT tgisinternal`)) as pg.QueryResult<{ made: string }>;
+  for (const statement of [
+    'DROP INDEX idempotency_keys_thing_idx',
+    'ALTER TABLE idempotency_keys RENAME TO whole',
+    `CREATE TABLE idempotency_keys (LIKE whole INCLUDING ALL) PARTITION BY HASH (${column})`,
+    'CREATE TABLE keys_0 PARTITION OF idempotency_keys FOR VALUES WITH (MODULUS 1, REMAINDER 0)',
+    'DROP TABLE whole',
+    ...rows.map(({ made }) => made),
+    `COMMENT ON TABLE idempotency_keys IS '${markOf(SCHEMA_VERSIONS.keys)}'`,
+  ]) {
+    await sql(statement);
+  }
+}
+
+const ONCE_PER = "name: 'checkout', oncePer: ({ input }) => input.sku";
+const oncePerIn = (column: 'key' | 'tenant') => async (patient: Patient) => {
+  patient.files = edit(patient.files, 'lib/checkout.ts', "name: 'checkout'", ONCE_PER);
+  await divideKeys(patient, column);
 };
 
 const BROKEN: Broken[] = [
@@ -106,6 +140,21 @@ const BROKEN: Broken[] = [
   {
     of: 'keys without the unique index of things',
     breaks: runs('DROP INDEX idempotency_keys_thing_idx'),
+    found: ['Tables', 'problem', 'idempotency_keys has no valid unique index on (thing, operation, tenant)'],
+    mend: bySql,
+  },
+  {
+    of: 'keys in partitions that cannot take the unique index of things, and an operation that needs it',
+    breaks: oncePerIn('key'),
+    found: ['Tables', 'problem', 'idempotency_keys has no valid unique index on (thing, operation, tenant)'],
+    mend: (patient, fix) => {
+      expect(fix).toMatch(/^Take oncePer out of lib\/checkout\.ts, or /);
+      patient.files = edit(patient.files, 'lib/checkout.ts', ONCE_PER, "name: 'checkout'");
+    },
+  },
+  {
+    of: 'keys in partitions that can take it, and an operation that needs it',
+    breaks: oncePerIn('tenant'),
     found: ['Tables', 'problem', 'idempotency_keys has no valid unique index on (thing, operation, tenant)'],
     mend: bySql,
   },
@@ -375,3 +424,14 @@ test('an app that is set up well: nothing is found, and nothing is written', asy
     await patient.database.drop();
   }
 });
+
+test('keys in partitions, without the index that no operation needs: nothing is found, and nothing is printed', async () => {
+  const patient = await doctor.admit();
+  try {
+    await divideKeys(patient, 'key');
+    expect(wrong(await doctor.examine(patient))).toEqual([]);
+    expect(await printedSql(patient)).toBe('-- Nothing is lacking.\n');
+  } finally {
+    await patient.database.drop();
+  }
+}, 60_000);

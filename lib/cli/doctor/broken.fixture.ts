@@ -99,15 +99,20 @@ export interface Broken {
 /** Carries the fix out as SQL, word for word. */
 export const bySql = ({ sql }: Patient, fix: string) => sql(fix);
 
-/** `npx oncekit doctor --sql`, on the database. */
-export async function runsItsSql(patient: Patient, fix: string) {
-  expect(fix).toContain('npx oncekit doctor --sql | npx prisma db execute --stdin');
+/** What `npx oncekit doctor --sql` prints. */
+export async function printedSql(patient: Patient): Promise<string> {
   const { code, out, err } = await runOncekit(['doctor', '--sql'], {
     cwd: patient.root,
     env: { ...patient.env, DATABASE_URL: patient.database.url },
   });
   expect({ code, err }).toEqual({ code: 0, err: '' });
-  await patient.sql(out);
+  return out;
+}
+
+/** `npx oncekit doctor --sql`, on the database. */
+export async function runsItsSql(patient: Patient, fix: string) {
+  expect(fix).toContain('npx oncekit doctor --sql | npx prisma db execute --stdin');
+  await patient.sql(await printedSql(patient));
 }
 
 /** `npx oncekit init`, in the folder, whose files are the patient's from then on. */

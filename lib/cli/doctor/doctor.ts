@@ -97,9 +97,9 @@ async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, findi
     ...(isCurrent(keys) ? TABLES_OF.keys : []),
     ...(isCurrent(messaging) ? TABLES_OF.messaging : []),
   ] as TableName[];
-  const tables = names.length > 0 ? await checkTables(sql, names, rename) : [];
+  const { tryClaim, replicated, setUp, oncePerIn } = facts;
+  const tables = names.length > 0 ? await checkTables(sql, names, { rename, oncePerIn }) : [];
   findings.push(...tables);
-  const { tryClaim, replicated, setUp } = facts;
   const isLost = tables.some(({ level }) => level === 'problem');
   const client = tryClaim ? await checkClient(sql, tryClaim, { rename, isLost }) : [];
   findings.push(...client);

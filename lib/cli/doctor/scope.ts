@@ -43,7 +43,7 @@ export async function checkScope(file: string, source: string, operations: Loade
     if (error instanceof ConfigurationError || (error as Error).name === 'ConfigurationError') {
       return check.problem(
         `scope in ${file}: ${message} Found: ${existing}.`,
-        `Return { tenant, principal }, each of ${expected}.`,
+        `Return { principal }, and a tenant only where there are several, of ${expected}.`,
       );
     }
     return check.warning(

@@ -51,7 +51,7 @@ function checkSigning(options: SecretsOptions, inVariable: readonly string[]): F
   if (setUp?.secrets.length === 0) {
     return check.problem(
       `${setUpFile} gives createIdempotency no secret, though ${NAME} is set: production refuses to run.`,
-      `Write there: secret: (process.env.${NAME} ?? '').split(','),`,
+      `Write there: secret: process.env.${NAME},`,
     );
   }
   const all = signingOf(options, inVariable);

@@ -8,6 +8,13 @@ const check = checkNamed('Tables');
 /** Prints what is lacking, and has a Prisma app's own command run it. */
 export const RUN_SQL = 'npx oncekit doctor --sql | npx prisma db execute --stdin';
 
+interface FoundTable {
+  called: string;
+  isUnlogged: boolean;
+  /** The columns that divide it into partitions, null for an expression. Empty of a table without partitions. */
+  dividedBy: (string | null)[];
+}
+
 interface FoundIndex {
   table: TableName;
   name: string;
@@ -31,7 +38,7 @@ interface FoundTrigger {
 
 /** The kit's tables that are there, by the kit's names, as the database has them. */
 interface Found {
-  tables: Map<TableName, { called: string; isUnlogged: boolean }>;
+  tables: Map<TableName, FoundTable>;
   indexes: FoundIndex[];
   triggers: FoundTrigger[];
   functions: Set<string>;
@@ -39,7 +46,10 @@ interface Found {
 
 const CALLED = 'unnest($1::text[], $2::text[]) AS kit (name, called)';
 const READ = {
-  tables: `SELECT name, to_regclass(called)::text AS called, relpersistence = 'u' AS "isUnlogged"
+  tables: `SELECT name, to_regclass(called)::text AS called, relpersistence = 'u' AS "isUnlogged",
+       ARRAY(SELECT attname::text FROM pg_partition_tree(pg_class.oid) JOIN pg_partitioned_table ON partrelid = relid
+              CROSS JOIN unnest(partattrs::int2[]) AS number
+               LEFT JOIN pg_attribute ON attrelid = partrelid AND attnum = number) AS "dividedBy"
     FROM ${CALLED} JOIN pg_class ON pg_class.oid = to_regclass(called)`,
   indexes: `SELECT name AS table, indexrelid::regclass::text AS name, relname::text, quote_ident(conname) AS constraint,
        ARRAY(SELECT attname::text FROM unnest(indkey::int2[]) WITH ORDINALITY AS place (number, position)
@@ -70,12 +80,18 @@ async function readFound(sql: Sql, names: readonly TableName[], rename: Rename):
 /**
  * Checks that the tables have what a person at psql can take from them: the unique indexes, which are the guarantee, the
  * triggers, the indexes, and the log. Of tables of the version that this kit makes.
+ *
+ * @param oncePerIn files of the app with operations that say `oncePer`
  */
-export async function checkTables(sql: Sql, names: readonly TableName[], rename?: Rename): Promise<Finding[]> {
+export async function checkTables(
+  sql: Sql,
+  names: readonly TableName[],
+  { rename, oncePerIn }: { rename: Rename | undefined; oncePerIn: readonly string[] },
+): Promise<Finding[]> {
   const kit = readKitSql();
   const found = await readFound(sql, names, rename ?? ((name) => name));
   const findings = [
-    ...(await checkUnique(sql, kit, found, rename)),
+    ...(await checkUnique(sql, kit, found, { rename, oncePerIn })),
     ...checkLogged(found),
     ...checkTriggers(kit, found, rename),
     ...checkIndexes(kit, found, rename),
@@ -89,7 +105,7 @@ export async function findLacking(sql: Sql, names: readonly TableName[], rename?
   const kit = readKitSql();
   const found = await readFound(sql, names, rename ?? ((name) => name));
   const tables = names.filter((name) => !found.tables.has(name));
-  const indexes = kit.indexes.filter((each) => !each.isPrimary && isThere(each, found) && !indexFor(each, found));
+  const indexes = kit.indexes.filter((each) => !each.isPrimary && isLost(each, found) && !mayBeLeftOut(each, found));
   const triggers = kit.triggers.filter((each) => isThere(each, found) && !triggerFor(each, found));
   const calls = kit.triggers.filter(({ table }) => names.includes(table)).map((each) => each.calls);
   const functions = calls.filter((name) => !found.functions.has(name));
@@ -97,6 +113,16 @@ export async function findLacking(sql: Sql, names: readonly TableName[], rename?
 }
 
 const isThere = ({ table }: { table: TableName }, { tables }: Found) => tables.has(table);
+
+const isLost = (wanted: KitIndex, found: Found) => isThere(wanted, found) && !indexFor(wanted, found);
+
+/**
+ * The index of things, of a table in partitions: PostgreSQL takes it only where it has the columns that divide the table. Else
+ * docs/upgrading.md says to leave it out and to use no `oncePer`.
+ */
+function mayBeLeftOut({ table, name }: KitIndex, { tables }: Found): boolean {
+  return name === 'idempotency_keys_thing_idx' && (tables.get(table)?.dividedBy ?? []).length > 0;
+}
 
 function indexFor(wanted: KitIndex, { indexes }: Found): FoundIndex | undefined {
   return indexes.find((each) => each.table === wanted.table && isSame(each, wanted));
@@ -119,11 +145,17 @@ function triggerFor(wanted: KitTrigger, { triggers }: Found): FoundTrigger | und
   );
 }
 
-async function checkUnique(sql: Sql, kit: KitSql, found: Found, rename?: Rename): Promise<Finding[]> {
-  const lost = kit.indexes.filter((each) => each.isUnique && isThere(each, found) && !indexFor(each, found));
+async function checkUnique(
+  sql: Sql,
+  kit: KitSql,
+  found: Found,
+  { rename, oncePerIn }: { rename: Rename | undefined; oncePerIn: readonly string[] },
+): Promise<Finding[]> {
+  const lost = kit.indexes.filter((each) => each.isUnique && isLost(each, found));
   const findings: Finding[] = [];
   for (const wanted of lost) {
-    const { called } = found.tables.get(wanted.table) as { called: string };
+    if (oncePerIn.length === 0 && mayBeLeftOut(wanted, found)) continue;
+    const { called, dividedBy } = found.tables.get(wanted.table) as FoundTable;
     const columns = (wanted.columns ?? []).join(', ');
     const mend = statementFor(wanted.sql, rename);
     const isArbiter = wanted.name === 'idempotency_keys_pkey';
@@ -131,6 +163,11 @@ async function checkUnique(sql: Sql, kit: KitSql, found: Found, rename?: Rename)
     const says = isArbiter
       ? `Nothing keeps a key from running twice: ${called} has no valid unique index on (${columns}).`
       : `${called} has no valid unique index on (${columns || wanted.name}), so what is there once could be there twice.`;
+    if (mayBeLeftOut(wanted, found) && dividedBy.some((column) => !column || !wanted.columns?.includes(column))) {
+      const fix = `Take oncePer out of ${oncePerIn.join(', ')}, or put the keys into a table without partitions, or with partitions by tenant or operation alone`;
+      findings.push(check.problem(`${says} Its partitions, by ${dividedBy.join(', ')}, take none.`, `${fix}.`));
+      continue;
+    }
     const already =
       twice === 0
         ? ''
@@ -201,7 +238,7 @@ function checkIndexes(kit: KitSql, found: Found, rename?: Rename): Finding[] {
   const known = new Set(wanted.map((each) => indexFor(each, found)));
   const missing = wanted.filter((each) => !indexFor(each, found));
   // What stands in for a lost unique index is dropped by its own finding.
-  const unique = kit.indexes.filter((each) => each.isUnique && isThere(each, found) && !indexFor(each, found));
+  const unique = kit.indexes.filter((each) => each.isUnique && isLost(each, found));
   const isSaid = (each: FoundIndex) =>
     unique.some(({ table, columns }) => table === each.table && columns?.join() === each.columns.join());
   const invalid = found.indexes.filter((each) => !each.isValid && !isSaid(each));

@@ -39,6 +39,7 @@ test('adds what an app of create-next-app lacks, and finds nothing to do the sec
   expect([first.kept, first.notes]).toEqual([[], []]);
   expect(contentOf(first, 'lib/idempotency.ts')).toContain("import { prisma } from '@/lib/prisma';");
   expect(contentOf(first, 'lib/idempotency.ts')).toContain('scope: async () => null,');
+  expect(contentOf(first, 'lib/idempotency.ts')).toContain('secret: process.env.IDEMPOTENCY_SECRET,');
   expect(plan(written(APP, first))).toEqual({ writes: [], kept: [], notes: [], next: [] });
 });
 

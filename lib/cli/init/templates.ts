@@ -18,10 +18,10 @@ ${advice}import ${prismaFrom(exported)} from '${client}';
 export const idempotency = createIdempotency({
   prisma,
   // Comma-separated while one takes the place of another: the first signs, all verify.
-  secret: (process.env.IDEMPOTENCY_SECRET ?? '').split(','),
+  secret: process.env.IDEMPOTENCY_SECRET,
   // The principal of this request. null is nobody: no key is issued and nothing runs, until you return somebody here:
   //   const session = await yourSession();
-  //   return session && { tenant: 'main', principal: session.userId };
+  //   return session && { principal: session.userId };
   // For visitors who have not signed in, a name from a cookie of their own, and isAnonymous: true.
   scope: async () => null,
 });

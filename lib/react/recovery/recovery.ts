@@ -62,9 +62,11 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       // Actions queue up behind the one that hangs, so only the status route can help; or its answer, if it comes.
       dispatch(isLate ? { type: 'asked', by: 'run' } : { ...reply, again });
       if (reload) location.reload();
-      // A check by others goes on by itself.
-      if (state().by === 'run') await poll(again);
-      else if (!state().by && state().isPending) await sleep(waitMs, signal);
+      const asks = state().by === 'run';
+      if (asks) await poll(again);
+      // A check by others goes on by itself. A stored answer is fetched at once. A key that is absent after an answer was turned
+      // away without a claim, such as while another key does its thing: sent at once, all attempts would be gone in a second.
+      if (!state().by && state().isPending && (!asks || state().isAbsent)) await sleep(waitMs, signal);
     }
   }
 

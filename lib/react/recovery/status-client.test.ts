@@ -29,6 +29,16 @@ test("the status route is looked for under Next's basePath, which its bundler ha
   expect(await load()).toBe('/shop/api/idempotency');
 });
 
+test('the words of a problem are its `message`, or the `detail` of a route that sends no other', async () => {
+  const problem = { code: 'key_expired', detail: 'For an API.' };
+  const told = async (body: object) => {
+    vi.spyOn(globalThis, 'fetch').mockResolvedValue(Response.json(body, { status: 410 }));
+    return await askStatus(`${origin}/410/checkout/k`, 'DELETE');
+  };
+  expect(await told(problem)).toMatchObject({ state: 'expired', message: 'For an API.' });
+  expect(await told({ ...problem, message: 'For a form.' })).toMatchObject({ message: 'For a form.' });
+});
+
 describe('a status route that is not there', () => {
   const console404 = () => vi.spyOn(console, 'error').mockImplementation(() => {});
 

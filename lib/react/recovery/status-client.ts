@@ -55,6 +55,8 @@ export async function askStatus<R>(
     }
     const body = await response.json();
     if (MEANINGS[body.code as Code] === 'unacceptable') body.state = 'expired';
+    // Of a problem whose route knows no forms. Without words an expired key would be given up as if a person had read them.
+    body.message ??= body.detail;
     if (!isOutcome(body.outcome)) body.outcome = undefined;
     // A `javascript:` address must not become a navigation, wherever it came from.
     if (!/^(https?:|[/.])/.test(body.redirect)) body.redirect = undefined;
