@@ -1,6 +1,6 @@
 /**
  * `npm run check`, behind the generated code: format and lint, types, rooms, unused code, the rules of the contract, the
- * size of a form. The types take as long as all the rest, so both run at once. What a check says is printed in one piece.
+ * size of a form and of the kit. The types take as long as all the rest, so both run at once. What a check says is printed in one piece.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,6 +24,7 @@ const REST = [
   ['knip'],
   ['npm', 'run', 'contract', '--silent'],
   ['npm', 'run', 'size', '--silent'],
+  ['npm', 'run', 'size:kit', '--silent'],
 ];
 
 /** Runs all of them, one behind the other: a person who mends one thing wants to know of the next. */
