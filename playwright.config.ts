@@ -12,8 +12,9 @@ export default defineConfig({
   fullyParallel: false,
   forbidOnly: true,
   retries: 0,
-  timeout: 60_000,
-  expect: { timeout: 15_000 },
+  // Limits against hangs: a machine that is three times as slow must stay below them.
+  timeout: 180_000,
+  expect: { timeout: 60_000 },
   use: {
     launchOptions: await launchOptions(),
     // No traces: they cost a seventh of the time. `--trace retain-on-failure` keeps those that somebody wants to see.

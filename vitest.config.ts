@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { PATIENCE_MS } from './scripts/testing/patience.ts';
 import { chromium } from './scripts/testing/vitest-browser.ts';
 
 /** Tests that go through the store, on each of its three paths. */
@@ -20,6 +21,8 @@ const OF_DOCTOR = process.env.DOCTOR === undefined ? ['lib/cli/doctor/broken-*.d
 const NEXT = 'next/dist/server/node-environment-baseline.js';
 /** Builds the programs that the tests of the command line start. */
 const CLI_PROGRAMS = 'scripts/testing/cli-programs.ts';
+/** A limit against hangs: a machine that is three times as slow must stay below it. */
+const HANG_MS = 300_000;
 // One module graph for all files of a worker: half of their time was spent on loading it again.
 const SHARED = { isolate: false } as const;
 
@@ -41,9 +44,8 @@ const database = (name: string, { globalSetup = [], ...more }: DatabaseProject) 
     name,
     environment: 'node' as const,
     globalSetup: ['scripts/testing/test-setup.ts', ...globalSetup],
-    // A limit against hangs: a machine that is three times as slow must stay below it.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: HANG_MS,
+    hookTimeout: HANG_MS,
     ...more,
   },
 });
@@ -63,6 +65,8 @@ export default defineConfig({
   test: {
     // For two cores, which a small machine has: a third of the time tests wait.
     maxWorkers: 3,
+    expect: { poll: { timeout: PATIENCE_MS } },
+    setupFiles: ['scripts/testing/patient-waits.ts'],
     projects: [
       {
         extends: true,
@@ -74,7 +78,7 @@ export default defineConfig({
           globalSetup: [CLI_PROGRAMS],
           include: ['{lib,shop,simulators,scripts}/**/*.test.{ts,tsx}'],
           exclude: [...configDefaults.exclude, '**/*.db.test.ts', '**/*.browser.test.*'],
-          testTimeout: 30_000,
+          testTimeout: HANG_MS,
         },
       },
       database('db', {
@@ -115,6 +119,7 @@ export default defineConfig({
         },
         test: {
           name: 'browser',
+          testTimeout: HANG_MS,
           include: ['lib/**/*.browser.test.tsx'],
           browser: {
             enabled: true,

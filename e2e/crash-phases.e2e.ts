@@ -66,7 +66,6 @@ for (const [n, { kind, workers, retries, path }] of (['checkout', 'refund'] as c
   test(`kill -9 at every point of a ${kind}, ${client}, ${workers} workers, ${path.name}, table ${n + 1}`, async ({
     stage,
   }) => {
-    test.setTimeout(180_000);
     await stage.workers(workers, path.env);
     const rows: string[] = [];
     const seller = await stage.executor(undefined, path.env);

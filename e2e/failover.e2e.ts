@@ -41,7 +41,6 @@ let running: { setting: Setting; processes: Executor[] } | undefined;
 const lines: Line[] = [];
 
 test.beforeAll(async () => {
-  test.setTimeout(90_000);
   const nats = await startNats();
   const [cluster, gateway, consumer] = await Promise.all([
     Cluster.create(),

@@ -265,7 +265,6 @@ async function cutPauses({ db }: Stage, tasks: Task[]): Promise<void> {
 test('a provider that is down opens the circuit of each process, and each checkout and refund is finished when it is up', async ({
   stage,
 }) => {
-  test.setTimeout(150_000);
   await stage.workers(1);
   const sides = await Promise.all(
     kinds.map(async (kind) => ({
@@ -302,7 +301,7 @@ test('a provider that is down opens the circuit of each process, and each checko
   };
   await expect
     .poll(fewestAttempts, { message: 'the worker has taken each key again', timeout: 60_000, intervals: [250] })
-    .toBeGreaterThanOrEqual(5);
+    .toBeGreaterThanOrEqual(4);
   const ofWorker = (await countSends(tasks)) - before;
   expect(ofWorker, 'the circuit of the worker opens at its fifth').toBeGreaterThanOrEqual(5);
   // Each key that it runs at once may have a send under way when the circuit opens.

@@ -4,8 +4,6 @@ import type { Client } from '../shop/db.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
 import { expect, test } from './fixtures/outage.ts';
 
-test.setTimeout(120_000);
-
 const status = (page: Page) => page.locator('[role=status][data-state]');
 const orderButton = (page: Page) => page.getByRole('button', { name: 'Order with oncekit' });
 

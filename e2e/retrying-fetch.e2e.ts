@@ -13,7 +13,6 @@ test(`H5 ${POSTS} posts through a network that breaks every third: ${POSTS} orde
   gateway,
   db,
 }) => {
-  test.setTimeout(180_000);
   console.log(`Seed ${SEED} (RETRY_SEED=${SEED} does it again)`);
   const next = random(SEED);
   const before = await db.order.count();

@@ -69,7 +69,6 @@ if (nameOf(variantOf(process.env)) === 'cache-components') {
     let server: Awaited<ReturnType<PlantedApp['start']>>;
 
     test.beforeAll(async () => {
-      test.setTimeout(120_000);
       app = await plant('static-shell', FILES, { cacheComponents: true, partialPrefetching: true });
       const { ok, output } = await app.build();
       expect(ok, output).toBe(true);

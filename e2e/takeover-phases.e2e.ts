@@ -56,7 +56,7 @@ for (const kind of ['checkout', 'refund'] as const) {
       await expect.poll(() => isThere(task), { message: 'it is there', intervals: [20] }).toBe(true);
       executor.signal('SIGSTOP');
       await expect
-        .poll(() => stage.tally(task), { message: 'a worker finishes it', timeout: 15_000, intervals: [50] })
+        .poll(() => stage.tally(task), { message: 'a worker finishes it', intervals: [50] })
         .toEqual(once(kind));
 
       await executor.letGo();

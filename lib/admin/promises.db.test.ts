@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Pair, scratchPair } from '../../scripts/services/postgres-scratch.ts';
+import { until } from '../../scripts/testing/until.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { checkClient } from '../cli/doctor/client.ts';
 import { checkDurability } from '../cli/doctor/durability.ts';
@@ -27,7 +28,7 @@ async function set(settings: Record<string, string>) {
   await pair.sql.query('SELECT pg_reload_conf()');
   for (const [name, value] of Object.entries(settings)) {
     const now = () => client.$queryRawUnsafe<{ now: string }[]>(`SELECT current_setting('${name}') AS now`);
-    while ((await now())[0]?.now !== value);
+    await until(`${name} is ${value}`, async () => (await now())[0]?.now === value);
   }
 }
 

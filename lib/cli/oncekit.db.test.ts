@@ -114,15 +114,20 @@ test('worker does what is due, and ends when it is told to', async () => {
     const look = () => checkWork(sql, { ...WORK, hasMessaging: true, hasPhases: true });
     const seen = [{ level: 'ok', says: expect.stringMatching(/^One was seen \d+ s ago/) }];
     await database.client.idempotencyKey.deleteMany();
-    await vi.waitFor(async () => expect(await look()).toMatchObject(seen), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await look()).toMatchObject(seen));
   } finally {
     await Promise.all([worker.stop(), sql.end()]);
   }
   expect(await worker.stop()).toBe(0);
   expect(await database.client.idempotencyKey.count({ where: { key: 'old' } })).toBe(0);
-  // A busy machine may keep it from its database for a while, which it says.
-  const said = worker.output().replaceAll(/^.+ (fails and is tried again until it works: .*|works again\.)\n/gm, '');
-  expect(said).toBe('The worker runs. Operations: checkout\nreap: 1 deleted\nThe worker finishes what is running …\n');
+  // In this order, with whatever else it has to say: a busy machine may keep it from its database for a while.
+  const said = ['The worker runs. Operations: checkout', 'reap: 1 deleted', 'The worker finishes what is running …'];
+  expect(
+    worker
+      .output()
+      .split('\n')
+      .filter((line) => said.includes(line)),
+  ).toEqual(said);
 });
 
 test('what does not exist is said with what does, and ends with 2', async () => {

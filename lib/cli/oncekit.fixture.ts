@@ -14,7 +14,6 @@ export interface Exit {
   code: number | null;
   out: string;
   err: string;
-  tookMs: number;
 }
 
 export interface ProcessOptions {
@@ -42,10 +41,9 @@ export function runScript(args: string[], options: ProcessOptions): Promise<Exit
 }
 
 function runNode(args: string[], { cwd, env, stdin = '' }: ProcessOptions): Promise<Exit> {
-  const began = performance.now();
   return new Promise((resolve) => {
     const child = execFile(process.execPath, args, { cwd, env: environment(env) }, (_, out, err) =>
-      resolve({ code: child.exitCode, out, err, tookMs: performance.now() - began }),
+      resolve({ code: child.exitCode, out, err }),
     );
     child.stdin?.end(stdin);
   });

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { z } from 'zod';
+import { until } from '../../scripts/testing/until.ts';
 import type { Client } from '../../shop/db.ts';
 import { createIdempotency, type Outcome, type Principal } from '../index.ts';
 import type { TransactionOf } from '../store/prisma/client.ts';
@@ -82,13 +83,15 @@ export async function watchOf(url: string) {
     return (await client.query(sql)).rows[0].n;
   };
   const waiting = () => count(`wait_event_type = 'Lock'`);
+  const inTransaction = () => count(`xact_start IS NOT NULL`);
   return {
     query: (sql: string, values: unknown[] = []) => client.query(sql, values),
     waiting,
-    inTransaction: () => count(`xact_start IS NOT NULL`),
-    untilWaiting: async (connections: number) => {
-      while ((await waiting()) < connections);
-    },
+    inTransaction,
+    /** Until no other connection has a transaction. */
+    untilIdle: () => until('no connection has a transaction', async () => (await inTransaction()) === 0),
+    untilWaiting: (connections: number) =>
+      until(`${connections} connections wait for a lock`, async () => (await waiting()) >= connections),
     close: () => client.end(),
   };
 }

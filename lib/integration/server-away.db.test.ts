@@ -4,6 +4,7 @@ import { migrate } from '../../scripts/services/migrate.ts';
 import { type PgBouncer, startPgBouncer } from '../../scripts/services/pgbouncer.ts';
 import { type ScratchPostgres, scratchPostgres } from '../../scripts/services/postgres-scratch.ts';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
+import { until } from '../../scripts/testing/until.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { anything, effect, effects, freshKey, kit, rowsOf, type Tx } from './kit.fixture.ts';
 
@@ -123,7 +124,10 @@ describe('a server process that ends in the middle of an execution', () => {
     const { execute, during } = op(client, async (tx) => {
       const pid = await pidOf(tx);
       await tx.$executeRawUnsafe(setting);
-      while ((await sql.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).rowCount);
+      await until(
+        'the server has ended its session',
+        async () => (await sql.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).rowCount === 0,
+      );
       await tx.product.count();
     });
     const key = freshKey();
@@ -136,7 +140,11 @@ describe('a server process that ends in the middle of an execution', () => {
     const client = clientOf(withSetting('idle_session_timeout=500'), 1);
     const operation = op(client);
     expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true });
-    while ((await sql.query(`SELECT FROM pg_stat_activity WHERE backend_type = 'client backend'`)).rowCount !== 1);
+    await until(
+      'its session has ended',
+      async () =>
+        (await sql.query(`SELECT FROM pg_stat_activity WHERE backend_type = 'client backend'`)).rowCount === 1,
+    );
     const key = freshKey();
     const told = await operation.execute({ key, payload: {} });
     if (!told.ok) expect(told).toMatchObject(AWAY);

@@ -28,4 +28,4 @@ test('it stays through what React makes of an action, which replaces its `bind`'
   const flags = ['--conditions=react-server', '--import', 'tsx', '--input-type=module', '--eval', PROGRAM];
   const { stdout } = await promisify(execFile)(process.execPath, flags);
   expect(JSON.parse(stdout)).toEqual([{ name: 'checkout' }, { name: 'checkout' }, 'id', ['x', 'y']]);
-}, 60_000);
+});

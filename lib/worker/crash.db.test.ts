@@ -58,7 +58,7 @@ test('the job of a worker that was killed is run by another one, in seconds', as
   const letter = vi.fn(async () => {});
   const worker = start(database, letter);
   child.kill('SIGKILL');
-  await vi.waitFor(() => expect(letter).toHaveBeenCalledTimes(1), { ...within, timeout: 8000 });
+  await vi.waitFor(() => expect(letter).toHaveBeenCalledTimes(1), within);
   await vi.waitFor(async () => expect(await jobs(database)).toEqual([]), within);
   expect(worker.lines.join()).toMatch(/Freed the jobs of killed workers: oncekit-/);
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { type Client, createClient } from '../../shop/db.ts';
 
@@ -23,10 +24,25 @@ export async function testDatabase({ max }: { max?: number } = {}): Promise<Test
     client,
     async drop() {
       await client.$disconnect();
-      // FORCE: a connection that a test forgot must not keep the database.
-      await onServer((server) => server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+      await onServer(async (server) => {
+        await untilNobodyIsConnected(server, name);
+        // FORCE: a connection that a test forgot must not keep the database.
+        await server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      });
     },
   };
+}
+
+/**
+ * A pool's `end()` resolves before its sockets are closed. A connection that is terminated in that moment reports an
+ * error that nobody listens for any more. Gives up on one that a test forgot.
+ */
+async function untilNobodyIsConnected(server: pg.Client, name: string): Promise<void> {
+  for (let looks = 0; looks < 100; looks++) {
+    const { rows } = await server.query('SELECT FROM pg_stat_activity WHERE datname = $1 LIMIT 1', [name]);
+    if (rows.length === 0) return;
+    await wait(20);
+  }
 }
 
 async function onServer<T>(use: (server: pg.Client) => Promise<T>): Promise<T> {

@@ -83,7 +83,7 @@ test('killed at any moment of many charges, each key has one charge or none, and
   }
   const { charges } = await (await fetch(`${second.url}/_ledger`)).json();
   expect(charges.map((each: { idempotency_key: string }) => each.idempotency_key).sort()).toEqual([...keys].sort());
-}, 30_000);
+});
 
 test.each([
   [{ GATEWAY_PORT: 'http' }, 'GATEWAY_PORT is "http"'],

@@ -58,8 +58,10 @@ const options = () => ({ cwd: app, env: { DATABASE_URL: database.url } });
 const place = async (key: string, sku = 'mug') =>
   JSON.parse((await runScript(['--env-file=.env', 'order.ts', key, sku], options())).out);
 const reconcile = (...args: string[]) => runOncekit(['reconcile', '--actor', 'eve', ...args], options());
+let files = 0;
+/** A file of its own each time: a test that has run out of time may still be writing. */
 const keysFile = (...lines: object[]) => {
-  const file = path.join(app, 'keys.jsonl');
+  const file = path.join(app, `keys-${++files}.jsonl`);
   writeFileSync(file, lines.map((line) => JSON.stringify({ tenant: 'main', principal: 'ann', ...line })).join('\n'));
   return ['--keys', file];
 };
@@ -136,7 +138,10 @@ test.each([
 test('a bad line ends it before anything is done', async () => {
   const keys = keysFile({ operation: 'book', key: 'book-2', result: 1 }, { operation: 'book' });
   const ended = await reconcile(...keys, '--yes');
-  expect(ended).toMatchObject({ code: 1, err: expect.stringMatching(/keys\.jsonl, line 2: it has no key .*\nFix: /) });
+  expect(ended).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/keys-\d+\.jsonl, line 2: it has no key .*\nFix: /),
+  });
   expect(await database.client.idempotencyKey.count()).toBe(0);
 });
 

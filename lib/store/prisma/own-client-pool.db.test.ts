@@ -114,7 +114,7 @@ test('a table that is locked while it is looked at for the first time: refused i
   const impatient = { timeoutMs: 100, maxWaitMs: 100 };
   const { key, outcome } = await executeHere(client, ({ tx, key }) => effect(tx, key), impatient);
   expect(outcome).toMatchObject({ code: 'unavailable', retry: 'same-key' });
-  await vi.waitFor(() => expect(pool.totalCount - pool.idleCount).toBe(0), 10_000);
+  await vi.waitFor(() => expect(pool.totalCount - pool.idleCount).toBe(0));
   await here.watch.query('ROLLBACK');
   const again = await executeHere(client, ({ tx, key }) => effect(tx, key), { key, attempt: 2 });
   expectCounted([again.outcome, await here.counted(key)]).toMatchObject([{ ok: true, replayed: false }, [1, 1]]);

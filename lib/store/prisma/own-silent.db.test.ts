@@ -41,7 +41,7 @@ async function askInSilence<S>(
       storeOf(client)
         .until(performance.now() + PATIENCE_MS)
         .find(claimOf());
-    await vi.waitFor(again, { timeout: 10_000 });
+    await vi.waitFor(again);
     return said;
   } finally {
     proxy.close();

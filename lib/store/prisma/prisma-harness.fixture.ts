@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { until } from '../../../scripts/testing/until.ts';
 import { createClient } from '../../../shop/db.ts';
 import type { Harness } from '../contract-harness.fixture.ts';
 import type { Store } from '../store.ts';
@@ -63,5 +64,8 @@ export async function prismaHarness(
 async function untilWaiting(watch: pg.Client, connections: number): Promise<void> {
   const waiting = `SELECT count(*)::int AS n FROM pg_stat_activity
                     WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  while ((await watch.query(waiting)).rows[0].n < connections);
+  await until(
+    `${connections} connections wait for a lock`,
+    async () => (await watch.query(waiting)).rows[0].n >= connections,
+  );
 }

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { describe, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { testDatabase } from '../../../../scripts/testing/test-database.ts';
+import { until } from '../../../../scripts/testing/until.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import { Provider } from '../../../engine/phases/phases.fixture.ts';
 import { anything, effect, effects, freshKey, kit } from '../../../integration/kit.fixture.ts';
@@ -214,7 +215,7 @@ describe('an operation in phases', () => {
           const renewed = async () =>
             (await here.watch.query('SELECT lease_until::text FROM idempotency_keys WHERE key = $1', [key])).rows[0];
           const before = await renewed();
-          while ((await renewed()).lease_until === before.lease_until);
+          await until('the lease is renewed', async () => (await renewed()).lease_until !== before.lease_until);
           where.foreign = (await here.written(`${key}-charged`)) > 0; // committed at once
         };
         const charge = await foreign('charged', provider.call(key));

@@ -111,7 +111,7 @@ describe('timeoutMs', () => {
     expect([pool.totalCount - pool.idleCount, pool.waitingCount]).toEqual([0, 0]);
     expect((await execute(client, ({ tx, key }) => effect(tx, key))).outcome).toMatchObject({ ok: true });
     await holder.query('COMMIT');
-    while ((await here.watch.inTransaction()) > 0);
+    await here.watch.untilIdle();
     expect((await here.watch.query(`SELECT 1 FROM products WHERE name = 'too late'`)).rowCount).toBe(0);
     await expectAnother(client, key);
   });

@@ -133,7 +133,7 @@ describe('PgBouncer in transaction mode', () => {
       { key },
     );
     expect(outcome).toMatchObject({ code: 'unavailable', executed: false });
-    while ((await here.watch.inTransaction()) > 0);
+    await here.watch.untilIdle();
     await here.expectAnother(client, key);
   });
 });

@@ -196,7 +196,7 @@ describe('a pool that has no connection to give', () => {
       }),
     );
     await Promise.all(all);
-    while ((await here.watch.inTransaction()) > 0);
+    await here.watch.untilIdle();
     expect([heldBy(pool), pool.totalCount <= 3]).toEqual([[0, 0], true]);
   });
 });

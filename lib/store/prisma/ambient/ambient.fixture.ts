@@ -172,7 +172,7 @@ export function stage() {
       });
       expect(outcome).toMatchObject({ ok: true, data: { rows: 0, locks: 1 } }); // the lock is its own ticket
       expectCounted(await counted(key)).toEqual([1, 1]);
-      while ((await watch.inTransaction()) > 0);
+      await watch.untilIdle();
       expect([pool.totalCount, pool.idleCount, pool.waitingCount]).toEqual([1, 1, 0]);
     },
     /** Has the server do this with a row of a table, until the test is over. */

@@ -59,6 +59,6 @@ test.each(['SELECT 1; COMMIT', 'SELECT 1; COMMIT; BEGIN', 'SELECT 1; ROLLBACK', 
     );
     expect(outcome).toMatchObject({ code: 'unavailable', executed: 'unknown' });
     expectCounted(await here.counted(key)).toEqual([text.includes('COMMIT') ? 1 : 0, 0]);
-    while ((await here.watch.inTransaction()) > 0);
+    await here.watch.untilIdle();
   },
 );

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
+import { until } from '../../../../scripts/testing/until.ts';
 import { claimOf, DONE, gate, HOW } from '../../contract-harness.fixture.ts';
 import type { Held } from '../../leases.ts';
 import { prismaStore } from '../store.ts';
@@ -62,7 +63,10 @@ const isKept = async ({ id }: Held) => (await store.find(id)) !== undefined;
 /** Resolves once somebody waits for a row that this database's transactions hold. */
 async function untilWaiting() {
   const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  while ((await database.client.$queryRawUnsafe<unknown[]>(waiting)).length === 0);
+  await until(
+    'somebody waits for a lock',
+    async () => (await database.client.$queryRawUnsafe<unknown[]>(waiting)).length > 0,
+  );
 }
 
 test('they go with a key that a person deletes by hand, and those of all others stay', async () => {

@@ -132,7 +132,7 @@ describe('PgBouncer in transaction mode', () => {
       const told = await Promise.all(keys.map((key) => operation.execute({ key, payload: {} })));
       expect(told.map(({ ok }) => ok)).toEqual([true, true, true, true]);
     }
-    while ((await watch.inTransaction()) > 0);
+    await watch.untilIdle();
     const clients = Array.from({ length: SERVERS }, () => new pg.Client({ connectionString: bouncer.url }));
     await Promise.all(clients.map((client) => client.connect()));
     // Each holds its server, so that the other one gets the other.

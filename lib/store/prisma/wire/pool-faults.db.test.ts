@@ -78,7 +78,7 @@ async function expectAnother(operation: ReturnType<typeof define>, key: string) 
  */
 async function noticed() {
   const asks = () => client.$queryRaw`SELECT 1`.then(() => true, String);
-  await expect.poll(asks, { timeout: 10_000 }).toBe(true);
+  await expect.poll(asks).toBe(true);
 }
 
 const pidOf = async (db: Pick<Tx, '$queryRawUnsafe'>): Promise<number> =>
@@ -230,7 +230,7 @@ describe('time that runs out', () => {
     const executing = operation.execute({ key, payload: {} });
     // The transaction is over for everybody, whatever the handler still believes.
     await inside.opened;
-    while ((await watch.inTransaction()) > 0);
+    await watch.untilIdle();
     late.open();
     expect(await executing).toMatchObject({ code: 'unavailable', executed: false });
     expect(await ended.opened).toBeInstanceOf(Error);
@@ -283,7 +283,7 @@ if (isPlain)
     await holding;
     expect(await executing).toMatchObject({ code: 'unavailable', executed: false });
     await watch.query('SELECT pg_advisory_unlock(4713)');
-    while ((await watch.inTransaction()) > 0);
+    await watch.untilIdle();
     await lift();
     await expectAnother(operation, key);
   });
@@ -315,7 +315,7 @@ if (!isPlain)
       await wait(1000); // Prisma's ROLLBACK, behind the claim, has been given up by now, too
       end.open();
       await held;
-      while ((await watch.inTransaction()) > 0);
+      await watch.untilIdle();
       const another = freshKey();
       expect(await operation.execute({ key: another, payload: {} })).toMatchObject({ ok: true });
       expectCounted(await counted(another)).toEqual([1, 1]);
@@ -332,7 +332,7 @@ if (!isPlain)
       const key = freshKey();
       expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', executed: 'unknown' });
       await watch.query('SELECT pg_advisory_unlock(4712)');
-      while ((await watch.inTransaction()) > 0);
+      await watch.untilIdle();
       await lift();
       expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
       expectCounted(await counted(key)).toEqual([1, 1]);
@@ -394,7 +394,7 @@ describe('a connection that is lost', () => {
 
   /** The server may be about to end a transaction whose connection is gone. */
   async function settledCount(key: string) {
-    while ((await watch.inTransaction()) > 0);
+    await watch.untilIdle();
     return await counted(key);
   }
 });

@@ -372,6 +372,6 @@ describe('a pool that has no connection to give', () => {
       replayed: false,
     });
     expectCounted([await effects(client, slow), await effects(client, quick)]).toEqual([1, 1]);
-    while ((await watch.inTransaction()) > 0);
+    await watch.untilIdle();
   });
 });
