@@ -106,12 +106,15 @@ async function playwright(build: string, which: string[], variables: Record<stri
 
 /** One file of the run, once more, while nothing else runs. */
 async function runAgain({ on, path }: TestFile): Promise<Count> {
-  if (path.endsWith('.e2e.ts')) return await playwright(on, ['--workers=1', path], {});
-  return await vitest(`Once more: ${path} (${on})`, ['--project', on, path]);
+  const name = `Once more: ${path} (${on})`;
+  if (!path.endsWith('.e2e.ts')) return await vitest(name, ['--project', on, path]);
+  say(`\n${name}`);
+  return await playwright(on, ['--workers=1', path], {});
 }
 
 /** Keeps what was flaky for whoever comes next, in an ignored file. */
 async function keep(flaky: readonly Failure[]): Promise<void> {
+  if (flaky.length === 0) return;
   const at = new Date().toISOString();
   await appendFile(FLAKY, flaky.map((failure) => `${JSON.stringify({ at, ...failure })}\n`).join(''));
 }

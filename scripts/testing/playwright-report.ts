@@ -19,7 +19,9 @@ export function* specsIn<S>({ suites = [], specs = [] }: Suite<S>): Generator<S>
   for (const suite of suites) yield* specsIn(suite);
 }
 
-interface Report extends Suite<Spec> {
+interface Report {
+  /** One for each file. Its specs may stand in a fixture that it calls. */
+  suites: (Suite<Spec> & { file: string })[];
   stats: { expected: number; unexpected: number; flaky: number; skipped: number };
 }
 
@@ -30,10 +32,12 @@ export function countOf(report: Report, build: string): Count {
   return { passed: expected, failed: unexpected + flaky, skipped, failures: [...failuresIn(report, build)] };
 }
 
-function* failuresIn(report: Report, build: string): Generator<Failure> {
-  for (const { title, file, line, ok, tests } of specsIn(report)) {
-    const errors = tests.flatMap(({ results }) => results).flatMap(({ error }) => error?.message ?? []);
-    const why = errors.join('\n');
-    if (!ok) yield { test: `${file}:${line} › ${title}`, why, file: { on: build, path: file } };
+function* failuresIn({ suites }: Report, build: string): Generator<Failure> {
+  for (const suite of suites) {
+    for (const { title, file, line, ok, tests } of specsIn(suite)) {
+      const errors = tests.flatMap(({ results }) => results).flatMap(({ error }) => error?.message ?? []);
+      const why = errors.join('\n');
+      if (!ok) yield { test: `${file}:${line} › ${title}`, why, file: { on: build, path: suite.file } };
+    }
   }
 }

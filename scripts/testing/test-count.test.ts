@@ -7,6 +7,7 @@ const report = {
   stats: { expected: 4, unexpected: 1, flaky: 1, skipped: 2 },
   suites: [
     {
+      file: 'a.e2e.ts',
       specs: [{ title: 'passes', file: 'a.e2e.ts', line: 1, ok: true, ...result() }],
       suites: [
         { specs: [{ title: 'fails', file: 'b.e2e.ts', line: 2, ok: false, ...result('\u001b[31m1\n  for 2') }] },
@@ -32,6 +33,10 @@ test('what failed is named once more behind everything, in short', () => {
     '',
     '7 passed, 3 failed, 2 skipped',
   ]);
+});
+
+test('a test of Playwright is run again by the file that it is in, also where a fixture declares it', () => {
+  expect(countOf(report, 'default').failures).toMatchObject([{ file: { on: 'default', path: 'a.e2e.ts' } }]);
 });
 
 test('a run that has left nothing has no tests, and no failures are not announced', async () => {
