@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
+import { until } from '../../../scripts/testing/until.ts';
 import { anything, effect, freshKey, gate, kit } from '../../integration/kit.fixture.ts';
 import { movedTime } from '../../integration/moved-time.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
@@ -243,8 +244,9 @@ test('a key whose every run kills its process is taken up ever more slowly, not 
   const first = (await rowOf(key))?.fencingToken ?? 0;
   const dying = idempotency.completeDue({ limit: 100 });
   await charging.opened;
-  const until = (await rowOf(key))?.leaseUntil?.getTime() ?? 0;
-  while (((await rowOf(key))?.leaseUntil?.getTime() ?? 0) <= until);
+  const leaseEnd = async () => (await rowOf(key))?.leaseUntil?.getTime() ?? 0;
+  const claimed = await leaseEnd();
+  await until('the lease is renewed', async () => (await leaseEnd()) > claimed);
   // Its lease is short and renewed, and yet the completer would come back much later.
   expect(await time.pauseOf(key)).toBeGreaterThan(20 * MINUTE);
   const taken = await rowOf(key);

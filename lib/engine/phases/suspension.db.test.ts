@@ -12,20 +12,21 @@ test('a captured value that comes after its run was let go leases the key to nob
   const key = freshKey();
   const [late, ended] = [gate<string>(), gate()];
   let runs = 0;
-  const pay = kit(database.client)
-    .operation({ name: 'pay', schema: anything, maxRunMs: 200 })
-    .phases(async ({ capture }) => {
-      const isFirst = ++runs === 1;
-      try {
-        return await capture('price', () => (isFirst ? late.opened : 'of the second run'));
-      } finally {
-        if (isFirst) ended.open();
-      }
-    });
-  expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable' });
+  const pay = (options: { maxRunMs?: number } = {}) =>
+    kit(database.client)
+      .operation({ name: 'pay', schema: anything, ...options })
+      .phases(async ({ capture }) => {
+        const isFirst = ++runs === 1;
+        try {
+          return await capture('price', () => (isFirst ? late.opened : 'of the second run'));
+        } finally {
+          if (isFirst) ended.open();
+        }
+      });
+  expect(await pay({ maxRunMs: 200 }).execute({ key, payload: {} })).toMatchObject({ code: 'unavailable' });
   late.open('of the first run');
   await ended.opened;
-  expect(await pay.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, data: 'of the second run' });
+  expect(await pay().execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, data: 'of the second run' });
 });
 
 test('nor one that comes when the key could not be let go, for the database was away: its lease ends by itself', async () => {
