@@ -9,8 +9,8 @@ import { type Exit, makeRunnableApp, runOncekit, startOncekit } from './oncekit.
 // Each command as a process, at a database that takes connections and says nothing, from the first or as soon as it has let
 // one in: each ends by itself, says why, and ends with 1. A command that is new fails here until it is run, too.
 
-/** As many processes at once as two cores start without standing in each other's way. */
-const LANES = 4;
+/** Processes at once: each waits for most of its time. */
+const LANES = 8;
 const made = folders();
 let database: TestDatabase;
 let [dark, mute]: Awaited<ReturnType<typeof silentProxy>>[] = [];
