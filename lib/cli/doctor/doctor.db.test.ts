@@ -15,6 +15,7 @@ const made = folders();
 let database: TestDatabase;
 let sql: pg.Client;
 const SIGNING = 'a-secret-that-is-long-enough-for-it';
+const OTHER = 'Vq3-Jt0Lr8_Yd2Wc6Hn1Pz9Xs4Bk7Fe5';
 beforeAll(async () => {
   database = await testDatabase();
   sql = new pg.Client({ connectionString: database.url });
@@ -158,6 +159,11 @@ const BROKEN: Broken[] = [
     of: 'a second secret that is too short',
     env: { IDEMPOTENCY_SECRET: `${SIGNING},short` },
     found: ['Secret', 'problem', 'IDEMPOTENCY_SECRET number 2 is shorter than 32 characters', 'openssl'],
+  },
+  {
+    of: 'a second secret, behind a space, that something else has as well',
+    env: { IDEMPOTENCY_SECRET: `${SIGNING}, ${OTHER}`, SESSION_SECRET: OTHER },
+    found: ['Secret', 'problem', 'IDEMPOTENCY_SECRET number 2 and SESSION_SECRET are one secret', 'openssl'],
   },
   {
     of: 'a long secret that can be guessed',

@@ -1,5 +1,5 @@
 import { weaknessOf } from '../../core/secret-strength.ts';
-import { LEAST_TO_SIGN, secretId } from '../../core/secrets.ts';
+import { LEAST_TO_SIGN, secretId, secretsIn } from '../../core/secrets.ts';
 import type { SetUp } from '../../engine/config.ts';
 import type { FileTree } from '../app/file-tree.ts';
 import { committedVariables, variableIn } from '../app/git-secrets.ts';
@@ -8,7 +8,7 @@ import { checkNamed, type Finding } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface SecretsOptions {
+interface SecretsOptions {
   env: Environment;
   root: string;
   tree: FileTree;
@@ -29,7 +29,8 @@ export function checkSecrets(options: SecretsOptions): Finding[] {
   return [checkSigning(options, signing), checkCron(options, signing)];
 }
 
-const listOf = (value: string | undefined) => (value ?? '').split(',').filter(Boolean);
+/** The secrets of a variable, as the kit reads them. */
+const listOf = (value: string | undefined) => secretsIn(value).filter((each): each is string => !!each);
 
 /** A secret that signs, by its public id. The value is known where a variable or the code of the set-up has it. */
 interface Signing {
