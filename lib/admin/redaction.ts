@@ -1,3 +1,4 @@
+import { isPlainObject } from '../core/canonical.ts';
 import { isDecimal } from '../core/decimal.ts';
 import { decodeAnswer } from '../engine/answer.ts';
 
@@ -48,15 +49,10 @@ export function shapeOf(value: unknown, depth = 0): Shape {
   if (Array.isArray(value)) return `list of ${value.length}`;
   if (value instanceof Map || value instanceof Set) return `${value.constructor.name} of ${value.size}`;
   if (isDecimal(value)) return 'Decimal';
-  if (!isPlain(value)) return value.constructor.name;
+  if (!isPlainObject(value)) return value.constructor.name;
   if (depth === MAX_DEPTH) return 'object';
   const fields = Object.entries(value);
   const shown = fields.slice(0, MAX_FIELDS).map(([name, each]) => [name, shapeOf(each, depth + 1)] as const);
   const more = fields.length - shown.length;
   return Object.fromEntries(more > 0 ? [...shown, ['…', `${more} more`]] : shown);
-}
-
-function isPlain(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === null || prototype === Object.prototype;
 }

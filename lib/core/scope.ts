@@ -34,7 +34,7 @@ export interface PrincipalInput extends Omit<Principal, 'tenant' | 'aliases'> {
 }
 
 /** The tenant where the app has only one, and names none. */
-export const DEFAULT_TENANT = 'main';
+const DEFAULT_TENANT = 'main';
 
 /**
  * Fills in what an app has left out. A tenant that is there and undefined stays so, and is refused by `assertScope`: an app with
@@ -81,19 +81,22 @@ const ADVICE: Readonly<Record<keyof Scope, string>> = {
   operation: 'Give the operation a shorter name.',
 };
 
+/** Tells whether a text column of so many characters takes the value as it is. */
+export function isStorableName(value: unknown, limit: number): value is string {
+  return (
+    typeof value === 'string' &&
+    value !== '' &&
+    (value.length <= limit || [...value].length <= limit) &&
+    value.isWellFormed() &&
+    !value.includes('\0')
+  );
+}
+
 /** Throws `ConfigurationError` for a part that is empty, too long or could collide with another in the database. */
 export function assertScope(scope: Scope): void {
   for (const [name, limit] of LIMITS) {
     const value: unknown = scope[name];
-    if (
-      typeof value === 'string' &&
-      value !== '' &&
-      (value.length <= limit || [...value].length <= limit) &&
-      value.isWellFormed() &&
-      !value.includes('\0')
-    ) {
-      continue;
-    }
+    if (isStorableName(value, limit)) continue;
     throw new ConfigurationError(`The scope's ${name} cannot be used. ${ADVICE[name]}`, {
       existing: typeof value === 'string' ? `a string of ${value.length} characters` : typeof value,
       expected: `1 to ${limit} characters of well-formed Unicode without NUL`,

@@ -57,10 +57,7 @@ function resolveFor(
   { key: sent, operation, proof, acceptKeys = 'any' }: KeyToResolve,
 ): ResolvedKey | Refusal {
   const isRefused = given && 'ok' in given;
-  if (!who) {
-    warnNothingReturned(who, config);
-    return isRefused ? given : refuse('unauthorized', { executed: executedBy(proof) });
-  }
+  if (!who) return isRefused ? given : refuse('unauthorized', { executed: executedBy(proof) });
   const nextKey = mintFor(config, operation, who);
   if (isRefused) return { ...given, nextKey };
   const key = given ? (sent as string) : mintFor(config, operation, who);
@@ -72,14 +69,18 @@ function resolveFor(
 /** Resolves who acts. Null: nobody. What the configured `scope` throws is thrown on. */
 export function whoActs(config: Config, given: PrincipalInput | undefined): Awaitable<Principal | null> {
   assertSecret(config.secrets);
-  return proceed(given ?? config.scope(), (who) => who && principalOf(who));
+  return proceed(given ?? config.scope(), (who) => {
+    if (who) return principalOf(who);
+    warnNothingReturned(who, config);
+    return null;
+  });
 }
 
 /** Where that has been said. */
 const warned = new WeakSet<Config>();
 
 /** A `scope` without a `return` lets nobody in, and looks like one where nobody is signed in. Said once in development. */
-export function warnNothingReturned(who: null | undefined, config: Config): void {
+function warnNothingReturned(who: null | undefined, config: Config): void {
   if (who === null || process.env.NODE_ENV !== 'development' || warned.has(config)) return;
   warned.add(config);
   console.warn(

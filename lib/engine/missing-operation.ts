@@ -1,4 +1,4 @@
-import { parseKey } from '../core/key.ts';
+import { type ParsedKey, parseKey } from '../core/key.ts';
 import type { Principal } from '../core/scope.ts';
 import type { Config } from './config.ts';
 import type { Engine } from './engine.ts';
@@ -31,11 +31,12 @@ export async function explainMissing<Tx>(
   { config, operations }: Engine<Tx>,
   { operation, key }: AskedKey,
 ): Promise<string | undefined> {
-  const { shape } = parseKey(key);
+  const parsed = parseKey(key);
+  const { shape } = parsed;
   const told = toldOf(config);
   if ((shape !== 'signed' && shape !== 'unsigned') || told.size >= MOST_TOLD) return undefined;
   const who = await whoActsHere(config);
-  if (!who || !isSignedHere(config.secrets, { operation, key }, who)) return undefined;
+  if (!who || !isSignedHere(config.secrets, { operation, key, parsed }, who)) return undefined;
   const words = operations.has(operation)
     ? `The status route is asked about keys of ${operation}, which is not in its list. Add it there, or write statusRoute(idempotency), which knows all that were imported.`
     : `The status route is asked about keys of ${operation}, and its bundle has no operation of that name. Import the module that defines it in lib/operations, and that in the route.`;
@@ -56,8 +57,11 @@ async function whoActsHere(config: Config): Promise<Principal | null> {
 }
 
 /** Without a secret, in development alone, any key that could have been minted here counts. */
-function isSignedHere(secrets: Config['secrets'], { operation, key }: AskedKey, who: Principal): boolean {
-  const parsed = parseKey(key);
+function isSignedHere(
+  secrets: Config['secrets'],
+  { operation, key, parsed }: AskedKey & { parsed: ParsedKey },
+  who: Principal,
+): boolean {
   if (!secrets.first) return parsed.shape === 'unsigned' && process.env.NODE_ENV === 'development';
   return identify(key, parsed, operation, who, { secrets, acceptKeys: 'minted' }) !== undefined;
 }

@@ -11,7 +11,7 @@ import type { Engine } from './engine.ts';
 import type { ErrorContext } from './error-log.ts';
 import { executeCall } from './execution.ts';
 import type { HandlerContext } from './handler.ts';
-import { loggedKey, mintFor, warnNothingReturned, whoActs } from './identity.ts';
+import { loggedKey, mintFor, whoActs } from './identity.ts';
 import { type AskedKey, explainMissing } from './missing-operation.ts';
 import type { PhasesContext } from './phases/context.ts';
 import { type FenceResult, fenceKey, type KeyRequest, type KeyStatus, statusOf } from './status.ts';
@@ -86,9 +86,7 @@ export function defineOperation<Tx, Input, Result>(
     execute: (request) => executeCall<Tx, Result>(engine, definition, request).then(({ outcome }) => outcome),
     mintKey: async (given) => {
       const who = await whoActs(engine.config, given);
-      if (who) return mintFor(engine.config, name, who);
-      warnNothingReturned(who, engine.config);
-      return null;
+      return who && mintFor(engine.config, name, who);
     },
     whoActs: async () => await whoActs(engine.config, undefined),
     status: (request) => failClosed(request, report, () => statusOf<Tx, Result>(engine, definition, request)),
@@ -127,12 +125,8 @@ function watchTurn<Tx>({ definedNow, definitions }: Engine<Tx>, name: string): v
 }
 
 /** False where one evaluation has defined both. Of one text they are one module, which was evaluated for two bundles. */
-function mayBeEdited<Tx>(
-  { definedNow }: Engine<Tx>,
-  known: Definition<Tx>,
-  { options, ...work }: Definition<Tx>,
-): boolean {
-  return !definedNow.has(options.name) || String(workOf(known)) === String(workOf(work as Definition<Tx>));
+function mayBeEdited<Tx>({ definedNow }: Engine<Tx>, known: Definition<Tx>, edited: Definition<Tx>): boolean {
+  return !definedNow.has(edited.options.name) || String(workOf(known)) === String(workOf(edited));
 }
 
 /** Fail closed (C6): a database that cannot be asked is a value like any other refusal, and so is a time that is up. */

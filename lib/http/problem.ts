@@ -78,8 +78,11 @@ export function problemResponse(refusal: Refusal, request: Request, options: Pro
     code: refusal.code,
     executed: refusal.executed,
     retry: mayRepeat ? refusal.retry : 'never',
-    ...given({ retryAfterMs: mayRepeat ? refusal.retryAfterMs : undefined }),
-    ...given({ key: refusal.key, nextKey: refusal.nextKey }),
+    ...given({
+      retryAfterMs: mayRepeat ? refusal.retryAfterMs : undefined,
+      key: refusal.key,
+      nextKey: refusal.nextKey,
+    }),
     ...detailsOf(refusal),
   };
   return new Response(JSON.stringify(body, plainJson), { status, headers });

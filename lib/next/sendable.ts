@@ -1,3 +1,4 @@
+import { isPlainObject } from '../core/canonical.ts';
 import { type DecimalLike, isDecimal } from '../core/decimal.ts';
 
 type AsText = DecimalLike | URL | RegExp;
@@ -42,13 +43,8 @@ function copy(value: unknown, copies: Map<object, unknown>): unknown {
     for (const inner of value) set.add(next(inner));
     return set;
   }
-  if (!isPlain(value)) return value;
+  if (!isPlainObject(value)) return value;
   const fields = remember<Record<string, unknown>>({});
   for (const [name, inner] of Object.entries(value)) fields[name] = next(inner);
   return fields;
-}
-
-function isPlain(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === null || prototype === Object.prototype;
 }

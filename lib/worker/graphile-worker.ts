@@ -5,7 +5,7 @@ export const INSTALL = 'npm install graphile-worker@0.17';
 
 export type GraphileWorker = typeof import('graphile-worker');
 
-/** What jobs need, and nobody else: an optional peer of the kit. Undefined where the app has not installed it. */
+/** The package that jobs need, and nothing else: an optional peer of the kit. Undefined where the app has not installed it. */
 export async function findGraphileWorker(): Promise<GraphileWorker | undefined> {
   try {
     return await import('graphile-worker');

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 
-/** What the kit weighs for whoever reads it. */
+/** The weight of the kit for its readers. */
 export interface KitSize {
   /** Lines that hold a token outside of comments, imports and re-exports. */
   code: number;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { COUNTED } from './counted.ts';
+import { COUNTED } from './effects-mark.ts';
 import { flakyLines, judge, withOpenLines } from './flaky.ts';
 import { type Count, type Failure, linesOf, type TestFile } from './test-count.ts';
 

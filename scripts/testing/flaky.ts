@@ -1,4 +1,4 @@
-import { COUNTED } from './counted.ts';
+import { COUNTED } from './effects-mark.ts';
 import { type Count, type Failure, inShort, listOf, type TestFile } from './test-count.ts';
 
 /** More flaky files in one run, and open lines in docs/flaky.md, than these are a failure. */
@@ -53,7 +53,7 @@ export function withOpenLines(count: Count, page: string): Count {
   return { ...count, failed: count.failed + 1, failures: [...count.failures, failure] };
 }
 
-/** What to print of flaky tests, and what is to be done. */
+/** The lines to print of flaky tests: what was seen, and what is to be done. */
 export function flakyLines(flaky: readonly Failure[], date: string): string[] {
   if (flaky.length === 0) return [];
   const open = flaky.map(({ test, why }) => `  - [ ] ${date} ${test}: ${inShort(why)}`);

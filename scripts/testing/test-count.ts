@@ -11,7 +11,7 @@ export interface TestFile {
 export interface Failure {
   test: string;
   why: string;
-  /** What its file said when it ran once more, alone. */
+  /** The words of its file when it ran once more, alone. */
   again?: string;
   /** None of an error outside of all tests, or of a program that ended badly. */
   file?: TestFile;
@@ -49,7 +49,7 @@ export function sumOf(counts: readonly Count[]): Count {
 
 const LONGEST = 200;
 
-/** What a failure says, in one line. */
+/** The words of a failure, in one line. */
 export const inShort = (why: string) => stripVTControlCharacters(why).replaceAll(/\s+/g, ' ').trim().slice(0, LONGEST);
 
 /** The failures in short, below their heading; nothing where there are none. */

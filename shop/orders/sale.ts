@@ -9,10 +9,7 @@ import { giveUp, type PlacedOrder } from './orders.ts';
 import { takeStock } from './products.ts';
 import { stageReceipt } from './receipts.ts';
 
-type Tx = Pick<
-  Client,
-  'cart' | 'order' | 'product' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe' | '$executeRaw'
->;
+type Tx = Pick<Client, 'cart' | 'order' | 'product' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe'>;
 type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'fail' | 'key' | 'scope'>;
 
 /** Differences between the ways to buy. */

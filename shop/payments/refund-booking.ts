@@ -4,10 +4,7 @@ import { stageReceipt } from '../orders/receipts.ts';
 import { announce } from '../outbox.ts';
 import { post } from './ledger.ts';
 
-type Tx = Pick<
-  Client,
-  'order' | 'refund' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe' | '$executeRaw'
->;
+type Tx = Pick<Client, 'order' | 'refund' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe'>;
 
 /** Money that has gone back: its refund has been written down as `succeeded`, by this transaction. */
 interface Given {

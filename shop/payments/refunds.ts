@@ -6,10 +6,7 @@ import { heardOf } from './events/conclusion.ts';
 import { bookRefund } from './refund-booking.ts';
 import { giveBack } from './refund-call.ts';
 
-type Tx = Pick<
-  Client,
-  'order' | 'refund' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe' | '$executeRaw'
->;
+type Tx = Pick<Client, 'order' | 'refund' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe'>;
 type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'fail' | 'key' | 'scope'>;
 
 /** The way by which a refund was asked for: one key under both is two intents (K4). */

@@ -10,7 +10,7 @@ export interface Names {
   words: string;
 }
 
-/** What TypeScript keeps to itself, and what the files that are written have already. */
+/** Words that TypeScript keeps to itself, and names that the written files have already. */
 const TAKEN = new Set([
   ...['await', 'break', 'case', 'catch', 'class', 'const', 'continue', 'debugger', 'default', 'delete', 'do', 'else'],
   ...['enum', 'export', 'extends', 'false', 'finally', 'for', 'function', 'if', 'implements', 'import', 'in'],

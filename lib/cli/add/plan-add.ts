@@ -51,10 +51,8 @@ export function planForm(tree: FileTree, given: string): Draft['plan'] {
   const { app, names, plan } = draft;
   const known = findOperation(draft);
   const operation = known ?? addOperation(draft);
-  const [actions, page] = ['actions.ts', 'page.tsx'].map((name) => `${app.router}/${names.kebab}/${name}`) as [
-    string,
-    string,
-  ];
+  const folder = `${app.router}/${names.kebab}`;
+  const [actions, page] = [`${folder}/actions.ts`, `${folder}/page.tsx`];
   const from = specifier(actions, operation.file, draft.imports);
   addFile(draft, actions, actionModule(names, { ...operation, from }));
   const ending = draft.imports.ending;

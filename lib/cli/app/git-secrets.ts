@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 const ENV_FILES = ['.env', '.env.local', '.env.development', '.env.production'];
 
 /** A variable of an `.env` file that the folder's repository has, or had in its last 50 changes of such files. */
-export interface CommittedVariable {
+interface CommittedVariable {
   file: string;
   name: string;
   value: string;

@@ -6,8 +6,8 @@ import { withoutComments } from './source-text.ts';
 const NAMED = /\b(?:from|import)\s*\(?\s*(['"])([^'"\n]+)\1/g;
 const ENDINGS = ['', '.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs', '/index.ts', '/index.tsx', '/index.js'];
 
-/** What each file of an app imports, as its text says. */
-export interface ImportGraph {
+/** The imports of each file of an app, as its text says. */
+interface ImportGraph {
   /** The text of each file, without its comments. */
   texts: ReadonlyMap<string, string>;
   /** Packages by the names under which a file imports them. */

@@ -99,7 +99,7 @@ export interface Broken {
 /** Carries the fix out as SQL, word for word. */
 export const bySql = ({ sql }: Patient, fix: string) => sql(fix);
 
-/** What `npx oncekit doctor --sql` prints. */
+/** The output of `npx oncekit doctor --sql`. */
 export async function printedSql(patient: Patient): Promise<string> {
   const { code, out, err } = await runOncekit(['doctor', '--sql'], {
     cwd: patient.root,
@@ -139,7 +139,7 @@ export async function clinic() {
   async function examine(patient: Patient): Promise<Finding[]> {
     const before = patient.root;
     patient.root = made.of(patient.files);
-    // What git remembers of it.
+    // Git's memory of it.
     const git = path.join(before, '.git');
     if (before && existsSync(git)) cpSync(git, path.join(patient.root, '.git'), { recursive: true });
     symlinkSync(path.join(ROOT, 'node_modules'), path.join(patient.root, 'node_modules'));

@@ -62,7 +62,7 @@ const readsStandby = checkNamed('Reads').warning(
   'Read by client.$primary() what a page shows behind a submit.',
 );
 
-/** What is wrong where a role may not look into the schema of the tables, and the remedy. */
+/** The fault where a role may not look into the schema of the tables, and the remedy. */
 export function withoutSchema(user: string, schema: string): [says: string, fix: string] {
   return [
     `The database role ${user} may not look into the schema ${schema}, where the kit's tables are.`,

@@ -1,4 +1,4 @@
-import { SCHEMA_VERSIONS, versionOf } from '../../store/prisma/keys/schema.ts';
+import { INIT, SCHEMA_VERSIONS, versionOf } from '../../store/prisma/keys/schema.ts';
 import { type Rename, TABLES_OF } from '../../store/prisma/tables.ts';
 import type { SchemaPart } from '../../store/store.ts';
 import type { Sql } from '../database.ts';
@@ -104,7 +104,6 @@ interface Place {
   hasTables: boolean;
 }
 
-const INIT = { keys: 'npx oncekit init', messaging: 'npx oncekit init --messaging' };
 const DEPLOY = 'npx prisma migrate deploy';
 
 function checkPart(part: SchemaPart, found: Map<string, Seen>, place: Place): Finding {

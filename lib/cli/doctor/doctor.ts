@@ -89,8 +89,9 @@ export async function examine(root: string, given: ModulePaths = {}, load = load
 async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, findings: Finding[], rename?: Rename) {
   findings.push(...(await checkServer(sql)), checkTls(sql, url));
   findings.push(await checkPooler(sql, url, process.env.DIRECT_URL));
-  const [keys, messaging] = await checkSchema(sql, rename);
-  findings.push(...[keys, messaging].filter((each) => each !== undefined));
+  const schema = await checkSchema(sql, rename);
+  findings.push(...schema);
+  const [keys, messaging] = schema;
   const hasMessaging = messaging !== undefined && messaging.level !== 'problem';
   const isCurrent = (one: Finding | undefined) => one?.level === 'ok';
   const names = [

@@ -18,8 +18,9 @@ export function checkEdge(tree: FileTree, { router }: App): Finding[] {
   const graph = readImportGraph(tree);
   const inRouter = [...graph.texts].filter(([file]) => file.startsWith(`${router}/`));
   return inRouter.flatMap(([file, text]) => {
-    const [, , runtime] = EDGE.exec(text) ?? [];
-    if (!runtime) return [];
+    const found = EDGE.exec(text);
+    if (!found) return [];
+    const [, , runtime] = found;
     const folder = `${path.posix.dirname(file)}/`;
     const isLayout = /\/layout\.[jt]sx?$/.test(file);
     const below = isLayout ? inRouter.flatMap(([other]) => (other.startsWith(folder) ? other : [])) : [];
@@ -27,7 +28,7 @@ export function checkEdge(tree: FileTree, { router }: App): Finding[] {
     if (!way) return [];
     const uses = way[0] === file ? 'uses the kit' : `${way[0]} below it uses the kit`;
     const by = way.length > 1 ? ` by ${way.at(-1)}` : '';
-    const line = lineAt(text, EDGE.exec(text)?.index ?? 0);
+    const line = lineAt(text, found.index);
     return check.problem(
       `${file}:${line} says runtime = '${runtime}', and ${uses}${by}, which runs in Node.js alone.`,
       'Remove that line.',

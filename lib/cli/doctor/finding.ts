@@ -12,9 +12,10 @@ export interface Finding {
 
 /** One line for each: the level, what was looked at, what was found, and the fix. */
 export function report(findings: readonly Finding[]): string {
+  const width = widthOf(findings);
   const lines = findings.map((each) => {
     const { says, fix } = each;
-    return headOf(each, widthOf(findings)) + (fix ? `${says} Fix: ${fix}` : says);
+    return headOf(each, width) + (fix ? `${says} Fix: ${fix}` : says);
   });
   return [...lines, '', summaryOf(findings)].join('\n');
 }

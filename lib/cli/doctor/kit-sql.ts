@@ -107,7 +107,7 @@ function onOwnNames(sql: string, rename: Rename): string {
   return rename(sql.replace(QUOTED, '$1')).replace(/'(?:"\w+"\.)?"(\w+)"'/g, "'$1'");
 }
 
-/** What a database lacks of what the kit's migrations make: kit names of tables, indexes, triggers and functions. */
+/** Parts that the kit's migrations make and a database lacks: kit names of tables, indexes, triggers and functions. */
 export type Lacking = ReadonlySet<string>;
 
 /** A script that makes what is lacking, and touches nothing that is there. */

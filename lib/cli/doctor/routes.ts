@@ -10,7 +10,7 @@ import type { Source } from './operations.ts';
 const DEFAULT_PATH = '/api/idempotency';
 
 /** The findings about the kit's routes, and the passes of a worker that something calls. */
-export interface Routes {
+interface Routes {
   findings: Finding[];
   /** `complete`, `reap`, `relay`, `inbox`: those that vercel.json has called. */
   called: string[];

@@ -71,15 +71,13 @@ export async function writeFiles(
 
 /** The folder and those above it, as long as they hold nothing. */
 async function removeEmptyFolders(root: string, folder: string): Promise<void> {
-  if (
-    folder === '.' ||
-    (await rmdir(path.resolve(root, folder)).then(
-      () => false,
-      () => true,
-    ))
-  )
-    return;
-  await removeEmptyFolders(root, path.dirname(folder));
+  for (let at = folder; at !== '.'; at = path.dirname(at)) {
+    try {
+      await rmdir(path.resolve(root, at));
+    } catch {
+      return;
+    }
+  }
 }
 
 /** Windows knows no such modes, and shows all files as open. */

@@ -15,7 +15,7 @@ import { lastStamp, stampBehind, versionsIn } from '../init/plan-migrations.ts';
 import { planModelsRemoval } from '../init/plan-models.ts';
 import { removalSql } from './removal-sql.ts';
 
-/** What would be changed, deleted and left, and the next steps for a person. Nothing has been done. */
+/** Files to change, to delete and to leave, and the next steps for a person. Nothing has been done. */
 export type RemovalPlan = Plan & { removals: Removal[]; next: string[] };
 
 /**

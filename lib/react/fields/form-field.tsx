@@ -15,7 +15,6 @@ type Attributes = ComponentPropsWithRef<'input'> & { name: string };
 
 interface FieldProps extends Attributes {
   as: Tag;
-  name: string;
   /** False where its error stands elsewhere: behind its label, or at the last field of its name. */
   showsError: boolean;
 }
@@ -39,7 +38,7 @@ export function FormField({ as, showsError, ...rest }: FieldProps) {
   );
 }
 
-/** What was refused in the field of this name, or in none where it is empty. Nothing where nothing was. */
+/** The errors of the field of this name, or of no field where it is empty. */
 export function FieldError({ name }: { name: string }) {
   const { errors, isSaid, id } = useErrors(name);
   // While the form is sent again it is old news, and keeps its room: a second click must not hit something else.

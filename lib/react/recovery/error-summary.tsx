@@ -82,8 +82,9 @@ function summaryId(formId: string, name: string): string {
  */
 function describeFields(form: Element | null, errors: Record<string, string[]>): () => void {
   const said: [HTMLInputElement, string][] = [];
+  const refusals = namedIn(errors);
   for (const field of fieldsOf(form)) {
-    const [name] = namedIn(errors).find(([refused]) => isSameField(refused, field.name)) ?? [];
+    const [name] = refusals.find(([refused]) => isSameField(refused, field.name)) ?? [];
     if (name === undefined) continue;
     const beside = fieldErrorId(form?.id, field.name);
     const id = document.getElementById(beside) ? beside : summaryId(`${form?.id}`, name);

@@ -17,15 +17,15 @@ interface Built extends Stage {
 }
 
 interface BuildOptions {
-  /** What COPY takes files from. */
+  /** The folder that COPY takes files from. */
   context: string;
   /** Names that .dockerignore has. */
   ignored: string[];
   /** The stages are made here. */
   into: string;
-  /** What every base image has besides, at its root. */
+  /** Files that every base image has besides, at its root. */
   base?: string[];
-  /** What RUN needs where nothing but npm's registry can be reached. */
+  /** Variables that RUN needs where nothing but npm's registry can be reached. */
   offline: Record<string, string>;
   signal: AbortSignal;
 }

@@ -7,7 +7,7 @@ import { APP_PACKAGES } from './fixture-app.ts';
 import type { Context } from './report.ts';
 import { ownPackage, type Tarball } from './tarball.ts';
 
-/** What an app with Next and Prisma gets besides the kit itself. In kB; raise them with a reason. */
+/** The most that an app with Next and Prisma gets besides the kit itself. In kB; raise them with a reason. */
 const MOST = { packages: 8, kB: 4500 };
 /** A start each, because a module is loaded once in a process. The cheapest counts: whatever else runs makes them dearer. */
 const STARTS = 3;

@@ -42,7 +42,7 @@ export async function checkScripts({ report, signal }: Context, app: string, dat
     ...files,
     'seed.ts': SEED,
     'enqueue.ts': ENQUEUE,
-    // What the page's modules import, by the names that they have there.
+    // The imports of the page's modules, by the names that they have there.
     'lib/checkout.ts': "export { checkout } from './orders';\n",
     'lib/receipts.ts':
       "export const sendReceipt = async (orderId: string) => console.log('A receipt is sent:', orderId);\n",

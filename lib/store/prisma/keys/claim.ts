@@ -50,7 +50,8 @@ export function drawTickets(ofKey: string, ofThing: string, patient: string): st
   return `CASE WHEN (${drawTicket(ofKey, patient)}) THEN (${drawTicket(ofThing, patient)}) ELSE false END`;
 }
 
-const tryBoth = (ofKey: string, ofThing: string) =>
+/** Draws both without waiting, in the same order. */
+export const tryBoth = (ofKey: string, ofThing: string) =>
   `CASE WHEN pg_try_advisory_xact_lock(${ofKey}::bigint) THEN pg_try_advisory_xact_lock(${ofThing}::bigint) ELSE false END`;
 
 /**

@@ -3,7 +3,7 @@ import { type RawQueries, send } from '../client.ts';
 import type { Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
 import { AUDIT } from './audit.ts';
-import { ticketOf } from './claim.ts';
+import { ticketOf, tryBoth } from './claim.ts';
 import { FIRST_TOKEN } from './complete.ts';
 import { find, NOW } from './read.ts';
 import { thingTicketOf } from './thing.ts';
@@ -26,9 +26,7 @@ const isFree = ({ name }: ThingParameters) => `NOT EXISTS (
             WHERE tenant = $1::varchar AND operation = $3::varchar AND thing = ${name}::text)`;
 const enter = (steps: string, key: LostKey['is'], thing?: ThingParameters) => `
 WITH ticket AS MATERIALIZED (SELECT ${
-  thing
-    ? `CASE WHEN pg_try_advisory_xact_lock($5::bigint) THEN pg_try_advisory_xact_lock(${thing.ticket}::bigint) ELSE false END`
-    : 'pg_try_advisory_xact_lock($5::bigint)'
+  thing ? tryBoth('$5', thing.ticket) : 'pg_try_advisory_xact_lock($5::bigint)'
 } AS drawn),
 entered AS (
   INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,

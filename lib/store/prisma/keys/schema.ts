@@ -7,7 +7,8 @@ import { TABLES_OF } from '../tables.ts';
 /** The version of the tables that this kit needs. Raised together with a file in `prisma/kit` that brings it about. */
 export const SCHEMA_VERSIONS: Readonly<Record<SchemaPart, number>> = { keys: 4, messaging: 1 };
 
-const INIT: Readonly<Record<SchemaPart, string>> = {
+/** The command that writes the migration of a part. */
+export const INIT: Readonly<Record<SchemaPart, string>> = {
   keys: 'npx oncekit init',
   messaging: 'npx oncekit init --messaging',
 };

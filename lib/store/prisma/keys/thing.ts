@@ -21,7 +21,7 @@ const FIND_HOLDER = `
 SELECT ${KEY_COLUMNS} FROM idempotency_keys WHERE tenant = $1 AND operation = $2 AND thing = $3`;
 
 /** A key, and the thing that it is to be done once for, where its operation names one. */
-export type KeyWithThing = KeyId & Pick<Claim, 'thing'>;
+type KeyWithThing = KeyId & Pick<Claim, 'thing'>;
 
 /** The committed row of the key; where there is none, the one that holds its thing. Errors as of `find`. */
 export async function findDeciding(db: RawQueries, { thing, ...id }: KeyWithThing): Promise<KeyRow | undefined> {
