@@ -1,10 +1,13 @@
 import { defineConfig } from '@playwright/test';
 import { launchOptions } from './scripts/services/chromium.ts';
+import { tier } from './scripts/testing/tier.ts';
 
 /** End-to-end tests on real parts: the production build, PostgreSQL, Chromium, and a network that breaks on demand. */
 export default defineConfig({
   testDir: 'e2e',
   testMatch: '*.e2e.ts',
+  ...(tier === 'short' && { grepInvert: /@(all|chaos)\b/ }),
+  ...(tier === 'chaos' && { grep: /@chaos\b/ }),
   outputDir: '.data/test-results/playwright',
   globalSetup: './e2e/fixtures/global-setup.ts',
   // Each worker has an app, a proxy and a database of its own; two cores carry two of them.

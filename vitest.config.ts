@@ -1,10 +1,18 @@
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from './scripts/testing/patience.ts';
+import { TAGS, tier } from './scripts/testing/tier.ts';
 import { chromium } from './scripts/testing/vitest-browser.ts';
 
 /** Tests that go through the store, on each of its three paths. */
 const ON_EACH_PATH = ['lib/{engine,integration}/**/*.db.test.ts', 'lib/store/**/!(ambient|own)*.db.test.ts'];
+/** What differs by the path: all of these that `npm test` has on the second and the third. */
+const BY_PATH = [
+  'lib/store/prisma/{store.db,wire/!(ambient|own)*.db}.test.ts',
+  'lib/engine/{order,failure,replay,conflict,lost-commit,phases/lease,phases/run-transaction}.db.test.ts',
+  'lib/integration/processes.db.test.ts',
+];
+const ON_OTHER_PATHS = tier === 'short' ? BY_PATH : ON_EACH_PATH;
 /** Tests of the kit's own transactions, in both of their modes. */
 const IN_OWN = 'lib/store/**/own*.db.test.ts';
 /** Tests of ambient mode alone. */
@@ -67,6 +75,9 @@ export default defineConfig({
     maxWorkers: 3,
     expect: { poll: { timeout: PATIENCE_MS } },
     setupFiles: ['scripts/testing/patient-waits.ts'],
+    tags: TAGS.map((name) => ({ name })),
+    ...(tier === 'short' && { tagsFilter: ['!all && !chaos'] }),
+    ...(tier === 'chaos' && { tagsFilter: ['chaos'] }),
     projects: [
       {
         extends: true,
@@ -74,7 +85,7 @@ export default defineConfig({
           name: 'unit',
           environment: 'node',
           ...SHARED,
-          setupFiles: [NEXT],
+          setupFiles: [NEXT, 'scripts/testing/fixed-seed.ts'],
           globalSetup: [CLI_PROGRAMS],
           include: ['{lib,shop,simulators,scripts}/**/*.test.{ts,tsx}'],
           exclude: [...configDefaults.exclude, '**/*.db.test.ts', '**/*.browser.test.*'],
@@ -92,12 +103,12 @@ export default defineConfig({
       database('db-pool', { ...SHARED, include: [...ON_EACH_PATH, IN_OWN] }),
       // Once more on a client whose pool is as Prisma makes it: executions are then in Prisma's transactions, and must mean
       // the same.
-      database('db-plain', { ...SHARED, env: { POOL: 'plain' }, include: ON_EACH_PATH }),
+      database('db-plain', { ...SHARED, env: { POOL: 'plain' }, include: ON_OTHER_PATHS }),
       // And once more in ambient mode.
       database('db-ambient', {
         ...SHARED,
         env: { TRANSACTION: 'ambient' },
-        include: [...ON_EACH_PATH, IN_OWN, IN_AMBIENT],
+        include: [...ON_OTHER_PATHS, IN_OWN, IN_AMBIENT],
         // About transactions of Prisma's, and what becomes of them; `ambient*.db.test.ts` ask the same of ours.
         exclude: [...configDefaults.exclude, 'lib/store/**/pool*.db.test.ts'],
       }),
@@ -135,7 +146,13 @@ export default defineConfig({
         test: {
           name: 'types',
           include: [],
-          typecheck: { enabled: true, only: true, include: ['lib/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
+          // `npm run check` compiles these, too.
+          typecheck: {
+            enabled: tier !== 'short',
+            only: true,
+            include: ['lib/**/*.test-d.ts'],
+            tsconfig: 'tsconfig.json',
+          },
         },
       },
     ],

@@ -30,11 +30,9 @@ const auditOf = (db: Office['db'], key: string) =>
   db.idempotencyAudit.findMany({ where: { key, actor: 'admin' }, orderBy: { id: 'asc' } });
 const orderOf = (db: Office['db'], idempotencyKey: string) => db.order.findFirstOrThrow({ where: { idempotencyKey } });
 
-test('no worker runs and the process was killed mid-charge: found and driven to the truth in three clicks', async ({
-  page,
-  context,
-  office,
-}) => {
+test('no worker runs and the process was killed mid-charge: found and driven to the truth in three clicks', {
+  tag: '@all',
+}, async ({ page, context, office }) => {
   const { app, db, gateway } = office;
   const desk = await context.newPage();
   const breaches = policyBreaches(desk);
@@ -187,10 +185,9 @@ test('A7 what was done to a key is to be found when the key is gone, and who sig
   await expect(page.getByRole('row').filter({ hasText: 'Signed in' }).first()).toBeVisible();
 });
 
-test('axe finds nothing in the pages of keys, light and dark, and none scrolls sideways on a phone', async ({
-  page,
-  office,
-}) => {
+test('axe finds nothing in the pages of keys, light and dark, and none scrolls sideways on a phone', {
+  tag: '@all',
+}, async ({ page, office }) => {
   const { app, db } = office;
   await enter(page, app);
   const { tenant, principal, operation, key } = await settledKey(db, randomUUID());

@@ -55,7 +55,9 @@ test('an order is found by its key, with the answer redacted and the order linke
   await expect(main).not.toContainText('1800');
 });
 
-test('the overview says what the database promises, readably on a phone in both colour schemes', async ({ page }) => {
+test('the overview says what the database promises, readably on a phone in both colour schemes', {
+  tag: '@all',
+}, async ({ page }) => {
   await page.goto('/admin/keys');
   await signIn(page);
   const panel = page.getByRole('region', { name: 'What the database promises' });
@@ -68,7 +70,10 @@ test('the overview says what the database promises, readably on a phone in both 
   }
 });
 
-test('a filter that matches nothing says so, and the order of the list stands in the address', async ({ page, db }) => {
+test('a filter that matches nothing says so, and the order of the list stands in the address', { tag: '@all' }, async ({
+  page,
+  db,
+}) => {
   await signIn(page);
   await page.goto('/admin/keys?state=abandoned&q=no-such-key');
   await expect(page.getByText('No keys here')).toBeVisible();
@@ -91,10 +96,9 @@ test('a filter that matches nothing says so, and the order of the list stands in
   await expect(rows.first()).toContainText('many-10');
 });
 
-test('on a phone, too: what waits for somebody comes first, a row reads without scrolling, and a key ends as it ends', async ({
-  page,
-  db,
-}) => {
+test('on a phone, too: what waits for somebody comes first, a row reads without scrolling, and a key ends as it ends', {
+  tag: '@all',
+}, async ({ page, db }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await page.goto('/admin/sign-in');
   await expect(page.getByRole('link', { name: 'Sign in' }), 'one sign-in, not two').toHaveCount(0);

@@ -1,11 +1,9 @@
 import { casesFor } from 'oncekit/testing';
-import { NO_LIMIT, ordersOf } from './fixtures/api-orders.ts';
+import { ordersOf } from './fixtures/api-orders.ts';
 import { ORDERS, REFUNDS, refundsPath } from './fixtures/api-targets.ts';
 import { test } from './fixtures/test.ts';
 
 /** The published conformance suite, on the demo's API: each case is a test. */
-
-test.use({ appEnv: NO_LIMIT });
 
 /** Differences between operations; how a request is read does not. */
 const RULES_OF_REFUNDS = new Set([
@@ -33,7 +31,7 @@ test.describe('POST /api/orders', () => {
   }
 });
 
-test.describe('POST /api/orders/<id>/refunds', () => {
+test.describe('POST /api/orders/<id>/refunds', { tag: '@all' }, () => {
   for (const { rule, name, run } of casesFor({ ...REFUNDS, otherPath: '', otherOperation: ORDERS })) {
     if (!RULES_OF_REFUNDS.has(rule)) continue;
     test(`${rule}: ${name}`, async ({ app, db }) => {

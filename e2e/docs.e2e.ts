@@ -32,7 +32,7 @@ test('what is not there is not found, however its path is spelled', async ({ req
   for (const path of paths) expect((await request.get(`/docs/${path}`)).status(), path).toBe(404);
 });
 
-test('axe finds nothing in guides of each kind, and none is wider than a phone', async ({ page }) => {
+test('axe finds nothing in guides of each kind, and none is wider than a phone', { tag: '@all' }, async ({ page }) => {
   for (const path of ['/docs/failures', '/docs/reference/next']) {
     await page.goto(path);
     await expectGoodPage(page, path);

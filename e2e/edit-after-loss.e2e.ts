@@ -61,7 +61,7 @@ test('the very first attempt is still out: the edit asks at once, and gives noth
 });
 
 test.describe('the first was ordered, and its answer lost', () => {
-  test('the lab says so, and orders no second one', async ({ page, shop, network, db }) => {
+  test('the lab says so, and orders no second one', { tag: '@all' }, async ({ page, shop, network, db }) => {
     await page.goto('/lab');
     await network.break({ match: TO_LAB, kind: 'lose-answer', times: 50 });
     await shop.orderInLab.click();
@@ -79,7 +79,11 @@ test.describe('the first was ordered, and its answer lost', () => {
     expect(await shop.posts(), 'the click was swallowed').toBe(0);
   });
 
-  test('typing on while it finds out does not wipe the words away', async ({ page, shop, network }) => {
+  test('typing on while it finds out does not wipe the words away', { tag: '@all' }, async ({
+    page,
+    shop,
+    network,
+  }) => {
     await page.goto('/lab');
     await network.break({ match: TO_LAB, kind: 'lose-answer', times: 50 });
     await shop.orderInLab.click();
@@ -117,7 +121,7 @@ test.describe('the first was ordered, and its answer lost', () => {
 });
 
 test.describe('the first is still on its way, and arrives after the changed one', () => {
-  test('without the kit: it is ordered as well', async ({ page, shop, network }) => {
+  test('without the kit: it is ordered as well', { tag: '@all' }, async ({ page, shop, network }) => {
     await page.goto('/lab');
     const first = await network.holdBack(TO_LAB);
     await shop.orderInLabWithoutKit.click();
@@ -151,7 +155,13 @@ test.describe('the first is still on its way, and arrives after the changed one'
     expect(await latestOrder(db)).toMatchObject({ quantity: 2, idempotencyKey: secondKey });
   });
 
-  test('the checkout, reloaded meanwhile: one order, one charge', async ({ page, shop, network, db, gateway }) => {
+  test('the checkout, reloaded meanwhile: one order, one charge', { tag: '@all' }, async ({
+    page,
+    shop,
+    network,
+    db,
+    gateway,
+  }) => {
     const charged = async () => (await gateway.ledger()).charges.length;
     const before = await charged();
     await shop.checkout();
@@ -210,7 +220,12 @@ test.describe('the first arrives while the page finds out', () => {
     ['asks what became of it', 'GET'],
     ['fences it', 'DELETE'],
   ]) {
-    test(`it arrives as the page ${moment}: the words and the database agree`, async ({ page, shop, network, db }) => {
+    test(`it arrives as the page ${moment}: the words and the database agree`, { tag: '@all' }, async ({
+      page,
+      shop,
+      network,
+      db,
+    }) => {
       const { first, firstKey } = await orderHeldBack(page, shop, network);
       const moved = page.waitForRequest((sent) => sent.url().includes(firstKey) && sent.method() === method);
       await quantity(page, shop).fill('2');

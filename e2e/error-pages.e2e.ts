@@ -25,7 +25,8 @@ async function loseHalf(page: Page, shop: Shop, network: Network, share: number)
 }
 
 for (const [file, share] of Object.entries(CUTS)) {
-  test.describe(file, () => {
+  // The second file is the first one's page without the layout.
+  test.describe(file, { tag: file === 'app/error.tsx' ? [] : '@all' }, () => {
     test('says what became of an order as soon as it can, and leads to it', async ({ page, shop, network }) => {
       await loseHalf(page, shop, network, share);
       await expect(page.locator('html')).toHaveAttribute('lang', 'en');

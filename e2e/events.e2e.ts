@@ -97,12 +97,9 @@ test('the receiver’s answer is lost: the event comes twice, and takes effect o
   expectCounted(effects).toBe(events);
 });
 
-test('the worker is killed while the receiver answers: the next one sends it again, and it takes effect once', async ({
-  app,
-  db,
-  network,
-  worker,
-}) => {
+test('the worker is killed while the receiver answers: the next one sends it again, and it takes effect once', {
+  tag: '@chaos',
+}, async ({ app, db, network, worker }) => {
   await network.break({ match: TO_RECEIVER, kind: 'delay-answer', ms: 30_000, times: 1 });
   const id = await paid(app.url);
   await expect.poll(() => received(db, id)).toEqual([{ type: 'order.paid', sequence: 1, webhooks: 1, effects: 1 }]);

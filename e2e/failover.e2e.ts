@@ -61,7 +61,9 @@ test.afterAll(async () => {
 
 for (const failure of Object.keys(FAILURES) as Failure[]) {
   for (const setting of SETTINGS.filter(({ name }) => ROUNDS > 0 || name === ONCE[failure])) {
-    test(`${failure}, ${setting.name}`, async () => {
+    // One without loss, and one with it.
+    const tag = ['kill -9', 'read-only'].includes(failure) ? [] : '@chaos';
+    test(`${failure}, ${setting.name}`, { tag }, async () => {
       const rounds = Math.max(1, ROUNDS);
       test.setTimeout(rounds * ROUND_MS);
       const line: Line = { failure, setting: setting.name, rounds: [] };

@@ -45,7 +45,7 @@ test.describe('the simplest', () => {
     expectCounted(await shop.gained()).toEqual({ orders: 1, stockTaken: 2, keys: 1 });
   });
 
-  test('before hydration the answer page says it as well', async ({ page, shop }) => {
+  test('before hydration the answer page says it as well', { tag: '@all' }, async ({ page, shop }) => {
     const hydrate = await holdHydration(page);
     await page.goto(PATH, { waitUntil: 'commit' });
     const form = formOf(page, 'The simplest');
@@ -135,7 +135,7 @@ test.describe('several buttons', () => {
     expectCounted(await shop.gained()).toEqual(ONE);
   });
 
-  test('what stands in a disabled fieldset is not sent', async ({ page, shop }) => {
+  test('what stands in a disabled fieldset is not sent', { tag: '@all' }, async ({ page, shop }) => {
     await page.goto(PATH);
     const form = formOf(page, 'Several buttons');
     const noteWanted = form.getByLabel('Add a note');
@@ -206,7 +206,7 @@ test.describe('steps', () => {
     expectCounted(await shop.gained()).toEqual({ orders: 1, stockTaken: 3, keys: 1 });
   });
 
-  test('what the server refuses is shown in its step', async ({ page, shop }) => {
+  test('what the server refuses is shown in its step', { tag: '@all' }, async ({ page, shop }) => {
     await page.goto(PATH);
     const form = formOf(page, 'Steps');
     await button(form, 'Next').click();
@@ -260,7 +260,11 @@ test.describe('without JavaScript', () => {
     expectCounted(await shop.gained()).toEqual({ orders: 1, stockTaken: 2, keys: 1 });
   });
 
-  test('the pressed button’s value, the sample’s own key and all steps work', async ({ page, shop, db }) => {
+  test('the pressed button’s value, the sample’s own key and all steps work', { tag: '@all' }, async ({
+    page,
+    shop,
+    db,
+  }) => {
     await page.goto(PATH);
     const gift = formOf(page, 'Several buttons');
     await button(gift, 'Order gift-wrapped (+ $5)').click();

@@ -91,9 +91,10 @@ const FAULTS: Record<string, { fault: GatewayFault; sends: Partial<GatewayReques
 
 for (const kind of kinds) {
   const { call, path, done } = KINDS[kind];
+  const ofOne = kind === 'checkout' ? [] : '@all';
 
   for (const [name, { fault, sends }] of Object.entries(FAULTS)) {
-    test(`a ${kind} survives ${name}`, async ({ stage }) => {
+    test(`a ${kind} survives ${name}`, { tag: fault.kind === 'lose-answer' ? [] : '@all' }, async ({ stage }) => {
       await stage.workers(1);
       const task = await prepare(stage, kind);
       const executor = await stage.executor();
@@ -105,7 +106,7 @@ for (const kind of kinds) {
     });
   }
 
-  test(`a ${kind} survives a provider that is slower than the shop waits`, async ({ stage }) => {
+  test(`a ${kind} survives a provider that is slower than the shop waits`, { tag: '@all' }, async ({ stage }) => {
     await stage.workers(1);
     const task = await prepare(stage, kind);
     const executor = await stage.executor(undefined, { STRIPE_TIMEOUT_MS: '300' });
@@ -118,7 +119,9 @@ for (const kind of kinds) {
     await executor.end();
   });
 
-  test(`a ${kind} whose provider has forgotten the key is looked up, not sent again`, async ({ stage }) => {
+  test(`a ${kind} whose provider has forgotten the key is looked up, not sent again`, { tag: ofOne }, async ({
+    stage,
+  }) => {
     await stage.workers(1);
     const task = await prepare(stage, kind);
     await stage.workers(0);
@@ -136,7 +139,9 @@ for (const kind of kinds) {
     expect((await sendsOf(stage, kind, task)).map(asRecorded)).toEqual([sent]);
   });
 
-  test(`a ${kind} survives other parameters under its key: the effect is there, and is found`, async ({ stage }) => {
+  test(`a ${kind} survives other parameters under its key: the effect is there, and is found`, { tag: '@all' }, async ({
+    stage,
+  }) => {
     await stage.workers(1);
     const task = await prepare(stage, kind);
     const executor = await stage.executor();
@@ -184,9 +189,9 @@ async function sameWithOther({ db }: Stage, kind: Kind, { key }: Task): Promise<
   };
 }
 
-test('other parameters under the key of a checkout, and no charge: never "failed", and paid once the key is free', async ({
-  stage,
-}) => {
+test('other parameters under the key of a checkout, and no charge: never "failed", and paid once the key is free', {
+  tag: '@all',
+}, async ({ stage }) => {
   await stage.workers(1);
   const task = await prepare(stage, 'checkout');
   const executor = await stage.executor();
@@ -204,7 +209,9 @@ test('other parameters under the key of a checkout, and no charge: never "failed
   await executor.end();
 });
 
-test('a declined card is a stored refusal: it replays, and another key can try another card', async ({ stage }) => {
+test('a declined card is a stored refusal: it replays, and another key can try another card', { tag: '@all' }, async ({
+  stage,
+}) => {
   await stage.workers(1);
   const stock = async () => (await stage.db.product.findUniqueOrThrow({ where: { sku: 'mug' } })).stock;
   const before = await stock();
@@ -231,7 +238,9 @@ test('a declined card is a stored refusal: it replays, and another key can try a
   await executor.end();
 });
 
-test('a refund that the provider refuses is a stored refusal, and the order stays paid', async ({ stage }) => {
+test('a refund that the provider refuses is a stored refusal, and the order stays paid', { tag: '@all' }, async ({
+  stage,
+}) => {
   await stage.workers(1);
   const task = await prepare(stage, 'refund');
   const id = String(task.payload.order_id);
@@ -262,9 +271,9 @@ async function cutPauses({ db }: Stage, tasks: Task[]): Promise<void> {
   });
 }
 
-test('a provider that is down opens the circuit of each process, and each checkout and refund is finished when it is up', async ({
-  stage,
-}) => {
+test('a provider that is down opens the circuit of each process, and each checkout and refund is finished when it is up', {
+  tag: '@chaos',
+}, async ({ stage }) => {
   await stage.workers(1);
   const sides = await Promise.all(
     kinds.map(async (kind) => ({

@@ -30,7 +30,9 @@ async function untilClaimed({ db }: Pair, key: string, principal = 'alice'): Pro
   await expect.poll(() => db.idempotencyKey.count({ where: row })).toBe(1);
 }
 
-test(`${POSTS} posts of one key over two processes: one order, one charge, one answer`, async ({ pair }) => {
+test(`${POSTS} posts of one key over two processes: one order, one charge, one answer`, { tag: '@all' }, async ({
+  pair,
+}) => {
   const { apps, db, gateway } = pair;
   // The charge takes a while, so that all others come while it is under way.
   await gateway.break({ path: CHARGES, method: 'POST', kind: 'latency', ms: 500, times: 1 });
@@ -54,7 +56,9 @@ test(`${POSTS} posts of one key over two processes: one order, one charge, one a
   expectCounted(await ordersOf(key, db, gateway)).toBe(1);
 });
 
-test('a mismatch under way is told in either process, and does not disturb the first', async ({ pair }) => {
+test('a mismatch under way is told in either process, and does not disturb the first', { tag: '@all' }, async ({
+  pair,
+}) => {
   const { apps, db, gateway } = pair;
   const key = randomUUID();
   const letGo = await apps[0].holdAt('after-started');
@@ -72,7 +76,7 @@ test('a mismatch under way is told in either process, and does not disturb the f
   expectCounted(await ordersOf(key, db, gateway)).toBe(1);
 });
 
-test("another's same key neither waits nor replays, in either process", async ({ pair }) => {
+test("another's same key neither waits nor replays, in either process", { tag: '@all' }, async ({ pair }) => {
   const { apps, db, gateway } = pair;
   const key = randomUUID();
   const letGo = await apps[0].holdAt('after-started');

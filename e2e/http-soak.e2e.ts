@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { SEED, SEED_SAID } from '../scripts/testing/tier.ts';
 import { MUG } from './fixtures/api-client.ts';
 import { insist } from './fixtures/api-insist.ts';
 import { ALICE, BOB, ordersOf } from './fixtures/api-orders.ts';
@@ -15,14 +16,11 @@ const SENDERS = 4;
 /** A charge takes a while, so that it is there to be interrupted. */
 const CHARGE_MS = 150;
 
-/** Says who sends what where, and what is killed when; how they meet is up to the machine. */
-const SEED = Number(process.env.SOAK_SEED ?? Math.floor(Math.random() * 2 ** 31));
-
-test(`${ROUNDS} rounds of ${KEYS} orders, each by ${SENDERS} senders to two processes that are killed`, async ({
-  pair,
-}) => {
+test(`${ROUNDS} rounds of ${KEYS} orders, each by ${SENDERS} senders to two processes that are killed`, {
+  tag: '@chaos',
+}, async ({ pair }) => {
   test.setTimeout(30_000 + ROUNDS * 20_000);
-  console.log(`Seed ${SEED} (SOAK_SEED=${SEED} does it again)`);
+  console.log(SEED_SAID);
   const { apps, db, gateway } = pair;
   const next = random(SEED);
   const before = (await gateway.ledger()).charges.length;

@@ -121,7 +121,10 @@ test.describe('without JavaScript', () => {
     expect(await recordsOf(db, 'bank')).toEqual(['requeued admin']);
   });
 
-  test('X3 doubled on the wire, both copies get the same answer, and it is recorded once', async ({ page, db }) => {
+  test('X3 doubled on the wire, both copies get the same answer, and it is recorded once', { tag: '@all' }, async ({
+    page,
+    db,
+  }) => {
     await enter(page);
     await page.goto(sentAt(first.dup));
     const fields = await page
@@ -175,10 +178,9 @@ test('M4 a dead letter is found and requeued in four clicks, once, and what wait
   await expect(page.getByRole('row').filter({ hasText: 'order:ann' })).toHaveCount(2);
 });
 
-test('M4 what waits leads to the dead letter, which is skipped; a stopped destination is resumed', async ({
-  page,
-  db,
-}) => {
+test('M4 what waits leads to the dead letter, which is skipped; a stopped destination is resumed', {
+  tag: '@all',
+}, async ({ page, db }) => {
   await enter(page);
   await page.goto(`${LIST}?state=pending&peer=crm`);
   const row = page.getByRole('row').filter({ hasText: 'order:cid' });
@@ -199,7 +201,7 @@ test('M4 what waits leads to the dead letter, which is skipped; a stopped destin
   expect(await recordsOf(db, 'gone')).toEqual(['stopped relay', 'resumed admin']);
 });
 
-test('25 to a page, and the rest behind it', async ({ page }) => {
+test('25 to a page, and the rest behind it', { tag: '@all' }, async ({ page }) => {
   await enter(page);
   await page.goto(`${LIST}?peer=archive`);
   const rows = page.getByRole('table').locator('tbody tr');
@@ -212,7 +214,9 @@ test('25 to a page, and the rest behind it', async ({ page }) => {
   await expect(page.getByText('No events here')).toBeVisible();
 });
 
-test('X3 no page holds what was sent, received or answered, and axe finds nothing in them', async ({ page }) => {
+test('X3 no page holds what was sent, received or answered, and axe finds nothing in them', { tag: '@all' }, async ({
+  page,
+}) => {
   await enter(page);
   const pages = [LIST, `${LIST}?box=inbox`, sentAt(first.erp), receivedAt('dead'), receivedAt('done')];
   for (const [n, path] of pages.entries()) {

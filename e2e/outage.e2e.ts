@@ -33,7 +33,10 @@ test('the database is away: unavailable, nothing executed, and recovery without 
   expect(app.lines.filter((line) => line.includes('was killed'))).toEqual([]);
 });
 
-test('the database goes away in the middle of an execution: it is as if it had not begun', async ({ page, outage }) => {
+test('the database goes away in the middle of an execution: it is as if it had not begun', { tag: '@chaos' }, async ({
+  page,
+  outage,
+}) => {
   const { app, db } = outage;
   const before = await db.order.count();
   await page.goto(`${app.url}/lab`);
@@ -49,9 +52,9 @@ test('the database goes away in the middle of an execution: it is as if it had n
   expect(app.lines.filter((line) => line.includes('was killed'))).toEqual([]);
 });
 
-test('the database goes away under load: 503 and never a wrong answer, and every client finishes when it is back', async ({
-  outage,
-}) => {
+test('the database goes away under load: 503 and never a wrong answer, and every client finishes when it is back', {
+  tag: '@chaos',
+}, async ({ outage }) => {
   const { app, gateway, db } = outage;
   const posts = 60;
   const before = await db.order.count();

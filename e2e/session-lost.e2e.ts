@@ -59,12 +59,9 @@ async function expectEntered(page: Page): Promise<void> {
   }
 }
 
-test('lost before the first submit, by an account: what was entered is kept, and ordered once signed in again', async ({
-  page,
-  context,
-  shop,
-  db,
-}) => {
+test('lost before the first submit, by an account: what was entered is kept, and ordered once signed in again', {
+  tag: '@all',
+}, async ({ page, context, shop, db }) => {
   await signIn(page);
   await shop.checkout();
   await context.clearCookies();
@@ -119,12 +116,9 @@ test('lost between the lost answer and the retry: the form says so, and finds th
   expectCounted(await shop.gained()).toEqual(ONE);
 });
 
-test('lost between the lost answer and a reload: the page says so, and finds the order once signed in again', async ({
-  page,
-  context,
-  shop,
-  network,
-}) => {
+test('lost between the lost answer and a reload: the page says so, and finds the order once signed in again', {
+  tag: '@all',
+}, async ({ page, context, shop, network }) => {
   await signIn(page);
   await loseAnswerAndSession({ context, shop, network });
   await page.reload();
@@ -136,7 +130,7 @@ test('lost between the lost answer and a reload: the page says so, and finds the
   expectCounted(await shop.gained()).toEqual(ONE);
 });
 
-test('lost by a guest after the order was sent: nothing invites to order again', async ({
+test('lost by a guest after the order was sent: nothing invites to order again', { tag: '@all' }, async ({
   page,
   context,
   shop,
@@ -155,7 +149,7 @@ test('lost by a guest after the order was sent: nothing invites to order again',
   expectCounted(await shop.gained()).toEqual(ONE);
 });
 
-test('a cart of another session, which was never sent from here, says whose it may be', async ({
+test('a cart of another session, which was never sent from here, says whose it may be', { tag: '@all' }, async ({
   page,
   context,
   shop,

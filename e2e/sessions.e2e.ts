@@ -72,7 +72,7 @@ test('a cookie from before the sign-in has power over nothing: not over what was
   expect(shown.headers()['set-cookie']).toMatch(/^oncekit_session=/);
 });
 
-test('a look at a page that began before the sign-in and ends after it does not undo it', async ({
+test('a look at a page that began before the sign-in and ends after it does not undo it', { tag: '@all' }, async ({
   page,
   context,
   network,

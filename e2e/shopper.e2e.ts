@@ -64,7 +64,11 @@ test('reload after a lost request says what was and was not done, and does not o
   expectCounted(await shop.gained()).toMatchObject({ orders: 1, stockTaken: 1 });
 });
 
-test('the button itself says that it is at work, and retrying looks like progress', async ({ page, shop, network }) => {
+test('the button itself says that it is at work, and retrying looks like progress', { tag: '@all' }, async ({
+  page,
+  shop,
+  network,
+}) => {
   await shop.checkout();
   await network.break({ match: TO_CHECKOUT, kind: 'lose-answer', times: MANY });
   await shop.placeOrder.click();

@@ -109,7 +109,9 @@ const DEVELOPMENT: Bundler[] = ALL ? ['turbopack', 'webpack'] : ['turbopack'];
 // Once is enough: what is built here is not the demo.
 if (nameOf(variantOf(process.env)) === 'default') {
   for (const [bundler, cacheComponents] of BUILDS) {
-    test.describe(`the simplest form, ${bundler}${cacheComponents ? ', Cache Components' : ''}`, () => {
+    test.describe(`the simplest form, ${bundler}${cacheComponents ? ', Cache Components' : ''}`, {
+      tag: '@all',
+    }, () => {
       test.describe.configure({ mode: 'serial', timeout: 600_000 });
       withApp({ bundler, cacheComponents, mode: 'start' }, ({ server, app, db }) => {
         formTests({ server, db });
@@ -125,7 +127,7 @@ if (nameOf(variantOf(process.env)) === 'default') {
   }
 
   for (const bundler of DEVELOPMENT) {
-    test.describe(`in development, ${bundler}`, () => {
+    test.describe(`in development, ${bundler}`, { tag: '@all' }, () => {
       test.describe.configure({ mode: 'serial', timeout: 600_000 });
       withApp({ bundler, cacheComponents: false, mode: 'develop' }, ({ server, db }) => {
         formTests({ server, db });

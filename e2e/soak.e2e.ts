@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { SEED, SEED_SAID } from '../scripts/testing/tier.ts';
 import type { Task } from './fixtures/executor.ts';
 import type { Executor } from './fixtures/executor-process.ts';
 import { KINDS, once } from './fixtures/kinds.ts';
@@ -23,14 +24,11 @@ const CALL_MS = 400;
 /** The work that is left when the last shopper has come. */
 const SETTLE_MS = 60_000;
 
-/** Says which process is killed when, and where each shopper turns to; how they meet is up to the machine. */
-const SEED = Number(process.env.SOAK_SEED ?? Math.floor(Math.random() * 2 ** 31));
-
-test(`${SHOPPERS} checkouts and refunds in ${STREAM_MS / 1000} s, two executors, two workers, random kills`, async ({
-  stage,
-}) => {
+test(`${SHOPPERS} checkouts and refunds in ${STREAM_MS / 1000} s, two executors, two workers, random kills`, {
+  tag: '@chaos',
+}, async ({ stage }) => {
   test.setTimeout(STREAM_MS + 2 * SETTLE_MS + 30_000);
-  console.log(`Seed ${SEED} (SOAK_SEED=${SEED} does it again)`);
+  console.log(SEED_SAID);
   const { gateway } = stage;
   await gateway.heal();
   for (const { path } of Object.values(KINDS)) {

@@ -50,7 +50,10 @@ test('a fenced key never orders, and the form says so', async ({ page, shop }) =
   expectCounted(await shop.gained()).toEqual({ orders: 1, stockTaken: 1, keys: 2 });
 });
 
-test('a key that nobody has signed is not given up, so that no row is kept for it', async ({ page, shop }) => {
+test('a key that nobody has signed is not given up, so that no row is kept for it', { tag: '@all' }, async ({
+  page,
+  shop,
+}) => {
   await keyInLab(page);
   const refused = await ask(page.request, 'delete', 'made-up');
   expect(refused).toMatchObject({ status: 400, body: { code: 'key_invalid' } });
@@ -83,7 +86,7 @@ test("another's key is answered alike, whether it was used or not", async ({ pag
   await stranger.dispose();
 });
 
-test('an operation that does not exist is not found', async ({ page }) => {
+test('an operation that does not exist is not found', { tag: '@all' }, async ({ page }) => {
   const key = await keyInLab(page);
   expect(await ask(page.request, 'get', key, 'nothing')).toMatchObject({ status: 404, body: { code: 'not_found' } });
 });

@@ -44,7 +44,13 @@ test('a tab that has sent nothing shows what another one has done', async ({ pag
   expectCounted(await shop.gained()).toEqual({ orders: 2, stockTaken: 2, keys: 2 });
 });
 
-test('a tab that is opened meanwhile waits for the same answer', async ({ page, context, shop, app, network }) => {
+test('a tab that is opened meanwhile waits for the same answer', { tag: '@all' }, async ({
+  page,
+  context,
+  shop,
+  app,
+  network,
+}) => {
   await page.goto(PATH);
   await network.heal();
   const letGo = await app.holdAt('before-commit');
@@ -59,7 +65,12 @@ test('a tab that is opened meanwhile waits for the same answer', async ({ page, 
   expectCounted(await shop.gained()).toEqual(ONE);
 });
 
-test('a duplicated tab has a copy of the storage: it asks, and sends nothing', async ({ page, shop, app, network }) => {
+test('a duplicated tab has a copy of the storage: it asks, and sends nothing', { tag: '@all' }, async ({
+  page,
+  shop,
+  app,
+  network,
+}) => {
   await page.goto('/lab'); // a form that each tab remembers for itself
   await network.heal();
   const letGo = await app.holdAt('before-commit');

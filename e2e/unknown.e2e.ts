@@ -70,12 +70,9 @@ test('a lost charge waits for a person, who gives its reference: paid, charged o
   expectCounted(await gateway.charges(id)).toHaveLength(1);
 });
 
-test('a lost refund waits for a person, who says that it shall not happen: nothing is given back', async ({
-  page,
-  shop,
-  gateway,
-  db,
-}) => {
+test('a lost refund waits for a person, who says that it shall not happen: nothing is given back', {
+  tag: '@all',
+}, async ({ page, shop, gateway, db }) => {
   await shop.checkout();
   await shop.placeOrder.click();
   await page.waitForURL('**/orders/*');

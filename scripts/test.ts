@@ -1,6 +1,7 @@
 /**
- * Every test once: sets up what it needs, runs Vitest, the package's own test and Playwright, and ends with one line, `N passed, N failed`.
- * Failed files then run once more, alone: those that pass are told as flaky, and kept in `.data/flaky.jsonl`.
+ * `npm test`, every guarantee once: sets up what it needs, runs Vitest, the package's own test and Playwright, and ends with one
+ * line, `N passed, N failed`. `--all` runs every test, `--chaos` those that kill, soak, fail over and attack (testing/tier.ts).
+ * Files that fail run once more, alone, but for `--chaos`: those that pass then are told as flaky, and kept in `.data/flaky.jsonl`.
  * `--e2e [filter]` runs the end-to-end tests alone, and with `--vitest filter` behind it those of Vitest's files as well;
  * `--matrix` those that each build of the demo must pass, on all four, and those of shop and lab in ambient transactions;
  * `--engines [--project=firefox]` the checkout in Chromium, Firefox and WebKit, or in those that are named.
@@ -14,8 +15,10 @@ import { ensureEngines } from './services/engines-install.ts';
 import { ensureNats } from './services/nats-install.ts';
 import { ensurePgBouncer } from './services/pgbouncer-install.ts';
 import { spawnChild } from './services/process.ts';
+import { cpuLines, cpuSeconds } from './testing/cpu.ts';
 import { type EnginesSpec, enginesTable } from './testing/engines-table.ts';
 import { flakyLines, judge, withOpenLines } from './testing/flaky.ts';
+import { withUnheld } from './testing/held.ts';
 import { type MatrixSpec, matrixTable, type Run } from './testing/matrix-table.ts';
 import { countOf } from './testing/playwright-report.ts';
 import { type Count, countIn, type Failure, linesOf, sumOf, type TestFile, withExit } from './testing/test-count.ts';
@@ -23,9 +26,14 @@ import { reportInto } from './testing/vitest-report.ts';
 
 const RESULTS = fileURLToPath(new URL('../.data/test-results/', import.meta.url));
 const FLAKY = fileURLToPath(new URL('../.data/flaky.jsonl', import.meta.url));
-const FLAKY_PAGE = fileURLToPath(new URL('../docs/flaky.md', import.meta.url));
+const pageOf = (name: string) => readFile(new URL(`../docs/${name}.md`, import.meta.url), 'utf8');
+const isAll = process.argv.includes('--all');
+const isChaos = process.argv.includes('--chaos');
 /** `npm test` itself. */
-const isWholeRun = process.argv.length === 2;
+const isShort = process.argv.length === 2;
+/** Has every guarantee: what fails may have been flaky, and what docs/failures.md names must have run. */
+const isWhole = isShort || isAll;
+const TIER: Record<string, string> = isWhole || isChaos ? { TIER: isShort ? 'short' : isAll ? 'all' : 'chaos' } : {};
 const isMatrix = process.argv.includes('--matrix');
 const isEngines = process.argv.includes('--engines');
 const e2eOnly = isMatrix || isEngines || process.argv.includes('--e2e');
@@ -44,7 +52,7 @@ const OF_EACH_TRANSACTION = [
   'takeover-phases',
 ].map((name) => `${name}.e2e`);
 const [forPlaywright, forVitest] = splitAt('--vitest', process.argv.slice(2));
-const chosen = forPlaywright.filter((arg) => !['--e2e', '--engines'].includes(arg));
+const chosen = forPlaywright.filter((arg) => !['--all', '--chaos', '--e2e', '--engines'].includes(arg));
 const filters = isMatrix ? OF_EACH_BUILD : isEngines ? ['--config=playwright.engines.config.ts', ...chosen] : chosen;
 const say = (line: string) => console.log(line);
 
@@ -73,6 +81,7 @@ async function runner(
   const child = spawnChild({ name, command: process.execPath, args, env, onLine: say, log: say });
   stopping.signal.addEventListener('abort', child.stop);
   const code = await child.ended;
+  stopping.signal.removeEventListener('abort', child.stop);
   stopping.signal.throwIfAborted();
   return withExit(await read(), name, code);
 }
@@ -81,20 +90,20 @@ async function vitest(name: string, which: string[]): Promise<Count> {
   const file = `${RESULTS}vitest.json`;
   await rm(file, { force: true });
   const args = ['node_modules/vitest/vitest.mjs', 'run', ...reportInto(file), ...which];
-  return await runner(name, args, {}, () => countIn(file));
+  return await runner(name, args, TIER, () => countIn(file));
 }
 
-/** The package in an app of its own: `npm run test:pack` has more of them. */
+/** What is in the package; for `--all` it is also installed in an app. `npm run test:pack` has more of them. */
 async function pack(): Promise<Count> {
-  const args = ['--import', 'tsx', 'scripts/test-pack.ts', '--one'];
-  return await runner('The package, installed', args, {}, () => countIn(`${RESULTS}pack.json`));
+  const args = ['--import', 'tsx', 'scripts/test-pack.ts', isAll ? '--one' : '--contents'];
+  return await runner('The package', args, {}, () => countIn(`${RESULTS}pack.json`));
 }
 
 async function playwright(build: string, which: string[], variables: Record<string, string>, runs: BothRun[] = []) {
   const file = `${RESULTS}playwright-${build}.json`;
   await rm(file, { force: true });
   const args = ['node_modules/@playwright/test/cli.js', 'test', '--reporter=list,json', ...which];
-  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, ...variables };
+  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, ...TIER, ...variables };
   return await runner(`End-to-end tests (${build})`, args, env, async () => {
     const text = await readFile(file, 'utf8').catch(() => undefined);
     if (text === undefined) return sumOf([]);
@@ -126,6 +135,7 @@ function namedEngines(): string[] {
 }
 
 async function main(): Promise<boolean> {
+  const startedAt = await cpuSeconds();
   await rm(RESULTS, { recursive: true, force: true });
   await mkdir(RESULTS, { recursive: true });
   const { signal } = stopping;
@@ -137,7 +147,7 @@ async function main(): Promise<boolean> {
   // Not everywhere to be had: where there is none, the tests that need it fail with the words that say what to do.
   if (runsVitest) await ensurePgBouncer({ log: say, signal }).catch((error) => signal.aborted || say(error.message));
   const counts = runsVitest ? [await vitest('Unit, type, component and database tests', forVitest)] : [];
-  if (!e2eOnly) counts.push(await pack());
+  if (isWhole) counts.push(await pack());
   const runs: BothRun[] = [];
   for (const variant of isMatrix ? VARIANTS : [variantOf(process.env)]) {
     await buildApp({ log: say, signal, variant });
@@ -148,14 +158,18 @@ async function main(): Promise<boolean> {
     const env = { ...envOf(variantOf({})), TRANSACTION: 'ambient' };
     counts.push(await playwright('ambient', OF_EACH_TRANSACTION, env));
   }
-  const table = isEngines ? runs.flatMap(({ report }) => enginesTable(report)) : matrixTable(runs);
+  // `npm test` has some of its rows.
+  const matrix = isShort ? [] : matrixTable(runs);
+  const table = isEngines ? runs.flatMap(({ report }) => enginesTable(report)) : matrix;
   if (table.length > 0) say(`\n${table.join('\n')}`);
   const sum = sumOf(counts);
   // The other commands look for races: what fails there once has failed.
-  const { count, flaky } = isWholeRun ? await judge(sum, runAgain) : { count: sum, flaky: [] };
+  const { count, flaky } = isWhole ? await judge(sum, runAgain) : { count: sum, flaky: [] };
   await keep(flaky);
-  const all = isWholeRun ? withOpenLines(count, await readFile(FLAKY_PAGE, 'utf8')) : count;
-  say([...flakyLines(flaky, new Date().toISOString().slice(0, 10)), ...linesOf(all)].join('\n'));
+  const all = isWhole ? withUnheld(withOpenLines(count, await pageOf('flaky')), await pageOf('failures')) : count;
+  const lines = flakyLines(flaky, new Date().toISOString().slice(0, 10));
+  const cpu = cpuLines((await cpuSeconds()) - startedAt, Number(process.env.CHECK_CPU_SECONDS));
+  say([...lines, ...cpu, ...linesOf(all)].join('\n'));
   return all.failed === 0 && all.passed > 0;
 }
 

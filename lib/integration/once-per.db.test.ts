@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { tier } from '../../scripts/testing/tier.ts';
 import { effects, freshKey, isAmbient } from './kit.fixture.ts';
 import { crashOperations } from './once-per.fixture.ts';
 
@@ -48,9 +49,11 @@ const POINTS = [...HANDLER.map((point) => ['handler', point]), ...PHASES.map((po
   'handler' | 'phases',
   string,
 ][];
-// In `npm test` the three kinds of transactions take turns at the points; in `npm run test:crash` each has them all.
+const SHORT = ['handler after-handler', 'phases after-answer sent'];
+// In `npm test` one of each; else the three kinds of transactions take turns at the points, and in `npm run test:crash` each has all.
 const turn = isAmbient ? 0 : process.env.POOL === 'plain' ? 1 : 2;
-const turns = process.env.CRASH_ROUNDS === undefined ? POINTS.filter((_, n) => n % 3 === turn) : POINTS;
+const isAll = process.env.CRASH_ROUNDS !== undefined;
+const turns = POINTS.filter((each, n) => (tier === 'short' ? SHORT.includes(each.join(' ')) : isAll || n % 3 === turn));
 
 test.each(turns)(
   'A6 %s, killed %s: the second key gets one answer, of whichever key did it, and the first key the same',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { natsStorm, onceEach } from '../../e2e/fixtures/nats-storm.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { tier } from '../../scripts/testing/tier.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -8,19 +9,22 @@ beforeAll(async () => {
 });
 afterAll(() => database?.drop());
 
-const EVENTS = 500;
+/** A process dies behind so many events of its life, the server behind so many of all. */
+const PLAN =
+  tier === 'short'
+    ? { events: 120, deaths: { relay: [40], consumer: [20] }, serverDeaths: [70] }
+    : { events: 500, deaths: { relay: [150], consumer: [60, 120] }, serverDeaths: [250] };
 
-test(`${EVENTS} events through JetStream, relay, consumer and server killed: each takes effect once, in order`, async () => {
-  const plan = { events: EVENTS, deaths: { relay: [150], consumer: [60, 120] }, serverDeaths: [250] };
+test(`${PLAN.events} events through JetStream, relay, consumer and server killed: each takes effect once, in order`, async () => {
   const { seconds, stored, replayed, sentAgain, ...came } = await natsStorm({
     client: database.client,
     databaseUrl: database.url,
     aggregates: 20,
-    ...plan,
+    ...PLAN,
     timeoutMs: 110_000,
   });
   console.log(`${seconds} s; ${stored} stored, ${sentAgain} sent again, ${replayed} replayed`);
-  expect(came).toEqual(onceEach(plan));
+  expect(came).toEqual(onceEach(PLAN));
   expect(replayed, 'events came again whose effect was there').toBeGreaterThan(0);
   expect(sentAgain, 'events were sent again').toBeGreaterThan(0);
 });

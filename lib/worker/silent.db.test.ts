@@ -73,7 +73,9 @@ test('jobs are run, the relay is woken, and the worker is seen and listens, on n
   expect(performance.now() - silentSince).toBeLessThan(BOUND_MS);
 });
 
-test('a statement of a handler’s own has a bound of its own, and then its lane is free again', async () => {
+test('a statement of a handler’s own has a bound of its own, and then its lane is free again', {
+  tags: 'all',
+}, async () => {
   const proxy = await proxied();
   const ended = vi.fn();
   const letter = vi.fn<Letter>(async (payload, { query }) => {

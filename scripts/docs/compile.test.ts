@@ -20,7 +20,7 @@ const planted = readPage(
   ].join('\n\n'),
 );
 
-describe('the code of the docs', () => {
+describe('the code of the docs', { tags: 'all' }, () => {
   let errors: string[] = [];
   beforeAll(() => {
     errors = typeErrors([...pages, ...sides, planted]);

@@ -8,8 +8,14 @@ const failure = (path: string, why = 'slow', test = 'fails'): Failure => ({
   why,
   file: { on: 'unit', path },
 });
-const first = (...failures: Failure[]): Count => ({ passed: 10, failed: failures.length, skipped: 0, failures });
-const PASSES: Count = { passed: 4, failed: 0, skipped: 0, failures: [] };
+const first = (...failures: Failure[]): Count => ({
+  passed: 10,
+  failed: failures.length,
+  skipped: 0,
+  files: [],
+  failures,
+});
+const PASSES: Count = { passed: 4, failed: 0, skipped: 0, files: [], failures: [] };
 
 /** Judges a run whose files end like this when they run again, and says which did. */
 async function judged(count: Count, again: Count = PASSES) {
@@ -27,7 +33,7 @@ test('a file that passes when it runs again was flaky: each of its failures coun
     { on: 'unit', path: 'a' },
     { on: 'unit', path: 'b' },
   ]);
-  expect(count).toEqual({ passed: 13, failed: 0, skipped: 0, failures: [] });
+  expect(count).toEqual({ passed: 13, failed: 0, skipped: 0, files: [], failures: [] });
   expect(flaky).toHaveLength(3);
   expect(flakyLines(flaky.slice(0, 1), '2026-01-02')).toEqual([
     '',

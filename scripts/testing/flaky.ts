@@ -22,7 +22,7 @@ export async function judge(count: Count, runAgain: (file: TestFile) => Promise<
     const name = JSON.stringify(failure.file ?? null);
     files.set(name, [...(files.get(name) ?? []), failure]);
   }
-  const judged: Judged = { count: { ...count, failures: [] }, flaky: [] };
+  const judged: Judged = { count: { ...count, failures: [], files: [...count.files] }, flaky: [] };
   for (const failures of files.values()) {
     const file = failures[0]?.file;
     if (!file || files.size > MOST_FILES || failures.some(isOfEffects)) {
@@ -34,6 +34,7 @@ export async function judge(count: Count, runAgain: (file: TestFile) => Promise<
       judged.flaky.push(...failures);
       judged.count.passed += failures.length;
       judged.count.failed -= failures.length;
+      judged.count.files.push(...again.files);
     } else {
       const second = new Map(again.failures.map(({ test, why }) => [test, why]));
       const inSecond = (test: string) => second.get(test) ?? 'passed, but others of its file did not';

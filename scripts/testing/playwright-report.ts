@@ -29,15 +29,20 @@ interface Report {
 export function countOf(report: Report, build: string): Count {
   const { expected, unexpected, flaky, skipped } = report.stats;
   // Playwright itself tries nothing again.
-  return { passed: expected, failed: unexpected + flaky, skipped, failures: [...failuresIn(report, build)] };
+  const hasPassed = (suite: Suite<Spec>) => [...specsIn(suite)].some(({ ok }) => ok);
+  const files = report.suites.filter(hasPassed).map(pathOf);
+  return { passed: expected, failed: unexpected + flaky, skipped, failures: [...failuresIn(report, build)], files };
 }
+
+/** Playwright names files from its folder of tests on. */
+const pathOf = ({ file }: { file: string }) => `e2e/${file}`;
 
 function* failuresIn({ suites }: Report, build: string): Generator<Failure> {
   for (const suite of suites) {
     for (const { title, file, line, ok, tests } of specsIn(suite)) {
       const errors = tests.flatMap(({ results }) => results).flatMap(({ error }) => error?.message ?? []);
       const why = errors.join('\n');
-      if (!ok) yield { test: `${file}:${line} › ${title}`, why, file: { on: build, path: suite.file } };
+      if (!ok) yield { test: `${file}:${line} › ${title}`, why, file: { on: build, path: pathOf(suite) } };
     }
   }
 }

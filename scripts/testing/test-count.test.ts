@@ -21,6 +21,7 @@ test('what failed is named once more behind everything, in short', () => {
     passed: 3,
     failed: 1,
     skipped: 0,
+    files: [],
     failures: [{ test: '[unit] c.test.ts › adds', why: 'x'.repeat(999) }],
   };
   expect(linesOf(sumOf([vitest, countOf(report, 'default')]))).toEqual([
@@ -36,7 +37,11 @@ test('what failed is named once more behind everything, in short', () => {
 });
 
 test('a test of Playwright is run again by the file that it is in, also where a fixture declares it', () => {
-  expect(countOf(report, 'default').failures).toMatchObject([{ file: { on: 'default', path: 'a.e2e.ts' } }]);
+  expect(countOf(report, 'default').failures).toMatchObject([{ file: { on: 'default', path: 'e2e/a.e2e.ts' } }]);
+});
+
+test('the files are known of which a test has passed', () => {
+  expect(countOf(report, 'default').files).toEqual(['e2e/a.e2e.ts']);
 });
 
 test('a run that has left nothing has no tests, and no failures are not announced', async () => {

@@ -23,11 +23,13 @@ export interface Count {
   failed: number;
   skipped: number;
   failures: Failure[];
+  /** The files of which at least one test passed, as the repository names them. */
+  files: string[];
 }
 
 /** The counts that a run has left in a file. None of a run that has left nothing. */
 export async function countIn(file: string): Promise<Count> {
-  return await readFile(file, 'utf8').then(JSON.parse, () => ({ passed: 0, failed: 0, skipped: 0, failures: [] }));
+  return await readFile(file, 'utf8').then(JSON.parse, () => sumOf([]));
 }
 
 /** A program that ends badly without a failed test counts as one failure. */
@@ -44,6 +46,7 @@ export function sumOf(counts: readonly Count[]): Count {
     failed: total('failed'),
     skipped: total('skipped'),
     failures: counts.flatMap(({ failures }) => failures),
+    files: [...new Set(counts.flatMap(({ files }) => files))],
   };
 }
 

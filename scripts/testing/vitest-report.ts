@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import type { SerializedError } from 'vitest';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
 import type { Count, Failure } from './test-count.ts';
+import { isChosen } from './tier.ts';
 
 /** A reporter of Vitest's: how many tests passed and failed, and which, as JSON into `--outputFile`; says which files took longest. */
 export default class CountReporter implements Reporter {
@@ -13,7 +14,8 @@ export default class CountReporter implements Reporter {
 
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
-    const of = (state: string) => tests.filter((test) => test.result().state === state);
+    const of = (state: string) =>
+      tests.filter((test) => test.result().state === state && (state !== 'skipped' || isChosen(test.tags)));
     const failures: Failure[] = [
       ...of('failed').map((test) => ({
         test: `${nameOf(test.module)} › ${test.fullName}`,
@@ -31,6 +33,7 @@ export default class CountReporter implements Reporter {
       failed: failures.length,
       skipped: of('skipped').length + of('pending').length,
       failures,
+      files: [...new Set(of('passed').map(({ module }) => module.relativeModuleId))],
     };
     writeFileSync(String(this.#vitest.config.outputFile), JSON.stringify(count));
     const seconds = (module: TestModule) => Math.round(module.diagnostic().duration / 1000);

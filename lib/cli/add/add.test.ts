@@ -37,7 +37,7 @@ const compile = (cwd: string) =>
     execFile(process.execPath, [tsc, '--pretty', 'false', '-p', cwd], { cwd }, (_, out) => resolve(out));
   });
 
-test('what it writes into an app type-checks as it is', { timeout: 240_000 }, async () => {
+test('what it writes into an app type-checks as it is', { tags: 'all', timeout: 240_000 }, async () => {
   const cwd = makeRunnableApp(made, {
     'tsconfig.json': JSON.stringify(TSCONFIG),
     // With types, which the built ones lack.

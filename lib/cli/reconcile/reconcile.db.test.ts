@@ -130,7 +130,7 @@ test.each([
   [2, ['--inbox', 'x', '--since', 'soon'], '--since takes a time'],
   [1, ['--keys', 'nowhere'], 'nowhere cannot be read: ENOENT.'],
   [1, ['--inbox', 'postgresql://127.0.0.1:1/x'], 'No database answers at 127.0.0.1:1/x'],
-])('ends with %i and a sentence for %j', async (code, args, why) => {
+])('ends with %i and a sentence for %j', { tags: 'all' }, async (code, args, why) => {
   const ended = await reconcile(...args);
   expect(ended).toMatchObject({ code, err: expect.stringContaining(why) });
 });

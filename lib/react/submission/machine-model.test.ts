@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { tier } from '../../../scripts/testing/tier.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { describeSubmit } from '../labels.ts';
 import { messages } from '../recovery/labels.ts';
@@ -404,7 +405,7 @@ describe('against a world of keys, with edits at any time and answers that overt
         for (const each of steps) world.step(each);
         world.rest();
       }),
-      { numRuns: Number(process.env.MODEL_RUNS ?? 3000) },
+      { numRuns: Number(process.env.MODEL_RUNS ?? (tier === 'short' ? 1000 : 3000)) },
     );
   }, 600_000);
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { tier } from '../../../scripts/testing/tier.ts';
 import { FuzzServer, journey } from './fuzz-server.fixture.ts';
 import { isCalledOff } from './machine.fixture.ts';
 import { initialState } from './machine.ts';
@@ -19,7 +20,7 @@ const gesture = fc.record({
 });
 
 const realSetImmediate = setImmediate;
-const FORMS = Number(process.env.FUZZ_FORMS ?? 1000);
+const FORMS = Number(process.env.FUZZ_FORMS ?? (tier === 'short' ? 300 : 1000));
 
 const POLICY = { attempts: 3, baseMs: 200, capMs: 800, totalMs: 6000, timeoutMs: 1500, pollMs: 5000 };
 

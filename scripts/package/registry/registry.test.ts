@@ -59,7 +59,7 @@ describe('the component registry', () => {
     }
   });
 
-  test('compiles in an app that has nothing but what oncekit init writes', { timeout: 180_000 }, () => {
+  test('compiles in an app that has nothing but what oncekit init writes', { tags: 'all', timeout: 180_000 }, () => {
     const theirs = items.flatMap(({ files }) => files.map(({ path: at, content }) => [at, content] as const));
     expect(typeErrors(new Map([...Object.entries(GIVEN), ...theirs]))).toEqual([]);
   });

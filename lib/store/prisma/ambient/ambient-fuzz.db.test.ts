@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { random } from '../../../../e2e/fixtures/random.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
+import { SEED, tier } from '../../../../scripts/testing/tier.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import { anything, gate, kit, told } from '../../../integration/kit.fixture.ts';
 import { codeOf, type Program, programOf, smaller } from './ambient-fuzz.fixture.ts';
@@ -8,8 +9,7 @@ import { businessRows, type Mode, type Names, namesOf, QUERIES } from './ambient
 import { type Context, perform, plain, worked } from './ambient-fuzz-run.fixture.ts';
 
 /** `npm run test:crash` runs thousands. */
-const HANDLERS = Number(process.env.FUZZ_HANDLERS ?? 300);
-const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const HANDLERS = Number(process.env.FUZZ_HANDLERS ?? (tier === 'short' ? 50 : 300));
 /** Each of them in both modes, all begun in the same tick. */
 const AT_ONCE = 10;
 const MODES: readonly Mode[] = ['interactive', 'ambient'];
@@ -189,7 +189,7 @@ test(`${HANDLERS} random handlers give the same rows and outcomes in ambient and
       kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
       if (!differs(one)) continue;
       const { program, observed } = await smallest({ program: some[at] as Program, observed: one });
-      const told = `FUZZ_SEED=${SEED}, handler ${n + at}: in ambient mode this one differs\n\n${codeOf(program)}\n\n`;
+      const told = `SEED=${SEED}, handler ${n + at}: in ambient mode this one differs\n\n${codeOf(program)}\n\n`;
       expect(observed.ambient, told).toEqual(observed.interactive);
     }
   }
