@@ -1,5 +1,6 @@
 import { defineConfig } from '@playwright/test';
 import { launchOptions } from './scripts/services/chromium.ts';
+import { bound } from './scripts/testing/patience.ts';
 import { tier } from './scripts/testing/tier.ts';
 
 /** End-to-end tests on real parts: the production build, PostgreSQL, Chromium, and a network that breaks on demand. */
@@ -15,9 +16,9 @@ export default defineConfig({
   fullyParallel: false,
   forbidOnly: true,
   retries: 0,
-  // Limits against hangs: a machine that is three times as slow must stay below them.
-  timeout: 180_000,
-  expect: { timeout: 60_000 },
+  // Limits against hangs.
+  timeout: bound(180_000),
+  expect: { timeout: bound(60_000) },
   use: {
     launchOptions: await launchOptions(),
     // No traces: they cost a seventh of the time. `--trace retain-on-failure` keeps those that somebody wants to see.

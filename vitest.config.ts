@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
-import { PATIENCE_MS } from './scripts/testing/patience.ts';
+import { bound, PATIENCE_MS } from './scripts/testing/patience.ts';
 import { TAGS, tier } from './scripts/testing/tier.ts';
 import { chromium } from './scripts/testing/vitest-browser.ts';
 
@@ -29,8 +29,8 @@ const OF_DOCTOR = process.env.DOCTOR === undefined ? ['lib/cli/doctor/broken-*.d
 const NEXT = 'next/dist/server/node-environment-baseline.js';
 /** Builds the programs that the tests of the command line start. */
 const CLI_PROGRAMS = 'scripts/testing/cli-programs.ts';
-/** A limit against hangs: a machine that is three times as slow must stay below it. */
-const HANG_MS = 300_000;
+/** A limit against hangs. */
+const HANG_MS = bound(300_000);
 // One module graph for all files of a worker: half of their time was spent on loading it again.
 const SHARED = { isolate: false } as const;
 

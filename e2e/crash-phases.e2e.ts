@@ -92,7 +92,7 @@ const isBeforeFirstCommit = (point: string) =>
   /^(before-claim|after-claim|before-started) /.test(point) ||
   /^before-commit \w+ (order_created|refund_reserved)$/.test(point);
 
-/** One cell: kills it there, waits for the end, counts. Returns how long the end took. */
+/** One cell: kills it there, waits for the end, counts. Returns how long the end took. `tries`: so many sales, until one is killed. */
 async function crash(
   stage: Stage,
   kind: 'checkout' | 'refund',
@@ -100,6 +100,7 @@ async function crash(
   retries: boolean,
   seller: Executor,
   env: Path['env'],
+  tries = 3,
 ): Promise<number> {
   const sale = await stage.checkout();
   const orderId = kind === 'refund' ? (await seller.execute(sale))?.data?.id : undefined;
@@ -115,8 +116,12 @@ async function crash(
   const executor = await stage.executor(point === 'charged' ? undefined : point, env);
   const answer = executor.execute(task);
   if (point === 'charged') await killWhenDone(stage, executor, task, orderId);
-  expect(await answer, `it was killed before it could answer: ${point} ${executor.log}`).toBeUndefined();
+  const told = await answer;
   await executor.end();
+  // On a busy machine it may miss a renewal, and a worker goes on in its place: it lives, and the next one has another sale.
+  if (told?.code === 'in_flight' && executor.log.includes('LeaseLostError') && tries > 1)
+    return await crash(stage, kind, point, retries, seller, env, tries - 1);
+  expect(told, `it was killed before it could answer: ${point} ${executor.log}`).toBeUndefined();
   const killedAt = performance.now();
   // Killed before its first COMMIT, which the claim is part of, a key is nobody's: only its client knows of it.
   const isKnown = (await stateOf(stage, task)) !== undefined;

@@ -1,7 +1,8 @@
-import type { BrowserContext, Cookie, Page } from '@playwright/test';
+import type { BrowserContext, Page } from '@playwright/test';
 import { createInbox, createOutbox, type Outbox, PublishError } from 'oncekit/messaging';
 import type { Client } from '../shop/db.ts';
-import { signIn } from './fixtures/admin.ts';
+import { enter } from './fixtures/admin.ts';
+import type { AppProcess } from './fixtures/app-process.ts';
 import { axeFinds } from './fixtures/page-checks.ts';
 import { expect, test } from './fixtures/test.ts';
 
@@ -11,14 +12,15 @@ const LIST = '/admin/messages';
 const sentAt = (event: string) => `${LIST}/detail?box=outbox&event=${event}`;
 const receivedAt = (event: string) => `${LIST}/detail?box=inbox&source=bank&event=${event}`;
 
-let session: Cookie[] | undefined;
 let outbox: Outbox;
+let app: AppProcess;
 /** `crm` and `erp` take nothing while this is true. */
 let isDown = true;
 /** The first event of each aggregate: a dead letter, but for `gone`, which wanted no more events. */
 const first = {} as Record<'ann' | 'bob' | 'cid' | 'dup' | 'erp' | 'gone', string>;
 
-test.beforeAll(async ({ world: { db } }) => {
+test.beforeAll(async ({ world: { db, ...world } }) => {
+  app = world.app;
   const takes = { publish: () => (isDown ? Promise.reject(new PublishError('HTTP 500')) : Promise.resolve()) };
   const gone = { publish: () => Promise.reject(new PublishError('HTTP 410', { next: 'stop' })) };
   outbox = createOutbox({
@@ -61,15 +63,6 @@ const recordsOf = async (db: Client, peer: string) =>
   );
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 
-/** Signs in, once for all tests. */
-async function enter(page: Page): Promise<void> {
-  if (!session) {
-    await signIn(page);
-    session = await page.context().cookies();
-  }
-  await page.context().addCookies(session);
-}
-
 /** A browser without JavaScript: its forms are sent as they are, also twice. */
 test.describe('without JavaScript', () => {
   test.use({ javaScriptEnabled: false });
@@ -81,7 +74,7 @@ test.describe('without JavaScript', () => {
       expect(answer.headers().location, path).toContain('/admin/sign-in');
       expect(await answer.text(), path).not.toMatch(/order\.paid|Attempts|Requeue/);
     }
-    await enter(page);
+    await enter(page, app);
     const admin = await context.cookies();
     for (const [path, button] of [
       [sentAt(first.ann), 'Requeue'],
@@ -125,7 +118,7 @@ test.describe('without JavaScript', () => {
     page,
     db,
   }) => {
-    await enter(page);
+    await enter(page, app);
     await page.goto(sentAt(first.dup));
     const fields = await page
       .getByRole('button', { name: 'Requeue', exact: true })
@@ -149,7 +142,7 @@ test.describe('without JavaScript', () => {
 
   async function twoTabs(context: BrowserContext, path: string): Promise<[Page, Page]> {
     const tabs: [Page, Page] = [await context.newPage(), await context.newPage()];
-    await enter(tabs[0]);
+    await enter(tabs[0], app);
     for (const tab of tabs) await tab.goto(path);
     return tabs;
   }
@@ -159,7 +152,7 @@ test('M4 a dead letter is found and requeued in four clicks, once, and what wait
   page,
   db,
 }) => {
-  await enter(page);
+  await enter(page, app);
   await page.goto('/admin');
   await page.getByRole('link', { name: 'Messages' }).click();
   await page.getByRole('list', { name: 'Counts' }).getByRole('link', { name: 'dead letters' }).click();
@@ -181,7 +174,7 @@ test('M4 a dead letter is found and requeued in four clicks, once, and what wait
 test('M4 what waits leads to the dead letter, which is skipped; a stopped destination is resumed', {
   tag: '@all',
 }, async ({ page, db }) => {
-  await enter(page);
+  await enter(page, app);
   await page.goto(`${LIST}?state=pending&peer=crm`);
   const row = page.getByRole('row').filter({ hasText: 'order:cid' });
   await expect(row).toContainText('waits for #1, a dead letter');
@@ -202,7 +195,7 @@ test('M4 what waits leads to the dead letter, which is skipped; a stopped destin
 });
 
 test('25 to a page, and the rest behind it', { tag: '@all' }, async ({ page }) => {
-  await enter(page);
+  await enter(page, app);
   await page.goto(`${LIST}?peer=archive`);
   const rows = page.getByRole('table').locator('tbody tr');
   await expect(rows).toHaveCount(25);
@@ -217,7 +210,7 @@ test('25 to a page, and the rest behind it', { tag: '@all' }, async ({ page }) =
 test('X3 no page holds what was sent, received or answered, and axe finds nothing in them', { tag: '@all' }, async ({
   page,
 }) => {
-  await enter(page);
+  await enter(page, app);
   const pages = [LIST, `${LIST}?box=inbox`, sentAt(first.erp), receivedAt('dead'), receivedAt('done')];
   for (const [n, path] of pages.entries()) {
     // Both the page as it is loaded, and the stream with which one page becomes another.

@@ -21,6 +21,7 @@ import { flakyLines, judge, withOpenLines } from './testing/flaky.ts';
 import { withUnheld } from './testing/held.ts';
 import { type MatrixSpec, matrixTable, type Run } from './testing/matrix-table.ts';
 import { countOf } from './testing/playwright-report.ts';
+import { measureSlowness } from './testing/slowness.ts';
 import { type Count, countIn, type Failure, linesOf, sumOf, type TestFile, withExit } from './testing/test-count.ts';
 import { reportInto } from './testing/vitest-report.ts';
 
@@ -139,6 +140,9 @@ async function main(): Promise<boolean> {
   await rm(RESULTS, { recursive: true, force: true });
   await mkdir(RESULTS, { recursive: true });
   const { signal } = stopping;
+  const slowness = await measureSlowness();
+  process.env.TEST_SLOWNESS = String(slowness); // what is started from here on inherits it
+  say(`Tests wait ${slowness} times as long here as they would on the machine that they were written on.`);
   await generateClient({ log: say, signal });
   await ensureChromium(say);
   if (isEngines) await ensureEngines(namedEngines(), { log: say, signal });

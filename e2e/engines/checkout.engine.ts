@@ -48,7 +48,7 @@ const rows: Row[] = [
       await person.tab.click(button, 1);
       await expect.poll(posts).toBe(1);
       await person.tab.clickWhileLeaving(button);
-      // Whether the second one is sent is the engine's to decide.
+      // Bounded: whether the second one is sent is the engine's to decide.
       await expect
         .poll(posts, { timeout: 3000 })
         .toBe(2)

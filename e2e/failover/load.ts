@@ -76,6 +76,7 @@ export class Load {
     while (!this.#isOver) {
       const intent: Intent = { key: randomUUID(), kind, client, sends: 0, bornAt: performance.now() };
       this.open.add(intent);
+      // Bounded: by who gives the load up.
       while (!(await this.send(intent))?.ok) {
         if (this.#isGivenUp) return;
         await sleep(PAUSE_MS);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { portFrom, refuseTakenPort, untilAnswering } from './ports.ts';
+import { freePort, portFrom, refuseTakenPort, untilAnswering } from './ports.ts';
 
 const server = createServer((_, res) => res.writeHead(503).end());
 let port: number;
@@ -45,4 +45,14 @@ test('any answer counts as answering, none does not', async () => {
   await once(server.close(), 'close');
   await expect(untilAnswering(url, { signal, timeoutMs: 200 })).rejects.toThrow('did not answer within 0.2 s');
   await expect(untilAnswering(url, { signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
+});
+
+test('each port is given once, none that somebody listens on, and none that a system gives to whoever connects', async () => {
+  const first = await freePort();
+  const taken = createServer();
+  await once(taken.listen(first + 1, '127.0.0.1'), 'listening');
+  const more = [await freePort(), await freePort()];
+  await once(taken.close(), 'close');
+  expect(new Set([first, first + 1, ...more]).size).toBe(4);
+  for (const given of more) expect(given).toBeLessThan(32_768);
 });

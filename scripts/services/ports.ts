@@ -23,13 +23,27 @@ export async function refuseTakenPort(port: number, host: string, variable: stri
   });
 }
 
-/** A port of 127.0.0.1 that was free a moment ago. */
+/** Below the ports that systems choose by themselves for whoever connects or listens. */
+const OWN = { first: 13_000, count: 19_000 };
+/** Two processes that ask at once begin at different ones. */
+const PORTS_OF_A_PROCESS = 64;
+let asked = process.pid * PORTS_OF_A_PROCESS;
+
+/** A port of 127.0.0.1 that nobody listens on, and that this process has not been given before. */
 export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < OWN.count; tries++) {
+    const port = OWN.first + (asked++ % OWN.count);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`All ports from ${OWN.first} to ${OWN.first + OWN.count - 1} of 127.0.0.1 are in use.`);
+}
+
+function isFree(port: number): Promise<boolean> {
   const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
+  return new Promise((resolve) => {
+    probe.once('error', () => resolve(false));
+    probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => probe.close(() => resolve(true)));
+  });
 }
 
 /** Resolves when the server answers HTTP with anything at all. Rejects when `signal` aborts or time is up. */
