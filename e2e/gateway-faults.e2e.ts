@@ -44,7 +44,7 @@ async function untilAnswered(executor: Executor, task: Task): Promise<Told | und
     return told?.code ?? 'answered';
   };
   const later = /in_flight|outcome_unknown|unavailable/;
-  await expect.poll(again, { message: 'an answer that counts', timeout: 20_000, intervals: [250] }).not.toMatch(later);
+  await expect.poll(again, { message: 'an answer that counts', intervals: [250] }).not.toMatch(later);
   return told;
 }
 
@@ -205,7 +205,7 @@ test('other parameters under the key of a checkout, and no charge: never "failed
   expectCounted((await stage.tally(task)).key).toMatch(/in_progress|unknown/);
 
   await stage.gateway.forgetKeys();
-  await expect.poll(() => stage.tally(task), { timeout: 30_000, ...soon }).toEqual(once('checkout'));
+  await expect.poll(() => stage.tally(task), soon).toEqual(once('checkout'));
   await executor.end();
 });
 

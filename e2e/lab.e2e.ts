@@ -42,9 +42,7 @@ for (const { slug, without, requests } of played) {
   }) => {
     await open(page, slug);
     await start(page);
-    await expect(page.locator(`[data-verdict=${slug}]`)).toContainText('With oncekit: 1 order, 1 charge', {
-      timeout: 30_000,
-    });
+    await expect(page.locator(`[data-verdict=${slug}]`)).toContainText('With oncekit: 1 order, 1 charge');
     expect(await shown(page)).toMatchObject({
       with: { ...ONE, ...(requests && { requests: requests.with }) },
       without: { ...without, ...(requests && { requests: requests.without }) },

@@ -155,7 +155,7 @@ test('signing in between a lost answer and the retry still finds the first order
   // The form's retry leads there; where the sign-in has loaded the page again before it, that page does.
   const placed = page.getByRole('link', { name: 'View the order' });
   const ordered = page.getByText('Ada Lovelace');
-  await expect(ordered.or(placed)).toBeVisible({ timeout: 40_000 });
+  await expect(ordered.or(placed)).toBeVisible();
   if (await placed.isVisible()) await placed.click();
   await expect(ordered).toBeVisible();
   expectCounted(await shop.gained()).toEqual(ONE);

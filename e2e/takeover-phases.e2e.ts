@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Task } from './fixtures/executor.ts';
 import type { Executor } from './fixtures/executor-process.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
+import { heldAnswers } from './fixtures/held-answers.ts';
 import { KINDS, type Kind, once } from './fixtures/kinds.ts';
 import { expect, type Stage, test } from './fixtures/stage.ts';
 
@@ -22,10 +23,8 @@ async function prepare(stage: Stage, kind: Kind, executor: Executor): Promise<Ta
 
 /** Where the executor is paused, and how a test sees that it is there. */
 const MOMENTS = {
-  'while its call is under way': async (stage: Stage, kind: Kind) => {
-    const { path } = KINDS[kind];
-    // Shorter than the lease: while it answers one request, the gateway refuses every other under the key.
-    await stage.gateway.break({ kind: 'latency', method: 'POST', path, ms: 1500 });
+  'while its call is under way': async (stage: Stage, kind: Kind, _: Executor, hold: (path: string) => void) => {
+    hold(KINDS[kind].path);
     return async (task: Task) => (await stage.tally(task)).moved === 1;
   },
   'with an answer that it has not written down': async (stage: Stage, kind: Kind, executor: Executor) => {
@@ -52,9 +51,10 @@ for (const kind of ['checkout', 'refund'] as const) {
       stage,
     }) => {
       await stage.workers(1);
-      const executor = await stage.executor();
+      const answers = await heldAnswers(stage.gateway.url);
+      const executor = await stage.executor(undefined, { STRIPE_API_BASE: answers.url });
       const task = await prepare(stage, kind, executor);
-      const isThere = await arrange(stage, kind, executor);
+      const isThere = await arrange(stage, kind, executor, answers.hold);
       const answer = executor.execute(task);
       await expect.poll(() => isThere(task), { message: 'it is there', intervals: [20] }).toBe(true);
       executor.signal('SIGSTOP');
@@ -62,6 +62,7 @@ for (const kind of ['checkout', 'refund'] as const) {
         .poll(() => stage.tally(task), { message: 'a worker finishes it', intervals: [50] })
         .toEqual(once(kind));
 
+      answers.letGo();
       await executor.letGo();
       executor.signal('SIGCONT');
       const made = { checkout: stage.db.order, refund: stage.db.refund }[kind] as typeof stage.db.order;
@@ -70,6 +71,7 @@ for (const kind of ['checkout', 'refund'] as const) {
       await expect.poll(() => executor.log, { message: 'it has said so', intervals: [50] }).toContain('LeaseLostError');
       expectCounted(await stage.tally(task), 'it has changed nothing').toEqual(once(kind));
       await executor.end();
+      answers.close();
     });
   }
 }

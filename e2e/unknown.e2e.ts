@@ -65,7 +65,7 @@ test('a lost charge waits for a person, who gives its reference: paid, charged o
   await expect(office.getByText('succeeded', { exact: true })).toBeVisible();
 
   // The form, which has asked all the while, hears of it.
-  await page.waitForURL(`**/orders/${id}`, { timeout: 40_000 });
+  await page.waitForURL(`**/orders/${id}`);
   await expect(page.getByText(/^Charged once/)).toBeVisible();
   expectCounted(await gateway.charges(id)).toHaveLength(1);
 });
@@ -90,7 +90,7 @@ test('a lost refund waits for a person, who says that it shall not happen: nothi
   expect(await latestOrder(db)).toMatchObject({ id, status: 'paid' });
   expectCounted(await gateway.refunds(id)).toEqual([]);
   // What was set aside is free again. The form, which has asked all the while, hears of it: until then it is locked.
-  await expect(shop.status).toHaveAttribute('data-state', 'hasErrored', { timeout: 40_000 });
+  await expect(shop.status).toHaveAttribute('data-state', 'hasErrored');
   await page.goto(`/orders/${id}`);
   await page.getByRole('button', { name: /refund/i }).click();
   await expect(page.locator('[data-order-status=refunded]')).toBeVisible();

@@ -5,12 +5,14 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outcome } from 'oncekit';
 import pg from 'pg';
+import { PATIENCE_MS } from '../scripts/testing/patience.ts';
 import { testDatabase } from '../scripts/testing/test-database.ts';
+import { until } from '../scripts/testing/until.ts';
 import { startGateway } from '../simulators/gateway/server.ts';
 
 /** As a browser does it: sends the same key again, a little later, until the answer is final. */
 export async function untilFinal<T>(send: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
-  const deadline = performance.now() + 15_000;
+  const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const outcome = await send();
     if (outcome.ok || outcome.retry !== 'same-key' || performance.now() > deadline) return outcome;
@@ -99,25 +101,21 @@ export async function openShop({ keyTtlMs, webhook, gateway: given }: ShopOption
       }[],
     /** Waits until `count` transactions of the shop wait for a row that somebody else has locked. */
     async untilWaiting(watcher: pg.Client, count: number) {
-      const deadline = performance.now() + 10_000;
-      for (;;) {
+      await until(`${count} wait`, async () => {
         const { rows } = await watcher.query(
           `SELECT count(*)::int AS waiting FROM pg_stat_activity
            WHERE datname = current_database() AND wait_event_type = 'Lock'`,
         );
-        if (rows[0].waiting >= count) return;
-        if (performance.now() > deadline) throw new Error(`Only ${rows[0].waiting} of ${count} wait.`);
-        await sleep(10);
-      }
+        return rows[0].waiting >= count;
+      });
     },
     async until<T>(ask: () => Promise<T | null>): Promise<T> {
-      const deadline = performance.now() + 10_000;
-      for (;;) {
-        const found = await ask();
-        if (found) return found;
-        if (performance.now() > deadline) throw new Error('It did not happen.');
-        await sleep(10);
-      }
+      let found: T | null = null;
+      await until('it happened', async () => {
+        found = await ask();
+        return Boolean(found);
+      });
+      return found as T;
     },
     async connect() {
       const connection = new pg.Client({ connectionString: database.url });

@@ -126,7 +126,7 @@ test('a promotion is a new timeline: since when, and what may be missing, is sai
   const standby = new pg.Client({ connectionString: pair.standby.url });
   await standby.connect();
   const has = `SELECT FROM idempotency_tallies WHERE outcome = 'timeline'`;
-  while (((await standby.query(has)).rowCount ?? 0) === 0);
+  await until('the standby has it', async () => (await standby.query(has)).rowCount === 1);
   await standby.query('SELECT pg_promote()');
   const promoted = createClient(pair.standby.url, { max: 1 });
   await recordTimeline(promoted, 0);

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { bound } from '../../scripts/testing/patience.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { APP, folders } from './app/app.fixture.ts';
 import { folderTree } from './app/file-tree.ts';
@@ -109,7 +110,10 @@ test('worker does what is due, and ends when it is told to', async () => {
   const sql = new pg.Client({ connectionString: database.url });
   await sql.connect();
   try {
-    await vi.waitFor(() => expect(worker.output()).toContain('reap: 1 deleted'), { timeout: 40_000, interval: 50 });
+    await vi.waitFor(() => expect(worker.output()).toContain('reap: 1 deleted'), {
+      timeout: bound(40_000),
+      interval: 50,
+    });
     // As `doctor` sees it from elsewhere.
     const look = () => checkWork(sql, { ...WORK, hasMessaging: true, hasPhases: true });
     const seen = [{ level: 'ok', says: expect.stringMatching(/^One was seen \d+ s ago/) }];

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { bound } from '../../scripts/testing/patience.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { tier } from '../../scripts/testing/tier.ts';
 import { silentProxy } from '../store/prisma/wire/silent-proxy.fixture.ts';
@@ -110,7 +111,7 @@ describe('at a database that says nothing', () => {
     const worker = startOncekit(['worker'], optionsFor(dark?.url));
     try {
       const waits = () => expect(worker.output()).toContain('Running jobs fails and is tried again');
-      await vi.waitFor(waits, { timeout: 120_000, interval: 50 });
+      await vi.waitFor(waits, { timeout: bound(120_000), interval: 50 });
     } finally {
       expect(await worker.stop()).toBe(0);
     }

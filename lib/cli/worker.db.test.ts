@@ -5,6 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readPage } from '../../scripts/docs/pages.ts';
+import { bound } from '../../scripts/testing/patience.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createOutbox, verifyWebhook } from '../messaging/index.ts';
 import { folders } from './app/app.fixture.ts';
@@ -67,7 +68,7 @@ test('what the app announces arrives, by the worker alone', async () => {
   expect(await runScript(['--env-file=.env', 'sell.ts'], options())).toMatchObject({ out: 'true\n', err: '' });
   const worker = startOncekit(['worker'], options());
   try {
-    await vi.waitFor(() => expect(received, worker.output()).toHaveLength(1), { timeout: 60_000, interval: 50 });
+    await vi.waitFor(() => expect(received, worker.output()).toHaveLength(1), { timeout: bound(60_000), interval: 50 });
   } finally {
     await worker.stop();
   }
@@ -94,7 +95,7 @@ test('a worker that finds no outbox says that events wait for one', async () => 
   const worker = startOncekit(['worker'], { cwd: bare, env: { DATABASE_URL: database.url } });
   const says = 'An event waits in the outbox, and no module of the app exports one, so this worker does not send them.';
   try {
-    await vi.waitFor(() => expect(worker.output()).toContain(says), { timeout: 60_000, interval: 50 });
+    await vi.waitFor(() => expect(worker.output()).toContain(says), { timeout: bound(60_000), interval: 50 });
   } finally {
     await worker.stop();
   }

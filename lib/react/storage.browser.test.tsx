@@ -13,11 +13,12 @@ test('B3 the key is remembered before it is sent, and no value that was entered'
   const held = orders.hold('request');
   const { edit, place, is, intent, initialKey } = await open(orders);
   await edit('a private note');
+  const before = Date.now();
   await place();
   await held.reached;
   const record = recordOf(intent);
   expect(record).toMatchObject({ version: 1, key: initialKey, intent, state: 'executing', page: location.href });
-  expect(Math.abs(Date.now() - record.submittedAt)).toBeLessThan(60_000);
+  expect(before <= record.submittedAt && record.submittedAt <= Date.now()).toBe(true);
   expect(JSON.stringify(record)).not.toContain('private');
   held.release();
   await is('hasSucceeded');

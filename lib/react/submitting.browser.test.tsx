@@ -192,12 +192,12 @@ describe('B5 an attempt without an answer', () => {
     const orders = shop();
     const refused = { executed: 'unknown', retryAfterMs: 400 } as const;
     orders.refuseNext('unavailable', refused);
-    const { place, is, initialKey } = await open(orders);
+    const { place, is, states, initialKey } = await open(orders);
     const began = performance.now();
     await place();
-    await is('unknown');
     await is('hasSucceeded');
     expect(performance.now() - began).toBeGreaterThan(refused.retryAfterMs);
+    expect(states()).toEqual(['idle', 'executing', 'unknown', 'retrying', 'hasSucceeded']);
     expect(keysOf(orders)).toEqual([initialKey, initialKey]);
   });
 

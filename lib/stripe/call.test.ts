@@ -36,11 +36,10 @@ test('a send carries the derived key: twice sent, once charged', async () => {
 });
 
 test('a send takes no longer than is left', async () => {
-  await fault({ kind: 'latency', ms: 3000 });
+  await fault({ kind: 'latency', ms: 3_600_000 });
   const call = charge();
-  const startedAt = performance.now();
   const error = await call.send(call.arguments, { ...request, deadlineMs: 0.4 }).catch((thrown: unknown) => thrown);
-  expect(performance.now() - startedAt).toBeLessThan(2500);
+  expect(String(error)).toContain('timeout being reached (1ms)');
   expect(call.judge?.(error)).toBe('indeterminate');
 });
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import Stripe from 'stripe';
 import { describe, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
+import { bound } from '../../scripts/testing/patience.ts';
 import { bed, clientOf, fault, ledger, pay, refusalOf, useBed } from '../../simulators/gateway/testbed.ts';
 import { judgeStripeError } from './verdict.ts';
 
@@ -74,7 +75,7 @@ describe('may have been done', () => {
     await fault({ kind: 'latency', ms: 2000 });
     const late = bed.stripe.paymentIntents.create(
       { amount: 5, currency: 'usd', payment_method: 'pm_card_visa', confirm: true },
-      { timeout: 50 },
+      { timeout: bound(50) },
     );
     expect(await judged(late)).toMatchObject({ type: 'StripeConnectionError', verdict: 'indeterminate' });
     await vi.waitFor(async () => expectCounted(await charges()).toBe(1));

@@ -5,7 +5,7 @@ import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 const nothing = { taken: 0, settled: 0, unknown: 0, unfinished: 0 };
 
-export const within = { timeout: 20_000, interval: 25 };
+export const within = { interval: 25 };
 
 export function idle() {
   return { completeDue: vi.fn(async () => nothing), reap: vi.fn(async () => 0) };

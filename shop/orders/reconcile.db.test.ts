@@ -116,7 +116,7 @@ test('killed behind the entry: the completer finishes it, without a second charg
       await shop.idempotency.completeDue();
       expect((await row()).state).toBe('succeeded');
     },
-    { timeout: 20_000, interval: 100 },
+    { interval: 100 },
   );
   expectCounted(await charges(lost)).toBe(1);
   expect(await shop.place(lost.cart, { key: lost.key })).toMatchObject({ replayed: true, data: lost.order });

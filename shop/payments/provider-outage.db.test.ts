@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { movedTime } from '../../lib/integration/moved-time.fixture.ts';
 import { freePort } from '../../scripts/services/ports.ts';
 import { type SupervisedChild, spawnChild } from '../../scripts/services/process.ts';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
+import { until } from '../../scripts/testing/until.ts';
 import { openShop } from '../shop.fixture.ts';
 
 // A gateway in a process of its own, which is killed and started again. The outage's time passes by the rows, and by this
@@ -28,11 +28,8 @@ async function up(): Promise<void> {
     args: ['--import', 'tsx', 'simulators/gateway/main.ts'],
     env: { GATEWAY_PORT: String(port), GATEWAY_DATA: folder, GATEWAY_WEBHOOK_URL: undefined },
   });
-  const deadline = performance.now() + 60_000;
-  while (!(await fetch(`http://127.0.0.1:${port}/_ledger`).catch(() => undefined))) {
-    if (performance.now() > deadline) throw new Error('The gateway does not answer.');
-    await sleep(50);
-  }
+  const ledger = `http://127.0.0.1:${port}/_ledger`;
+  await until('the gateway answers', async () => (await fetch(ledger).catch(() => undefined)) !== undefined);
 }
 
 async function down(): Promise<void> {

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import Stripe from 'stripe';
+import { until } from '../../scripts/testing/until.ts';
 
 export const SECRET = 'whsec_of_the_tests';
 
@@ -39,13 +40,9 @@ export async function startWebhooks() {
     sent,
     /** The gateway's events about these, by the ids that its events name; once there are so many. */
     async about(ids: readonly string[], count: number): Promise<Sent[]> {
-      const deadline = performance.now() + 10_000;
-      for (;;) {
-        const found = sent.filter(({ body }) => ids.some((id) => body.includes(id)));
-        if (found.length >= count) return found;
-        if (performance.now() > deadline) throw new Error(`Only ${found.length} of ${count} webhooks came.`);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
+      const found = () => sent.filter(({ body }) => ids.some((id) => body.includes(id)));
+      await until(`${count} webhooks came`, async () => found().length >= count);
+      return found();
     },
     async deliver({ body, signature }: Pick<Sent, 'body' | 'signature'>) {
       const headers = { 'Stripe-Signature': signature, 'Content-Type': 'application/json' };

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { bound } from '../../../scripts/testing/patience.ts';
 import { folders } from '../app/app.fixture.ts';
 import { makeRunnableApp, runOncekit, startOncekit } from '../oncekit.fixture.ts';
 import { type Broken, clinic, edit, healthy, MESSAGING, type Patient, runsInit, wrong } from './broken.fixture.ts';
@@ -459,14 +460,17 @@ test('the command: a worker that runs is seen, --json is a list, and the exit co
   rmSync(path.join(app, CRON));
   const worker = startOncekit(['worker'], { cwd: app, env: { ...env, NODE_ENV: 'production' } });
   try {
-    await vi.waitFor(() => expect(worker.output()).toContain('The worker runs.'), { timeout: 40_000, interval: 50 });
+    await vi.waitFor(() => expect(worker.output()).toContain('The worker runs.'), {
+      timeout: bound(40_000),
+      interval: 50,
+    });
     await vi.waitFor(async () => {
       const { code, out } = await runOncekit(['doctor', '--json'], { cwd: app, env });
       const findings = JSON.parse(out);
       expect(wrong(findings).filter(({ says }) => !says.startsWith('fsync'))).toEqual([]);
       expect(findings).toContainEqual({ check: 'Worker', level: 'ok', says: expect.stringMatching(/^One was seen/) });
       expect(code).toBe(0);
-    }, 100_000);
+    }, bound(100_000));
     await patient.sql('ALTER TABLE idempotency_keys DROP CONSTRAINT idempotency_keys_pkey');
     const broken = await runOncekit(['doctor'], { cwd: app, env });
     expect(broken).toMatchObject({

@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { until } from '../../../scripts/testing/until.ts';
 import { type Outcome, refuse } from '../../core/outcome.ts';
 import type { SubmitAction } from './action.ts';
 import { success } from './machine.fixture.ts';
@@ -150,7 +151,8 @@ describe('tabs of one intent', () => {
       open('k9', vi.fn()),
     ];
     hidden.stop();
-    await new Promise((resolve) => setTimeout(resolve, 2)); // the clock has gone on
+    const hiddenAt = Date.now();
+    await until('the clock has gone on', async () => Date.now() > hiddenAt);
     await one.submit(new FormData());
     expect(hidden.state()).toMatchObject({ status: 'idle' });
     tabs.push({ stop: hidden.start() });
