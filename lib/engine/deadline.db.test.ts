@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { random } from '../../e2e/fixtures/random.ts';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
+import { bound } from '../../scripts/testing/patience.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { SEED, tier } from '../../scripts/testing/tier.ts';
 import { type Client, createClient } from '../../shop/db.ts';
@@ -12,7 +13,7 @@ import { silentProxy } from '../store/prisma/wire/silent-proxy.fixture.ts';
 /** A caller that says how long it waits is told in time, whatever the database does. */
 
 /** How much later than its deadline a call may be answered, in milliseconds. */
-const GRACE_MS = 250;
+const GRACE_MS = bound(250);
 const RANDOM_CALLS = tier === 'short' ? 200 : 1000;
 /** The same on a machine that has other things to do: how late its timers are is measured, and not the kit's fault. */
 const late = monitorEventLoopDelay({ resolution: 5 });
@@ -103,7 +104,7 @@ test(`deadlines are kept in ${RANDOM_CALLS} random calls while others hold all c
   expect(Math.max(...overruns)).toBeLessThan(allowed());
   // On a pool that is not the kit's, what was given up still waits for its turn.
   const again = () => here.order.execute({ ...warm, attempt: 2 });
-  await expect.poll(again, { timeout: 20_000 }).toMatchObject({ ok: true, replayed: true });
+  await expect.poll(again).toMatchObject({ ok: true, replayed: true });
 });
 
 describe('a connection that has gone silent', () => {
@@ -120,11 +121,7 @@ describe('a connection that has gone silent', () => {
     const next = process.env.POOL === 'plain' ? shop(database.client) : here;
     const operation = _.includes('phases') ? next.pay : next.order;
     const how = { key, payload: { n: 1 }, attempt: 3 };
-    await expect
-      .poll(() => operation.execute({ ...how, deadlineMs: 5000 }), { timeout: 15_000 })
-      .toMatchObject({
-        ok: true,
-      });
+    await expect.poll(() => operation.execute({ ...how, deadlineMs: 5000 })).toMatchObject({ ok: true });
     expectCounted(await effects(database.client, key)).toBe(1);
   });
 

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
+import { bound } from '../../scripts/testing/patience.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { effect, effects, freshKey, gate, kit, stopping, watchOf } from '../integration/kit.fixture.ts';
@@ -190,9 +191,9 @@ describe('said to be the first attempt, behind a starter in the same process: no
     const { execute } = kit(database.client)
       .operation({ name: 'checkout', schema, timeoutMs: 20_000, admit: admitOnce() })
       .handler(async () => 'done');
-    const starter = execute({ key, ...FIRST, waitMs: 1000 });
+    const starter = execute({ key, ...FIRST, waitMs: bound(1000) });
     await watch.untilWaiting(1);
-    const joiner = execute({ key, ...FIRST, waitMs: Math.max(waitMs, 1000) });
+    const joiner = execute({ key, ...FIRST, waitMs: Math.max(waitMs, bound(1000)) });
     await followed();
     expect(await starter).toMatchObject({ code: 'in_flight', ...NOT_FIRST });
     expect(await joiner).toMatchObject({ code, ...NOT_FIRST });

@@ -75,21 +75,19 @@ describe('C2 duplicates inside one process', () => {
   });
 
   test('C2 each joiner keeps its own wait; 0 is never', async () => {
-    const { operation, started, end } = slow();
+    // Longer than the starter has: who waited so long would be told of its end.
+    const { operation, started, end } = slow({ waitMs: 60_000 });
     const key = freshKey();
     const running = operation.execute({ key, payload: {} });
     await started.opened;
     const patient = operation.execute({ key, payload: {} });
     for (const limits of [{ waitMs: 0 }, { waitMs: 30 }, { deadlineMs: 30 }]) {
-      const begun = performance.now();
-      const outcome = await operation.execute({ key, payload: {}, ...limits });
-      expect(outcome).toMatchObject({
+      expect(await operation.execute({ key, payload: {}, ...limits })).toMatchObject({
         code: 'in_flight',
         executed: 'unknown',
         retry: 'same-key',
         retryAfterMs: expect.any(Number),
       });
-      expect(performance.now() - begun).toBeLessThan(5000);
     }
     expect(await operation.status({ key })).toMatchObject({ state: 'in_progress', retryAfterMs: expect.any(Number) });
     end.open('commit');

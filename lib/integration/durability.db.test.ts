@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Pair, scratchPair } from '../../scripts/services/postgres-scratch.ts';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
+import { until } from '../../scripts/testing/until.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
 import type { OperationOptions } from '../index.ts';
@@ -34,19 +35,21 @@ async function setStandbys(names: string) {
     client.$queryRaw<
       { now: string }[]
     >`SELECT current_setting('synchronous_standby_names') AS now, pg_sleep(0.02)::text`;
-  for (;;) {
+  await until('every connection knows', async () => {
     const told = await Promise.all(Array.from({ length: 5 }, asked));
-    if (told.every(([row]) => row?.now === names)) return;
-  }
+    return told.every(([row]) => row?.now === names);
+  });
 }
 
 /** Until so many COMMITs wait for the standby. */
-async function untilWaiting(count = 1): Promise<number[]> {
-  for (;;) {
+const untilWaiting = (count = 1): Promise<number[]> => {
+  const look = async () => {
     const { rows } = await pair.sql.query(`SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'`);
-    if (rows.length === count) return rows.map(({ pid }) => pid);
-  }
-}
+    expect(rows).toHaveLength(count);
+    return rows.map(({ pid }) => pid);
+  };
+  return vi.waitFor(look, { interval: 5 });
+};
 
 const cancel = async () => {
   const [pid] = await untilWaiting();

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../../scripts/services/migrate.ts';
 import { type ScratchPostgres, scratchPostgres } from '../../scripts/services/postgres-scratch.ts';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
+import { until } from '../../scripts/testing/until.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { createAdmin } from '../admin/index.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
@@ -44,10 +45,10 @@ async function turn(readOnly: 'on' | 'off') {
     client.$queryRaw<
       { now: string }[]
     >`SELECT current_setting('default_transaction_read_only') AS now, pg_sleep(0.02)::text`;
-  for (;;) {
+  await until('every connection knows', async () => {
     const told = await Promise.all([asked(), asked(), asked()]);
-    if (told.every(([row]) => row?.now === readOnly)) return;
-  }
+    return told.every(([row]) => row?.now === readOnly);
+  });
 }
 
 function op(handle: (tx: Tx, key: string) => Promise<unknown> = effect) {

@@ -192,12 +192,11 @@ test('57P01, 57P02 and 57P03: it shuts down, its processes crash, and it starts 
     const executing = operation.execute({ key, payload: {} });
     expect(await executing).toMatchObject({ ...AWAY, executed: false });
     const restarted = server.restart();
-    // All the while it starts up.
-    for (let isUp = false; !isUp; ) {
+    await until('it has started up', async () => {
       const again = await operation.execute({ key, payload: {}, attempt: 2 });
-      isUp = again.ok;
       told.push(again.ok || again.code);
-    }
+      return again.ok;
+    });
     await restarted;
     expect(operation.during.filter((at) => at !== 'database')).toEqual([]);
     expectCounted(await effects(client, key)).toBe(1);

@@ -87,11 +87,10 @@ export function racesContract<Tx>(harness: Suite<Tx>): void {
             runs++;
             return DONE;
           },
-          HOW,
+          { ...HOW, timeoutMs: 60_000 }, // longer than the rival has: one that waited so long would run
         );
         expect(executed).toEqual({ kind: 'locked' });
         expect(performance.now() - started).toBeGreaterThanOrEqual(waitMs);
-        expect(performance.now() - started).toBeLessThan(waitMs + 5000); // not for ever, and not for HOW's 20 s
         await rival.end('commit');
         expect(runs).toBe(0);
       },

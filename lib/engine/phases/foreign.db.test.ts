@@ -111,7 +111,7 @@ describe('a foreign call', () => {
     const stop = gate();
     provider.onCharge = () => stop.opened; // sent, not answered
     const first = checkout.execute({ key, payload: {} });
-    while (provider.sends === 0) await new Promise(setImmediate);
+    await expect.poll(() => provider.sends, { interval: 5 }).toBe(1);
     provider.says = 'absent';
     await expire(key);
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, unknown: 1 });

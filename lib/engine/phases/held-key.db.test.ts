@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { ANN, anything, effect, effects, freshKey, gate, kit, rowsOf, type Tx } from '../../integration/kit.fixture.ts';
+import { skipTime } from '../../integration/skip-time.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
 import type { ForeignCall } from './foreign-call.ts';
 import { Provider } from './phases.fixture.ts';
@@ -142,13 +143,13 @@ test('C2 a joiner that has more time than its starter had leads where the starte
       await effect(tx, `${key}:late`); // refused: its transaction is over
       return runs;
     });
-  await database.client.$queryRaw`SELECT 1`; // connected: the starter's time is for its handler
   const key = freshKey();
-  const leading = checkout.execute({ key, payload: {}, deadlineMs: 1500 });
+  const leading = checkout.execute({ key, payload: {}, deadlineMs: 20_000 });
   await started.opened;
-  const following = checkout.execute({ key, payload: {} });
+  const following = checkout.execute({ key, payload: {}, waitMs: 60_000 });
   const sameTime = checkout.execute({ key, payload: {}, deadlineMs: 1 });
   expect(await sameTime).toMatchObject({ code: 'in_flight' });
+  skipTime(20_000);
   expect(await leading).toMatchObject({ code: 'unavailable' }); // its time is up, whatever its handler does
   end.open();
   expect(await following).toMatchObject({ ok: true, replayed: false, data: 2 });
@@ -163,12 +164,10 @@ test.each([
     .operation({ name: 'checkout', schema: anything })
     .handler(async ({ tx, key }: { tx: Tx; key: string }) => {
       await effect(tx, key);
-      // No timer gets a turn between this and COMMIT.
-      for (const until = performance.now() + 1000; performance.now() < until; );
+      skipTime(20_000); // no timer gets a turn between this and COMMIT
     });
   const key = freshKey();
-  await database.client.$queryRaw`SELECT 1`; // connected
-  expect(await checkout.execute({ key, payload: {}, deadlineMs: 900 })).toMatchObject({
+  expect(await checkout.execute({ key, payload: {}, deadlineMs: 20_000 })).toMatchObject({
     code: 'unavailable',
     executed: false,
   });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { bound } from '../../../scripts/testing/patience.ts';
 import { LeaseLostError } from '../../core/errors.ts';
 import { ANN, anything, freshKey, gate, kit, type Tx } from '../../integration/kit.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
@@ -119,13 +120,13 @@ test('a renewal that is under way when a run throws ends before the key is let g
   const { store, renewing, order, free } = slowRenewals();
   const key = freshKey();
   let runs = 0;
-  const pay = idempotencyOn(store, { scope: () => ANN, leaseMs: 1800, onError: () => {} })
+  const pay = idempotencyOn(store, { scope: () => ANN, leaseMs: bound(1800), onError: () => {} })
     .operation({ name: 'pay', schema: anything })
     .phases(async ({ atomic }) => {
       await atomic('a', async () => 1);
       if (++runs > 1) return 'done';
       await renewing;
-      setTimeout(free, 50);
+      free(); // into the database, which takes longer than the end of this run
       throw new Error('no luck');
     });
   expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'internal' });
@@ -138,11 +139,11 @@ test('a renewal that is under way when nobody can be asked any more does not mak
   const key = freshKey();
   const call = provider.call(key, { indeterminate: 'unknown', providerKeyTtlMs: 0 });
   let runs = 0;
-  const idempotency = idempotencyOn(store, { scope: () => ANN, leaseMs: 1800, onError: () => {} });
+  const idempotency = idempotencyOn(store, { scope: () => ANN, leaseMs: bound(1800), onError: () => {} });
   const pay = idempotency.operation({ name: 'pay', schema: anything }).phases(async ({ foreign }) => {
     if (++runs === 2) {
       await renewing;
-      setTimeout(free, 50);
+      free();
     }
     await foreign('charge_created', call);
   });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { until } from '../../../scripts/testing/until.ts';
 import { createClient } from '../../../shop/db.ts';
 import { claimOf, DONE, HOW } from '../contract-harness.fixture.ts';
 import type { Held } from '../leases.ts';
@@ -93,7 +94,7 @@ test('X3 a lease that is renewed while a release looks at the steps keeps its ex
       async (tx) => {
         await tx.$queryRaw`SELECT pg_advisory_xact_lock(22)::text`;
         const releasing = prismaStore(client).release({ ...id, fencingToken: 1 }, 'eve');
-        while (!(await isWaiting(tx)));
+        await until('the release looks at the steps', () => isWaiting(tx));
         expect(await prismaStore(other).renew(held, LEASE_MS)).toBe(true);
         return { releasing };
       },

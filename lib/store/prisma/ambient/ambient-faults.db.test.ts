@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
 import { effect, gate, watchOf } from '../../../integration/kit.fixture.ts';
+import { skipTime } from '../../../integration/skip-time.fixture.ts';
 import { AT_COMMIT, AT_COMPLETION, ended, execute, stage } from './ambient.fixture.ts';
 
 /** Statements that fail and time that runs out, in an ambient transaction: nobody is told of a success that is none. */
@@ -69,18 +70,21 @@ describe('a statement that takes too long for the server (statement_timeout)', (
 describe('timeoutMs', () => {
   test('in the handler: it is rolled back, its later queries are refused, and the connection is as good as before', async () => {
     const { client, pool } = only();
-    const late = gate();
+    const [inside, late] = [gate(), gate()];
     const after = gate<unknown[]>();
     const executing = execute(
       client,
       async ({ tx, key }) => {
         await effect(tx, key);
+        inside.open();
         await late.opened;
         const asked = [effect(tx, key), effect(client, key), tx.$transaction((inner) => effect(inner, key))];
         after.open(await Promise.all([...asked, tx.product.findUnique({ where: { sku: 'mug' } })].map(ended)));
       },
-      { timeoutMs: 500 },
+      { timeoutMs: 20_000 },
     );
+    await inside.opened;
+    skipTime(20_000);
     const { key, outcome } = await executing;
     expect(outcome).toMatchObject({ code: 'unavailable', executed: false, retry: 'same-key' });
     // The server has it: the transaction is over for everybody, whatever the handler still believes.

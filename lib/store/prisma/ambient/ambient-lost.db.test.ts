@@ -1,10 +1,11 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { describe, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { createClient } from '../../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../../integration/kit.fixture.ts';
+import { skipTime } from '../../../integration/skip-time.fixture.ts';
 import { cuttingProxy, type Direction, SERVER_CRASHED } from '../wire/cutting-proxy.fixture.ts';
-import { AT_COMMIT, AT_COMPLETION, type Context, execute, pidOf, stage } from './ambient.fixture.ts';
+import { AT_COMMIT, AT_COMPLETION, type Context, execute, impatientPool, pidOf, stage } from './ambient.fixture.ts';
 
 /** Connections that die or say nothing any more under an ambient transaction: what is told is true, and the retry makes it one. */
 
@@ -167,7 +168,10 @@ test('a COMMIT that is not answered: nobody knows, the connection is given up, a
   const { client, pool } = only();
   const lift = await trigger(AT_COMMIT, 'PERFORM pg_advisory_xact_lock(4714); RETURN NULL;');
   await here.watch.query('SELECT pg_advisory_lock(4714)');
-  const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key), { timeoutMs: 500 });
+  const executing = execute(client, ({ tx, key }) => effect(tx, key), { timeoutMs: 20_000 });
+  await here.watch.untilWaiting(1);
+  skipTime(30_000);
+  const { key, outcome } = await executing;
   expect(outcome).toMatchObject({ code: 'unavailable', executed: 'unknown', retry: 'same-key' });
   await expectNothingHeld(pool);
   await here.watch.query('SELECT pg_advisory_unlock(4714)');
@@ -179,16 +183,17 @@ test('a COMMIT that is not answered: nobody knows, the connection is given up, a
 
 describe('a pool that gives up by itself (query_timeout)', () => {
   const impatient = () => {
-    const pool = new pg.Pool({ connectionString: here.url, max: 1, query_timeout: 300 });
+    const { pool, hurry } = impatientPool(here.url);
     const client = createClient(here.url, { pool });
     here.later(() => client.$disconnect());
-    return client;
+    return { client, hurry };
   };
 
   test('in the handler: nothing is committed, and nothing gets onto its connection any more', async () => {
-    const client = impatient();
+    const { client, hurry } = impatient();
     const { key, outcome } = await execute(client, async ({ tx, key }) => {
       await effect(tx, key);
+      hurry();
       await tx.$queryRaw`SELECT pg_sleep(1)::text`;
     });
     expect(outcome).toMatchObject({ ok: false, executed: false });
@@ -197,10 +202,11 @@ describe('a pool that gives up by itself (query_timeout)', () => {
   });
 
   test('in a savepoint whose error is caught: nothing is committed, for its ROLLBACK TO may never have been sent', async () => {
-    const client = impatient();
+    const { client, hurry } = impatient();
     const { key, outcome, error } = await execute(client, async ({ tx, key }) => {
       const nested = tx.$transaction(async (inner) => {
         await effect(inner, key);
+        hurry();
         await inner.$queryRaw`SELECT pg_sleep(0.75)::text`;
       });
       await nested.catch(() => {});
@@ -224,7 +230,9 @@ describe('a pool that gives up by itself (query_timeout)', () => {
       { key },
     );
     await inside.opened;
-    const client = impatient();
+    const { client, hurry } = impatient();
+    await execute(client, ({ tx, key }) => effect(tx, key));
+    hurry();
     const { outcome } = await execute(client, ({ tx, key }) => effect(tx, key), { key });
     expect(outcome).toMatchObject({ code: 'unavailable', executed: 'unknown' });
     end.open();
@@ -236,8 +244,8 @@ describe('a pool that gives up by itself (query_timeout)', () => {
   test('while the server commits: nobody knows, and the retry finds out', async () => {
     const lift = await trigger(AT_COMMIT, 'PERFORM pg_advisory_xact_lock(4712); RETURN NULL;');
     await here.watch.query('SELECT pg_advisory_lock(4712)');
-    const client = impatient();
-    const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key));
+    const { client, hurry } = impatient();
+    const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key).then(hurry));
     expect(outcome).toMatchObject({ code: 'unavailable', executed: 'unknown', retry: 'same-key' });
     await here.watch.query('SELECT pg_advisory_unlock(4712)');
     await here.watch.untilIdle();

@@ -151,7 +151,7 @@ describe('a pool that has no connection to give', () => {
     expect(outcome).toMatchObject(refused);
     slow.open();
     await here.expectAnother(client, key);
-    while (pool.idleCount < pool.totalCount) await new Promise((next) => setImmediate(next));
+    await expect.poll(() => pool.totalCount - pool.idleCount, { interval: 5 }).toBe(0);
     expect([heldBy(pool), await here.watch.inTransaction()]).toEqual([[0, 0], 0]);
   });
 

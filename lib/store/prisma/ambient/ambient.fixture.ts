@@ -93,6 +93,7 @@ export function elsewhere() {
   const waiting: (() => void)[] = [];
   const asked: { next?: () => void } = {};
   const serve = async () => {
+    // Bounded: it is idle until it is asked, and keeps nobody.
     for (;;) {
       await new Promise<void>((next) => {
         asked.next = next;
@@ -107,6 +108,15 @@ export function elsewhere() {
       waiting.push(() => void (async () => await run())().then(resolve, reject));
       asked.next?.();
     });
+}
+
+/** A pool whose connection gives each query up by itself that comes behind `hurry` (`query_timeout`); the next one does not. */
+export function impatientPool(connectionString: string) {
+  let parameters: object = {};
+  const pool = new pg.Pool({ connectionString, max: 1 }).on('connect', (made) => {
+    parameters = (made as unknown as { connectionParameters: object }).connectionParameters;
+  });
+  return { pool, hurry: () => void Object.assign(parameters, { query_timeout: 300 }) };
 }
 
 /** A database of its own for a test file, a connection to look at it, and clients that end with the test. */

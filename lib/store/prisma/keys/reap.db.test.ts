@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
+import { until } from '../../../../scripts/testing/until.ts';
 import { createClient } from '../../../../shop/db.ts';
 import { gate } from '../../contract-harness.fixture.ts';
 import type { Store } from '../../store.ts';
@@ -249,7 +250,7 @@ test.each([
         await tx.$queryRaw`SELECT pg_advisory_xact_lock(22)::text`;
         reaped = other.$queryRawUnsafe(text, 100, null) as typeof reaped;
         reaped?.catch(() => {}); // sent by this
-        while (!(await isWaiting()));
+        await until('the reaper is held up', isWaiting);
         // Locked by the reaper, or not chosen yet: then the change is committed before its turn comes.
         isChanged = await other
           .$transaction([

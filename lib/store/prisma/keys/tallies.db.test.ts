@@ -24,7 +24,9 @@ test('on a pool of the kit, tallies pass Prisma by', async () => {
     },
   });
   const store = prismaStore(client as never);
-  const written = () => asked.filter((text) => text.includes('INSERT INTO idempotency_tallies')).length;
+  // Not the timeline, which a process writes there once in a while.
+  const written = () =>
+    asked.filter((text) => /INSERT INTO idempotency_tallies[\s\S]*json_to_recordset/.test(text)).length;
 
   await store.addTallies(counted);
   await store.addTallies(counted);

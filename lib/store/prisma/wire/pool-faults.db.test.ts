@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
+import { bound } from '../../../../scripts/testing/patience.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import {
@@ -15,7 +15,8 @@ import {
   type Tx,
   watchOf,
 } from '../../../integration/kit.fixture.ts';
-import { AT_COMPLETION } from '../ambient/ambient.fixture.ts';
+import { skipTime } from '../../../integration/skip-time.fixture.ts';
+import { AT_COMPLETION, impatientPool } from '../ambient/ambient.fixture.ts';
 import { cuttingProxy, type Direction, SERVER_CRASHED } from './cutting-proxy.fixture.ts';
 
 /**
@@ -212,19 +213,19 @@ describe('a statement of the handler that fails', () => {
 });
 
 describe('time that runs out', () => {
+  const atOnce = async () => {};
+
   test('in the handler: what it does afterwards is void, and the connection is as good as before', async () => {
     const [inside, late] = [gate(), gate()];
     const ended = gate<unknown>();
-    let isSlow = true;
     const operation = define(
       async ({ tx, key }) => {
-        if (!isSlow) return;
         inside.open();
         await late.opened;
         await effect(tx, key).then(() => ended.open('written'), ended.open);
       },
       client,
-      { timeoutMs: 150 },
+      { timeoutMs: bound(150) },
     );
     const key = freshKey();
     const executing = operation.execute({ key, payload: {} });
@@ -234,8 +235,7 @@ describe('time that runs out', () => {
     late.open();
     expect(await executing).toMatchObject({ code: 'unavailable', executed: false });
     expect(await ended.opened).toBeInstanceOf(Error);
-    isSlow = false;
-    await expectAnother(operation, key);
+    await expectAnother(define(atOnce), key);
   });
 
   test('while the handler waits for a lock', async () => {
@@ -243,7 +243,7 @@ describe('time that runs out', () => {
     closers.push(holder.close);
     await holder.query('BEGIN');
     await holder.query(`SELECT 1 FROM products WHERE sku = 'mug' FOR UPDATE`);
-    const timeoutMs = 200;
+    const timeoutMs = bound(350);
     const operation = define(
       ({ tx }) => tx.product.update({ where: { sku: 'mug' }, data: { stock: { increment: 0 } } }),
       client,
@@ -252,10 +252,10 @@ describe('time that runs out', () => {
     const key = freshKey();
     const executing = operation.execute({ key, payload: {} });
     await watch.untilWaiting(1);
-    await wait(2 * timeoutMs); // the time itself is what is tested; it is looked at every 20 ms
+    await wait(timeoutMs + 50); // the time itself is what is tested; it is looked at every 20 ms
     await holder.query('COMMIT');
     expect(await executing).toMatchObject({ code: 'unavailable', executed: false });
-    await expectAnother(operation, key);
+    await expectAnother(define(atOnce), key);
   });
 });
 
@@ -267,20 +267,11 @@ if (isPlain)
       'PERFORM pg_advisory_xact_lock(4713); RETURN NEW;',
     );
     await watch.query('SELECT pg_advisory_lock(4713)');
-    const operation = define(async () => 'there');
-    const [held, end] = [gate(), gate()];
-    const holding = client.$transaction(async (tx) => {
-      await tx.$queryRawUnsafe('SELECT 1');
-      held.open();
-      await end.opened;
-    });
-    await held.opened;
+    const operation = define(async () => 'there', client, { timeoutMs: 60_000 });
     const key = freshKey();
-    const executing = operation.execute({ key, payload: {}, deadlineMs: 1000 });
-    // Prisma's own time begins with the connection, and is not over when the caller's is.
-    await wait(600);
-    end.open();
-    await holding;
+    const executing = operation.execute({ key, payload: {}, deadlineMs: 20_000 });
+    await watch.untilWaiting(1);
+    skipTime(30_000); // Prisma's own time is not over when the caller's is
     expect(await executing).toMatchObject({ code: 'unavailable', executed: false });
     await watch.query('SELECT pg_advisory_unlock(4713)');
     await watch.untilIdle();
@@ -292,10 +283,10 @@ if (isPlain)
 if (!isPlain)
   describe('a pool that gives up by itself (query_timeout)', () => {
     const impatient = () => {
-      const pool = new pg.Pool({ connectionString: database.url, max: 1, query_timeout: 300 });
+      const { pool, hurry } = impatientPool(database.url);
       const on = createClient(database.url, { pool });
       closers.push(() => on.$disconnect());
-      return on;
+      return { on, hurry };
     };
 
     test('while the claim waits for another’s: it claims nothing later, and its connection is used no more', async () => {
@@ -309,10 +300,11 @@ if (!isPlain)
       const key = freshKey();
       const held = holding.execute({ key, payload: {} });
       await inside.opened;
-      const on = impatient();
+      const { on, hurry } = impatient();
       const operation = define(async () => 'there', on);
+      await operation.execute({ key: freshKey(), payload: {} });
+      hurry();
       expect(await operation.execute({ key, payload: {}, waitMs: 5000 })).toMatchObject({ code: 'unavailable' });
-      await wait(1000); // Prisma's ROLLBACK, behind the claim, has been given up by now, too
       end.open();
       await held;
       await watch.untilIdle();
@@ -328,7 +320,8 @@ if (!isPlain)
         'PERFORM pg_advisory_xact_lock(4712); RETURN NULL;',
       );
       await watch.query('SELECT pg_advisory_lock(4712)');
-      const operation = define(async () => 'there', impatient());
+      const { on, hurry } = impatient();
+      const operation = define(async () => hurry(), on);
       const key = freshKey();
       expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', executed: 'unknown' });
       await watch.query('SELECT pg_advisory_unlock(4712)');
