@@ -125,11 +125,9 @@ test('javascript-off: each button is pressed twice', { tag: '@all' }, async ({
   await context.close();
 });
 
-test('the first page plays too, and proves: 50 posts with one key at once, one key row, one order row', async ({
-  page,
-  db,
-  gateway,
-}) => {
+test('the first page plays too, and proves: 50 posts with one key at once, one key row, one order row', {
+  tag: '@all',
+}, async ({ page, db, gateway }) => {
   await page.goto('/lab');
   await hydrated(page);
   await start(page);

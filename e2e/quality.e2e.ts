@@ -36,7 +36,7 @@ test('axe finds nothing in any other page, and none is wider than a phone', { ta
   await expectGoodPage(page, 'the lab, played');
 });
 
-test('axe finds nothing in an order on its way, from the cart to the receipt of its refund', async ({
+test('axe finds nothing in an order on its way, from the cart to the receipt of its refund', { tag: '@all' }, async ({
   page,
   shop,
   network,
