@@ -7,8 +7,8 @@ import { tier } from './scripts/testing/tier.ts';
 export default defineConfig({
   testDir: 'e2e',
   testMatch: '*.e2e.ts',
-  ...(tier === 'short' && { grepInvert: /@(all|chaos)\b/ }),
-  ...(tier === 'chaos' && { grep: /@chaos\b/ }),
+  ...(tier === 'short' && { grepInvert: /@(all|chaos)(?!-short)\b/ }),
+  ...(tier === 'chaos' && { grep: /@chaos/ }),
   outputDir: '.data/test-results/playwright',
   globalSetup: './e2e/fixtures/global-setup.ts',
   // Each worker has an app, a proxy and a database of its own; two cores carry two of them.

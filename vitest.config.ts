@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { bound, PATIENCE_MS } from './scripts/testing/patience.ts';
-import { TAGS, tier } from './scripts/testing/tier.ts';
+import { tier } from './scripts/testing/tier.ts';
 import { chromium } from './scripts/testing/vitest-browser.ts';
 
 /** Tests that go through the store, on each of its three paths. */
@@ -75,9 +75,8 @@ export default defineConfig({
     maxWorkers: 3,
     expect: { poll: { timeout: PATIENCE_MS } },
     setupFiles: ['scripts/testing/patient-waits.ts'],
-    tags: TAGS.map((name) => ({ name })),
-    ...(tier === 'short' && { tagsFilter: ['!all && !chaos'] }),
-    ...(tier === 'chaos' && { tagsFilter: ['chaos'] }),
+    tags: [{ name: 'all' }],
+    ...(tier === 'short' && { tagsFilter: ['!all'] }),
     projects: [
       {
         extends: true,
@@ -131,6 +130,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           testTimeout: HANG_MS,
+          env: { TEST_SLOWNESS: process.env.TEST_SLOWNESS ?? '1' },
           include: ['lib/**/*.browser.test.tsx'],
           browser: {
             enabled: true,

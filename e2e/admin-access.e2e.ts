@@ -142,9 +142,7 @@ test('X2 every admin action refuses a stranger, a shopper, and a form of another
   await office.close();
 });
 
-test('a session that was signed out of stays over, also for whoever has copied its cookie', { tag: '@all' }, async ({
-  page,
-}) => {
+test('a session that was signed out of stays over, also for whoever has copied its cookie', async ({ page }) => {
   await asAdmin(page);
   const copied = await page.context().cookies();
   expect(copied.find(({ name }) => name === 'oncekit_admin')).toMatchObject({ httpOnly: true, sameSite: 'Strict' });

@@ -1,3 +1,4 @@
-import { crashAtEveryPoint } from './fixtures/crash-points.ts';
+import { crashAtEveryPoint, POINTS } from './fixtures/crash-points.ts';
 
-crashAtEveryPoint('our pool');
+// All of them: `npm test` has no other path.
+crashAtEveryPoint('our pool', '@chaos-short', POINTS);

@@ -5,7 +5,7 @@ import { expect, test } from '@playwright/test';
 import { createInbox, verifyWebhook } from 'oncekit/messaging';
 import { freePort } from '../scripts/services/ports.ts';
 import { testDatabase } from '../scripts/testing/test-database.ts';
-import { SEED, SEED_SAID } from '../scripts/testing/tier.ts';
+import { SEED } from '../scripts/testing/tier.ts';
 import type { Client } from '../shop/db.ts';
 import { ADDRESS } from './fixtures/address.ts';
 import { SECRETS } from './fixtures/app-process.ts';
@@ -34,7 +34,6 @@ const LANES = 4;
 if (process.env.SOAK) {
   test(`the destination is down for ${DOWN_MS / 1000} s and then flaps, while ${ORDERS} orders announce ${EVENTS} events`, async () => {
     test.setTimeout(60_000 + WELL_MS + DOWN_MS + FLAPPING_MS + SETTLE_MS);
-    console.log(SEED_SAID);
     const database = await testDatabase();
     const gateway = await startGatewayProcess();
     const partner = await startPartner(database.client, random(SEED));

@@ -70,7 +70,7 @@ for (const { name, path, ownsForm } of examples) {
       expect(row.operation).toBe(`example.${name}`);
     });
 
-    test('reloaded while it is sent: it shows the order', { tag: '@all' }, async ({ page, shop }) => {
+    test('reloaded while it is sent: it shows the order', { tag }, async ({ page, shop }) => {
       await page.goto(path);
       await reloadMidFlight(page, () => shop.placeOrder.click());
       await expect(shop.status).toContainText('This was already placed');

@@ -62,7 +62,7 @@ test.afterAll(async () => {
 for (const failure of Object.keys(FAILURES) as Failure[]) {
   for (const setting of SETTINGS.filter(({ name }) => ROUNDS > 0 || name === ONCE[failure])) {
     // One without loss, and one with it.
-    const tag = ['kill -9', 'read-only'].includes(failure) ? [] : '@chaos';
+    const tag = ['kill -9', 'read-only'].includes(failure) ? '@chaos-short' : '@chaos';
     test(`${failure}, ${setting.name}`, { tag }, async () => {
       const rounds = Math.max(1, ROUNDS);
       test.setTimeout(rounds * ROUND_MS);

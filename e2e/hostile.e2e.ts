@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { SEED, SEED_SAID, tier } from '../scripts/testing/tier.ts';
+import { SEED, tier } from '../scripts/testing/tier.ts';
 import type { Client } from '../shop/db.ts';
 import { type HostileRequest, hostileRequests, isWhole } from './fixtures/api-hostile.ts';
 import { postOrder } from './fixtures/api-orders.ts';
@@ -31,12 +31,10 @@ const SENDERS = 4;
 // An app of its own: it spends what others need, such as the tries to sign in.
 test.use({ appEnv: {} });
 
-test(`${REQUESTS} hostile requests and forms: none is answered with 500 or above, nothing is done twice, and nobody else waits`, async ({
-  app,
-  db,
-}) => {
+test(`${REQUESTS} hostile requests and forms: none is answered with 500 or above, nothing is done twice, and nobody else waits`, {
+  tag: '@chaos-short',
+}, async ({ app, db }) => {
   test.setTimeout(240_000 + REQUESTS * 60);
-  console.log(SEED_SAID);
   const targets = await formTargets(app.url);
   expect(targets.length, 'forms to attack').toBeGreaterThan(5);
   const anything = fc.oneof(

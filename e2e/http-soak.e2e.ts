@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { SEED, SEED_SAID } from '../scripts/testing/tier.ts';
+import { SEED } from '../scripts/testing/tier.ts';
 import { MUG } from './fixtures/api-client.ts';
 import { insist } from './fixtures/api-insist.ts';
 import { ALICE, BOB, ordersOf } from './fixtures/api-orders.ts';
@@ -20,7 +20,6 @@ test(`${ROUNDS} rounds of ${KEYS} orders, each by ${SENDERS} senders to two proc
   tag: '@chaos',
 }, async ({ pair }) => {
   test.setTimeout(30_000 + ROUNDS * 20_000);
-  console.log(SEED_SAID);
   const { apps, db, gateway } = pair;
   const next = random(SEED);
   const before = (await gateway.ledger()).charges.length;

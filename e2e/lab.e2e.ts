@@ -30,7 +30,7 @@ const played: { slug: string; without: typeof ONE; requests?: { with: number; wi
 ];
 
 /** Those that `npm test` plays. The others come to what tests of their own hold, too. */
-const SHORT = ['double-click', 'lost-answer', 'crash-after-commit'];
+const SHORT = ['double-click', 'lost-answer'];
 
 for (const { slug, without, requests } of played) {
   const tag = SHORT.includes(slug) ? [] : '@all';

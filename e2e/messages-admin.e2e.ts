@@ -207,9 +207,7 @@ test('25 to a page, and the rest behind it', { tag: '@all' }, async ({ page }) =
   await expect(page.getByText('No events here')).toBeVisible();
 });
 
-test('X3 no page holds what was sent, received or answered, and axe finds nothing in them', { tag: '@all' }, async ({
-  page,
-}) => {
+test('X3 no page holds what was sent, received or answered, and axe finds nothing in them', async ({ page }) => {
   await enter(page, app);
   const pages = [LIST, `${LIST}?box=inbox`, sentAt(first.erp), receivedAt('dead'), receivedAt('done')];
   for (const [n, path] of pages.entries()) {

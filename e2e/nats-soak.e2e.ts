@@ -1,6 +1,6 @@
 import { expect, test } from '@playwright/test';
 import { testDatabase } from '../scripts/testing/test-database.ts';
-import { SEED, SEED_SAID } from '../scripts/testing/tier.ts';
+import { SEED } from '../scripts/testing/tier.ts';
 import { natsStorm, onceEach } from './fixtures/nats-storm.ts';
 import { random } from './fixtures/random.ts';
 
@@ -15,7 +15,6 @@ const SERVER_DEATHS = [2000, 4500, 7000];
 if (LONG) {
   test(`${EVENTS} events through JetStream, relay and consumer killed ${LIVES} times, the server ${SERVER_DEATHS.length} times`, async () => {
     test.setTimeout(900_000);
-    console.log(SEED_SAID);
     const next = random(SEED);
     const lives = () => Array.from({ length: LIVES }, () => Math.floor(LIFE.least + next() * (LIFE.most - LIFE.least)));
     const plan = { events: EVENTS, deaths: { relay: lives(), consumer: lives() }, serverDeaths: SERVER_DEATHS };

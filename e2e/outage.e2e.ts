@@ -15,10 +15,9 @@ async function untilOrdered(page: Page): Promise<void> {
   await expect(settled).toBeVisible();
 }
 
-test('the database is away: unavailable, nothing executed, and recovery without a restart', async ({
-  page,
-  outage,
-}) => {
+test('the database is away: unavailable, nothing executed, and recovery without a restart', {
+  tag: '@chaos-short',
+}, async ({ page, outage }) => {
   const { app, db } = outage;
   const before = await db.order.count();
   await page.goto(`${app.url}/lab`);

@@ -1,5 +1,5 @@
 import { createRetryingFetch } from 'oncekit/http';
-import { SEED, SEED_SAID, tier } from '../scripts/testing/tier.ts';
+import { SEED, tier } from '../scripts/testing/tier.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
 import { random } from './fixtures/random.ts';
 import { expect, test } from './fixtures/test.ts';
@@ -8,12 +8,9 @@ const POSTS = tier === 'short' ? 40 : 200;
 const FAULTY = 0.3;
 const KINDS = ['lose-answer', 'lose-request', 'delay-answer', 'status'] as const;
 
-test(`H5 ${POSTS} posts through a network that breaks every third: ${POSTS} orders, each once`, async ({
-  network,
-  gateway,
-  db,
-}) => {
-  console.log(SEED_SAID);
+test(`H5 ${POSTS} posts through a network that breaks every third: ${POSTS} orders, each once`, {
+  tag: '@chaos-short',
+}, async ({ network, gateway, db }) => {
   const next = random(SEED);
   const before = await db.order.count();
   let retries = 0;

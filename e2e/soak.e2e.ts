@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { SEED, SEED_SAID } from '../scripts/testing/tier.ts';
+import { SEED } from '../scripts/testing/tier.ts';
 import type { Task } from './fixtures/executor.ts';
 import type { Executor } from './fixtures/executor-process.ts';
 import { KINDS, once } from './fixtures/kinds.ts';
@@ -28,7 +28,6 @@ test(`${SHOPPERS} checkouts and refunds in ${STREAM_MS / 1000} s, two executors,
   tag: '@chaos',
 }, async ({ stage }) => {
   test.setTimeout(STREAM_MS + 2 * SETTLE_MS + 30_000);
-  console.log(SEED_SAID);
   const { gateway } = stage;
   await gateway.heal();
   for (const { path } of Object.values(KINDS)) {

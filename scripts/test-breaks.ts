@@ -88,9 +88,11 @@ async function main(): Promise<string[]> {
       const { passed, failed, failures } = await runTests(copy, tests);
       execFileSync('git', ['apply', '--reverse', patch], { cwd: copy });
       say(
-        `${failed > 0 ? '✓' : '✗'} ${name} (${row}): ${failed} of ${passed + failed} failed. ${failures[0]?.test ?? ''}`,
+        `${failed > 0 && passed > 0 ? '✓' : '✗'} ${name} (${row}): ${failed} of ${passed + failed} failed. ${failures[0]?.test ?? ''}`,
       );
-      if (failed === 0) wrong.push(`${name} breaks "${row}", and no test of ${tests.join(' ')} says so.`);
+      // Where nothing passes any more, something else is broken.
+      if (failed === 0 || passed === 0)
+        wrong.push(`${name} breaks "${row}", and no test of ${tests.join(' ')} says so.`);
     }
     return wrong;
   } finally {

@@ -6,6 +6,7 @@
  * `--matrix` those that each build of the demo must pass, on all four, and those of shop and lab in ambient transactions;
  * `--engines [--project=firefox]` the checkout in Chromium, Firefox and WebKit, or in those that are named.
  */
+import { randomInt } from 'node:crypto';
 import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { envOf, nameOf, VARIANTS, variantOf } from '../shop/variants.ts';
@@ -34,7 +35,10 @@ const isChaos = process.argv.includes('--chaos');
 const isShort = process.argv.length === 2;
 /** Has every guarantee: what fails may have been flaky, and what docs/failures.md names must have run. */
 const isWhole = isShort || isAll;
-const TIER: Record<string, string> = isWhole || isChaos ? { TIER: isShort ? 'short' : isAll ? 'all' : 'chaos' } : {};
+const tier = isAll ? 'all' : isChaos ? 'chaos' : isShort ? 'short' : undefined;
+const TIER: Record<string, string> = tier ? { TIER: tier } : {};
+/** Of Vitest's files those that kill processes or try what chance makes. */
+const CHAOS = ['worker/crash', 'messaging/crash', 'once-per', 'fuzz', 'nats.db', 'durability'];
 const isMatrix = process.argv.includes('--matrix');
 const isEngines = process.argv.includes('--engines');
 const e2eOnly = isMatrix || isEngines || process.argv.includes('--e2e');
@@ -143,6 +147,11 @@ async function main(): Promise<boolean> {
   const slowness = await measureSlowness();
   process.env.TEST_SLOWNESS = String(slowness); // what is started from here on inherits it
   say(`Tests wait ${slowness} times as long here as they would on the machine that they were written on.`);
+  const seed = process.env.SEED ?? (isChaos ? 'random' : undefined);
+  if (seed !== undefined) {
+    process.env.SEED = seed === 'random' ? String(randomInt(2 ** 31)) : seed;
+    say(`What is left to chance: SEED=${process.env.SEED} does it again.`);
+  }
   await generateClient({ log: say, signal });
   await ensureChromium(say);
   if (isEngines) await ensureEngines(namedEngines(), { log: say, signal });
@@ -150,7 +159,8 @@ async function main(): Promise<boolean> {
   if (!isMatrix && !isEngines) await ensureNats({ log: say, signal });
   // Not everywhere to be had: where there is none, the tests that need it fail with the words that say what to do.
   if (runsVitest) await ensurePgBouncer({ log: say, signal }).catch((error) => signal.aborted || say(error.message));
-  const counts = runsVitest ? [await vitest('Unit, type, component and database tests', forVitest)] : [];
+  const files = isChaos ? CHAOS : forVitest;
+  const counts = runsVitest ? [await vitest('Unit, type, component and database tests', files)] : [];
   if (isWhole) counts.push(await pack());
   const runs: BothRun[] = [];
   for (const variant of isMatrix ? VARIANTS : [variantOf(process.env)]) {
@@ -172,7 +182,7 @@ async function main(): Promise<boolean> {
   await keep(flaky);
   const all = isWhole ? withUnheld(withOpenLines(count, await pageOf('flaky')), await pageOf('failures')) : count;
   const lines = flakyLines(flaky, new Date().toISOString().slice(0, 10));
-  const cpu = cpuLines((await cpuSeconds()) - startedAt, Number(process.env.CHECK_CPU_SECONDS));
+  const cpu = cpuLines((await cpuSeconds()) - startedAt, performance.now(), Number(process.env.CHECK_CPU_SECONDS));
   say([...lines, ...cpu, ...linesOf(all)].join('\n'));
   return all.failed === 0 && all.passed > 0;
 }

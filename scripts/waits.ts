@@ -1,6 +1,6 @@
 /**
- * `npm run waits`, a part of `npm run check`: no test's verdict depends on how fast a machine is. It finds the ways to write such a
- * test that have failed by chance here.
+ * `npm run waits`, a part of `npm run check`: finds the ways to leave a test's verdict to the machine that have failed by chance here.
+ * Not all there are: a time that was put into a variable first is not followed.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

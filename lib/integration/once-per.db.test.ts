@@ -49,8 +49,13 @@ const POINTS = [...HANDLER.map((point) => ['handler', point]), ...PHASES.map((po
   'handler' | 'phases',
   string,
 ][];
-const SHORT = ['handler after-handler', 'phases after-answer sent'];
-// In `npm test` one of each; else the three kinds of transactions take turns at the points, and in `npm run test:crash` each has all.
+const SHORT = [
+  'handler after-handler',
+  'handler after-commit',
+  'phases after-started sent',
+  'phases after-answer sent',
+];
+// In `npm test` two of each; else the three kinds of transactions take turns at the points, and in `npm run test:crash` each has all.
 const turn = isAmbient ? 0 : process.env.POOL === 'plain' ? 1 : 2;
 const isAll = process.env.CRASH_ROUNDS !== undefined;
 const turns = POINTS.filter((each, n) => (tier === 'short' ? SHORT.includes(each.join(' ')) : isAll || n % 3 === turn));

@@ -150,7 +150,7 @@ test('a worker whose connection breaks shows itself again, and keeps the job it 
   expect(letter).toHaveBeenCalledTimes(1);
 });
 
-test('a worker that cannot show itself takes no job', { tags: 'all' }, async () => {
+test('a worker that cannot show itself takes no job', async () => {
   const { opened, open } = door();
   const letter = vi.fn(() => opened);
   const worker = start(database, letter);

@@ -29,7 +29,7 @@ const OWN = { first: 13_000, count: 19_000 };
 const PORTS_OF_A_PROCESS = 64;
 let asked = process.pid * PORTS_OF_A_PROCESS;
 
-/** A port of 127.0.0.1 that nobody listens on, and that this process has not been given before. */
+/** A port of 127.0.0.1 that nobody listens on, and that this process has not been given lately. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < OWN.count; tries++) {
     const port = OWN.first + (asked++ % OWN.count);

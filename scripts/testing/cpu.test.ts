@@ -6,10 +6,10 @@ test('waiting for disks, idling and what other machines were given is no work', 
 });
 
 test('the budget is told where it is known what a check takes here', () => {
-  expect(cpuLines(830.4, 69)).toEqual([
+  expect(cpuLines(830.4, 420_000, 69)).toEqual([
     '',
-    '830 CPU seconds of this machine, 12.0 times those of npm run check (69). The budget is 12.5 times.',
+    '7.0 minutes, 830 CPU seconds of this machine, 12.0 times those of npm run check (69). The budget is 12.5 times.',
   ]);
-  expect(cpuLines(830.4, Number.NaN)).toEqual(['', '830 CPU seconds of this machine']);
-  expect(cpuLines(workedIn(''), 69), 'no /proc/stat').toEqual([]);
+  expect(cpuLines(830.4, 420_000, Number.NaN)).toEqual(['', '7.0 minutes, 830 CPU seconds of this machine']);
+  expect(cpuLines(workedIn(''), 420_000, 69), 'no /proc/stat').toEqual(['', '7.0 minutes']);
 });

@@ -18,10 +18,11 @@ export function workedIn(stat: string): number {
   return (user + nice + system + irq + softirq) / TICKS_PER_SECOND;
 }
 
-/** What a run of `npm test` says of its own. `ofCheck`: the CPU seconds of `npm run check` on this machine, if `.ci/run` knows. */
-export function cpuLines(seconds: number, ofCheck: number): string[] {
-  if (Number.isNaN(seconds)) return [];
-  const told = `${Math.round(seconds)} CPU seconds of this machine`;
+/** What a run says of its own. `ofCheck`: the CPU seconds of `npm run check` on this machine, if `.ci/run` knows. */
+export function cpuLines(seconds: number, tookMs: number, ofCheck: number): string[] {
+  const minutes = `${(tookMs / 60_000).toFixed(1)} minutes`;
+  if (Number.isNaN(seconds)) return ['', minutes];
+  const told = `${minutes}, ${Math.round(seconds)} CPU seconds of this machine`;
   if (!(ofCheck > 0)) return ['', told];
   const ratio = (seconds / ofCheck).toFixed(1);
   return ['', `${told}, ${ratio} times those of npm run check (${ofCheck}). The budget is ${BUDGET} times.`];

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { countOf } from './playwright-report.ts';
 import { countIn, linesOf, sumOf, withExit } from './test-count.ts';
 
-const result = (message?: string) => ({ tests: [{ results: [{ error: message ? { message } : undefined }] }] });
+const result = (message?: string) => ({
+  tests: [{ results: [{ status: message ? 'failed' : 'passed', error: message ? { message } : undefined }] }],
+});
 const report = {
   stats: { expected: 4, unexpected: 1, flaky: 1, skipped: 2 },
   suites: [

@@ -19,7 +19,7 @@ const RULES: Rule[] = [
   },
   {
     // With the lines behind it, in which its end may stand.
-    text: /(?:\bwhile \([!(]*await\b|\bfor \(;;\))(?=((?:[^\n]*\n){0,9}[^\n]*))/g,
+    text: /(?:\bwhile \([!(]*await\b|\bwhile \([^\n]*\) await\b|\bfor \(;;\))(?=((?:[^\n]*\n){0,9}[^\n]*))/g,
     advice: 'a loop that may have no end. Use `until`, `expect.poll` or `vi.waitFor`',
     isFault: ([, body = '']) => !/\bdeadline\b|\bthrow/i.test(body),
   },

@@ -64,7 +64,7 @@ async function lostPurchase() {
 
 const charges = async ({ order }: { order: { id: string } }) => (await shop.moved(order.id)).charges.length;
 
-test('without it, a late retry is charged a second time', { tags: 'all' }, async () => {
+test('without it, a late retry is charged a second time', async () => {
   const lost = await lostPurchase();
   expect(await shop.place(lost.cart, { key: lost.key })).toMatchObject({ ok: true, replayed: false });
   expectCounted(await charges(lost)).toBe(2);
@@ -122,7 +122,7 @@ test('killed behind the entry: the completer finishes it, without a second charg
   expect(await shop.place(lost.cart, { key: lost.key })).toMatchObject({ replayed: true, data: lost.order });
 });
 
-test('an intent that was never charged is not entered: a late retry executes it', { tags: 'all' }, async () => {
+test('an intent that was never charged is not entered: a late retry executes it', async () => {
   const [cart, key] = [await shop.cart(), randomUUID()];
   const keys = path.join(folder, `${key}.jsonl`);
   await writeFile(keys, JSON.stringify({ ...shop.ada, operation: 'checkout', key, payload: checkoutPayload(cart) }));
