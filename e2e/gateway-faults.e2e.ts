@@ -94,7 +94,7 @@ for (const kind of kinds) {
   const ofOne = kind === 'checkout' ? [] : '@all';
 
   for (const [name, { fault, sends }] of Object.entries(FAULTS)) {
-    test(`a ${kind} survives ${name}`, { tag: fault.kind === 'lose-answer' ? [] : '@all' }, async ({ stage }) => {
+    test(`a ${kind} survives ${name}`, { tag: fault.kind === 'lose-answer' ? ofOne : '@all' }, async ({ stage }) => {
       await stage.workers(1);
       const task = await prepare(stage, kind);
       const executor = await stage.executor();

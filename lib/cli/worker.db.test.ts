@@ -77,7 +77,9 @@ test('what the app announces arrives, by the worker alone', async () => {
   expect(worker.output()).toContain('It sends events to: crm\n');
 });
 
-test('the pass finds it, too, and so does doctor, which says that the cron route does not', async () => {
+test('the pass finds it, too, and so does doctor, which says that the cron route does not', {
+  tags: 'all',
+}, async () => {
   const relay = await runOncekit(['relay'], options());
   const doctor = await runOncekit(['doctor'], options());
   expect(relay).toMatchObject({ err: '', out: expect.stringMatching(/^relay: \d+ delivered, /) });
@@ -86,7 +88,7 @@ test('the pass finds it, too, and so does doctor, which says that the cron route
   );
 });
 
-test('a worker that finds no outbox says that events wait for one', async () => {
+test('a worker that finds no outbox says that events wait for one', { tags: 'all' }, async () => {
   const outbox = createOutbox({ prisma: database.client, destinations: [{ name: 'crm', publisher: nobody }] });
   await database.client.$transaction((tx) =>
     outbox.enqueue(tx, { type: 'order.paid', aggregate: 'order:18', payload: {} }),

@@ -49,7 +49,7 @@ beforeAll(async () => {
 afterAll(() => rm(tree, { recursive: true, force: true }));
 
 describe('the room rules', () => {
-  it.each(planted)('%s finds what %s does', async (rule, file, code) => {
+  it.each(planted)('%s finds what %s does', { tags: 'all' }, async (rule, file, code) => {
     expect(await violations(file)).not.toContain(rule);
     await plant(file, code);
     expect(await violations(file)).toContain(rule);

@@ -62,7 +62,9 @@ test('what was answered survives a SIGKILL: payments, refunds, events and the an
   expect(await second.end('SIGTERM')).toEqual([0, null]);
 });
 
-test('killed at any moment of many charges, each key has one charge or none, and the same one ever after', async () => {
+test('killed at any moment of many charges, each key has one charge or none, and the same one ever after', {
+  tags: 'all',
+}, async () => {
   const first = await life();
   const keys = Array.from({ length: 60 }, (_, index) => `k${index}`);
   const answered = new Map<string, string>();

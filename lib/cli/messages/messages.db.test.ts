@@ -87,7 +87,7 @@ test('M4 skips, requeues and resumes once, recorded with who did it', async () =
   expect(await recordsOf('gone')).toEqual(['stopped relay', 'resumed ann', 'abandoned ann', 'abandoned ann']);
 });
 
-test('M4 as a process: done, nothing done, and asked wrongly are told apart', async () => {
+test('M4 as a process: done, nothing done, and asked wrongly are told apart', { tags: 'all' }, async () => {
   await database.client.outboxDelivery.updateMany({
     where: { destination: 'crm' },
     data: { state: 'dead', nextAttemptAt: null, settledAt: new Date() },

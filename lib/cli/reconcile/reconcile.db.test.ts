@@ -108,7 +108,9 @@ test('an event that nobody knows any more is listed, until its key is named', as
   expect(await place('order-1', 'lamp')).toBe('payload_mismatch');
 });
 
-test('what nobody can be asked about is left to a person, whose result is entered by hand', async () => {
+test('what nobody can be asked about is left to a person, whose result is entered by hand', {
+  tags: 'all',
+}, async () => {
   const line = { operation: 'book', key: 'book-1', payload: { sku: 'secret-sku' } };
   const asked = await reconcile(...keysFile(line), '--yes');
   expect(asked.out).toMatch(/ lost +booked: cannot be asked\n/);
@@ -135,7 +137,7 @@ test.each([
   expect(ended).toMatchObject({ code, err: expect.stringContaining(why) });
 });
 
-test('a bad line ends it before anything is done', async () => {
+test('a bad line ends it before anything is done', { tags: 'all' }, async () => {
   const keys = keysFile({ operation: 'book', key: 'book-2', result: 1 }, { operation: 'book' });
   const ended = await reconcile(...keys, '--yes');
   expect(ended).toMatchObject({
@@ -145,7 +147,7 @@ test('a bad line ends it before anything is done', async () => {
   expect(await database.client.idempotencyKey.count()).toBe(0);
 });
 
-test('a line that is no call of the app, and one without a payload, are said', async () => {
+test('a line that is no call of the app, and one without a payload, are said', { tags: 'all' }, async () => {
   const keys = keysFile(
     { operation: 'sell', key: 'k' },
     { operation: 'order', key: 'k2' },
