@@ -84,7 +84,7 @@ export default defineConfig({
           name: 'unit',
           environment: 'node',
           ...SHARED,
-          setupFiles: [NEXT, 'scripts/testing/fixed-seed.ts'],
+          setupFiles: [NEXT, 'scripts/testing/seed-setup.ts'],
           globalSetup: [CLI_PROGRAMS],
           include: ['{lib,shop,simulators,scripts}/**/*.test.{ts,tsx}'],
           exclude: [...configDefaults.exclude, '**/*.db.test.ts', '**/*.browser.test.*'],

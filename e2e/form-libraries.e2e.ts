@@ -28,7 +28,7 @@ async function fill(page: Page): Promise<void> {
 }
 
 for (const name of names) {
-  // What another library makes of the same rows shows in the double click.
+  // The double click shows what another library makes of the same rows.
   const tag = name === 'conform' ? [] : '@all';
   test.describe(`rows with ${name}`, () => {
     test.beforeEach(async ({ page, db }) => {

@@ -185,7 +185,7 @@ const rows: Row[] = [
   },
 ];
 
-/** What `npm test` plays: the other rows have tests of their own there. */
+/** The rows that `npm test` plays: the others have tests of their own there. */
 const SHORT = {
   on: ['double click before hydration', 'offline mid-flight'],
   off: ['double click', 'lost answer ×1'],

@@ -15,7 +15,7 @@ import { checkFootprint } from './package/pack/footprint.ts';
 import { checkForms } from './package/pack/forms-as-built.ts';
 import { checkPnpm } from './package/pack/pnpm.ts';
 import { checkQuickStart } from './package/pack/quick-start.ts';
-import { type Context, Report } from './package/pack/report.ts';
+import { type Context, type Packing, Report } from './package/pack/report.ts';
 import type { Tarball } from './package/pack/tarball.ts';
 
 const RESULT = fileURLToPath(new URL('../.data/test-results/pack.json', import.meta.url));
@@ -45,23 +45,27 @@ const report = new Report(say);
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
 
-try {
+/** The walks that are asked for, on a database server of their own. */
+async function walk(packing: Packing, tarball: Tarball): Promise<void> {
   const server = await startServer();
-  const { signal } = stopping;
+  const chosen = named.length > 0 ? named : Object.keys(WALKS);
   try {
-    const context = { report, server, signal, isThorough: !isOne && !isContents };
-    const tarball = await checkTarball(context);
-    const walks = named.length > 0 ? named : Object.keys(WALKS);
-    const chosen = isContents ? [] : isOne ? ['one'] : walks;
-    for (const name of tarball ? chosen : []) await WALKS[name]?.(context, tarball as Tarball);
+    for (const name of isOne ? ['one'] : chosen) await WALKS[name]?.({ ...packing, server }, tarball);
   } finally {
     await server.stop();
   }
+}
+
+try {
+  const packing = { report, signal: stopping.signal, isThorough: !isOne && !isContents };
+  const tarball = await checkTarball(packing);
+  if (tarball && !isContents) await walk(packing, tarball);
 } catch (error) {
   const why = error instanceof Error ? error.message : String(error);
   console.error(why);
   report.failures.push({ test: 'The package, installed', why });
 }
+
 const { passed, failed, failures } = report;
 await mkdir(path.dirname(RESULT), { recursive: true });
 await writeFile(RESULT, JSON.stringify({ passed, failed, skipped: 0, failures, files: [] }));

@@ -16,7 +16,7 @@ import { ensureEngines } from './services/engines-install.ts';
 import { ensureNats } from './services/nats-install.ts';
 import { ensurePgBouncer } from './services/pgbouncer-install.ts';
 import { spawnChild } from './services/process.ts';
-import { cpuLines, cpuSeconds } from './testing/cpu.ts';
+import { cpuLines, cpuSeconds, workedIn } from './testing/cpu.ts';
 import { type EnginesSpec, enginesTable } from './testing/engines-table.ts';
 import { flakyLines, judge, withOpenLines } from './testing/flaky.ts';
 import { withUnheld } from './testing/held.ts';
@@ -98,7 +98,7 @@ async function vitest(name: string, which: string[]): Promise<Count> {
   return await runner(name, args, TIER, () => countIn(file));
 }
 
-/** What is in the package; for `--all` it is also installed in an app. `npm run test:pack` has more of them. */
+/** Looks at the contents of the package; for `--all` it is also installed in an app. `npm run test:pack` has more of them. */
 async function pack(): Promise<Count> {
   const args = ['--import', 'tsx', 'scripts/test-pack.ts', isAll ? '--one' : '--contents'];
   return await runner('The package', args, {}, () => countIn(`${RESULTS}pack.json`));
@@ -182,7 +182,9 @@ async function main(): Promise<boolean> {
   await keep(flaky);
   const all = isWhole ? withUnheld(withOpenLines(count, await pageOf('flaky')), await pageOf('failures')) : count;
   const lines = flakyLines(flaky, new Date().toISOString().slice(0, 10));
-  const cpu = cpuLines((await cpuSeconds()) - startedAt, performance.now(), Number(process.env.CHECK_CPU_SECONDS));
+  const { STAT_BEFORE_CHECK = '', STAT_AFTER_CHECK = '' } = process.env; // of .ci/run
+  const ofCheck = workedIn(STAT_AFTER_CHECK) - workedIn(STAT_BEFORE_CHECK);
+  const cpu = cpuLines((await cpuSeconds()) - startedAt, performance.now(), ofCheck);
   say([...lines, ...cpu, ...linesOf(all)].join('\n'));
   return all.failed === 0 && all.passed > 0;
 }

@@ -18,12 +18,15 @@ export function workedIn(stat: string): number {
   return (user + nice + system + irq + softirq) / TICKS_PER_SECOND;
 }
 
-/** What a run says of its own. `ofCheck`: the CPU seconds of `npm run check` on this machine, if `.ci/run` knows. */
+/** The words of a run about itself. `ofCheck`: the CPU seconds of `npm run check` on this machine, if `.ci/run` knows. */
 export function cpuLines(seconds: number, tookMs: number, ofCheck: number): string[] {
   const minutes = `${(tookMs / 60_000).toFixed(1)} minutes`;
   if (Number.isNaN(seconds)) return ['', minutes];
   const told = `${minutes}, ${Math.round(seconds)} CPU seconds of this machine`;
   if (!(ofCheck > 0)) return ['', told];
   const ratio = (seconds / ofCheck).toFixed(1);
-  return ['', `${told}, ${ratio} times those of npm run check (${ofCheck}). The budget is ${BUDGET} times.`];
+  return [
+    '',
+    `${told}, ${ratio} times those of npm run check (${Math.round(ofCheck)}). The budget is ${BUDGET} times.`,
+  ];
 }

@@ -18,7 +18,7 @@ export function rowsOf(page: string): Row[] {
 
 /** A guarantee of which no test has run is a failure of its own: `page` is the text of docs/failures.md. */
 export function withUnheld(count: Count, page: string): Count {
-  // What has failed is told already.
+  // A failure is told already.
   const seen = [...count.files, ...count.failures.map(({ file }) => file?.path)];
   const failures = rowsOf(page)
     .filter(({ files }) => !files.some((file) => seen.includes(file)))

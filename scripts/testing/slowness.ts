@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const STARTS = 5;
-/** What these starts of Node take on the machine that the bounds of tests were written on, with nothing besides. */
+/** These starts of Node take so long on the machine that the bounds of tests were written on, with nothing besides. */
 const REFERENCE_MS = 320;
 const [LEAST, MOST] = [1, 8];
 

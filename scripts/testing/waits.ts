@@ -6,7 +6,7 @@ interface Rule {
 }
 
 const SHORTEST_MS = 20_000;
-/** What looks again and again may pause for so long. */
+/** A loop that looks again and again may pause for so long. */
 const PAUSE_MS = 250;
 
 const number = (digits = '') => Number(digits.replaceAll('_', ''));

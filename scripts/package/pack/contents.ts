@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { command } from './commands.ts';
-import type { Context } from './report.ts';
+import type { Packing } from './report.ts';
 import { ownPackage, packKit, type Tarball } from './tarball.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -25,7 +25,7 @@ const MODELS = ['prisma/idempotency.prisma', 'prisma/messaging.prisma'];
 const MOST = { packedKb: 820, unpackedKb: 2500 };
 
 /** Builds, packs and looks at what is in the tarball. Undefined where there is none. */
-export async function checkTarball({ report, signal, isThorough }: Context): Promise<Tarball | undefined> {
+export async function checkTarball({ report, signal, isThorough }: Packing): Promise<Tarball | undefined> {
   let tarball: Tarball | undefined;
   await report.section('The package', async () => {
     const packed = await report.check('the kit is built and packed', () => packKit(signal, { isChecked: !isThorough }));

@@ -59,12 +59,16 @@ function took(startedAt: number): string {
   return seconds < 0.1 ? '' : ` (${seconds.toFixed(1)} s)`;
 }
 
-/** Each part of `test:pack` works with it. */
-export interface Context {
+/** The part of `test:pack` that needs no database works with it. */
+export interface Packing {
   report: Report;
-  server: Server;
   /** Ends whatever runs. */
   signal: AbortSignal;
   /** Also what takes longer than `npm test` can bear. */
   isThorough: boolean;
+}
+
+/** Each walk of `test:pack` works with it. */
+export interface Context extends Packing {
+  server: Server;
 }
