@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { until } from '../../scripts/testing/until.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
 import type { ForeignCall } from '../index.ts';
 import { ANN, anything, effect, effects, freshKey, kit } from '../integration/kit.fixture.ts';
-import { createAdmin, type KeyDetail, type SeenKey } from './index.ts';
+import { prismaStore } from '../store/prisma/store.ts';
+import { createAdmin, type KeyDetail, type SeenCall, type SeenKey } from './index.ts';
 
 let database: TestDatabase;
 let provider: Provider;
@@ -44,16 +46,27 @@ function shop(how: Partial<Call> = {}) {
   return { idempotency, pay, admin };
 }
 
+type Shop = ReturnType<typeof shop>;
+type Tx = Parameters<Shop['idempotency']['recordEvidence']>[0];
+
 const idOf = (key: string) => ({ ...ANN, operation: 'pay', key });
 
-async function unknownKey({ pay, admin }: ReturnType<typeof shop>, key = freshKey()) {
+async function unknownKey({ pay, admin }: Shop, key = freshKey()) {
   provider.faults = ['after'];
   expect(await pay.execute({ key, payload: { card: 'secret-input' } })).toMatchObject({ code: 'outcome_unknown' });
   const detail = (await admin.findKey(idOf(key))) as KeyDetail;
   expect(detail).toMatchObject({ state: 'unknown', needsAttention: true, nextAttemptAt: null });
-  const seen: SeenKey = { ...idOf(key), fencingToken: detail.fencingToken };
-  return { key, detail, seen };
+  return { key, detail, seen: seenIn(detail) };
 }
+
+/** What a page's form sends back of a key. */
+const seenIn = ({ tenant, principal, operation, key, revision }: KeyDetail): SeenCall => ({
+  tenant,
+  principal,
+  operation,
+  key,
+  revision,
+});
 
 const recordsOf = (key: string, type: string) => database.client.idempotencyAudit.count({ where: { key, type } });
 
@@ -132,11 +145,10 @@ describe('resolve', () => {
     expect(await on.admin.resolve(seen, { kind: 'succeeded', reference: 'typo' }, 'eve')).toBe('recorded');
     // Who has not looked again does not know of the first.
     expect(await on.admin.resolve(seen, { kind: 'failed' }, 'bob')).toBe('changed');
-    const again = await on.admin.findKey(idOf(key));
+    const again = (await on.admin.findKey(idOf(key))) as KeyDetail;
     expect(again).toMatchObject({ state: 'unknown' });
-    const { fencingToken = 0 } = again ?? {};
     const corrected = { kind: 'succeeded', reference: 'ch_seen' } as const;
-    expect(await on.admin.resolve({ ...seen, fencingToken }, corrected, 'eve')).toBe('recorded');
+    expect(await on.admin.resolve(seenIn(again), corrected, 'eve')).toBe('recorded');
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded' });
     expect(await recordsOf(key, 'verdict')).toBe(2);
     expect(provider.sends).toBe(1);
@@ -195,14 +207,138 @@ describe('resolve', () => {
     });
   });
 
-  test('a key of another principal, or under another token, is not touched', async () => {
+  test('a key of another principal, or of another revision, is not touched', async () => {
     const on = shop();
     const { key, seen } = await unknownKey(on);
     expect(await on.admin.resolve({ ...seen, principal: 'bob' }, { kind: 'failed' }, 'eve')).toBe('changed');
-    expect(await on.admin.resolve({ ...seen, fencingToken: 7 }, { kind: 'failed' }, 'eve')).toBe('changed');
+    for (const revision of ['', 'null', '["unknown"]', seen.revision.replace('1', '2')]) {
+      expect(await on.admin.resolve({ ...seen, revision }, { kind: 'failed' }, 'eve')).toBe('changed');
+    }
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'unknown' });
     expect(await recordsOf(key, 'verdict')).toBe(0);
   });
+});
+
+describe('a verdict on a key that is not as it was when the page was made', () => {
+  const succeeded = { kind: 'succeeded', reference: 'ch_seen' } as const;
+  const seenNow = async ({ admin }: Shop, key: string) => seenIn((await admin.findKey(idOf(key))) as KeyDetail);
+  const run = (sql: string, key: string) => database.client.$executeRawUnsafe(sql, key);
+  const tokenOf = async (key: string) =>
+    (await database.client.idempotencyKey.findFirstOrThrow({ where: { key } })).fencingToken;
+  /** Lets the completer have a key that is unknown, or in progress and flagged. */
+  const ask = async ({ idempotency }: Shop, key: string) => {
+    await run('UPDATE idempotency_keys SET next_attempt_at = now() WHERE key = $1', key);
+    await idempotency.completeKey(idOf(key));
+  };
+  /** A key in progress and at rest whose charge was answered by nobody, at a provider that is down; a person is asked. */
+  const restingKey = async (on: Shop) => {
+    const key = freshKey();
+    await on.pay.execute({ key, payload: {} });
+    await run('UPDATE idempotency_keys SET needs_attention = true WHERE key = $1', key);
+    return key;
+  };
+
+  test('S4 a run that could not act upon the word before has come to nothing once more: the verdict counts', async () => {
+    const on = shop({ fromReference: (id) => (id === 'typo' ? Promise.reject(new Error()) : Promise.resolve({ id })) });
+    const { key, seen } = await unknownKey(on);
+    expect(await on.admin.resolve(seen, { kind: 'succeeded', reference: 'typo' }, 'eve')).toBe('recorded');
+    const [again, token] = [await seenNow(on, key), await tokenOf(key)];
+    await ask(on, key);
+    expect(await tokenOf(key)).toBeGreaterThan(token);
+    expect(await on.admin.resolve(again, succeeded, 'eve')).toBe('recorded');
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded' });
+    expectCounted(provider.sends).toBe(1);
+  });
+
+  test('S4 asked about again meanwhile, in vain: the verdict counts', async () => {
+    const on = shop({ lookup: async ({ order }) => provider.find(order), indeterminate: 'lookup', maxTries: 1 });
+    provider.faults = ['after'];
+    provider.says = 'nothing';
+    const key = freshKey();
+    expect(await on.pay.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
+    const [seen, lookups] = [await seenNow(on, key), provider.lookups];
+    for (const says of ['nothing', 'pending'] as const) {
+      provider.says = says;
+      await ask(on, key);
+    }
+    expect(provider.lookups).toBe(lookups + 2);
+    expect(await on.admin.resolve(seen, succeeded, 'eve')).toBe('recorded');
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded' });
+  });
+
+  test('S4 taken up meanwhile by one that died before it sent anything: the verdict counts', async () => {
+    const on = shop({ indeterminate: 'retry', providerKeyTtlMs: 86_400_000, maxTries: 1 });
+    provider.faults = ['after'];
+    const key = await restingKey(on);
+    const [seen, token] = [await seenNow(on, key), await tokenOf(key)];
+    await run('UPDATE idempotency_keys SET next_attempt_at = now() WHERE key = $1', key);
+    expect(await prismaStore(database.client).takeOver(idOf(key), 0, false)).toMatchObject({ state: 'in_progress' });
+    expect(await tokenOf(key)).toBeGreaterThan(token);
+    expect(await on.admin.resolve(seen, succeeded, 'eve')).toBe('recorded');
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded' });
+    expectCounted(provider.sends).toBe(1);
+  });
+
+  test('S4 sent again meanwhile, whatever that came to: changed', async () => {
+    const on = shop({ indeterminate: 'retry', providerKeyTtlMs: 86_400_000, maxTries: 1 });
+    provider.honoursKeys = true;
+    provider.faults = ['before', 'before', 'refused'];
+    const key = await restingKey(on);
+    for (let sends = 2; sends <= 3; sends++) {
+      const seen = await seenNow(on, key);
+      await ask(on, key);
+      expect(provider.sends).toBe(sends);
+      expect(await on.admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('changed');
+    }
+    expect(await on.admin.resolve(await seenNow(on, key), { kind: 'failed' }, 'eve')).toBe('recorded');
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'failed' });
+  });
+
+  test('S4 a webhook in between: changed, once for what it says', async () => {
+    const on = shop();
+    const { key, seen } = await unknownKey(on);
+    const hear = () =>
+      database.client.$transaction((tx) => on.idempotency.recordEvidence(tx, idOf(key), 'paid', 'stripe'));
+    expect(await hear()).toBe(true);
+    expect(await on.admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('changed');
+    const again = await seenNow(on, key);
+    expect(await hear()).toBe(true); // a webhook that is delivered twice says nothing new
+    expect(await on.admin.resolve(again, succeeded, 'eve')).toBe('recorded');
+  });
+
+  test('S4 an answer that came late, to an executor that was overtaken: changed', async () => {
+    const on = shop();
+    const { key, seen } = await unknownKey(on);
+    await prismaStore(database.client).recordEvent(idOf(key), { type: 'late_answer', actor: 'executor', detail: null });
+    expect(await on.admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('changed');
+  });
+
+  test.each([
+    ['a webhook', 'changed', (tx, on, key) => on.idempotency.recordEvidence(tx, idOf(key), 'paid', 'stripe')],
+    [
+      'one who was about to ask',
+      'recorded',
+      (tx, _, key) => tx.$executeRaw`UPDATE idempotency_keys SET fencing_token = fencing_token + 1 WHERE key = ${key}`,
+    ],
+  ] satisfies [string, string, (tx: Tx, on: Shop, key: string) => Promise<unknown>][])(
+    'S4 at the same moment as %s, which has the row and is not committed: %s',
+    async (_, expected, meanwhile) => {
+      const on = shop();
+      const { key, seen } = await unknownKey(on);
+      let resolved: Promise<string> | undefined;
+      await database.client.$transaction(async (tx) => {
+        await meanwhile(tx, on, key);
+        resolved = on.admin.resolve(seen, succeeded, 'eve');
+        await until('the verdict waits for it', async () => {
+          const [waiting] = await database.client.$queryRaw<[{ count: number }]>`
+            SELECT count(*)::int AS count FROM pg_locks WHERE NOT granted`;
+          return waiting.count > 0;
+        });
+      });
+      expect(await resolved).toBe(expected);
+      expect(await recordsOf(key, 'verdict')).toBe(expected === 'recorded' ? 1 : 0);
+    },
+  );
 });
 
 describe('retryNow', () => {

@@ -43,6 +43,8 @@ export interface KeyDetail extends KeySummary {
   traceId: string | null;
   /** Its steps, in their order; none where the operation runs in one transaction. */
   phases: PhaseView[];
+  /** What `resolve` compares. Not to be read, and not to be kept: another version may write it otherwise. */
+  revision: string;
   /** Of a `payload_mismatch`, the detail holds the first bytes of the other `fingerprint` in hex. */
   events: KeyEvent[];
   /** Events that it has announced. Those to which `enqueue` was given a step of their own cannot be told. */
@@ -136,6 +138,8 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
     audit: (filter) => store.audit(filter),
     listKeys: (filter) => store.list({ stuckAfterMs, ...filter }),
     findKey: async (id) => {
+      // First: what is shown may be newer than what a verdict is compared with, never older.
+      const revision = await store.revision(id);
       const row = await store.find(id);
       if (!row) return null;
       const intent = lengthPrefixed(namespace, row.tenant, row.principal, row.operation, row.key);
@@ -145,29 +149,29 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
         store.events(id),
         store.announced(row, Uint8Array.from(intent)),
       ]);
-      return detailOf(row, { thing, steps, events, outboxEvents });
+      return detailOf(row, { revision, thing, steps, events, outboxEvents });
     },
   };
 }
 
 interface About {
+  revision: string;
   thing: string | null;
   steps: Step[];
   events: KeyEvent[];
   outboxEvents: AnnouncedEvent[];
 }
 
-function detailOf({ result, fingerprint, ...row }: KeyRow, { thing, steps, events, outboxEvents }: About): KeyDetail {
+function detailOf({ result, fingerprint, ...row }: KeyRow, about: About): KeyDetail {
+  const { steps, ...more } = about;
   const isAnswered = row.state === 'succeeded' || row.state === 'failed';
   return {
     ...row,
-    thing,
+    ...more,
     fingerprintPrefix: fingerprint ? Buffer.from(fingerprint.hash).toString('hex', 0, 6) : null,
     answer: isAnswered ? redactAnswer(result) : null,
     isForgotten: isAnswered && result === null,
     traceId: linksTo(row.traceParent)[0]?.context.traceId ?? null,
     phases: steps.map(phaseView),
-    events,
-    outboxEvents,
   };
 }

@@ -3,7 +3,7 @@ import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
 import { ANN, anything, effect, effects, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
-import { type AuditLogEntry, createAdmin, type OnErase, type SeenKey } from './index.ts';
+import { type AuditLogEntry, createAdmin, type OnErase, type SeenCall, type SeenKey } from './index.ts';
 
 let database: TestDatabase;
 let provider: Provider;
@@ -40,9 +40,9 @@ function shop(options: { onErase?: OnErase<never> } = {}) {
   const lines: AuditLogEntry[] = [];
   const log = (entry: AuditLogEntry) => void lines.push(entry);
   const admin = createAdmin({ prisma: database.client, log, ...options } as never);
-  const seen = async (key: string): Promise<SeenKey> => {
-    const [row] = await rowsOf(database.client, key);
-    return { ...idOf(key), fencingToken: row?.fencingToken ?? 1 };
+  const seen = async (key: string): Promise<SeenKey & SeenCall> => {
+    const { fencingToken = 1, revision = '' } = (await admin.findKey(idOf(key))) ?? {};
+    return { ...idOf(key), fencingToken, revision };
   };
   const ways = {
     verdict: async () => {

@@ -4,7 +4,7 @@ import { type KeyId, type PrincipalInput, principalOf } from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
 import { identify } from '../engine/identity.ts';
 import type { Remembered } from '../engine/recent-rows.ts';
-import type { Verdict } from '../store/leases.ts';
+import type { SeenCall, Verdict } from '../store/leases.ts';
 import type { Erased, NewAuditRecord, Operated as Outcome, SeenRow } from '../store/oversight.ts';
 import type { Fence, Fenced, Store } from '../store/store.ts';
 import { type AuditLog, auditLog } from './audit-log.ts';
@@ -25,15 +25,16 @@ export type Complete = (id: KeyId) => Promise<unknown>;
  */
 export interface Operations {
   /**
-   * Records what a person has found out about the foreign call of an `unknown` key: a compare-and-set on the state and
-   * the token. The same said twice is `recorded` once; a second click has `changed` nothing. Another verdict takes
+   * Records what a person has found out about the foreign call of an `unknown` key: a compare-and-set on what they saw of
+   * it. A call that was only asked about since is as they saw it; one that was sent again, judged, or heard of by a webhook
+   * has `changed`. The same said twice is `recorded` once; a second click has `changed` nothing. Another verdict takes
    * the place of one that no run could act upon, such as a mistyped reference. The next run acts upon it, or this call
    * does where there is a `complete`.
    *
    * `succeeded`: with the provider's reference; the remaining steps run. `failed`: it did not happen and shall not; the
    * key ends in a refusal, through `onRefused`. `retry`: it is asked about or, where nobody can be asked, sent again.
    */
-  resolve(id: SeenKey, verdict: Verdict, actor: string): Promise<Operated>;
+  resolve(id: SeenCall, verdict: Verdict, actor: string): Promise<Operated>;
   /**
    * Makes an unfinished key due at once, with its attempts counted anew, also one that was given up on. Never takes a
    * key from its executor: while a lease is live it has `changed`. Decides nothing, so a second click at most has it
@@ -105,7 +106,7 @@ export function operationsOn(store: Operable, options: OperateOptions): Operatio
     if (operated === 'recorded') tell({ type, actor, tenant, principal, operation, key });
     return operated;
   };
-  const driven = async (isRecorded: boolean, type: string, id: SeenKey, actor: string): Promise<Operated> => {
+  const driven = async (isRecorded: boolean, type: string, id: KeyId, actor: string): Promise<Operated> => {
     const operated = told(isRecorded ? 'recorded' : 'changed', type, id, actor);
     if (isRecorded && complete) await afterCommit(() => inPatience(complete, id));
     return operated;
@@ -167,7 +168,7 @@ function fencedAs(fenced: Fenced): Operated | 'refused' {
   return fenced.kind === 'existing' && fenced.row.state === 'abandoned' ? 'changed' : 'refused';
 }
 
-async function inPatience(complete: Complete, { tenant, principal, operation, key }: SeenKey): Promise<void> {
+async function inPatience(complete: Complete, { tenant, principal, operation, key }: KeyId): Promise<void> {
   const bell = new AbortController();
   // What fails here must not hide that the verdict is recorded. Nothing is lost: the key is due, and a worker comes.
   const driven = Promise.resolve({ tenant, principal, operation, key })

@@ -79,10 +79,16 @@ export interface Leases<Tx> {
   steps(id: KeyId): Promise<Step[]>;
 
   /**
-   * Records a person's verdict on a key's started foreign call; the next run, which is due at once, acts upon it. For a key that
-   * is `unknown`, or flagged and at rest. False: the key is no longer as the person saw it. Recorded with it.
+   * What a person goes by who judges a key's started foreign call, as text: the state, the call, how often it was sent and
+   * how often for nothing, the verdict before, and how much was heard of it. Empty where there is no key.
    */
-  recordVerdict(id: KeyId & { fencingToken: number }, verdict: Verdict, actor: string): Promise<boolean>;
+  revision(id: KeyId): Promise<string>;
+
+  /**
+   * Records a person's verdict on a key's started foreign call; the next run, which is due at once, acts upon it. For a key that
+   * is `unknown`, or flagged and at rest. False: it is of another revision than the person saw. Recorded with it.
+   */
+  recordVerdict(id: SeenCall, verdict: Verdict, actor: string): Promise<boolean>;
 
   /** Lets the completer look at a key at once, also one that it has given up on. Recorded with it. */
   retryNow(id: KeyId & { fencingToken: number }, actor: string): Promise<boolean>;
@@ -245,6 +251,9 @@ export type Transacted =
   | { kind: 'committed'; row?: KeyRow }
   | { kind: 'rolled_back'; error: unknown; why: RollbackReason }
   | { kind: 'in_doubt'; error: unknown };
+
+/** A key's foreign call as a person saw it: the `revision` tells whether more is known of it since. */
+export type SeenCall = KeyId & { revision: string };
 
 /** A person's verdict: it happened (with the provider's reference), it did not and shall not, or: send it again. */
 export type Verdict = { kind: 'succeeded'; reference: string } | { kind: 'failed' } | { kind: 'retry' };

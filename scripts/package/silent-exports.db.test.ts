@@ -18,7 +18,7 @@ import { publicEntries } from './public-exports.ts';
 
 /** The bounds that the kit has of its own. As they are, the last of them would take two minutes. */
 const BOUND_MS = 400;
-vi.mock('../../lib/store/prisma/timeouts.ts', () => ({ QUESTION_MS: 400, BATCH_MS: 400, ERASE_MS: 400 }));
+vi.mock('../../lib/store/prisma/timeouts.ts', () => ({ QUESTION_MS: 400, START_MS: 0, BATCH_MS: 400, ERASE_MS: 400 }));
 const DEADLINE_MS = 300;
 const WAIT_MS = 200;
 /** Behind a deadline: `deadline.db.test.ts` measures it. */
@@ -91,7 +91,7 @@ async function endsInSilence(call: (app: App) => unknown, withinMs: number): Pro
 
 const unavailable = expect.objectContaining({ name: 'StoreUnavailableError' });
 const id = { tenant: 'acme', principal: 'ann', operation: 'place', key: 'k' };
-const seen = { ...id, fencingToken: 1 };
+const seen = { ...id, fencingToken: 1, revision: '' };
 const eventId = '0193a1b2-0000-7000-8000-000000000000';
 const page = { limit: 1, offset: 0 };
 const payload = {};

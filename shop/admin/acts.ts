@@ -1,11 +1,14 @@
-import type { Operated, SeenKey } from 'oncekit/admin';
+import type { Operated } from 'oncekit/admin';
 import { z } from 'zod';
 import { admin, kit } from './admin.ts';
 import { actsOnce } from './once.ts';
 import { aliases, keyId, wholePrincipal } from './query.ts';
 
 /** The key as the page has shown it. */
-const seenKey = keyId.extend({ fencing_token: z.coerce.number().int().min(0).max(2_147_483_647) });
+const seenKey = keyId.extend({
+  fencing_token: z.coerce.number().int().min(0).max(2_147_483_647),
+  revision: z.string().max(10_000),
+});
 
 const schema = z.discriminatedUnion('act', [
   seenKey.extend({ act: z.literal('retry') }),
@@ -53,8 +56,8 @@ export const keyActs = actsOnce(
     }),
 );
 
-function seen({ fencing_token: fencingToken, tenant, principal, operation, key }: z.output<typeof seenKey>): SeenKey {
-  return { tenant, principal, operation, key, fencingToken };
+function seen({ fencing_token: fencingToken, tenant, principal, operation, key, revision }: z.output<typeof seenKey>) {
+  return { tenant, principal, operation, key, revision, fencingToken };
 }
 
 function said<Done extends string, Refused extends string>(

@@ -18,10 +18,10 @@ interface Props {
   children: ReactNode;
 }
 
-/** A form about a key as it is seen here: the token lets the server tell whether anybody has gone on with it since. */
+/** A form about a key as it is seen here: token and revision let the server tell what has changed since. */
 export function KeyForm({ action, detail, children }: Props) {
-  const { tenant, principal, operation, key, fencingToken } = detail;
-  const seen = { tenant, principal, operation, key, fencing_token: String(fencingToken) };
+  const { tenant, principal, operation, key, fencingToken, revision } = detail;
+  const seen = { tenant, principal, operation, key, fencing_token: String(fencingToken), revision };
   return (
     <form action={action.send} className="grid gap-3">
       <ActKey value={action.actKey} />

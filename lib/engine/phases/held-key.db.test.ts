@@ -37,11 +37,11 @@ function shop(call: Call, options: KitOptions = {}, client = database.client) {
 
 const store = () => prismaStore(database.client);
 const idOf = (key: string) => ({ ...ANN, operation: 'pay', key });
+const seenOf = async (key: string) => ({ ...idOf(key), revision: await store().revision(idOf(key)) });
 const tokenOf = async (key: string) => (await rowsOf(database.client, key))[0]?.fencingToken ?? 0;
 
 describe('a person says that a payment did not happen, and is to be sent again', () => {
-  const sayRetry = async (key: string) =>
-    await store().recordVerdict({ ...idOf(key), fencingToken: await tokenOf(key) }, { kind: 'retry' }, 'eve');
+  const sayRetry = async (key: string) => await store().recordVerdict(await seenOf(key), { kind: 'retry' }, 'eve');
 
   test('S4 for that once: a send whose answer is lost is not sent on the strength of the old word', async () => {
     provider.honoursKeys = false;

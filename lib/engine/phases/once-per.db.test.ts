@@ -17,7 +17,7 @@ import {
   type Tx,
 } from '../../integration/kit.fixture.ts';
 import type { LostKeyState } from './lost-key.ts';
-import { type Call, database, expire, lose, provider, rowOf, usePhases } from './shop.fixture.ts';
+import { type Call, database, expire, lose, provider, rowOf, seenCall, usePhases } from './shop.fixture.ts';
 
 /** `oncePer` in phases: the first key holds its thing from its claim on, whoever drives it to its end. */
 
@@ -188,8 +188,7 @@ describe('A6 a second key for a thing, in phases', () => {
     expect(told).toMatchObject({ code: 'outcome_unknown', retry: 'same-key', key: two });
     const { prismaStore } = await import('../../store/prisma/store.ts');
     const store = prismaStore(database.client);
-    const row = await rowOf(one);
-    const seen = { ...ANN, operation: 'pay', key: one, fencingToken: row?.fencingToken ?? 0 };
+    const seen = await seenCall(one);
     expect(await store.recordVerdict(seen, { kind: 'failed' }, 'eve')).toBe(true);
     await idempotency.completeKey(seen);
     expect(await rowOf(one)).toMatchObject({ state: 'failed', thing: null });

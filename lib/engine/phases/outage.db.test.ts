@@ -4,7 +4,18 @@ import { until } from '../../../scripts/testing/until.ts';
 import { anything, effect, freshKey, gate, kit } from '../../integration/kit.fixture.ts';
 import { movedTime } from '../../integration/moved-time.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
-import { type Call, database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './shop.fixture.ts';
+import {
+  type Call,
+  database,
+  expectOnce,
+  expire,
+  provider,
+  rowOf,
+  seenCall,
+  shop,
+  stepsOf,
+  usePhases,
+} from './shop.fixture.ts';
 
 usePhases();
 
@@ -145,9 +156,7 @@ test('what a person vouched for leaves no doubt behind either', async () => {
   const key = freshKey();
   provider.faults = ['before', ...always('refused')];
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
-  const row = await rowOf(key);
-  if (!row) throw new Error('There is no key.');
-  expect(await prismaStore(database.client).recordVerdict(row, { kind: 'retry' }, 'ann')).toBe(true);
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(true);
   await time.work(idempotency, key, 60 * MINUTE);
   expect(await rowOf(key)).toMatchObject({ state: 'in_progress' });
   const { sends, notExecuted } = await chargeOf(key);
@@ -163,11 +172,8 @@ test('a person who knows what happened need not wait for the provider', async ()
   provider.faults = ['after', ...always('before')];
   await checkout.execute({ key, payload: {} });
   const store = prismaStore(database.client);
-  const judge = async () => {
-    const row = await rowOf(key);
-    if (!row) throw new Error('There is no key.');
-    return await store.recordVerdict(row, { kind: 'succeeded', reference: 'ch_1' }, 'ann');
-  };
+  const judge = async () =>
+    await store.recordVerdict(await seenCall(key), { kind: 'succeeded', reference: 'ch_1' }, 'ann');
   // Minutes are the completer's: nobody needs a person's word yet.
   expect(await judge()).toBe(false);
   await time.work(idempotency, key, 60 * MINUTE);

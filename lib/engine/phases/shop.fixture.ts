@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import type { ForeignCall, Options } from '../../index.ts';
-import { anything, effect, effects, kit, rowsOf } from '../../integration/kit.fixture.ts';
+import { ANN, anything, effect, effects, kit, rowsOf } from '../../integration/kit.fixture.ts';
+import { prismaStore } from '../../store/prisma/store.ts';
 import { Provider } from './phases.fixture.ts';
 
 /** Set-up of a file of tests of phases: a database, and a provider that is new for each test. */
@@ -50,6 +51,11 @@ export function shop(
 export const stepsOf = (key: string) =>
   database.client.idempotencyPhase.findMany({ where: { key }, orderBy: { position: 'asc' } });
 export const rowOf = async (key: string) => (await rowsOf(database.client, key))[0];
+/** The key's call as a person sees it now. */
+export async function seenCall(key: string) {
+  const id = { ...ANN, operation: 'pay', key };
+  return { ...id, revision: await prismaStore(database.client).revision(id) };
+}
 /** The lease is over, and whatever pause was asked for. */
 export const expire = (key: string) =>
   database.client.$executeRaw`UPDATE idempotency_keys

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { freshKey } from '../../integration/kit.fixture.ts';
+import type { SeenCall } from '../../store/leases.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
-import { type Call, database, expectOnce, expire, provider, rowOf, shop, usePhases } from './shop.fixture.ts';
+import { type Call, database, expectOnce, expire, provider, seenCall, shop, usePhases } from './shop.fixture.ts';
 
 usePhases();
 
@@ -20,23 +21,18 @@ test('a mistyped reference can be given again', async () => {
   const key = freshKey();
   provider.faults = ['after'];
   await checkout.execute({ key, payload: {} });
-  const see = async () => {
-    const row = await rowOf(key);
-    if (!row) throw new Error('There is no key.');
-    return row;
-  };
-  type Seen = Awaited<ReturnType<typeof see>>;
   const store = prismaStore(database.client);
-  const judge = (row: Seen, reference: string) => store.recordVerdict(row, { kind: 'succeeded', reference }, 'ann');
-  const first = await see();
+  const judge = (seen: SeenCall, reference: string) =>
+    store.recordVerdict(seen, { kind: 'succeeded', reference }, 'ann');
+  const first = await seenCall(key);
   // Two persons at once: one verdict counts, and the other is told that the key has changed.
   const both = await Promise.all([judge(first, 'ch_x'), judge(first, 'ch_y')]);
   expect(both.toSorted()).toEqual([false, true]);
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, settled: 0 });
   expect(await judge(first, 'ch_1')).toBe(false);
-  expect(await judge(await see(), 'ch_1')).toBe(true);
+  expect(await judge(await seenCall(key), 'ch_1')).toBe(true);
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
-  expect(await judge(await see(), 'ch_1')).toBe(false);
+  expect(await judge(await seenCall(key), 'ch_1')).toBe(false);
   await expectOnce(key);
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: true, data: { charge: 'ch_1' } });
 });
@@ -49,9 +45,7 @@ test('what a person vouched for covers one send: a look-up that lags behind it i
   provider.faults = ['before', 'after'];
   provider.says = 'absent';
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
-  const row = await rowOf(key);
-  if (!row) throw new Error('There is no key.');
-  expect(await prismaStore(database.client).recordVerdict(row, { kind: 'retry' }, 'ann')).toBe(true);
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(true);
   // In the run that has sent it, and in the one after that.
   for (let run = 1; run <= 2; run++) {
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ unknown: 1 });
@@ -67,10 +61,8 @@ test('what the code cannot make a result of is said, and finished once it can', 
   provider.faults = ['after'];
   const { checkout, idempotency } = shop({ onError: (error) => void errors.push(error) }, keyless);
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
-  const row = await rowOf(key);
-  if (!row) throw new Error('There is no key.');
   const verdict = { kind: 'succeeded', reference: 'ch_1' } as const;
-  expect(await prismaStore(database.client).recordVerdict(row, verdict, 'ann')).toBe(true);
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), verdict, 'ann')).toBe(true);
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, settled: 0 });
   expect(String(errors.at(-1))).toContain('neither `fromReference` nor `lookup`');
   expect(provider.sends).toBe(1);

@@ -53,7 +53,7 @@ async function askInSilence<S>(
 
 const unavailable = expect.objectContaining({ name: 'StoreUnavailableError' });
 const id = { tenant: 'acme', principal: 'ann', operation: 'pay', key: 'silent' };
-const seen = { ...id, fencingToken: 1 };
+const seen = { ...id, fencingToken: 1, revision: '' };
 const leased = (): LeasedClaim => ({
   ...claimOf(),
   waitMs: 0,
@@ -109,6 +109,7 @@ const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unkn
   markUnknown: (store) => store.markUnknown(held, { askAfterMs: null, attentionAfterMs: 1 }),
   wake: (store) => store.wake(id),
   steps: (store) => store.steps(id),
+  revision: (store) => store.revision(id),
   recordVerdict: (store) => store.recordVerdict(seen, { kind: 'failed' }, 'eve'),
   retryNow: (store) => store.retryNow(seen, 'eve'),
   unfinished: (store) => store.unfinished(1000),

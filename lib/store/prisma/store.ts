@@ -12,13 +12,14 @@ import { fence } from './keys/fence.ts';
 import { markUnknown, postpone, renew, suspend, takeDue, takeOver, wake } from './keys/lease.ts';
 import { type Counted, list, overview, unfinished } from './keys/list.ts';
 import { enterLost } from './keys/lost-keys.ts';
-import { erasePrincipal, forget, recordEvidence, recordVerdict, release, retryNow } from './keys/operate.ts';
+import { erasePrincipal, forget, recordEvidence, release, retryNow } from './keys/operate.ts';
 import { findEvents, findSteps, recordEvent } from './keys/read.ts';
 import { type Reaped, reap } from './keys/reap.ts';
 import { readSchema } from './keys/schema.ts';
 import { finishForeign, recordCapture, recordNotExecuted, resolve, startForeign } from './keys/steps.ts';
 import { addTallies, reapTallies, tallies } from './keys/tallies.ts';
 import { findDeciding, thingOf } from './keys/thing.ts';
+import { findRevision, recordVerdict } from './keys/verdict.ts';
 import { findAnnounced, findAnnouncedIn, findKnown } from './messages/outbox.ts';
 import { isUnavailable } from './outage.ts';
 import { begin, transact } from './phases.ts';
@@ -90,6 +91,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     finishForeign: asking(finishForeign),
     resolve: asking(resolve),
     recordNotExecuted: asking(recordNotExecuted),
+    revision: asking(findRevision, REPEATABLE),
     recordVerdict: asking(recordVerdict),
     retryNow: asking(retryNow),
     recordEvidence: joining(recordEvidence),

@@ -1,0 +1,63 @@
+import type { KeyId } from '../../../core/scope.ts';
+import type { SeenCall, Verdict } from '../../leases.ts';
+import type { RawQueries } from '../client.ts';
+import { AUDIT } from './audit.ts';
+import { IS_KEY, NOW } from './read.ts';
+
+// What a verdict is about (ADR 57). To be asked about again changes nothing of it; to be sent again, judged or heard of does.
+const REVISION = `jsonb_build_array(state,
+  (SELECT jsonb_agg(jsonb_build_array(name, sends, not_executed, verdict, reference) ORDER BY position)
+     FROM idempotency_phases WHERE ${IS_KEY} AND state = 'started'),
+  (SELECT count(*) FROM idempotency_events WHERE ${IS_KEY} AND type IN ('evidence', 'late_answer')))::text`;
+
+const FIND_REVISION = `
+SELECT ${REVISION} AS revision FROM idempotency_keys WHERE ${IS_KEY}`;
+
+// Compare-and-set on what the person saw, with its record in the same statement. Each who changes what is compared writes the
+// key's row as well: `xmin` names the version of it by which was judged, and whoever has been waited for makes another. The
+// higher token prevents this: a run that asks at the same time writes down, over the verdict, that nothing is known.
+//
+// A key in progress takes one when it is flagged and at rest: what a person knows need not wait for the provider to be back.
+// Whoever looks again may still correct what nobody could act upon: a mistyped reference.
+const VERDICT = `
+WITH seen AS MATERIALIZED (
+  SELECT xmin AS version FROM idempotency_keys
+   WHERE ${IS_KEY} AND ${REVISION} = $5
+     AND (state = 'unknown' OR (state = 'in_progress' AND needs_attention AND lease_until <= clock_timestamp()))),
+taken AS (
+  UPDATE idempotency_keys SET next_attempt_at = ${NOW}, fencing_token = fencing_token + 1
+   WHERE ${IS_KEY} AND xmin = (SELECT version FROM seen)
+  RETURNING 1),
+judged AS (
+  UPDATE idempotency_phases SET verdict = $6::varchar, reference = $7::varchar
+    FROM taken
+   WHERE ${IS_KEY} AND state = 'started'
+  RETURNING name),
+audited AS (
+  ${AUDIT}
+  SELECT $1::text, $2::text, $3::text, $4::text, 'verdict', $8::text,
+         jsonb_strip_nulls(jsonb_build_object('step', name, 'verdict', $6::text, 'reference', $7::text)) FROM judged)
+SELECT CASE WHEN EXISTS (SELECT FROM judged) THEN 'recorded'
+            WHEN EXISTS (SELECT FROM seen) THEN 'moved'
+            ELSE 'changed' END AS outcome`;
+
+/** So often somebody else may write the key at the moment of the verdict, who may have changed nothing of what was seen. */
+const TRIES = 5;
+
+/** `Leases.revision`. */
+export async function findRevision(db: RawQueries, { tenant, principal, operation, key }: KeyId): Promise<string> {
+  const rows = await db.$queryRawUnsafe<{ revision: string }[]>(FIND_REVISION, tenant, principal, operation, key);
+  return rows[0]?.revision ?? '';
+}
+
+/** `Leases.recordVerdict`. */
+export async function recordVerdict(db: RawQueries, id: SeenCall, verdict: Verdict, actor: string): Promise<boolean> {
+  const { tenant, principal, operation, key, revision } = id;
+  const reference = verdict.kind === 'succeeded' ? verdict.reference : null;
+  const values = [tenant, principal, operation, key, revision, verdict.kind, reference, actor];
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const [row] = await db.$queryRawUnsafe<[{ outcome: 'recorded' | 'moved' | 'changed' }]>(VERDICT, ...values);
+    if (row.outcome !== 'moved') return row.outcome === 'recorded';
+  }
+  return false;
+}
