@@ -6,7 +6,6 @@ import { hiddenBox } from './app/messaging-modules.ts';
 import { readArgs } from './arguments.ts';
 import { CliError, type Command } from './command.ts';
 import { reasonOf } from './database.ts';
-import { withSecondTry } from './second-try.ts';
 
 const DOES: Record<string, string> = {
   complete: 'Finishes operations in phases that are due now: their process died, or their outcome is unknown.',
@@ -45,7 +44,7 @@ Ends with 0 when it could look, whatever it found, else with 1.`;
       }
       const run = PASSES[name] as (typeof PASSES)[string];
       const driven = { ...app.idempotency, outbox: app.outbox, inbox: app.inbox };
-      const figures = await withSecondTry(() => run(driven)).catch((error) => {
+      const figures = await run(driven).catch((error) => {
         throw new CliError(`${name} failed: ${reasonOf(error)}.`, 'Look at the database: npx oncekit doctor');
       });
       console.log(values.json ? JSON.stringify({ task: name, ...figures }) : line(name, figures));

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
 import { settleWithin } from '../core/wait.ts';
 import { isAnswer } from '../store/prisma/wire/encoding.ts';
+import { withTimeout } from '../store/prisma/with-timeout.ts';
 
 /** How long a statement of the kit's or of graphile-worker's may take, in milliseconds. */
 const STATEMENT_MS = 5000;
@@ -45,18 +46,22 @@ class BoundedPool extends pg.Pool {
   }
 
   #bound(client: pg.PoolClient): void {
-    let late: NodeJS.Timeout | undefined;
-    const answered = () => {
-      clearTimeout(late);
-      late = undefined;
+    let answered: (() => void) | undefined;
+    const settle = () => {
+      answered?.();
+      answered = undefined;
     };
-    client.on('drain', answered).on('end', answered);
+    client.on('drain', settle).on('end', settle);
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
     client.query = ((...args: unknown[]) => {
-      const withinMs = statementLimit.getStore() ?? STATEMENT_MS;
-      late ??= setTimeout(() => {
-        for (const silent of [client, ...this.#unused]) destroy(silent, withinMs);
-      }, withinMs);
+      if (!answered) {
+        const all = new Promise<void>((resolve) => {
+          answered = resolve;
+        });
+        withTimeout(all, statementLimit.getStore() ?? STATEMENT_MS).catch((late) => {
+          for (const silent of [client, ...this.#unused]) destroy(silent, late);
+        });
+      }
       const answer = query(...args);
       const [config] = args as [{ name?: string }];
       if (!(answer instanceof Promise && ENDS_JOB.test(config.name ?? ''))) return answer;
@@ -69,9 +74,9 @@ class BoundedPool extends pg.Pool {
 }
 
 /** Its queries reject, its user hears an error, and the pool that it is given back to drops it. */
-function destroy(client: pg.PoolClient, withinMs: number): void {
+function destroy(client: pg.PoolClient, why: Error): void {
   const { connection } = client as unknown as { connection: { stream: { destroy(error: Error): void } } };
-  connection.stream.destroy(new Error(`The database did not answer within ${withinMs} ms.`));
+  connection.stream.destroy(why);
 }
 
 /** One connection for each running job, and for listening, for the presence, for asking and for what is left. */

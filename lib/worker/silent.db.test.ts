@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { bound } from '../../scripts/testing/patience.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { until } from '../../scripts/testing/until.ts';
 import { announce, destination, outboxOn } from '../messaging/messaging.fixture.ts';
 import { silentProxy } from '../store/prisma/wire/silent-proxy.fixture.ts';
 import { addLetter, door, isShown, jobs, type Letter, start, within } from './worker.fixture.ts';
@@ -9,6 +11,8 @@ import { addLetter, door, isShown, jobs, type Letter, start, within } from './wo
 /** Two lanes poll every 2 s each, so that of three jobs in a row one waits for 1 s at least, unless it is heard of. */
 const HEARD_MS = 700;
 const HOUR = 3_600_000;
+/** Far more than the database needs to answer, meanwhile. */
+const STALL_MS = bound(1000);
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -84,4 +88,27 @@ test('a statement of a handler’s own has a bound of its own, and then its lane
   await vi.waitFor(() => expect(letter).toHaveBeenCalledTimes(2), within);
   expect(ended.mock.calls).toEqual([['The database did not answer within 700 ms.']]);
   await vi.waitFor(async () => expect(await jobs(database)).toEqual([]), within);
+});
+
+test('an answer that has come while the process stood still counts', async () => {
+  const ended = vi.fn();
+  const letter = vi.fn<Letter>(async (_, { query }) => {
+    let isOver = false;
+    const answered = query('SELECT pg_sleep(0.2)').then(() => 'answered');
+    void answered.finally(() => {
+      isOver = true;
+    });
+    await until('it is sent', async () => {
+      const [{ sent }] = await database.client.$queryRaw<[{ sent: boolean }]>`
+        SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep') AS sent`;
+      return sent || isOver;
+    });
+    await new Promise(setImmediate); // behind this come timers, and then what has arrived
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STALL_MS);
+    ended(await answered.catch((error) => error.message));
+  });
+  start(database, letter, { concurrency: 1, statementMs: STALL_MS / 2 });
+  await addLetter(database, 'ann');
+  await vi.waitFor(() => expect(ended).toHaveBeenCalled(), within);
+  expect(ended.mock.calls).toEqual([['answered']]);
 });

@@ -10,7 +10,6 @@ import { CliError, type Command, UsageError } from '../command.ts';
 import { confirm } from '../confirmation.ts';
 import { isUnavailable, reasonOf } from '../database.ts';
 import { counted } from '../doctor/finding.ts';
-import { withSecondTry } from '../second-try.ts';
 import { printable } from '../table.ts';
 import { type ConsumerEvent, orphansOf, readInbox } from './inbox.ts';
 import { readNamedKeys } from './key-file.ts';
@@ -68,11 +67,11 @@ async function run(args: string[]): Promise<number> {
   try {
     const received: ConsumerEvent[] = [];
     for (const url of inbox) received.push(...(await readInbox(url, { source, since })));
-    const orphans = await orphansOf(received, (ids) => withSecondTry(() => knownEvents(ids)));
+    const orphans = await orphansOf(received, knownEvents);
     const ids = new Set(orphans.map(({ id }) => id));
     const keys = await lookUpAll(
       named,
-      (each) => withSecondTry(() => lookUpLost(each, (id) => ids.has(id))),
+      (each) => lookUpLost(each, (id) => ids.has(id)),
       (line) => console.error(line),
     );
     const explained = new Set(keys.flatMap(({ state }) => (state.kind === 'lost' ? state.receivedEvents : [])));

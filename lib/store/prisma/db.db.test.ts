@@ -1,7 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { PrismaPg as PlainPg } from '@prisma/adapter-pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { until } from '../../../scripts/testing/until.ts';
+import { createClient } from '../../../shop/db.ts';
+import { PrismaPg } from '../../adapter-pg/index.ts';
+import { skipTime } from '../../integration/skip-time.fixture.ts';
 import { claimOf } from '../contract-harness.fixture.ts';
 import { storeOf } from './prisma-harness.fixture.ts';
+import { QUESTION_MS, START_MS } from './timeouts.ts';
+import { withTimeout } from './with-timeout.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -21,4 +30,79 @@ test('what the server refuses as it commits is not told as done', async () => {
       FOR EACH ROW EXECUTE FUNCTION refuse()`);
   await expect(note('behind')).rejects.toThrow('not today');
   expect((await store.events(claim)).map(({ actor }) => actor)).toEqual(['before']);
+});
+
+/** Stands between client and server. What it holds back it lets through later. */
+async function holdingProxy(databaseUrl: string) {
+  const target = new URL(databaseUrl);
+  const clients: Socket[] = [];
+  const server = createServer({ pauseOnConnect: true }, (client) => {
+    const upstream = connect(Number(target.port || 5432), target.hostname);
+    for (const socket of [client, upstream]) socket.on('error', () => {});
+    client.on('data', (bytes) => upstream.write(bytes)).on('close', () => upstream.destroy());
+    upstream.pipe(client);
+    client.pause();
+    clients.push(client);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  onTestFinished(() => {
+    for (const client of clients) client.destroy();
+    server.close();
+  });
+  return {
+    url: Object.assign(new URL(databaseUrl), { hostname: '127.0.0.1', port: String(port) }).href,
+    isMet: async () => clients.length > 0,
+    hold: () => clients.map((client) => client.pause()),
+    release: () => clients.map((client) => client.resume()),
+  };
+}
+
+/** All that is late by now has been told so. */
+const untilTold = () => withTimeout(new Promise(() => {}), 0).catch(() => {});
+
+describe.each([
+  ['oncekit/adapter-pg', PrismaPg],
+  ['Prisma’s own adapter', PlainPg],
+])('the time of a question, on %s', (_, Adapter) => {
+  const clientAt = (url: string, max = 1) => {
+    const client = createClient(url, { adapter: new Adapter({ connectionString: url, max }) });
+    onTestFinished(() => client.$disconnect());
+    return client;
+  };
+
+  test('the first of a client has more: engine and connection begin in it', async () => {
+    const proxy = await holdingProxy(database.url);
+    const store = storeOf(clientAt(proxy.url));
+    const first = store.find(claimOf());
+    await until('it connects', proxy.isMet);
+    skipTime(QUESTION_MS + START_MS - 1000);
+    await untilTold();
+    proxy.release();
+    expect(await first).toBeUndefined();
+
+    proxy.hold();
+    onTestFinished(() => void proxy.release()); // Prisma's own pool waits at its end for a connection that is in use
+    const second = store.find(claimOf());
+    skipTime(QUESTION_MS);
+    await expect(second).rejects.toThrow(`The database did not answer within ${QUESTION_MS} ms.`);
+  });
+
+  test('what is said: not reached, and after how long, or that no time was left', async () => {
+    const store = storeOf(clientAt('postgresql://127.0.0.1:1/nobody'));
+    await expect(store.find(claimOf())).rejects.toThrow(/^The database could not be reached, after [1-9]\d* ms\.$/);
+    const over = store.until(performance.now() - 1);
+    await expect(over.find(claimOf())).rejects.toThrow('The time was over before the database was asked.');
+  });
+});
+
+test('what is said where all connections are in use', async () => {
+  const client = createClient(database.url, { adapter: new PrismaPg({ connectionString: database.url, max: 1 }) });
+  onTestFinished(() => client.$disconnect());
+  await client.$transaction(async (tx) => {
+    await tx.$queryRaw`SELECT 1`;
+    const found = storeOf(client).find(claimOf());
+    skipTime(QUESTION_MS + START_MS);
+    await expect(found).rejects.toThrow(/^No connection was to be had of the pool within \d+ ms\.$/);
+  });
 });

@@ -7,12 +7,12 @@ import type { ClientPool } from './client-pool.ts';
 import { isMissingSchema } from './errors.ts';
 import { runInteractiveTransaction } from './interactive-transaction.ts';
 import { explainSchemaError, readSchema } from './keys/schema.ts';
-import { explainReadOnly, isOutage } from './outage.ts';
+import { isOutage, outageError } from './outage.ts';
 import { runOwnTransaction } from './own-transaction.ts';
 import { renamedClient, renamedQueries } from './renaming.ts';
 import { needsOwnTransaction } from './replication.ts';
 import type { Rename } from './tables.ts';
-import { QUESTION_MS } from './timeouts.ts';
+import { QUESTION_MS, START_MS } from './timeouts.ts';
 import { failureOutcome, type Plan, type TransactionOutcome, timeLeft } from './transaction.ts';
 import { CheckedOutClients } from './wire/checked-out-clients.ts';
 import { clientOn } from './wire/connection-client.ts';
@@ -34,7 +34,7 @@ export interface DbOptions {
 }
 
 export interface AskOptions {
-  /** How long it may take, in milliseconds. */
+  /** How long it may take, in milliseconds; the first one `START_MS` longer. */
   withinMs?: number;
   /** A second answer does no harm: asked again where the pool's connection had ended, unnoticed, before the question. */
   isRepeatable?: boolean;
@@ -57,23 +57,30 @@ export class Db {
   readonly #rename: Rename | undefined;
   readonly #part: SchemaPart;
   readonly #deadline: number;
+  /** Whether a question has come to its end. One for all that are of this one. */
+  readonly #start: { isOver: boolean };
 
   static open({ client, rename, ...more }: DbOptions): Db {
     return new Db({ client: rename ? renamedClient(client, rename) : client, rename, ...more });
   }
 
-  private constructor({ client, rename, pool, part = 'keys' }: DbOptions, deadline = Number.POSITIVE_INFINITY) {
+  private constructor(
+    { client, rename, pool, part = 'keys' }: DbOptions,
+    { deadline = Number.POSITIVE_INFINITY, start = { isOver: false } } = {},
+  ) {
     this.client = client;
     this.pool = pool;
     this.#rename = rename;
     this.#part = part;
     this.#deadline = deadline;
+    this.#start = start;
   }
 
   /** @param deadline of all questions, in milliseconds of `performance.now()` */
   until(deadline: number): Db {
     const { client, pool } = this;
-    return new Db({ client, pool, rename: this.#rename, part: this.#part }, Math.min(deadline, this.#deadline));
+    const more = { deadline: Math.min(deadline, this.#deadline), start: this.#start };
+    return new Db({ client, pool, rename: this.#rename, part: this.#part }, more);
   }
 
   /**
@@ -83,12 +90,12 @@ export class Db {
    * @throws ConfigurationError where a table or a column is missing, or a right
    */
   async run<T>(question: Question<T>, { withinMs = QUESTION_MS, isRepeatable = false }: AskOptions = {}): Promise<T> {
-    return await this.#explaining(this.#deadlineIn(withinMs), async (deadline) => {
-      const first = this.#askOnce(question, deadline);
+    return await this.#explaining(withinMs, async (patience) => {
+      const first = this.#askOnce(question, patience);
       return await (isRepeatable
         ? first.catch((error) => {
-            if (!isOutage(error) || isOver(deadline)) throw error;
-            return this.#askOnce(question, deadline);
+            if (!isOutage(error) || patience.left() === 0) throw error;
+            return this.#askOnce(question, patience);
           })
         : first);
     });
@@ -99,10 +106,10 @@ export class Db {
    * of Prisma's own, a connection that has not answered in time stays in use.
    */
   async runThroughClient<T>(question: Question<T>, { withinMs = QUESTION_MS }: AskOptions = {}): Promise<T> {
-    return await this.#explaining(this.#deadlineIn(withinMs), async (deadline) => {
+    return await this.#explaining(withinMs, async (patience) => {
       const checkedOut = new CheckedOutClients();
       const asked = runInContext({ checkedOut }, () => question(this.client));
-      return await withTimeout(asked, deadline - performance.now()).catch((error) => {
+      return await patience.withTimeout(asked).catch((error) => {
         if (isOutage(error)) checkedOut.destroy(error);
         throw error;
       });
@@ -145,38 +152,55 @@ export class Db {
     if (isMissingSchema(error)) throw await this.#explained(error);
   }
 
-  async #askOnce<T>(question: Question<T>, deadline: number): Promise<T> {
-    const left = () => Math.max(0, deadline - performance.now());
-    const pool = this.pool && (await this.pool.findForQuestions(left()));
+  async #askOnce<T>(question: Question<T>, patience: Patience): Promise<T> {
+    const pool = this.pool && (await this.pool.findForQuestions(patience.left()));
     const answered =
       pool &&
-      (await withConnection(pool, left(), async (connection) => {
+      (await withConnection(pool, patience.left(), async (connection) => {
         if (!connection.takesPipelines) return undefined;
-        return { answer: await withTimeout(question(clientOn(connection, this.#rename)), left()) };
+        return { answer: await patience.withTimeout(question(clientOn(connection, this.#rename))) };
       }));
-    return answered ? answered.answer : await withTimeout(question(primaryOf(this.client)), left());
-  }
-
-  #deadlineIn(withinMs: number): number {
-    return Math.min(this.#deadline, performance.now() + withinMs);
+    return answered ? answered.answer : await patience.withTimeout(question(primaryOf(this.client)));
   }
 
   /** Outside of a handler's transaction: nothing that the kit asks for itself is part of it. */
-  async #explaining<T>(deadline: number, ask: (deadline: number) => Promise<T>): Promise<T> {
+  async #explaining<T>(withinMs: number, ask: (patience: Patience) => Promise<T>): Promise<T> {
+    const began = performance.now();
+    const ownMs = this.#start.isOver ? withinMs : withinMs + START_MS;
+    const patience = new Patience(Math.min(ownMs, this.#deadline - began));
+    if (patience.left() === 0) throw new StoreUnavailableError('The time was over before the database was asked.');
     try {
-      if (isOver(deadline)) throw timeoutError(0);
-      return await outside(() => ask(deadline));
+      return await outside(() => ask(patience));
     } catch (error) {
-      if (isOutage(error)) {
-        throw new StoreUnavailableError('The database could not be reached.', { cause: explainReadOnly(error) });
-      }
-      throw await this.#explained(error);
+      throw isOutage(error) ? outageError(error, performance.now() - began) : await this.#explained(error);
+    } finally {
+      this.#start.isOver = true;
     }
   }
 
   #explained(error: unknown): Promise<unknown> {
-    const read = () => outside(() => this.#askOnce(readSchema, performance.now() + EXPLAIN_MS));
+    const read = () => outside(() => this.#askOnce(readSchema, new Patience(EXPLAIN_MS)));
     return explainSchemaError(error, read, this.#part);
+  }
+}
+
+/** The time of a question, with all that it waits for. */
+class Patience {
+  readonly #ms: number;
+  readonly #deadline: number;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+    this.#deadline = performance.now() + ms;
+  }
+
+  left(): number {
+    return Math.max(0, this.#deadline - performance.now());
+  }
+
+  /** The answer, or an error that says how long the question was given in all. */
+  withTimeout<T>(answer: Promise<T>): Promise<T> {
+    return withTimeout(answer, this.left(), () => timeoutError(this.#ms));
   }
 }
 
@@ -186,5 +210,3 @@ export const askingBy =
   <Args extends unknown[], T>(question: (db: PrismaClientLike, ...args: Args) => Promise<T>, options?: AskOptions) =>
   (...args: Args): Promise<T> =>
     db.run((queries) => question(queries, ...args), options);
-
-const isOver = (deadline: number) => deadline <= performance.now();

@@ -1,4 +1,5 @@
 import { IdempotencyError } from '../../core/errors.ts';
+import { StoreUnavailableError } from '../store.ts';
 import { driverCause, serverMessage, severityOf, sqlState } from './errors.ts';
 
 /** SQLSTATEs by which a server, or a pooler before it, says that it cannot be asked now, with who says so. */
@@ -84,4 +85,11 @@ export function explainReadOnly(error: unknown): unknown {
     'The database takes no writes here (25006): it is a standby, or its default_transaction_read_only is on.',
     { existing: serverMessage(error), expected: 'the primary, with transactions that may write', cause: error },
   );
+}
+
+/** An outage in the kit's words. Where the time was up they are there already; else something was said, after so long. */
+export function outageError(error: unknown, afterMs: number): StoreUnavailableError {
+  if (error instanceof StoreUnavailableError) return error;
+  const words = `The database could not be reached, after ${Math.ceil(afterMs)} ms.`;
+  return new StoreUnavailableError(words, { cause: explainReadOnly(error) });
 }

@@ -8,11 +8,10 @@ import {
   type ReceiveOptions,
   type Receiving,
 } from '../../messages.ts';
-import { StoreUnavailableError } from '../../store.ts';
 import { explain } from '../classify.ts';
 import type { RawQueries } from '../client.ts';
 import type { Db } from '../db.ts';
-import { isOutage } from '../outage.ts';
+import { isOutage, outageError } from '../outage.ts';
 import { LEVEL, type Statement } from '../statement.ts';
 import type { Plan } from '../transaction.ts';
 import { truncate } from './delivery.ts';
@@ -85,6 +84,7 @@ export async function receive<Tx>(
   };
   // READ COMMITTED, the default: what another transaction has committed while this one waited for it must be seen.
   const how = { timeoutMs, maxWaitMs: MAX_WAIT_MS, beforeCommit: () => onPoint('handled') };
+  const began = performance.now();
   const outcome = await db.runTransaction(plan, how);
   switch (outcome.kind) {
     case 'skipped':
@@ -98,7 +98,7 @@ export async function receive<Tx>(
       // Once claimed, it may be the handler's: a statement out of its time, another system's database. If it is the kit's
       // database that is away, counting the failure finds out.
       if (outcome.at === 'claim') {
-        if (isOutage(error)) throw new StoreUnavailableError('The database could not be reached.', { cause: error });
+        if (isOutage(error)) throw outageError(error, performance.now() - began);
         await db.throwMissingSchema(error);
       }
       return { kind: 'failed', error: explain(outcome), isConflict: outcome.why === 'conflict' };
