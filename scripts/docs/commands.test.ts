@@ -69,6 +69,8 @@ async function oncekit(...args: string[]): Promise<{ code: unknown; output: stri
     code ??= given;
     throw new Error('ended');
   });
+  // The program listens until its process ends. This process goes on, and would keep a listener of each command.
+  vi.spyOn(process.stdout, 'on').mockReturnThis();
   vi.spyOn(process, 'argv', 'get').mockReturnValue([process.execPath, 'oncekit', ...args]);
   vi.resetModules();
   await import('../../lib/cli/oncekit.ts').catch((error) => {
