@@ -38,15 +38,15 @@ describe('an option of a name that there is not', () => {
 
 describe('one name where a list of names is due', () => {
   test('is a list of one: secret, with commas between several', async () => {
-    expect(await define({}, { secret, scope: () => ({ principal: 'ann' }) }).mintKey()).toMatch(/./);
-    const older = define({}, { secret: `${'x'.repeat(16)}${'y'.repeat(16)}`, scope: () => ({ principal: 'ann' }) });
-    const key = await older.mintKey();
-    const both = define(
-      {},
-      { secret: `${secret}, ${'x'.repeat(16)}${'y'.repeat(16)}`, scope: () => ({ principal: 'ann' }) },
-    );
+    const scope = () => ({ principal: 'ann' });
+    const second = `${'x'.repeat(16)}${'y'.repeat(16)}`;
+    expect(await define({}, { secret, scope }).mintKey()).toMatch(/./);
+    const key = await define({}, { secret: second, scope }).mintKey();
+    const onError = vi.fn();
+    const both = define({}, { secret: `${secret}, ${second}`, scope, onError });
     // Signed by the second, so it gets as far as the database.
     expect(await both.execute({ key, payload: {} })).toMatchObject({ code: expect.not.stringMatching('key_invalid') });
+    expect(onError.mock.calls).toMatchObject([[{ message: 'no database is asked' }, { operation: 'checkout' }]]);
     expect(() => kit({ secret: 'short' })).toThrow(/Secret number 1 is too short/);
   });
 
