@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { random } from '../../../../e2e/fixtures/random.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { SEED, tier } from '../../../../scripts/testing/tier.ts';
+import { ignoreWarning } from '../../../../scripts/testing/warnings.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import { anything, gate, kit, told } from '../../../integration/kit.fixture.ts';
 import { codeOf, type Program, programOf, smaller } from './ambient-fuzz.fixture.ts';
@@ -180,6 +181,9 @@ async function smallest(found: Difference): Promise<Difference> {
 }
 
 test(`${HANDLERS} random handlers give the same rows and outcomes in ambient and in plain mode`, async () => {
+  // Prisma's interactive transaction gives `pg` the queries of branches at once, and `pg` 8 queues them. The kit's transaction
+  // never does: `ambient-queries` holds that.
+  ignoreWarning(/^Calling client\.query\(\) when the client is already executing a query is deprecated/);
   const next = random(SEED);
   const kinds = new Map<string, number>();
   for (let n = 0; n < HANDLERS; n += AT_ONCE) {
