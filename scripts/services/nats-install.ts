@@ -103,7 +103,8 @@ export function installers({ hasApt, isRoot, platform, arch }: Machine): Install
   const unpacked = inTurn([
     // Another apt-get may be running: wait for its lock instead of failing.
     ...(isRoot ? [['apt-get', '-o', 'DPkg::Lock::Timeout=300', 'update']] : []),
-    ['apt-get', 'download', 'nats-server'],
+    // As root, apt-get would download as somebody else, who cannot write here, and warn of it.
+    ['apt-get', '-o', 'APT::Sandbox::User=root', 'download', 'nats-server'],
     ['sh', '-c', 'dpkg -x nats-server_*.deb . && rm nats-server_*.deb'],
   ]);
   const cpu = { x64: 'amd64', arm64: 'arm64' }[arch];

@@ -83,7 +83,8 @@ export function installing(isRoot: boolean): string[][] {
   return [
     // Another apt-get may be running: wait for its lock instead of failing.
     ...(isRoot ? [['apt-get', '-o', 'DPkg::Lock::Timeout=300', 'update']] : []),
-    ['sh', '-c', `apt-get download pgbouncer $(${libraries})`],
+    // As root, apt-get would download as somebody else, who cannot write here, and warn of it.
+    ['sh', '-c', `apt-get -o APT::Sandbox::User=root download pgbouncer $(${libraries})`],
     ['sh', '-c', 'for package in *.deb; do dpkg -x "$package" . || exit 1; done; rm ./*.deb'],
   ];
 }
