@@ -2,6 +2,7 @@ import { defineConfig } from '@playwright/test';
 import { launchOptions } from './scripts/services/chromium.ts';
 import { bound } from './scripts/testing/patience.ts';
 import { tier } from './scripts/testing/tier.ts';
+import { isWithout } from './scripts/testing/without.ts';
 
 /** End-to-end tests on real parts: the production build, PostgreSQL, Chromium, and a network that breaks on demand. */
 export default defineConfig({
@@ -20,7 +21,7 @@ export default defineConfig({
   timeout: bound(180_000),
   expect: { timeout: bound(60_000) },
   use: {
-    launchOptions: await launchOptions(),
+    launchOptions: isWithout('chromium') ? {} : await launchOptions(),
     // No traces: they cost a seventh of the time. `--trace retain-on-failure` keeps those that somebody wants to see.
     trace: 'off',
   },

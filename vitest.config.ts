@@ -3,6 +3,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { bound, PATIENCE_MS } from './scripts/testing/patience.ts';
 import { tier } from './scripts/testing/tier.ts';
 import { chromium } from './scripts/testing/vitest-browser.ts';
+import { isWithout, PROGRAMS } from './scripts/testing/without.ts';
 
 /** Tests that go through the store, on each of its three paths. */
 const ON_EACH_PATH = ['lib/{engine,integration}/**/*.db.test.ts', 'lib/store/**/!(ambient|own)*.db.test.ts'];
@@ -75,7 +76,7 @@ export default defineConfig({
     maxWorkers: 3,
     expect: { poll: { timeout: PATIENCE_MS } },
     setupFiles: ['scripts/testing/patient-waits.ts'],
-    tags: [{ name: 'all' }],
+    tags: [{ name: 'all' }, ...PROGRAMS.map((name) => ({ name, skip: isWithout(name) }))],
     ...(tier === 'short' && { tagsFilter: ['!all'] }),
     projects: [
       {
@@ -131,7 +132,7 @@ export default defineConfig({
           name: 'browser',
           testTimeout: HANG_MS,
           env: { TEST_SLOWNESS: process.env.TEST_SLOWNESS ?? '1' },
-          include: ['lib/**/*.browser.test.tsx'],
+          include: isWithout('chromium') ? [] : ['lib/**/*.browser.test.tsx'],
           browser: {
             enabled: true,
             headless: true,

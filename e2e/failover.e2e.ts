@@ -1,5 +1,6 @@
 import { expect, test } from '@playwright/test';
 import { startNats } from '../scripts/services/nats.ts';
+import { isWithout } from '../scripts/testing/without.ts';
 import { Cluster, type Setting } from './failover/cluster.ts';
 import { type Consumer, startConsumer } from './failover/consumer.ts';
 import { FAILURES, type Failure } from './failover/failures.ts';
@@ -39,6 +40,8 @@ interface World {
 let world: World;
 let running: { setting: Setting; processes: Executor[] } | undefined;
 const lines: Line[] = [];
+
+test.skip(isWithout('nats'), 'nats');
 
 test.beforeAll(async () => {
   const nats = await startNats();

@@ -1,6 +1,7 @@
 import { expect, test } from '@playwright/test';
 import { testDatabase } from '../scripts/testing/test-database.ts';
 import { SEED } from '../scripts/testing/tier.ts';
+import { isWithout } from '../scripts/testing/without.ts';
 import { natsStorm, onceEach } from './fixtures/nats-storm.ts';
 import { random } from './fixtures/random.ts';
 
@@ -11,6 +12,8 @@ const EVENTS = 10_000;
 const LIFE = { least: 400, most: 1200 };
 const LIVES = 7;
 const SERVER_DEATHS = [2000, 4500, 7000];
+
+test.skip(isWithout('nats'), 'nats');
 
 if (LONG) {
   test(`${EVENTS} events through JetStream, relay and consumer killed ${LIVES} times, the server ${SERVER_DEATHS.length} times`, async () => {

@@ -9,8 +9,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateClient } from './services/build-app.ts';
 import { spawnChild } from './services/process.ts';
-import { type Count, countIn, inShort } from './testing/test-count.ts';
-import { reportInto } from './testing/vitest-report.ts';
+import { type Count, countIn, inShort, reportInto } from './testing/test-count.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PATCHES = path.join(ROOT, 'scripts/testing/breaks');

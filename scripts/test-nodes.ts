@@ -7,12 +7,10 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateClient } from './services/build-app.ts';
-import { ensureNats } from './services/nats-install.ts';
-import { ensurePgBouncer } from './services/pgbouncer-install.ts';
+import { installPrograms } from './services/install-programs.ts';
 import { spawnChild } from './services/process.ts';
 import { runVisibly } from './services/programs.ts';
-import { type Count, countIn, linesOf, sumOf, withExit } from './testing/test-count.ts';
-import { reportInto } from './testing/vitest-report.ts';
+import { type Count, countIn, linesOf, reportInto, skippedLines, sumOf, withExit } from './testing/test-count.ts';
 
 const VERSIONS = ['20', '22', '24'];
 const FOLDER = fileURLToPath(new URL('../.data/nodes/', import.meta.url));
@@ -91,15 +89,14 @@ try {
   const { signal } = stopping;
   const log = console.log;
   await generateClient({ log, signal });
-  await ensureNats({ log, signal });
-  await ensurePgBouncer({ log, signal }).catch((error) => signal.aborted || log(error.message));
+  const lacks = await installPrograms(['nats', 'pgbouncer'], { log, signal });
   const programs: string[] = [];
   for (const major of VERSIONS) programs.push(await ensureNode(major));
   const outcomes: Outcome[] = [];
   for (const program of programs) outcomes.push(await testOn(program));
   console.log(`\n${table(outcomes).join('\n')}`);
   const all = sumOf(outcomes);
-  console.log(linesOf(all).join('\n'));
+  console.log([...skippedLines(all, lacks, []), ...linesOf(all)].join('\n'));
   process.exitCode = all.failed === 0 && all.passed > 0 ? 0 : 1;
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);

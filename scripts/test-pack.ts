@@ -68,6 +68,6 @@ try {
 
 const { passed, failed, failures } = report;
 await mkdir(path.dirname(RESULT), { recursive: true });
-await writeFile(RESULT, JSON.stringify({ passed, failed, skipped: 0, failures, files: [] }));
+await writeFile(RESULT, JSON.stringify({ passed, failed, skipped: 0, failures, files: [], lacking: [] }));
 say(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;

@@ -1,6 +1,6 @@
 /**
- * `npm test`, every guarantee once: sets up what it needs, runs Vitest, the package's own test and Playwright, and ends with one
- * line, `N passed, N failed`. `--all` runs every test, `--chaos` those that kill, soak, fail over and attack (testing/tier.ts).
+ * `npm test`, every guarantee once: says its plan, sets up what it needs, runs Vitest, the package's own test and Playwright, and ends
+ * with one line, `N passed, N failed`. `--all` runs every test, `--chaos` those that kill, soak, fail over and attack (testing/tier.ts).
  * Files that fail run once more, alone, but for `--chaos`: those that pass then are told as flaky, and kept in `.data/flaky.jsonl`.
  * `--e2e [filter]` runs the end-to-end tests alone, and with `--vitest filter` behind it those of Vitest's files as well;
  * `--matrix` those that each build of the demo must pass, on all four, and those of shop and lab in ambient transactions;
@@ -11,20 +11,29 @@ import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { envOf, nameOf, VARIANTS, variantOf } from '../shop/variants.ts';
 import { buildApp, generateClient } from './services/build-app.ts';
-import { ensureChromium } from './services/chromium.ts';
 import { ensureEngines } from './services/engines-install.ts';
-import { ensureNats } from './services/nats-install.ts';
-import { ensurePgBouncer } from './services/pgbouncer-install.ts';
+import { findPrograms, installPrograms } from './services/install-programs.ts';
 import { spawnChild } from './services/process.ts';
 import { cpuLines, cpuSeconds, workedIn } from './testing/cpu.ts';
 import { type EnginesSpec, enginesTable } from './testing/engines-table.ts';
 import { flakyLines, judge, withOpenLines } from './testing/flaky.ts';
-import { withUnheld } from './testing/held.ts';
+import { lackingRows, withUnheld } from './testing/held.ts';
 import { type MatrixSpec, matrixTable, type Run } from './testing/matrix-table.ts';
+import { planLines, type Step } from './testing/plan.ts';
 import { countOf } from './testing/playwright-report.ts';
 import { measureSlowness } from './testing/slowness.ts';
-import { type Count, countIn, type Failure, linesOf, sumOf, type TestFile, withExit } from './testing/test-count.ts';
-import { reportInto } from './testing/vitest-report.ts';
+import {
+  type Count,
+  countIn,
+  type Failure,
+  linesOf,
+  reportInto,
+  skippedLines,
+  sumOf,
+  type TestFile,
+  withExit,
+} from './testing/test-count.ts';
+import { isWithout, type Program } from './testing/without.ts';
 
 const RESULTS = fileURLToPath(new URL('../.data/test-results/', import.meta.url));
 const FLAKY = fileURLToPath(new URL('../.data/flaky.jsonl', import.meta.url));
@@ -61,6 +70,11 @@ const chosen = forPlaywright.filter((arg) => !['--all', '--chaos', '--e2e', '--e
 const filters = isMatrix ? OF_EACH_BUILD : isEngines ? ['--config=playwright.engines.config.ts', ...chosen] : chosen;
 const say = (line: string) => console.log(line);
 
+const runsVitest = !e2eOnly || forVitest.length > 0;
+/** As measured with nothing besides (CONTRIBUTING.md), of whole runs; of `npm test`, of each step. */
+const MINUTES: Record<string, number> = { all: 20, chaos: 4 };
+const ofShort = (minutes: number) => (isShort ? minutes : undefined);
+
 /** A run, as either table reads it. */
 type BothRun = Run<MatrixSpec & EnginesSpec>;
 
@@ -80,10 +94,11 @@ async function runner(
   args: string[],
   env: Record<string, string>,
   read: () => Promise<Count>,
+  onLine = say,
 ): Promise<Count> {
   stopping.signal.throwIfAborted();
   say(`\n${name}`);
-  const child = spawnChild({ name, command: process.execPath, args, env, onLine: say, log: say });
+  const child = spawnChild({ name, command: process.execPath, args, env, onLine, log: say });
   stopping.signal.addEventListener('abort', child.stop);
   const code = await child.ended;
   stopping.signal.removeEventListener('abort', child.stop);
@@ -98,24 +113,32 @@ async function vitest(name: string, which: string[]): Promise<Count> {
   return await runner(name, args, TIER, () => countIn(file));
 }
 
-/** Looks at the contents of the package; for `--all` it is also installed in an app. `npm run test:pack` has more of them. */
+/**
+ * Looks at the contents of the package; for `--all` it is also installed in an app, which needs a browser. `npm run test:pack` has
+ * more of them.
+ */
 async function pack(): Promise<Count> {
-  const args = ['--import', 'tsx', 'scripts/test-pack.ts', isAll ? '--one' : '--contents'];
+  const args = ['--import', 'tsx', 'scripts/test-pack.ts', isAll && !isWithout('chromium') ? '--one' : '--contents'];
   return await runner('The package', args, {}, () => countIn(`${RESULTS}pack.json`));
 }
 
 async function playwright(build: string, which: string[], variables: Record<string, string>, runs: BothRun[] = []) {
   const file = `${RESULTS}playwright-${build}.json`;
   await rm(file, { force: true });
-  const args = ['node_modules/@playwright/test/cli.js', 'test', '--reporter=list,json', ...which];
+  // Without a browser all its tests count as skipped: those that are listed do.
+  const how = isWithout('chromium') ? ['--list', '--reporter=json'] : ['--reporter=list,json'];
+  const args = ['node_modules/@playwright/test/cli.js', 'test', ...how, ...which];
   const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, ...TIER, ...variables };
-  return await runner(`End-to-end tests (${build})`, args, env, async () => {
+  const read = async () => {
     const text = await readFile(file, 'utf8').catch(() => undefined);
     if (text === undefined) return sumOf([]);
     const report = JSON.parse(text);
     runs.push({ build, report });
     return countOf(report, build);
-  });
+  };
+  // The tests of a list are indented: how many there are is enough.
+  const sayHowMany = (line: string) => line.startsWith('  ') || say(line);
+  return await runner(`End-to-end tests (${build})`, args, env, read, isWithout('chromium') ? sayHowMany : say);
 }
 
 /** One file of the run, once more, while nothing else runs. */
@@ -139,6 +162,17 @@ function namedEngines(): string[] {
   return named.length > 0 ? named : ['firefox', 'webkit'];
 }
 
+/** What this run does, in turn. */
+function steps(): Step[] {
+  const ofPackage = isAll ? 'the package: what is in it, installed in an app' : 'the package: what is in it';
+  return [
+    ...(runsVitest ? [{ what: 'unit, type, component and database tests', minutes: ofShort(4.1) }] : []),
+    ...(isWhole ? [{ what: ofPackage, minutes: ofShort(0.2) }] : []),
+    { what: 'the production build of the app, unless there is one', minutes: ofShort(0.4) },
+    { what: 'end-to-end tests', minutes: ofShort(3.4) },
+  ];
+}
+
 async function main(): Promise<boolean> {
   const startedAt = await cpuSeconds();
   await rm(RESULTS, { recursive: true, force: true });
@@ -152,19 +186,24 @@ async function main(): Promise<boolean> {
     process.env.SEED = seed === 'random' ? String(randomInt(2 ** 31)) : seed;
     say(`What is left to chance: SEED=${process.env.SEED} does it again.`);
   }
+  const needed: Program[] = ['chromium'];
+  if (!isMatrix && !isEngines) needed.push('nats');
+  if (runsVitest) needed.push('pgbouncer');
+  const programs = await findPrograms(needed);
+  say(['', ...planLines({ slowness, steps: steps(), total: MINUTES[tier ?? ''], programs }), ''].join('\n'));
   await generateClient({ log: say, signal });
-  await ensureChromium(say);
-  if (isEngines) await ensureEngines(namedEngines(), { log: say, signal });
-  const runsVitest = !e2eOnly || forVitest.length > 0;
-  if (!isMatrix && !isEngines) await ensureNats({ log: say, signal });
-  // Not everywhere to be had: where there is none, the tests that need it fail with the words that say what to do.
-  if (runsVitest) await ensurePgBouncer({ log: say, signal }).catch((error) => signal.aborted || say(error.message));
+  const lacks = await installPrograms(needed, { log: say, signal });
+  if (isEngines) {
+    // Without one of the engines there is nothing to compare.
+    if (isWithout('chromium')) throw new Error(lacks.get('chromium'));
+    await ensureEngines(namedEngines(), { log: say, signal });
+  }
   const files = isChaos ? CHAOS : forVitest;
   const counts = runsVitest ? [await vitest('Unit, type, component and database tests', files)] : [];
   if (isWhole) counts.push(await pack());
   const runs: BothRun[] = [];
   for (const variant of isMatrix ? VARIANTS : [variantOf(process.env)]) {
-    await buildApp({ log: say, signal, variant });
+    if (!isWithout('chromium')) await buildApp({ log: say, signal, variant });
     counts.push(await playwright(nameOf(variant), filters, envOf(variant), runs));
   }
   if (isMatrix) {
@@ -180,12 +219,14 @@ async function main(): Promise<boolean> {
   // The other commands look for races: what fails there once has failed.
   const { count, flaky } = isWhole ? await judge(sum, runAgain) : { count: sum, flaky: [] };
   await keep(flaky);
-  const all = isWhole ? withUnheld(withOpenLines(count, await pageOf('flaky')), await pageOf('failures')) : count;
+  const failuresPage = await pageOf('failures');
+  const all = isWhole ? withUnheld(withOpenLines(count, await pageOf('flaky')), failuresPage) : count;
+  const skipped = skippedLines(all, lacks, isWhole ? lackingRows(all, failuresPage) : []);
   const lines = flakyLines(flaky, new Date().toISOString().slice(0, 10));
   const { STAT_BEFORE_CHECK = '', STAT_AFTER_CHECK = '' } = process.env; // of .ci/run
   const ofCheck = workedIn(STAT_AFTER_CHECK) - workedIn(STAT_BEFORE_CHECK);
   const cpu = cpuLines((await cpuSeconds()) - startedAt, performance.now(), ofCheck);
-  say([...lines, ...cpu, ...linesOf(all)].join('\n'));
+  say([...lines, ...cpu, ...skipped, ...linesOf(all)].join('\n'));
   return all.failed === 0 && all.passed > 0;
 }
 

@@ -205,7 +205,7 @@ test('57P01, 57P02 and 57P03: it shuts down, its processes crash, and it starts 
   sql = await connect();
 });
 
-describe('a pooler', () => {
+describe('a pooler', { tags: 'pgbouncer' }, () => {
   const bounce = async (more: Parameters<typeof startPgBouncer>[1]): Promise<PgBouncer> => {
     const bouncer = await startPgBouncer(server.url, more);
     closers.push(() => bouncer.close());

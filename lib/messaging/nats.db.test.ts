@@ -1,3 +1,4 @@
+/** @module-tag nats */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { natsStorm, onceEach } from '../../e2e/fixtures/nats-storm.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';

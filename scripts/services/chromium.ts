@@ -40,15 +40,25 @@ export async function findChromium(): Promise<string | undefined> {
   return undefined;
 }
 
+interface How {
+  log?: (line: string) => void;
+  /** Tries nothing else. What is under way ends by itself: a package of the system must not stay half installed. */
+  signal?: AbortSignal;
+}
+
 /** Like `findChromium`, but installs a browser where there is none. Throws a sentence that says what to do. */
-export async function ensureChromium(log: (line: string) => void = console.error): Promise<string> {
+export async function ensureChromium({ log = console.error, signal }: How = {}): Promise<string> {
   const found = await findChromium();
   if (found) return found;
   for (const commands of installers()) {
     log(`No Chromium found. Installing one: ${commands.map((command) => command.join(' ')).join(' && ')}`);
     try {
-      for (const command of commands) await runVisibly(command);
+      for (const command of commands) {
+        signal?.throwIfAborted();
+        await runVisibly(command);
+      }
     } catch (error) {
+      signal?.throwIfAborted();
       log(error instanceof Error ? error.message : String(error));
     }
     const installed = await findChromium();
@@ -70,6 +80,12 @@ export async function launchOptions(): Promise<{ executablePath: string; args: s
 /** Asked for its version, because a path can be a stub: Ubuntu's chromium-browser only tells you to use snap. */
 function isBrowser(path: string): Promise<boolean> {
   return saysVersion(path, /Chrom/);
+}
+
+/** What `ensureChromium` would do on this machine, in words. */
+export function howToInstall(): string {
+  if (isRoot && isDebian()) return 'by apt-get, for the whole system';
+  return `by Playwright, into its cache in your home${isRoot ? ', and what it needs for the whole system' : ''}`;
 }
 
 /** Ways to install a browser, best first; each is a list of commands. */

@@ -74,7 +74,7 @@ test('an archive that is not the one that was released is not unpacked', () => {
   expect(() => assertSum('a.tar.gz', Buffer.from('abcd'), sha256)).toThrow(/a\.tar\.gz is not what was released/);
 });
 
-test('a killed server waits for its port when somebody has taken it meanwhile', async () => {
+test('a killed server waits for its port when somebody has taken it meanwhile', { tags: 'nats' }, async () => {
   const nats = await startNats();
   onTestFinished(() => nats.close());
   await nats.kill();

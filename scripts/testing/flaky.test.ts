@@ -13,9 +13,10 @@ const first = (...failures: Failure[]): Count => ({
   failed: failures.length,
   skipped: 0,
   files: [],
+  lacking: [],
   failures,
 });
-const PASSES: Count = { passed: 4, failed: 0, skipped: 0, files: [], failures: [] };
+const PASSES: Count = { passed: 4, failed: 0, skipped: 0, files: [], lacking: [], failures: [] };
 
 /** Judges a run whose files end like this when they run again, and says which did. */
 async function judged(count: Count, again: Count = PASSES) {
@@ -33,7 +34,7 @@ test('a file that passes when it runs again was flaky: each of its failures coun
     { on: 'unit', path: 'a' },
     { on: 'unit', path: 'b' },
   ]);
-  expect(count).toEqual({ passed: 13, failed: 0, skipped: 0, files: [], failures: [] });
+  expect(count).toEqual({ passed: 13, failed: 0, skipped: 0, files: [], lacking: [], failures: [] });
   expect(flaky).toHaveLength(3);
   expect(flakyLines(flaky.slice(0, 1), '2026-01-02')).toEqual([
     '',

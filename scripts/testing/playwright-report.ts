@@ -1,11 +1,12 @@
 import type { Count, Failure } from './test-count.ts';
+import { isWithout, PROGRAMS } from './without.ts';
 
 interface Spec {
   title: string;
   file: string;
   line: number;
   ok: boolean;
-  tests: { results: { status?: string; error?: { message?: string } }[] }[];
+  tests: { annotations?: { description?: string }[]; results: { status?: string; error?: { message?: string } }[] }[];
 }
 
 /** Part of the report of Playwright's reporter `json`, with what is read of its tests. */
@@ -32,7 +33,19 @@ export function countOf(report: Report, build: string): Count {
   const hasPassed = (suite: Suite<Spec>) =>
     [...specsIn(suite)].some(({ tests }) => tests.some(({ results }) => results.at(-1)?.status === 'passed'));
   const files = report.suites.filter(hasPassed).map(pathOf);
-  return { passed: expected, failed: unexpected + flaky, skipped, failures: [...failuresIn(report, build)], files };
+  const failures = [...failuresIn(report, build)];
+  const lacking = report.suites.flatMap(lackingIn);
+  return { passed: expected, failed: unexpected + flaky, skipped, failures, files, lacking };
+}
+
+/** Without a Chromium the report lists tests and has run none. */
+function lackingIn(suite: Suite<Spec> & { file: string }): Count['lacking'] {
+  const tests = [...specsIn(suite)].flatMap((spec) => spec.tests);
+  return tests.flatMap(({ annotations = [] }) => {
+    const needs = (program: string) => annotations.some(({ description }) => description === program);
+    const program = isWithout('chromium') ? 'chromium' : PROGRAMS.find((one) => isWithout(one) && needs(one));
+    return program ? [{ program, file: pathOf(suite) }] : [];
+  });
 }
 
 /** Playwright names files from its folder of tests on. */

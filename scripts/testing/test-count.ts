@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { stripVTControlCharacters } from 'node:util';
+import { NAMES, type Program } from './without.ts';
 
 /** A file of tests, and the project of Vitest's or the build of the app that it ran on. */
 export interface TestFile {
@@ -25,7 +26,16 @@ export interface Count {
   failures: Failure[];
   /** The files of which at least one test passed, as the repository names them. */
   files: string[];
+  /** Of those that were skipped, each that was for want of a program, and its file. */
+  lacking: { program: Program; file: string }[];
 }
+
+/** Vitest's arguments for a run that leaves its counts in that file. */
+export const reportInto = (file: string) => [
+  '--silent=passed-only',
+  '--reporter=./scripts/testing/vitest-report.ts',
+  `--outputFile=${file}`,
+];
 
 /** The counts that a run has left in a file. None of a run that has left nothing. */
 export async function countIn(file: string): Promise<Count> {
@@ -47,6 +57,7 @@ export function sumOf(counts: readonly Count[]): Count {
     skipped: total('skipped'),
     failures: counts.flatMap(({ failures }) => failures),
     files: [...new Set(counts.flatMap(({ files }) => files))],
+    lacking: counts.flatMap(({ lacking }) => lacking),
   };
 }
 
@@ -70,4 +81,26 @@ export function listOf(heading: string, failures: readonly Failure[]): string[] 
 export function linesOf({ passed, failed, skipped, failures }: Count): string[] {
   const last = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
   return [...listOf('Failed:', failures), '', last];
+}
+
+/** The block about what was skipped: how many tests, for want of what, how to get it (`why`), and the rows of docs/failures.md. */
+export function skippedLines(
+  { lacking }: Pick<Count, 'lacking'>,
+  why: ReadonlyMap<Program, string>,
+  rows: readonly string[],
+): string[] {
+  if (why.size === 0) return [];
+  const linesOfOne = ([program, sentence]: [Program, string]) => {
+    const tests = lacking.filter((each) => each.program === program).length;
+    const more = program === 'chromium' ? ', and all component tests, which are not counted' : '';
+    return [`  ${NAMES[program]}: ${tests} tests${more}`, `    ${sentence}`];
+  };
+  return [
+    '',
+    'Skipped, for want of a program:',
+    ...[...why].flatMap(linesOfOne),
+    ...(rows.length > 0
+      ? ['Not looked at here, of the rows of docs/failures.md:', ...rows.map((row) => `  ${row}`)]
+      : []),
+  ];
 }

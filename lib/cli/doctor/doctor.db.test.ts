@@ -311,7 +311,9 @@ const BROKEN: Broken[] = [
   },
 ];
 
-test('a pooler in transaction mode is noticed, and whether the worker has a way around it', async () => {
+test('a pooler in transaction mode is noticed, and whether the worker has a way around it', {
+  tags: 'pgbouncer',
+}, async () => {
   const bouncer = await startPgBouncer(database.url, { connections: 2 });
   const through = async (env: Record<string, string>) => {
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);

@@ -1,3 +1,4 @@
+/** @module-tag pgbouncer */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PgBouncer, startPgBouncer } from '../../../../scripts/services/pgbouncer.ts';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';

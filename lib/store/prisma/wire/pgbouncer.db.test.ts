@@ -1,3 +1,4 @@
+/** @module-tag pgbouncer */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PgBouncer, startPgBouncer } from '../../../../scripts/services/pgbouncer.ts';
