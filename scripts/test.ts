@@ -71,8 +71,8 @@ const filters = isMatrix ? OF_EACH_BUILD : isEngines ? ['--config=playwright.eng
 const say = (line: string) => console.log(line);
 
 const runsVitest = !e2eOnly || forVitest.length > 0;
-/** As measured with nothing besides (CONTRIBUTING.md), of whole runs; of `npm test`, of each step. */
-const MINUTES: Record<string, number> = { all: 20, chaos: 4 };
+/** For a machine of slowness 1 that does nothing besides, of whole runs; of `npm test`, of each step. */
+const MINUTES: Record<string, number> = { all: 18, chaos: 3.5 };
 const ofShort = (minutes: number) => (isShort ? minutes : undefined);
 
 /** A run, as either table reads it. */
@@ -166,10 +166,10 @@ function namedEngines(): string[] {
 function steps(): Step[] {
   const ofPackage = isAll ? 'the package: what is in it, installed in an app' : 'the package: what is in it';
   return [
-    ...(runsVitest ? [{ what: 'unit, type, component and database tests', minutes: ofShort(4.1) }] : []),
+    ...(runsVitest ? [{ what: 'unit, type, component and database tests', minutes: ofShort(3.7) }] : []),
     ...(isWhole ? [{ what: ofPackage, minutes: ofShort(0.2) }] : []),
     { what: 'the production build of the app, unless there is one', minutes: ofShort(0.4) },
-    { what: 'end-to-end tests', minutes: ofShort(3.4) },
+    { what: 'end-to-end tests', minutes: ofShort(3.1) },
   ];
 }
 

@@ -13,6 +13,7 @@ export interface WebKitPrograms {
 
 interface How {
   log?: (line: string) => void;
+  /** Installs nothing else. What is under way ends by itself: a package of the system must not stay half installed. */
   signal?: AbortSignal;
 }
 
@@ -86,7 +87,10 @@ async function install(packages: string[], { log = console.error, signal }: How)
     [...apt, 'install', '-y', '--no-install-recommends', ...packages],
   ];
   log(`Installing a browser: ${commands.map((command) => command.join(' ')).join(' && ')}`);
-  for (const command of commands) await runVisibly(command, { signal });
+  for (const command of commands) {
+    signal?.throwIfAborted();
+    await runVisibly(command);
+  }
 }
 
 function isDebian(): boolean {

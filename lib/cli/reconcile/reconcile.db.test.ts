@@ -80,7 +80,7 @@ test('an event that nobody knows any more is listed, until its key is named', as
   const event = await lostOrder('order-1');
   const inbox = ['--inbox', consumer.url];
   const orphans = await reconcile(...inbox);
-  expect(orphans.out).toMatch(new RegExp(`EVENT +SOURCE +RECEIVED\\n${event}  shop    \\d+ s ago\\n`));
+  expect(orphans.out, orphans.err).toMatch(new RegExp(`EVENT +SOURCE +RECEIVED\\n${event}  shop    \\d+ s ago\\n`));
   expect(orphans.code).toBe(1);
   for (const narrowed of [
     ['--source', 'other'],
