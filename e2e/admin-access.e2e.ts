@@ -8,7 +8,7 @@ import { expect, test } from './fixtures/test.ts';
 /** Fields that every admin form might send: enough that an action which is let in does something. */
 const KEY = { tenant: 'demo', principal: 'victim', operation: 'lab.order', key: 'access-key' };
 const FIELDS = {
-  ...{ ...KEY, fencing_token: '1', kind: 'failed' },
+  ...{ ...KEY, fencing_token: '1', revision: '[]', kind: 'failed' },
   ...{ destination: 'crm', event: 'e1', settled_at: new Date(0).toISOString(), source: 'bank' },
 };
 

@@ -2,7 +2,7 @@
  * `npm run test:runs -- 10`: so many runs of the README's test command, each in a fresh clone of the last commit, one behind the other.
  * Each leaves a line in docs/test-runs.md as soon as it is over. `--burn`: beside as many busy processes as there are cores.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
@@ -18,11 +18,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => st
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT }).toString().trim();
 
-/** Keeps every core busy until it is told to stop. */
+/** Keeps every core busy until it is told to stop, in turns of which each lets the process see that its parent is gone. */
 function burn(): () => void {
-  const busy = Array.from({ length: availableParallelism() }, () => spawn(process.execPath, ['-e', 'for (;;);']));
+  const args = ['-e', 'setInterval(() => { const end = Date.now() + 500; while (Date.now() < end); }, 0)'];
+  const busy = Array.from({ length: availableParallelism() }, () =>
+    spawnChild({ name: 'A burner', command: process.execPath, args }),
+  );
   return () => {
-    for (const one of busy) one.kill('SIGKILL');
+    for (const one of busy) void one.stop();
   };
 }
 
@@ -44,12 +47,12 @@ async function runOnce(commit: string, isBurnt: boolean): Promise<RunResult & { 
       onLine: (line) => lines.push(line),
     });
     stopping.signal.addEventListener('abort', child.stop);
-    await child.ended;
+    const code = await child.ended;
     stopping.signal.throwIfAborted();
     writeFileSync(log, `${lines.join('\n')}\n`);
     const kept = path.join(clone, '.data/flaky.jsonl');
     const flaky = existsSync(kept) ? readFileSync(kept, 'utf8').split('\n').filter(Boolean).length : 0;
-    return { log, ...resultOf(lines, { flaky, minutes: (performance.now() - began) / 60_000 }) };
+    return { log, ...resultOf(lines, code, { flaky, minutes: (performance.now() - began) / 60_000 }) };
   } finally {
     stopBurning();
     rmSync(folder, { recursive: true, force: true });

@@ -164,12 +164,18 @@ function namedEngines(): string[] {
 
 /** What this run does, in turn. */
 function steps(): Step[] {
-  const ofPackage = isAll ? 'the package: what is in it, installed in an app' : 'the package: what is in it';
+  const hasBrowser = !isWithout('chromium');
+  const ofVitest = `unit, type, ${hasBrowser ? 'component ' : ''}and database tests`;
+  const ofPackage = `the package: what is in it${isAll && hasBrowser ? ', installed in an app' : ''}`;
   return [
-    ...(runsVitest ? [{ what: 'unit, type, component and database tests', minutes: ofShort(3.7) }] : []),
+    ...(runsVitest ? [{ what: ofVitest, minutes: ofShort(3.7) }] : []),
     ...(isWhole ? [{ what: ofPackage, minutes: ofShort(0.2) }] : []),
-    { what: 'the production build of the app, unless there is one', minutes: ofShort(0.4) },
-    { what: 'end-to-end tests', minutes: ofShort(3.1) },
+    ...(hasBrowser
+      ? [
+          { what: 'the production build of the app, unless there is one', minutes: ofShort(0.4) },
+          { what: 'end-to-end tests', minutes: ofShort(3.1) },
+        ]
+      : []),
   ];
 }
 
@@ -211,8 +217,8 @@ async function main(): Promise<boolean> {
     const env = { ...envOf(variantOf({})), TRANSACTION: 'ambient' };
     counts.push(await playwright('ambient', OF_EACH_TRANSACTION, env));
   }
-  // `npm test` has some of its rows.
-  const matrix = isShort ? [] : matrixTable(runs);
+  // `npm test` has some of its rows; a list of tests has run none.
+  const matrix = isShort || isWithout('chromium') ? [] : matrixTable(runs);
   const table = isEngines ? runs.flatMap(({ report }) => enginesTable(report)) : matrix;
   if (table.length > 0) say(`\n${table.join('\n')}`);
   const sum = sumOf(counts);

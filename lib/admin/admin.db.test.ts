@@ -262,6 +262,14 @@ describe('a verdict on a key that is not as it was when the page was made', () =
       await ask(on, key);
     }
     expect(provider.lookups).toBe(lookups + 2);
+    // Taken from one who has died with the charge under way, and asked about: it is unknown by now.
+    await run(
+      `UPDATE idempotency_keys SET state = 'in_progress', lease_until = now(), needs_attention = true WHERE key = $1`,
+      key,
+    );
+    expect((await on.admin.findKey(idOf(key)))?.revision).toBe(seen.revision);
+    await ask(on, key);
+    expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'unknown' });
     expect(await on.admin.resolve(seen, succeeded, 'eve')).toBe('recorded');
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded' });
   });
@@ -294,6 +302,41 @@ describe('a verdict on a key that is not as it was when the page was made', () =
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'failed' });
   });
 
+  test('S4 sent again behind a failover that has lost a send: as often as the page says, and changed', async () => {
+    const on = shop();
+    const { key, seen } = await unknownKey(on);
+    await run(`UPDATE idempotency_phases SET last_sent_at = last_sent_at + interval '1 s' WHERE key = $1`, key);
+    expect(await on.admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('changed');
+  });
+
+  test('S4 judged by somebody else in the same words: changed', async () => {
+    const on = shop();
+    const { key, seen } = await unknownKey(on);
+    // Nobody acts upon it.
+    const office = createAdmin({ prisma: database.client });
+    expect(await office.resolve(seen, { kind: 'retry' }, 'eve')).toBe('recorded');
+    const again = await seenNow(on, key);
+    expect(await office.resolve(again, { kind: 'retry' }, 'bob')).toBe('recorded');
+    expect(await office.resolve(again, { kind: 'retry' }, 'ann')).toBe('changed');
+    expect(await recordsOf(key, 'verdict')).toBe(2);
+  });
+
+  test('a key of which no call was begun has nothing to judge', async () => {
+    const on = shop();
+    const key = freshKey();
+    await database.client.idempotencyKey.create({
+      data: {
+        ...idOf(key),
+        state: 'in_progress',
+        needsAttention: true,
+        leaseUntil: new Date(0),
+        expiresAt: new Date(),
+      },
+    });
+    expect(await on.admin.resolve(await seenNow(on, key), { kind: 'failed' }, 'eve')).toBe('changed');
+    expect(await tokenOf(key)).toBe(1);
+  });
+
   test('S4 a webhook in between: changed, once for what it says', async () => {
     const on = shop();
     const { key, seen } = await unknownKey(on);
@@ -308,9 +351,13 @@ describe('a verdict on a key that is not as it was when the page was made', () =
 
   test('S4 an answer that came late, to an executor that was overtaken: changed', async () => {
     const on = shop();
-    const { key, seen } = await unknownKey(on);
-    await prismaStore(database.client).recordEvent(idOf(key), { type: 'late_answer', actor: 'executor', detail: null });
-    expect(await on.admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('changed');
+    const { key } = await unknownKey(on);
+    for (const token of ['1', '2']) {
+      const seen = await seenNow(on, key);
+      const detail = { step: 'charge_created', token };
+      await prismaStore(database.client).recordEvent(idOf(key), { type: 'late_answer', actor: 'executor', detail });
+      expect(await on.admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('changed');
+    }
   });
 
   test.each([
@@ -329,9 +376,11 @@ describe('a verdict on a key that is not as it was when the page was made', () =
       await database.client.$transaction(async (tx) => {
         await meanwhile(tx, on, key);
         resolved = on.admin.resolve(seen, succeeded, 'eve');
+        resolved.catch(() => {}); // asserted below
         await until('the verdict waits for it', async () => {
           const [waiting] = await database.client.$queryRaw<[{ count: number }]>`
-            SELECT count(*)::int AS count FROM pg_locks WHERE NOT granted`;
+            SELECT count(*)::int AS count FROM pg_stat_activity
+             WHERE datname = current_database() AND wait_event_type = 'Lock'`;
           return waiting.count > 0;
         });
       });

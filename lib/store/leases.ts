@@ -79,8 +79,9 @@ export interface Leases<Tx> {
   steps(id: KeyId): Promise<Step[]>;
 
   /**
-   * What a person goes by who judges a key's started foreign call, as text: the state, the call, how often it was sent and
-   * how often for nothing, the verdict before, and how much was heard of it. Empty where there is no key.
+   * What a person goes by who judges a key's started foreign call, as text: which it is, how often it was sent, and when last,
+   * how many of these sends have proved that nothing was done, and how much was heard and judged of it. Empty where there is
+   * no key.
    */
   revision(id: KeyId): Promise<string>;
 

@@ -59,7 +59,7 @@ class BoundedPool extends pg.Pool {
           answered = resolve;
         });
         withTimeout(all, statementLimit.getStore() ?? STATEMENT_MS).catch((late) => {
-          for (const silent of [client, ...this.#unused]) destroy(silent, late);
+          for (const silent of [client, ...this.#unused]) destroy(silent, late.message);
         });
       }
       const answer = query(...args);
@@ -74,9 +74,9 @@ class BoundedPool extends pg.Pool {
 }
 
 /** Its queries reject, its user hears an error, and the pool that it is given back to drops it. */
-function destroy(client: pg.PoolClient, why: Error): void {
+function destroy(client: pg.PoolClient, why: string): void {
   const { connection } = client as unknown as { connection: { stream: { destroy(error: Error): void } } };
-  connection.stream.destroy(why);
+  connection.stream.destroy(new Error(why)); // one each: the pool writes the client into it
 }
 
 /** One connection for each running job, and for listening, for the presence, for asking and for what is left. */

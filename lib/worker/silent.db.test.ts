@@ -11,8 +11,8 @@ import { addLetter, door, isShown, jobs, type Letter, start, within } from './wo
 /** Two lanes poll every 2 s each, so that of three jobs in a row one waits for 1 s at least, unless it is heard of. */
 const HEARD_MS = 700;
 const HOUR = 3_600_000;
-/** Far more than the database needs to answer, meanwhile. */
-const STALL_MS = bound(1000);
+/** The database answers half-way, and the statement's time is over behind three quarters. */
+const STALL_MS = bound(2000);
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -94,20 +94,22 @@ test('an answer that has come while the process stood still counts', async () =>
   const ended = vi.fn();
   const letter = vi.fn<Letter>(async (_, { query }) => {
     let isOver = false;
-    const answered = query('SELECT pg_sleep(0.2)').then(() => 'answered');
+    const answered = query(`SELECT pg_sleep(${STALL_MS / 2000})`).then(() => 'answered');
     void answered.finally(() => {
       isOver = true;
     });
     await until('it is sent', async () => {
       const [{ sent }] = await database.client.$queryRaw<[{ sent: boolean }]>`
-        SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep') AS sent`;
-      return sent || isOver;
+        SELECT EXISTS (SELECT FROM pg_stat_activity
+                        WHERE datname = current_database() AND wait_event = 'PgSleep') AS sent`;
+      return sent;
     });
+    expect(isOver).toBe(false);
     await new Promise(setImmediate); // behind this come timers, and then what has arrived
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STALL_MS);
     ended(await answered.catch((error) => error.message));
   });
-  start(database, letter, { concurrency: 1, statementMs: STALL_MS / 2 });
+  start(database, letter, { concurrency: 1, statementMs: 0.75 * STALL_MS });
   await addLetter(database, 'ann');
   await vi.waitFor(() => expect(ended).toHaveBeenCalled(), within);
   expect(ended.mock.calls).toEqual([['answered']]);

@@ -1,5 +1,5 @@
 /** Finds the programs that tests need, and installs those that are missing. */
-import { isWithout, PROGRAMS, type Program } from '../testing/without.ts';
+import { isWithout, type Program, withoutNames } from '../testing/without.ts';
 import { ensureChromium, findChromium, howToInstall } from './chromium.ts';
 import { ensureNats, findNats } from './nats-install.ts';
 import { ensurePgBouncer, findPgBouncer } from './pgbouncer-install.ts';
@@ -48,12 +48,9 @@ export interface FoundProgram extends Pick<Needed, 'variable' | 'how'> {
   isLeftOut: boolean;
 }
 
-/** Looks for each. Throws where a variable names something else, or `WITHOUT` what is no such program. */
+/** Looks for each. Throws where a variable or `WITHOUT` names something else. */
 export async function findPrograms(programs: readonly Program[]): Promise<FoundProgram[]> {
-  const unknown = (process.env.WITHOUT ?? '')
-    .split(',')
-    .filter((name) => name && !PROGRAMS.some((one) => one === name));
-  if (unknown.length > 0) throw new Error(`WITHOUT names ${unknown.join()}. It can name ${PROGRAMS.join()}.`);
+  withoutNames();
   return await Promise.all(
     programs.map(async (program) => {
       const isLeftOut = isWithout(program);
@@ -86,6 +83,6 @@ export async function installPrograms(
       lacks.set(program, why);
     }
   }
-  if (lacks.size > 0) process.env.WITHOUT = [...lacks.keys()].join();
+  process.env.WITHOUT = [...new Set([...withoutNames(), ...lacks.keys()])].join();
   return lacks;
 }

@@ -3,7 +3,6 @@ import { planLines } from './plan.ts';
 
 const chromium = {
   program: 'chromium',
-  name: 'Chromium',
   variable: 'C_PATH',
   how: 'for all',
   isLeftOut: false,

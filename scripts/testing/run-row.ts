@@ -7,11 +7,16 @@ export interface RunResult {
   minutes: number;
 }
 
-/** Reads it from what the run has printed. A run that did not come to its last line has failed. */
-export function resultOf(lines: readonly string[], more: Pick<RunResult, 'flaky' | 'minutes'>): RunResult {
+/** Reads it from what the run has printed. One that did not come to its last line, or ended badly, has failed. */
+export function resultOf(
+  lines: readonly string[],
+  exitCode: number | null,
+  more: Pick<RunResult, 'flaky' | 'minutes'>,
+): RunResult {
   const last = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/.exec(lines.findLast((line) => line.trim()) ?? '');
   const [, passed = '0', failed = '1', skipped = '0'] = last ?? [];
-  return { passed: Number(passed), failed: Number(failed), skipped: Number(skipped), ...more };
+  const atLeast = exitCode === 0 ? 0 : 1;
+  return { passed: Number(passed), failed: Math.max(atLeast, Number(failed)), skipped: Number(skipped), ...more };
 }
 
 /** A line of docs/test-runs.md. */

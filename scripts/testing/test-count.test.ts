@@ -82,7 +82,7 @@ test('what was skipped is told: how many tests, for want of what, how to get it,
   expect(skippedLines({ lacking }, why, ['a row'])).toEqual([
     '',
     'Skipped, for want of a program:',
-    '  Chromium: 0 tests, and all component tests, which are not counted',
+    '  Chromium: 0 tests, and what is not counted: component tests, and of test:all the package in an app',
     '    Install one.',
     '  NATS server: 2 tests',
     '    Install that.',

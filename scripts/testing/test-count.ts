@@ -92,7 +92,8 @@ export function skippedLines(
   if (why.size === 0) return [];
   const linesOfOne = ([program, sentence]: [Program, string]) => {
     const tests = lacking.filter((each) => each.program === program).length;
-    const more = program === 'chromium' ? ', and all component tests, which are not counted' : '';
+    const more =
+      program === 'chromium' ? ', and what is not counted: component tests, and of test:all the package in an app' : '';
     return [`  ${NAMES[program]}: ${tests} tests${more}`, `    ${sentence}`];
   };
   return [

@@ -10,3 +10,11 @@ export const PROGRAMS = Object.keys(NAMES) as Program[];
 export function isWithout(program: Program): boolean {
   return (process.env.WITHOUT ?? '').split(',').includes(program);
 }
+
+/** The names in `WITHOUT`. Throws where one is no such program: what it was meant for would not be skipped. */
+export function withoutNames(): string[] {
+  const names = (process.env.WITHOUT ?? '').split(',').filter(Boolean);
+  const unknown = names.filter((name) => !PROGRAMS.some((one) => one === name));
+  if (unknown.length > 0) throw new Error(`WITHOUT names ${unknown.join()}. It can name ${PROGRAMS.join()}.`);
+  return names;
+}

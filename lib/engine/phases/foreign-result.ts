@@ -12,7 +12,7 @@ export async function recordResult<Tx, R>(
 ): Promise<R> {
   const { store, config } = running.engine;
   const result = encodeStep(found);
-  const { id, state } = running.held;
+  const { id, state, fencingToken } = running.held;
   try {
     if (state === 'unknown') {
       await resumeUnknown(running, { name, result });
@@ -23,7 +23,11 @@ export async function recordResult<Tx, R>(
   } catch (error) {
     if (error instanceof LeaseLostError) {
       // The answer must not be lost: the key's present holder is told that there is one to ask for (S4).
-      await store.recordEvent(id, { type: 'late_answer', actor: 'executor', detail: { step: name } });
+      await store.recordEvent(id, {
+        type: 'late_answer',
+        actor: 'executor',
+        detail: { step: name, token: `${fencingToken}` },
+      });
       await store.wake(id);
     }
     throw error;

@@ -16,13 +16,18 @@ export interface RawQueries {
   $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): PromiseLike<T>;
 }
 
+/** Tells a client from a transaction of one. */
+export function isWholeClient(db: RawQueries): boolean {
+  return typeof (db as { $connect?: unknown }).$connect === 'function';
+}
+
 /**
  * Refuses a whole client where a transaction is due: its statement would count whether the transaction commits or not.
  *
  * @throws ConfigurationError with the words
  */
 export function assertTransaction(tx: RawQueries, words: string): void {
-  if (typeof (tx as { $connect?: unknown }).$connect !== 'function') return;
+  if (!isWholeClient(tx)) return;
   throw new ConfigurationError(words, {
     existing: 'a Prisma client',
     expected: 'the client of an interactive transaction',

@@ -9,7 +9,7 @@ import { PrismaPg } from '../../adapter-pg/index.ts';
 import { skipTime } from '../../integration/skip-time.fixture.ts';
 import { claimOf } from '../contract-harness.fixture.ts';
 import { storeOf } from './prisma-harness.fixture.ts';
-import { QUESTION_MS, START_MS } from './timeouts.ts';
+import { QUESTION_MS } from './timeouts.ts';
 import { withTimeout } from './with-timeout.ts';
 
 let database: TestDatabase;
@@ -76,7 +76,7 @@ describe.each([
     const store = storeOf(clientAt(proxy.url));
     const first = store.find(claimOf());
     await until('it connects', proxy.isMet);
-    skipTime(QUESTION_MS + START_MS - 1000);
+    skipTime(QUESTION_MS + 1000);
     await untilTold();
     proxy.release();
     expect(await first).toBeUndefined();
@@ -88,9 +88,12 @@ describe.each([
     await expect(second).rejects.toThrow(`The database did not answer within ${QUESTION_MS} ms.`);
   });
 
-  test('what is said: not reached, and after how long, or that no time was left', async () => {
+  test('what is said: not reached or refused, and after how long, or that no time was left', async () => {
     const store = storeOf(clientAt('postgresql://127.0.0.1:1/nobody'));
     await expect(store.find(claimOf())).rejects.toThrow(/^The database could not be reached, after [1-9]\d* ms\.$/);
+    await expect(storeOf(clientAt(`${database.url}_gone`)).find(claimOf())).rejects.toThrow(
+      /^The database answered that it cannot be asked now, after [1-9]\d* ms\.$/,
+    );
     const over = store.until(performance.now() - 1);
     await expect(over.find(claimOf())).rejects.toThrow('The time was over before the database was asked.');
   });
@@ -99,10 +102,12 @@ describe.each([
 test('what is said where all connections are in use', async () => {
   const client = createClient(database.url, { adapter: new PrismaPg({ connectionString: database.url, max: 1 }) });
   onTestFinished(() => client.$disconnect());
+  const store = storeOf(client);
+  await store.find(claimOf());
   await client.$transaction(async (tx) => {
     await tx.$queryRaw`SELECT 1`;
-    const found = storeOf(client).find(claimOf());
-    skipTime(QUESTION_MS + START_MS);
+    const found = store.find(claimOf());
+    skipTime(QUESTION_MS);
     await expect(found).rejects.toThrow(/^No connection was to be had of the pool within \d+ ms\.$/);
   });
 });

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../../core/errors.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { type SchemaPart, StoreUnavailableError } from '../store.ts';
 import { outside, runInContext } from './async-context.ts';
-import { type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
+import { isWholeClient, type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
 import type { ClientPool } from './client-pool.ts';
 import { isMissingSchema } from './errors.ts';
 import { runInteractiveTransaction } from './interactive-transaction.ts';
@@ -56,31 +56,31 @@ export class Db {
   readonly pool: ClientPool | undefined;
   readonly #rename: Rename | undefined;
   readonly #part: SchemaPart;
-  readonly #deadline: number;
-  /** Whether a question has come to its end. One for all that are of this one. */
-  readonly #start: { isOver: boolean };
+  readonly #latest: number;
+  readonly #given: PrismaClientLike;
 
   static open({ client, rename, ...more }: DbOptions): Db {
-    return new Db({ client: rename ? renamedClient(client, rename) : client, rename, ...more });
+    return new Db({ client: rename ? renamedClient(client, rename) : client, rename, ...more }, client);
   }
 
   private constructor(
     { client, rename, pool, part = 'keys' }: DbOptions,
-    { deadline = Number.POSITIVE_INFINITY, start = { isOver: false } } = {},
+    given: PrismaClientLike,
+    latest = Number.POSITIVE_INFINITY,
   ) {
     this.client = client;
     this.pool = pool;
     this.#rename = rename;
     this.#part = part;
-    this.#deadline = deadline;
-    this.#start = start;
+    this.#given = given;
+    this.#latest = latest;
   }
 
   /** @param deadline of all questions, in milliseconds of `performance.now()` */
   until(deadline: number): Db {
     const { client, pool } = this;
-    const more = { deadline: Math.min(deadline, this.#deadline), start: this.#start };
-    return new Db({ client, pool, rename: this.#rename, part: this.#part }, more);
+    const latest = Math.min(deadline, this.#latest);
+    return new Db({ client, pool, rename: this.#rename, part: this.#part }, this.#given, latest);
   }
 
   /**
@@ -90,12 +90,12 @@ export class Db {
    * @throws ConfigurationError where a table or a column is missing, or a right
    */
   async run<T>(question: Question<T>, { withinMs = QUESTION_MS, isRepeatable = false }: AskOptions = {}): Promise<T> {
-    return await this.#explaining(withinMs, async (patience) => {
-      const first = this.#askOnce(question, patience);
+    return await this.#explaining(withinMs, async (deadline) => {
+      const first = this.#askOnce(question, deadline);
       return await (isRepeatable
         ? first.catch((error) => {
-            if (!isOutage(error) || patience.left() === 0) throw error;
-            return this.#askOnce(question, patience);
+            if (!isOutage(error) || deadline.left() === 0) throw error;
+            return this.#askOnce(question, deadline);
           })
         : first);
     });
@@ -106,10 +106,10 @@ export class Db {
    * of Prisma's own, a connection that has not answered in time stays in use.
    */
   async runThroughClient<T>(question: Question<T>, { withinMs = QUESTION_MS }: AskOptions = {}): Promise<T> {
-    return await this.#explaining(withinMs, async (patience) => {
+    return await this.#explaining(withinMs, async (deadline) => {
       const checkedOut = new CheckedOutClients();
       const asked = runInContext({ checkedOut }, () => question(this.client));
-      return await patience.withTimeout(asked).catch((error) => {
+      return await deadline.bound(asked).catch((error) => {
         if (isOutage(error)) checkedOut.destroy(error);
         throw error;
       });
@@ -137,9 +137,13 @@ export class Db {
       return failureOutcome(error, 'claim');
     }
     if (how.durability === 'replicated' && !connections) throw needsOwnTransaction();
-    return await (pool && connections
-      ? runOwnTransaction({ pool, connections, rename: this.#rename }, plan, how)
-      : runInteractiveTransaction(this.client, plan, how));
+    try {
+      return await (pool && connections
+        ? runOwnTransaction({ pool, connections, rename: this.#rename }, plan, how)
+        : runInteractiveTransaction(this.client, plan, how));
+    } finally {
+      started.add(this.#given);
+    }
   }
 
   /** For statements of the kit's in a transaction of the caller's. Its errors are the caller's, too. */
@@ -152,54 +156,62 @@ export class Db {
     if (isMissingSchema(error)) throw await this.#explained(error);
   }
 
-  async #askOnce<T>(question: Question<T>, patience: Patience): Promise<T> {
-    const pool = this.pool && (await this.pool.findForQuestions(patience.left()));
+  async #askOnce<T>(question: Question<T>, deadline: Deadline): Promise<T> {
+    const pool = this.pool && (await this.pool.findForQuestions(deadline.left()));
     const answered =
       pool &&
-      (await withConnection(pool, patience.left(), async (connection) => {
+      (await withConnection(pool, deadline.left(), async (connection) => {
         if (!connection.takesPipelines) return undefined;
-        return { answer: await patience.withTimeout(question(clientOn(connection, this.#rename))) };
+        return { answer: await deadline.bound(question(clientOn(connection, this.#rename))) };
       }));
-    return answered ? answered.answer : await patience.withTimeout(question(primaryOf(this.client)));
+    return answered ? answered.answer : await deadline.bound(question(primaryOf(this.client)));
   }
 
   /** Outside of a handler's transaction: nothing that the kit asks for itself is part of it. */
-  async #explaining<T>(withinMs: number, ask: (patience: Patience) => Promise<T>): Promise<T> {
+  async #explaining<T>(withinMs: number, ask: (deadline: Deadline) => Promise<T>): Promise<T> {
     const began = performance.now();
-    const ownMs = this.#start.isOver ? withinMs : withinMs + START_MS;
-    const patience = new Patience(Math.min(ownMs, this.#deadline - began));
-    if (patience.left() === 0) throw new StoreUnavailableError('The time was over before the database was asked.');
+    const ownMs = hasStarted(this.#given) ? withinMs : withinMs + START_MS;
+    const deadline = new Deadline(Math.min(ownMs, this.#latest - began));
+    if (deadline.left() === 0) throw new StoreUnavailableError('The time was over before the database was asked.');
     try {
-      return await outside(() => ask(patience));
+      return await outside(() => ask(deadline));
     } catch (error) {
       throw isOutage(error) ? outageError(error, performance.now() - began) : await this.#explained(error);
     } finally {
-      this.#start.isOver = true;
+      started.add(this.#given);
     }
   }
 
   #explained(error: unknown): Promise<unknown> {
-    const read = () => outside(() => this.#askOnce(readSchema, new Patience(EXPLAIN_MS)));
+    const read = () => outside(() => this.#askOnce(readSchema, new Deadline(EXPLAIN_MS)));
     return explainSchemaError(error, read, this.#part);
   }
 }
 
-/** The time of a question, with all that it waits for. */
-class Patience {
+/** Clients of which a question, or a transaction, has come to its end: their engine runs. */
+const started = new WeakSet<PrismaClientLike>();
+
+/** So does that of whoever has a transaction (`joinTransaction`). */
+function hasStarted(client: PrismaClientLike): boolean {
+  return started.has(client) || !isWholeClient(client);
+}
+
+/** The end of a question, with all that it waits for. */
+class Deadline {
   readonly #ms: number;
-  readonly #deadline: number;
+  readonly #at: number;
 
   constructor(ms: number) {
     this.#ms = ms;
-    this.#deadline = performance.now() + ms;
+    this.#at = performance.now() + ms;
   }
 
   left(): number {
-    return Math.max(0, this.#deadline - performance.now());
+    return Math.max(0, this.#at - performance.now());
   }
 
   /** The answer, or an error that says how long the question was given in all. */
-  withTimeout<T>(answer: Promise<T>): Promise<T> {
+  bound<T>(answer: Promise<T>): Promise<T> {
     return withTimeout(answer, this.left(), () => timeoutError(this.#ms));
   }
 }

@@ -87,9 +87,11 @@ export function explainReadOnly(error: unknown): unknown {
   );
 }
 
-/** An outage in the kit's words. Where the time was up they are there already; else something was said, after so long. */
+/** An outage in the kit's words. Where the time was up they are there already. */
 export function outageError(error: unknown, afterMs: number): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error;
-  const words = `The database could not be reached, after ${Math.ceil(afterMs)} ms.`;
-  return new StoreUnavailableError(words, { cause: explainReadOnly(error) });
+  const words = sqlState(error) === undefined ? 'could not be reached' : 'answered that it cannot be asked now';
+  return new StoreUnavailableError(`The database ${words}, after ${Math.ceil(afterMs)} ms.`, {
+    cause: explainReadOnly(error),
+  });
 }

@@ -3,7 +3,7 @@ import { StoreUnavailableError } from '../store.ts';
 /** A promise that is waited for, until when, and how the one who waits is told that it is late. */
 interface Wait {
   until: number;
-  isSpared: boolean;
+  hasGrace: boolean;
   late(): void;
 }
 
@@ -11,7 +11,7 @@ interface Wait {
 const waits = new Set<Wait>();
 const LOOK_EVERY_MS = 20;
 /** For what has come while the process itself stood still, and is read behind its timers. */
-const SPARED_MS = 100;
+const GRACE_MS = 100;
 let looking: NodeJS.Timeout | undefined;
 let lookedAt = 0;
 
@@ -30,7 +30,7 @@ export function withTimeout<T>(
   if (withinMs === Number.POSITIVE_INFINITY) return promise;
   return new Promise((resolve, reject) => {
     const now = performance.now();
-    const wait: Wait = { until: now + withinMs, isSpared: false, late: () => reject(lateness()) };
+    const wait: Wait = { until: now + withinMs, hasGrace: false, late: () => reject(lateness()) };
     waits.add(wait);
     if (!looking) {
       lookedAt = now;
@@ -55,8 +55,8 @@ function look(): void {
   lookedAt = now;
   for (const wait of waits) {
     if (wait.until > now) continue;
-    if (isLate && !wait.isSpared) {
-      Object.assign(wait, { until: now + SPARED_MS, isSpared: true });
+    if (isLate && !wait.hasGrace) {
+      Object.assign(wait, { until: now + GRACE_MS, hasGrace: true });
       continue;
     }
     waits.delete(wait);
