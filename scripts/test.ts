@@ -162,7 +162,7 @@ function namedEngines(): string[] {
   return named.length > 0 ? named : ['firefox', 'webkit'];
 }
 
-/** What this run does, in turn. */
+/** Lists what this run does, in turn. */
 function steps(): Step[] {
   const hasBrowser = !isWithout('chromium');
   const ofVitest = `unit, type, ${hasBrowser ? 'component ' : ''}and database tests`;

@@ -59,7 +59,7 @@ async function unknownKey({ pay, admin }: Shop, key = freshKey()) {
   return { key, detail, seen: seenIn(detail) };
 }
 
-/** What a page's form sends back of a key. */
+/** A page's form sends this back of a key. */
 const seenIn = ({ tenant, principal, operation, key, revision }: KeyDetail): SeenCall => ({
   tenant,
   principal,

@@ -43,7 +43,7 @@ export interface KeyDetail extends KeySummary {
   traceId: string | null;
   /** Its steps, in their order; none where the operation runs in one transaction. */
   phases: PhaseView[];
-  /** What `resolve` compares. Not to be read, and not to be kept: another version may write it otherwise. */
+  /** `resolve` compares it. It is not to be read, nor to be kept: another version may write it otherwise. */
   revision: string;
   /** Of a `payload_mismatch`, the detail holds the first bytes of the other `fingerprint` in hex. */
   events: KeyEvent[];

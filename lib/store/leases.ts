@@ -79,7 +79,7 @@ export interface Leases<Tx> {
   steps(id: KeyId): Promise<Step[]>;
 
   /**
-   * What a person goes by who judges a key's started foreign call, as text: which it is, how often it was sent, and when last,
+   * Tells as text what a person goes by who judges a key's started foreign call: which it is, how often it was sent, and when last,
    * how many of these sends have proved that nothing was done, and how much was heard and judged of it. Empty where there is
    * no key.
    */

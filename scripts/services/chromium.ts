@@ -82,7 +82,7 @@ function isBrowser(path: string): Promise<boolean> {
   return saysVersion(path, /Chrom/);
 }
 
-/** What `ensureChromium` would do on this machine, in words. */
+/** Tells in words how `ensureChromium` would install one on this machine. */
 export function howToInstall(): string {
   if (isRoot && isDebian()) return 'by apt-get, for the whole system';
   return `by Playwright, into its cache in your home${isRoot ? ', and what it needs for the whole system' : ''}`;

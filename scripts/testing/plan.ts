@@ -1,4 +1,4 @@
-/** What a run says before it does anything: its steps with their minutes, and the programs that it finds or will install. */
+/** A run says this before it does anything: its steps with their minutes, and the programs that it finds or will install. */
 import type { FoundProgram } from '../services/install-programs.ts';
 import { NAMES } from './without.ts';
 

@@ -4,7 +4,7 @@ import type { RawQueries } from '../client.ts';
 import { AUDIT } from './audit.ts';
 import { IS_KEY, NOW } from './read.ts';
 
-// What a verdict is about (ADR 57). To be asked about again changes nothing of it; to be sent again, judged or heard of does.
+// A verdict is about this (ADR 57). To be asked about again changes nothing of it; to be sent again, judged or heard of does.
 // Sends by their number and the time of the last: after a failover that has lost some, the number comes again.
 const REVISION = `jsonb_build_array(
   (SELECT jsonb_agg(jsonb_build_array(name, sends, not_executed, extract(epoch FROM last_sent_at)) ORDER BY position)
@@ -48,13 +48,13 @@ SELECT CASE WHEN EXISTS (SELECT FROM judged) THEN 'recorded'
 /** How often a verdict is compared, where others write the key's row at that moment. */
 const TRIES = 5;
 
-/** `Leases.revision`. */
+/** The revision that a verdict would be compared with now; empty where there is no key. */
 export async function findRevision(db: RawQueries, { tenant, principal, operation, key }: KeyId): Promise<string> {
   const rows = await db.$queryRawUnsafe<{ revision: string }[]>(FIND_REVISION, tenant, principal, operation, key);
   return rows[0]?.revision ?? '';
 }
 
-/** `Leases.recordVerdict`. */
+/** Records the verdict where the call is still of the revision that the person saw. False: it is not, and nothing is written. */
 export async function recordVerdict(db: RawQueries, id: SeenCall, verdict: Verdict, actor: string): Promise<boolean> {
   const { tenant, principal, operation, key, revision } = id;
   const reference = verdict.kind === 'succeeded' ? verdict.reference : null;
