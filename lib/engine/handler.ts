@@ -66,13 +66,17 @@ export function refusalAnswer(
   data?: unknown,
   { status = 422, message = 'This could not be done.' }: { status?: number; message?: string } = {},
 ): RefusalAnswer {
-  if (!Number.isInteger(status) || status < 400 || status > 599) {
+  if (!isRefusalStatus(status)) {
     throw new ConfigurationError(`The refusal ${reason} has a status that is none of a refusal.`, {
       existing: status,
       expected: '400 to 599',
     });
   }
   return { kind: 'refusal', reason, message, status, data };
+}
+
+export function isRefusalStatus(status: unknown): status is number {
+  return Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599;
 }
 
 export const fail: Fail = (code, data, how) => {

@@ -42,7 +42,10 @@ export interface Leases<Tx> {
   /** Writes a captured value as a finished step. */
   recordCapture(held: Held, leaseMs: number, step: FinishedStep): Promise<void>;
 
-  /** Writes down that a foreign call is about to be sent, and what. A second time: that it is sent again. */
+  /**
+   * Writes down that a foreign call is about to be sent, and what. A second time: that it is sent again, and a refusal and a
+   * verdict of the time before are void.
+   */
   startForeign(held: Held, leaseMs: number, call: ForeignStart): Promise<Step>;
 
   /** Writes down what a foreign call came to. */
@@ -54,8 +57,8 @@ export interface Leases<Tx> {
    */
   resolve(held: Held, leaseMs: number, step: { name: string; result: string | null }): Promise<Held>;
 
-  /** Writes down that the last send of a started call has proved that nothing was done. */
-  recordNotExecuted(held: Held, leaseMs: number, name: string): Promise<void>;
+  /** Writes down that the last send of a started call has proved that nothing was done, and what else it said. */
+  recordNotExecuted(held: Held, leaseMs: number, name: string, said?: FinalAnswer): Promise<void>;
 
   /**
    * Lets go of the lease after a failed attempt: a retry may go on at once, the completer after the pause. Returns
@@ -181,7 +184,7 @@ export interface Step {
   position: number;
   kind: StepKind;
   state: 'started' | 'done';
-  /** Null while it is started, and once the key has settled. */
+  /** Null once the key has settled, and while it is started: or what a foreign call was refused with. */
   result: string | null;
   /** The token of the executor that wrote it last. */
   fencingToken: number;
@@ -197,6 +200,8 @@ export interface Step {
    */
   sinceFirstSentMs: number | null;
   sinceLastSentMs: number | null;
+  /** How long the provider remembers the keys of these sends from then on; null where one of them relied on none. */
+  rememberedForMs: number | null;
   firstSentAt: Date | null;
   finishedAt: Date | null;
   verdict: Verdict['kind'] | null;
@@ -206,6 +211,14 @@ export interface Step {
 /** Tells whether a started call may have been done: some send of it did not prove the contrary. */
 export function isDoubtful({ sends, notExecuted }: Pick<Step, 'sends' | 'notExecuted'>): boolean {
   return sends > notExecuted;
+}
+
+/** What a foreign system has refused for good. */
+export interface FinalAnswer {
+  /** The refusal, in its stored form. */
+  refusal: string;
+  /** True: nor has any send before it done anything. */
+  coversAll: boolean;
 }
 
 export interface FinishedStep {

@@ -6,7 +6,6 @@ import type { Held } from '../../store/leases.ts';
 import { GRACE_MS, type KeyRow } from '../../store/store.ts';
 import { encodeAnswer } from '../answer.ts';
 import type { ExecutionResult } from '../call-result.ts';
-import { newInstance } from '../config.ts';
 import type { ExecuteRequest, PhasedDefinition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
 import { fail, runToAnswer } from '../handler.ts';
@@ -16,7 +15,7 @@ import type { PhasesContext } from './context.ts';
 import { foreign } from './foreign.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { Journal } from './journal.ts';
-import { type Ending, type PhasesRun, RunEnded, reach, reasonOf } from './run.ts';
+import { type Ending, type PhasesRun, RunEnded, reach, reasonOf, reportError } from './run.ts';
 import { abandonOpen, linger, openTransaction, runPhase } from './run-transaction.ts';
 import { atomic, capture, refuseIn } from './steps.ts';
 import { decodeInput } from './stored-input.ts';
@@ -72,6 +71,7 @@ export async function runHeld<Tx>(
     claiming,
     transaction,
     inTransaction: transaction !== undefined,
+    carried: [],
     closing: undefined,
     hasProgressed: false,
     ending: undefined,
@@ -166,8 +166,7 @@ async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<Ex
   }
   const row = await engine.store.find(held.id).catch(() => undefined);
   if (error instanceof LeaseLostError && row) {
-    const where = { operation: held.id.operation, key: held.id.key, during: 'phases' as const };
-    engine.config.onError(error, { ...where, instance: newInstance() });
+    reportError(running, error);
     return { kind: 'existing', row }; // another's work: to this caller it is a replay
   }
   // Without a row nobody holds it: it cannot be looked at, or a failover has lost it, with what was committed under it.
@@ -178,11 +177,12 @@ async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<Ex
  * The claim was rolled back with the first phase: it is made again, so that a later run goes on as behind any other phase.
  * Rejects where somebody else has made it meanwhile.
  */
-async function repeatClaim<Tx>({ engine, options, claiming }: PhasesRun<Tx>): Promise<void> {
+async function repeatClaim<Tx>({ engine, options, claiming, carried }: PhasesRun<Tx>): Promise<void> {
   if (!claiming) return;
   // The caller's time may be up: this is for whoever comes behind it.
   const begun = await openTransaction({ engine, options, deadline: Number.POSITIVE_INFINITY }, claiming);
   if (!('opened' in begun)) throw new Error(`The key is not claimed: ${begun.kind}.`);
+  begun.write.steps.push(...carried.splice(0));
   const claimed = await begun.transaction.commit(begun.write);
   if (claimed.kind === 'committed') claiming.committed();
 }

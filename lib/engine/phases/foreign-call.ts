@@ -1,4 +1,6 @@
+import { ConfigurationError } from '../../core/errors.ts';
 import type { Indeterminate } from '../../core/foreign.ts';
+import { assertKnownOptions, type OptionNames } from '../../core/options.ts';
 
 /** The argument of a call to a foreign system. */
 export interface ForeignRequest {
@@ -48,7 +50,10 @@ export interface ForeignCall<Arguments, R, Reason extends string = string> {
   indeterminate: Indeterminate;
   /** Judges an error of `send`. Default: it proves nothing, `indeterminate`. */
   judge?(error: unknown): ForeignVerdict<Reason>;
-  /** For how long the provider remembers the derived key, in milliseconds. Default 0: it honours no keys. */
+  /**
+   * For how long the provider remembers the derived key, in milliseconds; no longer than `phasesRetention`. Default 0: it
+   * honours no keys. Each send relies on what was said here when it was sent.
+   */
   providerKeyTtlMs?: number;
   /** How long after a send "absent" may still mean "not yet", in milliseconds. Default 60,000. */
   settleMs?: number;
@@ -58,4 +63,44 @@ export interface ForeignCall<Arguments, R, Reason extends string = string> {
   maxTries?: number;
   /** The system it depends on. Calls that share the name share a circuit breaker. Default: none. */
   dependency?: string;
+}
+
+const OPTIONS: OptionNames<ForeignCall<never, never>> = {
+  arguments: true,
+  send: true,
+  lookup: true,
+  fromReference: true,
+  indeterminate: true,
+  judge: true,
+  providerKeyTtlMs: true,
+  settleMs: true,
+  timeoutMs: true,
+  maxTries: true,
+  dependency: true,
+};
+
+/**
+ * @param retentionMs how long the row of its key is kept: behind that the key's next use is a new intent, under the same
+ *   derived key
+ * @throws ConfigurationError for an option that is none, or that has no meaning
+ */
+export function assertForeignCall<A, R>(name: string, call: ForeignCall<A, R>, retentionMs: number): void {
+  assertKnownOptions(`The foreign call ${name}`, call, OPTIONS);
+  const { indeterminate, dependency, providerKeyTtlMs = 0, settleMs = 0, timeoutMs = 1, maxTries = 1 } = call;
+  const assert = (option: keyof ForeignCall<A, R>, isGood: boolean, expected: string) => {
+    if (isGood) return;
+    const existing = typeof call[option] === 'function' ? 'a function' : call[option];
+    throw new ConfigurationError(`\`${option}\` of the foreign call ${name} cannot be used.`, { existing, expected });
+  };
+  for (const option of ['send', 'lookup', 'fromReference', 'judge'] as const) {
+    const isGood = typeof call[option] === 'function' || (option !== 'send' && call[option] === undefined);
+    assert(option, isGood, 'a function');
+  }
+  assert('indeterminate', ['retry', 'lookup', 'unknown'].includes(indeterminate), "'retry', 'lookup' or 'unknown'");
+  assert('dependency', dependency === undefined || (typeof dependency === 'string' && dependency !== ''), 'a name');
+  assert('settleMs', settleMs >= 0, 'milliseconds, 0 or more');
+  assert('timeoutMs', timeoutMs > 0, 'milliseconds, more than 0');
+  assert('maxTries', Number.isInteger(maxTries) && maxTries >= 1, 'a whole number, 1 or more');
+  const isRetained = providerKeyTtlMs >= 0 && providerKeyTtlMs <= retentionMs;
+  assert('providerKeyTtlMs', isRetained, `milliseconds, 0 to ${retentionMs} (phasesRetention)`);
 }

@@ -4,11 +4,14 @@ import { isControlFlow } from '../../core/redirect.ts';
 import { unseal } from '../../core/seal.ts';
 import { untilAborted } from '../../core/wait.ts';
 import type { Step } from '../../store/leases.ts';
-import { type RefusalAnswer, refusalAnswer } from '../handler.ts';
+import { encodeAnswer } from '../answer.ts';
+import { isRefusalStatus, type RefusalAnswer, refusalAnswer } from '../handler.ts';
 import { timeLeft } from '../transaction.ts';
 import { DependencyFailure, isCircuitOpen } from './circuit-breakers.ts';
 import type { ForeignCall, ForeignRequest, ForeignVerdict } from './foreign-call.ts';
-import { type PhasesRun, reach } from './run.ts';
+import { noteLateAnswer } from './foreign-result.ts';
+import type { ForeignState } from './foreign-start.ts';
+import { type PhasesRun, reach, reportError } from './run.ts';
 import { readStep, redirectInside } from './steps.ts';
 
 /** The result of one send or one look-up. */
@@ -20,24 +23,25 @@ export type Reply<R> =
   | { kind: 'nothing' };
 
 const TIMEOUT_MS = 10_000;
+/** How many characters are kept of a refusal's words where they are too many to be stored. */
+const MAX_MESSAGE = 1000;
 /** The part of the run's time that a call leaves, so that its answer can still be written down (H4). */
 const MARGIN = { share: 0.1, mostMs: 250 };
 
 /** Sends the stored arguments, once `start` has written down that they are about to be sent. */
 export async function send<Tx, A, R>(
   running: PhasesRun<Tx>,
-  call: ForeignCall<A, R>,
+  talk: ForeignState<A, R>,
   start: () => Promise<Step>,
 ): Promise<Reply<R>> {
   const { breakers } = running.engine;
-  let name = '';
+  const { call, name } = talk;
   try {
     // The row is written inside the breaker: while the circuit is open nothing is begun, and nothing can be in doubt.
     const sendIt = async () => {
       const step = await start();
-      name = step.name;
       const stored = argumentsOf<Tx, A>(running, step);
-      return await runJudged(running, call, () => inTime(running, call, step, (request) => call.send(stored, request)));
+      return await runJudged(running, call, () => sendInTime(running, talk, step, stored));
     };
     const isAnswer = (error: unknown) => error instanceof JudgedError && error.verdict !== 'indeterminate';
     const result = await breakers.run(call.dependency, sendIt, isAnswer);
@@ -51,8 +55,53 @@ export async function send<Tx, A, R>(
     await reach(running, 'after-answer', name);
     const { verdict } = failure;
     return typeof verdict === 'object'
-      ? { kind: 'refused', refusal: refusalAnswer(verdict.refuse, verdict.data, verdict) }
+      ? { kind: 'refused', refusal: storableRefusal(running, verdict) }
       : { kind: 'failed', verdict, error: failure.error };
+  }
+}
+
+/** Also of a send that nobody waits for any more the result is heard. */
+async function sendInTime<Tx, A, R>(
+  running: PhasesRun<Tx>,
+  talk: ForeignState<A, R>,
+  step: Step,
+  stored: A,
+): Promise<R> {
+  const { call, name } = talk;
+  let isAwaited = true;
+  const sendHeard = async (request: ForeignRequest) => {
+    talk.openSends++;
+    try {
+      const result = await call.send(stored, request);
+      if (!isAwaited && talk.isOver) noteLateAnswer(running, name);
+      else if (!isAwaited) talk.late = { result };
+      return result;
+    } finally {
+      talk.openSends--;
+    }
+  };
+  return await inTime(running, call, step, sendHeard).finally(() => {
+    isAwaited = false;
+  });
+}
+
+/**
+ * A final answer as it is stored. It must not be lost for what cannot be stored of it: that is left out, and reported.
+ */
+function storableRefusal<Tx>(running: PhasesRun<Tx>, said: Exclude<ForeignVerdict, string>): RefusalAnswer {
+  const { refuse, data, status, message } = said;
+  try {
+    const refusal = refusalAnswer(refuse, data, said);
+    encodeAnswer(refusal);
+    return refusal;
+  } catch (error) {
+    reportError(running, error);
+    const short = message === undefined ? {} : { message: `${message}`.slice(0, MAX_MESSAGE) };
+    return refusalAnswer(
+      `${refuse}`.slice(0, MAX_MESSAGE),
+      undefined,
+      isRefusalStatus(status) ? { status, ...short } : short,
+    );
   }
 }
 

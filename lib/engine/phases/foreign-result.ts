@@ -1,7 +1,7 @@
 import { LeaseLostError } from '../../core/errors.ts';
 import { encodeStep } from '../answer.ts';
 import { recordTransition } from '../transition.ts';
-import { type PhasesRun, reach } from './run.ts';
+import { type PhasesRun, reach, reportError } from './run.ts';
 import { readStep } from './steps.ts';
 
 /** Stores what the call came to as its step's result, and returns it as a later run would read it. */
@@ -12,7 +12,7 @@ export async function recordResult<Tx, R>(
 ): Promise<R> {
   const { store, config } = running.engine;
   const result = encodeStep(found);
-  const { id, state, fencingToken } = running.held;
+  const { id, state } = running.held;
   try {
     if (state === 'unknown') {
       await resumeUnknown(running, { name, result });
@@ -21,20 +21,24 @@ export async function recordResult<Tx, R>(
       await store.finishForeign(running.held, config.leaseMs, { name, position, result });
     }
   } catch (error) {
-    if (error instanceof LeaseLostError) {
-      // The answer must not be lost: the key's present holder is told that there is one to ask for (S4).
-      await store.recordEvent(id, {
-        type: 'late_answer',
-        actor: 'executor',
-        detail: { step: name, token: `${fencingToken}` },
-      });
-      await store.wake(id);
-    }
+    // The answer must not be lost: the key's present holder is told that there is one to ask for (S4).
+    if (error instanceof LeaseLostError) await recordLateAnswer(running, name);
     throw error;
   }
   running.hasProgressed = true;
   await reach(running, 'after-recorded', name);
   return readStep<R>(result);
+}
+
+/** Notes that a send was answered when nobody waited for it any more: whoever asks next finds it. */
+export function noteLateAnswer<Tx>(running: PhasesRun<Tx>, step: string): void {
+  void recordLateAnswer(running, step).catch((error) => reportError(running, error));
+}
+
+async function recordLateAnswer<Tx>({ engine: { store }, held }: PhasesRun<Tx>, step: string): Promise<void> {
+  const detail = { step, token: `${held.fencingToken}` };
+  await store.recordEvent(held.id, { type: 'late_answer', actor: 'executor', detail });
+  await store.wake(held.id);
 }
 
 /** Leads a key from `unknown` back to work, under a higher token (S4). */

@@ -103,6 +103,24 @@ describe('a foreign call', () => {
     expect(await rowOf(key)).toMatchObject({ state: 'succeeded', fencingToken: token + 1 });
   });
 
+  test('S4 one that is never sent again is asked about all the same, for as long as it takes', async () => {
+    provider.honoursKeys = false;
+    const lookup = async ({ order }: { order: string }) => provider.find(order);
+    const { checkout, idempotency } = shop({}, { indeterminate: 'unknown', providerKeyTtlMs: 0, lookup });
+    const key = freshKey();
+    provider.faults = ['after'];
+    provider.says = 'absent'; // the provider's search lags behind
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
+    await expire(key);
+    expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, unknown: 1 });
+    expect(await rowOf(key)).toMatchObject({ needsAttention: true, nextAttemptAt: expect.any(Date) });
+    provider.says = undefined;
+    await expire(key);
+    expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, settled: 1 });
+    expect(provider.sends).toBe(1);
+    await expectOnce(key);
+  });
+
   test('P3 after a takeover, "absent" from a provider without keys is never sent again', async () => {
     provider.honoursKeys = false;
     const how = { indeterminate: 'lookup' as const, providerKeyTtlMs: 0 };

@@ -1,56 +1,37 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fullJitter } from '../../core/backoff.ts';
-import { derivedKey } from '../../core/derived-key.ts';
 import { CodedError } from '../../core/errors.ts';
-import { type Answered, type Move, nextMove } from '../../core/foreign.ts';
-import { seal } from '../../core/seal.ts';
-import { type ForeignStart, type Held, isDoubtful, type Step } from '../../store/leases.ts';
+import { isRemembered, type Move, nextMove, type Situation } from '../../core/foreign.ts';
+import { isDoubtful } from '../../store/leases.ts';
 import { recordDelay } from '../../telemetry/keys.ts';
-import { encodeStep } from '../answer.ts';
-import { awaitReplication } from '../durability.ts';
-import { refusalAnswer } from '../handler.ts';
+import { encodeAnswer } from '../answer.ts';
+import { type RefusalAnswer, refusalAnswer } from '../handler.ts';
+import { retentionOf } from '../thing.ts';
 import { timeLeft } from '../transaction.ts';
-import type { ForeignCall } from './foreign-call.ts';
+import { assertForeignCall, type ForeignCall } from './foreign-call.ts';
 import { lookUp, type Reply, readReference, send } from './foreign-exchange.ts';
-import { recordResult, resumeUnknown } from './foreign-result.ts';
-import { assertGoesOn, endRun, enterStep, type PhasesRun, reach } from './run.ts';
+import { noteLateAnswer, recordResult } from './foreign-result.ts';
+import { type ForeignState, start } from './foreign-start.ts';
+import { assertGoesOn, endRun, enterStep, type PhasesRun } from './run.ts';
 import { assertReady, commitOpen } from './run-transaction.ts';
 import { inStepSpan } from './step-span.ts';
-import { readStep } from './steps.ts';
+import { readRefusal, readStep } from './steps.ts';
 import { markUnknown } from './suspension.ts';
 
 const JITTER = { baseMs: 200, capMs: 2000 };
 const MAX_TRIES = 4;
 const SETTLE_MS = 60_000;
 
-/** The knowledge of one foreign call while it is being settled. */
-interface ForeignState<A, R> {
-  readonly name: string;
-  readonly position: number;
-  readonly call: ForeignCall<A, R>;
-  stored: Step | undefined;
-  /** When `stored` was read, in milliseconds of `performance.now()`: its ages count from there. */
-  readAt: number;
-  /** True if this run has sent it. */
-  hasSent: boolean;
-  /** True if some send may have arrived. */
-  maybeDone: boolean;
-  /** True if an executor before this run may have sent it. */
-  tookOver: boolean;
-  settleMs: number;
-  mustLookUp: boolean;
-  answered: Answered | undefined;
-}
-
 /** `foreign`: see `PhasesContext`, and `core/foreign.ts` for what is done when. */
 export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, call: ForeignCall<A, R>): Promise<R> {
   const { position, stored } = enterStep(running, name, 'foreign');
   try {
+    assertForeignCall(name, call, retentionOf(running.options, running.engine.config.phasesRetentionMs));
     if (stored?.state === 'done') return readStep<R>(stored.result);
     await assertReady(running);
     // Of a key that was lost the phases before it have run just now, and what is written of the call waits for their end.
     if (stored) await commitOpen(running);
-    const maybeDone = stored !== undefined && isDoubtful(stored);
+    const mayBeDone = stored !== undefined && isDoubtful(stored);
     const talk: ForeignState<A, R> = {
       name,
       position,
@@ -58,13 +39,21 @@ export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, ca
       stored,
       readAt: performance.now(),
       hasSent: false,
-      maybeDone,
-      tookOver: maybeDone,
-      settleMs: call.settleMs ?? SETTLE_MS,
+      mayBeDone,
+      tookOver: mayBeDone,
+      openSends: 0,
+      late: undefined,
+      isOver: false,
+      verdict: undefined,
+      refusal: stored ? readRefusal(stored) : undefined,
       mustLookUp: false,
       answered: undefined,
     };
-    return await inStepSpan(running, 'foreign', name, () => settleCall(running, talk));
+    return await inStepSpan(running, 'foreign', name, () => settleCall(running, talk)).catch((error) => {
+      talk.isOver = true;
+      if (talk.late) noteLateAnswer(running, name);
+      throw error;
+    });
   } catch (error) {
     return endRun(running, { error });
   } finally {
@@ -78,23 +67,31 @@ async function settleCall<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A
   const found = await actOnVerdict(running, talk);
   if (found) return await recordResult(running, talk, found.result);
   let lastError: unknown;
-  for (let tries = 1; ; tries++) {
+  let tries = 1;
+  for (;;) {
     const move = nextMove(situationOf(talk));
     // The caller sends again, not we (H4). To ask is no retry: it changes nothing.
     if (move === 'send' && talk.hasSent && !running.innerRetries)
       return await endEfforts(running, talk, false, lastError);
-    const heard = await makeMove(running, talk, move);
+    const heard = takeLate(talk) ?? (await makeMove(running, talk, move));
     // First of all: what is known now is written down, also when the time has just run out. The token guards it.
     if (heard.kind === 'result') return await recordResult(running, talk, heard.result);
-    if (heard.kind === 'refused') endRun(running, { refusal: heard.refusal });
-    assertGoesOn(running);
     if (heard.kind === 'failed') lastError = heard.error;
+    if (needsNoPause(nextMove(situationOf(talk)), heard.kind)) continue;
+    assertGoesOn(running);
     const pauseMs = fullJitter(tries, JITTER, Math.random());
     const isOver = heard.kind === 'over' || tries >= maxTries || pauseMs > timeLeft(running.deadline);
     if (isOver) return await endEfforts(running, talk, heard.kind === 'over', lastError);
     recordDelay(pauseMs, 'foreign');
     await wait(pauseMs, undefined, { signal: running.signal }).catch(() => assertGoesOn(running));
+    tries++;
   }
+}
+
+/** True for what ends the call, and for the send that an answer has allowed: the two are one try. */
+function needsNoPause(next: Move, heard: Reply<unknown>['kind'] | 'over'): boolean {
+  if (heard === 'over') return false;
+  return next === 'refuse' || next === 'give up' || (next === 'send' && heard === 'answered');
 }
 
 async function makeMove<Tx, A, R>(
@@ -113,23 +110,40 @@ async function makeMove<Tx, A, R>(
       talk.answered = undefined;
       talk.mustLookUp = true;
       return { kind: 'nothing' };
+    case 'refuse':
+      return endRun(running, { refusal: talk.refusal as RefusalAnswer });
     case 'give up':
       return { kind: 'over' };
   }
+}
+
+/** The result of a send that was given up, where it has come meanwhile. */
+function takeLate<A, R>(talk: ForeignState<A, R>): Reply<R> | undefined {
+  const { late } = talk;
+  talk.late = undefined;
+  return late && { kind: 'result', result: late.result };
 }
 
 /** Sends it, and writes down where that has proved that nothing was done. */
 async function sendOnce<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, R>): Promise<Reply<R>> {
   const { store, config } = running.engine;
   let isStarted = false;
-  const heard = await send(running, talk.call, async () => {
+  const heard = await send(running, talk, async () => {
     const step = await start(running, talk);
     isStarted = true;
     return step;
   });
   await commitOpen(running); // behind an open circuit nothing has taken it along
-  // Behind an open circuit nothing was begun.
-  if (isStarted && heard.kind === 'failed' && heard.verdict === 'not_executed') {
+  if (heard.kind === 'refused') {
+    const { isRemembered, canLookUp } = situationOf(talk);
+    // To its key, so for all that was sent under it. Where one can ask about those, one asks.
+    const coversAll = isRemembered && !canLookUp;
+    const refusal = encodeAnswer(heard.refusal);
+    await store.recordNotExecuted(running.held, config.leaseMs, talk.name, { refusal, coversAll });
+    talk.refusal = heard.refusal;
+    if (coversAll) talk.mayBeDone = false;
+  } else if (isStarted && heard.kind === 'failed' && heard.verdict === 'not_executed') {
+    // Behind an open circuit nothing was begun.
     await store.recordNotExecuted(running.held, config.leaseMs, talk.name);
   }
   return noteReply(talk, heard);
@@ -137,67 +151,9 @@ async function sendOnce<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, 
 
 function noteReply<A, R>(talk: ForeignState<A, R>, heard: Reply<R>): Reply<R> {
   if (heard.kind === 'answered') talk.answered = heard.answer;
-  if (heard.kind === 'failed' && heard.verdict !== 'not_executed') talk.maybeDone = true;
+  if (heard.kind === 'failed' && heard.verdict !== 'not_executed') talk.mayBeDone = true;
   if (heard.kind === 'failed' && heard.verdict === 'look_up') talk.mustLookUp = true;
   return heard;
-}
-
-/** Writes down what is about to be sent (P2), under the token. Whoever finds the row knows that it may have happened. */
-async function start<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, R>): Promise<Step> {
-  assertGoesOn(running); // the circuit breaker may have kept it waiting
-  const { store, config } = running.engine;
-  const { name, position, call } = talk;
-  if (running.held.state === 'unknown') {
-    await resumeUnknown(running, { name, result: null });
-  }
-  await reach(running, 'before-started', name);
-  const { id } = running.held;
-  const sealed = seal(encodeStep(call.arguments), `arguments of ${name}`, id, config.secrets);
-  const begun = {
-    name,
-    position,
-    arguments: sealed,
-    derivedKey: derivedKey(config.namespace, id, name),
-    providerKeyTtlMs: call.providerKeyTtlMs,
-  };
-  talk.readAt = performance.now();
-  if (running.transaction) {
-    // With the end of the phase before it: what is sent behind COMMIT is known to be sent, as by itself.
-    await commitOpen(running, { start: begun });
-    talk.stored = firstSend(running.held, begun);
-  } else {
-    talk.stored = await store.startForeign(running.held, config.leaseMs, begun);
-    // Sent without it, the call would be known to the provider alone after a failover.
-    await awaitReplication({ engine: running.engine, definition: running, deadline: running.deadline });
-  }
-  talk.answered = undefined;
-  talk.mustLookUp = false;
-  // A person's verdict covered the time before this send.
-  talk.settleMs = call.settleMs ?? SETTLE_MS;
-  await reach(running, 'after-started', name);
-  return talk.stored;
-}
-
-/** The step as it was written down: its first send. */
-function firstSend({ fencingToken }: Held, { name, position, arguments: sealed, derivedKey }: ForeignStart): Step {
-  return {
-    name,
-    position,
-    kind: 'foreign',
-    state: 'started',
-    result: null,
-    fencingToken,
-    arguments: sealed,
-    derivedKey,
-    sends: 1,
-    notExecuted: 0,
-    sinceFirstSentMs: 0,
-    sinceLastSentMs: 0,
-    firstSentAt: null,
-    finishedAt: null,
-    verdict: null,
-    reference: null,
-  };
 }
 
 /** A person has found out what nobody could ask: it is acted upon by the run that comes next. */
@@ -206,26 +162,12 @@ async function actOnVerdict<Tx, A, R>(
   talk: ForeignState<A, R>,
 ): Promise<{ result: R } | undefined> {
   const { stored, call } = talk;
-  switch (stored?.verdict) {
-    case 'succeeded': {
-      if (!call.fromReference && !call.lookup) throw needsReader(talk.name);
-      const result = await readReference(running, call, stored);
-      if (result) return result;
-      talk.mustLookUp = true;
-      return undefined;
-    }
-    case 'failed':
-      return endRun(running, { refusal: refusalAnswer('marked_failed') });
-    case 'retry':
-      // The person vouches that it did not happen. Where one can ask, that is checked all the same.
-      talk.tookOver = false;
-      talk.settleMs = 0;
-      talk.mustLookUp = call.lookup !== undefined;
-      talk.maybeDone = talk.mustLookUp && call.indeterminate !== 'unknown';
-      return undefined;
-    default:
-      return undefined;
-  }
+  if (!stored?.verdict) return undefined;
+  if (stored.verdict === 'failed') return endRun(running, { refusal: refusalAnswer('marked_failed') });
+  talk.verdict = stored.verdict;
+  if (stored.verdict === 'retry') return undefined;
+  if (!call.fromReference && !call.lookup) throw needsReader(talk.name);
+  return await readReference(running, call, stored);
 }
 
 function needsReader(name: string): CodedError {
@@ -250,18 +192,21 @@ async function endEfforts<Tx, A, R>(
   return await markUnknown(running, { step: name, canAsk: later !== 'give up', needsPerson: isOver });
 }
 
-function situationOf<A, R>({ call, stored, readAt, ...talk }: ForeignState<A, R>) {
+function situationOf<A, R>({ call, stored, readAt, ...talk }: ForeignState<A, R>): Situation {
+  const { sinceFirstSentMs, sinceLastSentMs, rememberedForMs = null } = stored ?? {};
   const since = performance.now() - readAt;
-  const age = (ms: number | null | undefined) => (talk.maybeDone && typeof ms === 'number' ? ms + since : null);
+  const leftMs = rememberedForMs === null ? null : rememberedForMs - since;
   return {
     indeterminate: call.indeterminate,
     canLookUp: call.lookup !== undefined,
-    providerKeyTtlMs: call.providerKeyTtlMs ?? 0,
-    settleMs: talk.settleMs,
-    sinceFirstSentMs: age(stored?.sinceFirstSentMs),
-    sinceLastSentMs: age(stored?.sinceLastSentMs),
-    tookOver: talk.tookOver,
+    verdict: talk.verdict,
+    mayBeDone: talk.mayBeDone,
+    isRemembered: isRemembered((sinceFirstSentMs ?? 0) + since, leftMs, call.providerKeyTtlMs ?? 0),
+    isUnderWay: talk.tookOver || talk.openSends > 0,
+    isRefused: talk.refusal !== undefined,
     mustLookUp: talk.mustLookUp,
     answered: talk.answered,
+    sinceLastSentMs: (sinceLastSentMs ?? 0) + since,
+    settleMs: call.settleMs ?? SETTLE_MS,
   };
 }

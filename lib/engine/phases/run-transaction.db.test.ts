@@ -47,25 +47,29 @@ describe('the claim and the first phase', () => {
     expect(await execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: true, data: 'done' });
   });
 
-  test('are rolled back together, and the key can go on from there without its client', async () => {
+  test('S6 are rolled back together but for what was captured, and the key can go on without its client', async () => {
     const key = freshKey();
+    const prices = [7, 8, 9];
     let runs = 0;
     const idempotency = kit(database.client);
     const pay = idempotency.operation({ name: 'pay', schema: anything }).phases(async ({ atomic, capture }) => {
-      await capture('run', () => ++runs);
+      const price = await capture('price', () => prices.shift());
       return await atomic('order_created', async (tx) => {
         await effect(tx, `${key}:order`);
-        if (runs === 1) throw new Error('no luck');
-        return runs;
+        if (++runs <= 2) throw new Error('no luck');
+        return price;
       });
     });
     expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'internal', executed: 'unknown' });
     expectCounted(await effects(database.client, `${key}:order`)).toBe(0);
     expect(await rowOf(key)).toMatchObject({ state: 'in_progress', recoveryPoint: null });
-    expect(await stepsOf(key)).toEqual([]);
+    expect(await stepsOf(key)).toMatchObject([{ name: 'price', kind: 'capture' }]);
+    await expire(key);
+    expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 0 });
     await expire(key);
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
     expectCounted(await effects(database.client, `${key}:order`)).toBe(1);
+    expect(await pay.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 7 });
   });
 
   test('are tried again together where they conflict, with the values that were captured', async () => {
@@ -224,23 +228,47 @@ test('C3 at SERIALIZABLE a duplicate that has waited for the first phase is in f
 
 test('no renewal is sent while a transaction begins: it would wait for it, and take the key that it settles for lost', async () => {
   const key = freshKey();
+  const [leaseMs, intervalMs] = [1500, 500];
   let released: Promise<unknown> | undefined;
   const onPoint = async (point: string) => {
     if (point !== 'after-recorded') return;
-    await watch.query('BEGIN');
-    await watch.query('SELECT FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
+    await lockBehindRenewal(key, intervalMs);
     released = (async () => {
       const waiting: number[] = [];
       const other = await watchOf(database.url);
       await other.untilWaiting(1);
-      // Three renewals would be due by then.
-      for (const until = performance.now() + 350; performance.now() < until; ) waiting.push(await other.waiting());
+      // A renewal would be due by then.
+      for (const until = performance.now() + intervalMs; performance.now() < until; )
+        waiting.push(await other.waiting());
       await other.close();
       await watch.query('COMMIT');
       return Math.max(...waiting);
     })();
   };
-  const { checkout } = shop({ leaseMs: 300, onPoint });
+  const { checkout } = shop({ leaseMs, onPoint });
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
   expect(await released).toBe(1);
 });
+
+/** Locks the key's row so soon behind a renewal that no other can have been sent by then, which would wait for the row. */
+async function lockBehindRenewal(key: string, intervalMs: number): Promise<void> {
+  for (;;) {
+    const lease = (await rowOf(key))?.leaseUntil;
+    let renewedAfter = performance.now();
+    await expect
+      .poll(
+        async () => {
+          const askedAt = performance.now();
+          const now = (await rowOf(key))?.leaseUntil;
+          if (now?.getTime() === lease?.getTime()) renewedAfter = askedAt;
+          return now;
+        },
+        { interval: 5 },
+      )
+      .not.toEqual(lease);
+    await watch.query('BEGIN');
+    await watch.query('SELECT FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
+    if (performance.now() < renewedAfter + intervalMs) return;
+    await watch.query('COMMIT');
+  }
+}

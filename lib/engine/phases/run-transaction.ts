@@ -28,15 +28,13 @@ export async function runPhase<Tx>(
   phase: Phase<Tx>,
   how: How = {},
 ): Promise<KeyRow | undefined> {
-  const carried: NewStep[] = [];
   for (let attempt = 1; ; attempt++) {
-    const begun = await transactionFor(running, how, carried);
+    const begun = await transactionFor(running, how);
     const ended: Begun | 'lingers' = 'opened' in begun ? await runPhaseIn(running, begun, phase) : begun;
     if (ended === 'lingers') return undefined;
     if (ended.kind === 'committed') return ended.row;
     // The claim was rolled back with a conflict. Somebody else has claimed the key or its thing before it was made again.
     if (ended.kind === 'existing') return endRun(running, { row: ended.row, isOthers: true });
-    if ('opened' in begun) carried.splice(0, Number.POSITIVE_INFINITY, ...begun.write.steps.filter(isCapture));
     const isConflict = ended.kind === 'rolled_back' && ended.why === 'conflict';
     if (isConflict && running.innerRetries && (await mayTryAgain(attempt, running.deadline))) continue;
     throw errorOf(ended);
@@ -72,11 +70,7 @@ async function runPhaseIn<Tx>(
 }
 
 /** The transaction that the next phase runs in. Where none could be begun, why not. */
-async function transactionFor<Tx>(
-  running: PhasesRun<Tx>,
-  { joins = false }: How,
-  carried: readonly NewStep[],
-): Promise<RunTransaction<Tx> | Begun> {
+async function transactionFor<Tx>(running: PhasesRun<Tx>, { joins = false }: How): Promise<RunTransaction<Tx> | Begun> {
   const { transaction } = running;
   transaction?.stopLingering?.();
   const mayGoOn = joins || transaction?.write.steps.every(isCapture);
@@ -89,7 +83,7 @@ async function transactionFor<Tx>(
     throw error;
   });
   if ('opened' in begun) {
-    begun.write.steps.push(...carried);
+    begun.write.steps.push(...running.carried.splice(0));
     running.transaction = begun;
   } else {
     running.inTransaction = false;
@@ -202,11 +196,17 @@ async function awaitEnd<Tx>(
   ending: Promise<Begun>,
 ): Promise<Begun> {
   current.stopLingering?.();
-  return await ending.finally(() => {
-    if (running.transaction !== current) return;
-    running.transaction = undefined;
-    running.inTransaction = false;
-  });
+  let ended: Begun | undefined;
+  try {
+    ended = await ending;
+    return ended;
+  } finally {
+    if (running.transaction === current) {
+      running.transaction = undefined;
+      running.inTransaction = false;
+      if (ended?.kind === 'rolled_back') running.carried.push(...capturedBefore(current.write.steps));
+    }
+  }
 }
 
 function errorOf(ended: Begun): unknown {
@@ -218,3 +218,9 @@ function errorOf(ended: Begun): unknown {
 }
 
 const isCapture = ({ kind }: NewStep) => kind === 'capture';
+
+/** The values that were captured before the first phase: every later try has the first one's (S6). */
+function capturedBefore(steps: readonly NewStep[]): readonly NewStep[] {
+  const first = steps.findIndex((step) => !isCapture(step));
+  return first === -1 ? steps : steps.slice(0, first);
+}

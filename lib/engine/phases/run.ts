@@ -1,9 +1,9 @@
 import { CodedError, LeaseLostError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { StandardSchema } from '../../core/standard-schema.ts';
-import type { Held, LeasedClaim, StepKind } from '../../store/leases.ts';
+import type { Held, LeasedClaim, NewStep, StepKind } from '../../store/leases.ts';
 import type { KeyRow } from '../../store/store.ts';
-import type { CrashPoint } from '../config.ts';
+import { type CrashPoint, newInstance } from '../config.ts';
 import type { OperationOptions } from '../definition.ts';
 import type { Engine } from '../engine.ts';
 import type { RefusalAnswer } from '../handler.ts';
@@ -40,6 +40,8 @@ export interface PhasesRun<Tx> {
   transaction: RunTransaction<Tx> | undefined;
   /** True if one is open, or about to be: a renewal would wait for its lock, and find the key settled behind it. */
   inTransaction: boolean;
+  /** Captured values that were rolled back with the claim, and go with the next one. */
+  readonly carried: NewStep[];
   /** There while one is being committed that no step waits for. Never rejects: its failure is the run's `ending`. */
   closing: Promise<void> | undefined;
   /** True if this run has finished a step. */
@@ -83,6 +85,12 @@ export function assertGoesOn<Tx>(running: PhasesRun<Tx>): void {
 export function reasonOf({ reason }: AbortSignal): unknown {
   if (reason instanceof LeaseLostError) return reason;
   return new CodedError('unavailable', 'The time of this run is up; a later run goes on.', { cause: reason });
+}
+
+/** Passes an error on that changes nothing about the run. */
+export function reportError<Tx>({ engine, held }: Pick<PhasesRun<Tx>, 'engine' | 'held'>, error: unknown): void {
+  const { operation, key } = held.id;
+  engine.config.onError(error, { operation, key, during: 'phases', instance: newInstance() });
 }
 
 /** Calls the moment of a step at which a test may kill the process. */

@@ -28,15 +28,18 @@ export type Call = ForeignCall<{ amount: number; order: string }, { id: string }
 export function shop(
   options: Partial<Options> = {},
   how: Partial<Call> = {},
-  more: { attentionAfterMs?: number } = {},
+  { attentionAfterMs = 900_000, beforeRefused }: { attentionAfterMs?: number; beforeRefused?: () => void } = {},
 ) {
   const idempotency = kit(database.client, options);
   const checkout = idempotency
     .operation({
       name: 'pay',
       schema: anything,
-      ...more,
-      onRefused: async (tx, { key, reason }) => effect(tx, `${key}:undone:${reason}`),
+      attentionAfterMs,
+      onRefused: async (tx, { key, reason }) => {
+        beforeRefused?.();
+        await effect(tx, `${key}:undone:${reason}`);
+      },
     })
     .phases(async ({ atomic, foreign, capture, key }) => {
       const order = await capture('order_id', () => `order-of-${key}`);

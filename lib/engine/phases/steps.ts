@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../core/errors.ts';
-import type { Write } from '../../store/leases.ts';
+import type { Step, Write } from '../../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.ts';
-import { runToAnswer } from '../handler.ts';
+import { type RefusalAnswer, runToAnswer } from '../handler.ts';
 import { assertGoesOn, endRun, enterStep, type PhasesRun } from './run.ts';
 import { assertReady, linger, type Phase, runPhase } from './run-transaction.ts';
 import { inStepSpan } from './step-span.ts';
@@ -74,6 +74,11 @@ export async function refuseIn<Tx>(
   const scope = { tenant, principal, operation };
   await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });
   return { settle: { state: 'failed', result: encodeAnswer(answer), schemaVersion: options.schemaVersion ?? 1 } };
+}
+
+/** The final answer that a call has been given, where it is stored but not yet the key's. */
+export function readRefusal({ state, result }: Step): RefusalAnswer | undefined {
+  return state === 'started' && result !== null ? (decodeAnswer(result) as RefusalAnswer) : undefined;
 }
 
 export function readStep<R>(result: string | null): R {

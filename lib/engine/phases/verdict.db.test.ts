@@ -1,9 +1,22 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { freshKey } from '../../integration/kit.fixture.ts';
+import { movedTime } from '../../integration/moved-time.fixture.ts';
 import type { SeenCall } from '../../store/leases.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
-import { type Call, database, expectOnce, expire, provider, seenCall, shop, usePhases } from './shop.fixture.ts';
+import type { Provider } from './phases.fixture.ts';
+import {
+  type Call,
+  database,
+  expectOnce,
+  expire,
+  provider,
+  rowOf,
+  seenCall,
+  shop,
+  stepsOf,
+  usePhases,
+} from './shop.fixture.ts';
 
 usePhases();
 
@@ -53,6 +66,63 @@ test('what a person vouched for covers one send: a look-up that lags behind it i
     await expire(key);
   }
 });
+
+describe('a person says that it went through, and the provider does not', () => {
+  const lookup: Call['lookup'] = async ({ order }) => provider.find(order);
+
+  const passDay = (key: string) => movedTime(database.client).pass(key, 25 * 3_600_000);
+
+  test.each<[string, Provider['faults'][number], (key: string) => Promise<void>]>([
+    ['where every send had proved that nothing was done', 'refused', async () => {}],
+    ['where the provider remembers no keys any more', 'after', passDay],
+  ])('it is not sent again, and waits for the person: %s', async (_, fault, pass) => {
+    const { checkout, idempotency } = shop({}, { lookup }, { attentionAfterMs: 0 });
+    const key = freshKey();
+    provider.faults = [fault];
+    await checkout.execute({ key, payload: {}, innerRetries: false });
+    await pass(key);
+    const charges = provider.charges.size;
+    provider.says = 'absent';
+    const verdict = { kind: 'succeeded', reference: 'ch_hand' } as const;
+    expect(await prismaStore(database.client).recordVerdict(await seenCall(key), verdict, 'ann')).toBe(true);
+    expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ unknown: 1 });
+    expect(await rowOf(key)).toMatchObject({ state: 'unknown', needsAttention: true });
+    expect((await stepsOf(key)).at(-1)).toMatchObject({ state: 'started', verdict: 'succeeded', reference: 'ch_hand' });
+    expect(provider.sends).toBe(1);
+    expectCounted(provider.charges.size).toBe(charges);
+
+    // The charge by hand is found in the end.
+    provider.says = undefined;
+    provider.charges.set('by hand', { id: 'ch_hand', amount: 100, order: `order-of-${key}` });
+    await expire(key);
+    expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
+    expect(provider.sends).toBe(1);
+  });
+});
+
+test.each([
+  ['charged', 'after', 0],
+  ['not charged', 'before', 1],
+] as const)(
+  '"send it again" asks first, also where nothing is ever sent again by itself: %s',
+  async (_, fault, more) => {
+    provider.honoursKeys = false;
+    const lookup: Call['lookup'] = async ({ order }) => provider.find(order);
+    const { checkout, idempotency } = shop({}, { indeterminate: 'unknown', providerKeyTtlMs: 0, lookup, maxTries: 1 });
+    const key = freshKey();
+    provider.faults = [fault];
+    provider.says = 'nothing';
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
+    expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(true);
+    // It is asked until there is an answer.
+    expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ unknown: 1 });
+    provider.says = undefined;
+    await expire(key);
+    expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
+    expect(provider.sends).toBe(1 + more);
+    await expectOnce(key);
+  },
+);
 
 test('what the code cannot make a result of is said, and finished once it can', async () => {
   const keyless: Partial<Call> = { indeterminate: 'unknown', providerKeyTtlMs: 0 };

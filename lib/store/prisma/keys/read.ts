@@ -168,6 +168,7 @@ export const STEP_COLUMNS = `name, position, kind, idempotency_phases.state, res
   not_executed AS "notExecuted",
   extract(epoch FROM clock_timestamp() - first_sent_at)::float8 * 1000 AS "sinceFirstSentMs",
   extract(epoch FROM clock_timestamp() - last_sent_at)::float8 * 1000 AS "sinceLastSentMs",
+  extract(epoch FROM keys_until - clock_timestamp())::float8 * 1000 AS "rememberedForMs",
   first_sent_at AS "firstSentAt", finished_at AS "finishedAt", verdict, reference`;
 
 const STEPS = `

@@ -1,4 +1,4 @@
-import type { FinishedStep, ForeignStart, Held, Step } from '../../leases.ts';
+import type { FinalAnswer, FinishedStep, ForeignStart, Held, Step } from '../../leases.ts';
 import { type RawQueries, send } from '../client.ts';
 import { isNoRowsChanged } from '../errors.ts';
 import { writeStatement } from './complete.ts';
@@ -13,7 +13,7 @@ export const NOT_EXECUTED = `CASE idempotency_phases.verdict WHEN 'retry' THEN i
 // send keeps the stored arguments and the stored key, and the time of the first, from which the provider's memory counts:
 // unless all before it proved that nothing was done, or a person vouched for that, for then it is the first that the
 // provider may remember. A person's verdict was of the time before it: left standing, it would have this send repeated,
-// and charged twice.
+// and charged twice. So was a refusal.
 const START = `
 WITH held AS (
   UPDATE idempotency_keys SET ${SET_LEASE} WHERE ${IS_HELD} RETURNING 1)
@@ -24,6 +24,7 @@ SELECT $1, $2, $3, $4, $8, $9::int, 'foreign', 'started', $10::bytea, $11, $6::i
   FROM held
 ON CONFLICT (tenant, principal, operation, key, name) DO UPDATE
    SET sends = idempotency_phases.sends + 1, last_sent_at = clock_timestamp(), fencing_token = $6::int, verdict = NULL,
+       result = NULL,
        not_executed = ${NOT_EXECUTED},
        first_sent_at = CASE WHEN idempotency_phases.sends > ${NOT_EXECUTED} THEN idempotency_phases.first_sent_at
                             ELSE EXCLUDED.first_sent_at END,
@@ -53,7 +54,8 @@ RETURNING name`;
 const RECORD_NOT_EXECUTED = `
 WITH held AS (
   UPDATE idempotency_keys SET ${SET_LEASE} WHERE ${IS_HELD} RETURNING 1)
-UPDATE idempotency_phases SET not_executed = not_executed + 1
+UPDATE idempotency_phases
+   SET not_executed = CASE WHEN $9::boolean THEN sends ELSE not_executed + 1 END, result = $10::text
   FROM held
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND name = $8::text AND state = 'started'
 RETURNING name`;
@@ -76,8 +78,15 @@ export async function finishForeign(
 }
 
 /** `Leases.recordNotExecuted`. */
-export async function recordNotExecuted(db: RawQueries, held: Held, leaseMs: number, name: string): Promise<void> {
-  assertHeld(await db.$queryRawUnsafe<unknown[]>(RECORD_NOT_EXECUTED, ...heldValues(held), leaseMs, name), held);
+export async function recordNotExecuted(
+  db: RawQueries,
+  held: Held,
+  leaseMs: number,
+  name: string,
+  { refusal, coversAll }: Partial<FinalAnswer> = {},
+): Promise<void> {
+  const values = [...heldValues(held), leaseMs, name, coversAll ?? false, refusal ?? null];
+  assertHeld(await db.$queryRawUnsafe<unknown[]>(RECORD_NOT_EXECUTED, ...values), held);
 }
 
 // S4: compare-and-set on (state, token). It prevents this: the completer and a person find out at the same time, or a

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
+import { anything, freshKey, kit } from '../../integration/kit.fixture.ts';
+import { type Call, database, expectOnce, expire, provider, shop, usePhases } from './shop.fixture.ts';
+
+usePhases();
+
+const lookup: Call['lookup'] = async ({ order }) => provider.find(order);
+const keyed: Partial<Call> = { lookup, maxTries: 1 };
+const keyless: Partial<Call> = { ...keyed, indeterminate: 'lookup', providerKeyTtlMs: 0 };
+
+/** Each send without a key of the provider's is an effect of its own. */
+async function deploy(how: Partial<Call>, honoursKeys: boolean, key: string): Promise<void> {
+  provider.honoursKeys = honoursKeys;
+  await expire(key);
+  await shop({}, how).idempotency.completeDue({ limit: 100 });
+}
+
+test('P2 code that begins to use keys asks about a send that had none', async () => {
+  const key = freshKey();
+  provider.honoursKeys = false;
+  provider.faults = ['after'];
+  await shop({}, keyless).checkout.execute({ key, payload: {} });
+  await deploy(keyed, true, key);
+  expect([provider.sends, provider.lookups]).toEqual([1, 1]);
+  await expectOnce(key);
+});
+
+test('P2 code that uses keys no more asks about a send that had one', async () => {
+  const key = freshKey();
+  provider.faults = ['after'];
+  await shop({}, keyed).checkout.execute({ key, payload: {} });
+  await deploy({ ...keyed, providerKeyTtlMs: 0 }, false, key);
+  expect([provider.sends, provider.lookups]).toEqual([1, 1]);
+  await expectOnce(key);
+});
+
+test('a key that lives longer at the provider than its row lives here is refused before anything is sent', async () => {
+  const key = freshKey();
+  const errors: unknown[] = [];
+  const idempotency = kit(database.client, { phasesRetention: '72h', onError: (error) => void errors.push(error) });
+  const pay = idempotency
+    .operation({ name: 'pay', schema: anything })
+    .phases(async ({ foreign }) => foreign('charge_created', provider.call(key, { providerKeyTtlMs: 73 * 3_600_000 })));
+  await pay.execute({ key, payload: {} });
+  expect(String(errors.at(-1))).toContain('providerKeyTtlMs');
+  expect(provider.sends).toBe(0);
+  expectCounted(provider.charges.size).toBe(0);
+});

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { ConfigurationError } from '../../core/errors.ts';
+import { stripeCall } from '../../stripe/call.ts';
+import { assertForeignCall, type ForeignCall } from './foreign-call.ts';
+
+const DAY = 86_400_000;
+const call: ForeignCall<null, string> = { arguments: null, indeterminate: 'retry', send: async () => 'ch_1' };
+const assert = (more: object) => assertForeignCall('charged', { ...call, ...more }, 3 * DAY);
+
+test.each<[string, unknown]>([
+  ['send', 'no function'],
+  ['lookup', true],
+  ['fromReference', 'ch_1'],
+  ['judge', {}],
+  ['indeterminate', 'never'],
+  ['dependency', ''],
+  ['settleMs', -1],
+  ['settleMs', Number.NaN],
+  ['timeoutMs', 0],
+  ['maxTries', 0],
+  ['maxTries', 1.5],
+  ['providerKeyTtlMs', -1],
+  ['providerKeyTtlMs', 3 * DAY + 1],
+])('a call is refused whose `%s` is %j, and told by its name', (option, value) => {
+  const thrown = expect.objectContaining({ message: expect.stringMatching(new RegExp(`${option}.*charged`)) });
+  expect(() => assert({ [option]: value })).toThrow(thrown);
+  expect(() => assert({ [option]: value })).toThrow(ConfigurationError);
+});
+
+test('an option that is none is refused with the nearest one', () => {
+  expect(() => assert({ lookUp: async () => 'absent' })).toThrow(/`lookUp`.*Write `lookup`/);
+});
+
+test('what may be given is taken, also undefined and the limits', () => {
+  assert({});
+  assert({ settleMs: 0, timeoutMs: 1, maxTries: 1, providerKeyTtlMs: 3 * DAY, dependency: 'cards' });
+  assert({ lookup: undefined, judge: undefined, fromReference: undefined, settleMs: undefined, maxTries: undefined });
+  assertForeignCall('charged', stripeCall({ arguments: null, send: async () => 'ch_1' }), DAY);
+});

@@ -1,0 +1,105 @@
+import { derivedKey } from '../../core/derived-key.ts';
+import type { Answered } from '../../core/foreign.ts';
+import { seal } from '../../core/seal.ts';
+import type { ForeignStart, Held, Step } from '../../store/leases.ts';
+import { encodeStep } from '../answer.ts';
+import { awaitReplication } from '../durability.ts';
+import type { RefusalAnswer } from '../handler.ts';
+import type { ForeignCall } from './foreign-call.ts';
+import { resumeUnknown } from './foreign-result.ts';
+import { assertGoesOn, type PhasesRun, reach } from './run.ts';
+import { commitOpen } from './run-transaction.ts';
+
+/** The knowledge of one foreign call while it is being settled. */
+export interface ForeignState<A, R> {
+  readonly name: string;
+  readonly position: number;
+  readonly call: ForeignCall<A, R>;
+  stored: Step | undefined;
+  /** When `stored` was read, in milliseconds of `performance.now()`: its ages count from there. */
+  readAt: number;
+  /** True if this run has sent it. */
+  hasSent: boolean;
+  /** True if some send may have arrived. */
+  mayBeDone: boolean;
+  /** True if an executor before this run may have sent it. */
+  tookOver: boolean;
+  /** How many sends of this run have not ended, in time or later. */
+  openSends: number;
+  /** What one of them came to when nobody waited for it any more. */
+  late: { result: R } | undefined;
+  /** True once nobody looks at `late`. */
+  isOver: boolean;
+  verdict: 'succeeded' | 'retry' | undefined;
+  /** The answer of the last send that was final, for the whole intent. */
+  refusal: RefusalAnswer | undefined;
+  mustLookUp: boolean;
+  answered: Answered | undefined;
+}
+
+/** Writes down what is about to be sent (P2), under the token. Whoever finds the row knows that it may have happened. */
+export async function start<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, R>): Promise<Step> {
+  assertGoesOn(running); // the circuit breaker may have kept it waiting
+  const { store, config } = running.engine;
+  const { name, position, call } = talk;
+  if (running.held.state === 'unknown') {
+    await resumeUnknown(running, { name, result: null });
+  }
+  await reach(running, 'before-started', name);
+  const { id } = running.held;
+  const sealed = seal(encodeStep(call.arguments), `arguments of ${name}`, id, config.secrets);
+  const begun = {
+    name,
+    position,
+    arguments: sealed,
+    derivedKey: derivedKey(config.namespace, id, name),
+    providerKeyTtlMs: call.providerKeyTtlMs,
+  };
+  talk.readAt = performance.now();
+  if (running.transaction) {
+    // With the end of the phase before it: what is sent behind COMMIT is known to be sent, as by itself.
+    await commitOpen(running, { start: begun });
+    talk.stored = firstSend(running.held, begun);
+  } else {
+    talk.stored = await store.startForeign(running.held, config.leaseMs, begun);
+    // Sent without it, the call would be known to the provider alone after a failover.
+    await awaitReplication({ engine: running.engine, definition: running, deadline: running.deadline });
+  }
+  if (talk.verdict) {
+    // A person has vouched for the sends before this one.
+    talk.mayBeDone = false;
+    talk.tookOver = false;
+    talk.verdict = undefined;
+  }
+  talk.answered = undefined;
+  talk.mustLookUp = false;
+  talk.refusal = undefined;
+  await reach(running, 'after-started', name);
+  return talk.stored;
+}
+
+/** The step as it was written down: its first send. */
+function firstSend(
+  { fencingToken }: Held,
+  { name, position, arguments: sealed, derivedKey, providerKeyTtlMs }: ForeignStart,
+): Step {
+  return {
+    name,
+    position,
+    kind: 'foreign',
+    state: 'started',
+    result: null,
+    fencingToken,
+    arguments: sealed,
+    derivedKey,
+    sends: 1,
+    notExecuted: 0,
+    sinceFirstSentMs: 0,
+    sinceLastSentMs: 0,
+    rememberedForMs: providerKeyTtlMs || null,
+    firstSentAt: null,
+    finishedAt: null,
+    verdict: null,
+    reference: null,
+  };
+}
