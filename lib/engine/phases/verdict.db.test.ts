@@ -124,6 +124,18 @@ test.each([
   },
 );
 
+test('what has done nothing since a person vouched for the sends before it is sent again', async () => {
+  provider.honoursKeys = false;
+  const { checkout, idempotency } = shop({}, { indeterminate: 'unknown', providerKeyTtlMs: 0, maxTries: 2 });
+  const key = freshKey();
+  provider.faults = ['before', 'refused'];
+  expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(true);
+  expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
+  expect(provider.sends).toBe(3);
+  await expectOnce(key);
+});
+
 test('what the code cannot make a result of is said, and finished once it can', async () => {
   const keyless: Partial<Call> = { indeterminate: 'unknown', providerKeyTtlMs: 0 };
   const errors: unknown[] = [];

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { random } from '../../../e2e/fixtures/random.ts';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
+import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { SEED, tier } from '../../../scripts/testing/tier.ts';
+import type { Outcome } from '../../index.ts';
+import { ANN, anything, effect, effects, kit, rowsOf } from '../../integration/kit.fixture.ts';
+import { movedTime } from '../../integration/moved-time.fixture.ts';
+import type { Verdict } from '../../store/leases.ts';
+import { prismaStore } from '../../store/prisma/store.ts';
+import {
+  callOf,
+  type Deploy,
+  deployOf,
+  FuzzedProvider,
+  HOUR,
+  LAST_DEPLOY,
+  MEMORY_MS,
+  type Next,
+  oneOf,
+} from './phases-fuzz.fixture.ts';
+
+/** In each of the projects that run it: one of `npm test`, three of `npm run test:chaos`. */
+const KEYS = Number(process.env.FUZZ_PHASES ?? { short: 100, chaos: 3400, all: 300 }[tier ?? 'all']);
+/** By one test, so that none of them takes minutes. */
+const OF_ONE_TEST = 100;
+const AT_ONCE = 20;
+const EVENTS = 8;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database?.drop());
+
+/** One key, with its provider, under code that deploys change. */
+class Sale {
+  readonly key: string;
+  readonly operation: string;
+  readonly provider: FuzzedProvider;
+  /** What happened, for whoever reads a failure. */
+  readonly log: string[] = [];
+  readonly outcomes: Outcome<unknown>[] = [];
+  readonly #next: Next;
+  readonly #store = prismaStore(database.client);
+  #deploy: Deploy;
+  #code: ReturnType<typeof this.build>;
+
+  constructor(n: number) {
+    this.#next = random(SEED * 1_000_003 + n);
+    this.operation = `pay_${n}`;
+    this.key = `fuzz-${n}`;
+    this.provider = new FuzzedProvider(this.#next);
+    this.#deploy = deployOf(this.#next);
+    this.#code = this.build();
+  }
+
+  build() {
+    let undoFails = this.#deploy.undoFails;
+    const idempotency = kit(database.client);
+    const pay = idempotency
+      .operation({
+        name: this.operation,
+        schema: anything,
+        onRefused: async (tx, { key }) => {
+          if (undoFails-- > 0) throw new Error('The undo has failed.');
+          await effect(tx, `${key}:undone`);
+        },
+      })
+      .phases(async ({ atomic, foreign, key }) => {
+        await atomic('order_created', async (tx) => effect(tx, `${key}:order`));
+        const { id } = await foreign('charge_created', callOf(this.provider, this.#deploy));
+        await atomic('finished', async (tx) => effect(tx, `${key}:finished`));
+        return id;
+      });
+    return { idempotency, pay };
+  }
+
+  note(what: string): void {
+    const { sends, charges, underWay, now } = this.provider;
+    this.log.push(`${what} [${sends} sent, ${charges.length} charged, ${underWay.length} under way, ${now / 1000} s]`);
+  }
+
+  deploy(deploy: Deploy): void {
+    this.#deploy = deploy;
+    this.#code = this.build();
+    this.note(`deploy ${JSON.stringify(deploy)}`);
+  }
+
+  async send(): Promise<void> {
+    const innerRetries = this.#next() < 0.5;
+    const outcome = await this.#code.pay.execute({ key: this.key, payload: {}, innerRetries });
+    this.outcomes.push(outcome);
+    this.note(`the client sends: ${outcome.ok ? `ok ${outcome.data}` : outcome.code}`);
+  }
+
+  async pass(ms: number): Promise<void> {
+    if (ms > MEMORY_MS) this.arrive(); // no request is on its way for longer than a provider remembers its key
+    await movedTime(database.client).pass(this.key, ms);
+    this.provider.now += ms;
+    const { taken, settled, unknown } = await this.#code.idempotency.completeDue({ limit: 10 });
+    this.note(`${ms / 1000} s later the worker takes ${taken}: ${settled} settled, ${unknown} unknown`);
+  }
+
+  arrive(): void {
+    this.provider.arrive();
+    this.note('all that was under way arrives');
+  }
+
+  async row() {
+    return (await rowsOf(database.client, this.key))[0];
+  }
+
+  /** Somebody who is asked looks at the ledger, and says what is there. Never while something is under way. */
+  async judge(): Promise<void> {
+    const row = await this.row();
+    const id = { ...ANN, operation: this.operation, key: this.key };
+    if (!row?.needsAttention || this.provider.underWay.length > 0) return;
+    const seen = { ...id, revision: await this.#store.revision(id) };
+    const verdict = this.#verdict();
+    const isTaken = await this.#store.recordVerdict(seen, verdict, 'ann');
+    this.note(`a person says ${JSON.stringify(verdict)}${isTaken ? '' : ', too late'}`);
+  }
+
+  #verdict(): Verdict {
+    const [charge] = this.provider.charges;
+    if (charge) return { kind: 'succeeded', reference: charge.id };
+    const says = oneOf(this.#next, ['by hand', 'failed', 'retry'] as const);
+    if (says !== 'by hand') return { kind: says };
+    return { kind: 'succeeded', reference: this.provider.charge().id };
+  }
+
+  async live(): Promise<void> {
+    await this.send();
+    for (let event = 0; event < EVENTS && !(await this.isSettled()); event++) {
+      const which = this.#next();
+      if (which < 0.2) await this.send();
+      else if (which < 0.55) await this.pass(oneOf(this.#next, [1000, 30_000, 90_000, HOUR, 25 * HOUR]));
+      else if (which < 0.7) this.deploy(deployOf(this.#next));
+      else if (which < 0.8) this.arrive();
+      else await this.judge();
+    }
+    // In the end the code is mended, whoever is asked answers, and the worker goes on.
+    this.arrive();
+    this.deploy(LAST_DEPLOY);
+    for (let day = 0; day < 5 && !(await this.isSettled()); day++) {
+      await this.pass(2 * HOUR);
+      this.arrive();
+      await this.judge();
+    }
+    await this.send();
+  }
+
+  async isSettled(): Promise<boolean> {
+    const state = (await this.row())?.state;
+    return state === 'succeeded' || state === 'failed';
+  }
+
+  /** What the ledger, the shop's rows and the answers say of each other. */
+  async check(): Promise<string> {
+    const told = `SEED=${SEED}, ${this.key}\n${this.log.join('\n')}\n`;
+    const row = await this.row();
+    const state = row?.state ?? 'none';
+    const finished = await effects(database.client, `${this.key}:finished`);
+    const charged = this.provider.charges.length;
+    if (state === 'succeeded') {
+      expectCounted([charged, finished], told).toEqual([1, 1]);
+    } else if (state === 'failed') {
+      expectCounted([charged, finished], told).toEqual([0, 0]);
+      expectCounted(await effects(database.client, `${this.key}:undone`), told).toBe(1);
+    } else {
+      expect(row?.needsAttention, told).toBe(true);
+      expectCounted(charged, told).toBeLessThanOrEqual(1);
+    }
+    for (const outcome of this.outcomes) {
+      const said = outcome.ok ? 'succeeded' : outcome.code === 'failed' ? 'failed' : undefined;
+      if (said) expect(said, told).toBe(state);
+      if (outcome.ok) expect(outcome.data, told).toBe(this.provider.charges[0]?.id);
+    }
+    return state;
+  }
+}
+
+const tests = Array.from({ length: Math.ceil(KEYS / OF_ONE_TEST) }, (_, n) => n * OF_ONE_TEST);
+
+test.each(tests)(
+  'under faults, deploys and persons who tell the truth none of 100 keys is charged twice or lost from sight: from %d',
+  async (first) => {
+    const states: string[] = [];
+    for (let n = first; n < first + OF_ONE_TEST; n += AT_ONCE) {
+      const sales = Array.from({ length: AT_ONCE }, (_, at) => new Sale(n + at));
+      await Promise.all(sales.map((sale) => sale.live()));
+      for (const sale of sales) states.push(await sale.check());
+    }
+    // Otherwise what is checked is how everything waits.
+    const count = (state: string) => states.filter((each) => each === state).length;
+    expect(count('succeeded')).toBeGreaterThan(OF_ONE_TEST / 2);
+    expect(count('failed')).toBeGreaterThan(OF_ONE_TEST / 20);
+  },
+);
