@@ -21,5 +21,5 @@ export const GERMAN: Messages<PlacedOrder> = {
   unauthorized: 'Bitte melden Sie sich an und senden Sie die Bestellung dann noch einmal.',
   rate_limited: 'Das waren viele Versuche. Bitte warten Sie einen Moment.',
   unavailable: 'Wir sind gerade nicht erreichbar.',
-  payload_mismatch: 'Diese Bestellung wurde schon mit anderen Angaben gesendet. Es gilt die erste.',
+  payload_mismatch: 'Diese Bestellung wurde schon mit anderen Angaben gesendet. Die neuen gelten nicht.',
 };

@@ -1,4 +1,5 @@
 import type { FieldErrors } from './field-path.ts';
+import type { KeyStateOrAbsent } from './key-state.ts';
 
 /**
  * The union every caller gets. Expected failures are values, never throws.
@@ -53,7 +54,7 @@ export const ADVICE = {
   payload_mismatch: {
     status: 422,
     retry: 'never',
-    message: 'This form was already sent with other values. The first submission counts.',
+    message: 'This form was already sent with other values, so these were not used.',
   },
   in_flight: { status: 409, retry: 'same-key', message: 'Your first submission is still being processed.' },
   already_done: {
@@ -86,6 +87,20 @@ export const ADVICE = {
 
 /** A failure's code. Each has a page: `docs/errors/<code>.md`. */
 export type Code = keyof typeof ADVICE;
+
+/**
+ * The words of a `payload_mismatch` for whoever may be told what the first submission came to, by the state of its key: only a
+ * success is what counts. To be `executed` says no more than that there is an answer, which may be a refusal.
+ */
+export const MISMATCH_MESSAGES: Record<KeyStateOrAbsent, string> = {
+  succeeded: 'This form was already sent with other values. The first submission counts.',
+  failed: 'This form was already sent with other values, and was refused. Open it anew to send these.',
+  in_progress: 'This form was already sent with other values, and is still being processed.',
+  unknown: 'This form was already sent with other values. We are finding out whether it went through.',
+  // A tombstone compares no payloads, and a row that has since gone tells nothing.
+  abandoned: ADVICE.payload_mismatch.message,
+  absent: ADVICE.payload_mismatch.message,
+};
 
 /** The effect exists, and this is its answer. */
 export interface Success<T> {

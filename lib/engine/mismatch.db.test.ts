@@ -168,6 +168,18 @@ describe('O4 another payload behind a running starter', () => {
   });
 });
 
+test('S1 of a first submission that was refused nobody is told that it counts', async () => {
+  const order = kit(database.client)
+    .operation({ name: 'checkout', schema: watchedSchema().schema })
+    .handler(async ({ fail }) => fail('declined'));
+  const key = freshKey();
+  await order.execute({ key, payload: RIGHT });
+  const told = await order.execute({ key, payload: WRONG });
+  expect(told).toMatchObject({ ...FINAL, executed: true });
+  expect(told).toHaveProperty('message', 'This form was already sent with other values, so these were not used.');
+  expectCounted(await effects(database.client, key)).toBe(0);
+});
+
 test('O4 in phases the row is there before they have ended, so another payload is refused at once', async () => {
   const [started, end] = [gate(), gate()];
   const { schema } = watchedSchema();

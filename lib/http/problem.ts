@@ -22,7 +22,7 @@ const DETAIL: Record<Code, string> = {
   precondition_failed: 'The resource has another version than the request says.',
   precondition_required: 'The request must say which version of the resource it changes, in the header If-Match.',
   not_found: 'There is nothing at this address.',
-  payload_mismatch: 'The idempotency key was first sent with other content, and the first request counts.',
+  payload_mismatch: 'The idempotency key was first sent with other content, so this request was not executed.',
   in_flight: 'The first request with this idempotency key is still being executed.',
   already_done: 'This was done already, under the idempotency key of another caller.',
   outcome_unknown: 'The first request with this idempotency key may have been executed: the server is finding out.',

@@ -439,6 +439,32 @@ describe('the key', () => {
     expect([answer.status, (await answer.json()).status]).toEqual([409, 409]);
   });
 
+  test('H3 a mismatch says the same of a first request that was refused as of one that was done', async () => {
+    const told = async (first: string) => {
+      const handler = routeHandler(
+        kit(database.client)
+          .operation({ name: 'checkout', schema: anything, acceptKeys: 'any' })
+          .handler(async ({ fail }) => (first === 'refused' ? fail('declined') : 'done')),
+      );
+      const key = freshKey();
+      await handler(requestOf({ key }));
+      const {
+        key: _,
+        nextKey,
+        instance,
+        ...same
+      } = await (await handler(requestOf({ key, body: { sku: 'lamp' } }))).json();
+      return same;
+    };
+    const refused = await told('refused');
+    expect(refused).toEqual(await told('done'));
+    expect(refused).toMatchObject({
+      code: 'payload_mismatch',
+      executed: true,
+      detail: 'The idempotency key was first sent with other content, so this request was not executed.',
+    });
+  });
+
   test('X1 of another principal it is another key', async () => {
     const key = freshKey();
     for (const who of [ANN, BOB]) {

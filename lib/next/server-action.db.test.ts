@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { z } from 'zod';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { redirectOf } from '../core/redirect.ts';
-import type { HandlerContext, OperationOptions, Options } from '../index.ts';
+import type { HandlerContext, OperationOptions, Options, PhasesContext, Refusal } from '../index.ts';
 import {
   ANN,
   anything,
@@ -12,6 +12,7 @@ import {
   effect,
   effects,
   freshKey,
+  gate,
   kit,
   rowsOf,
   SECRET,
@@ -393,6 +394,70 @@ describe('payload_mismatch', () => {
     expect(await submit(null, formOf(key, { sku: 'mug' }))).toMatchObject({
       code: 'payload_mismatch',
       data: { first: { ok: false, code: 'failed', reason: 'sold_out', data: { left: 0 } } },
+    });
+  });
+
+  describe('B1 says what has become of the first submission', () => {
+    const OTHER = 'This form was already sent with other values';
+    /** Whose call is never answered, so that nobody can tell whether it was made. */
+    const unanswerable = async ({ foreign }: Pick<PhasesContext<unknown, Tx>, 'foreign'>) =>
+      foreign('charged', {
+        arguments: {},
+        indeterminate: 'unknown',
+        send: async () => {
+          throw new Error('lost');
+        },
+      });
+    const pay = (steps: (context: PhasesContext<unknown, Tx>) => Promise<unknown>) =>
+      serverAction(kit(database.client).operation({ name: 'pay', schema: anything, acceptKeys: 'any' }).phases(steps));
+
+    test('which counts', async () => {
+      const key = freshKey();
+      const submit = op().action();
+      await submit(null, formOf(key));
+      const { message } = (await submit(null, formOf(key, { sku: 'mug' }))) as Refusal;
+      expect(message).toBe(`${OTHER}. The first submission counts.`);
+    });
+
+    test('which was refused, and counts for nothing', async () => {
+      const key = freshKey();
+      const submit = op(({ fail }) => fail('declined')).action();
+      await submit(null, formOf(key));
+      expect(await submit(null, formOf(key, { sku: 'mug' }))).toMatchObject({
+        code: 'payload_mismatch',
+        message: `${OTHER}, and was refused. Open it anew to send these.`,
+        executed: true, // the key has its answer; that of a replayed refusal says the same
+      });
+    });
+
+    test('which still runs', async () => {
+      const [started, end] = [gate(), gate()];
+      const submit = pay(async ({ atomic }) => {
+        await atomic('begun', async () => 'begun');
+        started.open();
+        await end.opened;
+      });
+      const key = freshKey();
+      const running = submit(null, formOf(key));
+      await started.opened;
+      expect(await submit(null, formOf(key, { sku: 'mug' }))).toMatchObject({
+        code: 'payload_mismatch',
+        message: `${OTHER}, and is still being processed.`,
+        executed: 'unknown',
+      });
+      end.open();
+      expect(await running).toMatchObject({ ok: true });
+    });
+
+    test('of which nobody knows yet', async () => {
+      const submit = pay(unanswerable);
+      const key = freshKey();
+      expect(await submit(null, formOf(key))).toMatchObject({ code: 'outcome_unknown' });
+      expect(await submit(null, formOf(key, { sku: 'mug' }))).toMatchObject({
+        code: 'payload_mismatch',
+        message: `${OTHER}. We are finding out whether it went through.`,
+        executed: 'unknown',
+      });
     });
   });
 

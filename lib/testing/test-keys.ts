@@ -1,6 +1,6 @@
 import { ATTEMPT_FIELD } from '../core/fields.ts';
 import type { KeyStateOrAbsent } from '../core/key-state.ts';
-import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
+import { MISMATCH_MESSAGES, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof, proofOfCall } from '../core/proof.ts';
 import { isControlFlow, redirectOf } from '../core/redirect.ts';
 import { mintTestKey } from './mint-test-key.ts';
@@ -99,7 +99,8 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
     if (row.state === 'abandoned') return abandoned(keys);
     // A handler that still runs may roll back, and then the other values are as good.
     if (outcome && row.fingerprint !== fingerprint) {
-      return refuse('payload_mismatch', { executed: executedBy('answer'), data: { first: outcome }, ...keys });
+      const message = MISMATCH_MESSAGES[row.state];
+      return refuse('payload_mismatch', { executed: executedBy('answer'), message, data: { first: outcome }, ...keys });
     }
     if (row.thrown) throw row.thrown;
     return outcome ?? refuse('in_flight', { retryAfterMs, ...keys });
