@@ -41,6 +41,8 @@ test('every kind of answer is as described', async ({ request, app, db }) => {
   await expect.poll(() => db.idempotencyKey.count({ where: { key: running } })).toBe(1);
   await api.create({ key: running });
   await api.send('GET', path(running));
+  const paying = await db.order.findFirstOrThrow({ where: { idempotencyKey: running } });
+  await api.refund(paying.id, 100, { key: key() });
   await letGo();
   await first;
 
@@ -91,6 +93,7 @@ test('every kind of answer is as described', async ({ request, app, db }) => {
       'POST 409 in_flight',
       'POST 409 not_paid',
       'POST 409 out_of_stock',
+      'POST 409 payment_unknown',
       'POST 410 key_abandoned',
       'POST 413 payload_too_large',
       'POST 415 unsupported_media_type',

@@ -129,6 +129,7 @@ const refunds = {
           ...KEYED,
           { reason: 'order_not_found', status: 404 },
           { reason: 'not_paid', status: 409 },
+          { reason: 'payment_unknown', status: 409 },
           { reason: 'refund_refused', status: 409 },
           { reason: 'exceeds_payment', status: 422 },
         ],

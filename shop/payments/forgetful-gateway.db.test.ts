@@ -49,6 +49,22 @@ test('a charge that never happened is looked up, and sent once that is certain',
   expectCounted((await shop.moved(order)).charges).toHaveLength(1);
 });
 
+test('a refund of an order whose charge nobody knows of is put off until it is known', async () => {
+  const [cart, key] = [await shop.cart(), randomUUID()];
+  await shop.break({ kind: 'lose-answer', path: '/v1/payment_intents' });
+  await shop.break({ kind: 'down', path: '/v1/payment_intents/search' });
+  expect(await shop.place(cart, { key })).toMatchObject({ code: 'outcome_unknown' });
+  const { id } = await shop.client.order.findUniqueOrThrow({ where: { cartId: cart } });
+  expect(await shop.giveBack(id, '5.00')).toMatchObject({ code: 'failed', reason: 'payment_unknown' });
+  await shop.heal();
+  // The charge's next look-up is due.
+  await shop.client.$executeRaw`UPDATE idempotency_keys SET next_attempt_at = now() WHERE key = ${key}`;
+  expect(await shop.idempotency.completeDue()).toMatchObject({ settled: 1 });
+  expect(await shop.giveBack(id, '5.00')).toMatchObject({ ok: true });
+  const { charges, refunds } = await shop.moved(id);
+  expectCounted([charges.length, refunds.length]).toEqual([1, 1]);
+});
+
 test('a refund whose answer is lost is looked up, not sent again', async () => {
   const order = await paidOrder();
   await shop.break({ kind: 'lose-answer', path: '/v1/refunds' });

@@ -108,6 +108,23 @@ describe('a refund', () => {
     expect(await shop.giveBack(await paidOrder(), '1.00', { scope: eve })).toMatchObject({ reason: 'order_not_found' });
   });
 
+  test('of an order that is being paid is put off, not told that there is no payment', async () => {
+    const cart = await shop.cart('mug', 2);
+    const release = await shop.hold('after-answer checkout');
+    const placing = shop.place(cart);
+    const { id } = await shop.until(() => shop.client.order.findUnique({ where: { cartId: cart } }));
+    const refused = await shop.giveBack(id, '1.00');
+    await release();
+    expect(refused).toMatchObject({
+      reason: 'payment_unknown',
+      message: 'Whether this order is paid is not known yet. Try again once it is.',
+      retry: 'new-key',
+    });
+    expect(await placing).toMatchObject({ ok: true });
+    expect(await shop.giveBack(id, '1.00')).toMatchObject({ ok: true });
+    expect(await given(id)).toEqual([100]);
+  });
+
   test('by the account that the shopper has signed in to since', async () => {
     const order = await paidOrder();
     await shop.client.adoptedShopper.create({ data: { shopper: 'ada', account: 'alice' } });

@@ -21,6 +21,7 @@ export interface RefundMade {
   orderStatus: string;
 }
 
+const TOO_EARLY = { status: 409, message: 'Whether this order is paid is not known yet. Try again once it is.' };
 const TOO_LATE = { status: 409, message: 'The payment provider no longer gives this money back.' };
 
 /**
@@ -40,6 +41,8 @@ export async function giveRefund(
       return fail('order_not_found', undefined, { status: 404, message: 'This order is not yours, or it is gone.' });
     }
     const { paymentIntent, amountCents: paidCents } = order;
+    // Its checkout runs, or is unknown: the card may have been charged.
+    if (order.status === 'paying') return fail('payment_unknown', undefined, TOO_EARLY);
     if (!paymentIntent) {
       return fail('not_paid', undefined, { status: 409, message: 'There is no payment to give back.' });
     }
