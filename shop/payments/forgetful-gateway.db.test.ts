@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { prismaStore } from '../../lib/store/prisma/store.ts';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { openShop, untilFinal } from '../shop.fixture.ts';
 
@@ -22,6 +23,9 @@ async function paidOrder() {
   return outcome.data.id;
 }
 
+const dueNow = (key: string) =>
+  shop.client.$executeRaw`UPDATE idempotency_keys SET next_attempt_at = now() WHERE key = ${key}`;
+
 const sends = async (request: string) => (await shop.asked()).filter((each) => each === request).length;
 
 test('a charge whose answer is lost is looked up, not sent again', async () => {
@@ -42,13 +46,6 @@ test('a decline whose answer is lost is looked up: refused, goods back, and the 
   expect(await shop.place(cart)).toMatchObject({ ok: true });
 });
 
-test('a charge that never happened is looked up, and sent once that is certain', async () => {
-  await shop.break({ kind: 'error-before', path: '/v1/payment_intents' });
-  const order = await paidOrder();
-  expect(await sends(CHARGE)).toBe(2);
-  expectCounted((await shop.moved(order)).charges).toHaveLength(1);
-});
-
 test('a refund of an order whose charge nobody knows of is put off until it is known', async () => {
   const [cart, key] = [await shop.cart(), randomUUID()];
   await shop.break({ kind: 'lose-answer', path: '/v1/payment_intents' });
@@ -57,8 +54,7 @@ test('a refund of an order whose charge nobody knows of is put off until it is k
   const { id } = await shop.client.order.findUniqueOrThrow({ where: { cartId: cart } });
   expect(await shop.giveBack(id, '5.00')).toMatchObject({ code: 'failed', reason: 'payment_unknown' });
   await shop.heal();
-  // The charge's next look-up is due.
-  await shop.client.$executeRaw`UPDATE idempotency_keys SET next_attempt_at = now() WHERE key = ${key}`;
+  await dueNow(key); // the charge's next look-up
   expect(await shop.idempotency.completeDue()).toMatchObject({ settled: 1 });
   expect(await shop.giveBack(id, '5.00')).toMatchObject({ ok: true });
   const { charges, refunds } = await shop.moved(id);
@@ -73,11 +69,32 @@ test('a refund whose answer is lost is looked up, not sent again', async () => {
   expect((await shop.moved(order)).refunds).toHaveLength(1);
 });
 
-test('a refund that never happened is looked up, and sent once that is certain', async () => {
-  const order = await paidOrder();
-  await shop.break({ kind: 'error-before', path: '/v1/refunds' });
-  const key = randomUUID();
-  expect(await untilFinal(() => shop.giveBack(order, '5.00', { key }))).toMatchObject({ ok: true });
-  expect(await sends(REFUND)).toBe(2);
-  expect((await shop.moved(order)).refunds).toHaveLength(1);
-});
+test.each([
+  ['charge', 'checkout', '/v1/payment_intents', '/v1/payment_intents/search'],
+  ['refund', 'refund', '/v1/refunds', '/v1/refunds'],
+])(
+  'a %s that never happened is looked up, and sent again at a person’s word alone',
+  async (_, operation, path, asked) => {
+    const order = operation === 'refund' ? await paidOrder() : undefined;
+    const [cart, key] = [await shop.cart(), randomUUID()];
+    const act = () => (order ? shop.giveBack(order, '5.00', { key }) : shop.place(cart, { key }));
+    await shop.asked();
+    await shop.break({ kind: 'error-before', method: 'POST', path });
+    await shop.break({ kind: 'down', method: 'GET', path: asked });
+    expect(await act()).toMatchObject({ code: 'outcome_unknown' });
+    await shop.heal();
+    await dueNow(key);
+    expect(await shop.idempotency.completeDue()).toMatchObject({ unknown: 1 });
+    expect(await sends(`POST ${path}`)).toBe(1);
+
+    const store = prismaStore(shop.client);
+    const id = { ...shop.ada, operation, key };
+    const seen = { ...id, revision: await store.revision(id) };
+    expect(await store.recordVerdict(seen, { kind: 'retry' }, 'eve')).toBe(true);
+    expect(await shop.idempotency.completeDue()).toMatchObject({ settled: 1 });
+    expect(await sends(`POST ${path}`)).toBe(1);
+    const outcome = await act();
+    const { charges, refunds } = await shop.moved(order ?? (outcome.ok ? outcome.data.id : ''));
+    expectCounted([charges.length, refunds.length]).toEqual(order ? [1, 1] : [1, 0]);
+  },
+);
