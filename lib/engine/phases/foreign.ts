@@ -26,8 +26,8 @@ const SETTLE_MS = 60_000;
 export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, call: ForeignCall<A, R>): Promise<R> {
   const { position, stored } = enterStep(running, name, 'foreign');
   try {
-    assertForeignCall(name, call, retentionOf(running.options, running.engine.config.phasesRetentionMs));
     if (stored?.state === 'done') return readStep<R>(stored.result);
+    assertForeignCall(name, call, retentionOf(running.options, running.engine.config.phasesRetentionMs));
     await assertReady(running);
     // Of a key that was lost the phases before it have run just now, and what is written of the call waits for their end.
     if (stored) await commitOpen(running);
@@ -69,11 +69,12 @@ async function settleCall<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A
   let lastError: unknown;
   let tries = 1;
   for (;;) {
+    const late = takeLate(talk);
     const move = nextMove(situationOf(talk));
     // The caller sends again, not we (H4). To ask is no retry: it changes nothing.
-    if (move === 'send' && talk.hasSent && !running.innerRetries)
+    if (!late && move === 'send' && talk.hasSent && !running.innerRetries)
       return await endEfforts(running, talk, false, lastError);
-    const heard = takeLate(talk) ?? (await makeMove(running, talk, move));
+    const heard = late ?? (await makeMove(running, talk, move));
     // First of all: what is known now is written down, also when the time has just run out. The token guards it.
     if (heard.kind === 'result') return await recordResult(running, talk, heard.result);
     if (heard.kind === 'failed') lastError = heard.error;
