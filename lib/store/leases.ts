@@ -184,7 +184,7 @@ export interface Step {
   position: number;
   kind: StepKind;
   state: 'started' | 'done';
-  /** Null once the key has settled, and while it is started: or what a foreign call was refused with. */
+  /** Null once the key has settled. Of a started call: its refusal, in the stored form, or null. */
   result: string | null;
   /** The token of the executor that wrote it last. */
   fencingToken: number;
@@ -200,7 +200,7 @@ export interface Step {
    */
   sinceFirstSentMs: number | null;
   sinceLastSentMs: number | null;
-  /** How long the provider remembers the keys of these sends from then on; null where one of them relied on none. */
+  /** How long the provider remembers the key of the first of these sends from then on; null where that relied on none. */
   rememberedForMs: number | null;
   firstSentAt: Date | null;
   finishedAt: Date | null;

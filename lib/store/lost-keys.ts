@@ -58,5 +58,7 @@ export type LostStep = { name: string; position: number } & (
       derivedKey: string;
       /** The earliest time at which it can have been sent; null: nobody knows. */
       notBefore: Date | null;
+      /** For how long the provider remembers its key from then on, in milliseconds; 0: it honours none. */
+      providerKeyTtlMs: number;
     }
 );

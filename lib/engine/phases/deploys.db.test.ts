@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { anything, freshKey, kit } from '../../integration/kit.fixture.ts';
-import { type Call, database, expectOnce, expire, provider, shop, usePhases } from './shop.fixture.ts';
+import { movedTime } from '../../integration/moved-time.fixture.ts';
+import { prismaStore } from '../../store/prisma/store.ts';
+import { type Call, database, expectOnce, expire, provider, seenCall, shop, usePhases } from './shop.fixture.ts';
 
 usePhases();
 
@@ -33,6 +35,29 @@ test('P2 code that uses keys no more asks about a send that had one', async () =
   await deploy({ ...keyed, providerKeyTtlMs: 0 }, false, key);
   expect([provider.sends, provider.lookups]).toEqual([1, 1]);
   await expectOnce(key);
+});
+
+test('P2 code that knows of a longer memory does not lengthen that of an earlier send', async () => {
+  const key = freshKey();
+  const time = movedTime(database.client);
+  provider.faults = ['after', 'before'];
+  await shop({}, { ...keyed, providerKeyTtlMs: 3_600_000 }).checkout.execute({ key, payload: {} });
+  const { idempotency } = shop({}, keyed);
+  await time.pass(key, 1_800_000);
+  await idempotency.completeDue({ limit: 100 });
+  expect([provider.sends, provider.lookups]).toEqual([2, 0]);
+  await time.pass(key, 3_600_000);
+  await idempotency.completeDue({ limit: 100 });
+  expect([provider.sends, provider.lookups]).toEqual([2, 1]);
+  await expectOnce(key);
+});
+
+test('options that have no meaning keep nobody from asking, nor a person from judging', async () => {
+  const key = freshKey();
+  provider.faults = ['after'];
+  await shop({}, { indeterminate: 'unknown', providerKeyTtlMs: 0 }).checkout.execute({ key, payload: {} });
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'failed' }, 'ann')).toBe(true);
+  expect(await shop({}, { maxTries: 0 }).idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
 });
 
 test('a key that lives longer at the provider than its row lives here is refused before anything is sent', async () => {

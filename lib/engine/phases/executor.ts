@@ -43,6 +43,7 @@ export async function runHeld<Tx>(
   { deadline, stop, response, innerRetries = true }: How,
   { transaction, claiming }: Partial<Pick<PhasesRun<Tx>, 'transaction' | 'claiming'>> = {},
 ): Promise<ExecutionResult> {
+  const heldAt = performance.now();
   const { options } = definition;
   const maxRunMs = options.maxRunMs ?? MAX_RUN_MS;
   const endsAt = Math.min(deadline, performance.now() + maxRunMs);
@@ -61,6 +62,7 @@ export async function runHeld<Tx>(
     engine,
     options,
     held,
+    heldAt,
     heartbeat,
     journal: new Journal(held.steps),
     input: undefined,

@@ -1,4 +1,4 @@
-import { CodedError } from '../../core/errors.ts';
+import { CodedError, ConfigurationError } from '../../core/errors.ts';
 import type { Answered } from '../../core/foreign.ts';
 import { isControlFlow } from '../../core/redirect.ts';
 import { unseal } from '../../core/seal.ts';
@@ -60,7 +60,7 @@ export async function send<Tx, A, R>(
   }
 }
 
-/** Also of a send that nobody waits for any more the result is heard. */
+/** Sends it, and hears the answer also when nobody waits for it any more. */
 async function sendInTime<Tx, A, R>(
   running: PhasesRun<Tx>,
   talk: ForeignState<A, R>,
@@ -76,8 +76,12 @@ async function sendInTime<Tx, A, R>(
       if (!isAwaited && talk.isOver) noteLateAnswer(running, name);
       else if (!isAwaited) talk.late = { result };
       return result;
+    } catch (error) {
+      if (!isAwaited && typeof judge(running, call, error) === 'object') noteLateAnswer(running, name);
+      throw error;
     } finally {
       talk.openSends--;
+      talk.endedAt = performance.now();
     }
   };
   return await inTime(running, call, step, sendHeard).finally(() => {
@@ -96,9 +100,9 @@ function storableRefusal<Tx>(running: PhasesRun<Tx>, said: Exclude<ForeignVerdic
     return refusal;
   } catch (error) {
     reportError(running, error);
-    const short = message === undefined ? {} : { message: `${message}`.slice(0, MAX_MESSAGE) };
+    const short = typeof message === 'string' ? { message: message.slice(0, MAX_MESSAGE) } : {};
     return refusalAnswer(
-      `${refuse}`.slice(0, MAX_MESSAGE),
+      refuse.slice(0, MAX_MESSAGE),
       undefined,
       isRefusalStatus(status) ? { status, ...short } : short,
     );
@@ -155,11 +159,28 @@ async function runJudged<Tx, A, R>(running: PhasesRun<Tx>, call: ForeignCall<A, 
   try {
     return await run();
   } catch (error) {
-    const verdict = call.judge?.(error) ?? 'indeterminate';
+    const verdict = judge(running, call, error);
     const judgement = new JudgedError(error, verdict);
     // A declined card is an answer: it says nothing against the system that gave it. Nor does a caller's short patience.
     const isTheirs = verdict === 'indeterminate' && !isOutOfTime(running);
     throw isTheirs ? new DependencyFailure(judgement) : judgement;
+  }
+}
+
+const WORDS: readonly unknown[] = ['indeterminate', 'not_executed', 'look_up'];
+
+/** What an error proves: nothing, where the call's `judge` says nothing that can be believed, which is reported. */
+function judge<Tx, A, R>(running: PhasesRun<Tx>, call: ForeignCall<A, R>, error: unknown): ForeignVerdict {
+  try {
+    const verdict = call.judge?.(error) ?? 'indeterminate';
+    if (WORDS.includes(verdict) || (typeof verdict === 'object' && typeof verdict.refuse === 'string')) return verdict;
+    throw new ConfigurationError('A `judge` has said what it cannot mean, so that the error proves nothing.', {
+      existing: typeof verdict,
+      expected: "'indeterminate', 'not_executed', 'look_up' or { refuse }, and no promise of one",
+    });
+  } catch (thrown) {
+    reportError(running, thrown);
+    return 'indeterminate';
   }
 }
 

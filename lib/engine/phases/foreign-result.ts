@@ -13,21 +13,31 @@ export async function recordResult<Tx, R>(
   const { store, config } = running.engine;
   const result = encodeStep(found);
   const { id, state } = running.held;
-  try {
+  await recordAnswer(running, name, async () => {
     if (state === 'unknown') {
       await resumeUnknown(running, { name, result });
       await store.recordEvent(id, { type: 'resolved', actor: 'completer', detail: { step: name } });
     } else {
       await store.finishForeign(running.held, config.leaseMs, { name, position, result });
     }
-  } catch (error) {
-    // The answer must not be lost: the key's present holder is told that there is one to ask for (S4).
-    if (error instanceof LeaseLostError) await recordLateAnswer(running, name);
-    throw error;
-  }
+  });
   running.hasProgressed = true;
   await reach(running, 'after-recorded', name);
   return readStep<R>(result);
+}
+
+/** Writes down what the provider has said. Where the lease is lost it must not be lost: whoever has the key is told (S4). */
+export async function recordAnswer<Tx>(
+  running: PhasesRun<Tx>,
+  step: string,
+  write: () => Promise<void>,
+): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (error instanceof LeaseLostError) await recordLateAnswer(running, step);
+    throw error;
+  }
 }
 
 /** Notes that a send was answered when nobody waited for it any more: whoever asks next finds it. */

@@ -5,7 +5,8 @@ import type { ForeignStart, Held, Step } from '../../store/leases.ts';
 import { encodeStep } from '../answer.ts';
 import { awaitReplication } from '../durability.ts';
 import type { RefusalAnswer } from '../handler.ts';
-import type { ForeignCall } from './foreign-call.ts';
+import { retentionOf } from '../thing.ts';
+import { assertForeignCall, type ForeignCall } from './foreign-call.ts';
 import { resumeUnknown } from './foreign-result.ts';
 import { assertGoesOn, type PhasesRun, reach } from './run.ts';
 import { commitOpen } from './run-transaction.ts';
@@ -26,6 +27,8 @@ export interface ForeignState<A, R> {
   tookOver: boolean;
   /** How many sends of this run have not ended, in time or later. */
   openSends: number;
+  /** When the last of those that ended did so, in milliseconds of `performance.now()`: what it did may be as young as that. */
+  endedAt: number;
   /** What one of them came to when nobody waited for it any more. */
   late: { result: R } | undefined;
   /** True once nobody looks at `late`. */
@@ -42,6 +45,7 @@ export async function start<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState
   assertGoesOn(running); // the circuit breaker may have kept it waiting
   const { store, config } = running.engine;
   const { name, position, call } = talk;
+  assertForeignCall(name, call, retentionOf(running.options, config.phasesRetentionMs));
   if (running.held.state === 'unknown') {
     await resumeUnknown(running, { name, result: null });
   }

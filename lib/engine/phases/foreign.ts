@@ -6,13 +6,12 @@ import { isDoubtful } from '../../store/leases.ts';
 import { recordDelay } from '../../telemetry/keys.ts';
 import { encodeAnswer } from '../answer.ts';
 import { type RefusalAnswer, refusalAnswer } from '../handler.ts';
-import { retentionOf } from '../thing.ts';
 import { timeLeft } from '../transaction.ts';
-import { assertForeignCall, type ForeignCall } from './foreign-call.ts';
+import type { ForeignCall } from './foreign-call.ts';
 import { lookUp, type Reply, readReference, send } from './foreign-exchange.ts';
-import { noteLateAnswer, recordResult } from './foreign-result.ts';
+import { noteLateAnswer, recordAnswer, recordResult } from './foreign-result.ts';
 import { type ForeignState, start } from './foreign-start.ts';
-import { assertGoesOn, endRun, enterStep, type PhasesRun } from './run.ts';
+import { assertGoesOn, endRun, enterStep, type PhasesRun, reportError } from './run.ts';
 import { assertReady, commitOpen } from './run-transaction.ts';
 import { inStepSpan } from './step-span.ts';
 import { readRefusal, readStep } from './steps.ts';
@@ -27,7 +26,6 @@ export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, ca
   const { position, stored } = enterStep(running, name, 'foreign');
   try {
     if (stored?.state === 'done') return readStep<R>(stored.result);
-    assertForeignCall(name, call, retentionOf(running.options, running.engine.config.phasesRetentionMs));
     await assertReady(running);
     // Of a key that was lost the phases before it have run just now, and what is written of the call waits for their end.
     if (stored) await commitOpen(running);
@@ -37,11 +35,12 @@ export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, ca
       position,
       call,
       stored,
-      readAt: performance.now(),
+      readAt: running.heldAt,
       hasSent: false,
       mayBeDone,
       tookOver: mayBeDone,
       openSends: 0,
+      endedAt: Number.NEGATIVE_INFINITY,
       late: undefined,
       isOver: false,
       verdict: undefined,
@@ -78,7 +77,7 @@ async function settleCall<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A
     // First of all: what is known now is written down, also when the time has just run out. The token guards it.
     if (heard.kind === 'result') return await recordResult(running, talk, heard.result);
     if (heard.kind === 'failed') lastError = heard.error;
-    if (needsNoPause(nextMove(situationOf(talk)), heard.kind)) continue;
+    if (talk.late || needsNoPause(nextMove(situationOf(talk)), heard.kind)) continue;
     assertGoesOn(running);
     const pauseMs = fullJitter(tries, JITTER, Math.random());
     const isOver = heard.kind === 'over' || tries >= maxTries || pauseMs > timeLeft(running.deadline);
@@ -104,8 +103,13 @@ async function makeMove<Tx, A, R>(
     case 'send':
       talk.hasSent = true;
       return await sendOnce(running, talk);
-    case 'look up':
-      return noteReply(talk, await lookUp(running, talk.call, talk.stored));
+    case 'look up': {
+      const { openSends } = talk;
+      const heard = await lookUp(running, talk.call, talk.stored);
+      // Asked before a send of ours ended, which may have arrived behind the answer.
+      if (heard.kind === 'answered' && talk.openSends < openSends) return { kind: 'nothing' };
+      return noteReply(talk, heard);
+    }
     case 'ask later':
       // The next turn asks; it never sends on the strength of an answer that was not final.
       talk.answered = undefined;
@@ -140,7 +144,9 @@ async function sendOnce<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, 
     // To its key, so for all that was sent under it. Where one can ask about those, one asks.
     const coversAll = isRemembered && !canLookUp;
     const refusal = encodeAnswer(heard.refusal);
-    await store.recordNotExecuted(running.held, config.leaseMs, talk.name, { refusal, coversAll });
+    await recordAnswer(running, talk.name, () =>
+      store.recordNotExecuted(running.held, config.leaseMs, talk.name, { refusal, coversAll }),
+    );
     talk.refusal = heard.refusal;
     if (coversAll) talk.mayBeDone = false;
   } else if (isStarted && heard.kind === 'failed' && heard.verdict === 'not_executed') {
@@ -168,7 +174,13 @@ async function actOnVerdict<Tx, A, R>(
   talk.verdict = stored.verdict;
   if (stored.verdict === 'retry') return undefined;
   if (!call.fromReference && !call.lookup) throw needsReader(talk.name);
-  return await readReference(running, call, stored);
+  try {
+    return await readReference(running, call, stored);
+  } catch (error) {
+    if (!call.lookup) throw error;
+    reportError(running, error);
+    return undefined;
+  }
 }
 
 function needsReader(name: string): CodedError {
@@ -207,7 +219,7 @@ function situationOf<A, R>({ call, stored, readAt, ...talk }: ForeignState<A, R>
     isRefused: talk.refusal !== undefined,
     mustLookUp: talk.mustLookUp,
     answered: talk.answered,
-    sinceLastSentMs: (sinceLastSentMs ?? 0) + since,
+    sinceLastSentMs: Math.min((sinceLastSentMs ?? 0) + since, performance.now() - talk.endedAt),
     settleMs: call.settleMs ?? SETTLE_MS,
   };
 }

@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { freshKey, gate } from '../../integration/kit.fixture.ts';
-import { type Call, database, expectOnce, expire, provider, rowOf, shop, usePhases } from './shop.fixture.ts';
+import { type Call, database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './shop.fixture.ts';
 
 usePhases();
 
@@ -35,7 +36,7 @@ test('P3 a send that outlives its time is not sent again on the word of a look-u
   await expectOnce(key);
 });
 
-test('an answer that comes while the run still asks is its result', async () => {
+test('an answer that comes while the run still asks is its result, also when it asks for the last time', async () => {
   provider.honoursKeys = false;
   const answer = gate();
   provider.onCharge = () => answer.opened;
@@ -43,14 +44,100 @@ test('an answer that comes while the run still asks is its result', async () => 
   const lookup: Call['lookup'] = async () => {
     asked++;
     answer.open();
+    await setImmediate(); // the answer is heard first
     return 'pending';
   };
-  const { checkout } = shop({}, { ...keyless, timeoutMs: 50, lookup });
+  const { checkout } = shop({}, { ...keyless, timeoutMs: 50, maxTries: 2, lookup });
   const key = freshKey();
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: true, data: { charge: 'ch_1' } });
   expect([provider.sends, asked]).toEqual([1, 1]);
   await expectOnce(key);
   expect(await lateAnswers(key)).toBe(0);
+});
+
+test('P3 "absent" permits no second send where the first one ended behind the question', async () => {
+  const end = gate();
+  let [sends, charges] = [0, 0];
+  const send: Call['send'] = async () => {
+    sends++;
+    await end.opened;
+    charges++;
+    throw new Error('reset');
+  };
+  const lookup: Call['lookup'] = async () => {
+    const found = charges > 0;
+    end.open();
+    await setImmediate(); // the send has ended, and the answer is older
+    return found ? { found: { id: 'ch_1' } } : 'absent';
+  };
+  const { checkout } = shop({}, { ...keyless, timeoutMs: 50, send, lookup });
+  expect(await checkout.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true });
+  expectCounted([sends, charges]).toEqual([1, 1]);
+});
+
+test('P3 a search may lag behind the end of a send, however long that took', async () => {
+  const now = performance.now.bind(performance);
+  let later = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + later);
+  onTestFinished(() => void vi.restoreAllMocks());
+  let sends = 0;
+  const send: Call['send'] = async () => {
+    sends++;
+    later = 61_000;
+    throw new Error('502');
+  };
+  const { checkout } = shop({}, { ...keyless, settleMs: 60_000, send, lookup: async () => 'absent' });
+  expect(await checkout.execute({ key: freshKey(), payload: {} })).toMatchObject({ code: 'outcome_unknown' });
+  expect(sends).toBe(1);
+});
+
+test('an answer that comes while somebody else asks in vain makes the key due all the same', async () => {
+  provider.honoursKeys = false;
+  const [answer, asked, told] = [gate(), gate(), gate()];
+  provider.onCharge = () => answer.opened;
+  const how: Partial<Call> = { ...keyless, indeterminate: 'unknown', timeoutMs: 50, maxTries: 1 };
+  const key = freshKey();
+  await shop({}, { ...how, lookup: async () => 'absent' }).checkout.execute({ key, payload: {} });
+  await expire(key);
+  // By now it would be asked about once in an hour.
+  await database.client.$executeRaw`UPDATE idempotency_keys SET attempts = 40 WHERE key = ${key}`;
+  const lookup: Call['lookup'] = async () => {
+    asked.open();
+    await told.opened;
+    return 'absent';
+  };
+  const asking = shop({}, { ...how, timeoutMs: 10_000, lookup }).idempotency.completeDue({ limit: 100 });
+  await asked.opened;
+  answer.open();
+  await expect.poll(() => lateAnswers(key), { interval: 5 }).toBe(1);
+  await expect.poll(async () => (await rowOf(key))?.attempts, { interval: 5 }).toBe(0);
+  told.open();
+  await asking;
+  expect((await rowOf(key))?.nextAttemptAt?.getTime()).toBeLessThanOrEqual(Date.now());
+});
+
+test.each([
+  ['behind a lost lease', 10_000],
+  ['behind its time', 50],
+])('a decline that comes %s is heard', async (_, timeoutMs) => {
+  const answer = gate();
+  const send: Call['send'] = async () => {
+    await answer.opened;
+    throw new Error('declined');
+  };
+  const how: Partial<Call> = { indeterminate: 'unknown', providerKeyTtlMs: 0, timeoutMs, send };
+  const { checkout, idempotency } = shop({ onError: () => {} }, how);
+  const key = freshKey();
+  const first = checkout.execute({ key, payload: {} });
+  await expect.poll(async () => (await stepsOf(key)).length, { interval: 5 }).toBe(3);
+  if (timeoutMs === 50) await first;
+  else {
+    await expire(key);
+    await idempotency.completeDue({ limit: 100 });
+  }
+  answer.open();
+  expect(await first).toMatchObject({ code: 'outcome_unknown' });
+  await expect.poll(() => lateAnswers(key), { interval: 5 }).toBe(1);
 });
 
 test('an answer that comes behind a lost lease is heard', async () => {

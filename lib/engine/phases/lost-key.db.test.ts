@@ -61,6 +61,21 @@ describe('a purchase that was charged, and that the database has lost', () => {
     expectCounted(provider.count(`order-of-${key}`)).toBe(2);
   });
 
+  test('is entered with the call behind it, which is sent where its provider still remembers that key', async () => {
+    const { first } = readSecrets([SECRET]);
+    const key = mintKey(Date.now() - 60_000, { ...ANN, operation: 'pay' }, first);
+    const idempotency = kit(database.client, { secret: [SECRET] });
+    idempotency.operation({ name: 'pay', schema: anything }).phases(async ({ foreign }) => {
+      await foreign('charge_created', provider.call(`charge-${key}`, { lookup: asked.lookup }));
+      return await foreign('parcel_booked', provider.call(`parcel-${key}`, { lookup: asked.lookup }));
+    });
+    provider.charges.set('charged', { id: 'ch_1', amount: 100, order: `charge-${key}` });
+    const state = lostState(await idempotency.lookUpLost(named(key), nothing));
+    expect(state.calls).toMatchObject([{ answer: 'found' }, { answer: 'absent' }]);
+    expect(await state.enter('eve')).toEqual({ kind: 'entered', state: 'succeeded' });
+    expectCounted([provider.count(`charge-${key}`), provider.count(`parcel-${key}`)]).toEqual([1, 1]);
+  });
+
   test('is found, and entered without a second charge; late retries are answered', async () => {
     const { key, outcome, checkout, idempotency } = await lostPurchase();
     provider.honoursKeys = false; // it has forgotten the key

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { effects, freshKey } from '../../integration/kit.fixture.ts';
+import { prismaStore } from '../../store/prisma/store.ts';
 import type { ForeignVerdict } from './foreign-call.ts';
-import { type Call, database, expectOnce, expire, provider, rowOf, shop, usePhases } from './shop.fixture.ts';
+import { type Call, database, expectOnce, expire, provider, rowOf, seenCall, shop, usePhases } from './shop.fixture.ts';
 
 usePhases();
 
@@ -47,6 +48,48 @@ describe('what a call is refused with', () => {
     expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ...declined, data: { code: 'generic' } });
     expect(provider.sends).toBe(1);
     expectCounted(await effects(database.client, `${key}:undone:card_declined`)).toBe(1);
+  });
+});
+
+test('a refusal is void once a person has it sent again, and that may have arrived', async () => {
+  let left = 1;
+  const beforeRefused = () => {
+    if (left-- > 0) throw new Error('no luck');
+  };
+  const { checkout, idempotency } = shop(
+    { onError: () => {} },
+    { maxTries: 1 },
+    { beforeRefused, attentionAfterMs: 0 },
+  );
+  const key = freshKey();
+  provider.faults = ['declined', 'after'];
+  expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'internal' });
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(true);
+  expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, settled: 0, unknown: 0 });
+  await expire(key);
+  expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
+  expect(provider.sends).toBe(3);
+  await expectOnce(key);
+});
+
+describe('what a judge says that cannot be meant', () => {
+  test.each<[string, Call['judge']]>([
+    ['a promise', (async () => 'indeterminate') as unknown as Call['judge']],
+    [
+      'an error of its own',
+      () => {
+        throw new TypeError('no such property');
+      },
+    ],
+    ['a word that is none', () => 'not-executed' as never],
+  ])('proves nothing, and is reported: %s', async (_, judge) => {
+    const errors: unknown[] = [];
+    const { checkout } = shop({ onError: (error) => void errors.push(error) }, { judge });
+    const key = freshKey();
+    provider.faults = ['after'];
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: true });
+    expect(errors).toHaveLength(1);
+    await expectOnce(key);
   });
 });
 

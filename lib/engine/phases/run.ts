@@ -23,6 +23,8 @@ export interface PhasesRun<Tx> {
   readonly options: OperationOptions<StandardSchema, Tx>;
   /** Replaced when the key comes back from `unknown`, under a higher token. */
   held: Held;
+  /** When the run took it up, in milliseconds of `performance.now()`: the ages of its steps count from there. */
+  readonly heldAt: number;
   readonly heartbeat: Heartbeat;
   readonly journal: Journal;
   input: unknown;

@@ -135,7 +135,15 @@ async function lookUp<Tx, A, R>(
   const found = typeof looked === 'string' ? null : encodeStep(looked.found);
   trial.calls.push({ name, answer: typeof looked === 'string' ? looked : 'found' });
   const sealed = seal(text, `arguments of ${name}`, id, config.secrets);
-  const asked = { name, position, arguments: sealed, derivedKey: idempotencyKey, notBefore: mintedAt };
+  const { providerKeyTtlMs = 0 } = foreign;
+  const asked = {
+    name,
+    position,
+    arguments: sealed,
+    derivedKey: idempotencyKey,
+    notBefore: mintedAt,
+    providerKeyTtlMs,
+  };
   trial.steps.push({ ...asked, kind: 'foreign', result: found });
   return found === null ? trial.end() : readStep<R>(found);
 }

@@ -124,6 +124,26 @@ test.each([
   },
 );
 
+test('where the reference makes no result, the look-up may find it', async () => {
+  provider.honoursKeys = false;
+  const lookup: Call['lookup'] = async ({ order }) => provider.find(order);
+  const fromReference = async () => {
+    throw new Error('no such charge');
+  };
+  const how: Partial<Call> = { indeterminate: 'unknown', providerKeyTtlMs: 0, lookup, fromReference };
+  const { checkout, idempotency } = shop({}, how);
+  const key = freshKey();
+  provider.faults = ['after'];
+  provider.says = 'absent';
+  await checkout.execute({ key, payload: {} });
+  const verdict = { kind: 'succeeded', reference: 'mistyped' } as const;
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), verdict, 'ann')).toBe(true);
+  provider.says = undefined;
+  expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
+  expect(provider.sends).toBe(1);
+  await expectOnce(key);
+});
+
 test('what has done nothing since a person vouched for the sends before it is sent again', async () => {
   provider.honoursKeys = false;
   const { checkout, idempotency } = shop({}, { indeterminate: 'unknown', providerKeyTtlMs: 0, maxTries: 2 });

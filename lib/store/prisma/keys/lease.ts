@@ -247,7 +247,7 @@ UPDATE idempotency_keys
 RETURNING ${KEY_COLUMNS}`;
 
 const WAKE = `
-UPDATE idempotency_keys SET next_attempt_at = ${NOW}
+UPDATE idempotency_keys SET next_attempt_at = ${NOW}, attempts = 0, fencing_token = fencing_token + 1
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'unknown'`;
 
 /** `Leases.suspend`. */
@@ -275,7 +275,7 @@ export async function markUnknown(
   return toKeyRow(assertHeld(rows, held));
 }
 
-/** `Leases.wake`. No token: it changes nothing but when somebody looks. */
+/** `Leases.wake`. The higher token prevents this: a run that asks at the same time puts the next look off. */
 export async function wake(db: RawQueries, { tenant, principal, operation, key }: KeyId): Promise<void> {
   await db.$queryRawUnsafe(WAKE, tenant, principal, operation, key);
 }

@@ -30,6 +30,7 @@ const call = {
   arguments: input,
   derivedKey: 'k',
   notBefore: null,
+  providerKeyTtlMs: 0,
 } as const;
 const counts = async (key: string) => {
   const where = { where: { key } };

@@ -76,15 +76,16 @@ function stepsOf(steps: readonly LostStep[], $: (value: unknown) => string): str
     const call = step.kind === 'foreign' ? step : undefined;
     const sent = call ? `coalesce(${$(call.notBefore && timestamp(call.notBefore))}::timestamptz, 'epoch')` : 'NULL';
     return `(${$(step.name)}::text, ${$(step.position)}::int, ${$(step.kind)}::text, ${$(step.result)}::text,
-             ${$(call?.arguments ?? null)}::bytea, ${$(call?.derivedKey ?? null)}::text, ${sent}::timestamptz)`;
+             ${$(call?.arguments ?? null)}::bytea, ${$(call?.derivedKey ?? null)}::text, ${sent}::timestamptz,
+             nullif(${$(call?.providerKeyTtlMs ?? 0)}::float8, 0) * interval '1 ms')`;
   });
   return `
 steps AS (
   INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, result, arguments,
-                                  derived_key, fencing_token, sends, first_sent_at, last_sent_at, finished_at)
+                                  derived_key, fencing_token, sends, first_sent_at, keys_until, last_sent_at, finished_at)
   SELECT $1, $2, $3, $4, s.name, s.position, s.kind, CASE WHEN s.result IS NULL THEN 'started' ELSE 'done' END, s.result,
-         s.arguments, s.derived_key, ${FIRST_TOKEN}, CASE s.kind WHEN 'foreign' THEN 1 ELSE 0 END, s.sent,
+         s.arguments, s.derived_key, ${FIRST_TOKEN}, CASE s.kind WHEN 'foreign' THEN 1 ELSE 0 END, s.sent, s.sent + s.remembered,
          CASE s.kind WHEN 'foreign' THEN clock_timestamp() END,
          CASE WHEN s.result IS NOT NULL THEN clock_timestamp() END
-    FROM entered, (VALUES ${rows.join(', ')}) AS s (name, position, kind, result, arguments, derived_key, sent)),`;
+    FROM entered, (VALUES ${rows.join(', ')}) AS s (name, position, kind, result, arguments, derived_key, sent, remembered)),`;
 }
