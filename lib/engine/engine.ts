@@ -26,4 +26,6 @@ export interface Engine<Tx> {
   readonly registry: Map<string, PhasedDefinition<Tx>>;
   /** How many keys of each operation completers of this process are driving. */
   readonly driving: Map<string, number>;
+  /** The operations that were reported as unlisted, and when this process looks for more of them. */
+  readonly unlisted: { readonly reported: Set<string>; nextLookAt: number };
 }

@@ -10,7 +10,7 @@ export interface ErrorContext {
    * `checks` (who acts, the schema, `admit`, the reading of the body) and `claim`: the handler did not run. `handler`, and
    * `answer` (its answer could not be made, stored or committed): everything was rolled back. `phases`: what was finished
    * stands, and the key can go on from there. `database`: it could not be asked, or did not answer. `setup`: the
-   * handler has come upon a ConfigurationError; the key can go on once that is mended. The others: the effect stands.
+   * handler or the completer has come upon a ConfigurationError; the key can go on once that is mended. The others: the effect stands.
    */
   during:
     | 'checks'

@@ -27,7 +27,8 @@ export interface Idempotency<Tx> {
   /**
    * The completer, once: takes up keys of this app's operations in phases whose executor died, or whose outcome is
    * unknown and due to be asked about, and drives them on. In any number of processes at once. An operation is known
-   * once its module was imported; keys of others are left alone. At most `limit` of each operation (default 10), between
+   * once its module was imported. Keys of others are left alone; where nobody has driven those of an operation for an hour, it
+   * is reported, once, and those whose foreign call may have been done are flagged for a person. At most `limit` of each operation (default 10), between
    * all calls of this process.
    */
   completeDue(options?: { limit?: number; signal?: AbortSignal }): Promise<Completed>;
@@ -118,6 +119,7 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
     definedNow: new Set(),
     registry: new Map(),
     driving: new Map(),
+    unlisted: { reported: new Set(), nextLookAt: 0 },
   };
   return {
     completeDue: (how) => completeDue(engine, how),

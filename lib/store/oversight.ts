@@ -17,6 +17,13 @@ export interface Oversight {
   /** The totals of keys. */
   overview(stuckAfterMs: number): Promise<Overview>;
 
+  /**
+   * Finds the unfinished keys that nobody drives, of operations other than those that are `listed`: due for longer than
+   * `overdueMs`, in which no completer has taken a key of their operation. Flags those whose foreign call may have been
+   * done, each with an event that says `why`.
+   */
+  flagUnlisted(listed: readonly string[], how: { overdueMs: number; why: string }): Promise<UnlistedKeys[]>;
+
   /** The server's version and role, and what it is set to promise. */
   databaseFacts(): Promise<DatabaseFacts>;
 
@@ -124,6 +131,15 @@ export interface Overview {
   duplicatesPrevented: number;
   /** Of the key table with its indexes, as PostgreSQL counts them. */
   storage: { rows: number; bytes: number };
+}
+
+/** The keys of an operation that nobody drives. */
+export interface UnlistedKeys {
+  operation: string;
+  count: number;
+  /** How many of them have a foreign call that may have been done. */
+  doubtful: number;
+  oldestKey: string;
 }
 
 /** A server's own description. */

@@ -67,6 +67,17 @@ test.each(ways)('P6 the reaper, once, %s: deletes what is past its retention', a
   expectCounted(await rowsOf(database.client, young)).toHaveLength(1);
 });
 
+test.each(ways)('P4 the completer, once, %s: names an operation that nobody lists', async (_, run) => {
+  const key = await abandoned(kit(database.client));
+  await database.client.$executeRaw`UPDATE idempotency_keys
+    SET lease_until = now() - interval '2 days', next_attempt_at = now() - interval '2 days' WHERE key = ${key}`;
+  const onError = vi.fn();
+  const idempotency = kit(database.client, { onError });
+  expect(await run(idempotency)).toMatchObject({ taken: 0 });
+  expect(onError.mock.calls).toMatchObject([[{ name: 'ConfigurationError' }, { operation: 'pay', key }]]);
+  await database.client.idempotencyKey.deleteMany({ where: { key } });
+});
+
 test('P4 P5 a worker does both by itself', async () => {
   const idempotency = kit(database.client);
   const [key, { old, young }] = [await abandoned(idempotency), await settled(idempotency)];

@@ -7,6 +7,7 @@ import { instrumentCompletion } from '../instrumentation.ts';
 import { recordTransition } from '../transition.ts';
 import { runHeld } from './executor.ts';
 import { postponeCompleter } from './suspension.ts';
+import { reportUnlisted } from './unlisted.ts';
 
 /** The result of one pass of the completer, in keys. */
 export interface Completed {
@@ -28,7 +29,7 @@ export async function completeDue<Tx>(
 ): Promise<Completed> {
   const completed: Completed = { taken: 0, settled: 0, unknown: 0, unfinished: 0 };
   if (signal?.aborted) return completed;
-  const taken = await takeShares(engine, limit);
+  const [taken] = await Promise.all([takeShares(engine, limit), reportUnlisted(engine)]);
   completed.taken = taken.length;
   const states = await Promise.all(
     taken.map((held) =>

@@ -19,6 +19,7 @@ import { readSchema } from './keys/schema.ts';
 import { finishForeign, recordCapture, recordNotExecuted, resolve, startForeign } from './keys/steps.ts';
 import { addTallies, reapTallies, tallies } from './keys/tallies.ts';
 import { findDeciding, thingOf } from './keys/thing.ts';
+import { flagUnlisted } from './keys/unlisted.ts';
 import { findRevision, recordVerdict } from './keys/verdict.ts';
 import { findAnnounced, findAnnouncedIn, findKnown } from './messages/outbox.ts';
 import { isUnavailable } from './outage.ts';
@@ -101,6 +102,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     list: asking(list, BATCH),
     overview: (stuckAfterMs) =>
       db.run((queries) => overview(queries, stuckAfterMs, { counted: progress.counted }), BATCH),
+    flagUnlisted: asking(flagUnlisted, BATCH),
     databaseFacts: asking(databaseFacts),
     // A lost answer has it sent again: it may be counted twice.
     addTallies: asking(addTallies, REPEATABLE),

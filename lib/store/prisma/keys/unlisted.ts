@@ -1,0 +1,50 @@
+import type { UnlistedKeys } from '../../oversight.ts';
+import type { RawQueries } from '../client.ts';
+
+/** How many keys one look flags at most: the next one goes on. */
+const MOST = 1000;
+
+const LONG_AGO = `statement_timestamp() - $2::float8 * interval '1 ms'`;
+const IS_DOUBTFUL = `EXISTS (
+    SELECT FROM idempotency_phases AS p
+     WHERE p.tenant = k.tenant AND p.principal = k.principal AND p.operation = k.operation AND p.key = k.key
+       AND p.sends > p.not_executed)`;
+
+// Whoever drives a key moves its `next_attempt_at` on before anything else. So one that was due long ago is driven by nobody, or
+// stands behind others of its operation: then some completer has taken one of those, which alone raises `attempts` above
+// the claim's 1. Calls of clients do not count, for they go on where no worker knows the operation.
+//
+// FOR UPDATE SKIP LOCKED: two workers flag a key once, and neither waits for an executor. The lock re-checks the row on its
+// newest version, so a key that was taken over a moment ago stays as it is.
+const FLAG_UNLISTED = `
+WITH unlisted AS MATERIALIZED (
+  SELECT tenant, principal, operation, key, next_attempt_at, ${IS_DOUBTFUL} AS is_doubtful
+    FROM idempotency_keys AS k
+   WHERE next_attempt_at <= ${LONG_AGO} AND (state = 'unknown' OR lease_until <= statement_timestamp())
+     AND operation <> ALL ($1::text[])
+     AND operation NOT IN (SELECT operation FROM idempotency_keys WHERE next_attempt_at > ${LONG_AGO} AND attempts > 1)),
+chosen AS MATERIALIZED (
+  SELECT tenant, principal, operation, key FROM idempotency_keys
+   WHERE (tenant, principal, operation, key, next_attempt_at) IN (
+           SELECT tenant, principal, operation, key, next_attempt_at FROM unlisted WHERE is_doubtful)
+     AND next_attempt_at <= ${LONG_AGO} AND NOT needs_attention
+   LIMIT ${MOST} FOR UPDATE SKIP LOCKED),
+flagged AS (
+  UPDATE idempotency_keys SET needs_attention = true
+   WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM chosen)
+  RETURNING tenant, principal, operation, key),
+noted AS (
+  INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
+  SELECT tenant, principal, operation, key, 'needs_attention', 'completer', jsonb_build_object('why', $3::text) FROM flagged)
+SELECT operation, count(*)::int AS count, count(*) FILTER (WHERE is_doubtful)::int AS doubtful,
+       (array_agg(key ORDER BY next_attempt_at))[1] AS "oldestKey"
+  FROM unlisted GROUP BY operation`;
+
+/** `Oversight.flagUnlisted`. */
+export async function flagUnlisted(
+  db: RawQueries,
+  listed: readonly string[],
+  { overdueMs, why }: { overdueMs: number; why: string },
+): Promise<UnlistedKeys[]> {
+  return await db.$queryRawUnsafe<UnlistedKeys[]>(FLAG_UNLISTED, listed, overdueMs, why);
+}
