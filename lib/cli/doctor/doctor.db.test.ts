@@ -1,8 +1,10 @@
 import { createIdempotency } from 'oncekit';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { startPgBouncer } from '../../../scripts/services/pgbouncer.ts';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { createClient } from '../../../shop/db.ts';
 import { markOf, SCHEMA_VERSIONS } from '../../store/prisma/keys/schema.ts';
 import { type Files, folders, ready } from '../app/app.fixture.ts';
 import type { LoadedApp } from '../app/loader.ts';
@@ -55,6 +57,16 @@ async function look(files: Files = ready(), app: LoadedApp | CliError = loaded) 
   return findings.filter(({ says }) => !says.startsWith('fsync is off'));
 }
 
+/** A worker of other operations, after its first passes. */
+async function startElsewhere() {
+  const prisma = createClient(database.url);
+  const idempotency = createIdempotency({ prisma, onError: () => {} });
+  idempotency.operation({ name: 'other', schema: z.any() }).phases(async () => null);
+  // The first thing that a new connection is asked hides its first question.
+  for (const _ of ['first', 'second']) await idempotency.completeDue();
+  return () => prisma.$disconnect();
+}
+
 test('an app that is set up well has nothing to mend', async () => {
   const findings = await look();
   expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
@@ -65,12 +77,20 @@ test('an app that is set up well has nothing to mend', async () => {
   );
 });
 
+test('a route may have an operation of one transaction under another name: no worker has to know it', async () => {
+  const route = "export const POST = routeHandler(checkout.as('orders.create'));\n";
+  const findings = await look({ ...ready(), 'app/api/orders/route.ts': route });
+  expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
+});
+
 interface Broken {
   of: string;
   env?: Record<string, string>;
   files?: (files: Files) => Files;
   app?: LoadedApp | CliError;
   sql?: [broken: string, mended: string];
+  /** A worker is there, which has nothing to do. */
+  isWorking?: true;
   /** How far ahead this machine's clock is. */
   ahead?: number;
   found: [check: string, level: 'problem' | 'warning', says: string, fix: string];
@@ -79,6 +99,9 @@ interface Broken {
 const key = (columns: string, values: string, age = '3 days') =>
   `INSERT INTO idempotency_keys (tenant, principal, operation, key, claimed_at, ${columns})
    VALUES ('a', 'b', 'checkout', 'k', now() - interval '${age}', ${values})`;
+const overdue = (operation: string, isFlagged = 'false') =>
+  `INSERT INTO idempotency_keys (tenant, principal, operation, key, state, expires_at, claimed_at, lease_until, next_attempt_at, needs_attention)
+   VALUES ('a', 'b', '${operation}', 'k', 'in_progress', now(), now() - interval '2 days', now() - interval '2 days', now() - interval '2 days', ${isFlagged})`;
 const gone = 'DELETE FROM idempotency_keys';
 const say = (table: string, words: string) => `COMMENT ON TABLE ${table} IS ${words}`;
 const isCurrent = say('idempotency_keys', `'${markOf(SCHEMA_VERSIONS.keys)}'`);
@@ -187,6 +210,42 @@ const BROKEN: Broken[] = [
       gone,
     ],
     found: ['Worker', 'problem', '1 unfinished key should have gone on', 'npx oncekit worker'],
+  },
+  {
+    of: 'a key of an operation that is not listed, whose charge may have been made',
+    sql: [overdue('orders.create', 'true'), gone],
+    found: [
+      'Worker',
+      'problem',
+      '1 unfinished key of orders.create waits for an operation of that name, and none is listed.',
+      "where .as('orders.create') has made it",
+    ],
+  },
+  {
+    of: 'a key of a listed operation that the running worker does not know',
+    sql: [overdue('checkout'), gone],
+    isWorking: true,
+    found: [
+      'Worker',
+      'problem',
+      '1 unfinished key of checkout has been due for over an hour, and the worker that runs does not know the operation.',
+      'Import the module that defines checkout',
+    ],
+  },
+  {
+    of: 'an operation in phases that a route has under another name',
+    files: (files) => ({
+      ...files,
+      'lib/checkout.ts': `${files['lib/checkout.ts']}`.replace('.handler(', '.phases('),
+      'app/api/orders/route.ts': "export const POST = routeHandler(checkout.as('orders.create'));\n",
+    }),
+    isWorking: true,
+    found: [
+      'Operations',
+      'problem',
+      'orders.create (app/api/orders/route.ts:1) is not listed: no worker goes on with its keys.',
+      "Add checkout.as('orders.create') to `operations` in lib/operations.ts.",
+    ],
   },
   {
     of: 'nobody who reaps',
@@ -339,12 +398,16 @@ test('doctor on a database without the tables', async () => {
 
 test.each(BROKEN.map((each) => [each.of, each] as const))(
   'doctor on %s',
-  async (_, { env = {}, files = (all) => all, app = loaded, sql: statements, ahead, found }) => {
+  async (_, { env = {}, files = (all) => all, app = loaded, sql: statements, isWorking, ahead, found }) => {
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
     const now = Date.now;
     if (ahead) vi.spyOn(Date, 'now').mockImplementation(() => now() + ahead);
     if (statements) await sql.query(statements[0]);
-    const findings = await look(files(ready()), app).finally(() => statements && sql.query(statements[1]));
+    const stop = isWorking && (await startElsewhere());
+    const findings = await look(files(ready()), app).finally(async () => {
+      await stop?.();
+      if (statements) await sql.query(statements[1]);
+    });
     const [check, level, says, fix] = found;
     const wrong = findings.filter((each) => each.level !== 'ok');
     expect(wrong).toEqual([{ check, level, says: expect.stringContaining(says), fix: expect.stringContaining(fix) }]);

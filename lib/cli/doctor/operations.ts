@@ -44,19 +44,37 @@ export function checkOperations(sources: Source[], { operations }: LoadedApp, li
   }
   for (const { name, text } of sources) {
     const defined = definedIn(text);
-    const renamed = [...text.matchAll(/\bserverAction\s*\(\s*\w+\s*\.\s*as\s*\(\s*(['"`])([a-z][\w.-]*)\1/g)];
-    const all = [...defined, ...renamed.map(({ index, 2: operation = '' }) => ({ index, operation }))];
-    for (const { index, operation } of all) {
+    const renamed = [...text.matchAll(RENAMED)].flatMap(({ index, 1: by, 2: base = '', 4: operation = '' }) => {
+      if (by === 'serverAction') return { index, operation };
+      // A route's caller asks nobody else. What its process leaves unfinished in phases is for a worker.
+      return isInPhases(base, sources) ? { index, operation, route: `${base}.as('${operation}')` } : [];
+    });
+    const all: { index: number; operation: string; route?: string }[] = [...defined, ...renamed];
+    for (const { index, operation, route } of all) {
       if (listed.has(operation)) continue;
+      const lost = route
+        ? 'no worker goes on with its keys'
+        : 'its form cannot ask what became of a key, and a worker does not know it';
       return check.problem(
-        `${operation} (${name}:${lineAt(text, index)}) is not listed: its form cannot ask what became of a key, and a worker does not know it.`,
-        `Add it to \`operations\` in ${listedIn}.`,
+        `${operation} (${name}:${lineAt(text, index)}) is not listed: ${lost}.`,
+        `Add ${route ?? 'it'} to \`operations\` in ${listedIn}.`,
       );
     }
   }
   return listed.size > 0
     ? check.ok(`${[...listed].join(', ')}: listed for the status route and the worker.`)
     : check.warning('There is none yet.', `Write one, and list it in ${listedIn}.`);
+}
+
+/** An operation that gets another name where it is used. */
+const RENAMED = /\b(serverAction|routeHandler)\s*\(\s*(\w+)\s*\.\s*as\s*\(\s*(['"`])([a-z][\w.-]*)\3/g;
+
+/** As far as files tell. */
+function isInPhases(name: string, sources: Source[]): boolean {
+  const definition = new RegExp(
+    `\\b${name}\\b\\s*=[^=]*?\\.\\s*operation\\b[\\s\\S]*?\\)\\s*\\.\\s*(handler|phases)\\s*\\(`,
+  );
+  return sources.some(({ text }) => definition.exec(text)?.[1] === 'phases');
 }
 
 /** The names that are given to `.operation({ … })`, where they are plain strings. */

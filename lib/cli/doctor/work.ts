@@ -1,4 +1,6 @@
+import { UNDRIVEN_AFTER_MS } from '../../core/lease.ts';
 import { UNFINISHED_KEYS, WAITS_FOR_PERSON } from '../../store/prisma/keys/list.ts';
+import { isUndriven } from '../../store/prisma/keys/unlisted.ts';
 import type { Sql } from '../database.ts';
 import { checkNamed, counted, type Finding } from './finding.ts';
 
@@ -25,8 +27,11 @@ const KEYS = `SELECT
   (SELECT coalesce(json_object_agg(operation, due), '{}')
      FROM (SELECT operation, count(*) AS due FROM idempotency_keys
             WHERE next_attempt_at < clock_timestamp() - interval '${DUE_S} s' GROUP BY operation) AS late) AS due,
+  (SELECT coalesce(json_agg(DISTINCT operation), '[]') FROM idempotency_keys
+    WHERE ${isUndriven(String(UNDRIVEN_AFTER_MS))}) AS undriven,
   (SELECT count(*)::int FROM ${UNFINISHED_KEYS} WHERE ${WAITS_FOR_PERSON}) AS attention,
-  (SELECT count(*)::int FROM ${UNFINISHED_KEYS} WHERE needs_attention AND NOT ${WAITS_FOR_PERSON}) AS slow,
+  (SELECT count(*)::int FROM ${UNFINISHED_KEYS}
+    WHERE needs_attention AND next_attempt_at >= clock_timestamp() - interval '${DUE_S} s' AND NOT ${WAITS_FOR_PERSON}) AS slow,
   (SELECT count(*)::int FROM (SELECT FROM idempotency_keys
     WHERE expires_at < clock_timestamp() - interval '${UNREAPED_H} h' AND settled_at IS NOT NULL LIMIT 10000) AS looked) AS unreaped`;
 
@@ -52,7 +57,8 @@ const SEEN = `SELECT EXTRACT(epoch FROM clock_timestamp() - max(state_change))::
 /** Checks that a worker does what is due, by its traces, and by what is overdue. */
 export async function checkWork(sql: Sql, options: WorkOptions): Promise<Finding[]> {
   const check = checkNamed('Worker');
-  const { due, slow, attention, unreaped } = (await sql.query(KEYS)).rows[0];
+  const { due, undriven, slow, attention, unreaped } = (await sql.query(KEYS)).rows[0];
+  const { seconds } = (await sql.query(SEEN)).rows[0];
   const nothing = { unsent: {}, unprocessed: 0, dead_out: 0, dead_in: 0 };
   const messages = options.hasMessaging ? (await sql.query(MESSAGES)).rows[0] : nothing;
   const findings: Finding[] = [];
@@ -63,34 +69,47 @@ export async function checkWork(sql: Sql, options: WorkOptions): Promise<Finding
   };
   const { operations, destinations } = options;
   const keys = split(due, operations);
-  left(keys.known, 'unfinished key', 'complete');
   for (const [name, count] of keys.unknown) findings.push(check.problem(...ofNoOperation(name, count)));
+  // A worker is there, and lets them lie: to run another one is no help.
+  const isPassedOver = ([name]: [string, number]) => isRecent(seconds) && undriven.includes(name);
+  for (const [name, count] of keys.known.filter(isPassedOver)) findings.push(check.problem(...ofNoWorker(name, count)));
+  left(sum(keys.known.filter((each) => !isPassedOver(each))), 'unfinished key', 'complete');
   // An app that could not be loaded, or has no outbox here, may have one elsewhere.
   const events = split(messages.unsent, destinations.length > 0 ? destinations : undefined);
-  left(events.known, 'event of the outbox', 'relay');
+  left(sum(events.known), 'event of the outbox', 'relay');
   for (const [name, count] of events.unknown) findings.push(check.problem(...toNoDestination(name, count)));
   left(messages.unprocessed, 'received event', 'inbox');
   if (unreaped > 0) {
     const some = unreaped === 10_000 ? '10,000 keys and more' : counted(unreaped, 'key');
     findings.push(check.warning(`${some} should have been deleted a day ago.`, run('reap').replace('minute', 'hour')));
   }
-  if (findings.length === 0) findings.push(await checkSeen(sql, options));
+  if (findings.length === 0) findings.push(checkSeen(seconds, options));
   return [...findings, ...checkAttention({ attention, slow, ...messages })];
 }
 
-/** How many are of a name that the app has, and how many of each other. */
+/** How many are of each name that the app has, and of each other. */
 function split(counts: Record<string, number>, names: readonly string[] | undefined) {
   const all = Object.entries(counts);
   const isKnown = ([name]: [string, number]) => names?.includes(name) ?? true;
-  const known = all.filter(isKnown).reduce((sum, [, count]) => sum + count, 0);
-  return { known, unknown: all.filter((each) => !isKnown(each)) };
+  return { known: all.filter(isKnown), unknown: all.filter((each) => !isKnown(each)) };
 }
+
+const sum = (counts: [string, number][]) => counts.reduce((total, [, count]) => total + count, 0);
+const isRecent = (seconds: number | null) => seconds !== null && seconds <= SEEN_S;
 
 function ofNoOperation(name: string, count: number): [says: string, fix: string] {
   const it = count === 1 ? 'waits' : 'wait';
   return [
     `${counted(count, 'unfinished key')} of ${name} ${it} for an operation of that name, and none is listed.`,
-    `List ${name} in lib/operations.ts again; a worker then goes on.`,
+    `List ${name} in lib/operations.ts again, or at last where .as('${name}') has made it; a worker then goes on.`,
+  ];
+}
+
+function ofNoWorker(name: string, count: number): [says: string, fix: string] {
+  const it = count === 1 ? 'has' : 'have';
+  return [
+    `${counted(count, 'unfinished key')} of ${name} ${it} been due for over an hour, and the worker that runs does not know the operation.`,
+    `Import the module that defines ${name} where that worker or cron route starts.`,
   ];
 }
 
@@ -141,10 +160,9 @@ const LOSSES = {
   inbox: 'nobody tries again what the inbox could not process',
 };
 
-async function checkSeen(sql: Sql, { hasPhases, destinations, hasInbox, called }: WorkOptions): Promise<Finding> {
+function checkSeen(seconds: number | null, { hasPhases, destinations, hasInbox, called }: WorkOptions): Finding {
   const check = checkNamed('Worker');
-  const { seconds } = (await sql.query(SEEN)).rows[0];
-  if (seconds !== null && seconds <= SEEN_S) return check.ok(`One was seen ${seconds} s ago, and nothing is late.`);
+  if (isRecent(seconds)) return check.ok(`One was seen ${seconds} s ago, and nothing is late.`);
   const isNeeded = { complete: hasPhases, relay: destinations.length > 0, inbox: hasInbox };
   const needed = (Object.keys(LOSSES) as (keyof typeof LOSSES)[]).filter((pass) => isNeeded[pass]);
   const lacking = needed.filter((pass) => !called.includes(pass));

@@ -1,13 +1,8 @@
 import { ConfigurationError } from '../../core/errors.ts';
+import { UNDRIVEN_AFTER_MS } from '../../core/lease.ts';
 import { newInstance } from '../config.ts';
 import type { Engine } from '../engine.ts';
 
-/**
- * How long a key of an operation that is not known here must be due to count as nobody's. The longest pause of a completer, so
- * that whoever drives the operation has come by, and far longer than workers are away for a deploy or than a cron job waits
- * between its calls: where teams have workers of their own, none of them is told of another's keys.
- */
-const OVERDUE_MS = 3_600_000;
 /** The completer passes each second, and what is due for an hour can wait for a minute. */
 const LOOK_EVERY_MS = 60_000;
 
@@ -21,13 +16,15 @@ const WHY =
 export async function reportUnlisted<Tx>({ store, config, registry, unlisted }: Engine<Tx>): Promise<void> {
   if (performance.now() < unlisted.nextLookAt) return;
   unlisted.nextLookAt = performance.now() + LOOK_EVERY_MS;
-  const found = await store.flagUnlisted([...registry.keys()], { overdueMs: OVERDUE_MS, why: WHY }).catch(() => []);
+  const found = await store
+    .flagUnlisted([...registry.keys()], { overdueMs: UNDRIVEN_AFTER_MS, why: WHY })
+    .catch(() => []);
   for (const { operation, count, doubtful, oldestKey: key } of found) {
     if (unlisted.reported.has(operation)) continue;
     unlisted.reported.add(operation);
     const flagged = doubtful > 0 ? ` ${doubtful} may have been done outside, and need a person's attention.` : '';
     const error = new ConfigurationError(
-      `Nobody goes on with unfinished keys of ${operation}, ${count} of them, due for more than an hour: no worker lists the operation.${flagged} Add it to \`operations\` in lib/operations.ts, or import the module that defines it where this worker or cron route imports the others. What .as('${operation}') returns is an operation of its own, to be listed beside the first.`,
+      `Nobody goes on with unfinished keys of ${operation}, ${count} of them, due for more than an hour: no worker lists the operation.${flagged} List it in lib/operations.ts, or import the module that defines it where this worker or cron route starts. A name that .as('${operation}') gives is listed beside the first one.`,
       { existing: [...registry.keys()], expected: operation },
     );
     config.onError(error, { operation, key, during: 'setup', instance: newInstance() });

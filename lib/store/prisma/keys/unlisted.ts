@@ -4,30 +4,37 @@ import type { RawQueries } from '../client.ts';
 /** How many keys one look flags at most: the next one goes on. */
 const MOST = 1000;
 
-const LONG_AGO = `statement_timestamp() - $2::float8 * interval '1 ms'`;
 const IS_DOUBTFUL = `EXISTS (
     SELECT FROM idempotency_phases AS p
      WHERE p.tenant = k.tenant AND p.principal = k.principal AND p.operation = k.operation AND p.key = k.key
        AND p.sends > p.not_executed)`;
 
-// Whoever drives a key moves its `next_attempt_at` on before anything else. So one that was due long ago is driven by nobody, or
-// stands behind others of its operation: then some completer has taken one of those, which alone raises `attempts` above
-// the claim's 1. Calls of clients do not count, for they go on where no worker knows the operation.
-//
+/**
+ * True of unfinished keys that nobody drives. Whoever drives a key moves its `next_attempt_at` on before anything else. So one
+ * that was due long ago is driven by nobody, or stands behind others of its operation: then some completer has taken one of
+ * those, which alone raises `attempts` above the claim's 1. Calls of clients do not count, for they go on where no worker
+ * knows the operation.
+ *
+ * @param ms the parameter, or the number, that says how many milliseconds ago it was due: `UNDRIVEN_AFTER_MS`
+ */
+export function isUndriven(ms: string): string {
+  const longAgo = `statement_timestamp() - ${ms}::float8 * interval '1 ms'`;
+  return `next_attempt_at <= ${longAgo} AND (state = 'unknown' OR lease_until <= statement_timestamp())
+     AND operation NOT IN (SELECT operation FROM idempotency_keys WHERE next_attempt_at > ${longAgo} AND attempts > 1)`;
+}
+
 // FOR UPDATE SKIP LOCKED: two workers flag a key once, and neither waits for an executor. The lock re-checks the row on its
 // newest version, so a key that was taken over a moment ago stays as it is.
 const FLAG_UNLISTED = `
 WITH unlisted AS MATERIALIZED (
   SELECT tenant, principal, operation, key, next_attempt_at, ${IS_DOUBTFUL} AS is_doubtful
     FROM idempotency_keys AS k
-   WHERE next_attempt_at <= ${LONG_AGO} AND (state = 'unknown' OR lease_until <= statement_timestamp())
-     AND operation <> ALL ($1::text[])
-     AND operation NOT IN (SELECT operation FROM idempotency_keys WHERE next_attempt_at > ${LONG_AGO} AND attempts > 1)),
+   WHERE operation <> ALL ($1::text[]) AND ${isUndriven('$2')}),
 chosen AS MATERIALIZED (
   SELECT tenant, principal, operation, key FROM idempotency_keys
    WHERE (tenant, principal, operation, key, next_attempt_at) IN (
            SELECT tenant, principal, operation, key, next_attempt_at FROM unlisted WHERE is_doubtful)
-     AND next_attempt_at <= ${LONG_AGO} AND NOT needs_attention
+     AND NOT needs_attention
    LIMIT ${MOST} FOR UPDATE SKIP LOCKED),
 flagged AS (
   UPDATE idempotency_keys SET needs_attention = true
