@@ -39,6 +39,8 @@ export interface KeyDetail extends KeySummary {
   answer: RedactedAnswer | null;
   /** Its answer was erased by a person, or with its principal. */
   isForgotten: boolean;
+  /** False if `operations` lacks its operation: no worker goes on with it. True where that was not given. */
+  isListed: boolean;
   /** The trace of its first run, where somebody was tracing. */
   traceId: string | null;
   /** Its steps, in their order; none where the operation runs in one transaction. */
@@ -51,10 +53,17 @@ export interface KeyDetail extends KeySummary {
   outboxEvents: AnnouncedEvent[];
 }
 
+/** An operation that `operations` lacks, with keys that nobody goes on with. */
+export interface UnlistedOperation {
+  operation: string;
+  /** How many of its keys are stuck. */
+  count: number;
+}
+
 /** The functions behind an admin view of key states. The caller has checked that an admin asks. */
 export interface Admin extends Operations {
   /** Counts of all keys: for tiles, and for what the table takes. */
-  overview(): Promise<Overview>;
+  overview(): Promise<Overview & { unlisted: UnlistedOperation[] }>;
   /** The promises of the database about an answer, kept or not: the worst first, in sentences. */
   promises(): Promise<{ engine: string; promises: DatabasePromise[] }>;
   /** How calls ended since then, in buckets of ten minutes: none older than 30 days, and up to ten seconds late. */
@@ -81,6 +90,11 @@ export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike
    * process, a retry may still be told the erased answer for five seconds.
    */
   dropRecent?: ((of: Remembered) => void) | undefined;
+  /**
+   * The operations that workers know: the list in `lib/operations.ts`. With it keys of all others are named, which no worker goes
+   * on with.
+   */
+  operations?: readonly { name: string }[] | undefined;
   /**
    * Where `prisma` is a transaction of yours (`joinTransaction`): takes what must wait for its commit, which is `complete`,
    * `dropRecent` and `log`. What the handler of an operation is given fits.
@@ -118,6 +132,7 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
   const windowMs = toMs(options.window ?? '24h', 'window');
   const retentionMs = toMs(options.retention ?? windowMs + 3_600_000, 'retention');
   const store = prismaStore(prisma, { tables: options.tables });
+  const isListed = (operation: string) => options.operations?.some(({ name }) => name === operation) ?? true;
   return {
     ...operationsOn(store, {
       complete,
@@ -129,7 +144,14 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
       retentionMs,
       secrets: readSecrets(secretsIn(options.secret)),
     }),
-    overview: () => store.overview(stuckAfterMs),
+    overview: async () => {
+      const [overview, open] = await Promise.all([store.overview(stuckAfterMs), store.unfinished(stuckAfterMs)]);
+      const unlisted = new Map<string, number>();
+      for (const { operation, stuck } of open) {
+        if (stuck > 0 && !isListed(operation)) unlisted.set(operation, stuck + (unlisted.get(operation) ?? 0));
+      }
+      return { ...overview, unlisted: [...unlisted].map(([operation, count]) => ({ operation, count })) };
+    },
     promises: async () => {
       const facts = await store.databaseFacts();
       return { engine: facts.engine, promises: promisesOf(facts) };
@@ -149,12 +171,13 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
         store.events(id),
         store.announced(row, Uint8Array.from(intent)),
       ]);
-      return detailOf(row, { revision, thing, steps, events, outboxEvents });
+      return detailOf(row, { isListed: isListed(row.operation), revision, thing, steps, events, outboxEvents });
     },
   };
 }
 
 interface About {
+  isListed: boolean;
   revision: string;
   thing: string | null;
   steps: Step[];

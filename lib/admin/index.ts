@@ -13,6 +13,7 @@ export {
   type KeySummary,
   type OutcomeBucket,
   type Overview,
+  type UnlistedOperation,
 } from './admin.ts';
 export type { AuditLog, AuditLogEntry } from './audit-log.ts';
 export type { OnErase, OwnErased } from './erasure.ts';

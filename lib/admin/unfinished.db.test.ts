@@ -103,6 +103,20 @@ describe('what is committed and not finished is listed, counted and reported, wh
   });
 });
 
+test('an operation that no worker knows is named, with its keys', async () => {
+  const { key, idempotency } = await leaselessKey();
+  await strayKey();
+  const view = createAdmin({ prisma: database.client, operations: [] });
+  expect((await view.overview()).unlisted).toEqual(
+    expect.arrayContaining(['pay', 'checkout'].map((operation) => ({ operation, count: 1 }))),
+  );
+  expect(await view.findKey(seen(key, 'pay'))).toMatchObject({ isListed: false });
+  const informed = createAdmin({ prisma: database.client, operations: idempotency.operations() });
+  expect((await informed.overview()).unlisted).toEqual([{ operation: 'checkout', count: 1 }]);
+  expect(await informed.findKey(seen(key, 'pay'))).toMatchObject({ isListed: true });
+  expect((await admin().overview()).unlisted).toEqual([]);
+});
+
 describe('a person gets it going', () => {
   test('releases a claim in one transaction, once: whatever its process still writes changes nothing', async () => {
     const key = await strayKey();

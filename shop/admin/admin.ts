@@ -49,6 +49,7 @@ export function admin(within?: Within) {
     prisma: within ? joinTransaction(within.tx) : db(),
     afterCommit: within?.afterCommit,
     complete,
+    operations,
     dropRecent,
     onErase: erasePerson,
     log: logAudit,

@@ -4,6 +4,7 @@ import { OutcomeChart } from '../../../components/admin/keys/outcome-chart.tsx';
 import { PromisesCard } from '../../../components/admin/keys/promises-card.tsx';
 import { StateTiles } from '../../../components/admin/keys/state-tiles.tsx';
 import { StorageCard } from '../../../components/admin/keys/storage-card.tsx';
+import { UnlistedNotice } from '../../../components/admin/keys/unlisted-notice.tsx';
 import { listHref } from '../../../components/admin/shared/addresses.ts';
 import { LiveUpdates } from '../../../components/admin/shared/live-updates.tsx';
 import { Pager } from '../../../components/admin/shared/pager.tsx';
@@ -42,6 +43,13 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
         </div>
       </div>
       <StateTiles overview={all} query={query} now={now} />
+      {all.unlisted.length > 0 ? (
+        <div className="mb-8 grid gap-2">
+          {all.unlisted.map((each) => (
+            <UnlistedNotice key={each.operation} {...each} />
+          ))}
+        </div>
+      ) : null}
       {waiting ? (
         <section className="mb-8" aria-labelledby="waiting-title">
           <h2 id="waiting-title" className="mb-3 text-lg font-semibold">

@@ -3,6 +3,7 @@ import { Confirm, ConfirmPanel } from '../shared/confirm.tsx';
 import { SubmitButton } from '../shared/submit-button.tsx';
 import { type FormAction, KeyForm } from './key-form.tsx';
 import { RetryPanel } from './retry-panel.tsx';
+import { UnlistedNotice } from './unlisted-notice.tsx';
 import { VerdictPanel } from './verdict-panel.tsx';
 
 export interface KeyActions {
@@ -20,7 +21,7 @@ interface Props {
 
 /** The acts of a person that a key allows now; none where it goes on by itself, or has settled. */
 export function KeyOperations({ detail, now, actions: { resolve, retryNow } }: Props) {
-  const { state, leaseUntil, needsAttention, phases } = detail;
+  const { state, leaseUntil, needsAttention, phases, isListed, operation } = detail;
   const call = phases.find((phase) => phase.kind === 'foreign' && phase.state === 'started');
   // By this server's clock, to show it or not. Whether the lease is over is judged by the database.
   const isLeft = state === 'in_progress' && leaseUntil !== null && leaseUntil.getTime() <= now;
@@ -28,7 +29,8 @@ export function KeyOperations({ detail, now, actions: { resolve, retryNow } }: P
   const isRetryable = isUnknown ? call.verdict !== null : isLeft || state === 'unknown';
   return (
     <>
-      {isRetryable ? <RetryPanel detail={detail} call={call} action={retryNow} /> : null}
+      {!isListed && (state === 'in_progress' || state === 'unknown') ? <UnlistedNotice operation={operation} /> : null}
+      {isRetryable && isListed ? <RetryPanel detail={detail} call={call} action={retryNow} /> : null}
       {isUnknown || (isLeft && needsAttention && call) ? (
         <VerdictPanel detail={detail} call={call} action={resolve} />
       ) : null}

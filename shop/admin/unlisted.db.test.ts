@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+  Object.assign(process.env, {
+    DATABASE_URL: database.url,
+    IDEMPOTENCY_SECRET: 'a-secret-of-the-tests-of-the-shop-alone',
+    STRIPE_API_BASE: 'http://127.0.0.1:1',
+  });
+});
+afterAll(async () => {
+  const { db } = await import('../db.ts');
+  await db().$disconnect();
+  await database?.drop();
+});
+
+beforeEach(() => database.client.idempotencyKey.deleteMany());
+
+/** A key whose executor died two days ago. */
+async function left(operation: string) {
+  const id = { tenant: 'demo', principal: 'ada', operation, key: randomUUID() };
+  const [then, later] = [-48, 48].map((hours) => new Date(Date.now() + hours * 3_600_000)) as [Date, Date];
+  await database.client.idempotencyKey.create({
+    data: { ...id, state: 'in_progress', expiresAt: later, claimedAt: then, leaseUntil: then, nextAttemptAt: then },
+  });
+  return id;
+}
+
+const send = async () => {};
+const action = { send, actKey: 'k' };
+const actions = { resolve: action, retryNow: action, release: action, forget: action };
+
+async function pageOf(id: Awaited<ReturnType<typeof left>>): Promise<string> {
+  const { admin } = await import('./admin.ts');
+  const { KeyOperations } = await import('../../components/admin/keys/key-operations.tsx');
+  const detail = await admin().findKey(id);
+  if (!detail) throw new Error('There is no such key.');
+  return renderToStaticMarkup(createElement(KeyOperations, { detail, now: Date.now(), actions }));
+}
+
+test('the page of a key says that no worker goes on with it where its operation is not listed', async () => {
+  const listed = await pageOf(await left('checkout'));
+  expect(listed).toContain('A worker goes on with it by itself');
+  expect(listed).not.toContain('No worker');
+  const unlisted = await pageOf(await left('returns.create'));
+  expect(unlisted).toContain('No worker goes on with this key, because no operation of the name returns.create');
+  expect(unlisted).not.toMatch(/A worker goes on|Retry now/);
+});
+
+test('the first page names operations that are not listed, with their keys, and what to add', async () => {
+  for (const operation of ['checkout', 'returns.create', 'returns.create']) await left(operation);
+  const { admin } = await import('./admin.ts');
+  const { UnlistedNotice } = await import('../../components/admin/keys/unlisted-notice.tsx');
+  const { unlisted } = await admin().overview();
+  expect(unlisted).toEqual([{ operation: 'returns.create', count: 2 }]);
+  const said = unlisted.map((each) => renderToStaticMarkup(createElement(UnlistedNotice, each))).join('');
+  expect(said).toContain('No worker goes on with 2 keys of returns.create');
+  expect(said).toContain('lib/operations.ts');
+});
