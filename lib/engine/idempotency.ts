@@ -54,12 +54,12 @@ export interface Idempotency<Tx> {
    */
   reap(options?: { batch?: number; signal?: AbortSignal }): Promise<number>;
   /**
-   * Unfinished keys as OpenTelemetry gauges: `idempotent.keys` by operation and state, `idempotent.stuck` and
-   * `idempotent.oldest_in_progress_seconds` by operation. In one process of many, behind the SDK's set-up: each asks the
-   * database whenever metrics are collected. Returns what ends it.
+   * Unfinished keys as OpenTelemetry gauges: `idempotent.keys` by operation and state, `idempotent.stuck`,
+   * `idempotent.unlisted` and `idempotent.oldest_in_progress_seconds` by operation. In one process of many, behind the SDK's
+   * set-up: each asks the database whenever metrics are collected. Returns what ends it.
    *
    * @param operations those whose gauges and counters are 0 from the first, so that an alarm can tell "none" from "nobody
-   *   looks", and sees the first event as growth
+   *   looks", and sees the first event as growth: the list in `lib/operations.ts`. Stuck keys of all others are unlisted
    */
   gauge(operations?: readonly { name: string }[]): () => void;
   /** Where the pages of the errors are, as configured: for `problemResponse` in routes of your own. */

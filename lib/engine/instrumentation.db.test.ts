@@ -219,6 +219,22 @@ test('N2 gauges tell of what is unfinished, and that it is gone', async () => {
   end();
 });
 
+test('N2 a gauge tells of stuck keys whose operation is not listed', async () => {
+  const { checkout } = shop();
+  await database.client.$executeRaw`DELETE FROM idempotency_keys`;
+  provider.faults = ['refused', 'refused', 'refused', 'refused'];
+  await checkout.execute({ key: freshKey(), payload: {} });
+  const unlistedIn = async (operations: { name: string }[]) => {
+    const end = kit(database.client).gauge(operations);
+    const value = (await seen.counted())['idempotent.unlisted pay'];
+    end();
+    return value;
+  };
+  expect(await unlistedIn([{ name: 'other' }])).toBe(1);
+  expect(await unlistedIn([{ name: 'other' }, checkout])).toBe(0);
+  expect(await unlistedIn([])).toBe(0);
+});
+
 test('what nobody records leaves nothing in the row', async () => {
   const key = freshKey();
   const ids = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) };

@@ -81,9 +81,9 @@ export interface UnfinishedCount {
 
 /**
  * Gauges over keys that have not settled, asked whenever metrics are collected: `idempotent.keys` by operation and state,
- * `idempotent.stuck` and `idempotent.oldest_in_progress_seconds` by operation. A database that cannot be asked leaves a gap.
+ * `idempotent.stuck`, `idempotent.unlisted` and `idempotent.oldest_in_progress_seconds` by operation. A database that cannot be asked leaves a gap.
  *
- * @param operations those whose gauges and counters are 0 from the first
+ * @param operations those whose gauges and counters are 0 from the first; keys of all others are unlisted, unless there are none
  * @returns ends it
  */
 export function gaugeKeys(ask: () => Promise<readonly UnfinishedCount[]>, operations: readonly string[]): () => void {
@@ -92,6 +92,7 @@ export function gaugeKeys(ask: () => Promise<readonly UnfinishedCount[]>, operat
     meter.createObservableGauge(`idempotent.${name}`, { description, unit });
   const keys = gauge('keys', 'Keys that have not settled');
   const stuck = gauge('stuck', 'Unfinished keys that nobody drives on, or that wait for a person');
+  const unlisted = gauge('unlisted', 'Stuck keys of an operation that is not listed: no worker goes on with them');
   const oldest = gauge('oldest_in_progress_seconds', 'Age of the oldest key in progress', 's');
   // A counter that begins at 1 hides its first event from whoever looks at its growth.
   for (const operation of operations) countNothing(operation);
@@ -109,11 +110,13 @@ export function gaugeKeys(ask: () => Promise<readonly UnfinishedCount[]>, operat
       }
       const left = own.reduce((sum, found) => sum + found.stuck, 0);
       result.observe(stuck, left, { operation });
+      const isListed = operations.length === 0 || operations.includes(operation);
+      result.observe(unlisted, isListed ? 0 : left, { operation });
       const seconds = running ? (Date.now() - running.oldestAt.getTime()) / 1000 : 0;
       result.observe(oldest, Math.max(0, seconds), { operation });
     }
   };
-  const gauges = [keys, stuck, oldest];
+  const gauges = [keys, stuck, unlisted, oldest];
   meter.addBatchObservableCallback(observe, gauges);
   return () => meter.removeBatchObservableCallback(observe, gauges);
 }
