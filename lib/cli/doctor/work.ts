@@ -1,6 +1,5 @@
 import { UNDRIVEN_AFTER_MS } from '../../core/lease.ts';
-import { UNFINISHED_KEYS, WAITS_FOR_PERSON } from '../../store/prisma/keys/list.ts';
-import { isUndriven } from '../../store/prisma/keys/unlisted.ts';
+import { isUndriven, UNFINISHED_KEYS, WAITS_FOR_PERSON } from '../../store/prisma/keys/list.ts';
 import type { Sql } from '../database.ts';
 import { checkNamed, counted, type Finding } from './finding.ts';
 

@@ -29,8 +29,9 @@ export async function completeDue<Tx>(
 ): Promise<Completed> {
   const completed: Completed = { taken: 0, settled: 0, unknown: 0, unfinished: 0 };
   if (signal?.aborted) return completed;
-  const [taken] = await Promise.all([takeShares(engine, limit), reportUnlisted(engine)]);
+  const taken = await takeShares(engine, limit);
   completed.taken = taken.length;
+  const looked = reportUnlisted(engine); // beside the runs: the leases of what was taken have begun
   const states = await Promise.all(
     taken.map((held) =>
       drive(engine, held, signal)
@@ -38,6 +39,7 @@ export async function completeDue<Tx>(
         .finally(() => engine.driving.set(held.id.operation, (engine.driving.get(held.id.operation) ?? 1) - 1)),
     ),
   );
+  await looked;
   for (const state of states) completed[state ? COUNTED_AS[state] : 'unfinished']++;
   return completed;
 }

@@ -41,6 +41,20 @@ export function isStuck(ms: string): string {
         OR claimed_at <= statement_timestamp() - ${ms}::float8 * interval '1 ms')`;
 }
 
+/**
+ * True of unfinished keys that nobody drives. Whoever drives a key moves its `next_attempt_at` on before anything else. So one
+ * that was due long ago is driven by nobody, or stands behind others of its operation: then some completer has taken one of
+ * those, which alone raises `attempts` above the claim's 1. Calls of clients do not count, for they go on where no worker
+ * knows the operation.
+ *
+ * @param ms the parameter, or the number, that says how many milliseconds ago it was due: `UNDRIVEN_AFTER_MS`
+ */
+export function isUndriven(ms: string): string {
+  const longAgo = `statement_timestamp() - ${ms}::float8 * interval '1 ms'`;
+  return `next_attempt_at <= ${longAgo} AND (state = 'unknown' OR lease_until <= statement_timestamp())
+     AND operation NOT IN (SELECT operation FROM idempotency_keys WHERE next_attempt_at > ${longAgo} AND attempts > 1)`;
+}
+
 /** How far a filter looks that no index knows: half a second's work. What is behind it is found by its key all the same. */
 const FAR = 1_000_000;
 

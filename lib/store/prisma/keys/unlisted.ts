@@ -1,5 +1,6 @@
 import type { UnlistedKeys } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
+import { isUndriven } from './list.ts';
 
 /** How many keys one look flags at most: the next one goes on. */
 const MOST = 1000;
@@ -8,20 +9,6 @@ const IS_DOUBTFUL = `EXISTS (
     SELECT FROM idempotency_phases AS p
      WHERE p.tenant = k.tenant AND p.principal = k.principal AND p.operation = k.operation AND p.key = k.key
        AND p.sends > p.not_executed)`;
-
-/**
- * True of unfinished keys that nobody drives. Whoever drives a key moves its `next_attempt_at` on before anything else. So one
- * that was due long ago is driven by nobody, or stands behind others of its operation: then some completer has taken one of
- * those, which alone raises `attempts` above the claim's 1. Calls of clients do not count, for they go on where no worker
- * knows the operation.
- *
- * @param ms the parameter, or the number, that says how many milliseconds ago it was due: `UNDRIVEN_AFTER_MS`
- */
-export function isUndriven(ms: string): string {
-  const longAgo = `statement_timestamp() - ${ms}::float8 * interval '1 ms'`;
-  return `next_attempt_at <= ${longAgo} AND (state = 'unknown' OR lease_until <= statement_timestamp())
-     AND operation NOT IN (SELECT operation FROM idempotency_keys WHERE next_attempt_at > ${longAgo} AND attempts > 1)`;
-}
 
 // FOR UPDATE SKIP LOCKED: two workers flag a key once, and neither waits for an executor. The lock re-checks the row on its
 // newest version, so a key that was taken over a moment ago stays as it is.
@@ -34,7 +21,7 @@ chosen AS MATERIALIZED (
   SELECT tenant, principal, operation, key FROM idempotency_keys
    WHERE (tenant, principal, operation, key, next_attempt_at) IN (
            SELECT tenant, principal, operation, key, next_attempt_at FROM unlisted WHERE is_doubtful)
-     AND NOT needs_attention
+     AND next_attempt_at <= statement_timestamp() AND NOT needs_attention
    LIMIT ${MOST} FOR UPDATE SKIP LOCKED),
 flagged AS (
   UPDATE idempotency_keys SET needs_attention = true
