@@ -1,5 +1,4 @@
 import type { FieldErrors } from './field-path.ts';
-import type { KeyStateOrAbsent } from './key-state.ts';
 
 /**
  * The union every caller gets. Expected failures are values, never throws.
@@ -92,7 +91,7 @@ export type Code = keyof typeof ADVICE;
  * The words of a `payload_mismatch` for whoever may be told what the first submission came to, by the state of its key: only a
  * success is what counts. To be `executed` says no more than that there is an answer, which may be a refusal.
  */
-export const MISMATCH_MESSAGES: Record<KeyStateOrAbsent, string> = {
+export const MISMATCH_MESSAGES = {
   succeeded: 'This form was already sent with other values. The first submission counts.',
   failed: 'This form was already sent with other values, and was refused. Open it anew to send these.',
   in_progress: 'This form was already sent with other values, and is still being processed.',

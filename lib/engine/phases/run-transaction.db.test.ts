@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import type { TestDatabase } from '../../../scripts/testing/test-database.ts';
+import { until } from '../../../scripts/testing/until.ts';
 import { createClient } from '../../../shop/db.ts';
 import { anything, effect, effects, freshKey, gate, kit, watchOf } from '../../integration/kit.fixture.ts';
 import { database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './shop.fixture.ts';
@@ -252,23 +253,19 @@ test('no renewal is sent while a transaction begins: it would wait for it, and t
 
 /** Locks the key's row so soon behind a renewal that no other can have been sent by then, which would wait for the row. */
 async function lockBehindRenewal(key: string, intervalMs: number): Promise<void> {
-  for (;;) {
-    const lease = (await rowOf(key))?.leaseUntil;
+  await until('the row is locked behind a renewal', async () => {
+    const lease = (await rowOf(key))?.leaseUntil?.getTime();
     let renewedAfter = performance.now();
-    await expect
-      .poll(
-        async () => {
-          const askedAt = performance.now();
-          const now = (await rowOf(key))?.leaseUntil;
-          if (now?.getTime() === lease?.getTime()) renewedAfter = askedAt;
-          return now;
-        },
-        { interval: 5 },
-      )
-      .not.toEqual(lease);
+    await until('the lease is renewed', async () => {
+      const askedAt = performance.now();
+      const isRenewed = (await rowOf(key))?.leaseUntil?.getTime() !== lease;
+      if (!isRenewed) renewedAfter = askedAt;
+      return isRenewed;
+    });
     await watch.query('BEGIN');
     await watch.query('SELECT FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
-    if (performance.now() < renewedAfter + intervalMs) return;
-    await watch.query('COMMIT');
-  }
+    const isInTime = performance.now() < renewedAfter + intervalMs;
+    if (!isInTime) await watch.query('COMMIT');
+    return isInTime;
+  });
 }
