@@ -117,6 +117,7 @@ const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unkn
   list: (store) => store.list(page),
   databaseFacts: (store) => store.databaseFacts(),
   overview: (store) => store.overview(1000),
+  flagUnlisted: (store) => store.flagUnlisted(['pay'], { overdueMs: 1000, why: 'nobody lists it' }),
   addTallies: (store) => store.addTallies([{ operation: 'pay', outcome: 'created', count: 1 }]),
   tallies: (store) => store.tallies(new Date()),
   reapTallies: (store) => store.reapTallies(),
