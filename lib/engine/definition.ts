@@ -153,6 +153,8 @@ export interface Refused<Input, Reason extends string = string> {
   input: Input;
   key: string;
   scope: Scope;
+  /** The results of the steps that are done, by their names: what a charge has given, say. Empty without phases. */
+  steps: Readonly<Record<string, unknown>>;
 }
 
 /** One call of an operation. */

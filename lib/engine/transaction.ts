@@ -174,7 +174,7 @@ async function runHandler<Tx>(
   const answer = await runToAnswer(handle, response);
   current.hasAnswered = true;
   if (answer.kind === 'refusal') {
-    await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });
+    await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope, steps: {} });
   }
   if (onPoint) await onPoint('after-handler', pointOf(call));
   const state = answer.kind === 'refusal' ? 'failed' : 'succeeded';

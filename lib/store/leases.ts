@@ -257,8 +257,12 @@ export interface NewStep extends FinishedStep {
   kind: 'atomic' | 'capture';
 }
 
-/** `schemaVersion`: of the executor that finishes the key, which need not be the one that claimed it. */
-export type LeasedCompletion = Completion & { schemaVersion: number };
+export type LeasedCompletion = Completion & {
+  /** Of the executor that finishes the key, which need not be the one that claimed it. */
+  schemaVersion: number;
+  /** Foreign calls that a refusal leaves behind: what is stored of them stays, and a person is called and told why. */
+  left?: { steps: readonly string[]; why: string };
+};
 
 export type Transacted =
   /** `row` where it settled the key. */

@@ -14,6 +14,9 @@ test.each<[string, unknown]>([
   ['judge', {}],
   ['indeterminate', 'never'],
   ['dependency', ''],
+  ['takesBack', ''],
+  ['takesBack', true],
+  ['mayStay', 'no'],
   ['settleMs', -1],
   ['settleMs', Number.NaN],
   ['timeoutMs', 0],
@@ -33,7 +36,15 @@ test('an option that is none is refused with the nearest one', () => {
 
 test('what may be given is taken, also undefined and the limits', () => {
   assert({});
-  assert({ settleMs: 0, timeoutMs: 1, maxTries: 1, providerKeyTtlMs: 3 * DAY, dependency: 'cards' });
+  assert({
+    settleMs: 0,
+    timeoutMs: 1,
+    maxTries: 1,
+    providerKeyTtlMs: 3 * DAY,
+    dependency: 'cards',
+    takesBack: 'charged',
+    mayStay: false,
+  });
   assert({ lookup: undefined, judge: undefined, fromReference: undefined, settleMs: undefined, maxTries: undefined });
   assertForeignCall('charged', stripeCall({ arguments: null, send: async () => 'ch_1' }), DAY);
 });

@@ -61,6 +61,16 @@ export interface ForeignCall<Arguments, R, Reason extends string = string> {
   timeoutMs?: number;
   /** How often it is sent or asked within one run. Default 4. */
   maxTries?: number;
+  /**
+   * The foreign call that this one takes back, by its name: a refund's charge. Where the key is refused behind both, no person
+   * is called.
+   */
+  takesBack?: string;
+  /**
+   * True: it may stay where the key is refused behind it, such as a check or a mail, or one that `onRefused` sees to. Default
+   * false: then the key is flagged for a person, and keeps the call's result.
+   */
+  mayStay?: boolean;
   /** The system it depends on. Calls that share the name share a circuit breaker. Default: none. */
   dependency?: string;
 }
@@ -76,6 +86,8 @@ const OPTIONS: OptionNames<ForeignCall<never, never>> = {
   settleMs: true,
   timeoutMs: true,
   maxTries: true,
+  takesBack: true,
+  mayStay: true,
   dependency: true,
 };
 
@@ -86,7 +98,7 @@ const OPTIONS: OptionNames<ForeignCall<never, never>> = {
  */
 export function assertForeignCall<A, R>(name: string, call: ForeignCall<A, R>, retentionMs: number): void {
   assertKnownOptions(`The foreign call ${name}`, call, OPTIONS);
-  const { indeterminate, dependency, providerKeyTtlMs = 0, settleMs = 0, timeoutMs = 1, maxTries = 1 } = call;
+  const { indeterminate, providerKeyTtlMs = 0, settleMs = 0, timeoutMs = 1, maxTries = 1 } = call;
   const assert = (option: keyof ForeignCall<A, R>, isGood: boolean, expected: string) => {
     if (isGood) return;
     const existing = typeof call[option] === 'function' ? 'a function' : call[option];
@@ -97,7 +109,10 @@ export function assertForeignCall<A, R>(name: string, call: ForeignCall<A, R>, r
     assert(option, isGood, 'a function');
   }
   assert('indeterminate', ['retry', 'lookup', 'unknown'].includes(indeterminate), "'retry', 'lookup' or 'unknown'");
-  assert('dependency', dependency === undefined || (typeof dependency === 'string' && dependency !== ''), 'a name');
+  for (const option of ['dependency', 'takesBack'] as const) {
+    assert(option, call[option] === undefined || (typeof call[option] === 'string' && call[option] !== ''), 'a name');
+  }
+  assert('mayStay', [undefined, true, false].includes(call.mayStay), 'true or false');
   assert('settleMs', settleMs >= 0, 'milliseconds, 0 or more');
   assert('timeoutMs', timeoutMs > 0, 'milliseconds, more than 0');
   assert('maxTries', Number.isInteger(maxTries) && maxTries >= 1, 'a whole number, 1 or more');

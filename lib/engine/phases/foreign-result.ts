@@ -1,13 +1,14 @@
 import { LeaseLostError } from '../../core/errors.ts';
 import { encodeStep } from '../answer.ts';
 import { recordTransition } from '../transition.ts';
+import type { IfRefused } from './journal.ts';
 import { type PhasesRun, reach, reportError } from './run.ts';
-import { readStep } from './steps.ts';
+import { finish } from './steps.ts';
 
 /** Stores what the call came to as its step's result, and returns it as a later run would read it. */
 export async function recordResult<Tx, R>(
   running: PhasesRun<Tx>,
-  { name, position }: { readonly name: string; readonly position: number },
+  { name, position, call }: { readonly name: string; readonly position: number; readonly call: IfRefused },
   found: R,
 ): Promise<R> {
   const { store, config } = running.engine;
@@ -23,7 +24,7 @@ export async function recordResult<Tx, R>(
   });
   running.hasProgressed = true;
   await reach(running, 'after-recorded', name);
-  return readStep<R>(result);
+  return finish<Tx, R>(running, name, result, call);
 }
 
 /** Writes down what the provider has said. Where the lease is lost it must not be lost: whoever has the key is told (S4). */

@@ -14,7 +14,7 @@ import { type ForeignState, start } from './foreign-start.ts';
 import { assertGoesOn, endRun, enterStep, type PhasesRun, reportError } from './run.ts';
 import { assertReady, commitOpen } from './run-transaction.ts';
 import { inStepSpan } from './step-span.ts';
-import { readRefusal, readStep } from './steps.ts';
+import { finish, readRefusal } from './steps.ts';
 import { markUnknown } from './suspension.ts';
 
 const JITTER = { baseMs: 200, capMs: 2000 };
@@ -25,7 +25,7 @@ const SETTLE_MS = 60_000;
 export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, call: ForeignCall<A, R>): Promise<R> {
   const { position, stored } = enterStep(running, name, 'foreign');
   try {
-    if (stored?.state === 'done') return readStep<R>(stored.result);
+    if (stored?.state === 'done') return finish<Tx, R>(running, name, stored.result, call);
     await assertReady(running);
     // Of a key that was lost the phases before it have run just now, and what is written of the call waits for their end.
     if (stored) await commitOpen(running);

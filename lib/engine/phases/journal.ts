@@ -1,5 +1,9 @@
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
-import type { Step, StepKind } from '../../store/leases.ts';
+import { isDoubtful, type Step, type StepKind } from '../../store/leases.ts';
+import type { ForeignCall } from './foreign-call.ts';
+
+/** What a foreign call says of the time when its key is refused behind it. */
+export type IfRefused = Pick<ForeignCall<never, never>, 'mayStay' | 'takesBack'>;
 
 /** A step as the function asks for it, and what is stored of it. */
 export interface Entry {
@@ -15,10 +19,16 @@ export interface Entry {
 export class Journal {
   readonly #stored: ReadonlyMap<number, Step>;
   readonly #names = new Set<string>();
+  readonly #results = new Map<string, () => unknown>();
+  /** Foreign calls that are done, or may be, and stay so if nothing takes them back. */
+  readonly #outside: Set<string>;
   #open: string | undefined;
 
   constructor(stored: readonly Step[]) {
     this.#stored = new Map(stored.map((step) => [step.position, step]));
+    // Also those that this run does not come to: of a lost key that was entered, a phase before them may refuse.
+    const made = stored.filter((step) => step.kind === 'foreign' && (step.state === 'done' || isDoubtful(step)));
+    this.#outside = new Set(made.map(({ name }) => name));
   }
 
   /**
@@ -49,12 +59,33 @@ export class Journal {
       });
     }
     this.#names.add(name);
+    this.#outside.delete(name);
     this.#open = name;
     return { position: this.#names.size, stored };
   }
 
   leave(): void {
     this.#open = undefined;
+  }
+
+  /**
+   * @param read gives its result anew each time, so that nobody changes another's
+   * @param call the step's, where it is a foreign one
+   */
+  finish(name: string, read: () => unknown, call?: IfRefused): void {
+    this.#results.set(name, read);
+    if (call?.takesBack !== undefined) this.#outside.delete(call.takesBack);
+    else if (call && !call.mayStay) this.#outside.add(name);
+  }
+
+  /** The results of the steps that this run has finished, or found so, by their names. */
+  results(): Record<string, unknown> {
+    return Object.fromEntries([...this.#results].map(([name, read]) => [name, read()]));
+  }
+
+  /** The foreign calls that a refusal would leave behind. */
+  outside(): readonly string[] {
+    return [...this.#outside];
   }
 
   /**

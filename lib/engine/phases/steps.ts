@@ -2,6 +2,7 @@ import { ConfigurationError } from '../../core/errors.ts';
 import type { Step, Write } from '../../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.ts';
 import { type RefusalAnswer, runToAnswer } from '../handler.ts';
+import type { IfRefused } from './journal.ts';
 import { assertGoesOn, endRun, enterStep, type PhasesRun } from './run.ts';
 import { assertReady, linger, type Phase, runPhase } from './run-transaction.ts';
 import { inStepSpan } from './step-span.ts';
@@ -10,7 +11,7 @@ import { inStepSpan } from './step-span.ts';
 export async function atomic<Tx, R>(running: PhasesRun<Tx>, name: string, run: (tx: Tx) => Promise<R>): Promise<R> {
   const { position, stored } = enterStep(running, name, 'atomic');
   try {
-    if (stored) return readStep<R>(stored.result);
+    if (stored) return finish<Tx, R>(running, name, stored.result);
     await assertReady(running);
     let result: string | null = null;
     const phase: Phase<Tx> = async (tx) => {
@@ -30,7 +31,7 @@ export async function atomic<Tx, R>(running: PhasesRun<Tx>, name: string, run: (
       const row = await runPhase(running, phase);
       if (row) endRun(running, { row });
       // Decoded from the row, not taken from the function: a later run gets the same, to the letter.
-      return readStep<R>(result);
+      return finish<Tx, R>(running, name, result);
     });
   } catch (error) {
     return endRun(running, { error });
@@ -43,7 +44,7 @@ export async function atomic<Tx, R>(running: PhasesRun<Tx>, name: string, run: (
 export async function capture<Tx, T>(running: PhasesRun<Tx>, name: string, make: () => T | Promise<T>): Promise<T> {
   const { position, stored } = enterStep(running, name, 'capture');
   try {
-    if (stored) return readStep<T>(stored.result);
+    if (stored) return finish<Tx, T>(running, name, stored.result);
     if (running.closing) await running.closing;
     assertGoesOn(running);
     const result = encodeStep(await make());
@@ -56,7 +57,7 @@ export async function capture<Tx, T>(running: PhasesRun<Tx>, name: string, make:
       transaction.write.steps.push({ ...step, kind: 'capture' });
       linger(running, transaction);
     }
-    return readStep<T>(result);
+    return finish<Tx, T>(running, name, result);
   } catch (error) {
     return endRun(running, { error });
   } finally {
@@ -64,16 +65,32 @@ export async function capture<Tx, T>(running: PhasesRun<Tx>, name: string, make:
   }
 }
 
-/** Stores a refusal with what `onRefused` undoes, and settles the key. */
+/** The result of a step, which what comes behind it may ask for. `call`: the step's, where it is a foreign one. */
+export function finish<Tx, R>({ journal }: PhasesRun<Tx>, name: string, result: string | null, call?: IfRefused): R {
+  const read = () => readStep<R>(result);
+  journal.finish(name, read, call);
+  return read();
+}
+
+/**
+ * Stores a refusal with what `onRefused` undoes, and settles the key. Where a foreign call stays done that nothing has taken
+ * back, a person is called, and what is stored of it stays.
+ */
 export async function refuseIn<Tx>(
-  { options, held, input }: PhasesRun<Tx>,
+  { options, held, input, journal }: PhasesRun<Tx>,
   tx: Tx,
   answer: Extract<Answer, { kind: 'refusal' }>,
 ): Promise<Write> {
   const { tenant, principal, operation, key } = held.id;
   const scope = { tenant, principal, operation };
-  await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope });
-  return { settle: { state: 'failed', result: encodeAnswer(answer), schemaVersion: options.schemaVersion ?? 1 } };
+  const { reason, data } = answer;
+  const known = held.steps.filter(({ state }) => state === 'done').map(({ name, result }) => [name, readStep(result)]);
+  const steps = { ...Object.fromEntries(known), ...journal.results() };
+  await options.onRefused?.(tx, { reason, data, input, key, scope, steps });
+  const left = journal.outside();
+  const why = `It was refused (${reason}), and nothing has taken back: ${left.join(', ')}.`;
+  const settle = { state: 'failed' as const, result: encodeAnswer(answer), schemaVersion: options.schemaVersion ?? 1 };
+  return { settle: left.length > 0 ? { ...settle, left: { steps: left, why } } : settle };
 }
 
 /** The final answer that a call has been given, where it is stored but not yet the key's. */

@@ -269,7 +269,14 @@ test('a refund that is marked as failed though it was heard of is written down, 
   // One that the provider has refused since is no surprise.
   const { undoRefund } = await import('../refunds.ts');
   await shop.client.refund.updateMany({ where: { idempotencyKey: key }, data: { status: 'pending', settledAt: null } });
-  const refused = { key, scope: { ...shop.ada, operation: 'refund' }, input: {}, data: {}, reason: 'refund_refused' };
+  const refused = {
+    key,
+    scope: { ...shop.ada, operation: 'refund' },
+    input: {},
+    data: {},
+    steps: {},
+    reason: 'refund_refused',
+  };
   await shop.client.$transaction((tx) => undoRefund(tx, 'form', refused));
   expect((await shop.order(id)).refunds).toMatchObject([{ status: 'failed' }]);
   expect(await notesOf(id, 'refund.unexpected')).toHaveLength(1);
