@@ -39,8 +39,11 @@ test('a decline whose answer is lost is looked up: refused, goods back, and the 
   const before = await shop.stock('notebook');
   const cart = await shop.cart('notebook');
   await shop.break({ kind: 'lose-answer', path: '/v1/payment_intents' });
-  const outcome = await shop.place(cart, { card: 'pm_card_chargeDeclined' });
+  const key = randomUUID();
+  const outcome = await shop.place(cart, { key, card: 'pm_card_chargeDeclined' });
   expect(outcome).toMatchObject({ ok: false, code: 'failed', reason: 'card_declined' });
+  // Nothing was charged, so nobody is called.
+  expect(await shop.client.idempotencyKey.findFirst({ where: { key } })).toMatchObject({ needsAttention: false });
   expect(await sends(CHARGE)).toBe(1);
   expect(await shop.stock('notebook')).toBe(before);
   expect(await shop.place(cart)).toMatchObject({ ok: true });

@@ -43,7 +43,7 @@ test('what may be given is taken, also undefined and the limits', () => {
     providerKeyTtlMs: 3 * DAY,
     dependency: 'cards',
     takesBack: 'charged',
-    mayStay: false,
+    mayStay: () => true,
   });
   assert({ lookup: undefined, judge: undefined, fromReference: undefined, settleMs: undefined, maxTries: undefined });
   assertForeignCall('charged', stripeCall({ arguments: null, send: async () => 'ch_1' }), DAY);

@@ -67,10 +67,10 @@ export interface ForeignCall<Arguments, R, Reason extends string = string> {
    */
   takesBack?: string;
   /**
-   * True: it may stay where the key is refused behind it, such as a check or a mail, or one that `onRefused` sees to. Default
-   * false: then the key is flagged for a person, and keeps the call's result.
+   * Whether it may stay done where the key is refused behind it, always or by its result: a check, a mail, a decline that a
+   * look-up has found, or what `onRefused` sees to. Default false: the key is flagged for a person, and keeps the result.
    */
-  mayStay?: boolean;
+  mayStay?: boolean | ((result: R) => boolean);
   /** The system it depends on. Calls that share the name share a circuit breaker. Default: none. */
   dependency?: string;
 }
@@ -112,7 +112,7 @@ export function assertForeignCall<A, R>(name: string, call: ForeignCall<A, R>, r
   for (const option of ['dependency', 'takesBack'] as const) {
     assert(option, call[option] === undefined || (typeof call[option] === 'string' && call[option] !== ''), 'a name');
   }
-  assert('mayStay', [undefined, true, false].includes(call.mayStay), 'true or false');
+  assert('mayStay', ['undefined', 'boolean', 'function'].includes(typeof call.mayStay), 'true, false or a function');
   assert('settleMs', settleMs >= 0, 'milliseconds, 0 or more');
   assert('timeoutMs', timeoutMs > 0, 'milliseconds, more than 0');
   assert('maxTries', Number.isInteger(maxTries) && maxTries >= 1, 'a whole number, 1 or more');

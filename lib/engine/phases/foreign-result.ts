@@ -8,7 +8,7 @@ import { finish } from './steps.ts';
 /** Stores what the call came to as its step's result, and returns it as a later run would read it. */
 export async function recordResult<Tx, R>(
   running: PhasesRun<Tx>,
-  { name, position, call }: { readonly name: string; readonly position: number; readonly call: IfRefused },
+  { name, position, call }: { readonly name: string; readonly position: number; readonly call: IfRefused<R> },
   found: R,
 ): Promise<R> {
   const { store, config } = running.engine;

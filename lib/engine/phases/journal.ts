@@ -3,7 +3,7 @@ import { isDoubtful, type Step, type StepKind } from '../../store/leases.ts';
 import type { ForeignCall } from './foreign-call.ts';
 
 /** What a foreign call says of the time when its key is refused behind it. */
-export type IfRefused = Pick<ForeignCall<never, never>, 'mayStay' | 'takesBack'>;
+export type IfRefused<R> = Pick<ForeignCall<never, R>, 'mayStay' | 'takesBack'>;
 
 /** A step as the function asks for it, and what is stored of it. */
 export interface Entry {
@@ -72,10 +72,10 @@ export class Journal {
    * @param read gives its result anew each time, so that nobody changes another's
    * @param call the step's, where it is a foreign one
    */
-  finish(name: string, read: () => unknown, call?: IfRefused): void {
+  finish<R>(name: string, read: () => R, { takesBack, mayStay }: IfRefused<R> = { mayStay: true }): void {
     this.#results.set(name, read);
-    if (call?.takesBack !== undefined) this.#outside.delete(call.takesBack);
-    else if (call && !call.mayStay) this.#outside.add(name);
+    if (takesBack !== undefined) this.#outside.delete(takesBack);
+    else if (!(typeof mayStay === 'function' ? mayStay(read()) : mayStay)) this.#outside.add(name);
   }
 
   /** The results of the steps that this run has finished, or found so, by their names. */

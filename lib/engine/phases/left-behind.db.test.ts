@@ -115,6 +115,21 @@ describe('a refusal behind a charge', () => {
     expect(told).toMatchObject([{ charge_refunded: { id: 'ch_2' }, customer_told: { id: 'ch_3' } }]);
   });
 
+  test.each([
+    ['nothing was done, by its result', 'declined', NOTHING_LEFT.flagged],
+    ['it was', 'ch_1', true],
+  ])('calls a person by the result of the call: %s', async (_, id, flagged) => {
+    provider.faults = ['replayed'];
+    const charge: Partial<Call> = {
+      lookup: async () => ({ found: { id } }),
+      mayStay: (found) => found.id === 'declined',
+    };
+    const { checkout } = shopThat(async ({ fail }) => fail('card_declined'), charge);
+    const key = freshKey();
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'failed' });
+    expect(await leftOf(key)).toMatchObject({ flagged });
+  });
+
   test('is the same in a run that finds the charge done, and its results are told again', async () => {
     const { checkout, idempotency } = shopThat(async ({ fail }) => fail('sold_out'), {}, { undoFails: 1 });
     const key = freshKey();

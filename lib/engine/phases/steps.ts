@@ -66,7 +66,7 @@ export async function capture<Tx, T>(running: PhasesRun<Tx>, name: string, make:
 }
 
 /** The result of a step, which what comes behind it may ask for. `call`: the step's, where it is a foreign one. */
-export function finish<Tx, R>({ journal }: PhasesRun<Tx>, name: string, result: string | null, call?: IfRefused): R {
+export function finish<Tx, R>({ journal }: PhasesRun<Tx>, name: string, result: string | null, call?: IfRefused<R>): R {
   const read = () => readStep<R>(result);
   journal.finish(name, read, call);
   return read();
