@@ -260,8 +260,8 @@ export interface NewStep extends FinishedStep {
 export type LeasedCompletion = Completion & {
   /** Of the executor that finishes the key, which need not be the one that claimed it. */
   schemaVersion: number;
-  /** Foreign calls that a refusal leaves behind: what is stored of them stays, and a person is called and told why. */
-  left?: { steps: readonly string[]; why: string };
+  /** Foreign calls that a refusal leaves uncompensated: what is stored of them stays, and the key is flagged and says why. */
+  uncompensated?: { steps: readonly string[]; why: string };
 };
 
 export type Transacted =

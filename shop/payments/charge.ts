@@ -19,7 +19,7 @@ export function charge(wanted: Charge): ForeignCall<Charge, Charged> {
   return paymentCall({
     arguments: wanted,
     judge: judgePayment,
-    mayStay: (charged) => 'declined' in charged,
+    needsCompensation: (charged) => 'paymentIntent' in charged,
 
     async send({ orderId, amountCents, paymentMethod }, options) {
       const intent = await stripe.paymentIntents.create(

@@ -22,7 +22,7 @@ export function giveBack(wanted: Return): ForeignCall<Return, Returned> {
   return paymentCall({
     arguments: wanted,
     judge: judgeRefund,
-    mayStay: (returned) => 'refused' in returned,
+    needsCompensation: (returned) => !('refused' in returned),
 
     async send({ refundId, orderId, paymentIntent, amountCents }, options) {
       const metadata = { refund_id: refundId, order_id: orderId };

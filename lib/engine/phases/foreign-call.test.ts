@@ -14,9 +14,9 @@ test.each<[string, unknown]>([
   ['judge', {}],
   ['indeterminate', 'never'],
   ['dependency', ''],
-  ['takesBack', ''],
-  ['takesBack', true],
-  ['mayStay', 'no'],
+  ['compensates', ''],
+  ['compensates', true],
+  ['needsCompensation', 'no'],
   ['settleMs', -1],
   ['settleMs', Number.NaN],
   ['timeoutMs', 0],
@@ -42,8 +42,8 @@ test('what may be given is taken, also undefined and the limits', () => {
     maxTries: 1,
     providerKeyTtlMs: 3 * DAY,
     dependency: 'cards',
-    takesBack: 'charged',
-    mayStay: () => true,
+    compensates: 'charged',
+    needsCompensation: () => true,
   });
   assert({ lookup: undefined, judge: undefined, fromReference: undefined, settleMs: undefined, maxTries: undefined });
   assertForeignCall('charged', stripeCall({ arguments: null, send: async () => 'ch_1' }), DAY);

@@ -61,16 +61,14 @@ export interface ForeignCall<Arguments, R, Reason extends string = string> {
   timeoutMs?: number;
   /** How often it is sent or asked within one run. Default 4. */
   maxTries?: number;
+  /** The foreign call that this one takes back, by its name: a refund says so of its charge. */
+  compensates?: string;
   /**
-   * The foreign call that this one takes back, by its name: a refund's charge. Where the key is refused behind both, no person
-   * is called.
+   * Whether a refusal of the key behind it asks for a compensation, always or by its result. Where no other call `compensates`
+   * it, the key is then flagged for a person, and keeps its result. Default true. False: a check, a mail, a decline that a
+   * look-up has found, or what `onRefused` sees to.
    */
-  takesBack?: string;
-  /**
-   * Whether it may stay done where the key is refused behind it, always or by its result: a check, a mail, a decline that a
-   * look-up has found, or what `onRefused` sees to. Default false: the key is flagged for a person, and keeps the result.
-   */
-  mayStay?: boolean | ((result: R) => boolean);
+  needsCompensation?: boolean | ((result: R) => boolean);
   /** The system it depends on. Calls that share the name share a circuit breaker. Default: none. */
   dependency?: string;
 }
@@ -86,8 +84,8 @@ const OPTIONS: OptionNames<ForeignCall<never, never>> = {
   settleMs: true,
   timeoutMs: true,
   maxTries: true,
-  takesBack: true,
-  mayStay: true,
+  compensates: true,
+  needsCompensation: true,
   dependency: true,
 };
 
@@ -109,10 +107,11 @@ export function assertForeignCall<A, R>(name: string, call: ForeignCall<A, R>, r
     assert(option, isGood, 'a function');
   }
   assert('indeterminate', ['retry', 'lookup', 'unknown'].includes(indeterminate), "'retry', 'lookup' or 'unknown'");
-  for (const option of ['dependency', 'takesBack'] as const) {
+  for (const option of ['dependency', 'compensates'] as const) {
     assert(option, call[option] === undefined || (typeof call[option] === 'string' && call[option] !== ''), 'a name');
   }
-  assert('mayStay', ['undefined', 'boolean', 'function'].includes(typeof call.mayStay), 'true, false or a function');
+  const isKnown = ['undefined', 'boolean', 'function'].includes(typeof call.needsCompensation);
+  assert('needsCompensation', isKnown, 'true, false or a function');
   assert('settleMs', settleMs >= 0, 'milliseconds, 0 or more');
   assert('timeoutMs', timeoutMs > 0, 'milliseconds, more than 0');
   assert('maxTries', Number.isInteger(maxTries) && maxTries >= 1, 'a whole number, 1 or more');

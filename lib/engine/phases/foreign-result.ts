@@ -1,14 +1,14 @@
 import { LeaseLostError } from '../../core/errors.ts';
 import { encodeStep } from '../answer.ts';
 import { recordTransition } from '../transition.ts';
-import type { IfRefused } from './journal.ts';
+import type { Compensation } from './journal.ts';
 import { type PhasesRun, reach, reportError } from './run.ts';
 import { finish } from './steps.ts';
 
 /** Stores what the call came to as its step's result, and returns it as a later run would read it. */
 export async function recordResult<Tx, R>(
   running: PhasesRun<Tx>,
-  { name, position, call }: { readonly name: string; readonly position: number; readonly call: IfRefused<R> },
+  { name, position, call }: { readonly name: string; readonly position: number; readonly call: Compensation<R> },
   found: R,
 ): Promise<R> {
   const { store, config } = running.engine;

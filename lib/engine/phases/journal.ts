@@ -2,8 +2,8 @@ import { CodedError, ConfigurationError } from '../../core/errors.ts';
 import { isDoubtful, type Step, type StepKind } from '../../store/leases.ts';
 import type { ForeignCall } from './foreign-call.ts';
 
-/** What a foreign call says of the time when its key is refused behind it. */
-export type IfRefused<R> = Pick<ForeignCall<never, R>, 'mayStay' | 'takesBack'>;
+/** What a foreign call says for the case that its key is refused behind it. */
+export type Compensation<R> = Pick<ForeignCall<never, R>, 'compensates' | 'needsCompensation'>;
 
 /** A step as the function asks for it, and what is stored of it. */
 export interface Entry {
@@ -20,15 +20,15 @@ export class Journal {
   readonly #stored: ReadonlyMap<number, Step>;
   readonly #names = new Set<string>();
   readonly #results = new Map<string, () => unknown>();
-  /** Foreign calls that are done, or may be, and stay so if nothing takes them back. */
-  readonly #outside: Set<string>;
+  /** Foreign calls that are done, or may be, and that no other call has compensated. */
+  readonly #uncompensated: Set<string>;
   #open: string | undefined;
 
   constructor(stored: readonly Step[]) {
     this.#stored = new Map(stored.map((step) => [step.position, step]));
     // Also those that this run does not come to: of a lost key that was entered, a phase before them may refuse.
     const made = stored.filter((step) => step.kind === 'foreign' && (step.state === 'done' || isDoubtful(step)));
-    this.#outside = new Set(made.map(({ name }) => name));
+    this.#uncompensated = new Set(made.map(({ name }) => name));
   }
 
   /**
@@ -59,7 +59,7 @@ export class Journal {
       });
     }
     this.#names.add(name);
-    this.#outside.delete(name);
+    this.#uncompensated.delete(name);
     this.#open = name;
     return { position: this.#names.size, stored };
   }
@@ -72,10 +72,15 @@ export class Journal {
    * @param read gives its result anew each time, so that nobody changes another's
    * @param call the step's, where it is a foreign one
    */
-  finish<R>(name: string, read: () => R, { takesBack, mayStay }: IfRefused<R> = { mayStay: true }): void {
+  finish<R>(
+    name: string,
+    read: () => R,
+    { compensates, needsCompensation = true }: Compensation<R> = { needsCompensation: false },
+  ): void {
     this.#results.set(name, read);
-    if (takesBack !== undefined) this.#outside.delete(takesBack);
-    else if (!(typeof mayStay === 'function' ? mayStay(read()) : mayStay)) this.#outside.add(name);
+    if (compensates !== undefined) this.#uncompensated.delete(compensates);
+    else if (typeof needsCompensation === 'function' ? needsCompensation(read()) : needsCompensation)
+      this.#uncompensated.add(name);
   }
 
   /** The results of the steps that this run has finished, or found so, by their names. */
@@ -83,9 +88,9 @@ export class Journal {
     return Object.fromEntries([...this.#results].map(([name, read]) => [name, read()]));
   }
 
-  /** The foreign calls that a refusal would leave behind. */
-  outside(): readonly string[] {
-    return [...this.#outside];
+  /** The foreign calls that a refusal leaves uncompensated. */
+  uncompensated(): readonly string[] {
+    return [...this.#uncompensated];
   }
 
   /**

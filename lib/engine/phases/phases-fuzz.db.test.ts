@@ -195,7 +195,7 @@ class Sale {
       expectCounted([charges, finished], told).toEqual([1, 1]);
     } else if (state === 'failed') {
       expectCounted([parcels, finished, undone], told).toEqual([0, 0, 1]);
-      // A charge that was not taken back is in sight.
+      // A charge that was not compensated is in sight.
       expect(row?.needsAttention, told).toBe(charges === 1);
     } else {
       expect(row?.needsAttention, told).toBe(true);

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../../core/errors.ts';
 import type { Step, Write } from '../../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.ts';
 import { type RefusalAnswer, runToAnswer } from '../handler.ts';
-import type { IfRefused } from './journal.ts';
+import type { Compensation } from './journal.ts';
 import { assertGoesOn, endRun, enterStep, type PhasesRun } from './run.ts';
 import { assertReady, linger, type Phase, runPhase } from './run-transaction.ts';
 import { inStepSpan } from './step-span.ts';
@@ -66,15 +66,20 @@ export async function capture<Tx, T>(running: PhasesRun<Tx>, name: string, make:
 }
 
 /** The result of a step, which what comes behind it may ask for. `call`: the step's, where it is a foreign one. */
-export function finish<Tx, R>({ journal }: PhasesRun<Tx>, name: string, result: string | null, call?: IfRefused<R>): R {
+export function finish<Tx, R>(
+  { journal }: PhasesRun<Tx>,
+  name: string,
+  result: string | null,
+  call?: Compensation<R>,
+): R {
   const read = () => readStep<R>(result);
   journal.finish(name, read, call);
   return read();
 }
 
 /**
- * Stores a refusal with what `onRefused` undoes, and settles the key. Where a foreign call stays done that nothing has taken
- * back, a person is called, and what is stored of it stays.
+ * Stores a refusal with what `onRefused` undoes, and settles the key. Where that leaves a foreign call
+ * uncompensated, the key is flagged for a person, and what is stored of the call stays.
  */
 export async function refuseIn<Tx>(
   { options, held, input, journal }: PhasesRun<Tx>,
@@ -87,10 +92,10 @@ export async function refuseIn<Tx>(
   const known = held.steps.filter(({ state }) => state === 'done').map(({ name, result }) => [name, readStep(result)]);
   const steps = { ...Object.fromEntries(known), ...journal.results() };
   await options.onRefused?.(tx, { reason, data, input, key, scope, steps });
-  const left = journal.outside();
-  const why = `It was refused (${reason}), and nothing has taken back: ${left.join(', ')}.`;
+  const uncompensated = journal.uncompensated();
+  const why = `It was refused (${reason}), and no other call has compensated: ${uncompensated.join(', ')}.`;
   const settle = { state: 'failed' as const, result: encodeAnswer(answer), schemaVersion: options.schemaVersion ?? 1 };
-  return { settle: left.length > 0 ? { ...settle, left: { steps: left, why } } : settle };
+  return { settle: uncompensated.length > 0 ? { ...settle, uncompensated: { steps: uncompensated, why } } : settle };
 }
 
 /** The final answer that a call has been given, where it is stored but not yet the key's. */

@@ -73,7 +73,7 @@ function writes(): RoomStatement[] {
   const steps = [{ name: 'a', position: 1, kind: 'atomic', result: '1' }] as const;
   const start = { name: 'b', position: 2, arguments: new Uint8Array(), derivedKey: 'k' };
   const settle = { state: 'succeeded', result: '1', schemaVersion: 1 } as const;
-  const left = { ...settle, state: 'failed', left: { steps: ['a'], why: 'w' } } as const;
+  const left = { ...settle, state: 'failed', uncompensated: { steps: ['a'], why: 'w' } } as const;
   const held = { id, state: 'in_progress', fencingToken: 1, ...row } as const;
   return [{}, { steps }, { start }, { steps, start }, { settle }, { steps, settle }, { settle: left }].flatMap(
     (write, n) => {

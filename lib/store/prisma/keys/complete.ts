@@ -102,7 +102,7 @@ export function writeStatement(held: Held, leaseMs: number, { steps = [], start,
       ? [
           `state = ${$(settle.state)}, result = ${$(settle.result)}, schema_version = ${$(settle.schemaVersion)}::int,
            settled_at = clock_timestamp(), lease_until = NULL, next_attempt_at = NULL, input = NULL,
-           needs_attention = ${settle.left !== undefined}, expires_at = greatest(expires_at, clock_timestamp() + interval '24 h')`,
+           needs_attention = ${settle.uncompensated !== undefined}, expires_at = greatest(expires_at, clock_timestamp() + interval '24 h')`,
         ]
       : []),
     ...(lease ? [steps.length > 0 ? SET_LEASE_WITH_PROGRESS : SET_LEASE] : []),
@@ -141,17 +141,17 @@ started AS (
 erased AS (
   UPDATE idempotency_phases SET arguments = NULL, result = NULL
    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND EXISTS (SELECT FROM changed)${
-     settle.left
+     settle.uncompensated
        ? `
-     AND name NOT IN (${settle.left.steps.map($).join(', ')})`
+     AND name NOT IN (${settle.uncompensated.steps.map($).join(', ')})`
        : ''
    })`);
   }
-  if (settle?.left) {
+  if (settle?.uncompensated) {
     parts.push(`
 flagged AS (
   INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
-  SELECT $1, $2, $3, $4, 'needs_attention', 'executor', jsonb_build_object('why', ${$(settle.left.why)}::text) FROM changed)`);
+  SELECT $1, $2, $3, $4, 'needs_attention', 'executor', jsonb_build_object('why', ${$(settle.uncompensated.why)}::text) FROM changed)`);
   }
   const written = `\nWITH ${parts.join(',')}\n`;
   return { text: `${written}${failIfEmpty('changed')}`, alone: `${written}SELECT * FROM changed`, values };

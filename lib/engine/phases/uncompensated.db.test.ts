@@ -62,7 +62,7 @@ async function leftOf(key: string) {
 const leftWith = (reason: string) => ({
   state: 'failed',
   flagged: true,
-  why: [`It was refused (${reason}), and nothing has taken back: charge_created.`],
+  why: [`It was refused (${reason}), and no other call has compensated: charge_created.`],
   kept: ['charge_created ch_1'],
 });
 const NOTHING_LEFT = { state: 'failed', flagged: false, why: [], kept: [] };
@@ -79,18 +79,18 @@ const REFUSALS: [string, string, End][] = [
   ['in a phase', 'sold_out', async ({ atomic, fail }) => await atomic('finished', async () => fail('sold_out'))],
   ['by the function itself', 'sold_out', async ({ fail }) => fail('sold_out')],
   [
-    'behind a call that has taken back another one',
+    'behind a call that has compensated another one',
     'sold_out',
     async ({ call, fail }) => {
       await call('parcel_booked');
-      await call('parcel_cancelled', { takesBack: 'parcel_booked' });
+      await call('parcel_cancelled', { compensates: 'parcel_booked' });
       return fail('sold_out');
     },
   ],
 ];
 
 describe('a refusal behind a charge', () => {
-  test.each(REFUSALS)('that nothing takes back calls a person, and its result stays: %s', async (_, reason, end) => {
+  test.each(REFUSALS)('that nothing compensates calls a person, and its result stays: %s', async (_, reason, end) => {
     const { checkout } = shopThat(end);
     const key = freshKey();
     expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'failed', reason });
@@ -102,10 +102,10 @@ describe('a refusal behind a charge', () => {
     expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'failed', reason, replayed: true });
   });
 
-  test('that a later call has taken back, or that may stay, calls nobody, and all that was stored is erased', async () => {
+  test('that a later call has compensated, or that needs none, calls nobody, and all that was stored is erased', async () => {
     const end: End = async ({ call, fail }) => {
-      await call('charge_refunded', { takesBack: 'charge_created' });
-      await call('customer_told', { mayStay: true });
+      await call('charge_refunded', { compensates: 'charge_created' });
+      await call('customer_told', { needsCompensation: false });
       return fail('sold_out');
     };
     const key = freshKey();
@@ -122,7 +122,7 @@ describe('a refusal behind a charge', () => {
     provider.faults = ['replayed'];
     const charge: Partial<Call> = {
       lookup: async () => ({ found: { id } }),
-      mayStay: (found) => found.id === 'declined',
+      needsCompensation: (found) => found.id !== 'declined',
     };
     const { checkout } = shopThat(async ({ fail }) => fail('card_declined'), charge);
     const key = freshKey();
@@ -153,7 +153,7 @@ describe('a refusal behind a charge', () => {
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
     const { why, ...left } = await leftOf(key);
     expect(left).toEqual({ state: 'failed', flagged: true, kept: ['charge_created ch_1'] });
-    expect(why).toContain('It was refused (marked_failed), and nothing has taken back: charge_created.');
+    expect(why).toContain('It was refused (marked_failed), and no other call has compensated: charge_created.');
   });
 });
 
