@@ -87,7 +87,7 @@ export type { Idempotency } from './engine/idempotency.ts';
 export type { LogEntry } from './engine/log.ts';
 export type { Operation, OperationBuilder } from './engine/operation.ts';
 export type { Completed } from './engine/phases/completer.ts';
-export type { PhasesContext } from './engine/phases/context.ts';
+export type { PhasesContext, StepVersion } from './engine/phases/context.ts';
 export type { ForeignCall, ForeignRequest, ForeignVerdict, LookedUp } from './engine/phases/foreign-call.ts';
 export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';
 export { enteredValues } from './engine/values.ts';

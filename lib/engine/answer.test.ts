@@ -95,6 +95,7 @@ describe('R3 how an answer is written', () => {
 
   test('R3 a step is written as versions before can read it', () => {
     expect(encodeStep({ id: 'o1' })).toBe(envelope);
+    expect(decodeAnswer(encodeStep({ id: 'o1' }, 2))).toMatchObject(data({ id: 'o1' }));
     expect(() => encodeStep('x'.repeat(MAX_RESULT_BYTES))).toThrow(ResultTooLargeError);
   });
 

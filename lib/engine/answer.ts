@@ -43,10 +43,11 @@ export function encodeAnswer(answer: Answer): string {
  * The stored form of a step's result, to be read by `decodeAnswer`. It is erased when its key settles, so its size does not
  * count; until then an older instance may take the key over, and must be able to read it.
  *
+ * @param version of the data; 1 is not written, so that it is what a step without one has
  * @throws as `encodeAnswer` does
  */
-export function encodeStep(data: unknown): string {
-  return withinLimit(stringify({ kind: 'data', data }));
+export function encodeStep(data: unknown, version = 1): string {
+  return withinLimit(stringify({ kind: 'data', data, ...(version === 1 ? {} : { version }) }));
 }
 
 function withinLimit(text: string): string {

@@ -5,6 +5,7 @@ import { type Code, type Outcome, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import type { Redirect } from '../core/redirect.ts';
 import type { Secrets } from '../core/secrets.ts';
+import { leadUp, type Upcasts } from '../core/upcast.ts';
 import type { Executed, KeyRow, RollbackReason } from '../store/store.ts';
 import type { Counted } from '../telemetry/keys.ts';
 import { type Answer, decodeAnswer, type StoredResponse } from './answer.ts';
@@ -85,7 +86,7 @@ export const REFUSAL_TRAITS: Readonly<Record<Code, RefusalTraits>> = {
 
 interface Reader {
   schemaVersion: number;
-  upcasts: Readonly<Record<number, (data: never) => unknown>>;
+  upcasts: Upcasts;
   nextKey: string;
   /** A route asks, which needs the response and not the result. */
   asResponse: boolean;
@@ -119,7 +120,10 @@ function replayAnswer<T>(row: KeyRow, reader: Reader, shared: { key: string; nex
     const answer = decodeAnswer(row.result);
     // A route's stored response stays as it was; only a caller that wants the result needs it brought up to date.
     const isWhole = reader.asResponse && 'response' in answer && answer.response;
-    if (answer.kind === 'data' && !isWhole) answer.data = upcast(answer.data, row.schemaVersion, reader);
+    if (answer.kind === 'data' && !isWhole) {
+      const { schemaVersion: to, upcasts } = reader;
+      answer.data = leadUp(answer.data, { from: row.schemaVersion, to, upcasts }, unreadableAt);
+    }
     return { ...presentAnswer<T>(answer, { replayed: true, ...shared }), expiresAt: row.expiresAt };
   } catch (error) {
     const code = error instanceof CodedError ? error.code : 'result_unreadable';
@@ -172,21 +176,15 @@ const PROOFS: Record<KeyState, Proof> = {
   abandoned: 'tombstone',
 };
 
-function upcast(data: unknown, from: number, { schemaVersion, upcasts }: Reader): unknown {
-  let current = data;
-  for (let version = from; version < schemaVersion; version++) {
-    const step = upcasts[version];
-    if (!step) {
-      throw new ResultUnreadableError('result_unreadable', 'An older stored answer has no upcast to this version.', {
-        existing: version,
-        expected: `upcasts[${version}], which leads to ${version + 1}`,
-      });
-    }
-    try {
-      current = step(current as never);
-    } catch (cause) {
-      throw new ResultUnreadableError('result_unreadable', `upcasts[${version}] threw.`, { existing: version, cause });
-    }
+function unreadableAt(version: number, thrown?: { cause: unknown }): ResultUnreadableError {
+  if (thrown) {
+    return new ResultUnreadableError('result_unreadable', `upcasts[${version}] threw.`, {
+      existing: version,
+      ...thrown,
+    });
   }
-  return current;
+  return new ResultUnreadableError('result_unreadable', 'An older stored answer has no upcast to this version.', {
+    existing: version,
+    expected: `upcasts[${version}], which leads to ${version + 1}`,
+  });
 }

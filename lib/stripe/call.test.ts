@@ -76,9 +76,8 @@ test("Stripe's defaults hold until others are given", () => {
     arguments: { amount: 500 },
     ...{ dependency: 'stripe', indeterminate: 'retry', providerKeyTtlMs: day },
   });
-  expect(charge({ providerKeyTtlMs: 1, dependency: 'eu', indeterminate: 'lookup', timeoutMs: 7 })).toMatchObject({
-    ...{ providerKeyTtlMs: 1, dependency: 'eu', indeterminate: 'lookup', timeoutMs: 7 },
-  });
+  const given = { providerKeyTtlMs: 1, dependency: 'eu', indeterminate: 'lookup', timeoutMs: 7, version: 2 } as const;
+  expect(charge({ ...given, upcasts: { 1: {} } })).toMatchObject({ ...given, upcasts: { 1: {} } });
 });
 
 test('a judge of one’s own goes first, and may leave the rest', async () => {

@@ -197,9 +197,9 @@ function contextOf<Tx>(running: PhasesRun<Tx>, input: unknown, context: readonly
     key,
     scope: { tenant, principal, operation },
     context,
-    atomic: (name, run) => atomic(running, name, run),
+    atomic: (name, run, version) => atomic(running, name, run, version),
     foreign: (name, call) => foreign(running, name, call),
-    capture: (name, make) => capture(running, name, make),
+    capture: (name, make, version) => capture(running, name, make, version),
     fail,
     signal: running.signal,
     get deadlineMs() {

@@ -24,6 +24,11 @@ test.each<[string, unknown]>([
   ['maxTries', 1.5],
   ['providerKeyTtlMs', -1],
   ['providerKeyTtlMs', 3 * DAY + 1],
+  ['version', 0],
+  ['version', 1.5],
+  ['upcasts', { 1: (old: unknown) => old }],
+  ['upcasts', { 1: { argument: (old: unknown) => old } }],
+  ['upcasts', { 1: { result: 'ch_1' } }],
 ])('a call is refused whose `%s` is %j, and told by its name', (option, value) => {
   const thrown = expect.objectContaining({ message: expect.stringMatching(new RegExp(`${option}.*charged`)) });
   expect(() => assert({ [option]: value })).toThrow(thrown);
@@ -46,5 +51,6 @@ test('what may be given is taken, also undefined and the limits', () => {
     needsCompensation: () => true,
   });
   assert({ lookup: undefined, judge: undefined, fromReference: undefined, settleMs: undefined, maxTries: undefined });
+  assert({ version: 2, upcasts: { 1: { arguments: (old: unknown) => old, result: undefined } } });
   assertForeignCall('charged', stripeCall({ arguments: null, send: async () => 'ch_1' }), DAY);
 });

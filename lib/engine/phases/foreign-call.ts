@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import type { Indeterminate } from '../../core/foreign.ts';
 import { assertKnownOptions, type OptionNames } from '../../core/options.ts';
+import type { Upcasts } from '../../core/upcast.ts';
 
 /** The argument of a call to a foreign system. */
 export interface ForeignRequest {
@@ -35,7 +36,10 @@ export type ForeignVerdict<Reason extends string = string> =
 
 /** A call that changes something in a foreign system. */
 export interface ForeignCall<Arguments, R, Reason extends string = string> {
-  /** Plain data, stored before the first send. A later run sends the stored ones, whatever is given then. */
+  /**
+   * Plain data, stored before the first send. A later run sends the stored ones, whatever values are given then. Where those
+   * have a field more, or one of another type, the stored ones are neither sent nor asked with: the run ends in `phase_mismatch`.
+   */
   arguments: Arguments;
   /** Does it. Returns plain data, which is stored. */
   send(stored: Arguments, request: ForeignRequest): Promise<R>;
@@ -71,6 +75,14 @@ export interface ForeignCall<Arguments, R, Reason extends string = string> {
   needsCompensation?: boolean | ((result: R) => boolean);
   /** The system it depends on. Calls that share the name share a circuit breaker. Default: none. */
   dependency?: string;
+  /** The version of arguments and result as they are stored; raise it when either changes its shape. Default 1. */
+  version?: number;
+  /**
+   * Leads stored arguments, and a stored result, of version N to version N + 1, so that unfinished keys of an older deploy
+   * go on. The one that is left out has not changed. Where a version is missing, or one throws, nothing is sent, and the run ends
+   * in `phase_mismatch`.
+   */
+  upcasts?: Readonly<Record<number, { arguments?: (older: never) => unknown; result?: (older: never) => unknown }>>;
 }
 
 const OPTIONS: OptionNames<ForeignCall<never, never>> = {
@@ -87,7 +99,18 @@ const OPTIONS: OptionNames<ForeignCall<never, never>> = {
   compensates: true,
   needsCompensation: true,
   dependency: true,
+  version: true,
+  upcasts: true,
 };
+
+/** The version of a call's stored arguments, or of its stored result. */
+export function versionOf<A, R>(
+  { version, upcasts = {} }: ForeignCall<A, R>,
+  part: 'arguments' | 'result',
+): { version: number | undefined; upcasts: Upcasts } {
+  const ofPart = Object.entries(upcasts).map(([from, lead]) => [from, lead[part] ?? ((same: unknown) => same)]);
+  return { version, upcasts: Object.fromEntries(ofPart) };
+}
 
 /**
  * @param retentionMs how long the row of its key is kept: behind that the key's next use is a new intent, under the same
@@ -97,6 +120,7 @@ const OPTIONS: OptionNames<ForeignCall<never, never>> = {
 export function assertForeignCall<A, R>(name: string, call: ForeignCall<A, R>, retentionMs: number): void {
   assertKnownOptions(`The foreign call ${name}`, call, OPTIONS);
   const { indeterminate, providerKeyTtlMs = 0, settleMs = 0, timeoutMs = 1, maxTries = 1 } = call;
+  const { version = 1, upcasts = {} } = call;
   const assert = (option: keyof ForeignCall<A, R>, isGood: boolean, expected: string) => {
     if (isGood) return;
     const existing = typeof call[option] === 'function' ? 'a function' : call[option];
@@ -115,6 +139,16 @@ export function assertForeignCall<A, R>(name: string, call: ForeignCall<A, R>, r
   assert('settleMs', settleMs >= 0, 'milliseconds, 0 or more');
   assert('timeoutMs', timeoutMs > 0, 'milliseconds, more than 0');
   assert('maxTries', Number.isInteger(maxTries) && maxTries >= 1, 'a whole number, 1 or more');
+  assert('version', Number.isInteger(version) && version >= 1, 'a whole number, 1 or more');
+  for (const [from, lead] of Object.entries(upcasts)) {
+    assertKnownOptions(`\`upcasts[${from}]\` of the foreign call ${name}`, lead, { arguments: true, result: true });
+    const isGood = typeof lead === 'object' && [lead.arguments, lead.result].every(isFunctionOrNone);
+    assert('upcasts', isGood, 'by version: { arguments, result }, functions or left out');
+  }
   const isRetained = providerKeyTtlMs >= 0 && providerKeyTtlMs <= retentionMs;
   assert('providerKeyTtlMs', isRetained, `milliseconds, 0 to ${retentionMs} (phasesRetention)`);
+}
+
+function isFunctionOrNone(value: unknown): boolean {
+  return value === undefined || typeof value === 'function';
 }

@@ -2,17 +2,18 @@ import { CodedError, ConfigurationError } from '../../core/errors.ts';
 import type { Answered } from '../../core/foreign.ts';
 import { isControlFlow } from '../../core/redirect.ts';
 import { unseal } from '../../core/seal.ts';
+import { shapeDifference } from '../../core/shape.ts';
 import { untilAborted } from '../../core/wait.ts';
 import type { Step } from '../../store/leases.ts';
-import { encodeAnswer } from '../answer.ts';
+import { encodeAnswer, encodeStep } from '../answer.ts';
 import { isRefusalStatus, type RefusalAnswer, refusalAnswer } from '../handler.ts';
 import { timeLeft } from '../transaction.ts';
 import { DependencyFailure, isCircuitOpen } from './circuit-breakers.ts';
-import type { ForeignCall, ForeignRequest, ForeignVerdict } from './foreign-call.ts';
+import { type ForeignCall, type ForeignRequest, type ForeignVerdict, versionOf } from './foreign-call.ts';
 import { noteLateAnswer } from './foreign-result.ts';
 import type { ForeignState } from './foreign-start.ts';
 import { type PhasesRun, reach, reportError } from './run.ts';
-import { readStep, redirectInside } from './steps.ts';
+import { readStep, readStored, redirectInside } from './steps.ts';
 
 /** The result of one send or one look-up. */
 export type Reply<R> =
@@ -36,11 +37,12 @@ export async function send<Tx, A, R>(
 ): Promise<Reply<R>> {
   const { breakers } = running.engine;
   const { call, name } = talk;
+  // Before anything is written: what cannot be sent is not counted as sent.
+  const stored = argumentsOf(running, talk);
   try {
     // The row is written inside the breaker: while the circuit is open nothing is begun, and nothing can be in doubt.
     const sendIt = async () => {
       const step = await start();
-      const stored = argumentsOf<Tx, A>(running, step);
       return await runJudged(running, call, () => sendInTime(running, talk, step, stored));
     };
     const isAnswer = (error: unknown) => error instanceof JudgedError && error.verdict !== 'indeterminate';
@@ -110,14 +112,11 @@ function storableRefusal<Tx>(running: PhasesRun<Tx>, said: Exclude<ForeignVerdic
 }
 
 /** Asks the provider. An answer that cannot be had teaches nothing. */
-export async function lookUp<Tx, A, R>(
-  running: PhasesRun<Tx>,
-  call: ForeignCall<A, R>,
-  step: Step | undefined,
-): Promise<Reply<R>> {
+export async function lookUp<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, R>): Promise<Reply<R>> {
+  const { call, stored: step } = talk;
   const { lookup } = call;
   if (!lookup || !step) return { kind: 'nothing' };
-  const stored = argumentsOf<Tx, A>(running, step);
+  const stored = argumentsOf(running, talk);
   try {
     const looked = await running.engine.breakers.run(call.dependency, () =>
       inTime(running, call, step, (request) => lookup.call(call, stored, request)).catch((error) => {
@@ -215,7 +214,24 @@ export function requestWith(
   return { idempotencyKey, signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]), deadlineMs, headers };
 }
 
-function argumentsOf<Tx, A>({ engine, held }: PhasesRun<Tx>, step: Step): A {
-  if (!step.arguments) throw new CodedError('internal', `The arguments of ${step.name} were erased.`);
-  return readStep<A>(unseal(step.arguments, `arguments of ${step.name}`, held.id, engine.config.secrets));
+/**
+ * The arguments as they are stored, led to this deploy's version; before they are, its own.
+ *
+ * @throws CodedError as `readStored` does, and `phase_mismatch` where they lack what this deploy's have: `send` reads it
+ */
+function argumentsOf<Tx, A, R>({ engine, held }: PhasesRun<Tx>, { name, call, stored }: ForeignState<A, R>): A {
+  const own = readStep<A>(encodeStep(call.arguments, call.version));
+  if (!stored) return own;
+  if (!stored.arguments) throw new CodedError('internal', `The arguments of ${name} were erased.`);
+  const text = unseal(stored.arguments, `arguments of ${name}`, held.id, engine.config.secrets);
+  const led = readStored<A>(`arguments of ${name}`, text, versionOf(call, 'arguments'));
+  const difference = shapeDifference(led, own);
+  if (!difference) return led;
+  const { path, existing, expected } = difference;
+  throw new CodedError(
+    'phase_mismatch',
+    `The stored arguments of ${name} have another shape than those that this code gives, at arguments${path}. ` +
+      'Raise its `version` and lead them up by `upcasts`, or bring the old code back.',
+    { existing, expected },
+  );
 }

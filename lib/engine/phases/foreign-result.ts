@@ -1,18 +1,18 @@
 import { LeaseLostError } from '../../core/errors.ts';
 import { encodeStep } from '../answer.ts';
 import { recordTransition } from '../transition.ts';
-import type { Compensation } from './journal.ts';
+import { type ForeignCall, versionOf } from './foreign-call.ts';
 import { type PhasesRun, reach, reportError } from './run.ts';
 import { finish } from './steps.ts';
 
 /** Stores what the call came to as its step's result, and returns it as a later run would read it. */
-export async function recordResult<Tx, R>(
+export async function recordResult<Tx, A, R>(
   running: PhasesRun<Tx>,
-  { name, position, call }: { readonly name: string; readonly position: number; readonly call: Compensation<R> },
+  { name, position, call }: { readonly name: string; readonly position: number; readonly call: ForeignCall<A, R> },
   found: R,
 ): Promise<R> {
   const { store, config } = running.engine;
-  const result = encodeStep(found);
+  const result = encodeStep(found, call.version);
   const { id, state } = running.held;
   await recordAnswer(running, name, async () => {
     if (state === 'unknown') {
@@ -24,7 +24,7 @@ export async function recordResult<Tx, R>(
   });
   running.hasProgressed = true;
   await reach(running, 'after-recorded', name);
-  return finish<Tx, R>(running, name, result, call);
+  return finish<Tx, R>(running, name, result, versionOf(call, 'result'), call);
 }
 
 /** Writes down what the provider has said. Where the lease is lost it must not be lost: whoever has the key is told (S4). */

@@ -51,7 +51,7 @@ export async function start<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState
   }
   await reach(running, 'before-started', name);
   const { id } = running.held;
-  const sealed = seal(encodeStep(call.arguments), `arguments of ${name}`, id, config.secrets);
+  const sealed = seal(encodeStep(call.arguments, call.version), `arguments of ${name}`, id, config.secrets);
   const begun = {
     name,
     position,

@@ -7,7 +7,7 @@ import { recordDelay } from '../../telemetry/keys.ts';
 import { encodeAnswer } from '../answer.ts';
 import { type RefusalAnswer, refusalAnswer } from '../handler.ts';
 import { timeLeft } from '../transaction.ts';
-import type { ForeignCall } from './foreign-call.ts';
+import { type ForeignCall, versionOf } from './foreign-call.ts';
 import { lookUp, type Reply, readReference, send } from './foreign-exchange.ts';
 import { noteLateAnswer, recordAnswer, recordResult } from './foreign-result.ts';
 import { type ForeignState, start } from './foreign-start.ts';
@@ -25,7 +25,7 @@ const SETTLE_MS = 60_000;
 export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, call: ForeignCall<A, R>): Promise<R> {
   const { position, stored } = enterStep(running, name, 'foreign');
   try {
-    if (stored?.state === 'done') return finish<Tx, R>(running, name, stored.result, call);
+    if (stored?.state === 'done') return finish<Tx, R>(running, name, stored.result, versionOf(call, 'result'), call);
     await assertReady(running);
     // Of a key that was lost the phases before it have run just now, and what is written of the call waits for their end.
     if (stored) await commitOpen(running);
@@ -105,7 +105,7 @@ async function makeMove<Tx, A, R>(
       return await sendOnce(running, talk);
     case 'look up': {
       const { openSends } = talk;
-      const heard = await lookUp(running, talk.call, talk.stored);
+      const heard = await lookUp(running, talk);
       // Asked before a send of ours ended, which may have arrived behind the answer.
       if (heard.kind === 'answered' && talk.openSends < openSends) return { kind: 'nothing' };
       return noteReply(talk, heard);

@@ -1,17 +1,24 @@
-import { ConfigurationError } from '../../core/errors.ts';
+import { CodedError, ConfigurationError } from '../../core/errors.ts';
+import { leadUp } from '../../core/upcast.ts';
 import type { Step, Write } from '../../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.ts';
 import { type RefusalAnswer, runToAnswer } from '../handler.ts';
+import type { StepVersion } from './context.ts';
 import type { Compensation } from './journal.ts';
 import { assertGoesOn, endRun, enterStep, type PhasesRun } from './run.ts';
 import { assertReady, linger, type Phase, runPhase } from './run-transaction.ts';
 import { inStepSpan } from './step-span.ts';
 
 /** `atomic`: see `PhasesContext`. */
-export async function atomic<Tx, R>(running: PhasesRun<Tx>, name: string, run: (tx: Tx) => Promise<R>): Promise<R> {
+export async function atomic<Tx, R>(
+  running: PhasesRun<Tx>,
+  name: string,
+  run: (tx: Tx) => Promise<R>,
+  version?: StepVersion,
+): Promise<R> {
   const { position, stored } = enterStep(running, name, 'atomic');
   try {
-    if (stored) return finish<Tx, R>(running, name, stored.result);
+    if (stored) return finish<Tx, R>(running, name, stored.result, version);
     await assertReady(running);
     let result: string | null = null;
     const phase: Phase<Tx> = async (tx) => {
@@ -24,14 +31,14 @@ export async function atomic<Tx, R>(running: PhasesRun<Tx>, name: string, run: (
           expected: 'plain data',
         });
       }
-      result = encodeStep(answer.data);
+      result = encodeStep(answer.data, version?.version);
       return { step: { name, position, kind: 'atomic', result } };
     };
     return await inStepSpan(running, 'atomic', name, async () => {
       const row = await runPhase(running, phase);
       if (row) endRun(running, { row });
       // Decoded from the row, not taken from the function: a later run gets the same, to the letter.
-      return finish<Tx, R>(running, name, result);
+      return finish<Tx, R>(running, name, result, version);
     });
   } catch (error) {
     return endRun(running, { error });
@@ -41,13 +48,18 @@ export async function atomic<Tx, R>(running: PhasesRun<Tx>, name: string, run: (
 }
 
 /** `capture`: see `PhasesContext`. */
-export async function capture<Tx, T>(running: PhasesRun<Tx>, name: string, make: () => T | Promise<T>): Promise<T> {
+export async function capture<Tx, T>(
+  running: PhasesRun<Tx>,
+  name: string,
+  make: () => T | Promise<T>,
+  version?: StepVersion,
+): Promise<T> {
   const { position, stored } = enterStep(running, name, 'capture');
   try {
-    if (stored) return finish<Tx, T>(running, name, stored.result);
+    if (stored) return finish<Tx, T>(running, name, stored.result, version);
     if (running.closing) await running.closing;
     assertGoesOn(running);
-    const result = encodeStep(await make());
+    const result = encodeStep(await make(), version?.version);
     await assertReady(running); // it may have taken longer than the run
     const { transaction, engine } = running;
     const step = { name, position, result };
@@ -57,7 +69,7 @@ export async function capture<Tx, T>(running: PhasesRun<Tx>, name: string, make:
       transaction.write.steps.push({ ...step, kind: 'capture' });
       linger(running, transaction);
     }
-    return finish<Tx, T>(running, name, result);
+    return finish<Tx, T>(running, name, result, version);
   } catch (error) {
     return endRun(running, { error });
   } finally {
@@ -70,11 +82,13 @@ export function finish<Tx, R>(
   { journal }: PhasesRun<Tx>,
   name: string,
   result: string | null,
+  version: StepVersion | undefined,
   call?: Compensation<R>,
 ): R {
-  const read = () => readStep<R>(result);
+  const read = () => readStored<R>(`result of ${name}`, result, version);
+  const value = read();
   journal.finish(name, read, call);
-  return read();
+  return value;
 }
 
 /**
@@ -103,8 +117,30 @@ export function readRefusal({ state, result }: Step): RefusalAnswer | undefined 
   return state === 'started' && result !== null ? (decodeAnswer(result) as RefusalAnswer) : undefined;
 }
 
+/** Reads what this run itself has made. */
 export function readStep<R>(result: string | null): R {
   return (decodeAnswer(result) as Extract<Answer, { kind: 'data' }>).data as R;
+}
+
+/**
+ * Reads what an earlier run has stored of a step, led to this deploy's version.
+ *
+ * @param what for the errors: `result of order_created`
+ * @throws CodedError `unavailable` for that of a newer deploy: another instance will know (R3). `phase_mismatch` where an upcast
+ *   is missing, or throws
+ */
+export function readStored<R>(what: string, text: string | null, { version = 1, upcasts = {} }: StepVersion = {}): R {
+  const { data, version: from = 1 } = decodeAnswer(text) as { data: unknown; version?: number };
+  if (from > version) {
+    const words = `A newer deploy has stored the ${what}, and its instances go on. If you have taken it back, deploy it again.`;
+    throw new CodedError('unavailable', words, { existing: `version ${from}`, expected: `at most ${version}` });
+  }
+  return leadUp(data, { from, to: version, upcasts }, (older, thrown) => {
+    const why = thrown ? `\`upcasts[${older}]\` threw. Mend it` : `there is no \`upcasts[${older}]\`. Add it`;
+    const words = `An older deploy has stored the ${what}, and ${why}, or bring the old code back.`;
+    const facts = { existing: `version ${older}`, expected: `an upcast to version ${older + 1}`, ...thrown };
+    return new CodedError('phase_mismatch', words, facts);
+  }) as R;
 }
 
 export function redirectInside(step: string): ConfigurationError {

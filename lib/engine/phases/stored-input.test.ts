@@ -16,6 +16,8 @@ test('an older input is led to this version, step by step', () => {
   };
   expect(decodeInput(text, { inputVersion: 3, inputUpcasts }).input).toEqual({ names: ['Ada'], first: 'Ada' });
   expect(() => decodeInput(text, { inputVersion: 2 })).toThrow('no upcast leads');
+  const failing = { inputVersion: 2, inputUpcasts: { 1: () => expect.fail('no luck') } };
+  expect(() => decodeInput(text, failing)).toThrow('no luck');
 });
 
 test('a newer input is for another instance', () => {

@@ -1,4 +1,5 @@
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
+import { leadUp, type Upcasts } from '../../core/upcast.ts';
 import { parseValue, stringifyValue } from '../stored-value.ts';
 import { describeUnstorable } from '../unstorable.ts';
 
@@ -10,7 +11,7 @@ export interface StoredInput {
 
 interface Versions {
   inputVersion?: number | undefined;
-  inputUpcasts?: Readonly<Record<number, (input: never) => unknown>> | undefined;
+  inputUpcasts?: Upcasts | undefined;
 }
 
 /** @throws ConfigurationError for what cannot be stored: files, class instances, functions */
@@ -41,15 +42,13 @@ export function decodeInput(text: string, { inputVersion = 1, inputUpcasts = {} 
       expected: `at most ${inputVersion}`,
     });
   }
-  for (let from = version; from < inputVersion; from++) {
-    const step = inputUpcasts[from];
-    if (!step) {
-      throw new ConfigurationError('An unfinished key has an older input, which no upcast leads to this version.', {
-        existing: from,
-        expected: `inputUpcasts[${from}], which leads to ${from + 1}`,
-      });
-    }
-    stored.input = step(stored.input as never);
-  }
-  return stored;
+  const input = leadUp(stored.input, { from: version, to: inputVersion, upcasts: inputUpcasts }, (from, thrown) =>
+    thrown
+      ? thrown.cause
+      : new ConfigurationError('An unfinished key has an older input, which no upcast leads to this version.', {
+          existing: from,
+          expected: `inputUpcasts[${from}], which leads to ${from + 1}`,
+        }),
+  );
+  return { ...stored, input };
 }

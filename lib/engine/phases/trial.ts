@@ -101,9 +101,9 @@ export async function tryPhases<Tx>(
           if (answer.kind !== 'data') throw redirectInside(name);
           return readStep(encodeStep(answer.data));
         }),
-      capture: (name, make) =>
+      capture: (name, make, version) =>
         step(name, 'capture', async (position) => {
-          const result = encodeStep(await make());
+          const result = encodeStep(await make(), version?.version);
           trial.steps.push({ kind: 'capture', name, position, result });
           return readStep(result);
         }),
@@ -123,7 +123,7 @@ async function lookUp<Tx, A, R>(
   foreign: ForeignCall<A, R>,
   { name, position, signal }: { name: string; position: number; signal: AbortSignal },
 ): Promise<R> {
-  const text = encodeStep(foreign.arguments);
+  const text = encodeStep(foreign.arguments, foreign.version);
   const idempotencyKey = derivedKey(config.namespace, id, name);
   const ask = async (): Promise<LookedUp<R> | 'unasked'> => {
     const { lookup } = foreign;
@@ -132,7 +132,7 @@ async function lookUp<Tx, A, R>(
     return await untilAborted(request.signal, () => lookup.call(foreign, readStep<A>(text), request));
   };
   const looked = await ask().catch((): 'unasked' => 'unasked');
-  const found = typeof looked === 'string' ? null : encodeStep(looked.found);
+  const found = typeof looked === 'string' ? null : encodeStep(looked.found, foreign.version);
   trial.calls.push({ name, answer: typeof looked === 'string' ? looked : 'found' });
   const sealed = seal(text, `arguments of ${name}`, id, config.secrets);
   const { providerKeyTtlMs = 0 } = foreign;

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { shapeDifference } from './shape.ts';
+
+class Money {
+  constructor(readonly cents: number) {}
+}
+
+test.each<[string, unknown, unknown]>([
+  ['other values', { a: 1, b: 'x', at: new Date(0) }, { a: 2, b: '', at: new Date(1) }],
+  ['a field more', { a: 1, more: 2 }, { a: 1 }],
+  ['null and undefined where there was a value', { a: 1, b: {} }, { a: null, b: undefined }],
+  ['a value where there was null or undefined', { a: null, b: undefined }, { a: 1, b: {} }],
+  ['a field that is undefined, and was not there', {}, { a: undefined }],
+  ['nothing where there was something', { a: 1 }, null],
+  ['a longer list, and a shorter one', { a: [1], b: [1, 2] }, { a: [1, 2], b: [1] }],
+  ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
+  ['another content of a class', { a: new Map([[1, 2]]), b: new Money(1) }, { a: new Map(), b: new Money(2) }],
+  ['a field that is called like a method', { constructor: 'x' }, { constructor: 'y' }],
+])('P1 no difference: %s', (_, stored, wanted) => {
+  expect(shapeDifference(stored, wanted)).toBeUndefined();
+});
+
+test.each<[string, unknown, unknown, string, string, string]>([
+  ['a field that was not there', { amount: 1 }, { amountCents: 1 }, '.amountCents', 'nothing', 'number'],
+  ['one that every object inherits', {}, { toString: 'x' }, '.toString', 'nothing', 'string'],
+  ['another type', { a: '1' }, { a: 1 }, '.a', 'string', 'number'],
+  ['a number of another size', { a: 1 }, { a: 1n }, '.a', 'number', 'bigint'],
+  ['a class', { at: '2026' }, { at: new Date(0) }, '.at', 'string', 'Date'],
+  ['another class', { a: { cents: 1 } }, { a: new Money(1) }, '.a', 'Object', 'Money'],
+  ['a list', { a: { 0: 1 } }, { a: [1] }, '.a', 'Object', 'Array'],
+  ['deep within', { a: [{ b: 1 }, {}] }, { a: [{ b: 2 }, { b: 3 }] }, '.a[1].b', 'nothing', 'number'],
+  ['all of it', null, { a: 1 }, '', 'nothing', 'Object'],
+  ['all of it, undefined', undefined, 'x', '', 'nothing', 'string'],
+])('P1 a difference: %s', (_, stored, wanted, path, existing, expected) => {
+  expect(shapeDifference(stored, wanted)).toEqual({ path, existing, expected });
+});
+
+test('what contains itself ends', () => {
+  const ring = (more: object) => {
+    const one: Record<string, unknown> = { ...more };
+    one.self = { one };
+    return one;
+  };
+  expect(shapeDifference(ring({ a: 1 }), ring({ a: 2 }))).toBeUndefined();
+  expect(shapeDifference(ring({}), ring({ a: 2 }))).toMatchObject({ path: '.a' });
+});

@@ -1,0 +1,49 @@
+/** Where a value lacks what another one has. */
+interface ShapeDifference {
+  /** `.lines[0].sku`; empty for the value itself. */
+  path: string;
+  existing: string;
+  expected: string;
+}
+
+/**
+ * Finds the first field of `wanted` that `stored` lacks, or has as another type. Values may differ, fields that nobody wants do
+ * no harm, and a field that is null or undefined fits any type. Lists are compared as far as both go; within a Map, a Set or an
+ * instance of any other class nothing is.
+ */
+export function shapeDifference(
+  stored: unknown,
+  wanted: unknown,
+  path = '',
+  within: readonly unknown[] = [],
+): ShapeDifference | undefined {
+  if (isNothing(wanted) || within.includes(wanted)) return undefined;
+  const [existing, expected] = [typeOf(stored), typeOf(wanted)];
+  if (existing !== expected) return { path, existing: nameOf(existing), expected: nameOf(expected) };
+  const isList = expected === Array;
+  if (expected !== Object && !isList) return undefined;
+  const fields = stored as Readonly<Record<string, unknown>>;
+  for (const [name, value] of Object.entries(wanted as object)) {
+    const isThere = Object.hasOwn(fields, name);
+    if (isThere ? isNothing(fields[name]) : isList) continue;
+    const place = isList ? `${path}[${name}]` : `${path}.${name}`;
+    const difference = shapeDifference(isThere ? fields[name] : undefined, value, place, [...within, wanted]);
+    if (difference) return difference;
+  }
+  return undefined;
+}
+
+/** The class of an object, `Object` for one without; the name of any other type. */
+function typeOf(value: unknown): unknown {
+  if (isNothing(value)) return 'nothing';
+  if (typeof value !== 'object') return typeof value;
+  return Object.getPrototypeOf(value)?.constructor ?? Object;
+}
+
+function nameOf(type: unknown): string {
+  return typeof type === 'function' ? type.name : String(type);
+}
+
+function isNothing(value: unknown): boolean {
+  return value === undefined || value === null;
+}
