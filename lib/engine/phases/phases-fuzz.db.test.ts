@@ -75,10 +75,10 @@ class Sale {
       })
       .phases(async ({ atomic, foreign, key }) => {
         await atomic(deploy.firstStep, async (tx) => effect(tx, `${key}:order`));
-        const { id } = await foreign('charge_created', callOf(this.bank, deploy));
+        const charged = await foreign('charge_created', callOf(this.bank, deploy));
         if (deploy.ships) await foreign('parcel_booked', callOf(this.carrier, deploy));
         await atomic('finished', async (tx) => effect(tx, `${key}:finished`));
-        return id;
+        return deploy.stores === 'new version' ? charged.reference : charged.id;
       });
     return { idempotency, pay };
   }

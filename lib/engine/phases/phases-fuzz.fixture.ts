@@ -20,6 +20,18 @@ export interface Deploy {
   readonly ships: boolean;
   /** The name of the first phase. */
   readonly firstStep: 'order_created' | 'order_placed';
+  /** What its calls store: as at first; in another shape, as a new version; or in another shape, and nobody has thought of that. */
+  readonly stores: 'first shape' | 'new version' | 'other arguments';
+}
+
+/** What a call stores, of any deploy. */
+interface Arguments {
+  amount?: number;
+  amountCents?: number;
+}
+export interface Result {
+  id?: string;
+  reference?: string;
 }
 
 export const LAST_DEPLOY: Deploy = {
@@ -32,6 +44,7 @@ export const LAST_DEPLOY: Deploy = {
   undoFails: 0,
   ships: true,
   firstStep: 'order_created',
+  stores: 'new version',
 };
 
 export function deployOf(next: Next): Deploy {
@@ -45,27 +58,40 @@ export function deployOf(next: Next): Deploy {
     undoFails: next() < 0.3 ? 1 : 0,
     ships: next() < 0.5,
     firstStep: next() < 0.1 ? 'order_placed' : 'order_created',
+    stores: next() < 0.1 ? 'other arguments' : oneOf(next, ['first shape', 'new version']),
   };
 }
 
 /** A foreign call of a deploy. */
-export function callOf(provider: FuzzedProvider, deploy: Deploy): ForeignCall<{ amount: number }, { id: string }> {
+export function callOf(provider: FuzzedProvider, deploy: Deploy): ForeignCall<Arguments, Result> {
   // A provider that knows keys answers a key as before. Where one can ask, one need not rely on that for a decline.
   const how = { declinesFirst: deploy.canLookUp };
+  const isNew = deploy.stores === 'new version';
+  const resultOf = ({ id }: { id: string }): Result => (isNew ? { reference: id } : { id });
+  const lookup = async () => {
+    const found = provider.find();
+    return typeof found === 'object' ? { found: resultOf(found.found) } : found;
+  };
   return {
-    arguments: { amount: AMOUNT },
+    ...(isNew ? { version: 2, upcasts: { 1: { arguments: toCents, result: resultOf } } } : {}),
+    arguments: deploy.stores === 'first shape' ? { amount: AMOUNT } : { amountCents: AMOUNT },
     indeterminate: deploy.indeterminate,
     maxTries: deploy.maxTries,
     timeoutMs: 50,
     settleMs: provider.isPrompt ? 0 : 60_000,
     providerKeyTtlMs: deploy.usesKeys ? MEMORY_MS : 0,
-    send: ({ amount }, { idempotencyKey }) =>
-      provider.send(deploy.usesKeys ? idempotencyKey : undefined, { amount, ...how }),
-    ...(deploy.canLookUp ? { lookup: async () => provider.find() } : {}),
-    ...(deploy.readsReferences ? { fromReference: async (id: string) => referenced(provider, id) } : {}),
+    send: async (stored, { idempotencyKey }) => {
+      // Each deploy's code knows its own field alone.
+      const amount = (deploy.stores === 'first shape' ? stored.amount : stored.amountCents) as number;
+      return resultOf(await provider.send(deploy.usesKeys ? idempotencyKey : undefined, { amount, ...how }));
+    },
+    ...(deploy.canLookUp ? { lookup } : {}),
+    ...(deploy.readsReferences ? { fromReference: async (id: string) => resultOf(referenced(provider, id)) } : {}),
     judge: (error) => judge(error, deploy),
   };
 }
+
+const toCents = ({ amount }: Arguments): Arguments => ({ amountCents: amount });
 
 function referenced(provider: FuzzedProvider, id: string): { id: string } {
   if (!provider.charges.some((charge) => charge.id === id)) throw new Error(`There is no ${id}.`);
