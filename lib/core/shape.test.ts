@@ -9,7 +9,7 @@ test.each<[string, unknown, unknown]>([
   ['other values', { a: 1, b: 'x', at: new Date(0) }, { a: 2, b: '', at: new Date(1) }],
   ['a field more', { a: 1, more: 2 }, { a: 1 }],
   ['null and undefined where there was a value', { a: 1, b: {} }, { a: null, b: undefined }],
-  ['a value where there was null or undefined', { a: null, b: undefined }, { a: 1, b: {} }],
+  ['a value where there was null', { a: null }, { a: 1 }],
   ['a field that is undefined, and was not there', {}, { a: undefined }],
   ['nothing where there was something', { a: 1 }, null],
   ['a longer list, and a shorter one', { a: [1], b: [1, 2] }, { a: [1, 2], b: [1] }],
@@ -22,6 +22,7 @@ test.each<[string, unknown, unknown]>([
 
 test.each<[string, unknown, unknown, string, string, string]>([
   ['a field that was not there', { amount: 1 }, { amountCents: 1 }, '.amountCents', 'nothing', 'number'],
+  ['a field that an upcast has made of nothing', { cents: undefined }, { cents: 1 }, '.cents', 'nothing', 'number'],
   ['one that every object inherits', {}, { toString: 'x' }, '.toString', 'nothing', 'string'],
   ['another type', { a: '1' }, { a: 1 }, '.a', 'string', 'number'],
   ['a number of another size', { a: 1 }, { a: 1n }, '.a', 'number', 'bigint'],

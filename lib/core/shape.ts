@@ -8,7 +8,7 @@ interface ShapeDifference {
 
 /**
  * Finds the first field of `wanted` that `stored` lacks, or has as another type. Values may differ, fields that nobody wants do
- * no harm, and a field that is null or undefined fits any type. Lists are compared as far as both go; within a Map, a Set or an
+ * no harm, and null fits any type; undefined is what an upcast makes of a field that is not there. Lists are compared as far as both go; within a Map, a Set or an
  * instance of any other class nothing is.
  */
 export function shapeDifference(
@@ -25,9 +25,10 @@ export function shapeDifference(
   const fields = stored as Readonly<Record<string, unknown>>;
   for (const [name, value] of Object.entries(wanted as object)) {
     const isThere = Object.hasOwn(fields, name);
-    if (isThere ? isNothing(fields[name]) : isList) continue;
+    const field = isThere ? fields[name] : undefined;
+    if (field === null || (isList && !isThere)) continue;
     const place = isList ? `${path}[${name}]` : `${path}.${name}`;
-    const difference = shapeDifference(isThere ? fields[name] : undefined, value, place, [...within, wanted]);
+    const difference = shapeDifference(field, value, place, [...within, wanted]);
     if (difference) return difference;
   }
   return undefined;

@@ -57,6 +57,7 @@ class Sale {
     this.#isDocumented = n % 5 === 4;
     this.#deploy = deployOf(this.#next);
     this.#code = this.build();
+    this.note(`at first ${JSON.stringify(this.#deploy)}`);
   }
 
   build() {
