@@ -8,8 +8,8 @@ interface ShapeDifference {
 
 /**
  * Finds the first field of `wanted` that `stored` lacks, or has as another type. Values may differ, fields that nobody wants do
- * no harm, and null fits any type; undefined is what an upcast makes of a field that is not there. Lists are compared as far as both go; within a Map, a Set or an
- * instance of any other class nothing is.
+ * no harm, and null fits any type. A field that is undefined is none: so it is where an upcast reads a name that is not there.
+ * Lists are compared as far as both go; within a Map, a Set or an instance of any other class nothing is.
  */
 export function shapeDifference(
   stored: unknown,
