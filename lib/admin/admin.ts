@@ -1,4 +1,5 @@
 import { type Duration, toMs } from '../core/duration.ts';
+import { isSettled } from '../core/key-state.ts';
 import { lengthPrefixed } from '../core/length-prefix.ts';
 import type { KeyId } from '../core/scope.ts';
 import { readSecrets, secretsIn } from '../core/secrets.ts';
@@ -145,10 +146,12 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
       secrets: readSecrets(secretsIn(options.secret)),
     }),
     overview: async () => {
-      const [overview, open] = await Promise.all([store.overview(stuckAfterMs), store.unfinished(stuckAfterMs)]);
+      const [overview, open] = await Promise.all([store.overview(stuckAfterMs), store.countOpen(stuckAfterMs)]);
       const unlisted = new Map<string, number>();
-      for (const { operation, stuck } of open) {
-        if (stuck > 0 && !isListed(operation)) unlisted.set(operation, stuck + (unlisted.get(operation) ?? 0));
+      for (const { operation, state, stuck } of open) {
+        // What has settled needs no worker, only a person.
+        if (stuck > 0 && !isSettled(state) && !isListed(operation))
+          unlisted.set(operation, stuck + (unlisted.get(operation) ?? 0));
       }
       return { ...overview, unlisted: [...unlisted].map(([operation, count]) => ({ operation, count })) };
     },

@@ -74,17 +74,23 @@ function shop(options: { onErase?: OnErase<never> } = {}) {
       await pay.execute({ key, payload: { card: 'secret-input' } });
       return { key, act: async (actor: string) => admin.forget(await seen(key), actor) };
     },
+    acknowledged: async () => {
+      const key = freshKey();
+      await pay.execute({ key, payload: { card: 'secret-input' } });
+      await run('UPDATE idempotency_keys SET needs_attention = true WHERE key = $1', key);
+      return { key, act: async (actor: string) => admin.acknowledge(await seen(key), actor) };
+    },
   };
   return { idempotency, pay, admin, lines, ways };
 }
 
-const WAYS = ['verdict', 'retry', 'released', 'fenced', 'forgotten'] as const;
+const WAYS = ['verdict', 'retry', 'released', 'fenced', 'forgotten', 'acknowledged'] as const;
 
 /** The row of a key, as the reaper leaves it: gone. */
 async function reapKey(idempotency: ReturnType<typeof kit>, key: string) {
   await run(
     `UPDATE idempotency_keys
-        SET state = 'abandoned', result = NULL, input = NULL, lease_until = NULL, next_attempt_at = NULL,
+        SET state = 'abandoned', result = NULL, input = NULL, lease_until = NULL, next_attempt_at = NULL, needs_attention = false,
             settled_at = claimed_at, claimed_at = now() - interval '9 days', expires_at = now() - interval '8 days'
       WHERE key = $1`,
     key,
@@ -126,7 +132,7 @@ describe.each(WAYS)('A7 %s', (type) => {
     await act('eve');
     expect(lines).toEqual([{ level: 'info', msg: `audit: ${type}`, actor: 'eve', ...idOf(key) }]);
     // `retry` may be said again: it decides nothing. So does a verdict, under the token that it was given.
-    if (type === 'fenced' || type === 'forgotten') {
+    if (['fenced', 'forgotten', 'acknowledged'].includes(type)) {
       expect(await act('eve')).toBe('changed');
       expect(lines).toHaveLength(1);
     }
@@ -257,7 +263,7 @@ describe('erasing a person', () => {
       erased: { mails: 3 },
       left: [
         'keys, without their answers, until they expire',
-        'inputs of keys that are not settled',
+        'what is stored of keys that are not settled, or wait for a person',
         'payloads of events in the outbox and the inbox',
         'the audit, this erasure included',
         'orders, for the books',

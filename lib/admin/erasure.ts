@@ -28,7 +28,7 @@ export function concludeErasure(person: Person, onErase: OnErase<never> | undefi
       : { left: ['rows of your own: createAdmin has no onErase'] };
     const left = [
       'keys, without their answers, until they expire',
-      ...(unsettled > 0 ? ['inputs of keys that are not settled'] : []),
+      ...(unsettled > 0 ? ['what is stored of keys that are not settled, or wait for a person'] : []),
       ...(hasMessages ? ['payloads of events in the outbox and the inbox'] : []),
       'the audit, this erasure included',
       ...(own?.left ?? []),

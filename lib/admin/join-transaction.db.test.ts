@@ -65,6 +65,7 @@ test('done with its key, or not at all', async () => {
     [UNFINISHED, (admin, of) => admin.retryNow(seen(of), 'eve'), 'retry'],
     [UNFINISHED, (admin, of) => admin.release(seen(of), 'eve'), 'released'],
     ['fencing_token = 1', (admin, of) => admin.forget(seen(of), 'eve'), 'forgotten'],
+    ['fencing_token = 1, needs_attention = true', (admin, of) => admin.acknowledge(seen(of), 'eve'), 'acknowledged'],
     [
       'fencing_token = 1',
       async (admin, of) => {

@@ -56,14 +56,21 @@ export interface Operations {
   /**
    * Erases what is stored of a settled key's input and answer. Its row stays until it expires, and proves that the intent
    * was executed: a retry is told so, and nothing runs. Events that it has announced keep what they say: they belong to
-   * the outbox. `refused`: it is not settled, so it needs what is stored; or there never was an answer.
+   * the outbox. `refused`: it is not settled, or a person must look at it, so what is stored is needed; or there never was an
+   * answer.
    */
   forget(id: SeenKey, actor: string): Promise<Operated | 'refused'>;
   /**
+   * Says that a person has seen to a settled key that is flagged (`needsAttention`): a foreign call of it may have been
+   * done though it ended otherwise. The flag goes, with what was kept of its steps for that person; the answer stays.
+   * `refused`: it is not settled, and `resolve` or `retryNow` is what it waits for.
+   */
+  acknowledge(id: SeenKey, actor: string): Promise<Operated | 'refused'>;
+  /**
    * `forget` for every settled key of a person, and the app's own `onErase`, in one transaction that reads the whole
    * table: a second for some millions of keys. `aliases` are the person's other principals, such as the anonymous shopper
-   * they were before they signed in: the app knows them, the kit does not. What is not settled keeps what it needs until
-   * it is: then ask again. Says by name what it leaves. Recorded also where nothing was stored.
+   * they were before they signed in: the app knows them, the kit does not. What is not settled, or waits for a person, keeps
+   * what it needs until then: ask again. Says by name what it leaves. Recorded also where nothing was stored.
    */
   erasePrincipal(who: PrincipalInput, actor: string): Promise<Erased>;
   /**
@@ -92,7 +99,7 @@ export interface OperateOptions {
 
 type Operable = Pick<
   Store<never>,
-  'recordVerdict' | 'retryNow' | 'release' | 'fence' | 'forget' | 'erasePrincipal' | 'record'
+  'recordVerdict' | 'retryNow' | 'release' | 'fence' | 'forget' | 'acknowledge' | 'erasePrincipal' | 'record'
 >;
 
 export function operationsOn(store: Operable, options: OperateOptions): Operations {
@@ -125,6 +132,7 @@ export function operationsOn(store: Operable, options: OperateOptions): Operatio
       await afterCommit(() => dropRecent?.({ tenant, principal, operation, key }));
       return told(operated, 'forgotten', seen, actor);
     },
+    acknowledge: async (id, actor) => told(await store.acknowledge(id, actor), 'acknowledged', id, actor),
     erasePrincipal: async (given, actor) => {
       const who = principalOf(given);
       const { tenant } = who;

@@ -11,7 +11,7 @@ export interface PhaseView
   verdict: Step['verdict'];
   /** The reference that an admin gave with that verdict. */
   reference: string | null;
-  /** The shape of the stored result; null while there is none, and once the key has settled. */
+  /** The shape of the stored result; null while there is none, and once the key has settled with no person to look at it. */
   result: Shape | null;
 }
 

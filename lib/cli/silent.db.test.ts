@@ -62,6 +62,7 @@ const KEYS: Record<(typeof KEYS_COMMANDS)[number], string[]> = {
   list: ['keys', 'list'],
   show: ['keys', 'show', 'k'],
   release: ['keys', 'release', 'k'],
+  acknowledge: ['keys', 'acknowledge', 'k'],
   fence: ['keys', 'fence', 'k', ...WHOSE],
 };
 const MESSAGES = { list: ['messages', 'list'], resume: ['messages', 'resume', 'sink'] };

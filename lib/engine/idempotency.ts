@@ -127,7 +127,7 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
     recordEvidence: (tx, id, said, actor) => store.recordEvidence(tx, id, said, actor),
     gauge: (operations = []) =>
       gaugeKeys(
-        () => store.unfinished(STUCK_AFTER_MS),
+        () => store.countOpen(STUCK_AFTER_MS),
         operations.map(({ name }) => name),
       ),
     reap: (how) => reap(engine, how),

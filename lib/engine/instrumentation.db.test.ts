@@ -235,6 +235,21 @@ test('N2 a gauge tells of stuck keys whose operation is not listed', async () =>
   expect(await unlistedIn([])).toBe(0);
 });
 
+test('N2 a settled key that waits for a person is stuck, and needs no worker', async () => {
+  const key = freshKey();
+  const { checkout } = shop();
+  await database.client.$executeRaw`DELETE FROM idempotency_keys`;
+  await checkout.execute({ key, payload: {} });
+  await database.client.$executeRaw`UPDATE idempotency_keys SET needs_attention = true WHERE key = ${key}`;
+  const end = kit(database.client).gauge([{ name: 'other' }]);
+  expect(await seen.counted()).toMatchObject({
+    'idempotent.keys pay in_progress': 0,
+    'idempotent.stuck pay': 1,
+    'idempotent.unlisted pay': 0,
+  });
+  end();
+});
+
 test('what nobody records leaves nothing in the row', async () => {
   const key = freshKey();
   const ids = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) };

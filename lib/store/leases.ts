@@ -1,3 +1,4 @@
+import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { Claim, Completion, ExecuteOptions, KeyRow, RollbackReason } from './rows.ts';
 
@@ -105,14 +106,14 @@ export interface Leases<Tx> {
   recordEvidence(tx: Tx, id: KeyId, said: string, actor: string): Promise<boolean>;
 
   /**
-   * How many keys are unfinished, by operation and state. Takes some 30 ms at most, however many are settled, so that it
-   * can be asked often.
+   * How many keys are not settled, or settled and flagged for a person, by operation and state. Takes some 30 ms at most,
+   * however many are settled, so that it can be asked often.
    *
    * @param stuckAfterMs how old a key must be to count as stuck that nobody has given up on
    */
-  unfinished(stuckAfterMs: number): Promise<UnfinishedCount[]>;
+  countOpen(stuckAfterMs: number): Promise<OpenCount[]>;
 
-  /** Deletes settled rows past their retention, at most `limit`; never one that is not settled. Returns how many. */
+  /** Deletes settled rows past their retention, at most `limit`; never one that is flagged. Returns how many. */
   reap(limit: number): Promise<number>;
 }
 
@@ -166,10 +167,10 @@ export interface Held {
   readonly steps: readonly Step[];
 }
 
-/** The unfinished keys of one operation in one state. */
-export interface UnfinishedCount {
+/** The open keys of one operation in one state. Of those that are settled, all are flagged for a person. */
+export interface OpenCount {
   operation: string;
-  state: 'in_progress' | 'unknown';
+  state: KeyState;
   count: number;
   /** How many of them nobody drives on, or wait for a person. */
   stuck: number;
@@ -184,7 +185,7 @@ export interface Step {
   position: number;
   kind: StepKind;
   state: 'started' | 'done';
-  /** Null once the key has settled. Of a started call: its refusal, in the stored form, or null. */
+  /** Null once the key has settled, unless a person must see it. Of a started call: its refusal, in the stored form, or null. */
   result: string | null;
   /** The token of the executor that wrote it last. */
   fencingToken: number;

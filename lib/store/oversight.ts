@@ -51,8 +51,17 @@ export interface Oversight {
    */
   release(id: SeenRow, actor: string): Promise<Operated>;
 
-  /** Erases the stored answer of a settled key, and what is stored of its steps. `refused`: it is not settled, or a tombstone. */
+  /**
+   * Erases the stored answer of a settled key, and what is stored of its steps. `refused`: it is not settled, or flagged for
+   * a person, or a tombstone.
+   */
   forget(id: SeenRow, actor: string): Promise<Operated>;
+
+  /**
+   * Takes the flag off a settled key, with what was kept of its steps: a person has seen to it. From its expiry on it is
+   * deleted as any other. `refused`: it is not settled.
+   */
+  acknowledge(id: SeenRow, actor: string): Promise<Operated>;
 
   /**
    * The same for every settled key of a person, under all their names. Reads the whole table. Recorded in any case, also
@@ -121,7 +130,7 @@ export interface Overview {
    * million rows on. What is in progress or unknown is always counted.
    */
   isEstimated: boolean;
-  /** In progress or unknown, and: no lease, or lease over, or claimed longer ago than `stuckAfterMs`, or flagged for a person. */
+  /** Flagged for a person, or in progress or unknown, and: no lease, or lease over, or claimed longer ago than `stuckAfterMs`. */
   stuck: number;
   oldestInProgressAt: Date | null;
   /**
@@ -199,7 +208,7 @@ export interface Person {
 export interface ErasedKeys {
   /** How many keys had something to erase. */
   forgotten: number;
-  /** How many of the person's keys are not settled: what they need to go on is kept until they are. */
+  /** How many of the person's keys are not settled, or flagged for somebody who must look: what that needs is kept until then. */
   unsettled: number;
   /** True if there are an outbox and an inbox, whose payloads stay. */
   hasMessages: boolean;
@@ -218,7 +227,7 @@ export interface AuditRecord extends KeyId {
   at: Date;
   /** The person: a name of the app's. */
   actor: string;
-  /** `verdict`, `retry`, `released`, `fenced`, `forgotten`, `reconciled`, `erased`, or a word of the app's own. */
+  /** `verdict`, `retry`, `released`, `fenced`, `forgotten`, `acknowledged`, `reconciled`, `erased`, or a word of the app's own. */
   type: string;
   detail: Readonly<Record<string, string>> | null;
 }

@@ -184,7 +184,8 @@ export interface KeyEvent {
     | 'verdict'
     | 'retry'
     | 'released'
-    | 'forgotten';
+    | 'forgotten'
+    | 'acknowledged';
   /** `client`, `executor`, `completer`, the name of an admin, or of a system that was heard. */
   actor: string;
   detail: Record<string, string> | null;

@@ -69,29 +69,32 @@ export function recordDelay(ms: number, waits: Waits): void {
   instruments()?.delay.record(ms, { waits });
 }
 
-/** The unfinished keys of one operation in one state. */
-export interface UnfinishedCount {
+/** The keys of one operation in one state that are not settled, or flagged for a person. */
+export interface OpenCount {
   operation: string;
   state: string;
   count: number;
-  /** How many of them nobody drives on. */
+  /** How many of them nobody drives on, or wait for a person. */
   stuck: number;
   oldestAt: Date;
 }
 
+const UNSETTLED = ['in_progress', 'unknown'];
+const stuckOf = (counts: readonly OpenCount[]) => counts.reduce((sum, { stuck }) => sum + stuck, 0);
+
 /**
- * Gauges over keys that have not settled, asked whenever metrics are collected: `idempotent.keys` by operation and state,
+ * Gauges over keys that have not settled, or wait for a person, asked whenever metrics are collected: `idempotent.keys` by operation and state,
  * `idempotent.stuck`, `idempotent.unlisted` and `idempotent.oldest_in_progress_seconds` by operation. A database that cannot be asked leaves a gap.
  *
  * @param operations those whose gauges and counters are 0 from the first; keys of all others are unlisted, unless there are none
  * @returns ends it
  */
-export function gaugeKeys(ask: () => Promise<readonly UnfinishedCount[]>, operations: readonly string[]): () => void {
+export function gaugeKeys(ask: () => Promise<readonly OpenCount[]>, operations: readonly string[]): () => void {
   const meter = metrics.getMeter('oncekit');
   const gauge = (name: string, description: string, unit = '') =>
     meter.createObservableGauge(`idempotent.${name}`, { description, unit });
   const keys = gauge('keys', 'Keys that have not settled');
-  const stuck = gauge('stuck', 'Unfinished keys that nobody drives on, or that wait for a person');
+  const stuck = gauge('stuck', 'Keys that nobody drives on, or that wait for a person');
   const unlisted = gauge('unlisted', 'Stuck keys of an operation that is not listed: no worker goes on with them');
   const oldest = gauge('oldest_in_progress_seconds', 'Age of the oldest key in progress', 's');
   // A counter that begins at 1 hides its first event from whoever looks at its growth.
@@ -99,19 +102,20 @@ export function gaugeKeys(ask: () => Promise<readonly UnfinishedCount[]>, operat
   // What was seen once is 0 when it is gone: an SDK may repeat the last value it was told, and an alarm would never end.
   const known = new Set(operations);
   const observe: Parameters<typeof meter.addBatchObservableCallback>[0] = async (result) => {
-    const unfinished = await ask().catch(() => undefined);
-    if (!unfinished) return;
-    for (const { operation } of unfinished) known.add(operation);
+    const open = await ask().catch(() => undefined);
+    if (!open) return;
+    for (const { operation } of open) known.add(operation);
     for (const operation of known) {
-      const own = unfinished.filter((found) => found.operation === operation);
+      const own = open.filter((found) => found.operation === operation);
       const running = own.find(({ state }) => state === 'in_progress');
-      for (const state of ['in_progress', 'unknown']) {
+      for (const state of UNSETTLED) {
         result.observe(keys, own.find((found) => found.state === state)?.count ?? 0, { operation, state });
       }
-      const left = own.reduce((sum, found) => sum + found.stuck, 0);
-      result.observe(stuck, left, { operation });
+      result.observe(stuck, stuckOf(own), { operation });
       const isListed = operations.length === 0 || operations.includes(operation);
-      result.observe(unlisted, isListed ? 0 : left, { operation });
+      // A settled key needs no worker.
+      const left = isListed ? [] : own.filter(({ state }) => UNSETTLED.includes(state));
+      result.observe(unlisted, stuckOf(left), { operation });
       const seconds = running ? (Date.now() - running.oldestAt.getTime()) / 1000 : 0;
       result.observe(oldest, Math.max(0, seconds), { operation });
     }

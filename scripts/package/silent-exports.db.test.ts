@@ -176,6 +176,7 @@ const ADMIN: Calls = {
   release: ({ admin }) => admin.release(seen, 'eve'),
   fence: ({ admin }) => admin.fence(id, 'eve'),
   forget: ({ admin }) => admin.forget(seen, 'eve'),
+  acknowledge: ({ admin }) => admin.acknowledge(seen, 'eve'),
   erasePrincipal: ({ admin }) => admin.erasePrincipal({ tenant: 'acme', principal: 'ann' }, 'eve'),
   record: ({ admin }) => admin.record({ type: 'seen', actor: 'eve' }),
 };

@@ -14,6 +14,7 @@ const schema = z.discriminatedUnion('act', [
   seenKey.extend({ act: z.literal('retry') }),
   seenKey.extend({ act: z.literal('release') }),
   seenKey.extend({ act: z.literal('forget') }),
+  seenKey.extend({ act: z.literal('acknowledge') }),
   seenKey.extend({ act: z.literal('found'), reference: z.string().trim().min(1).max(255) }),
   seenKey.extend({ act: z.literal('not_done') }),
   seenKey.extend({ act: z.literal('send_again') }),
@@ -37,6 +38,8 @@ export const keyActs = actsOnce(
           return said(await office.release(seen(input), actor), 'released', 'not_released');
         case 'forget':
           return said(await office.forget(seen(input), actor), 'forgotten', 'not_forgotten');
+        case 'acknowledge':
+          return said(await office.acknowledge(seen(input), actor), 'acknowledged', 'not_acknowledged');
         case 'found':
           return await office.resolve(seen(input), { kind: 'succeeded', reference: input.reference }, actor);
         case 'not_done':

@@ -14,6 +14,7 @@ const words: Record<string, string> = {
   released: 'Took it from its executor',
   fenced: 'Gave it up for good',
   forgotten: 'Erased what was stored of it',
+  acknowledged: 'Said that they have seen to it',
   erased: 'Erased what was stored of a person',
   signed_in: 'Signed in',
   sign_in_failed: 'Failed to sign in',

@@ -29,7 +29,7 @@ export function EraseNotice({ notice, record }: Props) {
       {erased.length === 0 ? 'There was nothing left to erase.' : `Erased ${erased.join(', ')}.`}
       {unsettled === 0
         ? ''
-        : ` ${keys(unsettled)} ${unsettled === 1 ? 'is' : 'are'} not settled yet. Erase again later.`}
+        : ` ${keys(unsettled)} ${unsettled === 1 ? 'is not settled yet, or waits' : 'are not settled yet, or wait'} for a person. Erase again later.`}
       {left ? ` Left: ${left}.` : ''}
     </Said>
   );

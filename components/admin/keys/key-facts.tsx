@@ -14,7 +14,7 @@ interface Props {
 export function KeyFacts({ detail, now }: Props) {
   const time = (at: Date | null) => <Moment at={at} now={now} />;
   const mismatches = detail.events.filter(({ type }) => type === 'payload_mismatch');
-  const isWaiting = detail.needsAttention && detail.nextAttemptAt === null;
+  const isWaiting = detail.needsAttention && detail.nextAttemptAt === null && detail.settledAt === null;
   return (
     <Panel aria-label="Key">
       <Details>

@@ -22,6 +22,7 @@ const said: Record<KeyEvent['type'], [words: string, tone: Tone]> = {
   retry: ['Taken up again at a person’s request', 'info'],
   released: ['Taken from its executor', 'info'],
   forgotten: ['What was stored of it was erased', 'info'],
+  acknowledged: ['A person has seen to it', 'good'],
 };
 
 /** The events of a key that are known, oldest first. */

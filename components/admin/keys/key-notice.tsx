@@ -5,6 +5,7 @@ const notices = {
   retried: { tone: 'good', words: 'Taken up again. Below is what came of it so far.' },
   released: { tone: 'good', words: 'Released. A worker or the customer’s next try goes on with it.' },
   forgotten: { tone: 'good', words: 'Forgotten. The row stays until it expires, and nothing runs again.' },
+  acknowledged: { tone: 'good', words: 'Recorded: you have seen to it. The key is deleted once it has expired.' },
   fenced: { tone: 'good', words: 'Given up. From now on this key never executes.' },
   stale: { tone: 'warn', words: 'This page was open for too long. Nothing was done; ask for it again.' },
   unsure: {
@@ -18,7 +19,11 @@ const notices = {
     words:
       'Not released: its lease is live, or a call has begun at a provider that might not know it again. Nothing was done.',
   },
-  not_forgotten: { tone: 'warn', words: 'Not forgotten: the key is not settled, and needs what is stored.' },
+  not_forgotten: {
+    tone: 'warn',
+    words: 'Not forgotten: the key is not settled, or waits for a person, and what is stored is needed.',
+  },
+  not_acknowledged: { tone: 'warn', words: 'Nothing was done: the key is not settled, and has to be finished first.' },
   was_fenced: { tone: 'warn', words: 'This key was given up before. Nothing was done.' },
   not_fenced: {
     tone: 'warn',

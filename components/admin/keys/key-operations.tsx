@@ -1,6 +1,7 @@
 import type { KeyDetail } from 'oncekit/admin';
 import { Confirm, ConfirmPanel } from '../shared/confirm.tsx';
 import { SubmitButton } from '../shared/submit-button.tsx';
+import { AcknowledgePanel } from './acknowledge-panel.tsx';
 import { type FormAction, KeyForm } from './key-form.tsx';
 import { RetryPanel } from './retry-panel.tsx';
 import { UnlistedNotice } from './unlisted-notice.tsx';
@@ -11,6 +12,7 @@ export interface KeyActions {
   retryNow: FormAction;
   release: FormAction;
   forget: FormAction;
+  acknowledge: FormAction;
 }
 
 interface Props {
@@ -19,14 +21,15 @@ interface Props {
   actions: KeyActions;
 }
 
-/** The acts of a person that a key allows now; none where it goes on by itself, or has settled. */
-export function KeyOperations({ detail, now, actions: { resolve, retryNow } }: Props) {
-  const { state, leaseUntil, needsAttention, phases, isListed, operation } = detail;
+/** The acts of a person that a key allows now; none where it goes on by itself, or has settled as it should. */
+export function KeyOperations({ detail, now, actions: { resolve, retryNow, acknowledge } }: Props) {
+  const { state, settledAt, leaseUntil, needsAttention, phases, isListed, operation } = detail;
   const call = phases.find((phase) => phase.kind === 'foreign' && phase.state === 'started');
   // By this server's clock, to show it or not. Whether the lease is over is judged by the database.
   const isLeft = state === 'in_progress' && leaseUntil !== null && leaseUntil.getTime() <= now;
   const isUnknown = state === 'unknown' && call !== undefined;
   const isRetryable = isUnknown ? call.verdict !== null : isLeft || state === 'unknown';
+  if (settledAt && needsAttention) return <AcknowledgePanel detail={detail} action={acknowledge} />;
   return (
     <>
       {!isListed && (state === 'in_progress' || state === 'unknown') ? <UnlistedNotice operation={operation} /> : null}
@@ -40,9 +43,9 @@ export function KeyOperations({ detail, now, actions: { resolve, retryNow } }: P
 
 /** Acts that are seldom needed. Each is confirmed, and refused by the database where it would not be safe. */
 export function RareKeyOperations({ detail, actions: { release, forget } }: Pick<Props, 'detail' | 'actions'>) {
-  const { state, leaseUntil, answer, isForgotten } = detail;
+  const { state, leaseUntil, answer, isForgotten, needsAttention } = detail;
   const isHeld = state === 'in_progress' && leaseUntil !== null;
-  const isErasable = answer !== null && !isForgotten;
+  const isErasable = answer !== null && !isForgotten && !needsAttention;
   if (!isHeld && !isErasable) return null;
   return (
     <ConfirmPanel title="More that can be done">

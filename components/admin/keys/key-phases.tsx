@@ -34,7 +34,7 @@ export function KeyPhases({ phases, now }: { phases: readonly PhaseView[]; now: 
       {phases.some(({ derivedKey }) => derivedKey) ? (
         <p className="mt-2 max-w-prose text-sm text-muted">
           The provider was given the derived key as its idempotency key: search its dashboard for it. Of results, names
-          and types are shown; they are erased when the key settles.
+          and types are shown; they are erased when the key settles, or once a person has seen to it.
         </p>
       ) : null}
     </div>

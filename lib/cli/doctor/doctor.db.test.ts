@@ -271,12 +271,7 @@ const BROKEN: Broken[] = [
   {
     of: 'a key that nobody could finish',
     sql: [key('state, expires_at, needs_attention', "'unknown', now() + interval '1 day', true"), gone],
-    found: [
-      'Attention',
-      'warning',
-      '1 key could not be finished and waits for a person.',
-      'npx oncekit keys list --stuck',
-    ],
+    found: ['Attention', 'warning', '1 key waits for a person.', 'npx oncekit keys list --stuck'],
   },
   {
     of: 'an outbox without a worker',

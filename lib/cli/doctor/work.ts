@@ -1,5 +1,5 @@
 import { UNDRIVEN_AFTER_MS } from '../../core/lease.ts';
-import { isUndriven, UNFINISHED_KEYS, WAITS_FOR_PERSON } from '../../store/prisma/keys/list.ts';
+import { isUndriven, OPEN_KEYS, WAITS_FOR_PERSON } from '../../store/prisma/keys/list.ts';
 import type { Sql } from '../database.ts';
 import { checkNamed, counted, type Finding } from './finding.ts';
 
@@ -28,11 +28,11 @@ const KEYS = `SELECT
             WHERE next_attempt_at < clock_timestamp() - interval '${DUE_S} s' GROUP BY operation) AS late) AS due,
   (SELECT coalesce(json_agg(DISTINCT operation), '[]') FROM idempotency_keys
     WHERE ${isUndriven(String(UNDRIVEN_AFTER_MS))}) AS undriven,
-  (SELECT count(*)::int FROM ${UNFINISHED_KEYS} WHERE ${WAITS_FOR_PERSON}) AS attention,
-  (SELECT count(*)::int FROM ${UNFINISHED_KEYS}
+  (SELECT count(*)::int FROM ${OPEN_KEYS} WHERE ${WAITS_FOR_PERSON}) AS attention,
+  (SELECT count(*)::int FROM ${OPEN_KEYS}
     WHERE needs_attention AND next_attempt_at >= clock_timestamp() - interval '${DUE_S} s' AND NOT ${WAITS_FOR_PERSON}) AS slow,
   (SELECT count(*)::int FROM (SELECT FROM idempotency_keys
-    WHERE expires_at < clock_timestamp() - interval '${UNREAPED_H} h' AND settled_at IS NOT NULL LIMIT 10000) AS looked) AS unreaped`;
+    WHERE expires_at < clock_timestamp() - interval '${UNREAPED_H} h' AND settled_at IS NOT NULL AND NOT needs_attention LIMIT 10000) AS looked) AS unreaped`;
 
 // Only what stands first in its aggregate can go out, and nothing to a destination that is stopped.
 const MESSAGES = `SELECT
@@ -140,7 +140,7 @@ function checkAttention({ attention, slow, dead_out: unsent, dead_in: unprocesse
       );
   };
   if (attention > 0) {
-    const says = `${counted(attention, 'key')} could not be finished and ${attention === 1 ? 'waits' : 'wait'} for a person.`;
+    const says = `${counted(attention, 'key')} ${attention === 1 ? 'waits' : 'wait'} for a person.`;
     findings.push(check.warning(says, 'Look at them: npx oncekit keys list --stuck'));
   }
   if (slow > 0) {

@@ -5,7 +5,7 @@ import { UsageError } from '../command.ts';
 /** The arguments of `oncekit keys`, checked. */
 export type KeysRequest = { actor: string; json: boolean } & (
   | { command: 'list'; filter: ListFilter }
-  | { command: 'show' | 'release'; key: string; of: Narrowing }
+  | { command: 'show' | 'release' | 'acknowledge'; key: string; of: Narrowing }
   | { command: 'fence'; key: string; of: Required<Narrowing>; window: string | undefined }
 );
 
@@ -24,7 +24,7 @@ export interface Narrowing {
   principal?: string | undefined;
 }
 
-export const SUBCOMMANDS = ['list', 'show', 'release', 'fence'] as const;
+export const SUBCOMMANDS = ['list', 'show', 'release', 'acknowledge', 'fence'] as const;
 
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;

@@ -45,6 +45,15 @@ const COMMANDS: { [Name in KeysRequest['command']]: Does<Name> } = {
     );
   },
 
+  acknowledge: async (admin, { key, of, actor }) => {
+    const row = await findOne(admin, key, of);
+    const operated = await admin.acknowledge(row, actor);
+    if (operated === 'recorded')
+      return done(`Seen to, by ${actor}: ${key}. It is deleted once it has expired.`, operated);
+    if (operated === 'changed') return notDone('nobody is asked to look at it', operated);
+    return notDone(`it is ${row.state}, and has to be finished first`, operated);
+  },
+
   fence: async (admin, { key, of, actor }) => {
     const id = { ...of, key };
     const operated = await admin.fence(id, actor);

@@ -36,6 +36,7 @@ beforeAll(async () => {
         settledAt: new Date(),
         result: '{"card":"secret-card"}',
       },
+      { ...key, key: 'ended', principal: 'ann', state: 'failed', settledAt: new Date(), needsAttention: true },
       { ...open, key: 'stuck', ...due, input: Buffer.from('secret-input'), recoveryPoint: 'reserve' },
       { ...open, key: 'begun', ...due },
       { ...open, key: 'alive', leaseUntil: ahead, nextAttemptAt: ahead },
@@ -89,7 +90,7 @@ test('lists and shows keys without what was sent or answered', async () => {
     JSON.parse(stuck.words)
       .rows.map(({ key }: { key: string }) => key)
       .sort(),
-  ).toEqual(['begun', 'stuck', 'twice', 'twice']);
+  ).toEqual(['begun', 'ended', 'stuck', 'twice', 'twice']);
   const shown = await keys('show', 'stuck');
   expect(shown.words).toMatch(/Recovery point +reserve\n/);
   expect(shown.words).toMatch(/Steps\n +reserve +atomic +done/);
@@ -124,6 +125,18 @@ test('X3 releases once, by name, and never what may live or cannot be asked abou
     [],
     [],
   ]);
+});
+
+test('X3 takes the flag off what has ended, once, and off nothing else', async () => {
+  expect((await keys('show', 'ended')).words).toMatch(/Next +needs a person/);
+  expect(await keys('acknowledge', 'ended', '--actor', 'ann')).toMatchObject({ isDone: true });
+  expect(await keys('acknowledge', 'ended')).toMatchObject({
+    words: 'Nothing was done: nobody is asked to look at it.',
+  });
+  expect(await keys('acknowledge', 'begun')).toMatchObject({
+    words: 'Nothing was done: it is in_progress, and has to be finished first.',
+  });
+  expect([await eventsOf('ended'), await eventsOf('begun')]).toEqual([['acknowledged ann'], []]);
 });
 
 test('S5 fences what was never used, for whom it was signed, and nothing else', async () => {

@@ -112,7 +112,7 @@ const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unkn
   revision: (store) => store.revision(id),
   recordVerdict: (store) => store.recordVerdict(seen, { kind: 'failed' }, 'eve'),
   retryNow: (store) => store.retryNow(seen, 'eve'),
-  unfinished: (store) => store.unfinished(1000),
+  countOpen: (store) => store.countOpen(1000),
   reap: (store) => store.reap(1),
   list: (store) => store.list(page),
   databaseFacts: (store) => store.databaseFacts(),
@@ -124,6 +124,7 @@ const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unkn
   announced: (store) => store.announced({ claimedAt: new Date(), settledAt: null }, new Uint8Array([1])),
   release: (store) => store.release(seen, 'eve'),
   forget: (store) => store.forget(seen, 'eve'),
+  acknowledge: (store) => store.acknowledge(seen, 'eve'),
   erasePrincipal: (store) =>
     store.erasePrincipal({ tenant: 'acme', names: ['ann'] }, 'eve', async () => {
       throw new Error('reached');

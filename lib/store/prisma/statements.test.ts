@@ -13,7 +13,7 @@ const ABOUT_MANY_KEYS: Record<string, string> = {
   'keys/reap.ts REAP': 'the reaper: whatever is past its retention',
   'keys/reap.ts FLAG_STRAYS': 'the reaper: whatever no index holds',
   'keys/unlisted.ts FLAG_UNLISTED': 'the completer: whatever nobody drives',
-  'keys/list.ts UNFINISHED': 'gauges: how much is open',
+  'keys/list.ts COUNT_OPEN': 'gauges: how much is open',
   'keys/list.ts ABOUT': 'the admin view: what is open, and the size',
   'keys/list.ts COUNT': 'the admin view: how many have settled',
   'keys/operate.ts ERASE': 'a person’s wish: all keys of one person, of which it names the tenant',

@@ -10,9 +10,9 @@ import { probe } from './keys/claim.ts';
 import { tryClaim } from './keys/claim-check.ts';
 import { fence } from './keys/fence.ts';
 import { markUnknown, postpone, renew, suspend, takeDue, takeOver, wake } from './keys/lease.ts';
-import { type Counted, list, overview, unfinished } from './keys/list.ts';
+import { type Counted, countOpen, list, overview } from './keys/list.ts';
 import { enterLost } from './keys/lost-keys.ts';
-import { erasePrincipal, forget, recordEvidence, release, retryNow } from './keys/operate.ts';
+import { acknowledge, erasePrincipal, forget, recordEvidence, release, retryNow } from './keys/operate.ts';
 import { findEvents, findSteps, recordEvent } from './keys/read.ts';
 import { type Reaped, reap } from './keys/reap.ts';
 import { readSchema } from './keys/schema.ts';
@@ -96,7 +96,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     recordVerdict: asking(recordVerdict),
     retryNow: asking(retryNow),
     recordEvidence: joining(recordEvidence),
-    unfinished: asking(unfinished),
+    countOpen: asking(countOpen),
     reap: (limit) => db.run((queries) => reap(queries, limit, progress.reaped), BATCH),
 
     list: asking(list, BATCH),
@@ -111,6 +111,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     announced: asking(findAnnounced),
     release: asking(release),
     forget: asking(forget),
+    acknowledge: asking(acknowledge),
     erasePrincipal: (person, actor, conclude) =>
       db.runThroughClient(
         (client) => erasePrincipal(client, person, actor, (keys, tx) => conclude(keys, originalOf(tx as RawQueries))),

@@ -33,6 +33,12 @@ export async function forgetKey(form: FormData): Promise<void> {
   await actOn(actor, 'forget', form);
 }
 
+/** Says that a person has seen to a settled key. */
+export async function acknowledgeKey(form: FormData): Promise<void> {
+  const actor = await requireAdminToAct();
+  await actOn(actor, 'acknowledge', form);
+}
+
 /** Does it once for the form's key, and shows the key with what came of it. */
 async function actOn(actor: string, act: string, form: FormData): Promise<never> {
   const id = keyId.safeParse(Object.fromEntries(form));

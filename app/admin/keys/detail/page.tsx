@@ -17,7 +17,7 @@ import { linkedRows } from '../../../../shop/admin/linked.ts';
 import { keyId } from '../../../../shop/admin/query.ts';
 import { eventHref, Header, PROBE } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
-import { forgetKey, releaseKey, resolveKey, retryKey } from './actions.ts';
+import { acknowledgeKey, forgetKey, releaseKey, resolveKey, retryKey } from './actions.ts';
 
 export const metadata = { title: 'Key' };
 
@@ -42,6 +42,7 @@ export default async function KeyPage({ searchParams }: { searchParams: Promise<
     retryNow: { send: retryKey, actKey },
     release: { send: releaseKey, actKey },
     forget: { send: forgetKey, actKey },
+    acknowledge: { send: acknowledgeKey, actKey },
   };
   return (
     <>

@@ -1,5 +1,5 @@
 import type { KeyState } from '../../../core/key-state.ts';
-import type { UnfinishedCount } from '../../leases.ts';
+import type { OpenCount } from '../../leases.ts';
 import type { KeyFilter, KeyPage, ListedKey, Overview } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
 import { KEY_COLUMNS, type RawRow, toKeyRow } from './read.ts';
@@ -17,28 +17,28 @@ export const IS_STRAY = `settled_at IS NULL AND NOT ${IS_INDEXED}`;
 const NEWEST = 100_000;
 
 /**
- * Every committed row that is not settled, whatever its lease says. An index of the unsettled states would cost each
- * claim an entry, and each completion its place on the page, so a stray is looked for among the newest claims. The reaper
- * flags those that it sees there, and all whose retention is over, and so puts them into the index (`reap.ts`).
+ * Every committed row that is not settled, whatever its lease says, or that is settled and flagged for a person. An index
+ * of the unsettled states would cost each claim an entry, and each completion its place on the page, so a stray is looked
+ * for among the newest claims. The reaper flags those that it sees there, and all whose retention is over, and so puts
+ * them into the index (`reap.ts`).
  */
-export const UNFINISHED_KEYS = `(
-  SELECT * FROM idempotency_keys WHERE settled_at IS NULL AND ${IS_INDEXED}
+export const OPEN_KEYS = `(
+  SELECT * FROM idempotency_keys WHERE ${IS_INDEXED}
   UNION ALL
   SELECT * FROM (SELECT * FROM idempotency_keys ORDER BY claimed_at DESC LIMIT ${NEWEST}) AS newest
-   WHERE ${IS_STRAY}) AS unfinished`;
+   WHERE ${IS_STRAY}) AS open`;
 
-/** Of an unfinished row: no completer will come for it. */
+/** Of an open row: no completer will come for it. */
 export const WAITS_FOR_PERSON = `(next_attempt_at IS NULL OR (state = 'in_progress' AND lease_until IS NULL))`;
 
 /**
- * True of keys that a person on call looks for: not settled, and the executor is gone, or old, or has given up.
+ * True of the open rows that a person on call looks for: flagged, or the executor is gone, or has had long.
  *
  * @param ms the parameter that says how many milliseconds after its claim a key is old
  */
 export function isStuck(ms: string): string {
-  return `settled_at IS NULL
-   AND (needs_attention OR ${WAITS_FOR_PERSON} OR lease_until <= statement_timestamp()
-        OR claimed_at <= statement_timestamp() - ${ms}::float8 * interval '1 ms')`;
+  return `(needs_attention OR ${WAITS_FOR_PERSON} OR lease_until <= statement_timestamp()
+    OR claimed_at <= statement_timestamp() - ${ms}::float8 * interval '1 ms')`;
 }
 
 /**
@@ -82,7 +82,7 @@ export async function list(db: RawQueries, filter: KeyFilter): Promise<KeyPage> 
  * the index that has the wanted order, and stops when the page is full. The bound keeps PostgreSQL from sorting the whole
  * table where it expects to find little, and a person from waiting for the whole of a large one.
  *
- * Unsettled keys are few, and found by an index of their own. A key that begins with the wanted text is found by the primary
+ * Open keys are few, and found by an index of their own. A key that begins with the wanted text is found by the primary
  * key, and a thing by the index of things; in one condition with the principal, they would not be.
  */
 export function listStatement(filter: KeyFilter): { text: string; values: unknown[] } {
@@ -105,7 +105,7 @@ export function listStatement(filter: KeyFilter): { text: string; values: unknow
 
   const isOpen = stuck || state === 'in_progress' || state === 'unknown';
   if (!search) {
-    const rows = isOpen ? from(UNFINISHED_KEYS) : from(walked);
+    const rows = isOpen ? from(OPEN_KEYS) : from(walked);
     return { text: `SELECT ${COLUMNS} ${rows} ORDER BY ${order} ${page}`, values };
   }
   const [text, end] = [given(search), given(`${search}\u{10FFFF}`)];
@@ -113,7 +113,7 @@ export function listStatement(filter: KeyFilter): { text: string; values: unknow
   const byThing = `thing >= ${text} AND thing < ${end}`;
   const byPrincipal = `starts_with(principal, ${text})`;
   if (isOpen) {
-    const rows = from(UNFINISHED_KEYS, `(${byKey} OR ${byThing} OR ${byPrincipal})`);
+    const rows = from(OPEN_KEYS, `(${byKey} OR ${byThing} OR ${byPrincipal})`);
     return { text: `SELECT ${COLUMNS} ${rows} ORDER BY ${order} ${page}`, values };
   }
   const enough = `ORDER BY ${order} LIMIT ${given(limit + offset + 1)}::int`;
@@ -144,7 +144,7 @@ SELECT greatest(reltuples, 0)::float8 AS expected, pg_total_relation_size(pg_cla
                count(*) FILTER (WHERE state = 'unknown')::float8 AS unknown,
                count(*) FILTER (WHERE ${isStuck('$1')})::float8 AS stuck,
                min(claimed_at) FILTER (WHERE state = 'in_progress') AS oldest
-          FROM ${UNFINISHED_KEYS}) AS open,
+          FROM ${OPEN_KEYS}) AS open,
        (SELECT coalesce(sum(count), 0)::float8 AS prevented
           FROM idempotency_tallies
          WHERE outcome IN ('replayed', 'in_flight', 'mismatch')
@@ -215,13 +215,13 @@ async function count(db: RawQueries, counted: Counted, mayUseAgain: boolean): Pr
   return settled;
 }
 
-const UNFINISHED = `
+const COUNT_OPEN = `
 SELECT operation, state, count(*)::int AS count, count(*) FILTER (WHERE ${isStuck('$1')})::int AS stuck,
        min(claimed_at) AS "oldestAt"
-  FROM ${UNFINISHED_KEYS}
+  FROM ${OPEN_KEYS}
  GROUP BY operation, state`;
 
-/** `Leases.unfinished`. */
-export async function unfinished(db: RawQueries, stuckAfterMs: number): Promise<UnfinishedCount[]> {
-  return await db.$queryRawUnsafe<UnfinishedCount[]>(UNFINISHED, stuckAfterMs);
+/** `Leases.countOpen`. */
+export async function countOpen(db: RawQueries, stuckAfterMs: number): Promise<OpenCount[]> {
+  return await db.$queryRawUnsafe<OpenCount[]>(COUNT_OPEN, stuckAfterMs);
 }

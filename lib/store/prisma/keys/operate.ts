@@ -3,7 +3,7 @@ import type { Erased, ErasedKeys, Operated, Person, SeenRow } from '../../oversi
 import type { PrismaClientLike, RawQueries } from '../client.ts';
 import { ERASE_MS } from '../timeouts.ts';
 import { AUDIT } from './audit.ts';
-import { UNFINISHED_KEYS } from './list.ts';
+import { OPEN_KEYS } from './list.ts';
 import { IS_KEY, NOW } from './read.ts';
 
 // An executor's possible acts meanwhile, and what each meets:
@@ -40,14 +40,6 @@ audited AS (
 SELECT CASE WHEN EXISTS (SELECT FROM released) THEN 'recorded'
             WHEN EXISTS (SELECT FROM seen WHERE is_same) THEN 'refused'
             ELSE 'changed' END AS operated`;
-
-/** `Oversight.release`. */
-export async function release(db: RawQueries, id: SeenRow, actor: string): Promise<Operated> {
-  const { tenant, principal, operation, key, fencingToken } = id;
-  const values = [tenant, principal, operation, key, fencingToken, actor];
-  const [row] = await db.$queryRawUnsafe<[{ operated: Operated }]>(RELEASE, ...values);
-  return row.operated;
-}
 
 // The count of attempts starts anew: a person has looked at it. A completer takes what has a lease that is over.
 const RETRY = `
@@ -102,35 +94,43 @@ export async function recordEvidence(tx: RawQueries, id: KeyId, said: string, ac
   return rows.length > 0;
 }
 
-const HAS_ANSWER = `state IN ('succeeded', 'failed') AND result IS NOT NULL`;
-
-// The state is named, so that what an unfinished key needs to go on is never erased. And that there is something left to
-// erase: of two clicks, the second waits for the first, looks at the row again, and finds nothing. State, token and times
-// stay: the row is what keeps the intent from being executed again. Steps have been erased when the key settled; here
-// once more, in case that an older version left anything.
-const FORGET = `
+// What may be done is named, so that nothing is erased that a key needs to go on, or that a person must see. And that it is
+// not done yet: of two clicks, the second waits for the first, looks at the row again, and finds nothing to do. State, token
+// and times stay: the row is what keeps the intent from being executed again.
+const endKept = (type: string, { may, left, set }: { may: string; left: string; set: string }) => `
 WITH seen AS MATERIALIZED (
-  SELECT state IN ('succeeded', 'failed') AS is_answered FROM idempotency_keys
-   WHERE ${IS_KEY} AND fencing_token = $5::int),
-forgotten AS (
-  UPDATE idempotency_keys SET result = NULL
-   WHERE ${IS_KEY} AND fencing_token = $5::int AND ${HAS_ANSWER}
+  SELECT ${may} AS may FROM idempotency_keys WHERE ${IS_KEY} AND fencing_token = $5::int),
+ended AS (
+  UPDATE idempotency_keys SET ${set}
+   WHERE ${IS_KEY} AND fencing_token = $5::int AND ${may} AND ${left}
   RETURNING 1),
 erased AS (
   UPDATE idempotency_phases SET arguments = NULL, result = NULL
-   WHERE ${IS_KEY} AND EXISTS (SELECT FROM forgotten)),
+   WHERE ${IS_KEY} AND EXISTS (SELECT FROM ended)),
 audited AS (
   ${AUDIT}
-  SELECT $1::text, $2::text, $3::text, $4::text, 'forgotten', $6::text, NULL FROM forgotten)
-SELECT CASE WHEN EXISTS (SELECT FROM forgotten) THEN 'recorded'
-            WHEN EXISTS (SELECT FROM seen WHERE NOT is_answered) THEN 'refused'
+  SELECT $1::text, $2::text, $3::text, $4::text, '${type}', $6::text, NULL FROM ended)
+SELECT CASE WHEN EXISTS (SELECT FROM ended) THEN 'recorded'
+            WHEN EXISTS (SELECT FROM seen WHERE NOT may) THEN 'refused'
             ELSE 'changed' END AS operated`;
+
+const ANSWER = { may: `state IN ('succeeded', 'failed') AND NOT needs_attention`, left: 'result IS NOT NULL' };
+
+// Steps have been erased when the key settled; here once more, in case that an older version left anything.
+const FORGET = endKept('forgotten', { ...ANSWER, set: 'result = NULL' });
+
+// Of a settled key nothing else is kept for a person. The reaper deletes it from its expiry on.
+const ACKNOWLEDGE = endKept('acknowledged', {
+  may: 'settled_at IS NOT NULL',
+  left: 'needs_attention',
+  set: 'needs_attention = false',
+});
 
 // No index knows principals: each would be an entry more for every key. It is asked for seldom.
 const ERASE = `
 WITH forgotten AS (
   UPDATE idempotency_keys SET result = NULL
-   WHERE tenant = $1 AND principal = ANY ($2::text[]) AND ${HAS_ANSWER}
+   WHERE tenant = $1 AND principal = ANY ($2::text[]) AND ${ANSWER.may} AND ${ANSWER.left}
   RETURNING principal, operation, key),
 erased AS (
   UPDATE idempotency_phases SET arguments = NULL, result = NULL
@@ -141,7 +141,7 @@ audited AS (
   ${AUDIT}
   SELECT $1::text, principal, operation, key, 'forgotten', $3::text, '{"with": "principal"}'::jsonb FROM forgotten)
 SELECT (SELECT count(*) FROM forgotten)::float8 AS forgotten,
-       (SELECT count(*) FROM ${UNFINISHED_KEYS}
+       (SELECT count(*) FROM ${OPEN_KEYS}
          WHERE tenant = $1 AND principal = ANY ($2::text[]))::float8 AS unsettled,
        to_regclass('outbox_events') IS NOT NULL AS "hasMessages"`;
 
@@ -150,12 +150,20 @@ const RECORD_ERASED = `
 ${AUDIT}
 SELECT $1::text, name, '', '', 'erased', $3::text, $4::jsonb FROM unnest($2::text[]) AS name`;
 
+/** `Oversight.release`. */
+export const release = operating(RELEASE);
 /** `Oversight.forget`. */
-export async function forget(db: RawQueries, id: SeenRow, actor: string): Promise<Operated> {
-  const { tenant, principal, operation, key, fencingToken } = id;
-  const values = [tenant, principal, operation, key, fencingToken, actor];
-  const [row] = await db.$queryRawUnsafe<[{ operated: Operated }]>(FORGET, ...values);
-  return row.operated;
+export const forget = operating(FORGET);
+/** `Oversight.acknowledge`. */
+export const acknowledge = operating(ACKNOWLEDGE);
+
+function operating(statement: string) {
+  return async (db: RawQueries, id: SeenRow, actor: string): Promise<Operated> => {
+    const { tenant, principal, operation, key, fencingToken } = id;
+    const values = [tenant, principal, operation, key, fencingToken, actor];
+    const [row] = await db.$queryRawUnsafe<[{ operated: Operated }]>(statement, ...values);
+    return row.operated;
+  };
 }
 
 /** `Oversight.erasePrincipal`. */

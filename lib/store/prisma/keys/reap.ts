@@ -1,10 +1,10 @@
 import type { RawQueries } from '../client.ts';
-import { IS_STRAY, UNFINISHED_KEYS } from './list.ts';
+import { IS_STRAY, OPEN_KEYS } from './list.ts';
 
 // By the time of the statement, not `clock_timestamp()`: that one is volatile, and no index would bound the look by it.
 // Bounded, oldest first by the index on expires_at, and SKIP LOCKED: several reapers share the work, and none waits for
 // a row that an admin's action or a re-run holds. Whatever is not settled stays, however old (P5): its effect may still
-// come, and only its row says so. Business rows are nobody's business here.
+// come, and only its row says so. So does what a person has not seen to. Business rows are nobody's business here.
 //
 // Deleted by the primary key: a `ctid` names a row of one partition only. State and expiry are said again, so that a row
 // which is not as it was chosen stays, whatever the lock above is worth where this runs. PostgreSQL expects few elements
@@ -12,7 +12,8 @@ import { IS_STRAY, UNFINISHED_KEYS } from './list.ts';
 //
 // Steps go with their key by a trigger, too. Tables that `prisma db push` has made have none, and a key that comes again
 // there would find the steps of the one before.
-const IS_EXPIRED = `expires_at <= statement_timestamp() AND state IN ('succeeded', 'failed', 'abandoned')`;
+const IS_EXPIRED = `expires_at <= statement_timestamp() AND state IN ('succeeded', 'failed', 'abandoned')
+     AND NOT needs_attention`;
 
 export const REAP = `
 WITH expired AS MATERIALIZED (
@@ -42,7 +43,7 @@ SELECT count(*)::int AS count, (SELECT max(expires_at) FROM expired) AS reached 
 const FLAG_STRAYS = `
 UPDATE idempotency_keys SET needs_attention = true
  WHERE ${IS_STRAY} AND (key, operation, principal, tenant) IN (
-   SELECT key, operation, principal, tenant FROM ${UNFINISHED_KEYS} WHERE ${IS_STRAY}
+   SELECT key, operation, principal, tenant FROM ${OPEN_KEYS} WHERE ${IS_STRAY}
    UNION ALL
    SELECT key, operation, principal, tenant FROM idempotency_keys
     WHERE expires_at <= statement_timestamp() AND ${IS_STRAY})`;

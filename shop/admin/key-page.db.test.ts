@@ -33,7 +33,7 @@ async function left(operation: string) {
 
 const send = async () => {};
 const action = { send, actKey: 'k' };
-const actions = { resolve: action, retryNow: action, release: action, forget: action };
+const actions = { resolve: action, retryNow: action, release: action, forget: action, acknowledge: action };
 
 async function pageOf(id: Awaited<ReturnType<typeof left>>): Promise<string> {
   const { admin } = await import('./admin.ts');
@@ -50,6 +50,27 @@ test('the page of a key says that no worker goes on with it where its operation 
   const unlisted = await pageOf(await left('returns.create'));
   expect(unlisted).toContain('No worker goes on with this key, because no operation of the name returns.create');
   expect(unlisted).not.toMatch(/A worker goes on|Retry now/);
+});
+
+test('the page of a settled key that is flagged says why, and takes no other act', async () => {
+  const [reached, kept] = [await left('checkout'), await left('checkout')];
+  await database.client.$executeRaw`
+    UPDATE idempotency_keys SET state = 'failed', settled_at = now(), lease_until = NULL, next_attempt_at = NULL,
+           needs_attention = true`;
+  const call = { name: 'charge_created', position: 1, kind: 'foreign', fencingToken: 1, sends: 1 };
+  await database.client.idempotencyPhase.createMany({
+    data: [
+      { ...reached, ...call, state: 'started', derivedKey: 'a1b2' },
+      { ...kept, ...call, state: 'done', derivedKey: 'c3d4', result: '{"v":1}' },
+    ],
+  });
+  const [one, other] = [await pageOf(reached), await pageOf(kept)];
+  expect(one).toMatch(/charge_created<\/code> was answered when the key had ended already.*a1b2/);
+  expect(other).toMatch(/charge_created<\/code> was done, and the key has ended in a refusal.*c3d4/);
+  for (const page of [one, other])
+    expect(page.match(/<button[^>]*>[^<]*/g)).toEqual([expect.stringContaining('I have seen')]);
+  await database.client.$executeRaw`UPDATE idempotency_keys SET needs_attention = false`;
+  expect(await pageOf(reached)).toBe('');
 });
 
 test('the first page names operations that are not listed, with their keys, and what to add', async () => {
