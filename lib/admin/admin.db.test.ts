@@ -352,10 +352,13 @@ describe('a verdict on a key that is not as it was when the page was made', () =
   test('S4 an answer that came late, to an executor that was overtaken: changed', async () => {
     const on = shop();
     const { key } = await unknownKey(on);
-    for (const token of ['1', '2']) {
+    for (const token of [1, 2]) {
       const seen = await seenNow(on, key);
-      const detail = { step: 'charge_created', token };
-      await prismaStore(database.client).recordEvent(idOf(key), { type: 'late_answer', actor: 'executor', detail });
+      await prismaStore(database.client).recordLateAnswer(idOf(key), {
+        step: 'charge_created',
+        token,
+        isResult: false,
+      });
       expect(await on.admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('changed');
     }
   });

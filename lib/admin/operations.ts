@@ -29,7 +29,9 @@ export interface Operations {
    * it. A call that was only asked about since is as they saw it; one that was sent again, judged, or heard of by a webhook
    * has `changed`. The same said twice is `recorded` once; a second click has `changed` nothing. Another verdict takes
    * the place of one that no run could act upon, such as a mistyped reference. The next run acts upon it, or this call
-   * does where there is a `complete`.
+   * does where there is a `complete`. If the call's answer or a webhook comes before that, `failed` and `retry` are void, and
+   * a person is asked again where the provider cannot be. If its result comes behind the refusal, the key stays as it is and
+   * is flagged: see `acknowledge`.
    *
    * `succeeded`: with the provider's reference; the remaining steps run. `failed`: it did not happen and shall not; the
    * key ends in a refusal, through `onRefused`. `retry`: it is asked about or, where nobody can be asked, sent again.

@@ -37,8 +37,9 @@ export interface Idempotency<Tx> {
   /**
    * Records, in your transaction, what was heard from elsewhere about a key that is not settled: a webhook of the
    * provider, an answer that came late. It decides nothing and settles nothing. It makes the key due, so that the
-   * completer looks at once, also where it had given up; an executor at work is not disturbed. Said twice, it is
-   * recorded once.
+   * completer looks at once, also where it had given up. A person's "it failed" or "send it again" that was said before is
+   * void: the provider is asked, or the person once more. An executor at work is not disturbed, unless it acts upon such a
+   * word. Said twice, it is recorded once.
    *
    * Call it before you lock anything that the operation's phases lock: they hold their key's row first.
    *

@@ -76,8 +76,16 @@ export interface Leases<Tx> {
    */
   markUnknown(held: Held, how: { askAfterMs: number | null } & Pick<PutOff, 'attentionAfterMs'>): Promise<KeyRow>;
 
-  /** Makes an `unknown` key due to be asked about: something was heard of it. */
-  wake(id: KeyId): Promise<void>;
+  /**
+   * A send was answered when nobody waited for it any more: its executor had lost the key, or given the send up. Recorded as an
+   * event, once for each run and what it says.
+   *
+   * A key that is not settled is due at once, under a higher token; under a live lease the event alone is written. A result
+   * voids the verdicts "it failed" and "send it again", and the proof that no send did anything, also those that a live
+   * executor acts upon, which loses the key. A key that has ended in a refusal, with the call unanswered, is flagged for a
+   * person, under a higher token.
+   */
+  recordLateAnswer(id: KeyId, answer: LateAnswer): Promise<void>;
 
   /** The steps of a key, in their order. */
   steps(id: KeyId): Promise<Step[]>;
@@ -100,7 +108,8 @@ export interface Leases<Tx> {
 
   /**
    * In a transaction of the caller: something was heard from elsewhere about a key that is not settled. Recorded as an
-   * event, and the key is due at once, also one that was given up on; under a live lease the event alone. It settles
+   * event, and the key is due at once, also one that was given up on; under a live lease the event alone. The verdicts "it
+   * failed" and "send it again" that were given before are void, and an executor that acts upon one loses the key. It settles
    * nothing. False, and nothing is written: the key is settled, or there is none.
    */
   recordEvidence(tx: Tx, id: KeyId, said: string, actor: string): Promise<boolean>;
@@ -220,6 +229,15 @@ export interface FinalAnswer {
   refusal: string;
   /** True: nor has any send before it done anything. */
   coversAll: boolean;
+}
+
+/** The answer to a send for which nobody waited any more. */
+export interface LateAnswer {
+  step: string;
+  /** The fencing token of the executor that has sent it. */
+  token: number;
+  /** The send has succeeded; else the call was refused for good. */
+  isResult: boolean;
 }
 
 export interface FinishedStep {

@@ -75,11 +75,13 @@ async function sendInTime<Tx, A, R>(
     talk.openSends++;
     try {
       const result = await call.send(stored, request);
-      if (!isAwaited && talk.isOver) noteLateAnswer(running, name);
+      if (!isAwaited && talk.isOver) noteLateAnswer(running, { step: name, isResult: true });
       else if (!isAwaited) talk.late = { result };
       return result;
     } catch (error) {
-      if (!isAwaited && typeof judge(running, call, error) === 'object') noteLateAnswer(running, name);
+      if (!isAwaited && typeof judge(running, call, error) === 'object') {
+        noteLateAnswer(running, { step: name, isResult: false });
+      }
       throw error;
     } finally {
       talk.openSends--;

@@ -1,4 +1,5 @@
 import { LeaseLostError } from '../../core/errors.ts';
+import type { LateAnswer } from '../../store/leases.ts';
 import { encodeStep } from '../answer.ts';
 import { recordTransition } from '../transition.ts';
 import { type ForeignCall, versionOf } from './foreign-call.ts';
@@ -14,7 +15,7 @@ export async function recordResult<Tx, A, R>(
   const { store, config } = running.engine;
   const result = encodeStep(found, call.version);
   const { id, state } = running.held;
-  await recordAnswer(running, name, async () => {
+  await recordAnswer(running, { step: name, isResult: true }, async () => {
     if (state === 'unknown') {
       await resumeUnknown(running, { name, result });
       await store.recordEvent(id, { type: 'resolved', actor: 'completer', detail: { step: name } });
@@ -27,29 +28,29 @@ export async function recordResult<Tx, A, R>(
   return finish<Tx, R>(running, name, result, versionOf(call, 'result'), call);
 }
 
+type Answer = Omit<LateAnswer, 'token'>;
+
 /** Writes down what the provider has said. Where the lease is lost it must not be lost: whoever has the key is told (S4). */
 export async function recordAnswer<Tx>(
   running: PhasesRun<Tx>,
-  step: string,
+  answer: Answer,
   write: () => Promise<void>,
 ): Promise<void> {
   try {
     await write();
   } catch (error) {
-    if (error instanceof LeaseLostError) await recordLateAnswer(running, step);
+    if (error instanceof LeaseLostError) await recordLateAnswer(running, answer);
     throw error;
   }
 }
 
 /** Notes that a send was answered when nobody waited for it any more: whoever asks next finds it. */
-export function noteLateAnswer<Tx>(running: PhasesRun<Tx>, step: string): void {
-  void recordLateAnswer(running, step).catch((error) => reportError(running, error));
+export function noteLateAnswer<Tx>(running: PhasesRun<Tx>, answer: Answer): void {
+  void recordLateAnswer(running, answer).catch((error) => reportError(running, error));
 }
 
-async function recordLateAnswer<Tx>({ engine: { store }, held }: PhasesRun<Tx>, step: string): Promise<void> {
-  const detail = { step, token: `${held.fencingToken}` };
-  await store.recordEvent(held.id, { type: 'late_answer', actor: 'executor', detail });
-  await store.wake(held.id);
+async function recordLateAnswer<Tx>({ engine: { store }, held }: PhasesRun<Tx>, answer: Answer): Promise<void> {
+  await store.recordLateAnswer(held.id, { ...answer, token: held.fencingToken });
 }
 
 /** Leads a key from `unknown` back to work, under a higher token (S4). */

@@ -50,7 +50,7 @@ export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, ca
     };
     return await inStepSpan(running, 'foreign', name, () => settleCall(running, talk)).catch((error) => {
       talk.isOver = true;
-      if (talk.late) noteLateAnswer(running, name);
+      if (talk.late) noteLateAnswer(running, { step: name, isResult: true });
       throw error;
     });
   } catch (error) {
@@ -144,7 +144,7 @@ async function sendOnce<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, 
     // To its key, so for all that was sent under it. Where one can ask about those, one asks.
     const coversAll = isRemembered && !canLookUp;
     const refusal = encodeAnswer(heard.refusal);
-    await recordAnswer(running, talk.name, () =>
+    await recordAnswer(running, { step: talk.name, isResult: false }, () =>
       store.recordNotExecuted(running.held, config.leaseMs, talk.name, { refusal, coversAll }),
     );
     talk.refusal = heard.refusal;

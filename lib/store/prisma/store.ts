@@ -8,11 +8,12 @@ import { execute, rerun } from './execution.ts';
 import { audit, reapAudit, record } from './keys/audit.ts';
 import { probe } from './keys/claim.ts';
 import { tryClaim } from './keys/claim-check.ts';
+import { recordEvidence, recordLateAnswer } from './keys/evidence.ts';
 import { fence } from './keys/fence.ts';
-import { markUnknown, postpone, renew, suspend, takeDue, takeOver, wake } from './keys/lease.ts';
+import { markUnknown, postpone, renew, suspend, takeDue, takeOver } from './keys/lease.ts';
 import { type Counted, countOpen, list, overview } from './keys/list.ts';
 import { enterLost } from './keys/lost-keys.ts';
-import { acknowledge, erasePrincipal, forget, recordEvidence, release, retryNow } from './keys/operate.ts';
+import { acknowledge, erasePrincipal, forget, release, retryNow } from './keys/operate.ts';
 import { findEvents, findSteps, recordEvent } from './keys/read.ts';
 import { type Reaped, reap } from './keys/reap.ts';
 import { readSchema } from './keys/schema.ts';
@@ -85,7 +86,8 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     suspend: asking(suspend),
     postpone: asking(postpone),
     markUnknown: asking(markUnknown),
-    wake: asking(wake),
+    // It waits for the transaction of whoever has the key now. Given up, nobody would ever hear of it.
+    recordLateAnswer: asking(recordLateAnswer, BATCH),
     steps: asking(findSteps),
     recordCapture: asking(recordCapture),
     startForeign: asking(startForeign),

@@ -246,10 +246,6 @@ UPDATE idempotency_keys
  WHERE ${IS_HELD}
 RETURNING ${KEY_COLUMNS}`;
 
-const WAKE = `
-UPDATE idempotency_keys SET next_attempt_at = ${NOW}, attempts = 0, fencing_token = fencing_token + 1
- WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'unknown'`;
-
 /** `Leases.suspend`. */
 export async function suspend(db: RawQueries, held: Held, put: PutOff): Promise<boolean> {
   return await putOff(db, SUSPEND, held, put);
@@ -273,9 +269,4 @@ export async function markUnknown(
 ): Promise<KeyRow> {
   const rows = await db.$queryRawUnsafe<RawRow[]>(UNKNOWN, ...heldValues(held), askAfterMs, attentionAfterMs);
   return toKeyRow(assertHeld(rows, held));
-}
-
-/** `Leases.wake`. The higher token prevents this: a run that asks at the same time puts the next look off. */
-export async function wake(db: RawQueries, { tenant, principal, operation, key }: KeyId): Promise<void> {
-  await db.$queryRawUnsafe(WAKE, tenant, principal, operation, key);
 }

@@ -113,14 +113,12 @@ export async function find(db: RawQueries, id: KeyId): Promise<KeyRow | undefine
   return found.key === null ? undefined : toKeyRow(found);
 }
 
-// Once per key, and late answers once per run: a client that repeats itself must not fill the table. Two at once may both get
-// in, which harms nobody.
+// Once per key: a client that repeats itself must not fill the table. Two at once may both get in, which harms nobody.
 const RECORD_EVENT = `
 INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
 SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::jsonb
  WHERE NOT EXISTS (SELECT FROM idempotency_events
-                    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND type = $5 AND actor = $6
-                      AND (type <> 'late_answer' OR detail = $7::jsonb))`;
+                    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND type = $5 AND actor = $6)`;
 
 // With what people did to it, which is kept apart: a timeline shows both.
 const EVENTS = `

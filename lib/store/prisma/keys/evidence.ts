@@ -1,0 +1,105 @@
+import type { KeyId } from '../../../core/scope.ts';
+import type { LateAnswer } from '../../leases.ts';
+import type { RawQueries } from '../client.ts';
+import { IS_KEY, NOW } from './read.ts';
+
+/** One kind of evidence, in SQL: from parameter 5 on. */
+interface Kind {
+  type: 'evidence' | 'late_answer';
+  actor: string;
+  detail: string;
+  /** Of a row of `known`: whether an event is written. */
+  isNoted: string;
+  /** Of the started call: which one, and whether the evidence contradicts what would be done with it. */
+  call: string;
+  contradicts: string;
+  /** Whether a person must look: of an open row that is due now, and of a settled one. */
+  flags: { due: string; settled: string };
+}
+
+// The key's row first, as everybody takes it: an executor that is inside a transaction ends it before it is judged whether its
+// lease is live. Then the started call, as it is under that lock: a verdict that was committed while this waited is seen.
+// The row of an open key is written in any case, in the statement of the event. So a verdict that is compared at the same
+// moment, by what is known and by the version of the row, is either before this, and contradicted, or finds more than was seen.
+//
+// A live executor is left as it is: it is about to know more than this can say. Unless it acts upon a word that is contradicted
+// now. Everybody else loses the key, which is due: whoever asked before it happened would write that nothing is known, and
+// when to ask again, over what was heard meanwhile.
+//
+// What is contradicted counts no longer, and neither does the proof that nothing was done which "send it again" has become: at
+// least one send is in doubt. "It went through" stays: it sends nothing.
+//
+// Said once: a sender that repeats itself wakes the key again, but does not fill the table.
+const hear = ({ type, actor, detail, isNoted, call, contradicts, flags }: Kind) => `
+WITH found AS MATERIALIZED (
+  SELECT lease_until AS lease_end, settled_at IS NULL AS is_open FROM idempotency_keys
+   WHERE ${IS_KEY} FOR NO KEY UPDATE),
+begun AS MATERIALIZED (
+  SELECT name AS step, coalesce(${contradicts}, false) AS is_contradicted FROM idempotency_phases, found
+   WHERE ${IS_KEY} AND state = 'started' AND ${call} FOR NO KEY UPDATE OF idempotency_phases),
+known AS MATERIALIZED (
+  SELECT *, is_open AND (is_contradicted IS TRUE OR coalesce(lease_end <= clock_timestamp(), true)) AS is_due
+    FROM found LEFT JOIN begun ON true),
+heard AS (
+  UPDATE idempotency_keys
+     SET next_attempt_at = CASE WHEN is_due THEN ${NOW} ELSE next_attempt_at END,
+         lease_until = CASE WHEN is_due AND state = 'in_progress' THEN ${NOW} ELSE lease_until END,
+         attempts = CASE WHEN is_due THEN 0 ELSE attempts END,
+         needs_attention = CASE WHEN is_due THEN ${flags.due} ELSE needs_attention OR NOT is_open END,
+         fencing_token = fencing_token + (is_due OR NOT is_open)::int
+    FROM known
+   WHERE ${IS_KEY} AND (is_open OR ${flags.settled})
+  RETURNING 1),
+judged AS (
+  UPDATE idempotency_phases
+     SET verdict = CASE verdict WHEN 'succeeded' THEN verdict END, not_executed = least(not_executed, sends - 1)
+    FROM known
+   WHERE ${IS_KEY} AND name = step AND is_open AND is_contradicted),
+noted AS (
+  INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
+  SELECT $1::text, $2::text, $3::text, $4::text, '${type}', ${actor}, ${detail} FROM known
+   WHERE ${isNoted} AND NOT EXISTS (
+     SELECT FROM idempotency_events
+      WHERE ${IS_KEY} AND type = '${type}' AND actor = ${actor} AND detail = ${detail}))
+SELECT 1 AS heard FROM heard`;
+
+const IS_JUDGED = `verdict IN ('failed', 'retry')`;
+
+const EVIDENCE = hear({
+  type: 'evidence',
+  actor: '$6::text',
+  detail: `jsonb_build_object('said', $5::text)`,
+  isNoted: 'is_open',
+  call: 'true',
+  contradicts: IS_JUDGED,
+  flags: { due: 'false', settled: 'false' },
+});
+
+// A refusal contradicts nothing: it says of one send that it did nothing. Behind a refusal that has settled the key, a result
+// is a person's: the higher token there prevents that somebody who has not seen it takes the flag off.
+const LATE_ANSWER = hear({
+  type: 'late_answer',
+  actor: `'executor'`,
+  detail: `jsonb_build_object('step', $5::text, 'token', $6::text, 'said', CASE WHEN $7::boolean THEN 'result' ELSE 'refusal' END)`,
+  isNoted: 'true',
+  call: 'name = $5::text',
+  contradicts: `$7::boolean AND (${IS_JUDGED} OR not_executed = sends)`,
+  flags: { due: 'needs_attention', settled: `($7::boolean AND step IS NOT NULL)` },
+});
+
+/** `Leases.recordEvidence`. Errors are the transaction's own: its caller has to know a deadlock from a lost connection. */
+export async function recordEvidence(tx: RawQueries, id: KeyId, said: string, actor: string): Promise<boolean> {
+  const { tenant, principal, operation, key } = id;
+  const rows = await tx.$queryRawUnsafe<unknown[]>(EVIDENCE, tenant, principal, operation, key, said, actor);
+  return rows.length > 0;
+}
+
+/** `Leases.recordLateAnswer`. */
+export async function recordLateAnswer(
+  db: RawQueries,
+  id: KeyId,
+  { step, token, isResult }: LateAnswer,
+): Promise<void> {
+  const { tenant, principal, operation, key } = id;
+  await db.$queryRawUnsafe(LATE_ANSWER, tenant, principal, operation, key, step, `${token}`, isResult);
+}
