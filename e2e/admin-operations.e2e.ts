@@ -122,6 +122,39 @@ test('X3 a live lease is not released; one that is over is, and each operation s
   await expect(desk.getByRole('main')).toContainText('It was erased.');
 });
 
+test('a settled key whose call was answered too late is listed, and a person says once that they have seen to it', async ({
+  page,
+  office,
+}) => {
+  const { app, db } = office;
+  await enter(page, app);
+  const { key, ...of } = await settledKey(db, randomUUID());
+  await db.idempotencyKey.updateMany({ where: { key }, data: { state: 'failed', needsAttention: true } });
+  const { tenant, principal, operation } = of;
+  const call = { name: 'charge_created', position: 1, kind: 'foreign', state: 'started', fencingToken: 1, sends: 1 };
+  await db.idempotencyPhase.create({
+    data: { tenant, principal, operation, key, ...call, derivedKey: 'derived-of-it' },
+  });
+  const detail = { step: call.name, token: '1', said: 'result' };
+  await db.idempotencyEvent.create({
+    data: { tenant, principal, operation, key, type: 'late_answer', actor: 'executor', detail },
+  });
+  await page.goto('/admin/keys?stuck=1&state=failed');
+  await page.getByRole('row').getByRole('link', { name: key }).click();
+  await expect(page.getByRole('heading', { name: 'This key has ended, and a person must look' })).toBeVisible();
+  await expect(page.getByRole('main')).toContainText(
+    'the provider may have done what the customer was told did not happen',
+  );
+  expect(await axeFinds(page)).toEqual([]);
+  await page.reload(); // a form of the first HTML can be sent by hand
+  const seen = await sendTwice(page, page.getByRole('button', { name: 'I have seen to it' }));
+  expect(seen.map(noticeOf)).toEqual(['acknowledged', 'acknowledged']);
+  expect((await auditOf(db, key)).map(({ type }) => type)).toEqual(['acknowledged']);
+  await page.reload();
+  await expect(page.getByRole('main')).toContainText('A person has seen to it');
+  await expect(page.getByRole('button', { name: 'I have seen to it' })).toHaveCount(0);
+});
+
 test('S5 a key that was never seen is given up once; one that has run is left alone, and shown', async ({
   page,
   office,

@@ -64,9 +64,16 @@ test('the page of a settled key that is flagged says why, and takes no other act
       { ...kept, ...call, state: 'done', derivedKey: 'c3d4', result: '{"v":1}' },
     ],
   });
+  const refused = { ...kept, ...call, name: 'sent_on', position: 2, state: 'started', derivedKey: 'e5f6' };
+  await database.client.idempotencyPhase.create({ data: refused });
+  const detail = { step: 'charge_created', token: '1', said: 'result' };
+  await database.client.idempotencyEvent.create({
+    data: { ...reached, type: 'late_answer', actor: 'executor', detail },
+  });
   const [one, other] = [await pageOf(reached), await pageOf(kept)];
-  expect(one).toMatch(/charge_created<\/code> was answered when the key had ended already.*a1b2/);
+  expect(one).toMatch(/charge_created<\/code> was answered when nobody waited for it any more.*a1b2/);
   expect(other).toMatch(/charge_created<\/code> was done, and the key has ended in a refusal.*c3d4/);
+  expect(other).not.toContain('sent_on</code>');
   for (const page of [one, other])
     expect(page.match(/<button[^>]*>[^<]*/g)).toEqual([expect.stringContaining('I have seen')]);
   await database.client.$executeRaw`UPDATE idempotency_keys SET needs_attention = false`;
