@@ -1,32 +1,21 @@
 import type { KeyDetail, KeyEvent, PhaseView } from 'oncekit/admin';
-import type { ReactNode } from 'react';
 import { Panel } from '../../ui/panel.tsx';
 import { SubmitButton } from '../shared/submit-button.tsx';
 import { type FormAction, KeyForm } from './key-form.tsx';
 
 /** For a settled key that is flagged: a call of it may stand at the provider, and nobody goes on with it. */
 export function AcknowledgePanel({ detail, action }: { detail: KeyDetail; action: FormAction }) {
-  const calls = detail.phases.filter(({ kind }) => kind === 'foreign');
   const isLate = ({ type, detail: said }: KeyEvent) => type === 'late_answer' && said?.said === 'result';
   const answered = new Set(detail.events.filter(isLate).map(({ detail: said }) => said?.step));
-  const open = calls.filter(({ name, state }) => state === 'started' && answered.has(name));
-  const kept = calls.filter(({ state, result }) => state === 'done' && result !== null);
+  const calls = detail.phases.filter(({ kind }) => kind === 'foreign');
   return (
     <Panel aria-labelledby="acknowledge-title">
       <h2 id="acknowledge-title" className="text-lg font-semibold">
         This key has ended, and a person must look at the provider
       </h2>
       <div className="mt-2 grid max-w-prose gap-2">
-        {open.map((call) => (
-          <Why key={call.name} call={call}>
-            was answered when nobody waited for it any more, and the key has ended in a refusal: the provider may have
-            done what the customer was told did not happen.
-          </Why>
-        ))}
-        {kept.map((call) => (
-          <Why key={call.name} call={call}>
-            was done, and the key has ended in a refusal that did not take it back.
-          </Why>
+        {calls.map((call) => (
+          <Why key={call.name} call={call} words={whyOf(call, answered.has(call.name))} />
         ))}
       </div>
       <p className="mt-2 mb-4 max-w-prose text-muted">
@@ -43,11 +32,23 @@ export function AcknowledgePanel({ detail, action }: { detail: KeyDetail; action
   );
 }
 
-function Why({ call, children }: { call: PhaseView; children: ReactNode }) {
+/** Why a call may stand at the provider; undefined where nothing says so. */
+function whyOf({ state, result, sends, notExecuted, verdict }: PhaseView, isAnswered: boolean): string | undefined {
+  if (state === 'done') return result === null ? undefined : 'was done, and the key has ended in a refusal behind it.';
+  if (isAnswered) {
+    return `was answered when nobody waited for it any more, and the key has ended in a refusal: the provider may have done
+      what the customer was told did not happen.`;
+  }
+  const isDoubtful = sends > notExecuted && verdict === null;
+  return isDoubtful ? 'may have been done, and the key has ended in a refusal before anybody found out.' : undefined;
+}
+
+function Why({ call, words }: { call: PhaseView; words: string | undefined }) {
+  if (words === undefined) return null;
   return (
     <div>
       <p>
-        <code className="font-mono text-sm">{call.name}</code> {children}
+        <code className="font-mono text-sm">{call.name}</code> {words}
       </p>
       <p className="mt-1 font-mono text-sm break-all select-all">{call.derivedKey}</p>
     </div>

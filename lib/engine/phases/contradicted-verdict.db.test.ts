@@ -87,10 +87,10 @@ describe('S4 an answer that comes between a person’s word and the run that act
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, unknown: 1 });
     await expectOnceAndAsked(key);
     expect(await eventsOf(key)).toEqual(['verdict', 'late_answer', 'unknown']);
-    // What that person finds counts.
+    // What that person finds counts, and nobody is called a second time.
     expect(await say(key, 'failed')).toBe(true);
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
-    expect(await rowOf(key)).toMatchObject({ state: 'failed' });
+    expect(await rowOf(key)).toMatchObject({ state: 'failed', needsAttention: false });
   });
 
   test.each(['failed', 'retry'] as const)('has the provider asked, where it can be: "%s"', async (kind) => {
@@ -152,6 +152,25 @@ describe('S4 a run that acts upon the word while it is contradicted', () => {
     expect([await rowOf(on.key), await stepsOf(on.key)]).toEqual(before);
     expect(await eventsOf(on.key)).toHaveLength(3); // with `unknown` and `needs_attention`
   });
+});
+
+test('S4 a result that comes while the call is sent again at a person’s word calls a person, should that be declined', async () => {
+  const { key, idempotency } = await unknownKey();
+  expect(await say(key, 'retry')).toBe(true);
+  const [sent, end] = [gate(), gate()];
+  provider.charge = async () => {
+    sent.open();
+    await end.opened;
+    throw new Error('declined');
+  };
+  const completing = idempotency.completeDue({ limit: 100 });
+  await sent.opened;
+  await late(key);
+  end.open();
+  expect(await completing).toMatchObject({ settled: 1 });
+  expectCounted(provider.count(`order-of-${key}`)).toBe(1);
+  expect(await rowOf(key)).toMatchObject({ state: 'failed', needsAttention: true });
+  expect(await isListed(key)).toBe(true);
 });
 
 test('S4 what a webhook says behind a person’s word voids it, and nothing is sent', async () => {

@@ -1,4 +1,4 @@
-import type { Held, Write } from '../../leases.ts';
+import type { Held, LeasedCompletion, Write } from '../../leases.ts';
 import type { Claim, Completion, KeyRow } from '../../rows.ts';
 import type { Rows, Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
@@ -83,6 +83,13 @@ export function completedRow(claim: Claim, claimed: Claimed, { state, result }: 
   };
 }
 
+// A result that came too late for its send, of a call that has no other, and of which no person has said since that it failed: a
+// refusal contradicts it. One that comes behind this finds the key settled, and flags it itself (`evidence.ts`).
+const IS_CONTRADICTED = `EXISTS (
+  SELECT FROM idempotency_events AS heard JOIN idempotency_phases AS step USING (tenant, principal, operation, key)
+   WHERE ${IS_KEY} AND heard.type = 'late_answer' AND heard.detail ->> 'said' = 'result'
+     AND step.name = heard.detail ->> 'step' AND step.state = 'started' AND step.verdict IS DISTINCT FROM 'failed')`;
+
 /**
  * All that a transaction of the executor writes of the key, in one statement under the token, which fails where the key is
  * no longer this executor's: COMMIT may be behind it on the wire. It returns a `RawRow` where it settles the key.
@@ -102,7 +109,7 @@ export function writeStatement(held: Held, leaseMs: number, { steps = [], start,
       ? [
           `state = ${$(settle.state)}, result = ${$(settle.result)}, schema_version = ${$(settle.schemaVersion)}::int,
            settled_at = clock_timestamp(), lease_until = NULL, next_attempt_at = NULL, input = NULL,
-           needs_attention = ${settle.uncompensated !== undefined}, expires_at = greatest(expires_at, clock_timestamp() + interval '24 h')`,
+           needs_attention = ${flaggedAt(settle)}, expires_at = greatest(expires_at, clock_timestamp() + interval '24 h')`,
         ]
       : []),
     ...(lease ? [steps.length > 0 ? SET_LEASE_WITH_PROGRESS : SET_LEASE] : []),
@@ -155,4 +162,10 @@ flagged AS (
   }
   const written = `\nWITH ${parts.join(',')}\n`;
   return { text: `${written}${failIfEmpty('changed')}`, alone: `${written}SELECT * FROM changed`, values };
+}
+
+/** Whether a person must look at a key that settles so. */
+function flaggedAt({ state, uncompensated }: LeasedCompletion): string {
+  if (state === 'succeeded') return 'false';
+  return uncompensated ? 'true' : IS_CONTRADICTED;
 }
