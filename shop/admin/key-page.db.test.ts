@@ -53,7 +53,7 @@ test('the page of a key says that no worker goes on with it where its operation 
 });
 
 test('the page of a settled key that is flagged says why, and takes no other act', async () => {
-  const [reached, kept] = [await left('checkout'), await left('checkout')];
+  const [reached, kept, doubtful] = [await left('checkout'), await left('checkout'), await left('checkout')];
   await database.client.$executeRaw`
     UPDATE idempotency_keys SET state = 'failed', settled_at = now(), lease_until = NULL, next_attempt_at = NULL,
            needs_attention = true`;
@@ -61,10 +61,19 @@ test('the page of a settled key that is flagged says why, and takes no other act
   await database.client.idempotencyPhase.createMany({
     data: [
       { ...reached, ...call, state: 'started', derivedKey: 'a1b2' },
+      { ...doubtful, ...call, state: 'started', derivedKey: 'a1b2' },
       { ...kept, ...call, state: 'done', derivedKey: 'c3d4', result: '{"v":1}' },
     ],
   });
-  const refused = { ...kept, ...call, name: 'sent_on', position: 2, state: 'started', derivedKey: 'e5f6' };
+  const refused = {
+    ...kept,
+    ...call,
+    name: 'sent_on',
+    position: 2,
+    state: 'started',
+    notExecuted: 1,
+    derivedKey: 'e5f6',
+  };
   await database.client.idempotencyPhase.create({ data: refused });
   const detail = { step: 'charge_created', token: '1', said: 'result' };
   await database.client.idempotencyEvent.create({
@@ -74,6 +83,7 @@ test('the page of a settled key that is flagged says why, and takes no other act
   expect(one).toMatch(/charge_created<\/code> was answered when nobody waited for it any more.*a1b2/);
   expect(other).toMatch(/charge_created<\/code> was done, and the key has ended in a refusal.*c3d4/);
   expect(other).not.toContain('sent_on</code>');
+  expect(await pageOf(doubtful)).toMatch(/charge_created<\/code> may have been done.*a1b2/);
   for (const page of [one, other])
     expect(page.match(/<button[^>]*>[^<]*/g)).toEqual([expect.stringContaining('I have seen')]);
   await database.client.$executeRaw`UPDATE idempotency_keys SET needs_attention = false`;

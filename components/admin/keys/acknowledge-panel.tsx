@@ -36,8 +36,8 @@ export function AcknowledgePanel({ detail, action }: { detail: KeyDetail; action
 function whyOf({ state, result, sends, notExecuted, verdict }: PhaseView, isAnswered: boolean): string | undefined {
   if (state === 'done') return result === null ? undefined : 'was done, and the key has ended in a refusal behind it.';
   if (isAnswered) {
-    return `was answered when nobody waited for it any more, and the key has ended in a refusal: the provider may have done
-      what the customer was told did not happen.`;
+    const words = 'was answered when nobody waited for it any more, and the key has ended in a refusal';
+    return `${words}: the provider may have done what the customer was told did not happen.`;
   }
   const isDoubtful = sends > notExecuted && verdict === null;
   return isDoubtful ? 'may have been done, and the key has ended in a refusal before anybody found out.' : undefined;

@@ -35,8 +35,8 @@ WITH found AS MATERIALIZED (
   SELECT lease_until AS lease_end, settled_at IS NULL AS is_open FROM idempotency_keys
    WHERE ${IS_KEY} FOR NO KEY UPDATE),
 begun AS MATERIALIZED (
-  SELECT name AS step, coalesce(${contradicts}, false) AS is_contradicted FROM idempotency_phases, found
-   WHERE ${IS_KEY} AND state = 'started' AND ${call} FOR NO KEY UPDATE OF idempotency_phases),
+  SELECT name AS step, coalesce(${contradicts}, false) AS is_contradicted FROM idempotency_phases AS begun, found
+   WHERE ${IS_KEY} AND state = 'started' AND ${call} FOR NO KEY UPDATE OF begun),
 known AS MATERIALIZED (
   SELECT *, is_open AND (is_contradicted IS TRUE OR coalesce(lease_end <= clock_timestamp(), true)) AS is_due
     FROM found LEFT JOIN begun ON true),
