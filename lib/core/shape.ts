@@ -8,7 +8,7 @@ interface ShapeDifference {
 
 /**
  * Finds the first field of `wanted` that `stored` lacks, or has as another type. Values may differ, fields that nobody wants do
- * no harm, and null fits any type. A field that is undefined is none: so it is where an upcast reads a name that is not there.
+ * no harm, and a field that is null fits any type. A field that is undefined is none: so it is where an upcast reads a name that is not there.
  * Lists are compared as far as both go; within a Map, a Set or an instance of any other class nothing is.
  */
 export function shapeDifference(

@@ -40,8 +40,8 @@ export function encodeAnswer(answer: Answer): string {
 }
 
 /**
- * The stored form of a step's result, to be read by `decodeAnswer`. It is erased when its key settles, so its size does not
- * count; until then an older instance may take the key over, and must be able to read it.
+ * The stored form of a step's result, to be read by `decodeAnswer`. It is erased when its key settles, unless a person must see
+ * it, so its size does not count; until then an older instance may take the key over, and must be able to read it.
  *
  * @param version of the data; 1 is not written, so that it is what a step without one has
  * @throws as `encodeAnswer` does

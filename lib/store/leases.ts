@@ -115,8 +115,8 @@ export interface Leases<Tx> {
   recordEvidence(tx: Tx, id: KeyId, said: string, actor: string): Promise<boolean>;
 
   /**
-   * How many keys are not settled, or settled and flagged for a person, by operation and state. Takes some 30 ms at most,
-   * however many are settled, so that it can be asked often.
+   * How many keys are not settled, or settled and flagged for a person, by operation and state. Takes some 30 ms,
+   * however many are settled, so that it can be asked often; longer where many are flagged.
    *
    * @param stuckAfterMs how old a key must be to count as stuck that nobody has given up on
    */

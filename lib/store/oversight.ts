@@ -64,7 +64,7 @@ export interface Oversight {
   acknowledge(id: SeenRow, actor: string): Promise<Operated>;
 
   /**
-   * The same for every settled key of a person, under all their names. Reads the whole table. Recorded in any case, also
+   * `forget` for every settled key of a person, under all their names. Reads the whole table. Recorded in any case, also
    * where nothing was stored.
    *
    * @param conclude called in the transaction of it, which its failure rolls back; says what there is to record

@@ -15,7 +15,7 @@ const said: Record<KeyEvent['type'], [words: string, tone: Tone]> = {
   payload_mismatch: ['Sent again with another payload, refused', 'warn'],
   unknown: ['The outcome of a foreign call could not be learned', 'warn'],
   resolved: ['The outcome of a foreign call was found', 'good'],
-  needs_attention: ['Not finished for long: a person is asked to look', 'warn'],
+  needs_attention: ['A person is asked to look', 'warn'],
   late_answer: ['An answer came when nobody waited for it any more', 'warn'],
   evidence: ['Something was heard from elsewhere', 'info'],
   verdict: ['A person said what happened', 'info'],

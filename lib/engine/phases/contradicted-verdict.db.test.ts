@@ -154,23 +154,69 @@ describe('S4 a run that acts upon the word while it is contradicted', () => {
   });
 });
 
-test('S4 a result that comes while the call is sent again at a person’s word calls a person, should that be declined', async () => {
-  const { key, idempotency } = await unknownKey();
-  expect(await say(key, 'retry')).toBe(true);
+/** A charge that the provider keeps open until `end`, and answers with that error. */
+function answeredWith(message: string) {
   const [sent, end] = [gate(), gate()];
+  const charge = provider.charge.bind(provider);
   provider.charge = async () => {
+    provider.sends++;
+    provider.charge = charge;
     sent.open();
     await end.opened;
-    throw new Error('declined');
+    throw new Error(message);
   };
-  const completing = idempotency.completeDue({ limit: 100 });
-  await sent.opened;
+  return { sent: sent.opened, end: end.open };
+}
+
+test.each([
+  ['declined', 1],
+  ['declined', 4],
+  ['too many requests', 1],
+  ['too many requests', 4],
+])(
+  'S4 a result that comes while the call is sent again at a person’s word: it is not sent a third time, when that is %s, of %d tries',
+  async (message, maxTries) => {
+    const { key } = await unknownKey();
+    const { idempotency } = shop({}, { ...BLIND, maxTries });
+    expect(await say(key, 'retry')).toBe(true);
+    const second = answeredWith(message);
+    const completing = idempotency.completeDue({ limit: 100 });
+    await second.sent;
+    await late(key);
+    second.end();
+    await completing;
+    await idempotency.completeDue({ limit: 100 });
+    expectCounted([provider.sends, provider.count(`order-of-${key}`)]).toEqual([2, 1]);
+    expect(await rowOf(key)).toMatchObject({ state: 'unknown', needsAttention: true });
+  },
+);
+
+test('S4 a result that comes while a live executor is told that the call is declined calls a person', async () => {
+  const { checkout } = shop();
+  const key = freshKey();
+  const first = answeredWith('declined');
+  const outcome = checkout.execute({ key, payload: {} });
+  await first.sent;
   await late(key);
-  end.open();
-  expect(await completing).toMatchObject({ settled: 1 });
-  expectCounted(provider.count(`order-of-${key}`)).toBe(1);
+  first.end();
+  expect(await outcome).toMatchObject({ code: 'failed', reason: 'card_declined' });
   expect(await rowOf(key)).toMatchObject({ state: 'failed', needsAttention: true });
   expect(await isListed(key)).toBe(true);
+});
+
+test('S4 a late answer is heard though its connection breaks while it waits', async () => {
+  const { key, idempotency } = await unknownKey();
+  expect(await say(key, 'failed')).toBe(true);
+  await other.query('BEGIN');
+  await other.query('SELECT 1 FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
+  const told = late(key);
+  const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  await until('the answer waits', async () => (await other.query(waiting)).rows.length === 1);
+  await other.query(`SELECT pg_terminate_backend(pid) FROM (${waiting}) AS waits`);
+  await other.query('COMMIT');
+  await told;
+  expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ unknown: 1 });
+  await expectOnceAndAsked(key);
 });
 
 test('S4 what a webhook says behind a person’s word voids it, and nothing is sent', async () => {

@@ -146,6 +146,18 @@ describe('a deploy that renames an argument', () => {
     await expectOnce(key);
   });
 
+  test('P1 and takes what an upcast makes for what it would be once stored', async () => {
+    const key = await begun('before');
+    const tag = Buffer.from('t');
+    const how = {
+      arguments: { amountCents: 100, order: `order-of-${key}`, tag },
+      upcasts: { 1: { arguments: ({ amount, ...old }: { amount: number }) => ({ ...old, amountCents: amount, tag }) } },
+    };
+    const { checkout } = shop({}, renamed(key, { ...version, ...how }));
+    expect(await checkout.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
+    await expectOnce(key);
+  });
+
   test.each<[string, Partial<Renamed>, string]>([
     ['has no upcast', { version: 2 }, '`upcasts[1]`'],
     ['has an upcast that throws', { version: 2, upcasts: { 1: { arguments: () => expect.fail() } } }, 'threw'],

@@ -70,7 +70,8 @@ export interface ForeignCall<Arguments, R, Reason extends string = string> {
   /**
    * Whether a refusal of the key behind it asks for a compensation, always or by its result. Where no other call `compensates`
    * it, the key is then flagged for a person, and keeps its result. Default true. False: a check, a mail, a decline that a
-   * look-up has found, or what `onRefused` sees to.
+   * look-up has found, or what `onRefused` sees to. A function is asked of a call that `compensates`, too: where nothing came
+   * of it, it has compensated nothing.
    */
   needsCompensation?: boolean | ((result: R) => boolean);
   /** The system it depends on. Calls that share the name share a circuit breaker. Default: none. */
@@ -105,10 +106,10 @@ const OPTIONS: OptionNames<ForeignCall<never, never>> = {
 
 /** The version of a call's stored arguments, or of its stored result. */
 export function versionOf<A, R>(
-  { version, upcasts = {} }: ForeignCall<A, R>,
+  { version, upcasts }: ForeignCall<A, R>,
   part: 'arguments' | 'result',
 ): { version: number | undefined; upcasts: Upcasts } {
-  const ofPart = Object.entries(upcasts).map(([from, lead]) => [from, lead[part] ?? ((same: unknown) => same)]);
+  const ofPart = Object.entries(upcasts ?? {}).map(([from, lead]) => [from, lead?.[part] ?? ((same: unknown) => same)]);
   return { version, upcasts: Object.fromEntries(ofPart) };
 }
 
@@ -120,7 +121,7 @@ export function versionOf<A, R>(
 export function assertForeignCall<A, R>(name: string, call: ForeignCall<A, R>, retentionMs: number): void {
   assertKnownOptions(`The foreign call ${name}`, call, OPTIONS);
   const { indeterminate, providerKeyTtlMs = 0, settleMs = 0, timeoutMs = 1, maxTries = 1 } = call;
-  const { version = 1, upcasts = {} } = call;
+  const { version = 1, upcasts } = call;
   const assert = (option: keyof ForeignCall<A, R>, isGood: boolean, expected: string) => {
     if (isGood) return;
     const existing = typeof call[option] === 'function' ? 'a function' : call[option];
@@ -140,10 +141,10 @@ export function assertForeignCall<A, R>(name: string, call: ForeignCall<A, R>, r
   assert('timeoutMs', timeoutMs > 0, 'milliseconds, more than 0');
   assert('maxTries', Number.isInteger(maxTries) && maxTries >= 1, 'a whole number, 1 or more');
   assert('version', Number.isInteger(version) && version >= 1, 'a whole number, 1 or more');
-  for (const [from, lead] of Object.entries(upcasts)) {
-    assertKnownOptions(`\`upcasts[${from}]\` of the foreign call ${name}`, lead, { arguments: true, result: true });
-    const isGood = typeof lead === 'object' && [lead.arguments, lead.result].every(isFunctionOrNone);
+  for (const [from, lead] of Object.entries(upcasts ?? {})) {
+    const isGood = typeof lead === 'object' && lead !== null && [lead.arguments, lead.result].every(isFunctionOrNone);
     assert('upcasts', isGood, 'by version: { arguments, result }, functions or left out');
+    assertKnownOptions(`\`upcasts[${from}]\` of the foreign call ${name}`, lead, { arguments: true, result: true });
   }
   const isRetained = providerKeyTtlMs >= 0 && providerKeyTtlMs <= retentionMs;
   assert('providerKeyTtlMs', isRetained, `milliseconds, 0 to ${retentionMs} (phasesRetention)`);

@@ -7,9 +7,16 @@ import { untilAborted } from '../../core/wait.ts';
 import type { Step } from '../../store/leases.ts';
 import { encodeAnswer, encodeStep } from '../answer.ts';
 import { isRefusalStatus, type RefusalAnswer, refusalAnswer } from '../handler.ts';
+import { retentionOf } from '../thing.ts';
 import { timeLeft } from '../transaction.ts';
 import { DependencyFailure, isCircuitOpen } from './circuit-breakers.ts';
-import { type ForeignCall, type ForeignRequest, type ForeignVerdict, versionOf } from './foreign-call.ts';
+import {
+  assertForeignCall,
+  type ForeignCall,
+  type ForeignRequest,
+  type ForeignVerdict,
+  versionOf,
+} from './foreign-call.ts';
 import { noteLateAnswer } from './foreign-result.ts';
 import type { ForeignState } from './foreign-start.ts';
 import { type PhasesRun, reach, reportError } from './run.ts';
@@ -38,6 +45,7 @@ export async function send<Tx, A, R>(
   const { breakers } = running.engine;
   const { call, name } = talk;
   // Before anything is written: what cannot be sent is not counted as sent.
+  assertForeignCall(name, call, retentionOf(running.options, running.engine.config.phasesRetentionMs));
   const stored = argumentsOf(running, talk);
   try {
     // The row is written inside the breaker: while the circuit is open nothing is begun, and nothing can be in doubt.
@@ -226,7 +234,8 @@ function argumentsOf<Tx, A, R>({ engine, held }: PhasesRun<Tx>, { name, call, st
   if (!stored) return own;
   if (!stored.arguments) throw new CodedError('internal', `The arguments of ${name} were erased.`);
   const text = unseal(stored.arguments, `arguments of ${name}`, held.id, engine.config.secrets);
-  const led = readStored<A>(`arguments of ${name}`, text, versionOf(call, 'arguments'));
+  // As it would be had it been stored so: an upcast may make what is stored as something else.
+  const led = readStep<A>(encodeStep(readStored(`arguments of ${name}`, text, versionOf(call, 'arguments'))));
   const difference = shapeDifference(led, own);
   if (!difference) return led;
   const { path, existing, expected } = difference;

@@ -28,12 +28,12 @@ export async function recordResult<Tx, A, R>(
   return finish<Tx, R>(running, name, result, versionOf(call, 'result'), call);
 }
 
-type Answer = Omit<LateAnswer, 'token'>;
+type Heard = Omit<LateAnswer, 'token'>;
 
 /** Writes down what the provider has said. Where the lease is lost it must not be lost: whoever has the key is told (S4). */
 export async function recordAnswer<Tx>(
   running: PhasesRun<Tx>,
-  answer: Answer,
+  answer: Heard,
   write: () => Promise<void>,
 ): Promise<void> {
   try {
@@ -45,11 +45,11 @@ export async function recordAnswer<Tx>(
 }
 
 /** Notes that a send was answered when nobody waited for it any more: whoever asks next finds it. */
-export function noteLateAnswer<Tx>(running: PhasesRun<Tx>, answer: Answer): void {
+export function noteLateAnswer<Tx>(running: PhasesRun<Tx>, answer: Heard): void {
   void recordLateAnswer(running, answer).catch((error) => reportError(running, error));
 }
 
-async function recordLateAnswer<Tx>({ engine: { store }, held }: PhasesRun<Tx>, answer: Answer): Promise<void> {
+async function recordLateAnswer<Tx>({ engine: { store }, held }: PhasesRun<Tx>, answer: Heard): Promise<void> {
   await store.recordLateAnswer(held.id, { ...answer, token: held.fencingToken });
 }
 

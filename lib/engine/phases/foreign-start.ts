@@ -5,8 +5,7 @@ import type { ForeignStart, Held, Step } from '../../store/leases.ts';
 import { encodeStep } from '../answer.ts';
 import { awaitReplication } from '../durability.ts';
 import type { RefusalAnswer } from '../handler.ts';
-import { retentionOf } from '../thing.ts';
-import { assertForeignCall, type ForeignCall } from './foreign-call.ts';
+import type { ForeignCall } from './foreign-call.ts';
 import { resumeUnknown } from './foreign-result.ts';
 import { assertGoesOn, type PhasesRun, reach } from './run.ts';
 import { commitOpen } from './run-transaction.ts';
@@ -45,7 +44,6 @@ export async function start<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState
   assertGoesOn(running); // the circuit breaker may have kept it waiting
   const { store, config } = running.engine;
   const { name, position, call } = talk;
-  assertForeignCall(name, call, retentionOf(running.options, config.phasesRetentionMs));
   if (running.held.state === 'unknown') {
     await resumeUnknown(running, { name, result: null });
   }

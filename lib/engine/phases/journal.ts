@@ -19,16 +19,16 @@ export interface Entry {
 export class Journal {
   readonly #stored: ReadonlyMap<number, Step>;
   readonly #names = new Set<string>();
-  readonly #results = new Map<string, () => unknown>();
-  /** Foreign calls that are done, or may be, and that no other call has compensated. */
-  readonly #uncompensated: Set<string>;
+  readonly #finished = new Map<string, { read: () => unknown; call: Compensation<unknown> | undefined }>();
+  /** Stored foreign calls that are done, or may be, and that this run has not come to. */
+  readonly #unreached: Set<string>;
   #open: string | undefined;
 
   constructor(stored: readonly Step[]) {
     this.#stored = new Map(stored.map((step) => [step.position, step]));
-    // Also those that this run does not come to: of a lost key that was entered, a phase before them may refuse.
+    // Of a lost key that was entered, a phase before them may refuse.
     const made = stored.filter((step) => step.kind === 'foreign' && (step.state === 'done' || isDoubtful(step)));
-    this.#uncompensated = new Set(made.map(({ name }) => name));
+    this.#unreached = new Set(made.map(({ name }) => name));
   }
 
   /**
@@ -59,7 +59,7 @@ export class Journal {
       });
     }
     this.#names.add(name);
-    this.#uncompensated.delete(name);
+    this.#unreached.delete(name);
     this.#open = name;
     return { position: this.#names.size, stored };
   }
@@ -72,25 +72,36 @@ export class Journal {
    * @param read gives its result anew each time, so that nobody changes another's
    * @param call the step's, where it is a foreign one
    */
-  finish<R>(
-    name: string,
-    read: () => R,
-    { compensates, needsCompensation = true }: Compensation<R> = { needsCompensation: false },
-  ): void {
-    this.#results.set(name, read);
-    if (compensates !== undefined) this.#uncompensated.delete(compensates);
-    else if (typeof needsCompensation === 'function' ? needsCompensation(read()) : needsCompensation)
-      this.#uncompensated.add(name);
+  finish<R>(name: string, read: () => R, call?: Compensation<R>): void {
+    this.#finished.set(name, { read, call: call as Compensation<unknown> | undefined });
   }
 
   /** The results of the steps that this run has finished, or found so, by their names. */
   results(): Record<string, unknown> {
-    return Object.fromEntries([...this.#results].map(([name, read]) => [name, read()]));
+    return Object.fromEntries([...this.#finished].map(([name, { read }]) => [name, read()]));
   }
 
-  /** The foreign calls that a refusal leaves uncompensated. */
-  uncompensated(): readonly string[] {
-    return [...this.#uncompensated];
+  /**
+   * The foreign calls that are done, or may be, and that no other call has compensated.
+   *
+   * @param onError told of a call that cannot say whether it needs a compensation, and so does
+   */
+  uncompensated(onError: (error: unknown) => void): readonly string[] {
+    const left = new Set(this.#unreached);
+    for (const [name, { read, call }] of this.#finished) {
+      if (!call) continue;
+      const { compensates, needsCompensation = true } = call;
+      let isNeeded = true;
+      try {
+        isNeeded = typeof needsCompensation === 'function' ? needsCompensation(read()) : needsCompensation;
+      } catch (error) {
+        onError(error);
+      }
+      if (compensates === undefined && isNeeded) left.add(name);
+      // One that says of its result that nothing came of it has compensated nothing.
+      if (compensates !== undefined && (isNeeded || needsCompensation === false)) left.delete(compensates);
+    }
+    return [...left];
   }
 
   /**

@@ -5,7 +5,7 @@ import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.t
 import { type RefusalAnswer, runToAnswer } from '../handler.ts';
 import type { StepVersion } from './context.ts';
 import type { Compensation } from './journal.ts';
-import { assertGoesOn, endRun, enterStep, type PhasesRun } from './run.ts';
+import { assertGoesOn, endRun, enterStep, type PhasesRun, reportError } from './run.ts';
 import { assertReady, linger, type Phase, runPhase } from './run-transaction.ts';
 import { inStepSpan } from './step-span.ts';
 
@@ -96,17 +96,18 @@ export function finish<Tx, R>(
  * uncompensated, the key is flagged for a person, and what is stored of the call stays.
  */
 export async function refuseIn<Tx>(
-  { options, held, input, journal }: PhasesRun<Tx>,
+  running: PhasesRun<Tx>,
   tx: Tx,
   answer: Extract<Answer, { kind: 'refusal' }>,
 ): Promise<Write> {
+  const { options, held, input, journal } = running;
   const { tenant, principal, operation, key } = held.id;
   const scope = { tenant, principal, operation };
   const { reason, data } = answer;
   const known = held.steps.filter(({ state }) => state === 'done').map(({ name, result }) => [name, readStep(result)]);
   const steps = { ...Object.fromEntries(known), ...journal.results() };
   await options.onRefused?.(tx, { reason, data, input, key, scope, steps });
-  const uncompensated = journal.uncompensated();
+  const uncompensated = journal.uncompensated((error) => reportError(running, error));
   const why = `It was refused (${reason}), and no other call has compensated: ${uncompensated.join(', ')}.`;
   const settle = { state: 'failed' as const, result: encodeAnswer(answer), schemaVersion: options.schemaVersion ?? 1 };
   return { settle: uncompensated.length > 0 ? { ...settle, uncompensated: { steps: uncompensated, why } } : settle };

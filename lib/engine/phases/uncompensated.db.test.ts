@@ -99,6 +99,8 @@ describe('a refusal behind a charge', () => {
     expect(told).toMatchObject([
       { order_id: `order-of-${key}`, order_created: { cents: 100 }, charge_created: { id: 'ch_1' } },
     ]);
+    // What was sent is nobody's business any more.
+    expect((await stepsOf(key)).map((step) => step.arguments).filter(Boolean)).toEqual([]);
     expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'failed', reason, replayed: true });
   });
 
@@ -128,6 +130,32 @@ describe('a refusal behind a charge', () => {
     const key = freshKey();
     expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'failed' });
     expect(await leftOf(key)).toMatchObject({ flagged });
+  });
+
+  test('that a refund has not taken back, as its result says, calls a person', async () => {
+    const end: End = async ({ call, fail }) => {
+      await call('charge_refunded', { compensates: 'charge_created', needsCompensation: ({ id }) => id !== 'ch_2' });
+      return fail('sold_out');
+    };
+    const { checkout } = shopThat(end);
+    const key = freshKey();
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'failed' });
+    expect(await leftOf(key)).toEqual(leftWith('sold_out'));
+  });
+
+  test('of which its call cannot say whether it needs a compensation calls a person, and a success asks nobody', async () => {
+    const charge: Partial<Call> = {
+      needsCompensation: () => {
+        throw new Error('no such property');
+      },
+    };
+    const [sold, refused] = [freshKey(), freshKey()];
+    expect(await shopThat(async () => 'sold', charge).checkout.execute({ key: sold, payload: {} })).toMatchObject({
+      ok: true,
+    });
+    const { checkout } = shopThat(async ({ fail }) => fail('sold_out'), charge);
+    expect(await checkout.execute({ key: refused, payload: {} })).toMatchObject({ code: 'failed' });
+    expect(await leftOf(refused)).toMatchObject({ flagged: true });
   });
 
   test('is the same in a run that finds the charge done, and its results are told again', async () => {

@@ -86,8 +86,8 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     suspend: asking(suspend),
     postpone: asking(postpone),
     markUnknown: asking(markUnknown),
-    // It waits for the transaction of whoever has the key now. Given up, nobody would ever hear of it.
-    recordLateAnswer: asking(recordLateAnswer, BATCH),
+    // It waits for the transaction of whoever has the key now. Given up, nobody would ever hear of it. Twice it is one event.
+    recordLateAnswer: asking(recordLateAnswer, { ...BATCH, ...REPEATABLE }),
     steps: asking(findSteps),
     recordCapture: asking(recordCapture),
     startForeign: asking(startForeign),

@@ -144,21 +144,19 @@ started AS (
   }
   if (settle) {
     // Of the steps that were there before; those of this statement are written without a result.
+    const kept = settle.uncompensated?.steps.map($).join(', ');
+    const result = kept === undefined ? 'NULL' : `CASE WHEN name IN (${kept}) THEN result END`;
     parts.push(`
 erased AS (
-  UPDATE idempotency_phases SET arguments = NULL, result = NULL
-   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND EXISTS (SELECT FROM changed)${
-     settle.uncompensated
-       ? `
-     AND name NOT IN (${settle.uncompensated.steps.map($).join(', ')})`
-       : ''
-   })`);
+  UPDATE idempotency_phases SET arguments = NULL, result = ${result}
+   WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND EXISTS (SELECT FROM changed))`);
   }
   if (settle?.uncompensated) {
     parts.push(`
 flagged AS (
   INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
-  SELECT $1, $2, $3, $4, 'needs_attention', 'executor', jsonb_build_object('why', ${$(settle.uncompensated.why)}::text) FROM changed)`);
+  SELECT $1, $2, $3, $4, 'needs_attention', 'executor', jsonb_build_object('why', ${$(settle.uncompensated.why)}::text)
+    FROM changed)`);
   }
   const written = `\nWITH ${parts.join(',')}\n`;
   return { text: `${written}${failIfEmpty('changed')}`, alone: `${written}SELECT * FROM changed`, values };

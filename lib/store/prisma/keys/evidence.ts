@@ -26,8 +26,8 @@ interface Kind {
 // now. Everybody else loses the key, which is due: whoever asked before it happened would write that nothing is known, and
 // when to ask again, over what was heard meanwhile.
 //
-// What is contradicted counts no longer, and neither does the proof that nothing was done which "send it again" has become: at
-// least one send is in doubt. "It went through" stays: it sends nothing.
+// What is contradicted counts no longer, and neither does any proof that a send did nothing: "send it again" has become one, also
+// for the run that has sent it again since, and which of the sends was done nobody knows. "It went through" stays: it sends nothing.
 //
 // Said once: a sender that repeats itself wakes the key again, but does not fill the table.
 const hear = ({ type, actor, detail, isNoted, call, contradicts, flags }: Kind) => `
@@ -52,7 +52,7 @@ heard AS (
   RETURNING 1),
 judged AS (
   UPDATE idempotency_phases
-     SET verdict = CASE verdict WHEN 'succeeded' THEN verdict END, not_executed = least(not_executed, sends - 1)
+     SET verdict = CASE verdict WHEN 'succeeded' THEN verdict END, not_executed = 0
     FROM known
    WHERE ${IS_KEY} AND name = step AND is_open AND is_contradicted),
 noted AS (
@@ -83,7 +83,7 @@ const LATE_ANSWER = hear({
   detail: `jsonb_build_object('step', $5::text, 'token', $6::text, 'said', CASE WHEN $7::boolean THEN 'result' ELSE 'refusal' END)`,
   isNoted: 'true',
   call: 'name = $5::text',
-  contradicts: `$7::boolean AND (${IS_JUDGED} OR not_executed = sends)`,
+  contradicts: `$7::boolean AND (${IS_JUDGED} OR not_executed > 0)`,
   flags: { due: 'needs_attention', settled: `($7::boolean AND step IS NOT NULL)` },
 });
 
