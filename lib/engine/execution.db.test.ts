@@ -138,6 +138,7 @@ describe('S2 stored refusals', () => {
       input: { sku: 'tea' },
       key,
       scope: { ...ANN, operation: op.name },
+      steps: {},
     });
     expect(await op.run({ key, payload: { sku: 'tea' } })).toMatchObject({
       status: 409,
