@@ -24,6 +24,12 @@ export function withStatementLimit<R>(statementMs: number, run: () => R): R {
  */
 const ENDS_JOB = /^(complete|fail)_jobs?(_q)?\//;
 
+type Connected = (
+  error: Error | undefined,
+  client: pg.PoolClient | undefined,
+  release: (why?: unknown) => void,
+) => void;
+
 /**
  * The worker's connections, none of which may be silent for long: without an answer in time one is destroyed, and with it
  * those that nobody uses at the moment, which most likely share its fate. `pg`'s own `query_timeout` would give the question
@@ -43,6 +49,21 @@ class BoundedPool extends pg.Pool {
       client.on('error', () => {});
       this.#bound(client);
     });
+  }
+
+  /** graphile-worker gives its listener back twice where it stops before LISTEN is answered; nobody hears the second error. */
+  override connect(): Promise<pg.PoolClient>;
+  override connect(connected: Connected): void;
+  override connect(connected?: Connected): Promise<pg.PoolClient> | undefined {
+    if (!connected) return super.connect();
+    super.connect((error, client, release) => {
+      let isReleased = false;
+      connected(error, client, (why) => {
+        if (!isReleased) release(why);
+        isReleased = true;
+      });
+    });
+    return undefined;
   }
 
   #bound(client: pg.PoolClient): void {
