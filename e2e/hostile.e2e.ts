@@ -123,6 +123,13 @@ for (const [name, path, headers, size, status] of [
   ['compressed', '/api/orders', [KEY, JSON_BODY, 'Content-Encoding: gzip'], 900_000, 415],
   ['without a key', '/api/orders', [JSON_BODY], 900_000, 400],
   ['for the webhook', '/api/webhooks/payments', [], 8_000_000, 413],
+  [
+    'of two types, for a page',
+    '/',
+    ['Content-Type: multipart/form-data; boundary=x, application/x-www-form-urlencoded'],
+    900_000,
+    415,
+  ],
 ] as const)
   test(`a body that is refused, ${name}: the refusal arrives all the same`, async ({ app }) => {
     const body = Buffer.alloc(size, ' ');

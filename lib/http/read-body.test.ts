@@ -82,6 +82,14 @@ describe('X4 the fields of a form', () => {
     await expect(readBody(requestOf(body, headers))).rejects.toMatchObject({ code: 'malformed_body' });
     expect(parsed).not.toHaveBeenCalled();
   });
+
+  test('they are counted once more as they were parsed, in whatever way the parser has found them', async () => {
+    const form = new FormData();
+    for (let field = 0; field <= MAX_FIELDS; field++) form.append('a', '');
+    const parsed = vi.spyOn(Response.prototype, 'formData').mockResolvedValue(form);
+    onTestFinished(() => parsed.mockRestore());
+    await expect(readBody(requestOf('a=1', FORM))).rejects.toMatchObject({ message: expect.stringContaining('1000') });
+  });
 });
 
 const MIB = 1_048_576;
@@ -107,6 +115,21 @@ describe('X4 a body that cannot', () => {
     ],
     ['a form of other bytes than UTF-8', 'a=%FF', FORM, 'malformed_body'],
     ['a form without its boundary', 'x', { 'Content-Type': 'multipart/form-data' }, 'malformed_body'],
+    // Of each, one parser reads a form that another one does not.
+    ...[
+      'multipart/form-data; boundary=x, application/x-www-form-urlencoded',
+      'application/x-www-form-urlencoded, multipart/form-data; boundary=x',
+      'multipart/form-data; boundary="x, y"',
+      'multipart/form-data; boundary=x; boundary=y',
+      'multipart/form-data; boundary=x; charset=utf-8; charset=latin1',
+      'application/json; charset=utf-8; charset=latin1',
+      'application/json, application/json',
+    ].map((type): [string, Body, Record<string, string>, string] => [
+      type,
+      'a&'.repeat(500),
+      { 'Content-Type': type },
+      'unsupported_media_type',
+    ]),
   ])('%s', async (_, body, headers, code) => {
     await expect(readBody(requestOf(body, headers))).rejects.toMatchObject({ name: 'BadPayloadError', code });
   });

@@ -1,6 +1,6 @@
 import { MIMEType } from 'node:util';
 import { BadPayloadError } from '../core/errors.ts';
-import { MAX_BODY_BYTES, MAX_FIELDS, tooManyFields } from '../core/payload-limits.ts';
+import { formBeyondLimits, MAX_BODY_BYTES, MAX_FIELDS, tooManyFields } from '../core/payload-limits.ts';
 import { parseStrictJson } from './strict-json.ts';
 
 /** A refused body is read as far as this, so that its sender hears of the refusal. */
@@ -14,24 +14,40 @@ const MAX_DROPPED_BYTES = 16 * MAX_BODY_BYTES;
 export async function readBody(request: Request): Promise<unknown> {
   const bytes = await readBytes(request);
   const type = mediaTypeOf(request.headers);
+  const { essence = '' } = type ?? {};
   // Many clients name a type for a body that they do not send.
-  const mayBeEmpty = type.essence !== 'application/json' || /^(GET|HEAD|DELETE)$/.test(request.method);
+  const mayBeEmpty = essence !== 'application/json' || /^(GET|HEAD|DELETE)$/.test(request.method);
   if (bytes.length === 0 && mayBeEmpty) return null;
-  if (type.essence === 'application/json' || type.essence.endsWith('+json')) return parseStrictJson(decode(bytes));
-  if (FORMS.has(type.essence)) return await readForm(bytes, type.raw);
-  throw unsupported(type.raw || 'no Content-Type', 'application/json, or a form');
+  if (essence === 'application/json' || essence.endsWith('+json')) return parseStrictJson(decode(bytes));
+  if (type && FORMS.has(essence)) return await readForm(bytes, type);
+  throw unsupported(request.headers.get('content-type') || 'no Content-Type', 'application/json, or a form');
 }
 
 const FORMS = new Set(['application/x-www-form-urlencoded', 'multipart/form-data']);
 
-function mediaTypeOf(headers: Headers): { essence: string; raw: string } {
+/**
+ * The type that every reader of it takes for the same one. Others split at commas and take the last, or the other one of two
+ * parameters of one name: they would parse by another boundary than the one by which the parts are counted here.
+ */
+function mediaTypeOf(headers: Headers): MIMEType | undefined {
   const encoding = headers.get('content-encoding');
   if (encoding && encoding.toLowerCase() !== 'identity')
     throw unsupported(`Content-Encoding: ${encoding}`, 'no encoding');
-  const raw = headers.get('content-type') ?? '';
-  const [, charset] = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(raw) ?? [];
-  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupported(`charset=${charset}`, 'utf-8');
-  return { essence: (raw.split(';')[0] ?? '').trim().toLowerCase(), raw };
+  const type = parseType(headers.get('content-type') ?? '');
+  const charset = type?.params.get('charset') ?? 'utf-8';
+  if (charset.toLowerCase() !== 'utf-8') throw unsupported(`charset=${charset}`, 'utf-8');
+  return type;
+}
+
+function parseType(raw: string): MIMEType | undefined {
+  const parts = raw.split(';').filter((part) => part.trim() !== '');
+  try {
+    const type = new MIMEType(raw);
+    const hasOneMeaning = !raw.includes(',') && [...type.params].length === parts.length - 1;
+    return hasOneMeaning ? type : undefined;
+  } catch {
+    return undefined; // it is none
+  }
 }
 
 /**
@@ -74,15 +90,18 @@ function decode(bytes: Uint8Array): string {
 }
 
 /** Through the platform's own parser of forms. Counted before that: to parse 500,000 empty fields takes half a second. */
-async function readForm(bytes: Uint8Array, contentType: string): Promise<FormData> {
+async function readForm(bytes: Uint8Array, type: MIMEType): Promise<FormData> {
   let form: FormData;
   try {
-    if (hasTooManyParts(bytes, contentType)) throw tooManyFields();
-    form = await new Response(bytes as BodyInit, { headers: { 'Content-Type': contentType } }).formData();
+    if (hasTooManyParts(bytes, type)) throw tooManyFields();
+    form = await new Response(bytes as BodyInit, { headers: { 'Content-Type': String(type) } }).formData();
   } catch (cause) {
     if (cause instanceof BadPayloadError) throw cause;
-    throw new BadPayloadError('malformed_body', 'The form cannot be read.', { existing: contentType, cause });
+    throw new BadPayloadError('malformed_body', 'The form cannot be read.', { existing: String(type), cause });
   }
+  // However its parser found them.
+  const beyond = formBeyondLimits(form);
+  if (beyond) throw beyond;
   // The platform's parser puts it wherever bytes are no UTF-8, so that two bodies would pass for one.
   const isBroken = [...form].flat().some((text) => typeof text === 'string' && text.includes('\ufffd'));
   if (isBroken) throw new BadPayloadError('malformed_body', 'The form is not valid UTF-8.', { expected: 'UTF-8' });
@@ -90,10 +109,9 @@ async function readForm(bytes: Uint8Array, contentType: string): Promise<FormDat
 }
 
 /** By what separates them, so that empty ones count as well. */
-function hasTooManyParts(bytes: Uint8Array, contentType: string): boolean {
-  const { essence, params } = new MIMEType(contentType);
-  const boundary = params.get('boundary');
+function hasTooManyParts(bytes: Uint8Array, { essence, params }: MIMEType): boolean {
   if (essence !== 'multipart/form-data') return hasMoreThan(MAX_FIELDS - 1, '&', bytes);
+  const boundary = params.get('boundary');
   // One stands behind each part.
   return boundary !== null && hasMoreThan(MAX_FIELDS, `\r\n--${boundary}`, bytes);
 }

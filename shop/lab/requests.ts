@@ -1,4 +1,5 @@
 import type { Principal } from 'oncekit';
+import { readBody } from 'oncekit/next';
 import { z } from 'zod';
 import { bodyOf } from '../api/body.ts';
 import { answered } from '../api/route.ts';
@@ -73,8 +74,8 @@ export async function orderPlainly(request: Request): Promise<Response> {
     // Without a length it may be of any.
     const length = request.headers.get('content-length');
     if (length === null || !(Number(length) <= MAX_FORM_BYTES)) return refusal(413, 'This form is too large.');
-    const form = await request.formData().catch(() => undefined);
-    if (!form) return refusal(400, 'This is no form.');
+    const form = await readBody(request).catch(() => undefined);
+    if (!(form instanceof FormData)) return refusal(400, 'This is no form.');
     const result = await placePlainOrder(who, form, (await currentRun())?.id);
     if (request.headers.get('accept')?.includes('application/json')) return Response.json(result);
     const preset = findPreset(String(form.get('preset')));

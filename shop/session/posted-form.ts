@@ -1,4 +1,4 @@
-import { BadPayloadError } from 'oncekit';
+import { ADVICE, BadPayloadError } from 'oncekit';
 import { readBody } from 'oncekit/next';
 import { refusal } from '../payments/webhook-request.ts';
 
@@ -14,7 +14,7 @@ export async function refuseForm(request: Request): Promise<Response | undefined
     await readBody(request);
   } catch (error) {
     if (!(error instanceof BadPayloadError)) throw error;
-    return refusal(error.code === 'payload_too_large' ? 413 : 400, error.message);
+    return refusal(ADVICE[error.code].status, error.message);
   }
 }
 
