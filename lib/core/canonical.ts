@@ -6,7 +6,7 @@ import type { Awaitable } from './wait.ts';
 
 const MAX_DEPTH = 100;
 
-/** Bounds the work: values may refer to one object many times, or to one text, and each reference is written out. */
+/** Bounds the work: values may refer to one object many times, or to one text, and each reference is written out. Of a message. */
 const MAX_VALUES = 100_000;
 const MAX_CHARACTERS = MAX_BODY_BYTES;
 
@@ -19,18 +19,23 @@ type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
  * Rich values that server actions carry (Date, BigInt, Map, Set, files, undefined in arrays, the NaN of an empty number
  * field) get tags that no plain value can imitate. At once, unless there are files to read.
  *
+ * @param volatile names that do not count, at the top level
  * @throws BadPayloadError for what has no one meaning: integers beyond 2^53, Infinity, cycles, functions, class instances
  */
-export function canonicalText(payload: unknown, volatile: ReadonlySet<string> = new Set()): Awaitable<string> {
-  return payload instanceof FormData ? canonicalForm(payload, volatile) : canonicalJson(payload, volatile);
+export function canonicalText(
+  payload: unknown,
+  volatile: ReadonlySet<string> = new Set(),
+  maxValues = MAX_VALUES,
+): Awaitable<string> {
+  return payload instanceof FormData ? canonicalForm(payload, volatile) : canonicalJson(payload, volatile, maxValues);
 }
 
-function canonicalJson(payload: unknown, volatile: ReadonlySet<string>): Awaitable<string> {
+function canonicalJson(payload: unknown, volatile: ReadonlySet<string>, maxValues: number): Awaitable<string> {
   const kept =
     volatile.size > 0 && isPlainObject(payload)
       ? Object.fromEntries(Object.entries(payload).filter(([name]) => !volatile.has(name)))
       : payload;
-  const budget: Budget = { values: MAX_VALUES, characters: MAX_CHARACTERS, files: new Map() };
+  const budget: Budget = { values: maxValues, characters: MAX_CHARACTERS, files: new Map() };
   const json = toJson(kept, 0, budget);
   const text = () => `json:${serialize(json)}`;
   return budget.files.size > 0 ? describeFiles(budget.files).then(text) : text();
@@ -75,7 +80,7 @@ interface Budget {
 
 function toJson(value: unknown, depth: number, budget: Budget): Json {
   if (depth > MAX_DEPTH) throw badPayload(`nested deeper than ${MAX_DEPTH} levels, or in a circle`);
-  if (budget.values-- <= 0) throw badPayload(`more than ${MAX_VALUES} values`);
+  if (budget.values-- <= 0) throw badPayload('too many values');
   const next = (inner: unknown) => toJson(inner, depth + 1, budget);
   switch (typeof value) {
     case 'string':

@@ -1,5 +1,13 @@
+import { BadPayloadError } from './errors.ts';
 import { isInternalField } from './fields.ts';
 import { MAX_FIELDS } from './payload-limits.ts';
+
+/** The fields of a form by their paths. */
+export interface FormTree {
+  readonly root: FormNode;
+  /** The form has brackets in its names, and not dots alone. */
+  readonly isInBrackets: boolean;
+}
 
 /** A place in a form: the values of its own name, and the places behind it. */
 export interface FormNode {
@@ -9,6 +17,8 @@ export interface FormNode {
   isList: boolean;
   readonly values: FormDataEntryValue[];
   readonly children: Map<string, FormNode>;
+  /** What `rowsOf` has found, once for all that ask. */
+  rows?: readonly FormNode[] | null;
 }
 
 interface Field {
@@ -30,8 +40,9 @@ const PATH = /^[^.[\]]+(\.[^.[\]]+|\[[^.[\]]+\])*$/;
  * called just that. So is a field whose name is no path, or one that no form of people has: too deep, or too high an index.
  *
  * @param isLiteral whether a name is to be taken as it is
+ * @throws BadPayloadError where one field has two names, `a.b` and `a[b]`: which of their values comes first is not compared
  */
-export function formTree(form: FormData, isLiteral: (name: string) => boolean): FormNode {
+export function formTree(form: FormData, isLiteral: (name: string) => boolean): FormTree {
   const fields: Field[] = [];
   for (const [name, value] of form) {
     if (!isInternalField(name)) fields.push({ value, ...((!isLiteral(name) && parsePath(name)) || asItIs(name)) });
@@ -42,32 +53,34 @@ export function formTree(form: FormData, isLiteral: (name: string) => boolean): 
     const isBehindValue = field.path.some((_, n) => n > 0 && leaves.has(field.path.slice(0, n).join('\n')));
     add(root, isBehindValue ? { ...field, ...asItIs(field.names.at(-1) ?? '') } : field);
   }
-  return root;
+  return { root, isInBrackets: fields.some(({ names }) => names.at(-1)?.includes('[')) };
 }
 
 export function newNode(name = ''): FormNode {
   return { name, isList: false, values: [], children: new Map() };
 }
 
-/** Tells whether nothing but indices lies behind it. */
-export function isRows({ children }: FormNode): boolean {
-  return [...children.keys()].every((step) => INDEX.test(step));
-}
-
-/** The places behind it in the order of their indices. The gaps are closed that rows leave which were taken out. */
-export function rowsOf({ children }: FormNode): FormNode[] {
-  return [...children].sort(([a], [b]) => Number(a) - Number(b)).map(([, row]) => row);
+/**
+ * The places behind it in the order of their indices. The gaps are closed that rows leave which were taken out. Null where
+ * something else than indices lies behind it. Of a tree that is whole.
+ */
+export function rowsOf(node: FormNode): readonly FormNode[] | null {
+  node.rows ??= [...node.children.keys()].every((step) => INDEX.test(step))
+    ? [...node.children].sort(([a], [b]) => Number(a) - Number(b)).map(([, row]) => row)
+    : null;
+  return node.rows;
 }
 
 /** The name of the field at a place, in brackets or dots as the form has them; of a list in one field that field's. */
-export function nameAt(root: FormNode, path: readonly PropertyKey[]): string {
+export function nameAt({ root, isInBrackets }: FormTree, path: readonly PropertyKey[]): string {
   let node: FormNode | undefined = root;
   let { name } = root;
   for (const step of path) {
     if (node && node.values.length > 0) break;
-    const isRow: boolean = typeof step === 'number' && node !== undefined && node.children.size > 0 && isRows(node);
-    const next: FormNode | undefined = isRow ? node && rowsOf(node)[step as number] : node?.children.get(String(step));
-    name = next?.name ?? join(name, step, hasBrackets(root));
+    const rows: readonly FormNode[] | null | undefined =
+      typeof step === 'number' && node && node.children.size > 0 ? rowsOf(node) : null;
+    const next: FormNode | undefined = rows ? rows[step as number] : node?.children.get(String(step));
+    name = next?.name ?? join(name, step, isInBrackets);
     node = next;
   }
   return name;
@@ -78,10 +91,6 @@ function join(name: string, step: PropertyKey, isInBrackets: boolean): string {
   return isInBrackets && typeof step === 'number' ? `${name}[${step}]` : `${name}.${String(step)}`;
 }
 
-function hasBrackets({ name, children }: FormNode): boolean {
-  return name.includes('[') || [...children.values()].some(hasBrackets);
-}
-
 function add(root: FormNode, { path, names, isList, value }: Field): void {
   let node = root;
   for (const [n, step] of path.entries()) {
@@ -89,8 +98,15 @@ function add(root: FormNode, { path, names, isList, value }: Field): void {
     node.children.set(step, next);
     node = next;
   }
+  const name = names.at(-1) ?? '';
+  if (node.values.length > 0 && node.name !== name) throw namedTwice(node.name, name);
   node.values.push(value);
   node.isList ||= isList;
+}
+
+function namedTwice(name: string, other: string): BadPayloadError {
+  const words = `One field has two names in the form, ${name} and ${other}. Give it one of them.`;
+  return new BadPayloadError('malformed_body', words, { existing: [name, other], expected: 'one name for each field' });
 }
 
 function asItIs(name: string): Omit<Field, 'value'> {

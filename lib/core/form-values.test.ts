@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { formValues } from './form-values.ts';
 import type { StandardSchema } from './standard-schema.ts';
@@ -149,6 +149,7 @@ describe('values fit what the schema expects', () => {
     ['an unchecked box that is optional', z.boolean().optional(), [], false],
     ['an unchecked box whose default is true', z.boolean().default(true), [], false],
     ['a box of another value', z.boolean(), [['v', 'maybe']], 'maybe'],
+    ['a box whose value every object has', z.boolean(), [['v', '__proto__']], '__proto__'],
     [
       'several choices',
       z.array(z.string()),
@@ -324,5 +325,60 @@ describe('messages are about the fields of the form', () => {
     ['of no field', lines, [], [], ''],
   ])('%s', (_, schema, fields, path, expected) => {
     expect(formValues(formOf(...fields), schema).nameOf(path)).toBe(expected);
+  });
+
+  test('of a thousand rows, each row is looked at once for all errors', () => {
+    const rows = 999;
+    const fields = Array.from({ length: rows }, (_, n): Field => [`lines[${n}].sku`, '']);
+    const { nameOf } = formValues(formOf(...fields), z.object({ lines: z.array(z.object({})) }));
+    nameOf(['lines', 0, 'x']);
+    let steps = 0;
+    const counted = (name: 'keys' | 'values' | 'entries') => {
+      const original = Map.prototype[name];
+      vi.spyOn(Map.prototype, name).mockImplementation(function* (this: Map<unknown, unknown>) {
+        for (const each of original.call(this)) {
+          steps++;
+          yield each;
+        }
+      } as never);
+    };
+    for (const name of ['keys', 'values', 'entries'] as const) counted(name);
+    const sort = vi.spyOn(Array.prototype, 'sort');
+    onTestFinished(() => void vi.restoreAllMocks());
+    const names = Array.from({ length: rows }, (_, n) => nameOf(['lines', n, 'x']));
+    expect(names.at(-1)).toBe('lines[998].x');
+    expect([steps, sort.mock.calls.length]).toEqual([0, 0]);
+  });
+});
+
+describe('F1 one field has one name', () => {
+  test.each<[string, string, string]>([
+    ['in dots and in brackets', 'a.b', 'a[b]'],
+    ['with and without the brackets of a list', 'a', 'a[]'],
+    ['deep inside', 'l[0].a[b]', 'l.0.a.b'],
+  ])('%s: two are refused, in whatever order', (_, one, other) => {
+    for (const names of [
+      [one, other],
+      [other, one],
+    ])
+      expect(() => read(silent, ...names.map((name): Field => [name, 'x']))).toThrow(
+        expect.objectContaining({
+          name: 'BadPayloadError',
+          message: expect.stringContaining(`${names[0]} and ${names[1]}`),
+        }),
+      );
+  });
+
+  test('two names of one row are none of one field, nor is one that the schema has', () => {
+    const rows: Field[] = [
+      ['lines[0].sku', 'a'],
+      ['lines.0.qty', '1'],
+    ];
+    expect(read(silent, ...rows)).toEqual({ lines: [{ sku: 'a', qty: '1' }] });
+    const both: Field[] = [
+      ['a.b', 'literal'],
+      ['a[b]', 'path'],
+    ];
+    expect(read(z.object({ 'a.b': z.string() }), ...both)).toEqual({ 'a.b': 'literal', a: { b: 'path' } });
   });
 });

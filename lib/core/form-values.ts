@@ -1,5 +1,5 @@
 import { allowsEmptyText, type FormShape, isNullable, type Shape, shapeOf, typeOf } from './form-shape.ts';
-import { type FormNode, formTree, isRows, MAX_DEPTH, nameAt, newNode, rowsOf } from './form-tree.ts';
+import { type FormNode, formTree, MAX_DEPTH, nameAt, newNode, rowsOf } from './form-tree.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
 /** A form as its schema gets it. */
@@ -14,12 +14,14 @@ export interface FormValues {
  * what it expects, values fit it: an unchecked box is false, a list with one choice or none is a list, digits are a number.
  * An empty field is left out where the schema would refuse it and can do without. A value that does not fit stays as it is, for
  * the schema to refuse. The kit's own fields are left out.
+ *
+ * @throws BadPayloadError where one field has two names in the form
  */
 export function formValues(form: FormData, schema: StandardSchema): FormValues {
   const shapes = shapeOf(schema);
   const literal = shapes?.resolve(shapes.root)?.properties ?? {};
-  const root = formTree(form, (name) => Object.hasOwn(literal, name));
-  return { values: new FormReader(shapes).readForm(root), nameOf: (path) => nameAt(root, path) };
+  const tree = formTree(form, (name) => Object.hasOwn(literal, name));
+  return { values: new FormReader(shapes).readForm(tree.root), nameOf: (path) => nameAt(tree, path) };
 }
 
 /** Reads places as their shapes have it. Undefined: nothing is there. */
@@ -45,7 +47,8 @@ class FormReader {
     }
     const { values, children } = node;
     const isList = type === 'array' || (!shape && children.size > 0);
-    if (isList && isRows(node)) return this.#readList(node, shape ?? {}, depth);
+    const rows = isList && rowsOf(node);
+    if (rows) return this.#readList(node, rows, shape ?? {}, depth);
     if (children.size > 0) return this.#readObject(node, shape, depth);
     if (node.isList || values.length > 1) return values;
     return coerce(values[0] as FormDataEntryValue, shape);
@@ -70,14 +73,13 @@ class FormReader {
     return Object.fromEntries([...entries].filter(([, value]) => value !== undefined));
   }
 
-  /** In the order of their indices. The gaps are closed that rows leave which were taken out. */
-  #readList(node: FormNode, { items, prefixItems = [] }: Shape, depth: number): unknown[] {
+  #readList(node: FormNode, rows: readonly FormNode[], { items, prefixItems = [] }: Shape, depth: number): unknown[] {
     const itemShape = (n: number) => prefixItems[n] ?? items;
     if (node.children.size === 0) {
       const chosen = node.values.filter((value) => !isUnchosenFile(value));
       return chosen.map((value, n) => coerce(value, this.#resolve(itemShape(n))));
     }
-    return rowsOf(node).map((row, n) => this.#read(row, itemShape(n), depth + 1));
+    return rows.map((row, n) => this.#read(row, itemShape(n), depth + 1));
   }
 
   #resolve(shape: Shape | boolean | undefined, node?: FormNode): Shape | undefined {
@@ -94,8 +96,17 @@ function coerce(value: FormDataEntryValue, shape: Shape | undefined): unknown {
   return read?.(value.trim()) ?? value;
 }
 
+const BOOLEANS = new Map([
+  ['on', true],
+  ['true', true],
+  ['1', true],
+  ['off', false],
+  ['false', false],
+  ['0', false],
+]);
+
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
-  boolean: (text) => ({ on: true, true: true, 1: true, off: false, false: false, 0: false })[text],
+  boolean: (text) => BOOLEANS.get(text),
   number: readNumber,
   integer: readNumber,
   bigint: (text) => (/^-?\d+$/.test(text) ? BigInt(text) : undefined),

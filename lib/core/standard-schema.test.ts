@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { type StandardSchema, validate } from './standard-schema.ts';
 
@@ -54,6 +54,19 @@ describe('Standard Schema', () => {
   test('a field called __proto__ is a field', async () => {
     const result = await validate(schema({ issues: [{ path: ['__proto__'], message: 'm' }] }), {});
     expect(Object.entries((result as { fieldErrors: object }).fieldErrors)).toEqual([['__proto__', ['m']]]);
+  });
+
+  test('X4 of a great many errors the first hundred are kept and named, and it is said how many there were', async () => {
+    const issues = Array.from({ length: 100_000 }, (_, n) => ({ path: [n % 2 ? 'a' : 'b'], message: `m${n}` }));
+    const nameOf = vi.fn(String);
+    const result = await validate(schema({ issues }), {}, nameOf);
+    expect(nameOf).toHaveBeenCalledTimes(100);
+    if (result.ok) throw new Error('should be refused');
+    const { a = [], b = [], ...rest } = result.fieldErrors;
+    expect([a.length, b.length, a.at(-1)]).toEqual([50, 50, 'm99']);
+    expect(rest).toEqual({ '': ['These are the first 100 of 100000 errors.'] });
+    const few = await validate(schema({ issues: issues.slice(0, 100) }), {});
+    expect(few).toEqual({ ok: false, fieldErrors: { a, b } });
   });
 
   test('an asynchronous schema is awaited', async () => {

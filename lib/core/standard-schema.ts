@@ -30,8 +30,11 @@ interface Issue {
 export type InputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['input'];
 export type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output'];
 
-/** A schema's verdict: the parsed value, or messages by field (`''`: of no field). */
+/** A schema's verdict: the parsed value, or the first 100 messages by field (`''`: of no field, and how many more there are). */
 export type Validated<Output> = { ok: true; value: Output } | { ok: false; fieldErrors: Record<string, string[]> };
+
+/** As many errors of one input are told as a person may read. */
+const MAX_ERRORS = 100;
 
 /** How a field is called that a path leads to. */
 export type NameOf = (path: readonly PropertyKey[]) => string;
@@ -54,9 +57,11 @@ export function validate<S extends StandardSchema>(
 function verdictOf<S extends StandardSchema>(result: Result<unknown>, nameOf: NameOf): Validated<OutputOf<S>> {
   if (!result.issues) return { ok: true, value: result.value as OutputOf<S> };
   const messages = new Map<string, string[]>();
-  for (const { path = [], message } of result.issues) {
-    const field = nameOf(path.map((step) => (typeof step === 'object' ? step.key : step)));
-    messages.set(field, [...(messages.get(field) ?? []), message]);
+  const add = (field: string, message: string) => messages.set(field, [...(messages.get(field) ?? []), message]);
+  for (const { path = [], message } of result.issues.slice(0, MAX_ERRORS)) {
+    add(nameOf(path.map((step) => (typeof step === 'object' ? step.key : step))), message);
   }
+  const { length } = result.issues;
+  if (length > MAX_ERRORS) add('', `These are the first ${MAX_ERRORS} of ${length} errors.`);
   return { ok: false, fieldErrors: Object.fromEntries(messages) };
 }

@@ -1,11 +1,13 @@
 import { canonicalText } from '../core/canonical.ts';
 import { type BadPayloadError, isBadPayload } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
+import { type FormValues, formValues } from '../core/form-values.ts';
 import { listOf } from '../core/options.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, type Proof, proofOfCall } from '../core/proof.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
+import { MAX_ITEMS, unfitValue, VALUES_PER_ITEM } from '../core/value-limits.ts';
 import { type Awaitable, isPromised, proceed } from '../core/wait.ts';
 import type { Store } from '../store/store.ts';
 import { beforeDeadline } from './deadline.ts';
@@ -23,6 +25,8 @@ export interface Call<Tx> extends ResolvedKey {
   readonly engine: Engine<Tx>;
   readonly definition: Definition<Tx>;
   readonly request: ExecuteRequest;
+  /** What the schema is asked. */
+  readonly given: SchemaInput;
   /** The proof of the key's effect before a row is seen. */
   proof: Proof;
   readonly canonical: string;
@@ -66,6 +70,8 @@ function openResolved<Tx>(resolved: ResolvedKey, opening: Opening<Tx>): Awaitabl
     if (isBadPayload(read)) return refusePayload(resolved, proof, read, isForApi ? read.message : undefined);
     const { id, mintedAt, nextKey, who } = resolved;
     const { whole, canonical } = read;
+    const given = schemaInput(definition.options, whole);
+    if (isBadPayload(given)) return refusePayload(resolved, proof, given, given.message);
     const { config } = engine;
     // Field by field: every call passes here, and a spread of so many costs as much as all of its replay from memory.
     return {
@@ -76,6 +82,7 @@ function openResolved<Tx>(resolved: ResolvedKey, opening: Opening<Tx>): Awaitabl
       engine,
       definition,
       request: whole,
+      given,
       proof,
       canonical,
       fingerprint: fingerprint(canonical, id.tenant, config.secrets),
@@ -101,7 +108,23 @@ interface ReadPayload {
   readonly canonical: string;
 }
 
-type PayloadOptions = Pick<OperationOptions<StandardSchema, never>, 'fingerprint' | 'volatile'>;
+type PayloadOptions = Pick<OperationOptions<StandardSchema, never>, 'schema' | 'fingerprint' | 'volatile' | 'maxItems'>;
+
+/** What the schema is asked: of a form its fields, with their names for what is said of them. */
+type SchemaInput = { readonly values: unknown; readonly nameOf?: undefined } | FormValues;
+
+/** The schema's input; or, as a value, the error that says why the schema is not asked. */
+function schemaInput(
+  { schema, maxItems = MAX_ITEMS }: PayloadOptions,
+  { payload, input = payload }: ExecuteRequest,
+): SchemaInput | BadPayloadError {
+  try {
+    const given = input instanceof FormData ? formValues(input, schema) : { values: input };
+    return unfitValue(given.values, maxItems) ?? given;
+  } catch (error) {
+    return badPayload(error);
+  }
+}
 
 /** The payload and its canonical text; or, as a value, the error that says that it has none. */
 function readPayload(options: PayloadOptions, request: ExecuteRequest): Awaitable<ReadPayload | BadPayloadError> {
@@ -115,10 +138,13 @@ function readPayload(options: PayloadOptions, request: ExecuteRequest): Awaitabl
   }
 }
 
-function canonicalOf({ fingerprint: narrow, volatile }: PayloadOptions, whole: ExecuteRequest): Awaitable<ReadPayload> {
+function canonicalOf(
+  { fingerprint: narrow, volatile, maxItems = MAX_ITEMS }: PayloadOptions,
+  whole: ExecuteRequest,
+): Awaitable<ReadPayload> {
   const payload = narrow ? narrow(whole.payload) : whole.payload;
   const names = listOf(volatile);
-  return proceed(canonicalText(payload, names && new Set(names)), (canonical) => {
+  return proceed(canonicalText(payload, names && new Set(names), maxItems * VALUES_PER_ITEM), (canonical) => {
     const { context } = whole;
     if (!context?.length) return { whole, canonical };
     // Neither text holds a line break of its own: JSON writes it as \n.

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { MAX_BODY_BYTES, MAX_FIELDS } from '../core/payload-limits.ts';
+import type { StandardSchema } from '../core/standard-schema.ts';
 import { anything, effect, effects, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
-import { serverAction } from './index.ts';
+import { routeHandler, serverAction } from './index.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -91,5 +92,55 @@ describe('X4 what code calls an action with', () => {
     const { key, action, left } = checkout();
     expect(await action({ input }, { key })).toMatchObject({ ok: false, code: 'malformed_body', executed: 'unknown' });
     expect(await left()).toEqual([0, 0]);
+  });
+});
+
+describe('X4 rows and values', () => {
+  /** An operation of lines, as an action of one JSON field and as a route; and how often its schema was asked. */
+  function lines(options: { maxItems?: number } = {}) {
+    const asked = vi.fn((value: { lines: unknown[] }) => ({ value }));
+    const schema = { '~standard': { version: 1, vendor: 'test', validate: asked } } as unknown as StandardSchema<{
+      lines: unknown[];
+    }>;
+    const operation = kit(database.client)
+      .operation({ name: 'import', schema, acceptKeys: 'any', ...options })
+      .handler(async ({ input }) => input.lines.length);
+    const action = serverAction(operation, { input: (form) => JSON.parse(String(form.get('json'))) });
+    const POST = routeHandler(operation);
+    const posted = (sent: unknown) => {
+      const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': `"${freshKey()}"` };
+      return POST(new Request('https://shop.test/api/import', { method: 'POST', headers, body: JSON.stringify(sent) }));
+    };
+    const submitted = (sent: unknown) => {
+      const form = new FormData();
+      form.append('idempotency_key', freshKey());
+      form.append('json', JSON.stringify(sent));
+      return action(null, form);
+    };
+    return { asked, posted, submitted };
+  }
+  const rows = (length: number, each: unknown = {}) => ({ lines: Array.from({ length }, () => each) });
+
+  test.each<[string, unknown, string]>([
+    ['99,000 rows', rows(99_000), 'A list has too many items: at most 1000 can be sent at once.'],
+    ['rows of rows', rows(101, rows(99)), 'There are too many values: at most 10000 can be sent at once.'],
+    [
+      '__proto__',
+      JSON.parse('{"lines":[{"__proto__":{"a":1}}]}'),
+      'The name __proto__ cannot be used for what is sent.',
+    ],
+  ])('%s: no schema is asked, of a body or of what `input` returns, and both hear why', async (_, sent, message) => {
+    const { asked, posted, submitted } = lines();
+    const refused = await posted(sent);
+    expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([400, 'malformed_body']);
+    expect(await submitted(sent)).toMatchObject({ ok: false, code: 'malformed_body', message });
+    expect(asked).not.toHaveBeenCalled();
+  });
+
+  test('an operation that imports says how many', async () => {
+    const { posted, submitted } = lines({ maxItems: 2000 });
+    expect((await posted(rows(2000))).status).toBe(200);
+    expect(await submitted(rows(2000))).toMatchObject({ ok: true, data: 2000 });
+    expect((await posted(rows(2001))).status).toBe(400);
   });
 });

@@ -2,13 +2,13 @@ import { CodedError } from '../../core/errors.ts';
 import type { KeyState } from '../../core/key-state.ts';
 import type { KeyId } from '../../core/scope.ts';
 import { seal } from '../../core/seal.ts';
+import { validate } from '../../core/standard-schema.ts';
 import { settleWithin } from '../../core/wait.ts';
 import { type EnteredLost, type LostKey, StoreUnavailableError } from '../../store/store.ts';
 import { encodeAnswer } from '../answer.ts';
 import { type Call, openCall } from '../call.ts';
 import type { Definition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
-import { validateInput } from '../execution.ts';
 import { isOfOtherKey, retentionOf, thingOf } from '../thing.ts';
 import { executeInTransaction, withinTime } from '../transaction.ts';
 import { completeKey } from './completer.ts';
@@ -86,7 +86,8 @@ export async function lookUpLost<Tx>(
   if (named.payload === undefined) {
     return { kind: 'lost', calls: [], receivedEvents: [], ...(result ? { enter: enterByHand(call, result) } : {}) };
   }
-  const validated = await validateInput(definition.options.schema, call.request);
+  const { values, nameOf } = call.given;
+  const validated = await validate(definition.options.schema, values, nameOf);
   if (!validated.ok) return { kind: 'refused', why: 'validation' };
   const input = validated.value;
   return await runTrial(call, { input, isReceived, byHand: result && enterByHand(call, result, { input }) });
