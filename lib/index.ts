@@ -80,7 +80,7 @@ export type { Principal, PrincipalInput, Scope } from './core/scope.ts';
 export { secretProblems } from './core/secret-strength.ts';
 export type { Run } from './engine/call-result.ts';
 export type { CrashPoint, Options, SetUp } from './engine/config.ts';
-export type { ExecuteRequest, OperationOptions, Refused } from './engine/definition.ts';
+export type { Admission, ExecuteRequest, OperationOptions, Refused } from './engine/definition.ts';
 export type { ErrorContext } from './engine/error-log.ts';
 export type { Fail, HandlerContext } from './engine/handler.ts';
 export type { Idempotency } from './engine/idempotency.ts';

@@ -13,6 +13,7 @@ function setUp() {
     secret: idempotencySecrets(),
     scope: currentPrincipal,
     errorPages: ERROR_PAGES,
+    addressHeader: process.env.ADDRESS_HEADER,
     ...(process.env.TRANSACTION === 'ambient' ? { transaction: 'ambient' } : {}),
     log: logKey,
     redefine: true, // by the second evaluation, see below

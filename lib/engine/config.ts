@@ -74,6 +74,12 @@ export interface Options {
    */
   errorPages?: string;
   /**
+   * The header in which your proxy writes the address that it has seen, such as `x-real-ip`; of a list, the last entry. For the
+   * limit of the status route, and for `admit`. Name only one that your proxy sets itself: what a client may send, it may change
+   * with each request. Default: none, and nobody's address is known.
+   */
+  addressHeader?: string | undefined;
+  /**
    * Called with each transition of a key, each refusal and each error, as the fields of a log line, without payload, result
    * or secret. Give it to the logger of your app: `({ level, msg, ...fields }) => logger[level](fields, msg)`.
    */
@@ -102,6 +108,7 @@ export const OPTIONS: OptionNames<Options> = {
   redefine: true,
   clock: true,
   errorPages: true,
+  addressHeader: true,
   log: true,
   onError: true,
   onPoint: true,
@@ -121,6 +128,7 @@ export interface Config
       | 'onPoint'
       | 'log'
       | 'errorPages'
+      | 'addressHeader'
       | 'redefine'
     >
   > {
@@ -137,6 +145,7 @@ export interface Config
   readonly log: Log | undefined;
   /** Without a slash at its end. */
   readonly errorPages: string | undefined;
+  readonly addressHeader: string | undefined;
 }
 
 const SECRET_OPTION = 'createIdempotency({ secret })';
@@ -177,6 +186,7 @@ export function readConfig(options: Options): Config {
     clock: options.clock ?? Date.now,
     redefine: options.redefine ?? (process.env.NODE_ENV === 'development' && 'edited'),
     errorPages: pagesAt(options.errorPages),
+    addressHeader: options.addressHeader,
     log,
     onError: errorReporter(options.onError, log),
     onPoint: options.onPoint,

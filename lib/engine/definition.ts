@@ -2,6 +2,7 @@ import { ConfigurationError } from '../core/errors.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import type { PrincipalInput, Scope } from '../core/scope.ts';
 import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
+import type { Awaitable } from '../core/wait.ts';
 import type { Durability, IsolationLevel } from '../store/store.ts';
 import type { HandlerContext } from './handler.ts';
 import type { PhasesContext } from './phases/context.ts';
@@ -54,6 +55,11 @@ export interface OperationOptions<S extends StandardSchema, Tx, Reason extends s
    * any key, unless it is said here. Say `any` for an API whose clients make their keys and may give them up.
    */
   acceptKeys?: 'minted' | 'any';
+  /**
+   * How many items a list of the payload or of the schema's input may have; ten times as many values may be in all. More is
+   * `malformed_body`, before the schema is asked: of 100,000 rows it makes a million errors. Default 1000. Raise it for an import.
+   */
+  maxItems?: number;
   /** Names of fields that may differ between two sends of one intent: a captcha, a time stamp. */
   volatile?: string | readonly string[];
   /** Names of fields whose values are never sent back; added to those whose name looks secret. */
@@ -62,7 +68,7 @@ export interface OperationOptions<S extends StandardSchema, Tx, Reason extends s
    * Asked for a new key only, before a transaction begins: a rate limit, a quota. Replays are free.
    * `true` admits; a number refuses with `rate_limited` and says how many milliseconds to wait.
    */
-  admit?: (request: { scope: Scope; key: string; input: OutputOf<S> }) => Promise<true | number> | true | number;
+  admit?: (request: Admission<OutputOf<S>>) => Promise<true | number> | true | number;
   /**
    * Names the thing that it does once for: this cart, this invoice. A second key for the same thing executes nothing. It gets
    * the first one's answer (`replayed: true`, with the `key` of the first), and `in_flight` while that runs; where the first
@@ -113,6 +119,7 @@ const OPTIONS: OptionNames<OperationOptions<StandardSchema, never>> = {
   durability: true,
   fingerprint: true,
   acceptKeys: true,
+  maxItems: true,
   volatile: true,
   sensitive: true,
   admit: true,
@@ -143,6 +150,17 @@ export function assertOperation(options: { name: string; schema: StandardSchema 
     existing: typeof schema,
     expected: 'schema: z.object({ … }) of zod, or any other Standard Schema',
   });
+}
+
+/** A new key, as `admit` is given it. */
+export interface Admission<Input> {
+  scope: Scope;
+  key: string;
+  input: Input;
+  /** Anybody is given such a name for the asking (`scope` says so): a limit counts them by `address`. */
+  isAnonymous: boolean;
+  /** Of the caller: an IPv4 address, or the /64 of one of IPv6. Undefined without the kit's `addressHeader`, and for a call from code. */
+  address: string | undefined;
 }
 
 /** A refusal, as `onRefused` is given it. */
@@ -180,6 +198,8 @@ export interface ExecuteRequest {
   waitMs?: number | undefined;
   /** How long the caller will wait in all, in milliseconds. Bounds `scope`, the schema, `admit`, the waits and the transaction. */
   deadlineMs?: number | undefined;
+  /** The headers of the caller's request, which have their address. */
+  headers?: (() => Awaitable<Headers>) | undefined;
   /** Ends phases before their next step when the caller has given up; a worker goes on with them. */
   signal?: AbortSignal | undefined;
   /** False: conflicts and foreign calls are not tried again here, because the caller does that. Default true. */

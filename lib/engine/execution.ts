@@ -1,11 +1,11 @@
+import { callerAddress } from '../core/caller-address.ts';
 import { isSameHash } from '../core/fingerprint.ts';
-import { formValues } from '../core/form-values.ts';
 import { isSettled } from '../core/key-state.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, proofOfCall } from '../core/proof.ts';
-import { type OutputOf, type StandardSchema, type Validated, validate } from '../core/standard-schema.ts';
-import { type Awaitable, isPromised } from '../core/wait.ts';
+import { type Validated, validate } from '../core/standard-schema.ts';
+import { isPromised } from '../core/wait.ts';
 import { type Call, openCall, storeFor } from './call.ts';
 import type { ExecutionResult, Run } from './call-result.ts';
 import {
@@ -18,7 +18,7 @@ import {
   refuseMismatch,
 } from './conclusion.ts';
 import { beforeDeadline, isLateCheck } from './deadline.ts';
-import type { AtomicDefinition, Definition, ExecuteRequest } from './definition.ts';
+import type { Admission, AtomicDefinition, Definition, ExecuteRequest } from './definition.ts';
 import { confirmReplicated, needsReplication } from './durability.ts';
 import type { Engine } from './engine.ts';
 import { refusalFromError } from './failure.ts';
@@ -76,7 +76,7 @@ function withValues<Tx, T>(run: Run<T>, { options }: Definition<Tx>, { payload }
 }
 
 async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
-  const { engine, definition, request } = call;
+  const { engine, definition, request, given } = call;
   if (request.signal?.aborted) {
     return { outcome: refuse('unavailable', { executed: executedBy(call.proof), ...keysOf(call) }) };
   }
@@ -85,7 +85,7 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   const known = isPromised(decided) ? await decided : decided;
   if (known && !mayRunAgain(known, call)) return known;
 
-  const verdict = beforeDeadline(validateInput(definition.options.schema, request), call.deadline);
+  const verdict = beforeDeadline(validate(definition.options.schema, given.values, given.nameOf), call.deadline);
   const validated = isPromised(verdict) ? await verdict : verdict;
   const answered = (validated.ok && known) || (await joinOrStart<Tx, T>(call, validated));
   if (!validated.ok || definition.phases || !mayRunAgain(answered, call)) return answered;
@@ -118,16 +118,6 @@ async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, in
   const run = await answerOwn<Tx, T>(call, ended);
   // The first execution stands, whatever has become of this one.
   return run.outcome.ok ? run : { ...run, outcome: { ...run.outcome, executed: executedBy('answer') } };
-}
-
-/** Validates the input. A form reaches the schema as an object, read as the schema has it. */
-export function validateInput<S extends StandardSchema>(
-  schema: S,
-  { payload, input = payload }: ExecuteRequest,
-): Awaitable<Validated<OutputOf<S>>> {
-  if (!(input instanceof FormData)) return validate(schema, input);
-  const { values, nameOf } = formValues(input, schema);
-  return validate(schema, values, nameOf);
 }
 
 /**
@@ -240,7 +230,7 @@ async function findRowOrAdmit<Tx>(
   if (row) return definition.phases && !isSettled(row.state) ? undefined : { kind: 'existing', row };
   const { admit } = definition.options;
   try {
-    const asked = admit?.({ scope: id, key: id.key, input: input as never });
+    const asked = admit && admissionOf(call, input).then(admit);
     const admitted = (await beforeDeadline(asked, call.deadline)) ?? true;
     return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
   } catch (error) {
@@ -248,4 +238,11 @@ async function findRowOrAdmit<Tx>(
     // As an end, and not thrown: a call that joined with more time than the one that started is to ask for itself.
     return { kind: 'rolled_back', why: 'error', error, at: 'claim' };
   }
+}
+
+async function admissionOf<Tx>({ id, who, request, engine }: Call<Tx>, input: unknown): Promise<Admission<never>> {
+  const { addressHeader } = engine.config;
+  const headers = addressHeader === undefined ? undefined : await request.headers?.();
+  const address = headers && callerAddress(headers, addressHeader);
+  return { scope: id, key: id.key, input: input as never, isAnonymous: who.isAnonymous ?? false, address };
 }

@@ -65,6 +65,8 @@ export interface Idempotency<Tx> {
   gauge(operations?: readonly { name: string }[]): () => void;
   /** Where the pages of the errors are, as configured: for `problemResponse` in routes of your own. */
   readonly errorPages: string | undefined;
+  /** The header that has a caller's address, as it was configured. */
+  readonly addressHeader: string | undefined;
   /**
    * The operations that were defined so far in this process: those whose modules were imported. A route or a worker imports them
    * all, for another bundle's are not here.
@@ -133,6 +135,7 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
       ),
     reap: (how) => reap(engine, how),
     errorPages: config.errorPages,
+    addressHeader: config.addressHeader,
     operations: () => [...engine.operations.values()] as Operation<never, unknown>[],
     explainMissing: (asked) => explainMissing(engine, asked),
     readSchema: () => store.readSchema(),

@@ -26,6 +26,8 @@ export interface Operation<Input, Result, Reason extends string = string> {
   readonly durability: Durability;
   /** Where the pages of the errors are, as configured. For adapters. */
   readonly errorPages: string | undefined;
+  /** The header that has a caller's address, as it was configured. */
+  readonly addressHeader: string | undefined;
   /**
    * Runs it once for this key, or answers with what the first run came to. Expected failures are values; it throws
    * only for a kit that is set up wrongly.
@@ -82,6 +84,7 @@ export function defineOperation<Tx, Input, Result>(
     acceptKeys: definition.options.acceptKeys,
     durability: definition.options.durability ?? 'local',
     errorPages: engine.config.errorPages,
+    addressHeader: engine.config.addressHeader,
     run: (request) => executeCall<Tx, Result>(engine, definition, request),
     execute: (request) => executeCall<Tx, Result>(engine, definition, request).then(({ outcome }) => outcome),
     mintKey: async (given) => {

@@ -142,6 +142,21 @@ describe('O3 admission', () => {
     );
   });
 
+  test('O3 it hears whether anybody may be called so, and where the caller is, as far as a header tells it', async () => {
+    const admit = vi.fn((_: unknown) => true as const);
+    const guest = { tenant: 'acme', principal: 'guest', isAnonymous: true };
+    const from = (address: string) => () => new Headers({ 'X-Real-IP': address });
+    const there = op({ admit }, { addressHeader: 'x-real-ip' });
+    await there.execute({ key: freshKey(), payload: GOOD, headers: from('2001:db8:1:2::3'), scope: guest });
+    await there.execute({ key: freshKey(), payload: GOOD });
+    await op({ admit }).execute({ key: freshKey(), payload: GOOD, headers: from('192.0.2.1') });
+    expect(admit.mock.calls.map(([asked]) => asked)).toMatchObject([
+      { isAnonymous: true, address: '2001:db8:1:2::/64' },
+      { isAnonymous: false, address: undefined },
+      { isAnonymous: false, address: undefined },
+    ]);
+  });
+
   test('O3 who is not admitted is told when to come back, and the key stays usable', async () => {
     const key = freshKey();
     const admit = vi.fn<() => true | number>(() => true).mockReturnValueOnce(1500);

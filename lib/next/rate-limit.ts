@@ -1,59 +1,69 @@
+import { callerAddress } from '../core/caller-address.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import type { Principal } from '../core/scope.ts';
 
-/** How often one caller may ask, and which header tells callers apart who are not signed in. */
+/** How often one caller may ask. */
 export interface CallerLimit {
-  /** How many requests one caller has within `seconds`. Default 120. */
+  /** How many requests one caller has within `seconds`. Of one address come ten times as many, whoever sends them. Default 120. */
   requests?: number;
   /** Default 30. */
   seconds?: number;
-  /**
-   * The header in which your proxy writes the address that it has seen, such as `x-real-ip`; of a list, the last entry. Name
-   * only one that your proxy sets itself: what a client may send, it may change with each request. Without it nobody's
-   * address is known.
-   */
-  addressHeader?: string | undefined;
 }
 
-const OPTIONS: OptionNames<CallerLimit> = { requests: true, seconds: true, addressHeader: true };
+const OPTIONS: OptionNames<CallerLimit> = { requests: true, seconds: true };
 
 /** The most callers that are counted apart at once, so that strangers cannot fill the memory with names. */
 const MAX_CALLERS = 10_000;
 
+/** Behind one address may be the people of a whole company. */
+const PER_ADDRESS = 10;
+
 /**
  * Counts the requests of each caller in this process: of people who are signed in by name, of all others by address. A name
- * that anybody is given for the asking, `isAnonymous`, would be a new one with each request.
+ * that anybody is given for the asking, `isAnonymous`, would be a new one with each request. Each answer is `true`, or how
+ * many milliseconds to wait.
  *
- * @returns `true`, or how many milliseconds to wait
+ * @param addressHeader of `createIdempotency`
  */
-export function callerLimit(limit: CallerLimit) {
+export function callerLimit(limit: CallerLimit, addressHeader: string | undefined) {
   assertKnownOptions('The limit of statusRoute', limit, OPTIONS);
-  const { requests = 120, seconds = 30, addressHeader } = limit;
-  const windowMs = seconds * 1000;
-  const counts = new Map<string, { asked: number; until: number }>();
-  return ({ headers, method }: Request, principal: Principal | null, now = performance.now()): true | number => {
-    const caller = nameOf(headers, principal, addressHeader);
-    // Callers without a name and an address share one count. To ask reads a row of one's own at most; to fence writes one.
-    if (caller === STRANGERS && method !== 'DELETE') return true;
-    let count = counts.get(caller);
-    if (!count || count.until <= now) {
-      counts.delete(caller); // the map stays in the order in which windows end
-      for (const [name, { until }] of counts) {
-        if (until > now && counts.size < MAX_CALLERS) break;
-        counts.delete(name);
-      }
-      count = { asked: 0, until: now + windowMs };
-      counts.set(caller, count);
-    }
-    count.asked += 1;
-    return count.asked <= requests || Math.ceil(count.until - now);
+  const { requests = 120, seconds = 30 } = limit;
+  const [addresses, strangers, people] = [requests * PER_ADDRESS, requests, requests].map((most) =>
+    counter(most, seconds * 1000),
+  ) as [Count, Count, Count];
+  return {
+    /** To be asked before anything else is: who acts may be a question to the database. */
+    byAddress({ headers }: Request, now = performance.now()): true | number {
+      const address = callerAddress(headers, addressHeader);
+      return address === undefined || addresses(address, now);
+    },
+    byCaller({ headers, method }: Request, principal: Principal | null, now = performance.now()): true | number {
+      if (principal && !principal.isAnonymous)
+        return people(JSON.stringify([principal.tenant, principal.principal]), now);
+      const address = callerAddress(headers, addressHeader);
+      // Callers without a name and an address share one count. To ask reads a row of one's own at most; to fence writes one.
+      return (address === undefined && method !== 'DELETE') || strangers(address ?? EVERYBODY_ELSE, now);
+    },
   };
 }
 
-const STRANGERS = 'everybody else';
+type Count = (caller: string, now: number) => true | number;
 
-function nameOf(headers: Headers, principal: Principal | null, addressHeader: string | undefined): string {
-  if (principal && !principal.isAnonymous) return JSON.stringify([principal.tenant, principal.principal]);
-  const address = addressHeader && headers.get(addressHeader)?.split(',').at(-1)?.trim();
-  return address ? `at ${address}` : STRANGERS;
+/** No address, and no name either. */
+const EVERYBODY_ELSE = '';
+
+/** Counts in windows. A caller who finds no room shares one count with all who find none: nobody's count is dropped for it. */
+function counter(most: number, windowMs: number): Count {
+  const counts = new Map<string, { asked: number; until: number }>(); // in the order in which they end
+  return (caller, now) => {
+    for (const [name, { until }] of counts) {
+      if (until > now) break;
+      counts.delete(name);
+    }
+    const name = counts.has(caller) || counts.size < MAX_CALLERS ? caller : EVERYBODY_ELSE;
+    const count = counts.get(name) ?? { asked: 0, until: now + windowMs };
+    counts.set(name, count);
+    count.asked += 1;
+    return count.asked <= most || Math.ceil(count.until - now);
+  };
 }

@@ -99,6 +99,7 @@ export function routeHandler<Input, Result, Reason extends string>(
       payload: undefined,
       read: () => read(request, context, options),
       context: [pathOf(request)],
+      headers: () => request.headers,
       response: { headers, render },
       ...callerLimits(request.headers),
       ...(acceptKeys && keyed.isTheirs ? { acceptKeys } : {}),

@@ -1,3 +1,4 @@
+import { headers } from 'next/headers.js';
 import { redirect } from 'next/navigation.js';
 import type { KeyedCall } from '../core/fields.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
@@ -88,6 +89,7 @@ export function serverAction<Input, Result, Reason extends string = string, To e
     } = await operation.run({
       ...request,
       ...(input && readWith(input, request)),
+      headers,
       acceptKeys: operation.acceptKeys ?? 'minted',
     });
     const outcome = inWordsForPeople(plain, request, advice) as Outcome<Result, Reason>;

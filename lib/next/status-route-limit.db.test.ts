@@ -15,7 +15,7 @@ let guests = 0;
 /** A shop that gives each request a name of its own, as to a browser that sends no cookie back. */
 function shop({ acceptKeys }: { acceptKeys?: 'any' } = {}, secret: string[] = [SECRET]) {
   let who: Principal = { tenant: 'acme', principal: 'nobody-yet' };
-  const operation = kit(database.client, { secret, scope: () => who })
+  const operation = kit(database.client, { secret, scope: () => who, addressHeader: 'x-real-ip' })
     .operation({ name: 'checkout', schema: anything, ...(acceptKeys ? { acceptKeys } : {}) })
     .handler(async () => 'done');
   const arrive = () => {
@@ -83,14 +83,14 @@ describe('the limit that is there unless one says otherwise', () => {
     const { operation, arrive, ask } = shop();
     arrive();
     const key = (await operation.mintKey()) as string;
-    const asking = ask({ limit: { requests: 1, addressHeader: 'x-real-ip' } });
+    const asking = ask({ limit: { requests: 1 } });
     const from = async (address: string) => await asking('GET', key, { 'X-Real-IP': address });
     expect([await from('1.1.1.1'), await from('1.1.1.1'), await from('2.2.2.2')]).toEqual([200, 429, 200]);
   });
 
   test('by name, where somebody is signed in: also who only asks, and from wherever', async () => {
     const { signIn, ask } = shop();
-    const asking = ask({ limit: { requests: 1, addressHeader: 'x-real-ip' } });
+    const asking = ask({ limit: { requests: 1 } });
     const from = async (address: string) => await asking('GET', freshKey(), { 'X-Real-IP': address });
     signIn('ann');
     expect([await from('1.1.1.1'), await from('2.2.2.2')]).toEqual([200, 429]);

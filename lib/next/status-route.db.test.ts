@@ -124,8 +124,8 @@ describe('an operation that is not there', () => {
 
   test('who asks for it is counted by address before the scope is asked who acts', async () => {
     const scope = vi.fn(() => ANN);
-    const checkout = op(undefined, { secret: [SECRET], scope });
-    const { GET } = statusRoute([checkout], { limit: { requests: 1, addressHeader: 'x-real-ip' } });
+    const checkout = op(undefined, { secret: [SECRET], scope, addressHeader: 'x-real-ip' });
+    const { GET } = statusRoute([checkout], { limit: { requests: 1 } });
     const url = `${ORIGIN}/api/idempotency/made-up/${await checkout.mintKey()}`;
     scope.mockClear();
     const headers = { 'X-Real-IP': '1.1.1.1' };
@@ -133,6 +133,19 @@ describe('an operation that is not there', () => {
     for (let times = 0; times < 3; times++) statuses.push((await GET(new Request(url, { headers }))).status);
     expect(statuses).toEqual([404, 429, 429]);
     expect(scope).toHaveBeenCalledOnce();
+  });
+
+  test('of an address that asks and asks, nobody is asked who it is', async () => {
+    const scope = vi.fn(() => ANN);
+    const checkout = op(undefined, { secret: [SECRET], scope, addressHeader: 'x-real-ip' });
+    const { GET } = statusRoute([checkout], { limit: { requests: 1 } });
+    const url = `${ORIGIN}/api/idempotency/checkout/${await checkout.mintKey()}`;
+    scope.mockClear();
+    const from = (address: string) => GET(new Request(url, { headers: { 'X-Real-IP': address } }));
+    for (let times = 0; times < 20; times++) await from('2001:db8::1');
+    expect(scope.mock.calls.length, 'ten times the limit of one caller').toBe(10);
+    await from('192.0.2.1');
+    expect(scope.mock.calls.length).toBe(11);
   });
 
   test('it is not found where the scope throws, either', async () => {

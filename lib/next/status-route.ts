@@ -12,7 +12,7 @@ type Handler = (request: Request) => Promise<Response>;
 export interface StatusRouteOptions {
   /**
    * Per process: a status costs a query or two, and a fence writes a row. People who are signed in are counted by
-   * principal, all others by address, as far as `addressHeader` tells it. Default 120 requests in 30 s; false: none.
+   * principal, all others by address, as far as the kit's `addressHeader` tells it. Default 120 requests in 30 s; false: none.
    */
   limit?: CallerLimit | false;
   /** A limit of your own, asked before each answer: `true`, or how many milliseconds to wait. */
@@ -34,25 +34,27 @@ const OPTIONS: OptionNames<StatusRouteOptions> = { limit: true, admit: true };
 export function statusRoute(known: Known, options: StatusRouteOptions = {}): { GET: Handler; DELETE: Handler } {
   assertKnownOptions('statusRoute', options, OPTIONS);
   const { limit = {}, admit = () => true } = options;
-  const { find, explain, errorPages } = directoryOf(known);
-  const counted = limit ? callerLimit(limit) : () => true as const;
+  const { find, explain, errorPages, addressHeader } = directoryOf(known);
+  const counted = limit ? callerLimit(limit, addressHeader) : undefined;
   const handler = (ask: Ask) => async (request: Request) => {
     const { name, key } = askedOf(request);
     const problem = (refusal: Refusal) => problemResponse(refusal, request, { errorPages, forForm: true });
     if (name === undefined || key === undefined) return problem(refuse('not_found'));
     const limited = (retryAfterMs: number) => problem(refuse('rate_limited', { retryAfterMs }));
+    const fromThere = counted?.byAddress(request) ?? true;
+    if (fromThere !== true) return limited(fromThere);
     const admitted = await admit(request);
     if (admitted !== true) return limited(admitted);
     const operation = find(name);
     if (!operation) {
       // By address alone: to say what is missing asks the app who acts, which anybody could have done by making names up.
-      const allowed = counted(request, null);
+      const allowed = counted?.byCaller(request, null) ?? true;
       if (allowed !== true) return limited(allowed);
       const message = await explain?.({ operation: name, key });
       return problem(refuse('not_found', message && process.env.NODE_ENV === 'development' ? { message } : {}));
     }
     const principal = await operation.whoActs();
-    const allowed = counted(request, principal);
+    const allowed = counted?.byCaller(request, principal) ?? true;
     return allowed === true ? await ask(operation, { key, scope: principal ?? undefined }, request) : limited(allowed);
   };
   return { GET: handler(getStatus), DELETE: handler(fence) };

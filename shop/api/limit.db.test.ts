@@ -33,7 +33,11 @@ test('past the limit new keys wait; replays are free, others are not held up, an
   expect(await api.create({ key })).toMatchObject({ status: 201 });
 });
 
-const who = { scope: { tenant: 'demo', principal: 'carol' } };
+const who = {
+  scope: { tenant: 'demo', principal: 'carol', operation: 'checkout' },
+  isAnonymous: false,
+  address: undefined,
+};
 
 test('of many at once, by two processes, exactly as many are admitted as the limit says', async () => {
   const [one, other] = [
@@ -42,6 +46,20 @@ test('of many at once, by two processes, exactly as many are admitted as the lim
   ];
   const admitted = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? one : other)(who)));
   expect(admitted.filter((answer) => answer === true)).toHaveLength(7);
+});
+
+test('visitors are counted by where they are, whatever new names they take, and apart from who is signed in', async () => {
+  const admit = limit.admitBy(limit.orderLimiter({ points: 2, duration: 60 }));
+  const visitor = (address: string | undefined) =>
+    admit({ scope: { ...who.scope, principal: randomUUID() }, isAnonymous: true, address });
+  const [there, elsewhere, nowhere] = [randomUUID(), randomUUID(), undefined];
+  for (const address of [there, nowhere]) {
+    const answers = [await visitor(address), await visitor(address), await visitor(address)];
+    expect(answers).toEqual([true, true, expect.any(Number)]);
+  }
+  expect(await visitor(elsewhere)).toBe(true);
+  const signedIn = { ...who, scope: { ...who.scope, principal: `visitors at ${there}` } };
+  expect(await admit(signedIn)).toBe(true);
 });
 
 test('a limiter that cannot be asked admits, and says so', async () => {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Client } from '../db.ts';
 import { idempotency } from '../idempotency.ts';
 import { paymentMethods } from '../payments/payment-methods.ts';
+import { admitOrder } from './order-limit.ts';
 import { sell, undoSale } from './sale.ts';
 
 // PostgreSQL cannot store NUL: refused here in words, and not there as an error.
@@ -33,6 +34,7 @@ export const checkout = idempotency
   .operation({
     name: 'checkout',
     schema,
+    admit: admitOrder,
     oncePer: ({ input }) => input.cart_id,
     onRefused: (tx, refused) => undoSale(tx, 'checkout', refused),
   })

@@ -1,4 +1,4 @@
-import type { Scope } from 'oncekit';
+import type { Admission } from 'oncekit';
 import { type RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import { type Query, sharedLimit } from '../api/shared-limit.ts';
 
@@ -12,16 +12,19 @@ export function readLimit(limit = DEFAULT_LIMIT): { points: number; duration: nu
   return { points: Number(points), duration: Number(duration) };
 }
 
-/** A limit per principal, which all processes share. */
+/** A limit per customer, which all processes share. */
 export function orderLimiter(limit: { points: number; duration: number }, query?: Query) {
   return sharedLimit({ name: 'orders.create', ...limit }, query);
 }
 
-/** Tells whether this principal may place another order now; or how many milliseconds to wait. For `admit`. */
+/** What an order's limit counts by. */
+type Caller = Pick<Admission<unknown>, 'scope' | 'isAnonymous' | 'address'>;
+
+/** Tells whether this customer may place another order now; or how many milliseconds to wait. For `admit`. */
 export function admitBy(limiter: Pick<RateLimiterPostgres, 'consume'>) {
-  return async ({ scope: { tenant, principal } }: { scope: Pick<Scope, 'tenant' | 'principal'> }) => {
+  return async (caller: Caller) => {
     try {
-      await limiter.consume(`${tenant}:${principal}`);
+      await limiter.consume(counted(caller));
       return true;
     } catch (refused) {
       if (refused instanceof RateLimiterRes) return Math.max(1, refused.msBeforeNext);
@@ -33,9 +36,14 @@ export function admitBy(limiter: Pick<RateLimiterPostgres, 'consume'>) {
   };
 }
 
+/** Each new visitor has a new name. Where no proxy tells their addresses, they share one count. */
+function counted({ scope: { tenant, principal }, isAnonymous, address = '' }: Caller): string {
+  return isAnonymous ? `visitors at ${address}` : `${tenant}:${principal}`;
+}
+
 const limiter = orderLimiter(readLimit(process.env.DEMO_ORDER_LIMIT));
 
-/** The `admit` of `orders.create`. Asked for new keys alone: a replay costs nothing. */
+/** The `admit` of the operations that place an order. Asked for new keys alone: a replay costs nothing. */
 export const admitOrder = admitBy(limiter);
 
 function nameOf(error: unknown): string {

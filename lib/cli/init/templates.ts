@@ -24,6 +24,9 @@ export const idempotency = createIdempotency({
   //   return session && { principal: session.userId };
   // For visitors who have not signed in, a name from a cookie of their own, and isAnonymous: true.
   scope: async () => null,
+  // By it limits tell visitors apart who are \`isAnonymous\`. Only you know which header has an address that can be trusted: one
+  // that your proxy sets itself, such as x-real-ip. Without it they share one limit.
+  addressHeader: process.env.ADDRESS_HEADER,
 });
 `;
 }
@@ -41,11 +44,7 @@ export function statusRoute(operations: string) {
 import { operations } from '${operations}';
 
 // Tells a browser what became of a key, and gives a key up. Only the caller's own keys are seen.
-export const { GET, DELETE } = statusRoute(operations, {
-  // Who is signed in is counted by principal, whom your scope calls \`isAnonymous\` by address. Which header has it, only you
-  // know: one that your proxy sets itself, such as x-real-ip. Without it all strangers share one limit on giving up keys.
-  limit: { requests: 120, seconds: 30, addressHeader: process.env.ADDRESS_HEADER },
-});
+export const { GET, DELETE } = statusRoute(operations);
 `;
 }
 

@@ -1,4 +1,4 @@
 import { statusRoute } from 'oncekit/next';
 import { operations } from '../../../../../shop/operations.ts';
 
-export const { GET, DELETE } = statusRoute(operations, { limit: { addressHeader: process.env.ADDRESS_HEADER } });
+export const { GET, DELETE } = statusRoute(operations);
