@@ -1,6 +1,6 @@
 import { refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
-import type { Awaitable } from '../core/wait.ts';
+import { type Awaitable, proceed } from '../core/wait.ts';
 import type { KeyRow } from '../store/store.ts';
 import { decodeAnswer } from './answer.ts';
 import { type Call, pointOf, storeFor } from './call.ts';
@@ -20,6 +20,7 @@ import { confirmReplicated } from './durability.ts';
 import type { ErrorContext } from './error-log.ts';
 import { refusalFromError, refuseUnavailable } from './failure.ts';
 import type { AfterCommit } from './handler.ts';
+import { mayReplay } from './may-replay.ts';
 import { isOfOtherKey, isTheirs } from './thing.ts';
 
 /** The outcome of an execution of this call's own. */
@@ -89,8 +90,18 @@ export async function answerFound<Tx, T>(call: Call<Tx>, row: KeyRow): Promise<R
   return await answerFrom<Tx, T>(call, await confirmReplicated(call, { kind: 'existing', row }));
 }
 
-/** A committed row decides: the same payload is replayed, another one is refused. */
+/** A committed row decides: the same payload is replayed, another one is refused. To who may no longer see it, nothing is told. */
 export function answerByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
+  call.proof = 'none'; // the row is there, whatever the caller says of a first attempt
+  const may = mayReplay(call.definition, { ...call.id, key: row.key }, call.deadline);
+  return proceed(may, (isAllowed) => (isAllowed ? tellRow<Tx, T>(row, call) : refuseReplay(call)));
+}
+
+function refuseReplay<Tx, T>(call: Call<Tx>): Run<T> {
+  return { outcome: refuse('unauthorized', keysOf(call)) };
+}
+
+function tellRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
   if (isOfOtherKey(row, call.id)) return answerByHolder(row, call);
   const verdict = comparePayload(row, call, call.engine.config.secrets);
   if (verdict === 'different') return recordMismatch(row, call);

@@ -70,6 +70,12 @@ export interface OperationOptions<S extends StandardSchema, Tx, Reason extends s
    */
   admit?: (request: Admission<OutputOf<S>>) => Promise<true | number> | true | number;
   /**
+   * Asked before a stored answer is given to whoever asks for it: by a retry, on the status route, where a fence comes too late. False:
+   * `unauthorized`, and nothing of the answer. For what a principal may see today and not tomorrow, such as a company that they have
+   * left. `admit` is asked for new keys, and this for all others. Default: whoever acted may see what came of it.
+   */
+  mayReplay?: (asked: { scope: Scope; key: string }) => Promise<boolean> | boolean;
+  /**
    * Names the thing that it does once for: this cart, this invoice. A second key for the same thing executes nothing. It gets
    * the first one's answer (`replayed: true`, with the `key` of the first), and `in_flight` while that runs; where the first
    * was somebody else's, `already_done` without its answer. A refusal and a rollback free the thing.
@@ -123,6 +129,7 @@ const OPTIONS: OptionNames<OperationOptions<StandardSchema, never>> = {
   volatile: true,
   sensitive: true,
   admit: true,
+  mayReplay: true,
   oncePer: true,
   onceForMs: true,
   schemaVersion: true,

@@ -10,6 +10,7 @@ import type { Definition } from './definition.ts';
 import { awaitReplication } from './durability.ts';
 import type { Engine } from './engine.ts';
 import { type ResolvedKey, readKey, resolveKey } from './identity.ts';
+import { mayReplay } from './may-replay.ts';
 import { completeKey } from './phases/completer.ts';
 import { recordTransition } from './transition.ts';
 
@@ -90,9 +91,7 @@ export async function fenceKey<Tx, T>(
       recordTransition(engine.config, opened.id, { from: 'absent', to: 'abandoned' });
       return { fenced: true, nextKey: opened.nextKey };
     case 'existing':
-      if (fenced.row.state !== 'abandoned') {
-        return { fenced: false, ...(await describeFound<Tx, T>(engine, opened, fenced.row, definition)) };
-      }
+      if (fenced.row.state !== 'abandoned') return await tooLate(engine, opened, fenced.row, definition);
       await awaitReplication({ engine, definition, deadline: opened.deadline });
       return { fenced: true, nextKey: opened.nextKey };
     case 'locked':
@@ -111,11 +110,15 @@ async function expired<Tx, T>(
   opened: OpenedKey<Tx>,
 ): Promise<FenceResult<T> | Refusal> {
   const probed = await opened.store.probe(opened.id);
-  if (probed.kind === 'existing') {
-    return { fenced: false, ...(await describeFound<Tx, T>(engine, opened, probed.row, definition)) };
-  }
+  if (probed.kind === 'existing') return await tooLate(engine, opened, probed.row, definition);
   if (probed.kind === 'locked') return { fenced: false, ...describe<T>(opened, 'in_progress') };
   return refuse('key_expired', { key: opened.id.key, nextKey: opened.nextKey });
+}
+
+/** What the key came to that was to be given up. */
+async function tooLate<Tx, T>(...found: Parameters<typeof describeFound<Tx, T>>): Promise<FenceResult<T> | Refusal> {
+  const described = await describeFound<Tx, T>(...found);
+  return 'ok' in described ? described : { fenced: false, ...described };
 }
 
 /**
@@ -160,15 +163,17 @@ function describe<T>({ id, nextKey }: ResolvedKey, state: 'in_progress' | 'unkno
   return { operation, key, state, nextKey, ...(state === 'absent' ? {} : { retryAfterMs: RETRY_AFTER_MS }) };
 }
 
-/** Tells of a row what is as durable as an answer. */
+/** Tells of a row what is as durable as an answer, and nothing of it to who may no longer see it. */
 async function describeFound<Tx, T>(
   engine: Engine<Tx>,
   opened: OpenedKey<Tx>,
   found: KeyRow,
   definition: Definition<Tx>,
-): Promise<KeyStatus<T>> {
+): Promise<KeyStatus<T> | Refusal> {
+  const { id, nextKey, deadline } = opened;
+  if (!(await mayReplay(definition, id, deadline))) return refuse('unauthorized', { key: id.key, nextKey });
   const row = await driveOn(engine, found, opened.store);
-  if (isSettled(row.state)) await awaitReplication({ engine, definition, deadline: opened.deadline });
+  if (isSettled(row.state)) await awaitReplication({ engine, definition, deadline });
   const described = describeRow<T>(opened, row, definition);
   const thing = definition.options.oncePer ? await opened.store.thingOf(row) : null;
   return thing === null ? described : { ...described, thing };

@@ -250,6 +250,21 @@ describe('redirects', () => {
 });
 
 describe('R2 onSettled', () => {
+  test('is not told an answer that whoever asks for it may no longer see, and nor is the page of another payload', async () => {
+    const key = freshKey();
+    const onSettled = vi.fn();
+    await op().action()(null, formOf(key));
+    const submit = op(undefined, {}, { mayReplay: () => false }).action({ onSettled });
+    for (const sku of ['tea', 'mug']) {
+      expect(await submit(null, formOf(key, { sku }))).toMatchObject({
+        ok: false,
+        code: 'unauthorized',
+        executed: 'unknown',
+      });
+    }
+    expect(onSettled).not.toHaveBeenCalled();
+  });
+
   test('runs for a first success and its replay', async () => {
     const key = freshKey();
     const onSettled = vi.fn();
