@@ -16,6 +16,7 @@ const POLICY = 'content-security-policy';
 export async function proxy(request: NextRequest): Promise<Response> {
   const refused = await refuseForm(request);
   if (refused) return refused;
+  if (NO_PAGE.test(request.nextUrl.pathname)) return NextResponse.next();
   // Tokens are for the API and for scripts: a page and a plain form know their visitor by the cookie alone.
   if (!request.headers.has('next-action')) request.headers.delete('authorization');
   const [session, admin] = [await sessionOf(request), await adminOf(request)];
@@ -56,5 +57,8 @@ async function adminOf(request: NextRequest) {
   return renewedAdminCookie(request.cookies.get(cookieName(ADMIN_COOKIE, request.headers))?.value, request.headers);
 }
 
-/** Pages only: an API client has a token, and a status question without a session is nobody's. */
-export const config = { matcher: ['/((?!api/|_next/|favicon\\.ico$|icon\\.svg$).*)'] };
+/** Where no page is, Next reads a posted form all the same, for the page that says so. */
+const NO_PAGE = /^\/(_next\/|favicon\.ico$|icon\.svg$)/;
+
+/** All but the API: its client has a token, and a status question without a session is nobody's. */
+export const config = { matcher: ['/((?!api/|_next/static/).*)'] };

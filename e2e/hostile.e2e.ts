@@ -123,13 +123,6 @@ for (const [name, path, headers, size, status] of [
   ['compressed', '/api/orders', [KEY, JSON_BODY, 'Content-Encoding: gzip'], 900_000, 415],
   ['without a key', '/api/orders', [JSON_BODY], 900_000, 400],
   ['for the webhook', '/api/webhooks/payments', [], 8_000_000, 413],
-  [
-    'of two types, for a page',
-    '/',
-    ['Content-Type: multipart/form-data; boundary=x, application/x-www-form-urlencoded'],
-    900_000,
-    415,
-  ],
 ] as const)
   test(`a body that is refused, ${name}: the refusal arrives all the same`, async ({ app }) => {
     const body = Buffer.alloc(size, ' ');
@@ -148,6 +141,24 @@ for (const [name, path, headers, size, status] of [
       expect(slow, framing).toMatchObject({ statuses: [status], isEarly: false });
     }
   });
+
+test('a form is counted before Next reads it, at each address that Next answers with a page of its own', async ({
+  app,
+}) => {
+  const headers = { 'Content-Type': 'multipart/form-data; boundary=x, application/x-www-form-urlencoded' };
+  for (const [path, status] of [
+    ['/', 415],
+    ['/nope', 415],
+    ['/favicon.ico', 415],
+    ['/_next/nope', 415],
+    ['/_next/static/nope', 404],
+    ['/api/nope', 404],
+    ['/api/nope/nope.txt', 404],
+  ] as const) {
+    const answer = await fetch(`${app.url}${path}`, { method: 'POST', headers, body: 'a&'.repeat(1000) });
+    expect([answer.status, await answer.text()], path).toEqual([status, expect.not.stringContaining('Server Action')]);
+  }
+});
 
 /** Unavailable is an honest answer to a caller who has no time to spare (H4), and to nobody else. */
 function mayBe(status: number, { headers }: HostileRequest): boolean {

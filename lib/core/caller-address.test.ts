@@ -20,6 +20,7 @@ describe('where a caller is', () => {
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['_hidden', '_hidden'],
+    ['x'.repeat(10_000), 'x'.repeat(64)],
   ])('%s is at %s', (said, expected) => {
     expect(at(said)).toBe(expected);
   });

@@ -11,8 +11,11 @@ export function callerAddress(headers: Headers, header: string | undefined): str
   if (!seen) return undefined;
   const [, inBrackets] = /^\[(.*)\](?::\d+)?$/.exec(seen) ?? [];
   const [address = ''] = (inBrackets ?? (isIPv6(seen) ? seen : seen.replace(/:\d+$/, ''))).split('%');
-  return isIPv6(address) ? networkOf(address) : address;
+  return isIPv6(address) ? networkOf(address) : address.slice(0, MAX_LENGTH);
 }
+
+/** Of what is no address: limits keep it in memory. */
+const MAX_LENGTH = 64;
 
 const MAPPED = '0:0:0:0:0:ffff';
 

@@ -187,6 +187,8 @@ describe('values fit what the schema expects', () => {
     ['an empty number that may be null', z.number().nullable(), [['v', '']], null],
     ['an integer that no number holds', z.number(), [['v', '9007199254740993']], '9007199254740993'],
     ['a bigint', z.bigint(), [['v', '9007199254740993']], 9007199254740993n],
+    ['a bigint of as many digits as may be', z.bigint(), [['v', `-${'9'.repeat(300)}`]], 1n - 10n ** 300n],
+    ['one of more, which would take seconds', z.bigint(), [['v', '9'.repeat(301)]], '9'.repeat(301)],
     ['a day', z.date(), [['v', '2026-02-28']], new Date('2026-02-28T00:00:00Z')],
     ['a day that is none', z.date(), [['v', '2026-02-30']], '2026-02-30'],
     ['a moment with its offset', z.date(), [['v', '2026-02-28T10:00+01:00']], new Date('2026-02-28T09:00:00Z')],

@@ -105,11 +105,14 @@ const BOOLEANS = new Map([
   ['0', false],
 ]);
 
+/** As many digits as React takes from an action's caller: to read and to write a million takes seconds. */
+const BIGINT = /^-?\d{1,300}$/;
+
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   boolean: (text) => BOOLEANS.get(text),
   number: readNumber,
   integer: readNumber,
-  bigint: (text) => (/^-?\d+$/.test(text) ? BigInt(text) : undefined),
+  bigint: (text) => (BIGINT.test(text) ? BigInt(text) : undefined),
   date: readDate,
 };
 
