@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
-import { anything, effect, effects, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
+import { anything, effect, effects, freshKey, gate, kit, rowsOf } from '../integration/kit.fixture.ts';
 
 let database: TestDatabase;
 const closers: (() => Promise<unknown>)[] = [];
@@ -196,11 +196,12 @@ describe('C6 a database that cannot be reached', () => {
 
   test('H4 a spent deadline is unavailable, and nothing was executed', async () => {
     const { operation } = counting(database.client, {});
+    const late = gate();
     const slow = kit(database.client)
       .operation({ name: 'checkout', schema: anything })
       .handler(async ({ tx, key }) => {
         await effect(tx, key);
-        await tx.$queryRawUnsafe('SELECT pg_sleep(0.4)::text');
+        await late.opened;
         await effect(tx, key);
       });
     const key = freshKey();
@@ -209,6 +210,7 @@ describe('C6 a database that cannot be reached', () => {
       executed: false,
       retry: 'same-key',
     });
+    late.open();
     expectCounted(await effects(database.client, key)).toBe(0);
     expect(await operation.execute({ key, payload: {}, attempt: 2, deadlineMs: 5000.5 })).toMatchObject({
       ok: true,

@@ -377,11 +377,13 @@ describe('M3 failures', () => {
   test('an effect that takes too long is rolled back and counted', async () => {
     const id = freshKey();
     const inbox = inboxOn(client, { timeoutMs: 50 });
+    const late = gate();
     const received = await inbox.receiveOnce(event(id), async (tx) => {
       await effect(tx, id);
-      await tx.$queryRaw`SELECT 1 FROM pg_sleep(0.2)`;
+      await late.opened;
       await effect(tx, id);
     });
+    late.open();
     expect(received).toMatchObject({ kind: 'failed', attempts: 1 });
     expectCounted(await effects(client, id)).toBe(0);
   });
