@@ -95,6 +95,6 @@ function hasRoute(folder: string, [part, ...rest]: string[]): boolean {
   if (part === undefined) return existsSync(path.join(at, 'route.ts'));
   const inside = readdirSync(at, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   return inside
-    .filter(({ name }) => name === part || name.startsWith('['))
+    .filter(({ name }) => name === part || /^\[\w/.test(name)) // not `[...path]`, which says that there is nothing
     .some(({ name }) => hasRoute(path.join(folder, name), rest));
 }
