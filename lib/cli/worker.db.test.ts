@@ -102,3 +102,30 @@ test('a worker that finds no outbox says that events wait for one', { tags: 'all
     await worker.stop();
   }
 });
+
+test('X5 a worker that nobody gave a NODE_ENV is production: it logs nothing of an input', async () => {
+  const posting = makeRunnableApp(made, {
+    'lib/posting.ts': `import { z } from 'zod';
+import { idempotency } from './idempotency';
+export const posting = idempotency
+  .operation({ name: 'posting', schema: z.object({ street: z.string() }) })
+  .phases(async ({ atomic, input }) => {
+    await atomic('taken', async () => null);
+    throw new Error('nobody lives in ' + input.street);
+  });
+`,
+    'lib/operations.ts': "import { posting } from './posting';\nexport const operations = [posting] as const;\n",
+    'post.ts': `import { posting } from './lib/posting';
+const scope = { tenant: 'main', principal: 'ann' };
+posting.execute({ key: 'street', scope, payload: { street: 'Elm Street' } }).then(() => process.exit());
+`,
+  });
+  const { env } = options();
+  await runScript(['--env-file=.env', 'post.ts'], { cwd: posting, env });
+  await database.client.$executeRaw`UPDATE idempotency_keys SET lease_until = now() - interval '1 h',
+    next_attempt_at = now() - interval '1 h' WHERE key = 'street'`;
+  const { out, err } = await runOncekit(['complete'], { cwd: posting, env: { ...env, NODE_ENV: undefined } });
+  expect(out).toBe('complete: 1 taken, 0 settled, 0 unknown, 1 unfinished\n');
+  expect(err).toContain('[oncekit] posting: a run ended early');
+  expect(err).not.toContain('Elm Street');
+});

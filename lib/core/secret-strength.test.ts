@@ -86,6 +86,19 @@ describe('in production', () => {
     expect(refused).not.toThrow(/hunter2/);
   });
 
+  test.each([undefined, '', 'staging', 'Development'])(
+    'X5 and NODE_ENV=%s is production: all but development and test are',
+    (value) => {
+      vi.stubEnv('NODE_ENV', value);
+      const refused = () => assertStrong('cronRoute({ secret })', 'hunter2');
+      expect(refused).toThrow(/If this is not production, set NODE_ENV=development\.$/);
+      for (const other of ['development', 'test']) {
+        vi.stubEnv('NODE_ENV', other);
+        expect(refused).not.toThrow();
+      }
+    },
+  );
+
   test('and one that another option has, in whichever order they are set up', () => {
     vi.stubEnv('NODE_ENV', 'production');
     assertOnePurpose('createIdempotency({ secret })', strong(1));

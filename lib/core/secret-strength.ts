@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { ConfigurationError } from './errors.ts';
-import { isProduction } from './production.ts';
+import { ELSEWHERE, isProduction } from './production.ts';
 
 const LEAST = 16;
 const LEAST_DIFFERENT = 5;
-const MAKE = 'Make one with: openssl rand -base64 32';
+const MAKE = `Make one with: openssl rand -base64 32. ${ELSEWHERE}`;
 
 /**
  * Why a secret can be guessed, as the end of a sentence that begins with its name; undefined for one that cannot. It tells

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { OptionNames } from '../core/options.ts';
-import { isProduction } from '../core/production.ts';
+import { ELSEWHERE, isProduction } from '../core/production.ts';
 import type { PrincipalInput } from '../core/scope.ts';
 import { assertOnePurpose, assertStrong, weaknessOf } from '../core/secret-strength.ts';
 import { LEAST_TO_SIGN, readSecrets, type Secrets, secretsIn } from '../core/secrets.ts';
@@ -217,7 +217,7 @@ export function setUpOf({ windowMs, retentionMs, secrets }: Config): SetUp {
  */
 export function assertSecret(secrets: Secrets): void {
   if (secrets.first || !isProduction()) return;
-  throw new ConfigurationError('No secret is configured. Make one with: openssl rand -base64 32', {
+  throw new ConfigurationError(`No secret is configured. Make one with: openssl rand -base64 32. ${ELSEWHERE}`, {
     existing: 'secret: []',
     expected: 'createIdempotency({ secret: process.env.IDEMPOTENCY_SECRET })',
   });

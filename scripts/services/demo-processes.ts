@@ -57,7 +57,11 @@ export function startProcesses(demo: DemoProcesses): SupervisedChild[] {
   // Started from the back: who is needed comes before who needs it.
   const gateway =
     gatewayPort === undefined ? [] : [start(demo, 'gateway', script('simulators/gateway/main.ts'), gatewayEnv)];
-  const worker = start(demo, 'worker', script('scripts/worker.ts'), env);
+  // Next sets NODE_ENV for the app.
+  const worker = start(demo, 'worker', script('scripts/worker.ts'), {
+    ...env,
+    NODE_ENV: dev ? 'development' : 'production',
+  });
   const app = start(demo, 'app', [NEXT, dev ? 'dev' : 'start', '-H', host, '-p', String(port)], { ...env, ...lab });
   const proxy = start(demo, 'proxy', script('simulators/network/main.ts'), proxyEnv);
   // The worker first: it tells the app's receiver.

@@ -89,6 +89,12 @@ const BROKEN: Broken[] = [
     mend: runsCommand,
   },
   {
+    of: 'a NODE_ENV that a worker would read',
+    breaks: edits('.env', /$/, 'NODE_ENV=development\n'),
+    found: ['NODE_ENV', 'warning', '.env says NODE_ENV=development: a worker that reads it is not production.'],
+    mend: writes('Take it out of .env.', edits('.env', 'NODE_ENV=development\n', '')),
+  },
+  {
     of: 'a secret that is too short',
     breaks: setsSecret('too-short'),
     found: ['Secret', 'problem', 'IDEMPOTENCY_SECRET is shorter than 32 characters'],

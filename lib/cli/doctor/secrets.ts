@@ -26,7 +26,22 @@ const NEW = `Write a new one in its place: ${OPENSSL}`;
 /** Checks the secrets that sign keys, as the app has them, and the one of the cron route, as production does. */
 export function checkSecrets(options: SecretsOptions): Finding[] {
   const signing = listOf(options.env[NAME]);
-  return [checkSigning(options, signing), checkCron(options, signing)];
+  return [checkSigning(options, signing), checkCron(options, signing), ...checkNodeEnv(options.tree)];
+}
+
+/** Next.js has set NODE_ENV before it reads these files. A worker and the command line have not. */
+function checkNodeEnv(tree: FileTree): Finding[] {
+  const said = ['.env.local', '.env'].flatMap((file) =>
+    (tree.read(file) ?? '').split('\n').flatMap((line) => variableIn(line).map((one) => ({ file, ...one }))),
+  );
+  const { file, value } = said.find(({ name }) => name === 'NODE_ENV') ?? {};
+  if (value !== 'development' && value !== 'test') return [];
+  return [
+    checkNamed('NODE_ENV').warning(
+      `${file} says NODE_ENV=${value}: a worker that reads it is not production. It takes any secret, and logs what errors hold.`,
+      `Take it out of ${file}. On your own machine: NODE_ENV=${value} npx oncekit worker`,
+    ),
+  ];
 }
 
 /** The secrets of a variable, as the kit reads them. */

@@ -1,5 +1,4 @@
 import { ConfigurationError } from '../../core/errors.ts';
-import { isProduction } from '../../core/production.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { interceptClient } from './ambient/ambient-client.ts';
@@ -140,7 +139,7 @@ async function checkTable(pool: PoolLike, check: Statement, { timeoutMs, maxWait
 }
 
 function warnOnce(client: object, why: string): void {
-  if (isProduction() || process.env.NODE_ENV === 'test' || warned.has(client)) return;
+  if (process.env.NODE_ENV !== 'development' || warned.has(client)) return;
   warned.add(client);
   console.warn(
     `[oncekit] Executions run in Prisma's interactive transactions, which are as safe and a third as fast. ${why} Say transaction: 'interactive' where that is meant.`,
