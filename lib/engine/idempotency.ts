@@ -30,9 +30,11 @@ export interface Idempotency<Tx> {
    * once its module was imported. Keys of others are left alone; where nobody has driven those of an operation for an hour, it
    * is reported, once, and those whose foreign call may have been done are flagged for a person. At most `limit` of each operation (default 10), between
    * all calls of this process.
+   *
+   * @throws ConfigurationError in production without a secret; nothing is taken
    */
   completeDue(options?: { limit?: number; signal?: AbortSignal }): Promise<Completed>;
-  /** Drives one key on, if it is to be had now; what a person's "retry now" calls. */
+  /** Drives one key on, if it is to be had now; what a person's "retry now" calls. Throws as `completeDue` does. */
   completeKey(id: KeyId): Promise<KeyState | undefined>;
   /**
    * Records, in your transaction, what was heard from elsewhere about a key that is not settled: a webhook of the

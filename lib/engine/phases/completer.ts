@@ -1,7 +1,7 @@
 import type { KeyState } from '../../core/key-state.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { Held } from '../../store/leases.ts';
-import { newInstance } from '../config.ts';
+import { assertSecret, newInstance } from '../config.ts';
 import type { Engine } from '../engine.ts';
 import { instrumentCompletion } from '../instrumentation.ts';
 import { recordTransition } from '../transition.ts';
@@ -22,11 +22,16 @@ export interface Completed {
 
 const DEFAULT_LIMIT = 10;
 
-/** `Idempotency.completeDue`: one pass of the completer (P4). */
+/**
+ * `Idempotency.completeDue`: one pass of the completer (P4).
+ *
+ * @throws ConfigurationError in production without a secret: it would run what a writer of the table has sealed without one
+ */
 export async function completeDue<Tx>(
   engine: Engine<Tx>,
   { limit = DEFAULT_LIMIT, signal }: { limit?: number; signal?: AbortSignal } = {},
 ): Promise<Completed> {
+  assertSecret(engine.config.secrets);
   const completed: Completed = { taken: 0, settled: 0, unknown: 0, unfinished: 0 };
   if (signal?.aborted) return completed;
   const taken = await takeShares(engine, limit);
@@ -71,8 +76,9 @@ async function takeShares<Tx>({ registry, driving, store, config }: Engine<Tx>, 
   return taken;
 }
 
-/** `Idempotency.completeKey`. */
+/** `Idempotency.completeKey`. Throws as `completeDue` does. */
 export async function completeKey<Tx>(engine: Engine<Tx>, id: KeyId): Promise<KeyState | undefined> {
+  assertSecret(engine.config.secrets);
   if (!engine.registry.has(id.operation)) return undefined;
   const held = await engine.store.takeOver(id, engine.config.leaseMs, false);
   return held && (await drive(engine, held));

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { seal } from '../../core/seal.ts';
 import { readSecrets } from '../../core/secrets.ts';
@@ -7,6 +7,7 @@ import { database, expire, provider, rowOf, stepsOf, usePhases } from './shop.fi
 import { encodeInput } from './stored-input.ts';
 
 usePhases();
+afterEach(() => vi.unstubAllEnvs());
 
 /** Forgeries by somebody who may write to the table and has none of the secrets. */
 const NO_SECRETS = readSecrets([]);
@@ -139,4 +140,22 @@ test('without a secret, outside production, what was sealed without one is read'
   await forge(key, seal(wanted, 'input', idOf(key), NO_SECRETS));
   await refunds([]).idempotency.completeDue({ limit: 100 });
   expectCounted(await effects(database.client, `${key}:3600`)).toBe(1);
+});
+
+test('X5 without a secret, in production, nobody takes such a key: no pass, no retry now, no question', async () => {
+  const key = freshKey();
+  await forge(key, seal(wanted, 'input', idOf(key), NO_SECRETS));
+  const before = await rowOf(key);
+  const { idempotency, refund } = refunds([]);
+  vi.stubEnv('NODE_ENV', 'production');
+  const ways = [
+    () => idempotency.completeDue({ limit: 100 }),
+    () => idempotency.completeKey(idOf(key)),
+    () => refund.status({ key }),
+    () => refund.execute({ key, payload: { cents: 3600 } }),
+    () => idempotency.lookUpLost({ ...idOf(key), payload: { cents: 3600 } }, () => false),
+  ];
+  for (const way of ways) await expect(way()).rejects.toThrow(/No secret is configured/);
+  expectCounted(await effects(database.client, `${key}:3600`)).toBe(0);
+  expect(await rowOf(key)).toEqual(before);
 });
