@@ -66,15 +66,26 @@ export function assertStrong(option: string, secret: string): void {
  */
 export function assertOnePurpose(option: string, secret: string): void {
   if (!mayRefuse()) return;
-  const options = optionsBySecret();
-  const digest = createHash('sha256').update(ownPart(secret)).digest('base64');
-  const other = options.get(digest) ?? option;
-  options.set(digest, other);
-  if (other === option) return;
+  assertNoOtherPurpose(option, secret);
+  optionsBySecret().set(digestOf(secret), option);
+}
+
+/**
+ * The same for a secret that is asked about at each use, and not remembered: of webhooks there may be one for each customer.
+ *
+ * @throws ConfigurationError as `assertOnePurpose` does
+ */
+export function assertNoOtherPurpose(option: string, secret: string): void {
+  const other = mayRefuse() ? optionsBySecret().get(digestOf(secret)) : undefined;
+  if (other === undefined || other === option) return;
   throw new ConfigurationError(
     `${option} is the secret of ${other} as well: whoever learns it by one way gets in by the other. ${MAKE}`,
     { expected: 'one secret for one purpose' },
   );
+}
+
+function digestOf(secret: string): string {
+  return createHash('sha256').update(ownPart(secret)).digest('base64');
 }
 
 /** A build evaluates the app's modules for production, maybe with made-up secrets, and answers nobody. */

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
-import { assertStrong } from '../core/secret-strength.ts';
+import { assertNoOtherPurpose, assertStrong } from '../core/secret-strength.ts';
 
 const PREFIX = 'whsec_';
 const MIN_BYTES = 24;
@@ -66,7 +66,10 @@ export function verifyWebhook(
   throw new SignatureError(`The webhook cannot be believed. ${message}.`, { cause: why });
 }
 
-/** @throws ConfigurationError for none, and for one that cannot be read or can be guessed */
+/**
+ * @throws ConfigurationError for none, and for one that cannot be read, can be guessed, or signs keys or opens the cron route: a
+ *   partner knows it
+ */
 export function signers(secrets: readonly string[]): Webhook[] {
   if (secrets.length === 0) {
     throw new ConfigurationError('No webhook secret is configured.', {
@@ -77,6 +80,8 @@ export function signers(secrets: readonly string[]): Webhook[] {
   return secrets.map((secret) => {
     assertStrong('A webhook secret', secret);
     const bytes = Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64');
+    // As it stands, or as the base64 of a text that is a secret elsewhere.
+    for (const text of [secret, bytes.toString()]) assertNoOtherPurpose('A webhook secret', text);
     if (bytes.length >= MIN_BYTES && bytes.length <= MAX_BYTES) return new Webhook(bytes, { format: 'raw' });
     throw new ConfigurationError('A webhook secret cannot be used. Make one: whsec_$(openssl rand -base64 32)', {
       existing: `${bytes.length} bytes`,

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../core/errors.ts';
+import { assertOnePurpose } from '../core/secret-strength.ts';
 import type { OutgoingEvent } from './publisher.ts';
 import { SignatureError, signWebhook, verifyWebhook } from './signature.ts';
 import { webhook } from './webhook.ts';
@@ -186,6 +187,25 @@ describe('signatures', () => {
       }
     },
   );
+
+  test.each([
+    ['the same text', (webhooks: string) => webhooks],
+    ['the same without its prefix', (webhooks: string) => webhooks.slice('whsec_'.length)],
+    ['what its base64 says', (webhooks: string) => Buffer.from(webhooks.slice('whsec_'.length), 'base64').toString()],
+  ])('X5 production neither signs nor verifies with a secret of another purpose: %s', (as, other) => {
+    const shared = `whsec_${Buffer.from(`a secret that is ${as} elsewhere`).toString('base64')}`;
+    vi.stubEnv('NODE_ENV', 'production');
+    try {
+      for (const _ of ['two webhooks may share one', 'again']) webhook({ url, secrets: [shared] });
+      assertOnePurpose('createIdempotency({ secret })', other(shared));
+      const said = /^A webhook secret is the secret of createIdempotency\(\{ secret \}\) as well/;
+      expect(() => webhook({ url, secrets: [shared] })).toThrow(said);
+      expect(() => signWebhook('msg_1', body, nowMs, [shared])).toThrow(said);
+      expect(() => verifyWebhook(body, { ...signed }, [shared])).toThrow(said);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
 
   test('takes what any of several signatures and secrets fits', () => {
     const both = `v1a,whatever v1,AAAA ${signed['webhook-signature']}`;

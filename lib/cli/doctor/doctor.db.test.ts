@@ -189,6 +189,11 @@ const BROKEN: Broken[] = [
     found: ['Secret', 'problem', 'IDEMPOTENCY_SECRET number 2 and SESSION_SECRET are one secret', 'openssl'],
   },
   {
+    of: 'a secret that a webhook has as well, with a prefix',
+    env: { IDEMPOTENCY_SECRET: OTHER, CRM_WEBHOOK_SECRET: `whsec_${OTHER}` },
+    found: ['Secret', 'problem', 'IDEMPOTENCY_SECRET and CRM_WEBHOOK_SECRET are one secret', 'openssl'],
+  },
+  {
     of: 'a long secret that can be guessed',
     env: { IDEMPOTENCY_SECRET: 'changeme'.repeat(5) },
     found: ['Secret', 'problem', 'IDEMPOTENCY_SECRET repeats itself: production refuses to run.', 'openssl'],

@@ -127,7 +127,8 @@ function example({ id, called, value = '' }: Signing, { tree }: SecretsOptions):
   return EXAMPLE.test(value) ? [`${called} reads like an example, which others have as well.`, NEW] : undefined;
 }
 
-const holds = (value: string | undefined, id: string) => listOf(value).some((part) => secretId(part) === id);
+const holds = (value: string | undefined, id: string) =>
+  listOf(value).some((part) => secretId(part) === id || secretId(part.replace(/^whsec_/, '')) === id);
 
 /** Variables that are for something else. CRON_SECRET has a check of its own. */
 const OTHER_PURPOSE = /SESSION|AUTH|COOKIE|JWT|WEBHOOK|STRIPE|CSRF|ENCRYPT|ADMIN/i;
