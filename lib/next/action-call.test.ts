@@ -79,6 +79,20 @@ describe('from code', () => {
     expect(readActionCall([input, { key: 'k1', attempt: 3 }])).toMatchObject({ key: 'k1', attempt: 3 });
   });
 
+  test.each([
+    ['a long text', 'x'.repeat(300_000)],
+    ['line breaks', '2\n[oncekit] all is well'],
+    ['0', 0],
+    ['a fraction', 1.5],
+    ['no number', Number.NaN],
+    ['no end', Number.POSITIVE_INFINITY],
+    ['a list', [2]],
+    ['an object', { toString: () => '2' }],
+    ['null', null],
+  ])('N3 an attempt that is %s is none: it would stand in the log', (_, attempt) => {
+    expect(readActionCall([input, { key: 'k1', attempt }]).attempt).toBeUndefined();
+  });
+
   test('F1 bound arguments before the input count', () => {
     expect(readActionCall(['order-1', null, input, { key: 'k1' }])).toMatchObject({
       key: 'k1',

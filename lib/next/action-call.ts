@@ -21,12 +21,17 @@ export function readActionCall(args: readonly unknown[]): ExecuteRequest {
   const { key, attempt } = (
     args.length > 1 && typeof last === 'object' && last !== null ? last : {}
   ) as Partial<KeyedCall>;
-  return { key, attempt, payload: args.at(-2), context: args.slice(0, -2) };
+  return { key, attempt: attemptOf(attempt), payload: args.at(-2), context: args.slice(0, -2) };
 }
 
-/** How often the form says that it was sent; nothing where it does not say so, as without JavaScript. */
-function attemptOf(said: FormDataEntryValue | null): number | undefined {
-  return typeof said === 'string' && /^[1-9]\d{0,8}$/.test(said) ? Number(said) : undefined;
+/**
+ * How often the key was sent, as its form or its caller says; nothing where they do not say so, as without JavaScript. Both come from
+ * a browser, which may send anything in its place, and it goes into a log line.
+ */
+function attemptOf(said: unknown): number | undefined {
+  return (typeof said === 'string' || typeof said === 'number') && /^[1-9]\d{0,8}$/.test(`${said}`)
+    ? Number(said)
+    : undefined;
 }
 
 /**
