@@ -11,6 +11,7 @@ const GOODBYE_MS = 1000;
  * @param from where the address was said, for the fix
  */
 export async function openDatabase(url: string, from = 'DATABASE_URL'): Promise<pg.Client> {
+  assertAddress(url, from);
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 15_000, // a starved process needs some itself
@@ -25,6 +26,21 @@ export async function openDatabase(url: string, from = 'DATABASE_URL'): Promise<
     throw new CliError(`No database answers at ${withoutPassword(url)}: ${reasonOf(error)}.`, fixFor(error, from));
   }
   return client;
+}
+
+/** An `@` behind the first `/`, `?` or `#`, but in a query behind a path: they end the host, and stand in the password here. */
+const CUT_SHORT = /^\w+:\/\/[^/?#]*(\/[^?]*@|\/?\?.*@|.*#.*@)/s;
+
+/** @throws CliError for an address that does not say what was meant. Nothing of it is told: any part may be of the password. */
+function assertAddress(url: string, from: string): void {
+  try {
+    // `pg` reads a few more than URL does.
+    if (!CUT_SHORT.test(url) && new pg.Client({ connectionString: url })) return;
+  } catch {}
+  throw new CliError(
+    `${from} cannot be read: a part of its password would be taken for something else.`,
+    'Write in its user and password % as %25, / as %2F, ? as %3F, # as %23 and @ as %40.',
+  );
 }
 
 /** Never throws, and does not wait for a server that says nothing any more. */

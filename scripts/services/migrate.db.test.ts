@@ -45,7 +45,7 @@ describe('migrations', () => {
 
   it('say which database does not answer, without its password', async () => {
     const failure = migrate('postgresql://shop:s3cret@127.0.0.1:1/shop');
-    await expect(failure).rejects.toThrow('No database answers at postgresql://shop@127.0.0.1:1/shop');
+    await expect(failure).rejects.toThrow('No database answers at 127.0.0.1:1');
   });
 });
 

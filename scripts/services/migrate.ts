@@ -25,7 +25,7 @@ export async function migrate(url: string): Promise<string[]> {
   const lock = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   lock.on('error', () => {}); // when the server goes away, the engine says it better
   await lock.connect().catch((error) => {
-    throw new Error(`No database answers at ${withoutPassword(url)}: ${error.message || error.code}`);
+    throw new Error(`No database answers at ${lock.host}:${lock.port}: ${error.message || error.code}`);
   });
   try {
     // Two engines that both read "nothing applied yet" would both create the tables: one would fail half-way.
@@ -177,8 +177,4 @@ async function readMigrations(folder: string): Promise<MigrationList> {
       }),
     ),
   };
-}
-
-function withoutPassword(url: string): string {
-  return URL.canParse(url) ? Object.assign(new URL(url), { password: '' }).href : 'the given URL';
 }

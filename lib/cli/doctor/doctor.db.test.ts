@@ -121,6 +121,11 @@ const BROKEN: Broken[] = [
     found: ['Database', 'problem', 'DATABASE_URL is no address of a PostgreSQL.', 'Write it so: '],
   },
   {
+    of: 'an address whose password cuts it short',
+    env: { DATABASE_URL: 'postgresql://me:12/hunter2@127.0.0.1:1/shop' },
+    found: ['Database', 'problem', 'DATABASE_URL cannot be read', 'password % as %25, / as %2F'],
+  },
+  {
     of: 'a database that is away',
     env: { DATABASE_URL: 'postgresql://me:hunter2@127.0.0.1:1/shop' },
     found: ['Database', 'problem', 'No database answers at 127.0.0.1:1/shop', 'Start PostgreSQL'],

@@ -41,7 +41,7 @@ export async function checkPooler(sql: pg.Client, url: string, directUrl: string
     );
   }
   try {
-    const direct = await openDatabase(directUrl);
+    const direct = await openDatabase(directUrl, 'DIRECT_URL');
     try {
       if ((await modeOf(direct, directUrl)) !== 'transaction') return check.ok(`${app}; the worker takes DIRECT_URL.`);
     } finally {
@@ -49,7 +49,7 @@ export async function checkPooler(sql: pg.Client, url: string, directUrl: string
     }
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    return check.problem(error.message, (error.fix ?? '').replaceAll('DATABASE_URL', 'DIRECT_URL'));
+    return check.problem(error.message, error.fix ?? '');
   }
   return check.problem(
     'DIRECT_URL goes through a pooler in transaction mode, too.',

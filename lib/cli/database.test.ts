@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { CliError } from './command.ts';
+import { openDatabase } from './database.ts';
+
+const of = (password: string) => `postgresql://me:${password}@127.0.0.1:1/shop`;
+
+test.each(['hunter/2', '12/hunter', '12/hunter/3', 'p@12/hunter', '12?hunter', '12/?hunter', '12#hunter', 'hunter#2'])(
+  'of an address that %j cuts short nothing is told',
+  async (password) => {
+    const said = await openDatabase(of(password), '--inbox').catch((error: unknown) => error);
+    expect(said).toBeInstanceOf(CliError);
+    const { message, fix } = said as CliError;
+    expect(message).toMatch(/^--inbox cannot be read/);
+    expect(`${message}${fix}`).not.toMatch(/hunter|12|127|me:/);
+  },
+);
+
+test.each([
+  of('hunter2'),
+  of('a%2Fb%3Fc%23d%40e'),
+  of('a%b'),
+  of('a@b'),
+  'postgresql://me:hunter2@%2Ftmp/shop?port=1',
+  'postgresql:///shop?host=/tmp&port=1&user=me@shop',
+  'postgresql://127.0.0.1:1/shop?user=me@shop',
+])('%s is read, and asked', async (url) => {
+  const said = openDatabase(url);
+  await expect(said).rejects.toThrow(/^No database answers at .*(ECONNREFUSED|ENOENT)/);
+  await expect(said).rejects.not.toThrow(/hunter2/);
+});
