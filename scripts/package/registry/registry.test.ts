@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { notFound } from 'next/navigation.js';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import ts from 'typescript';
@@ -71,9 +72,23 @@ describe('the component registry', () => {
         const bodies = content.split(/^export (?:default )?async function /m).slice(1);
         for (const body of bodies) expect(body.slice(0, 300), at).toMatch(/await requireAdmin(ToAct)?\(/);
       }
-      const seam = files.find(({ path: at }) => at === 'lib/oncekit-admin.ts')?.content ?? '';
-      expect(seam).toMatch(/currentAdmin\(\): Promise<string \| null> \{\s*return null;/);
-      expect(seam.match(/\(await currentAdmin\(\)\) \?\? notFound\(\)/g)).toHaveLength(2);
+    }
+  });
+
+  test.each([null, undefined, '', 'ann'])('X2 and its gate opens to no name but a name: %j', async (name) => {
+    const seam =
+      items.flatMap(({ files }) => files).find(({ path: at }) => at === 'lib/oncekit-admin.ts')?.content ?? '';
+    expect(seam).toMatch(/currentAdmin\(\): Promise<string \| null> \{\s*return null;/);
+    const { outputText } = ts.transpileModule(seam.replace('return null;', 'return name;'), {
+      compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2023 },
+    });
+    const gates: Record<string, (path?: string) => Promise<string>> = {};
+    const imported = (from: string) => (from === 'next/navigation' ? { notFound } : { operations: [] });
+    new Function('exports', 'require', 'name', outputText)(gates, imported, name);
+    for (const gate of ['requireAdmin', 'requireAdminToAct']) {
+      const asked = gates[gate]?.('/admin');
+      if (name) await expect(asked).resolves.toBe(name);
+      else await expect(asked).rejects.toMatchObject({ digest: 'NEXT_HTTP_ERROR_FALLBACK;404' });
     }
   });
 
