@@ -1,13 +1,11 @@
-/** Rows with their columns one below the other. */
-export function table(rows: readonly string[][]): string {
+import { printable } from '../core/printable.ts';
+
+/** Rows with their columns one below the other. No cell begins a line of its own. */
+export function table(cells: readonly string[][]): string {
+  const rows = cells.map((row) => row.map(printable));
   const widths = (rows[0] ?? []).map((_, n) => Math.max(...rows.map((row) => row[n]?.length ?? 0)));
   const padded = (row: string[]) => row.map((cell, n) => cell.padEnd(widths[n] ?? 0)).join('  ');
   return rows.map((row) => padded(row).trimEnd()).join('\n');
-}
-
-/** Names come from others: what would move the cursor, or begin another line, is not for the terminal. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (each) => (each === '\n' ? each : '?'));
 }
 
 /** How long ago, or in how long: `3 min ago`, `in 2 h`. */

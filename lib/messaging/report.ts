@@ -1,3 +1,5 @@
+import { printable } from '../core/printable.ts';
+
 /** News for a log or an alarm. Holds no payload and no result. */
 export type Report =
   /** An attempt failed and is repeated later; `dead`: it is not. `blocks`: nothing more of its aggregate goes out. */
@@ -36,7 +38,7 @@ export function logReport(report: Report): void {
   if (!words) return;
   const { eventId, peer, type } = report.event;
   const name = 'error' in report && report.error instanceof Error ? `: ${report.error.name}` : '';
-  console.error(`[oncekit] The event ${eventId}${type ? ` (${type})` : ''} of ${peer} ${words}${name}`);
+  console.error(printable(`[oncekit] The event ${eventId}${type ? ` (${type})` : ''} of ${peer} ${words}${name}`));
 }
 
 /** A log that fails, now or later, must not change the fate of what it reports. */

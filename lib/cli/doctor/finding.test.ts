@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { type Finding, report, reportForTerminal } from './finding.ts';
+import { checkNamed, type Finding, report, reportForTerminal } from './finding.ts';
 
 const FINDINGS: Finding[] = [
   {
@@ -39,4 +39,10 @@ problem  Tables  The trigger is gone.
                  Fix: npx oncekit doctor --sql | npx prisma db execute
 
 1 problem, 1 warning, 1 ok.`);
+});
+
+test('a name in a finding, such as that of an operation in a table, begins no line of its own', () => {
+  const { problem, ok } = checkNamed('Worker');
+  expect(report([problem('1 key of gone\nok  Worker  All is well waits.', 'List it.')]).split('\n')).toHaveLength(3);
+  expect(ok('One\u001b[2J').says).toBe('One?[2J');
 });

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { printable } from '../../core/printable.ts';
 
 /** The result of one check of `doctor`, in one sentence. */
 export interface Finding {
@@ -74,8 +75,8 @@ export function counted(count: number, what: string): string {
 /** Makes the findings of one check. */
 export function checkNamed(check: string) {
   return {
-    ok: (says: string): Finding => ({ check, level: 'ok', says }),
-    warning: (says: string, fix: string): Finding => ({ check, level: 'warning', says, fix }),
-    problem: (says: string, fix: string): Finding => ({ check, level: 'problem', says, fix }),
+    ok: (says: string): Finding => ({ check, level: 'ok', says: printable(says) }),
+    warning: (says: string, fix: string): Finding => ({ check, level: 'warning', says: printable(says), fix }),
+    problem: (says: string, fix: string): Finding => ({ check, level: 'problem', says: printable(says), fix }),
   };
 }

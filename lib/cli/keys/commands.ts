@@ -1,13 +1,14 @@
 import type { Admin, KeyDetail, KeySummary } from '../../admin/admin.ts';
+import { printable } from '../../core/printable.ts';
 import { CliError } from '../command.ts';
 import type { CommandResult } from '../raw-client.ts';
-import { printable, table, when } from '../table.ts';
+import { table, when } from '../table.ts';
 import type { KeysRequest, Narrowing } from './arguments.ts';
 
 /** Does what was asked for. Of payloads, arguments and results nothing is shown but their shape, as in the admin view. */
 export async function runKeys(admin: Admin, request: KeysRequest): Promise<CommandResult> {
   const { isDone, words, data } = await COMMANDS[request.command](admin, request as never);
-  return { isDone, words: request.json ? JSON.stringify(data, json, 2) : printable(words) };
+  return { isDone, words: request.json ? JSON.stringify(data, json, 2) : words };
 }
 
 interface KeysResult extends CommandResult {
@@ -68,10 +69,14 @@ const COMMANDS: { [Name in KeysRequest['command']]: Does<Name> } = {
   },
 };
 
-const done = (words: string, operated: string): KeysResult => ({ isDone: true, words, data: { operated } });
+const done = (words: string, operated: string): KeysResult => ({
+  isDone: true,
+  words: printable(words),
+  data: { operated },
+});
 const notDone = (why: string, operated: string): KeysResult => ({
   isDone: false,
-  words: `Nothing was done: ${why}.`,
+  words: printable(`Nothing was done: ${why}.`),
   data: { operated, why },
 });
 
@@ -90,7 +95,7 @@ async function findOne(admin: Admin, key: string, of: Narrowing): Promise<KeySum
   }
   const whose = table(found.map(({ operation, tenant, principal }) => ['', operation, tenant, principal]));
   throw new CliError(
-    `There are ${found.length} keys of that name:\n${printable(whose)}`,
+    `There are ${found.length} keys of that name:\n${whose}`,
     'Name one with --operation, --tenant and --principal.',
   );
 }

@@ -40,7 +40,7 @@ beforeAll(async () => {
       { ...open, key: 'stuck', ...due, input: Buffer.from('secret-input'), recoveryPoint: 'reserve' },
       { ...open, key: 'begun', ...due },
       { ...open, key: 'alive', leaseUntil: ahead, nextAttemptAt: ahead },
-      { ...open, key: 'twice', principal: 'bob\u001b[2J', ...due },
+      { ...open, key: 'twice', principal: 'bob\u001b[2J\nsucceeded  checkout  paid', ...due },
       { ...open, key: 'twice', ...due, needsAttention: true },
     ],
   });
@@ -83,7 +83,10 @@ test('lists and shows keys without what was sent or answered', async () => {
   const list = await keys('list');
   expect(list.words).toMatch(/^STATE +OPERATION +KEY/);
   expect(list.words).toMatch(/succeeded +checkout +done +acme +ann +1 +\d+ s ago/);
-  expect(list.words).toMatch(/in_progress +checkout +twice +acme +bob\?\[2J .*due 1 min ago/);
+  expect(list.words).toMatch(/in_progress +checkout +twice +acme +bob\?\[2J\?succeeded .*due 1 min ago/);
+  // A line for each row, and none that a principal has written.
+  const listed = list.words.split('\n').map((line) => line.split(/ +/)[2]);
+  expect(listed.sort()).toEqual(['KEY', 'alive', 'begun', 'done', 'ended', 'stuck', 'twice', 'twice']);
   expect(list.words).toMatch(/in_progress +checkout +alive .*lease ends in (5\d|60|1) (s|min)/);
   const stuck = await keys('list', '--stuck', '--json');
   expect(
@@ -101,7 +104,7 @@ test('lists and shows keys without what was sent or answered', async () => {
 });
 
 test('a name that several keys have is not guessed at', async () => {
-  await expect(keys('show', 'twice')).rejects.toThrow('There are 2 keys of that name:');
+  await expect(keys('show', 'twice')).rejects.toThrow(/^There are 2 keys of that name:\n.+\n.+$/);
   expect((await keys('show', 'twice', '--principal', 'ann')).words).toMatch(/Next +needs attention, due /);
   await expect(keys('show', 'twic')).rejects.toThrow('There is no key twic.');
 });

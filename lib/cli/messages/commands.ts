@@ -1,14 +1,14 @@
 import type { createMessagesAdmin, DeliveryRow, ReceivedSummary } from '../../admin/index.ts';
+import { printable } from '../../core/printable.ts';
 import type { CommandResult } from '../raw-client.ts';
-import { printable, span, table } from '../table.ts';
+import { span, table } from '../table.ts';
 import type { MessagesRequest } from './arguments.ts';
 
 type MessagesAdmin = ReturnType<typeof createMessagesAdmin>;
 
 /** Runs one command. Nothing is sent: all of it happens in the database. */
 export async function runMessages(admin: MessagesAdmin, request: MessagesRequest): Promise<CommandResult> {
-  const { isDone, words } = await COMMANDS[request.command](admin, request);
-  return { isDone, words: printable(words) };
+  return await COMMANDS[request.command](admin, request);
 }
 
 const COMMANDS: Record<
@@ -22,13 +22,15 @@ const COMMANDS: Record<
       const pages = await Promise.all(states.outbox.map((state) => outbox.list({ state, ...page })));
       const { stops } = await outbox.overview();
       lines.push(shown('Outbox', pages, sentCells));
-      lines.push(...stops.map((stop) => `${stop.destination} is stopped, and its events wait: ${stop.reason}`));
+      lines.push(
+        ...stops.map((stop) => printable(`${stop.destination} is stopped, and its events wait: ${stop.reason}`)),
+      );
     }
     if (boxes.includes('inbox') && states.inbox.length > 0) {
       const pages = await Promise.all(states.inbox.map((state) => inbox.list({ state, ...page })));
       lines.push(shown('Inbox', pages, receivedCells));
     }
-    return done(lines.join('\n'));
+    return { isDone: true, words: lines.join('\n') };
   },
 
   requeue: async ({ outbox, inbox }, { peer, eventId, boxes, actor }) => {
@@ -63,7 +65,7 @@ const COMMANDS: Record<
     if (waiting > 0 && !isSure) {
       return {
         isDone: false,
-        words: `This would give up ${waiting} events for ${peer}, for good. Add --yes to do it.`,
+        words: printable(`This would give up ${waiting} events for ${peer}, for good. Add --yes to do it.`),
       };
     }
     const count = await outbox.abandon(peer, actor);
@@ -89,11 +91,11 @@ function shown<Row>(title: string, pages: { rows: Row[]; hasMore: boolean }[], c
 }
 
 function done(words: string): CommandResult {
-  return { isDone: true, words };
+  return { isDone: true, words: printable(words) };
 }
 
 function notDone(why: string): CommandResult {
-  return { isDone: false, words: `Nothing was done: ${why}.` };
+  return { isDone: false, words: printable(`Nothing was done: ${why}.`) };
 }
 
 function unchanged(state: string | undefined, peer: string, eventId: string): CommandResult {

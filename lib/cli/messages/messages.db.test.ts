@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { createInbox, createOutbox, PublishError } from '../../messaging/index.ts';
 import { folders } from '../app/app.fixture.ts';
@@ -41,6 +41,9 @@ beforeAll(async () => {
   const received = { source: 'bank', eventId: 'evt_1', payload: { card: 'secret-card' } };
   await inbox.receiveOnce(received, () => Promise.reject(new Error('secret-effect')));
 });
+
+/** The id of an event, as a sender may choose it. */
+const FORGING = 'evt_3\u001b[2J\ndead  bank  evt_4';
 afterAll(async () => {
   made.remove();
   await sql?.end();
@@ -65,6 +68,23 @@ test('M4 lists what is not settled, without payloads', async () => {
   for (const hidden of ['secret', '\u001b']) expect(words).not.toContain(hidden);
   const cut = await messages('list', '--box', 'outbox', '--state', 'pending', '--limit', '1');
   expect(cut.words).toMatch(/^Outbox:\npending [^\n]+\nThere are more/);
+});
+
+test('M4 an event begins no line of its own, neither in the list nor in the log', async () => {
+  const said = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const inbox = createInbox({ prisma: database.client, attempts: 1 });
+  await inbox.receiveOnce({ source: 'post', eventId: FORGING, payload: {} }, () => Promise.reject(new Error('no')));
+  const { words } = await messages('list', '--box', 'inbox');
+  const requeued = await messages('requeue', 'post', FORGING);
+  const logged = said.mock.calls.flat().join();
+  said.mockRestore();
+  const ids = words.split('\n').map((line) => line.split(/ +/)[2]);
+  expect(ids.sort()).toEqual(['evt_1', 'evt_3?[2J?dead', undefined]);
+  expect(requeued).toMatchObject({
+    isDone: true,
+    words: expect.stringMatching(/: evt_3\?\[2J\?dead {2}bank {2}evt_4 of post\.$/),
+  });
+  expect(logged).toMatch(/^\[oncekit\] The event evt_3\?\[2J\?dead {2}bank {2}evt_4 of post could not be processed.*$/);
 });
 
 test('M4 skips, requeues and resumes once, recorded with who did it', async () => {

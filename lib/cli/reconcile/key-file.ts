@@ -1,3 +1,4 @@
+import { printable } from '../../core/printable.ts';
 import { nameOf } from '../../core/scope.ts';
 import type { NamedKey } from '../../engine/phases/lost-key.ts';
 import { CliError } from '../command.ts';
@@ -30,7 +31,7 @@ type Bad = (what: string, fix: string) => CliError;
 function namedKey(line: string, tenant: string | undefined, bad: Bad): NamedKey {
   const given = parsed(line, bad);
   const unknown = Object.keys(given).find((name) => !FIELDS.includes(name));
-  if (unknown !== undefined) throw bad(`there is no field "${unknown}".`, `It knows ${FIELDS.join(', ')}.`);
+  if (unknown !== undefined) throw bad(`there is no field "${printable(unknown)}".`, `It knows ${FIELDS.join(', ')}.`);
   const text = (name: 'operation' | 'tenant' | 'principal' | 'key', fallback?: string) => {
     const value = given[name] ?? fallback;
     if (typeof value === 'string' && /^[^\0]{1,255}$/su.test(value) && value.isWellFormed()) return value;

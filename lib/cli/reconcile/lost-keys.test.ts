@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { enterAll, lookUpAll } from './lost-keys.ts';
-import { leftOf, type Reconciled } from './report.ts';
+import { leftOf, listing, type Reconciled } from './report.ts';
 
 const named = (key: string) => ({ operation: 'pay', tenant: 'acme', principal: 'ann', key, payload: {} });
 afterEach(() => vi.restoreAllMocks());
@@ -32,6 +32,13 @@ test('each key that can be entered is asked about, and entered where a person ag
   expect(entered).toEqual(['b by eve']);
   expect(told).toEqual(['b: entered: succeeded']);
   expect(keys.map(leftOf)).toEqual(['not entered', undefined, undefined, undefined]);
+});
+
+test('a line of the file begins none of the list', () => {
+  const forging = { ...named('k'), principal: 'ann\nk2  pay  bob  succeeded' };
+  const orphan = { id: 'e', source: 'shop\ne2  shop', receivedAt: new Date() };
+  const said = listing([{ named: forging, state: { kind: 'running' } }], [orphan]);
+  expect(said.split('\n').map((line) => line.split(/ +/)[0])).toEqual(['KEY', 'k', 'Received', 'EVENT', 'e']);
 });
 
 test('a list that takes long says how far it is', async () => {

@@ -1,5 +1,5 @@
+import { printable } from '../../core/printable.ts';
 import type { NamedKey } from '../../engine/phases/lost-key.ts';
-import { printable } from '../table.ts';
 import { enteredLine, outside, type Reconciled } from './report.ts';
 
 /** How often a long list says how far it is, in milliseconds. */

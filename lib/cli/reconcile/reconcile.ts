@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { type Duration, toMs } from '../../core/duration.ts';
+import { printable } from '../../core/printable.ts';
 import { loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from '../app/loader.ts';
@@ -10,7 +11,6 @@ import { CliError, type Command, UsageError } from '../command.ts';
 import { confirm } from '../confirmation.ts';
 import { isUnavailable, reasonOf } from '../database.ts';
 import { counted } from '../doctor/finding.ts';
-import { printable } from '../table.ts';
 import { type ConsumerEvent, orphansOf, readInbox } from './inbox.ts';
 import { readNamedKeys } from './key-file.ts';
 import { enterAll, lookUpAll } from './lost-keys.ts';
@@ -103,7 +103,7 @@ function conclude(keys: readonly Reconciled[], orphans: readonly ConsumerEvent[]
   if (orphans.length > 0)
     left.push(`${counted(orphans.length, 'event')}: name the keys they come from, with their payloads`);
   if (!json && left.length > 0) {
-    console.error(printable(['Left to do:', ...left].join('\n  ')));
+    console.error(['Left to do:', ...left.map(printable)].join('\n  '));
     if (keys.some(({ state, entered }) => state.kind === 'lost' && state.enter && !entered)) {
       console.error('To enter what the outside knows without being asked: --yes.');
     }

@@ -1,6 +1,7 @@
+import { printable } from '../../core/printable.ts';
 import type { EnteredKey, NamedKey, NamedKeyState } from '../../engine/phases/lost-key.ts';
 import { counted } from '../doctor/finding.ts';
-import { printable, table, when } from '../table.ts';
+import { table, when } from '../table.ts';
 import type { ConsumerEvent } from './inbox.ts';
 
 /** A named key with what there is of it, and what became of it. */
@@ -32,7 +33,7 @@ export function listing(keys: readonly Reconciled[], orphans: readonly ConsumerE
       table([['EVENT', 'SOURCE', 'RECEIVED'], ...shown]) + (more > 0 ? `\nand ${counted(more, 'event')} more` : ''),
     );
   }
-  return printable(parts.join('\n'));
+  return parts.join('\n');
 }
 
 function inDatabase(state: NamedKeyState): string {
