@@ -4,6 +4,9 @@ import type { StoppedBy } from './errors.ts';
 import { takePayload } from './payload.ts';
 import { requireNumber } from './policy.ts';
 
+/** Methods that change nothing: what they ask for may be elsewhere. */
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
 /** The options of fetch, and those that one call may set for itself. */
 export interface RetryingInit extends RequestInit {
   /** The key of this intent: pass the same again after a `NoAnswerError`. `false` makes none, and POST is sent once. */
@@ -53,7 +56,10 @@ export async function prepare(
   const key = settleKey(method, headers, givenKey, newKey);
   const { body, contentType, isReplayable } = await takePayload(input, given.body);
   if (contentType !== null && !headers.has('content-type')) headers.set('content-type', contentType);
-  const init = { ...given, headers, ...(body === null ? {} : { body }) };
+  // A redirect may take key and body to another origin, or make a GET of a POST, whose answer would count: it is the answer.
+  const asked = given.redirect ?? (request?.redirect === 'follow' ? undefined : request?.redirect);
+  const redirect = asked ?? (key !== undefined || !READS.has(method) ? 'manual' : 'follow');
+  const init = { ...given, headers, redirect, ...(body === null ? {} : { body }) };
   const checked = new Request(request?.url ?? input, {
     ...init,
     method: given.method ?? method,

@@ -70,6 +70,34 @@ describe('H5 over the wire', () => {
     expect([await response.text(), executed.size, seen.length]).toEqual(['1', 1, 4]);
   });
 
+  describe.each([301, 302, 303, 307, 308])('H5 a redirect by %i', (status) => {
+    test('takes no key and no body anywhere: it is the answer', async () => {
+      const elsewhere = url.replace('127.0.0.1', 'localhost');
+      const client = createRetryingFetch(quick);
+      for (const call of [POST, { ...POST, method: 'PUT' }, { ...POST, key: false as const }, { key: 'k1' }]) {
+        seen = [];
+        acts = [answer(status, { location: elsewhere }), answer(200)];
+        const response = await client(url, call);
+        expect([response.status, response.url, seen.length]).toEqual([status, url, 1]);
+      }
+      seen = [];
+      expect((await client(new Request(url, POST))).status).toBe(status);
+      expect(seen).toHaveLength(1);
+    });
+
+    test('is followed where nothing is sent, or where the caller says so', async () => {
+      acts = [answer(status, { location: '/elsewhere' }), answer(200)];
+      const client = createRetryingFetch(quick);
+      for (const call of [{}, { ...POST, redirect: 'follow' as const }]) {
+        seen = [];
+        const response = await client(url, call);
+        expect([response.status, new URL(response.url).pathname, seen.length]).toEqual([200, '/elsewhere', 2]);
+      }
+      acts = [answer(status, { location: '/elsewhere' })];
+      await expect(client(new Request(url, { ...POST, redirect: 'error' }))).rejects.toThrow(NoAnswerError);
+    });
+  });
+
   test('H5 a server that says nothing: the attempt ends in time, and so does its connection', async () => {
     let left = () => {};
     const closed = new Promise<void>((resolve) => {

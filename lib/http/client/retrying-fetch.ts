@@ -34,7 +34,8 @@ export type RetryingFetch = (input: RequestInfo | URL, init?: RetryingInit) => P
 /**
  * A fetch that tries again where that is safe and may help, with the same key and the same bytes each time, so that the
  * server does it once. Its calls share one retry budget, and one circuit breaker for each origin: make one client,
- * not one a call. An answer is an answer, as with fetch: the last one is returned, whatever its status.
+ * not one a call. An answer is an answer, as with fetch: the last one is returned, whatever its status. A redirect of a call that
+ * has a key or changes something is one, too, unless you say `redirect: 'follow'`: it could lead key and body anywhere.
  *
  * The function throws `NoAnswerError` when the last attempt brought none, `CircuitOpenError` when nothing was sent, the
  * signal's reason when the caller aborts, and what fetch refuses to send (TypeError).
