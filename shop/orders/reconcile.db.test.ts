@@ -37,8 +37,11 @@ function reconcile(args: string[], env: Record<string, string> = {}): Promise<En
   const app = ['--idempotency', 'shop/idempotency.ts', '--operations', 'shop/operations.ts'];
   const command = ['--import', 'tsx', path.join(root, 'lib/cli/oncekit.ts'), 'reconcile', ...args, ...app];
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, command, { cwd: root, env: { ...process.env, ...env } }, (_, out, err) =>
-      resolve({ code: child.exitCode, signal: child.signalCode, out, err }),
+    const child = execFile(
+      process.execPath,
+      command,
+      { cwd: root, env: { ...process.env, CONSUMER_URL: consumer.url, ...env } },
+      (_, out, err) => resolve({ code: child.exitCode, signal: child.signalCode, out, err }),
     );
   });
 }
@@ -72,7 +75,7 @@ test('without it, a late retry is charged a second time', async () => {
 
 test('the purchase is listed, and entered when it is said; late retries are answered, and nobody is charged again', async () => {
   const lost = await lostPurchase();
-  const args = ['--keys', lost.keys, '--inbox', consumer.url, '--actor', 'eve'];
+  const args = ['--keys', lost.keys, '--inbox', 'CONSUMER_URL', '--actor', 'eve'];
   const list = await reconcile(args);
   expect(list.out).toMatch(/^KEY +OPERATION +PRINCIPAL +DATABASE +OUTSIDE\n/);
   expect(list.out).toMatch(`${lost.key}  checkout   ada        lost      charge_created: found, 1 event received\n`);

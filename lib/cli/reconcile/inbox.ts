@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { CliError } from '../command.ts';
+import { CliError, UsageError } from '../command.ts';
 import { closeDatabase, openDatabase, reasonOf, withoutPassword } from '../database.ts';
 
 /** An event that a consumer has received, and that an intent announced: its id says so (a UUID of version 8). */
@@ -13,6 +13,27 @@ export interface ConsumerEvent {
 export interface EventFilter {
   source: string | undefined;
   since: Date;
+}
+
+/**
+ * The address of a consumer's database. With a password it must come from a variable: everybody on this machine can read the
+ * arguments of a process.
+ *
+ * @param said the variable's name, or an address without a password
+ * @throws UsageError for any other
+ */
+export function inboxAddress(said: string, env: Readonly<Record<string, string | undefined>> = process.env): string {
+  const fix = 'Put the address into a variable, and say its name: --inbox CONSUMER_URL.';
+  if (/^\w+$/.test(said)) {
+    const address = env[said];
+    if (address) return address;
+    throw new UsageError(`--inbox names the variable ${said}, which is not set.`, fix);
+  }
+  if (!/:\/\/.*(:.*@|[?&]password=)/s.test(said)) return said;
+  throw new UsageError(
+    '--inbox has a password, which everybody on this machine can read in the list of processes.',
+    fix,
+  );
 }
 
 const PAGE = 1000;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readNamedKeys } from './key-file.ts';
 
-const read = (text: string, tenant?: string) => readNamedKeys('keys.jsonl', text, tenant);
+const read = (text: string, tenant?: string) => readNamedKeys('keys.jsonl', Buffer.from(text), tenant);
 const line = (more: object = {}) =>
   JSON.stringify({ operation: 'pay', tenant: 'acme', principal: 'ann', key: 'k', ...more });
 
@@ -36,4 +36,13 @@ test.each([
 
 test('a file without keys is refused', () => {
   expect(() => read('\n')).toThrow('keys.jsonl names no keys.');
+});
+
+test('a file of another encoding is refused: its names would be those of nobody', () => {
+  const keys = (encoding: BufferEncoding) =>
+    readNamedKeys('keys.jsonl', Buffer.from(line({ principal: 'jérôme' }), encoding), undefined);
+  expect(keys('utf8')).toMatchObject([{ principal: 'jérôme' }]);
+  for (const encoding of ['latin1', 'utf16le'] as const)
+    expect(() => keys(encoding)).toThrow('keys.jsonl is not in UTF-8.');
+  expect(read(`\ufeff${line()}`)).toHaveLength(1);
 });

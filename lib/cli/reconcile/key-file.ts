@@ -6,24 +6,38 @@ import { CliError } from '../command.ts';
 const FIELDS = ['operation', 'tenant', 'principal', 'key', 'payload', 'form', 'context', 'result'];
 
 /**
- * The keys of a file of JSON lines, each once.
+ * The keys of a file of JSON lines in UTF-8, each once.
  *
  * @param tenant of lines that name none
  * @throws CliError with the number of the first line that is none, and what is wrong with it; never with what it says
  */
-export function readNamedKeys(file: string, text: string, tenant: string | undefined): NamedKey[] {
+export function readNamedKeys(file: string, bytes: Uint8Array, tenant: string | undefined): NamedKey[] {
   const seen = new Map<string, number>();
-  const keys = text.split('\n').flatMap((line, at) => {
-    if (line.trim() === '') return [];
-    const bad = (what: string, fix: string) => new CliError(`${file}, line ${at + 1}: ${what}`, fix);
-    const key = namedKey(line, tenant, bad);
-    const earlier = seen.get(nameOf(key));
-    if (earlier !== undefined) throw bad(`it names the same key as line ${earlier}.`, 'Remove one of them.');
-    seen.set(nameOf(key), at + 1);
-    return key;
-  });
+  const keys = textOf(file, bytes)
+    .split('\n')
+    .flatMap((line, at) => {
+      if (line.trim() === '') return [];
+      const bad = (what: string, fix: string) => new CliError(`${file}, line ${at + 1}: ${what}`, fix);
+      const key = namedKey(line, tenant, bad);
+      const earlier = seen.get(nameOf(key));
+      if (earlier !== undefined) throw bad(`it names the same key as line ${earlier}.`, 'Remove one of them.');
+      seen.set(nameOf(key), at + 1);
+      return key;
+    });
   if (keys.length === 0) throw new CliError(`${file} names no keys.`, 'Write one JSON object a line.');
   return keys;
+}
+
+/** Read in another encoding, `é` of a name would be another character, and a key would be entered for nobody. */
+function textOf(file: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new CliError(
+      `${file} is not in UTF-8.`,
+      `If it is in latin1: iconv -f latin1 -t utf-8 ${file} > <a new file>`,
+    );
+  }
 }
 
 type Bad = (what: string, fix: string) => CliError;

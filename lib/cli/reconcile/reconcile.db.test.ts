@@ -54,7 +54,7 @@ beforeEach(async () => {
   await consumer.client.inboxEvent.deleteMany();
 });
 
-const options = () => ({ cwd: app, env: { DATABASE_URL: database.url } });
+const options = () => ({ cwd: app, env: { DATABASE_URL: database.url, CONSUMER_URL: consumer.url } });
 const place = async (key: string, sku = 'mug') =>
   JSON.parse((await runScript(['--env-file=.env', 'order.ts', key, sku], options())).out);
 const reconcile = (...args: string[]) => runOncekit(['reconcile', '--actor', 'eve', ...args], options());
@@ -78,7 +78,7 @@ async function lostOrder(key: string) {
 
 test('an event that nobody knows any more is listed, until its key is named', async () => {
   const event = await lostOrder('order-1');
-  const inbox = ['--inbox', consumer.url];
+  const inbox = ['--inbox', 'CONSUMER_URL'];
   const orphans = await reconcile(...inbox);
   expect(orphans.out, orphans.err).toMatch(new RegExp(`EVENT +SOURCE +RECEIVED\\n${event}  shop    \\d+ s ago\\n`));
   expect(orphans.code).toBe(1);
@@ -130,6 +130,7 @@ test.each([
   [2, ['--keys'], 'argument missing'],
   [2, [], 'A lost key is in no table'],
   [2, ['--inbox', 'x', '--since', 'soon'], '--since takes a time'],
+  [2, ['--inbox', 'postgresql://me:hunter2@127.0.0.1:1/x'], '--inbox has a password'],
   [1, ['--keys', 'nowhere'], 'nowhere cannot be read: ENOENT.'],
   [1, ['--inbox', 'postgresql://127.0.0.1:1/x'], 'No database answers at 127.0.0.1:1/x'],
 ])('ends with %i and a sentence for %j', { tags: 'all' }, async (code, args, why) => {

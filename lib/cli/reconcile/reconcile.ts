@@ -11,20 +11,20 @@ import { CliError, type Command, UsageError } from '../command.ts';
 import { confirm } from '../confirmation.ts';
 import { isUnavailable, reasonOf } from '../database.ts';
 import { counted } from '../doctor/finding.ts';
-import { type ConsumerEvent, orphansOf, readInbox } from './inbox.ts';
+import { type ConsumerEvent, inboxAddress, orphansOf, readInbox } from './inbox.ts';
 import { readNamedKeys } from './key-file.ts';
 import { enterAll, lookUpAll } from './lost-keys.ts';
 import { figures, leftOf, listing, type Reconciled } from './report.ts';
 
-const help = `oncekit reconcile --keys <file> [--inbox <url> …]
+const help = `oncekit reconcile --keys <file> [--inbox <variable> …]
 
 After a restore, or a failover that lost rows: lists what providers and consumers know of keys that the database has lost,
 and enters it when it is told to, so that late retries are answered.
 
   --keys <file>        one JSON object a line: operation, tenant, principal, key, and the payload (of a form: "form") as
                        the client sent it; of a route "context": ["/its/path"]. Where nobody can be asked: "result"
-  --inbox <url>        a consumer's database, which is read only: events that were received, and that this app's outbox
-                       does not know. More than once for several
+  --inbox <variable>   the name of the variable with a consumer's address, or an address that has no password. Read only:
+                       events that were received, and that this app's outbox does not know. More than once for several
   --source <name>      of those inboxes, the events of this source
   --since <time>       and received since then: 2026-11-23T10:00Z, or 6h ago. Left out: 72h
   --tenant <name>      of lines that name none
@@ -55,18 +55,22 @@ async function run(args: string[]): Promise<number> {
   const { values } = readArgs(args, OPTIONS);
   const { keys: file, inbox = [], source, yes = false, json = false } = values;
   if (file === undefined && inbox.length === 0) {
-    throw new UsageError('A lost key is in no table: somebody must name it.', 'Say --keys <file>, or --inbox <url>.');
+    throw new UsageError(
+      'A lost key is in no table: somebody must name it.',
+      'Say --keys <file>, or --inbox <variable>.',
+    );
   }
   const since = sinceOf(values.since ?? '72h');
   const actor = actorOf(values.actor ?? userInfo().username);
-  const named = file === undefined ? [] : readNamedKeys(file, readText(file), values.tenant);
+  const named = file === undefined ? [] : readNamedKeys(file, readBytes(file), values.tenant);
   const root = process.cwd();
   loadEnv(root);
+  const addresses = inbox.map((said) => inboxAddress(said));
   const { lookUpLost, knownEvents } = (await loadApp(root, folderTree(root), values)).idempotency;
   if (!lookUpLost || !knownEvents) throw new CliError('The app has an older oncekit.', 'npm install oncekit@latest');
   try {
     const received: ConsumerEvent[] = [];
-    for (const url of inbox) received.push(...(await readInbox(url, { source, since })));
+    for (const url of addresses) received.push(...(await readInbox(url, { source, since })));
     const orphans = await orphansOf(received, knownEvents);
     const ids = new Set(orphans.map(({ id }) => id));
     const keys = await lookUpAll(
@@ -126,9 +130,9 @@ function actorOf(name: string): string {
   throw new UsageError('An --actor has 1 to 255 characters.');
 }
 
-function readText(file: string): string {
+function readBytes(file: string): Uint8Array {
   try {
-    return readFileSync(path.resolve(file), 'utf8');
+    return readFileSync(path.resolve(file));
   } catch (error) {
     throw new CliError(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}.`, 'Mend --keys.');
   }
