@@ -176,6 +176,28 @@ const BROKEN: Broken[] = [
     found: ['Tables', 'problem', 'idempotency_keys has lost the trigger idempotency_keys_rules.'],
     mend: bySql,
   },
+  ...['unchanged', 'kept'].map(
+    (which): Broken => ({
+      of: `a record without its trigger ${which}`,
+      breaks: runs(`DROP TRIGGER idempotency_audit_${which} ON idempotency_audit`),
+      found: ['Tables', 'problem', `idempotency_audit has lost the trigger idempotency_audit_${which}.`],
+      mend: bySql,
+    }),
+  ),
+  {
+    of: 'a trigger whose function does something else',
+    breaks: runs(
+      "CREATE OR REPLACE FUNCTION oncekit_step_rules() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+    ),
+    found: ['Tables', 'problem', 'The function of the trigger idempotency_phases_rules of idempotency_phases is not'],
+    mend: bySql,
+  },
+  {
+    of: 'a role for which no trigger fires',
+    breaks: asRole('ALTER ROLE $role SET session_replication_role = replica'),
+    found: ['Role', 'problem', 'session_replication_role is replica: none of the triggers fires'],
+    mend: bySql,
+  },
   {
     of: 'a trigger that is gone with its function',
     breaks: runs('DROP FUNCTION oncekit_step_rules CASCADE'),

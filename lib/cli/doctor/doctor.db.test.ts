@@ -71,7 +71,7 @@ test('an app that is set up well has nothing to mend', async () => {
   const findings = await look();
   expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
   expect(findings.map(({ check }) => check)).toEqual(
-    'Database,Clock,Connections,TLS,Pooler,Migrations,Messaging,Tables,Client,Transaction,Window,Worker,Secret,Cron secret,Scope,Operations,Status route,Cron route,Pages'.split(
+    'Database,Clock,Connections,TLS,Pooler,Migrations,Messaging,Tables,Role,Client,Transaction,Window,Worker,Secret,Cron secret,Scope,Operations,Status route,Cron route,Pages'.split(
       ',',
     ),
   );

@@ -18,6 +18,7 @@ import { checkNamed, type Finding, report, reportForTerminal } from './finding.t
 import { readKitSql, scriptFor } from './kit-sql.ts';
 import { checkPages } from './pages.ts';
 import { checkPooler } from './pooler.ts';
+import { checkRole } from './role.ts';
 import { checkSecrets } from './secrets.ts';
 import { checkTables, findLacking } from './tables.ts';
 import { checkTls } from './tls.ts';
@@ -101,6 +102,7 @@ async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, findi
   const { tryClaim, replicated, setUp, oncePerIn } = facts;
   const tables = names.length > 0 ? await checkTables(sql, names, { rename, oncePerIn }) : [];
   findings.push(...tables);
+  if (names.length > 0) findings.push(...(await checkRole(sql, names, rename)));
   const isLost = tables.some(({ level }) => level === 'problem');
   const client = tryClaim ? await checkClient(sql, tryClaim, { rename, isLost }) : [];
   findings.push(...client);

@@ -27,6 +27,8 @@ export interface KitSql {
   statements: readonly string[];
   indexes: readonly KitIndex[];
   triggers: readonly KitTrigger[];
+  /** The statements that make the triggers' functions, by the functions' names. */
+  functions: ReadonlyMap<string, string>;
 }
 
 const COMMENTS_AND_ENDS = /--[^\n]*|\$\$[\s\S]*?\$\$|'(?:[^']|'')*'|;/g;
@@ -45,6 +47,7 @@ export function readKitSql(): KitSql {
   const statements = readKitFiles().migrations.flatMap(({ sql }) => statementsOf(sql));
   const indexes = new Map<string, KitIndex>();
   const triggers = new Map<string, KitTrigger>();
+  const functions = new Map<string, string>();
   for (const sql of statements) {
     const [, table, key] = /^CREATE TABLE "(\w+)"[\s\S]*?PRIMARY KEY \(([^)]*)\)/.exec(sql) ?? [];
     if (table && key) {
@@ -54,6 +57,8 @@ export function readKitSql(): KitSql {
       const more = { isUnique: true, isPrimary: true, isPartial: false, sql: made };
       indexes.set(name, { table: table as TableName, name, columns, ...more });
     }
+    const [, made] = /^CREATE OR REPLACE FUNCTION "(\w+)"/.exec(sql) ?? [];
+    if (made) functions.set(made, sql);
     const index = indexOf(sql);
     if (index) indexes.set(index.name, index);
     const trigger = triggerOf(sql);
@@ -62,7 +67,7 @@ export function readKitSql(): KitSql {
     if (kind === 'INDEX') indexes.delete(dropped);
     if (kind === 'TRIGGER') triggers.delete(dropped);
   }
-  return { statements, indexes: [...indexes.values()], triggers: [...triggers.values()] };
+  return { statements, indexes: [...indexes.values()], triggers: [...triggers.values()], functions };
 }
 
 function indexOf(sql: string): KitIndex | undefined {
@@ -107,6 +112,17 @@ function onOwnNames(sql: string, rename: Rename): string {
   return rename(sql.replace(QUOTED, '$1')).replace(/'(?:"\w+"\.)?"(\w+)"'/g, "'$1'");
 }
 
+/** A statement as it is written: a comment in it ends with its line. */
+export function scriptOf(sql: string, rename: Rename | undefined): string {
+  return rename ? onOwnNames(sql, rename) : sql;
+}
+
+/** Whether a function does what the statement that makes it says, also where its tables were renamed after that. */
+export function isMadeBy(source: string, sql: string, rename: Rename | undefined): boolean {
+  const inWords = (text = '') => text.replace(/\s+/g, ' ').trim();
+  return [sql, scriptOf(sql, rename)].some((made) => inWords(made.split('$$')[1]) === inWords(source));
+}
+
 /** Parts that the kit's migrations make and a database lacks: kit names of tables, indexes, triggers and functions. */
 export type Lacking = ReadonlySet<string>;
 
@@ -122,6 +138,6 @@ export function scriptFor(lacking: Lacking, { statements }: KitSql, rename: Rena
       /^CREATE (?:(?:UNIQUE )?INDEX|TRIGGER) (?:IF NOT EXISTS )?"\w+"[\s\S]*?\bON "(\w+)"/.exec(sql) ?? [];
     return [on, indexed].some((table) => table !== undefined && lacking.has(table));
   };
-  const wanted = statements.filter(isWanted).map((sql) => `${rename ? onOwnNames(sql, rename) : sql};`);
+  const wanted = statements.filter(isWanted).map((sql) => `${scriptOf(sql, rename)};`);
   return ['BEGIN;', ...wanted, 'COMMIT;', ''].join('\n\n');
 }

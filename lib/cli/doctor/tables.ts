@@ -1,7 +1,16 @@
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
 import type { Sql } from '../database.ts';
 import { checkNamed, counted, type Finding } from './finding.ts';
-import { type KitIndex, type KitSql, type KitTrigger, type Lacking, readKitSql, statementFor } from './kit-sql.ts';
+import {
+  isMadeBy,
+  type KitIndex,
+  type KitSql,
+  type KitTrigger,
+  type Lacking,
+  readKitSql,
+  scriptOf,
+  statementFor,
+} from './kit-sql.ts';
 
 const check = checkNamed('Tables');
 
@@ -32,6 +41,8 @@ interface FoundTrigger {
   table: TableName;
   name: string;
   calls: string;
+  /** The body of the function that it calls. */
+  source: string;
   type: number;
   isEnabled: boolean;
 }
@@ -59,7 +70,7 @@ const READ = {
        indisvalid AND indisready AS "isValid", indimmediate AS "isImmediate"
     FROM ${CALLED} JOIN pg_index ON indrelid = to_regclass(called) JOIN pg_class ON pg_class.oid = indexrelid
     LEFT JOIN pg_constraint ON conindid = indexrelid AND conrelid = indrelid AND contype IN ('p', 'u', 'x')`,
-  triggers: `SELECT name AS table, quote_ident(tgname) AS name, proname::text AS calls, tgtype::int AS type,
+  triggers: `SELECT name AS table, quote_ident(tgname) AS name, proname::text AS calls, prosrc AS source, tgtype::int AS type,
        tgenabled IN ('O', 'A') AS "isEnabled"
     FROM ${CALLED} JOIN pg_trigger ON tgrelid = to_regclass(called) AND NOT tgisinternal
     JOIN pg_proc ON pg_proc.oid = tgfoid`,
@@ -220,6 +231,11 @@ function checkTriggers(kit: KitSql, found: Found, rename?: Rename): Finding[] {
     const called = found.tables.get(wanted.table)?.called;
     if (called === undefined) return [];
     const trigger = triggerFor(wanted, found);
+    const made = kit.functions.get(wanted.calls) ?? '';
+    if (trigger?.isEnabled && !isMadeBy(trigger.source, made, rename)) {
+      const says = `The function of the trigger ${trigger.name} of ${called} is not the kit's.`;
+      return check.problem(says, scriptOf(made, rename));
+    }
     if (trigger?.isEnabled) return [];
     return trigger
       ? check.problem(

@@ -41,7 +41,7 @@ function socketOf(sql: pg.Client): TlsState {
 }
 
 /** By a socket of the file system, or by an address that no other machine has. */
-function isOnThisMachine(host: string): boolean {
+export function isOnThisMachine(host: string): boolean {
   return host.startsWith('/') || host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
