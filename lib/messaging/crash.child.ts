@@ -1,4 +1,4 @@
-/** The process that `crash.db.test.ts` kills: a relay, or a consumer of webhooks. Says where it is, and stays there. */
+/** The process that `crash.db.test.ts` kills: a relay, a consumer of webhooks, or a worker that runs a failed event. Says where it is, and stays there. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,6 +21,12 @@ const onPoint = async (at: string) => {
 if (role === 'relay') {
   const publisher = webhook({ url: target, secrets: [secret] });
   await createOutbox({ prisma: client, destinations: [{ name: destination, publisher }], onPoint }).relayDue();
+} else if (role === 'retry') {
+  const handle = async () => {
+    say('there');
+    await new Promise(() => setInterval(() => {}, 1000));
+  };
+  await createInbox({ prisma: client, sources: { [destination]: { handle } } }).retryDue();
 } else {
   const inbox = createInbox({ prisma: client, onPoint });
   const server = createServer(async (request, response) => {

@@ -117,3 +117,27 @@ for (const round of ROUNDS) {
     },
   );
 }
+
+test('kill -9 of a worker by an event counts for that event: it becomes a dead letter, and those beside it are processed', async () => {
+  const source = 'poison';
+  const ran: string[] = [];
+  const handle = async (_: unknown, { eventId }: { eventId: string }) => void ran.push(eventId);
+  const inbox = createInbox({ prisma: client, sources: { [source]: { handle } }, attempts: 2, onReport: () => {} });
+  const due = () => client.$executeRaw`
+    UPDATE inbox_events SET next_attempt_at = received_at WHERE source = ${source} AND state = 'failed'`;
+  for (const eventId of ['1-kills', '2-beside']) {
+    await inbox.receiveOnce({ source, eventId, payload: {} }, () => Promise.reject(new Error('told to fail')));
+  }
+  await due();
+  const worker = child('retry', database.url, '', source);
+  expect(await worker.line()).toBe('there');
+  await kill(worker.process);
+  await due();
+  expect(await inbox.retryDue()).toEqual({ taken: 2, processed: 1, failed: 0, dead: 1 });
+  expect(ran).toEqual(['2-beside']);
+  const rows = await client.inboxEvent.findMany({ where: { source }, orderBy: { eventId: 'asc' } });
+  expect(rows.map(({ state, lastError }) => [state, lastError])).toEqual([
+    ['dead', 'Tried 2 times, and its process did not come back.'],
+    ['processed', null],
+  ]);
+});

@@ -3,6 +3,8 @@ import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { effect, effects, freshKey, type Tx } from '../integration/kit.fixture.ts';
+import type { FailedEvent } from '../store/messages.ts';
+import { prismaInbox } from '../store/prisma/messages/store.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { gate, watchOf } from './messaging.fixture.ts';
 import { createInbox, type InboxOptions } from './prisma.ts';
@@ -372,6 +374,41 @@ describe('M3 failures', () => {
     for (let times = 1; times <= 2; times++) {
       expect(await inbox.receiveOnce(event('form', form))).toMatchObject({ kind: 'dead', isKept: false });
     }
+  });
+
+  test('what cannot be begun is not counted, however often it is taken', async () => {
+    let isBroken = false;
+    const compare = (payload: unknown) => {
+      if (isBroken) throw new Error('before any transaction');
+      return payload;
+    };
+    const handle = () => Promise.reject(new Error('no'));
+    const inbox = inboxOn(client, { attempts: 2, sources: { stripe: { handle, compare } } });
+    await inbox.receiveOnce(event('not-begun'));
+    isBroken = true;
+    for (let times = 0; times < 3; times++) {
+      await timePasses();
+      await expect(inbox.retryDue()).rejects.toThrow('before any transaction');
+    }
+    expect(await rowOf('not-begun')).toMatchObject({ state: 'failed', attempts: 1 });
+  });
+
+  test('a worker that was overtaken counts nothing of what another one has taken since', async () => {
+    const fails = () => Promise.reject(new Error('no'));
+    await inboxOn(client).receiveOnce(event('overtaken'), fails);
+    const store = prismaInbox<Tx>(client);
+    const takes: (FailedEvent | undefined)[] = [];
+    for (let times = 0; times < 2; times++) {
+      await timePasses();
+      takes.push(await store.takeFailed(['stripe'], 60_000));
+    }
+    expect(takes.map((taken) => taken?.attempts)).toEqual([2, 3]);
+    const receipt = { source: 'stripe', eventId: 'overtaken', payloadHash: new Uint8Array(32) };
+    const failure = { payload: null, pausesMs: [1, 1], error: 'no' };
+    expect(await store.failed(receipt, { ...failure, taken: 2 })).toMatchObject({ state: 'failed', attempts: 3 });
+    if (takes[0]) await store.giveBack(takes[0]);
+    expect(await rowOf('overtaken')).toMatchObject({ state: 'failed', attempts: 3 });
+    expect(await store.failed(receipt, { ...failure, taken: 3 })).toMatchObject({ state: 'dead', attempts: 3 });
   });
 
   test('an effect that takes too long is rolled back and counted', async () => {

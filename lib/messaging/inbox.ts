@@ -2,7 +2,7 @@ import type { Backoff } from '../core/backoff.ts';
 import { untilNoneIsLeft } from '../core/batches.ts';
 import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
-import type { FailedEvent, FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
+import type { FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
 import { gaugeOpen } from '../telemetry/messages.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import {
@@ -78,15 +78,14 @@ const LEASE_MS = 30_000;
  */
 export function makeInbox<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>): Inbox<Tx> {
   const context = inboxContext(store, settings);
-  const { sources, timeoutMs } = context;
+  const { sources } = context;
   return {
     sources: Object.keys(sources),
-    receiveOnce: (event, run) => receiveEvent(context, event, run, { wasDue: false }),
+    receiveOnce: (event, run) => receiveEvent(context, event, run),
     retryDue: async ({ limit = 20, signal } = {}) => {
       const handled = Object.keys(sources).filter((source) => sources[source]?.handle);
-      if (handled.length === 0 || signal?.aborted) return { ...NOTHING };
-      const due = await store.takeFailed(handled, Math.max(LEASE_MS, 2 * timeoutMs), limit);
-      return await retry(context, due, signal);
+      if (handled.length === 0) return { ...NOTHING };
+      return await retry(context, store, { handled, limit, signal });
     },
     requeue: ({ source, eventId }, actor) => store.requeue(source, eventId, actor),
     list: (filter) => store.list(filter),
@@ -118,23 +117,32 @@ function inboxContext<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>): I
 
 const NOTHING: Readonly<Retried> = { taken: 0, processed: 0, failed: 0, dead: 0 };
 
-/** @throws what the first of them has thrown, when all have had their turn */
+/**
+ * One after the other is taken and run: an event that ends the process is the only one that this has counted.
+ *
+ * @throws what the first of them has thrown, when all have had their turn
+ */
 async function retry<Tx>(
   context: InboxContext<Tx>,
-  due: readonly FailedEvent[],
-  signal: AbortSignal | undefined,
+  store: Pick<InboxStore<Tx>, 'takeFailed' | 'giveBack'>,
+  { handled, limit, signal }: { handled: readonly string[]; limit: number; signal: AbortSignal | undefined },
 ): Promise<Retried> {
-  const sum: Retried = { ...NOTHING, taken: due.length };
+  const sum: Retried = { ...NOTHING };
   const problems: unknown[] = [];
-  for (const { source, eventId, payload } of due) {
-    if (signal?.aborted) break; // due again when its turn is over
+  while (sum.taken < limit && !signal?.aborted) {
+    const due = await store.takeFailed(handled, Math.max(LEASE_MS, 2 * context.timeoutMs));
+    if (!due) break;
+    sum.taken++;
+    const { source, eventId, payload, attempts: taken } = due;
     try {
       const event = { source, eventId, payload: JSON.parse(payload) };
-      const { kind } = await receiveEvent(context, event, undefined, { wasDue: true });
+      const { kind } = await receiveEvent(context, event, undefined, { taken });
       if (kind === 'failed' || kind === 'dead') sum[kind]++;
       else sum.processed++;
     } catch (error) {
+      // Not even begun, such as where no connection was to be had.
       problems.push(error);
+      await store.giveBack(due).catch((problem) => problems.push(problem));
     }
   }
   if (problems.length > 0) throw problems[0];

@@ -1,5 +1,5 @@
 import { type Backoff, equalJitter } from '../core/backoff.ts';
-import { ConfigurationError } from '../core/errors.ts';
+import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
 import { countReception } from '../telemetry/messages.ts';
 import { inSpan, markFailed } from '../telemetry/span.ts';
@@ -66,8 +66,8 @@ export interface InboxContext<Tx> {
 interface Reception {
   payload: unknown;
   receipt: Receipt;
-  /** It was taken because it was due, with the payload that counts. */
-  wasDue: boolean;
+  /** The number of the attempt that it was taken for, because it was due, with the payload that counts. */
+  taken: number | undefined;
 }
 
 const MAX_CONFLICTS = 3;
@@ -76,13 +76,13 @@ const MAX_CONFLICTS = 3;
  * Lets an event take effect once, in a span of its own.
  *
  * @param given the effect; left out: the `handle` of its source
- * @param wasDue the inbox has taken the event because it is to be tried again
+ * @param taken the number of the attempt that the inbox has taken the event for, because it is to be tried again
  */
 export function receiveEvent<Tx, R>(
   context: InboxContext<Tx>,
   event: ReceivedEvent,
   given: Effect<Tx, R> | undefined,
-  { wasDue }: { wasDue: boolean },
+  { taken }: { taken?: number } = {},
 ): Promise<Received<R>> {
   const { source, eventId } = event;
   const attributes = {
@@ -91,7 +91,7 @@ export function receiveEvent<Tx, R>(
     'oncekit.source': source,
   };
   return inSpan(`process ${source}`, { kind: 'consumer', attributes }, async (span): Promise<Received<R>> => {
-    const received = await receive(context, event, given, wasDue);
+    const received = await receive(context, event, given, taken);
     span.setAttribute('oncekit.outcome', received.kind);
     if ('error' in received) markFailed(span, received.error);
     countReception(source, received.kind);
@@ -103,7 +103,7 @@ async function receive<Tx, R>(
   context: InboxContext<Tx>,
   event: ReceivedEvent,
   given: Effect<Tx, R> | undefined,
-  wasDue: boolean,
+  taken: number | undefined,
 ): Promise<Received<R>> {
   const { source, eventId, payload } = event;
   const settings = Object.hasOwn(context.sources, source) ? context.sources[source] : undefined;
@@ -116,7 +116,12 @@ async function receive<Tx, R>(
   assertName(source, 100);
   assertName(eventId, 255);
   const receipt = { source, eventId, payloadHash: await hashOf(payload, settings?.compare) };
-  const reception = { payload, receipt, wasDue };
+  const reception = { payload, receipt, taken };
+  // Taken more often than it is tried: its processes did not live to write down what came of it.
+  if (taken !== undefined && taken > context.attempts) {
+    const error = new IdempotencyError(`Tried ${taken - 1} times, and its process did not come back.`);
+    return await recordFailure(context, reception, error);
+  }
 
   let result: R | undefined;
   const received = await runEffect(context, reception, async (tx) => {
@@ -132,7 +137,7 @@ async function receive<Tx, R>(
 /** Runs the effect in one transaction with the event's row, and again where another transaction got in the way. */
 function runEffect<Tx>(
   context: InboxContext<Tx>,
-  { receipt, wasDue }: Reception,
+  { receipt, taken }: Reception,
   effect: (tx: Tx) => Promise<string | null>,
 ): Promise<Receiving> {
   const { store, mutex, timeoutMs, retentionMs } = context;
@@ -140,7 +145,7 @@ function runEffect<Tx>(
   const how = {
     timeoutMs,
     retentionMs,
-    wasDue,
+    taken,
     onPoint: async (point: 'claimed' | 'handled') => context.onPoint(point, name),
   };
   return mutex.run(JSON.stringify([receipt.source, receipt.eventId]), async () => {
@@ -154,14 +159,14 @@ function runEffect<Tx>(
 /** Counts a failed attempt. The error says nothing about the commit: the row does. */
 async function recordFailure<Tx, R>(
   context: InboxContext<Tx>,
-  { payload, receipt, wasDue }: Reception,
+  { payload, receipt, taken }: Reception,
   error: unknown,
 ): Promise<Received<R>> {
   const { store, attempts, backoff, random, report } = context;
   const pausesMs = Array.from({ length: attempts - 1 }, (_, n) => equalJitter(n + 1, backoff, random()));
   const kept = await keepable(payload);
-  const row = await store.failed(receipt, { payload: kept, pausesMs, error: describe(error), wasDue });
-  if (row.state === 'processed' || (!wasDue && !isSamePayload(row, receipt))) {
+  const row = await store.failed(receipt, { payload: kept, pausesMs, error: describe(error), taken });
+  if (row.state === 'processed' || (taken === undefined && !isSamePayload(row, receipt))) {
     return await answerKnown(context, receipt, row);
   }
   const isDead = row.state === 'dead';

@@ -77,17 +77,20 @@ export interface InboxStore<Tx> {
   receive(event: Receipt, run: (tx: Tx) => Promise<string | null>, how: ReceiveOptions): Promise<Receiving>;
 
   /**
-   * Counts a failed attempt, after its transaction was rolled back. Changes nothing of an event that is processed or
-   * dead, nor of one that has failed under another payload, or is not due yet unless the attempt `wasDue`; returns the row
-   * as it is.
+   * Counts a failed attempt, after its transaction was rolled back; one that was `taken` is counted already. Changes nothing of
+   * an event that is processed or dead, has been taken since, or, where it was not taken, has failed under another payload or
+   * is not due yet; returns the row as it is.
    */
   failed(event: Receipt, failure: FailedAttempt): Promise<KnownRow>;
 
   /** Records that an event came with another payload than the one that counts. */
   mismatched(event: Receipt): Promise<void>;
 
-  /** Failed events of these sources that are due, with their payloads; nobody else is given them for `leaseMs`. */
-  takeFailed(sources: readonly string[], leaseMs: number, limit: number): Promise<FailedEvent[]>;
+  /** A failed event of these sources that is due. Counts the attempt; nobody else is given the event for `leaseMs`. */
+  takeFailed(sources: readonly string[], leaseMs: number): Promise<FailedEvent | undefined>;
+
+  /** Uncounts an attempt that never was, unless somebody has taken the event since. Its pause stays. */
+  giveBack(taken: FailedEvent): Promise<void>;
 
   /** Lets a dead letter be tried again, from its first attempt on. Audited. False: it is no dead letter. */
   requeue(source: string, eventId: string, actor: string): Promise<boolean>;
@@ -223,8 +226,8 @@ export interface Receipt {
 }
 
 export interface ReceiveOptions {
-  /** It was taken because it was due, with the payload that counts: nothing is compared. */
-  wasDue: boolean;
+  /** The number of the attempt that it was taken for, with the payload that counts: nothing is compared or counted. */
+  taken?: number | undefined;
   timeoutMs: number;
   retentionMs: number;
   /** Called when the row is written, and before COMMIT. For tests. */
@@ -281,14 +284,16 @@ export interface FailedAttempt {
   /** One pause for each attempt but the last: beyond them it is dead. */
   pausesMs: number[];
   error: string;
-  /** It was taken because it was due. */
-  wasDue: boolean;
+  /** The number of the attempt that it was taken for, because it was due. */
+  taken?: number | undefined;
 }
 
 export interface FailedEvent {
   source: string;
   eventId: string;
   payload: string;
+  /** This one included. */
+  attempts: number;
 }
 
 /** Which received events a list shows, and from where on. */

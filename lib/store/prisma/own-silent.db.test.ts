@@ -210,14 +210,14 @@ const OUTBOX: Record<string, (store: Outbox) => Promise<unknown>> = {
 const INBOX: Record<string, (store: Inbox) => Promise<unknown>> = {
   receive: (store) =>
     store.receive(receipt, async () => null, {
-      wasDue: false,
       timeoutMs: PATIENCE_MS,
       retentionMs: 1000,
       onPoint: async () => {},
     }),
-  failed: (store) => store.failed(receipt, { payload: null, pausesMs: [], error: 'no', wasDue: false }),
+  failed: (store) => store.failed(receipt, { payload: null, pausesMs: [], error: 'no' }),
   mismatched: (store) => store.mismatched(receipt),
-  takeFailed: (store) => store.takeFailed(['stripe'], 1000, 1),
+  takeFailed: (store) => store.takeFailed(['stripe'], 1000),
+  giveBack: (store) => store.giveBack({ source: 'stripe', eventId: 'evt', payload: '{}', attempts: 1 }),
   requeue: (store) => store.requeue('stripe', 'evt', 'eve'),
   list: (store) => store.list(page),
   find: (store) => store.find('stripe', 'evt'),

@@ -31,8 +31,9 @@ INSERT INTO inbox_events AS i (source, event_id, state, payload_hash, processed_
 VALUES ($1::varchar, $2::varchar, 'processed', $3::bytea, clock_timestamp(),
         clock_timestamp() + $4::float8 * interval '1 ms')
 ON CONFLICT (source, event_id) DO UPDATE
-   SET state = 'processed', attempts = i.attempts + 1, payload_hash = EXCLUDED.payload_hash, payload = NULL,
-       next_attempt_at = NULL, last_error = NULL, processed_at = EXCLUDED.processed_at, expires_at = EXCLUDED.expires_at
+   SET state = 'processed', attempts = i.attempts + CASE WHEN $6::boolean THEN 0 ELSE 1 END, payload_hash = EXCLUDED.payload_hash,
+       payload = NULL, next_attempt_at = NULL, last_error = NULL, processed_at = EXCLUDED.processed_at,
+       expires_at = EXCLUDED.expires_at
  WHERE i.state = 'failed' AND ($6::boolean OR i.payload_hash = EXCLUDED.payload_hash)
 RETURNING set_config('idle_in_transaction_session_timeout', $5, true),
           set_config('statement_timeout', $5, true), ${LEVEL}`;
@@ -69,11 +70,15 @@ export async function receive<Tx>(
   db: Db,
   event: Receipt,
   run: (tx: Tx) => Promise<string | null>,
-  { timeoutMs, retentionMs, onPoint, wasDue }: ReceiveOptions,
+  { timeoutMs, retentionMs, onPoint, taken }: ReceiveOptions,
 ): Promise<Receiving> {
   const { source, eventId, payloadHash } = event;
   const idle = `${Math.ceil(timeoutMs) + 1000}ms`;
-  const claim = { text: CLAIM, values: [source, eventId, payloadHash, retentionMs, idle, wasDue], mayWait: true };
+  const claim = {
+    text: CLAIM,
+    values: [source, eventId, payloadHash, retentionMs, idle, taken !== undefined],
+    mayWait: true,
+  };
   const plan: Plan<Tx, Receiving> = {
     first: () => [claim],
     async work(tx, claimed, queries) {
@@ -165,17 +170,21 @@ export function toInboxRow(raw: RawInboxRow): InboxRow {
 //
 // A failure before the next try is due is not counted: ten deliveries of one moment, or a stream that delivers again at
 // once, would make a dead letter of what a minute would have mended.
+//
+// What was taken because it was due has been counted by that; its number tells that nobody has taken it since.
 const FAILED = `
 INSERT INTO inbox_events AS i
   (source, event_id, state, payload_hash, payload, attempts, last_error, next_attempt_at)
 VALUES ($1::varchar, $2::varchar, CASE WHEN cardinality($5::float8[]) < 1 THEN 'dead' ELSE 'failed' END, $3::bytea,
         $4::text, 1, $6::varchar, clock_timestamp() + ($5::float8[])[1] * interval '1 ms')
 ON CONFLICT (source, event_id) DO UPDATE
-   SET attempts = i.attempts + 1, payload = coalesce(i.payload, EXCLUDED.payload), last_error = EXCLUDED.last_error,
-       state = CASE WHEN cardinality($5::float8[]) < i.attempts + 1 THEN 'dead' ELSE 'failed' END,
-       next_attempt_at = clock_timestamp() + ($5::float8[])[i.attempts + 1] * interval '1 ms'
+   SET attempts = coalesce($7::int, i.attempts + 1), payload = coalesce(i.payload, EXCLUDED.payload),
+       last_error = EXCLUDED.last_error,
+       state = CASE WHEN cardinality($5::float8[]) < coalesce($7::int, i.attempts + 1) THEN 'dead' ELSE 'failed' END,
+       next_attempt_at = clock_timestamp() + ($5::float8[])[coalesce($7::int, i.attempts + 1)] * interval '1 ms'
  WHERE i.state = 'failed'
-   AND ($7::boolean OR (i.payload_hash = EXCLUDED.payload_hash AND i.next_attempt_at <= clock_timestamp()))
+   AND (i.attempts = $7::int
+        OR ($7::int IS NULL AND i.payload_hash = EXCLUDED.payload_hash AND i.next_attempt_at <= clock_timestamp()))
 RETURNING 1`;
 
 // Counted on the row and written down once per event: a sender that repeats itself must not fill the table.
@@ -188,26 +197,33 @@ INSERT INTO message_events (box, event_id, peer, type, actor)
 SELECT 'inbox', event_id, source, 'payload_mismatch', 'inbox' FROM counted WHERE mismatches = 1
 RETURNING 1`;
 
-// Puts the next look off while one is under way. No token: whoever runs it claims it in its transaction, and only one can.
+// Puts the next look off while one is under way, and counts it: what ends its process is not there to be counted afterwards.
+// No token: whoever runs it claims it in its transaction, and only one can.
 const TAKE_FAILED = `
 WITH due AS MATERIALIZED (
   SELECT source, event_id FROM inbox_events
    WHERE next_attempt_at <= clock_timestamp() AND state = 'failed' AND payload IS NOT NULL
      AND source = ANY($1::text[])
-   ORDER BY next_attempt_at LIMIT $3::int
+   ORDER BY next_attempt_at LIMIT 1
      FOR UPDATE SKIP LOCKED)
-UPDATE inbox_events SET next_attempt_at = clock_timestamp() + $2::float8 * interval '1 ms'
+UPDATE inbox_events
+   SET attempts = attempts + 1, next_attempt_at = clock_timestamp() + $2::float8 * interval '1 ms'
  WHERE (source, event_id) IN (SELECT source, event_id FROM due)
-RETURNING source, event_id, payload`;
+RETURNING source, event_id, payload, attempts`;
+
+// The number is that of the attempt: whoever has taken it since is left alone.
+const GIVE_BACK = `
+UPDATE inbox_events SET attempts = attempts - 1
+ WHERE source = $1::text AND event_id = $2::text AND state = 'failed' AND attempts = $3::int`;
 
 /** `InboxStore.failed`. */
 export async function recordFailure(
   db: RawQueries,
   event: Receipt,
-  { payload, pausesMs, error, wasDue }: FailedAttempt,
+  { payload, pausesMs, error, taken }: FailedAttempt,
 ): Promise<KnownRow> {
   const { source, eventId, payloadHash } = event;
-  await db.$queryRawUnsafe(FAILED, source, eventId, payloadHash, payload, pausesMs, truncate(error), wasDue);
+  await db.$queryRawUnsafe(FAILED, source, eventId, payloadHash, payload, pausesMs, truncate(error), taken ?? null);
   const row = await findReceived(db, event);
   if (!row) throw new Error('The event was deleted while its failure was written down.');
   return row;
@@ -223,13 +239,13 @@ export async function takeFailed(
   db: RawQueries,
   sources: readonly string[],
   leaseMs: number,
-  limit: number,
-): Promise<FailedEvent[]> {
-  const rows = await db.$queryRawUnsafe<{ source: string; event_id: string; payload: string }[]>(
-    TAKE_FAILED,
-    sources,
-    leaseMs,
-    limit,
-  );
-  return rows.map(({ source, event_id, payload }) => ({ source, eventId: event_id, payload }));
+): Promise<FailedEvent | undefined> {
+  type Raw = { source: string; event_id: string; payload: string; attempts: number };
+  const [row] = await db.$queryRawUnsafe<Raw[]>(TAKE_FAILED, sources, leaseMs);
+  return row && { source: row.source, eventId: row.event_id, payload: row.payload, attempts: row.attempts };
+}
+
+/** `InboxStore.giveBack`. */
+export async function giveBackFailed(db: RawQueries, { source, eventId, attempts }: FailedEvent): Promise<void> {
+  await db.$queryRawUnsafe(GIVE_BACK, source, eventId, attempts);
 }

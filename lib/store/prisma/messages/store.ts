@@ -6,7 +6,7 @@ import { type AskOptions, askingBy, Db } from '../db.ts';
 import { renamerOf, type Tables } from '../tables.ts';
 import { BATCH_MS } from '../timeouts.ts';
 import { giveUp, markDelivered, postpone, release, takeHeads } from './delivery.ts';
-import { receive, recordFailure, recordMismatch, takeFailed } from './inbox.ts';
+import { giveBackFailed, receive, recordFailure, recordMismatch, takeFailed } from './inbox.ts';
 import {
   findEvent,
   findReceivedEvent,
@@ -73,6 +73,7 @@ export function inboxOn<Tx>(db: Db): InboxStore<Tx> {
     failed: asking(recordFailure),
     mismatched: asking(recordMismatch),
     takeFailed: asking(takeFailed),
+    giveBack: asking(giveBackFailed),
     requeue: asking(requeueReceived),
     list: asking(listReceived, BATCH),
     find: asking(findReceivedEvent),
