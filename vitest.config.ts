@@ -103,7 +103,7 @@ export default defineConfig({
       database('db-pool', { ...SHARED, include: [...ON_EACH_PATH, IN_OWN] }),
       // Once more on a client whose pool is as Prisma makes it: executions are then in Prisma's transactions, and must mean
       // the same.
-      database('db-plain', { ...SHARED, env: { POOL: 'plain' }, include: ON_OTHER_PATHS }),
+      database('db-plain', { ...SHARED, env: { POOL: 'plain', ROLE: 'app' }, include: ON_OTHER_PATHS }),
       // And once more in ambient mode.
       database('db-ambient', {
         ...SHARED,

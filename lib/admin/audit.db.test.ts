@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { createClient } from '../../shop/db.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
 import { ANN, anything, effect, effects, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
 import { type AuditLogEntry, createAdmin, type OnErase, type SeenCall, type SeenKey } from './index.ts';
@@ -192,6 +193,26 @@ describe('the table', () => {
     await kit(database.client, { auditRetention: '100d' }).reap({ batch: 1 });
     expect(await kept()).toEqual(['young']);
     expect(() => kit(database.client, { auditRetention: '29d' })).toThrow('auditRetention cannot be used.');
+  });
+
+  test('is reaped after 30 days of 24 hours, also where a clock has been put back meanwhile', async () => {
+    const day = (ago: number) => {
+      const at = new Date(Date.now() - ago * 86_400_000);
+      return `J${Math.max(1, Math.round((at.getTime() - Date.UTC(at.getUTCFullYear(), 0, 1)) / 86_400_000))}`;
+    };
+    // Summer time has begun a hundred days ago, and ended ten days ago.
+    const options = encodeURIComponent(`-c TimeZone=XST0XDT,${day(100)},${day(10)}`);
+    const client = createClient(`${database.url}?options=${options}`, { max: 1 });
+    try {
+      const [{ hours }] = await client.$queryRaw<[{ hours: number }]>`
+        SELECT extract(epoch FROM now() - (now() - interval '30 days'))::int / 3600 AS hours`;
+      expect(hours).toBe(721);
+      await old('thirty days', '720 hours 1 minute');
+      await kit(client, { auditRetention: '30d' }).reap();
+      expect(await kept()).toEqual(['young']);
+    } finally {
+      await client.$disconnect();
+    }
   });
 });
 

@@ -5,6 +5,27 @@ export interface Batches {
   signal?: AbortSignal;
 }
 
+/**
+ * Runs each, one after the other, whatever becomes of those before it: what one may not do keeps no other from its turn. Resolves
+ * with what the first has come to.
+ *
+ * @throws the error of the first that has failed, when all have had their turn; its message says what those behind it say, too
+ */
+export async function everyOne<T>(...parts: [() => Promise<T>, ...(() => Promise<unknown>)[]]): Promise<T> {
+  const results: unknown[] = [];
+  const errors: Error[] = [];
+  for (const part of parts) {
+    await part().then(
+      (result) => results.push(result),
+      (error: Error) => errors.push(error),
+    );
+  }
+  const [first] = errors;
+  if (!first) return results[0] as T;
+  first.message = [...new Set(errors.map(({ message }) => message))].join('; ');
+  throw first;
+}
+
 /** Takes batch after batch until one was not full, or the signal says to stop. Returns how many in all. */
 export async function untilNoneIsLeft(
   next: (limit: number) => Promise<number>,

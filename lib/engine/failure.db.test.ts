@@ -12,7 +12,7 @@ const clients: Client[] = [];
 /** Roles are the server's, and other tests' too. */
 const GUEST = `guest_${process.pid}`;
 beforeAll(async () => {
-  database = await testDatabase();
+  database = await testDatabase({ ownsTables: true });
   server = await watchOf(database.url);
 });
 afterAll(async () => {
@@ -133,7 +133,7 @@ describe('a claim that the database refuses', () => {
   });
 
   test('its primary key is gone: thrown', async () => {
-    const broken = await testDatabase();
+    const broken = await testDatabase({ ownsTables: true });
     await broken.client.$executeRaw`ALTER TABLE idempotency_keys DROP CONSTRAINT idempotency_keys_pkey CASCADE`;
     const { execute, handled } = op({ client: broken.client });
     await expect(execute({ key: freshKey(), payload: {} })).rejects.toMatchObject({ name: 'ConfigurationError' });

@@ -1,4 +1,4 @@
-import { type Batches, untilNoneIsLeft } from '../core/batches.ts';
+import { type Batches, everyOne, untilNoneIsLeft } from '../core/batches.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
@@ -160,8 +160,9 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
 }
 
 async function reap<Tx>({ store, config }: Engine<Tx>, how: Batches = {}): Promise<number> {
-  const reaped = await untilNoneIsLeft((limit) => store.reap(limit), how);
-  await untilNoneIsLeft((limit) => store.reapAudit(config.auditRetentionMs, limit), how);
-  if (!how.signal?.aborted) await store.reapTallies();
-  return reaped;
+  return await everyOne(
+    () => untilNoneIsLeft((limit) => store.reap(limit), how),
+    () => untilNoneIsLeft((limit) => store.reapAudit(config.auditRetentionMs, limit), how),
+    async () => how.signal?.aborted || (await store.reapTallies()),
+  );
 }

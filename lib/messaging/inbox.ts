@@ -1,5 +1,5 @@
 import type { Backoff } from '../core/backoff.ts';
-import { untilNoneIsLeft } from '../core/batches.ts';
+import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
 import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
@@ -92,11 +92,11 @@ export function makeInbox<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>
     find: ({ source, eventId }) => store.find(source, eventId),
     open: () => store.open(),
     gauge: () => gaugeOpen('inbox', () => store.open()),
-    reap: async (how) => {
-      const reaped = await untilNoneIsLeft((limit) => store.reap(limit), how);
-      await untilNoneIsLeft((limit) => store.reapRecords(limit), how);
-      return reaped;
-    },
+    reap: (how) =>
+      everyOne(
+        () => untilNoneIsLeft((limit) => store.reap(limit), how),
+        () => untilNoneIsLeft((limit) => store.reapRecords(limit), how),
+      ),
   };
 }
 

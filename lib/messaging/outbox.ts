@@ -1,4 +1,4 @@
-import { untilNoneIsLeft } from '../core/batches.ts';
+import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
 import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { DeliveryFilter, DeliveryRow, Enqueued, FoundEvent, Open, OutboxStore, Stop } from '../store/messages.ts';
@@ -120,11 +120,11 @@ export function makeOutbox<Tx>(
     find: async (eventId) => (isEventId(eventId) ? await store.find(eventId) : undefined),
     open: () => store.open(),
     gauge: () => gaugeOpen('outbox', () => store.open()),
-    reap: async (how) => {
-      const reaped = await untilNoneIsLeft((limit) => store.reap(retentionMs, limit), how);
-      await untilNoneIsLeft((limit) => store.reapRecords(limit), how);
-      return reaped;
-    },
+    reap: (how) =>
+      everyOne(
+        () => untilNoneIsLeft((limit) => store.reap(retentionMs, limit), how),
+        () => untilNoneIsLeft((limit) => store.reapRecords(limit), how),
+      ),
     close: async () => void (await Promise.all(routes.map(({ publisher }) => publisher.close?.()))),
   };
 }

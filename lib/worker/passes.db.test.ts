@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { anything, effect, effects, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
+import { createInbox } from '../messaging/prisma.ts';
 import { cronRoute } from '../next/cron-route.ts';
 import { complete, type Driven, reap } from './passes.ts';
 import { start, within } from './worker.fixture.ts';
@@ -91,6 +92,30 @@ test('P4 P5 a worker does both by itself', async () => {
   expect(worker.lines.toSorted()).toEqual(['complete: 1 taken, 1 settled, 0 unknown, 0 unfinished', 'reap: 1 deleted']);
 });
 
+test('P6 a part of the reaper that fails is told, and every other has its turn', async () => {
+  const { client } = database;
+  const idempotency = kit(client);
+  const inbox = createInbox({ prisma: client, retention: 1 });
+  const { old } = await settled(idempotency);
+  await inbox.receiveOnce({ source: 'bank', eventId: 'evt_1', payload: {} }, async () => {});
+  await client.$executeRaw`INSERT INTO idempotency_tallies VALUES (now() - interval '31 days', 'order', 'created', 1)`;
+  const left = async () => [
+    await rowsOf(client, old),
+    await client.inboxEvent.findMany(),
+    await client.idempotencyTally.findMany({ where: { bucket: { lt: new Date(Date.now() - 30 * 86_400_000) } } }),
+  ];
+  await client.$executeRaw`ALTER TABLE idempotency_audit RENAME TO elsewhere`;
+  try {
+    await expect(reap({ ...idempotency, inbox })).rejects.toThrow(/lacks a table or column/);
+    expect(await left()).toEqual([[], [], []]);
+    await client.$executeRaw`ALTER TABLE message_events RENAME TO away`;
+    await expect(reap({ ...idempotency, inbox })).rejects.toThrow(/lacks a table or column.*oncekit init --messaging/);
+  } finally {
+    await client.$executeRaw`ALTER TABLE elsewhere RENAME TO idempotency_audit`;
+    await client.$executeRaw`ALTER TABLE IF EXISTS away RENAME TO message_events`;
+  }
+});
+
 test('a worker says at its start that the tables are older than it, and what to run', async () => {
   const { client } = database;
   const mark = (table: string, version: number) =>
@@ -104,7 +129,7 @@ test('a worker says at its start that the tables are older than it, and what to 
   ];
   await vi.waitFor(() => expect([keys.lines, both.lines].flat()).toHaveLength(3), within);
   expect(keys.lines).toEqual([
-    'The database has oncekit keys schema 0, and this worker needs oncekit keys schema 4. Run npx oncekit init, then npx prisma migrate deploy.',
+    'The database has oncekit keys schema 0, and this worker needs oncekit keys schema 5. Run npx oncekit init, then npx prisma migrate deploy.',
   ]);
   expect(both.lines[1]).toContain('npx oncekit init --messaging');
   await Promise.all([mark('idempotency_keys', 1), mark('outbox_events', 1)]);

@@ -1,3 +1,4 @@
+import { everyOne } from '../core/batches.ts';
 import type { Idempotency } from '../engine/idempotency.ts';
 import type { Completed } from '../engine/phases/completer.ts';
 import type { Inbox, Retried } from '../messaging/inbox.ts';
@@ -51,13 +52,18 @@ export async function complete(idempotency: Driven, options: PassOptions = {}): 
 
 /**
  * The reaper, once: deletes settled keys, and events sent and received, past their retention until none is left. Stops
- * between two batches.
+ * between two batches. Where one of them fails, the others have their turn all the same.
+ *
+ * @throws what has failed, in the end
  */
 export async function reap(driven: Driven, { until, signal }: PassOptions = {}): Promise<{ deleted: number }> {
   const stop = [until, signal].filter((one) => one !== undefined);
   const how = stop.length > 0 ? { signal: AbortSignal.any(stop) } : {};
-  let deleted = await driven.reap(how);
-  for (const box of [driven.outbox, driven.inbox]) deleted += (await box?.reap(how)) ?? 0;
+  let deleted = 0;
+  const reapBy = (from: Pick<Driven, 'reap'> | undefined) => async () => {
+    deleted += (await from?.reap(how)) ?? 0;
+  };
+  await everyOne(reapBy(driven), reapBy(driven.outbox), reapBy(driven.inbox));
   return { deleted };
 }
 

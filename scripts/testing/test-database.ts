@@ -6,18 +6,28 @@ import { type Client, createClient } from '../../shop/db.ts';
 /** Names that the tests' setup shares with this file: what is cloned, and how clones are called. */
 export const templateName = 'oncekit_template';
 export const testDatabasePrefix = 'oncekit_test_';
+/** Owns no table, and may do what docs/deployment.md grants. Its password is its name. */
+export const appRole = 'oncekit_test_app';
 
 export type TestDatabase = { url: string; client: Client; drop(): Promise<void> };
 
 /**
  * A database of its own for one test file: migrated and seeded, nobody else's rows in it. Cloned from the template
- * that the global setup has built (about 50 ms). `max` is the pool size of `client`. Call `drop` in `afterAll`; what
+ * that the global setup has built (about 50 ms). `max` is the pool size of `client`. `ownsTables`: for tests that change
+ * tables, roles or settings; all others act under ROLE=app as a role with the rights of docs/deployment.md. Call `drop` in `afterAll`; what
  * is left over by a killed run goes at the next one's start.
  */
-export async function testDatabase({ max }: { max?: number } = {}): Promise<TestDatabase> {
+export async function testDatabase({
+  max,
+  ownsTables = false,
+}: {
+  max?: number;
+  ownsTables?: boolean;
+} = {}): Promise<TestDatabase> {
   const name = `${testDatabasePrefix}${randomUUID().replaceAll('-', '')}`;
   await onServer((server) => server.query(`CREATE DATABASE ${name} TEMPLATE ${templateName}`));
-  const url = Object.assign(new URL(serverUrl()), { pathname: name }).href;
+  const role = process.env.ROLE === 'app' && !ownsTables ? { username: appRole, password: appRole } : {};
+  const url = Object.assign(new URL(serverUrl()), { pathname: name }, role).href;
   const client = createClient(url, { max });
   return {
     url,

@@ -1,9 +1,11 @@
 /** Gives the tests a PostgreSQL and, on it, the template that each `*.db.test.ts` clones. */
 import pg from 'pg';
+import { grantsTo } from '../../lib/store/prisma/rights.ts';
+import { TABLES } from '../../lib/store/prisma/tables.ts';
 import { migrate } from '../services/migrate.ts';
 import { startPostgres } from '../services/postgres.ts';
 import { seed } from '../services/seed.ts';
-import { templateName, testDatabasePrefix } from './test-database.ts';
+import { appRole, templateName, testDatabasePrefix } from './test-database.ts';
 
 /** DATABASE_URL's server where it is set (PostgreSQL 14 or newer), else the clone's own. */
 export default async function setup(): Promise<() => Promise<void>> {
@@ -37,6 +39,7 @@ export async function prepareTemplate(serverUrl: string): Promise<() => Promise<
     const url = Object.assign(new URL(serverUrl), { pathname: templateName }).href;
     await migrate(url);
     await seed(url);
+    await grantToApp(url);
     // Cloning fails while anybody is connected to the original, and a connection closes a moment after we let it go.
     await server.query(`ALTER DATABASE ${templateName} WITH ALLOW_CONNECTIONS false`);
     await server.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [templateName]);
@@ -45,6 +48,26 @@ export async function prepareTemplate(serverUrl: string): Promise<() => Promise<
     throw error;
   }
   return () => server.end();
+}
+
+/** Gives a role that owns no table what docs/deployment.md says, and all of the demo's own tables. */
+async function grantToApp(url: string): Promise<void> {
+  const template = new pg.Client({ connectionString: url });
+  await template.connect();
+  try {
+    const { rows } = await template.query(
+      `SELECT string_agg(quote_ident(relname), ', ') AS own FROM pg_class
+        WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S') AND relname <> ALL ($1)`,
+      [TABLES.flatMap((table) => [table, `${table}_id_seq`])],
+    );
+    await template.query(
+      `DO $$ BEGIN CREATE ROLE ${appRole} LOGIN PASSWORD '${appRole}'; EXCEPTION WHEN duplicate_object THEN END $$`,
+    );
+    for (const grant of [`GRANT ALL ON ${rows[0].own} TO ${appRole}`, ...grantsTo(appRole)])
+      await template.query(grant);
+  } finally {
+    await template.end();
+  }
 }
 
 /** A lock of the session, so that a killed run gives it back. Without it a second run would drop the first one's clones. */

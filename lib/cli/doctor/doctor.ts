@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { isOutage } from '../../store/prisma/outage.ts';
+import { grantsTo } from '../../store/prisma/rights.ts';
 import { type Rename, renamerOf, TABLES_OF, type TableName } from '../../store/prisma/tables.ts';
 import { isAnswer } from '../../store/prisma/wire/encoding.ts';
 import { databaseUrl, loadEnv } from '../app/env.ts';
@@ -138,7 +139,7 @@ async function onDatabase(
       findings.push(
         check.problem(
           `It refuses to answer: ${reasonOf(error)}.`,
-          'Give the user of DATABASE_URL the right to read the tables: GRANT SELECT ON ALL TABLES IN SCHEMA public TO <user>',
+          `Give the user of DATABASE_URL the rights that the kit needs: ${grantsTo('<user>').join('; ')}`,
         ),
       );
   }

@@ -85,7 +85,7 @@ const BITS = { ROW: 1, BEFORE: 2, INSERT: 4, DELETE: 8, UPDATE: 16, TRUNCATE: 32
 
 function triggerOf(sql: string): KitTrigger | undefined {
   const found =
-    /^CREATE TRIGGER "(\w+)" (BEFORE|AFTER) ([A-Z ]+?) ON "(\w+)"[\s\S]*FOR EACH (ROW|STATEMENT)[\s\S]*FUNCTION "(\w+)"/.exec(
+    /^CREATE (?:OR REPLACE )?TRIGGER "(\w+)" (BEFORE|AFTER) ([A-Z ]+?) ON "(\w+)"[\s\S]*FOR EACH (ROW|STATEMENT)[\s\S]*FUNCTION "(\w+)"/.exec(
       sql,
     );
   if (!found) return undefined;
@@ -131,11 +131,13 @@ export function scriptFor(lacking: Lacking, { statements }: KitSql, rename: Rena
   if (lacking.size === 0) return '';
   const isWanted = (sql: string) => {
     const [, made] =
-      /^CREATE (?:TABLE|(?:UNIQUE )?INDEX|TRIGGER|OR REPLACE FUNCTION) (?:IF NOT EXISTS )?"(\w+)"/.exec(sql) ?? [];
+      /^CREATE (?:TABLE|(?:UNIQUE )?INDEX|(?:OR REPLACE )?(?:TRIGGER|FUNCTION)) (?:IF NOT EXISTS )?"(\w+)"/.exec(sql) ??
+      [];
     if (made && lacking.has(made)) return true;
     const [, on] = /^(?:ALTER TABLE|COMMENT ON TABLE) "(\w+)"/.exec(sql) ?? [];
     const [, indexed] =
-      /^CREATE (?:(?:UNIQUE )?INDEX|TRIGGER) (?:IF NOT EXISTS )?"\w+"[\s\S]*?\bON "(\w+)"/.exec(sql) ?? [];
+      /^CREATE (?:(?:UNIQUE )?INDEX|(?:OR REPLACE )?TRIGGER) (?:IF NOT EXISTS )?"\w+"[\s\S]*?\bON "(\w+)"/.exec(sql) ??
+      [];
     return [on, indexed].some((table) => table !== undefined && lacking.has(table));
   };
   const wanted = statements.filter(isWanted).map((sql) => `${scriptOf(sql, rename)};`);

@@ -6,7 +6,7 @@ import { createClient } from '../../../shop/db.ts';
 import { anything, effect, effects, freshKey, gate, kit, watchOf } from '../../integration/kit.fixture.ts';
 import { database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './shop.fixture.ts';
 
-usePhases();
+usePhases({ ownsTables: true });
 
 /** ADR 37: what is committed together, and what may be seen when. */
 

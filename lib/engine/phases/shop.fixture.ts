@@ -10,9 +10,10 @@ import { Provider } from './phases.fixture.ts';
 export let database: TestDatabase;
 export let provider: Provider;
 
-export function usePhases(): void {
+/** @param options.ownsTables of tests that change tables */
+export function usePhases(options: { ownsTables?: boolean } = {}): void {
   beforeAll(async () => {
-    database = await testDatabase();
+    database = await testDatabase(options);
   });
   afterAll(() => database?.drop());
   beforeEach(async () => {

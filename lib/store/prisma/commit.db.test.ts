@@ -6,7 +6,7 @@ import { prismaStore } from './store.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
-  database = await testDatabase();
+  database = await testDatabase({ ownsTables: true });
   // What the server does at COMMIT itself, told by the row: deferred triggers run only then.
   for (const sql of [
     `CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

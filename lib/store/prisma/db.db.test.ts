@@ -16,7 +16,7 @@ import { withTimeout } from './with-timeout.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
-  database = await testDatabase();
+  database = await testDatabase({ ownsTables: true });
 });
 afterAll(() => database?.drop());
 

@@ -19,7 +19,7 @@ let database: TestDatabase;
 let client: Client;
 let store: Store<TransactionOf<Client>>;
 beforeAll(async () => {
-  database = await testDatabase();
+  database = await testDatabase({ ownsTables: true });
   client = database.client;
   store = storeOf(client);
 });

@@ -7,7 +7,7 @@ import { anything, effect, effects, freshKey, kit } from '../../integration/kit.
 
 let database: TestDatabase;
 beforeAll(async () => {
-  database = await testDatabase();
+  database = await testDatabase({ ownsTables: true });
   const { client } = database;
   const triggers = await client.$queryRaw<{ definition: string }[]>`
     SELECT pg_get_triggerdef(oid) AS definition FROM pg_trigger

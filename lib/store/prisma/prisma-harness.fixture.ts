@@ -24,7 +24,7 @@ export async function prismaHarness(
   own: { tables?: Tables; keys?: string; prepare?: (database: TestDatabase) => Promise<unknown> } = {},
 ): Promise<Harness<Tx>> {
   const { tables, keys = 'idempotency_keys', prepare } = own;
-  const database = await testDatabase();
+  const database = await testDatabase({ ownsTables: prepare !== undefined });
   await prepare?.(database);
   const other = createClient(database.url);
   const watch = new pg.Client({ connectionString: database.url });

@@ -46,7 +46,7 @@ storeContract<Tx>('Prisma, on tables of other names', () => prismaHarness({ tabl
 describe('tables of other names', () => {
   let database: TestDatabase;
   beforeAll(async () => {
-    database = await testDatabase();
+    database = await testDatabase({ ownsTables: true });
     await moveTables(database);
   });
   afterAll(() => database?.drop());

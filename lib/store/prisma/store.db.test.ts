@@ -9,6 +9,7 @@ import type { Claim } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { type RawQueries, send } from './client.ts';
 import { claimStatements } from './keys/claim.ts';
+import { prismaInbox, prismaOutbox } from './messages/store.ts';
 import { prismaHarness, type Tx } from './prisma-harness.fixture.ts';
 import { prismaStore } from './store.ts';
 
@@ -31,6 +32,23 @@ describe('the Prisma store', () => {
     const [row] = await tx.$queryRawUnsafe<{ lock_timeout: string }[]>('SHOW lock_timeout');
     return row?.lock_timeout;
   };
+
+  // In the run of this file that acts as a role with the documented rights: see `testDatabase`.
+  test('A7 records that are past their retention are deleted, by two reapers at once, too', async () => {
+    const { client } = database;
+    await client.$executeRaw`
+      INSERT INTO idempotency_audit (at, actor, type)
+      SELECT now() - age * interval '1 h', 'eve', 'kept' FROM unnest('{719, 721, 800}'::int[]) AS age`;
+    await client.$executeRaw`
+      INSERT INTO message_events (at, box, peer, actor, type)
+      SELECT now() - age * interval '1 h', box, 'bank', 'eve', 'requeued'
+        FROM unnest('{8759, 8761}'::int[]) AS age, unnest('{inbox,outbox}'::text[]) AS box`;
+    const [store, outbox, inbox] = [prismaStore(client), prismaOutbox(client), prismaInbox(client)];
+    const reaped = await Promise.all([1, 2].map(() => store.reapAudit(720 * 3_600_000, 10)));
+    expect(reaped.reduce((sum, count) => sum + count)).toBe(2);
+    expect([await outbox.reapRecords(10), await inbox.reapRecords(10)]).toEqual([1, 1]);
+    expect([await client.idempotencyAudit.count(), await client.messageEvent.count()]).toEqual([1, 2]);
+  });
 
   test('C6 the server itself ends the transaction of an executor that has gone silent, and the key is free', async () => {
     const claim = claimOf({ waitMs: 10_000 });

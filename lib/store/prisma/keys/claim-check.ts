@@ -6,6 +6,7 @@ import type { TriedClaim } from '../../store.ts';
 import { type PrismaClientLike, primaryOf, type RawQueries, send } from '../client.ts';
 import type { ClientPool } from '../client-pool.ts';
 import { NoRowsChangedError, serverMessage, sqlState } from '../errors.ts';
+import { rightsOn } from '../rights.ts';
 import type { Rows } from '../statement.ts';
 import { TABLES } from '../tables.ts';
 import { claimStatements, readClaim } from './claim.ts';
@@ -23,6 +24,8 @@ SELECT current_database() AS database,
 
 const CALLED = `ARRAY[${TABLES.map((table) => `to_regclass('${table}')`)}]`;
 
+const NEEDED = `{${TABLES.map((table) => `"{${rightsOn(table)}}"`)}}`;
+
 // Quoted, so that each name can stand in a statement that mends what is wrong.
 const RIGHTS = `
 SELECT quote_ident(current_user) AS "user", quote_ident(current_database()) AS "quotedDatabase",
@@ -36,9 +39,9 @@ SELECT quote_ident(current_user) AS "user", quote_ident(current_database()) AS "
                                  WHERE polrelid = found AND polpermissive AND polcmd = '*' AND pg_get_expr(polqual, found) = 'true'
                                    AND CASE WHEN whose = 0 THEN true ELSE pg_has_role(whose, 'USAGE') END)) AS "hiddenBy",
        (SELECT coalesce(jsonb_agg(jsonb_build_object('on', name, 'rights', rights)), '[]')
-          FROM (SELECT found::text AS name, ARRAY(SELECT wanted FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS wanted
+          FROM (SELECT found::text AS name, ARRAY(SELECT wanted FROM unnest(needed::text[]) AS wanted
                                                    WHERE NOT has_table_privilege(found, wanted)) AS rights
-                  FROM unnest(${CALLED}) AS found WHERE found IS NOT NULL
+                  FROM unnest(${CALLED}, '${NEEDED}'::text[]) AS tables(found, needed) WHERE found IS NOT NULL
                 UNION ALL
                 SELECT 'SEQUENCE ' || sequence.oid::regclass, '{USAGE}' FROM pg_class AS sequence
                   JOIN pg_depend ON objid = sequence.oid AND classid = 'pg_class'::regclass AND refobjid = ANY (${CALLED})

@@ -8,7 +8,7 @@ import { ticketOf } from './claim.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
-  database = await testDatabase();
+  database = await testDatabase({ ownsTables: true });
 });
 afterAll(() => database?.drop());
 

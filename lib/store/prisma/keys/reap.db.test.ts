@@ -21,7 +21,7 @@ let client: Client;
 let store: Store<TransactionOf<Client>>;
 
 beforeAll(async () => {
-  database = await testDatabase({ max: 4 });
+  database = await testDatabase({ max: 4, ownsTables: true });
   client = database.client;
   store = prismaStore(client);
 });

@@ -6,7 +6,7 @@ import { createInbox, createOutbox } from '../../../messaging/prisma.ts';
 
 /** A database with something done to it, and the kit on it. */
 async function on(...statements: string[]) {
-  const database = await testDatabase({ max: 2 });
+  const database = await testDatabase({ max: 2, ownsTables: true });
   onTestFinished(() => database.drop());
   const run = (statement: string) => database.client.$executeRawUnsafe(statement);
   for (const statement of statements) await run(statement);
@@ -30,7 +30,7 @@ const verdicts = async ({ idempotency }: { idempotency: ReturnType<typeof kit> }
 test('the version that the migrations have written is read back, part by part', async () => {
   const there = await on();
   expect(await there.idempotency.readSchema()).toEqual([
-    { part: 'keys', verdict: 'current', existing: 'oncekit keys schema 4', expected: 'oncekit keys schema 4' },
+    { part: 'keys', verdict: 'current', existing: 'oncekit keys schema 5', expected: 'oncekit keys schema 5' },
     {
       part: 'messaging',
       verdict: 'current',
@@ -66,7 +66,7 @@ const gaps: [string, string[], { existing: RegExp; message: RegExp }][] = [
   [
     'a column that only the completion writes is missing',
     ['ALTER TABLE idempotency_keys DROP COLUMN settled_at'],
-    { existing: /^oncekit keys schema 4; .*settled_at/, message: /changed its tables/ },
+    { existing: /^oncekit keys schema 5; .*settled_at/, message: /changed its tables/ },
   ],
   [
     'no migration has run',
@@ -82,7 +82,7 @@ test.each(gaps)('%s: said with what to run, and nothing is executed', async (_, 
     name: 'ConfigurationError',
     message: expect.stringMatching(message),
     existing: expect.stringMatching(existing),
-    expected: 'oncekit keys schema 4',
+    expected: 'oncekit keys schema 5',
   });
   expectCounted(await effects(client, key)).toBe(0);
 });
@@ -110,7 +110,7 @@ test('a key that was refused for its tables is free once the migration has run',
 test('an older kit goes on on a newer schema: what was added does not concern it', async () => {
   const { order, client } = await on(
     'ALTER TABLE idempotency_keys ADD COLUMN "of a later version" INTEGER NOT NULL DEFAULT 0',
-    mark('idempotency_keys', 'oncekit schema 4'),
+    mark('idempotency_keys', 'oncekit schema 5'),
   );
   const key = freshKey();
   expect(await order.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });

@@ -2,10 +2,11 @@ import { ConfigurationError } from '../../../core/errors.ts';
 import type { SchemaPart, SchemaState } from '../../store.ts';
 import type { RawQueries } from '../client.ts';
 import { isMissingSchema, isSetupFault, serverMessage } from '../errors.ts';
+import { grantsTo } from '../rights.ts';
 import { TABLES_OF } from '../tables.ts';
 
 /** The version of the tables that this kit needs. Raised together with a file in `prisma/kit` that brings it about. */
-export const SCHEMA_VERSIONS: Readonly<Record<SchemaPart, number>> = { keys: 4, messaging: 1 };
+export const SCHEMA_VERSIONS: Readonly<Record<SchemaPart, number>> = { keys: 5, messaging: 1 };
 
 /** The command that writes the migration of a part. */
 export const INIT: Readonly<Record<SchemaPart, string>> = {
@@ -75,7 +76,7 @@ export async function explainSchemaError(
       "The database refuses a statement of oncekit's: the role lacks a right, or a table its primary key. See npx oncekit doctor.",
       {
         existing: serverMessage(error),
-        expected: `SELECT, INSERT, UPDATE and DELETE on ${TABLES_OF[part].join(', ')}, as its migration makes them`,
+        expected: `its tables as its migration makes them, and ${grantsTo('<role>', TABLES_OF[part]).join('; ')}`,
         cause: error,
       },
     );

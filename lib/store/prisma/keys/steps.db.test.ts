@@ -14,7 +14,7 @@ let database: TestDatabase;
 let store: ReturnType<typeof prismaStore<TestDatabase['client']>>;
 let person: pg.Client; // at psql
 beforeAll(async () => {
-  database = await testDatabase({ max: 4 });
+  database = await testDatabase({ max: 4, ownsTables: true });
   store = prismaStore(database.client);
   person = await connected();
 });
@@ -90,7 +90,7 @@ test('P5 they go with all keys of a batch of the reaper', async () => {
 });
 
 test('P5 the reaper takes them along where no trigger does, as in tables that `prisma db push` has made', async () => {
-  const pushed = await testDatabase({ max: 2 });
+  const pushed = await testDatabase({ max: 2, ownsTables: true });
   onTestFinished(() => pushed.drop());
   await pushed.client.$executeRaw`DROP FUNCTION oncekit_delete_steps CASCADE`;
   await pushed.client.$executeRaw`

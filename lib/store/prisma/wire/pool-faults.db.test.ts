@@ -31,7 +31,7 @@ let client: Client;
 const closers: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  database = await testDatabase();
+  database = await testDatabase({ ownsTables: true });
   watch = await watchOf(database.url);
 });
 beforeEach(() => {

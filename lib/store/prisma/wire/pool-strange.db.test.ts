@@ -10,7 +10,7 @@ import { oncekitPool } from './pool.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
-  database = await testDatabase();
+  database = await testDatabase({ ownsTables: true });
 });
 afterAll(() => database?.drop());
 

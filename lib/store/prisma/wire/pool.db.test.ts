@@ -24,7 +24,7 @@ let database: TestDatabase;
 let watch: Awaited<ReturnType<typeof watchOf>>;
 const clients: Client[] = [];
 beforeAll(async () => {
-  database = await testDatabase({ max: 5 });
+  database = await testDatabase({ max: 5, ownsTables: true });
   watch = await watchOf(database.url);
 });
 afterEach(async () => {
@@ -249,7 +249,7 @@ describe('what else the handler asks of the database', () => {
   );
 
   test('a client of another database gets no claim, and is not asked for the key afterwards', async () => {
-    const elsewhere = await testDatabase();
+    const elsewhere = await testDatabase({ ownsTables: true });
     // Counts tries: a sequence does not take back what is rolled back.
     await elsewhere.client.$executeRawUnsafe('CREATE SEQUENCE tries');
     await elsewhere.client.$executeRawUnsafe(
