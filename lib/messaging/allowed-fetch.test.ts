@@ -107,6 +107,53 @@ describe('a webhook whose URL a customer has chosen', () => {
     expect(await told(publisher.publish(event, attempt()))).toBe('No answer: RangeError.');
   });
 
+  test('an allowAddress that throws allows nothing, and ends no process', async () => {
+    const throws = () => {
+      throw new Error('no such list');
+    };
+    for (const host of ['localhost', '127.0.0.1']) {
+      expect(await of(host, throws)).toBe('No answer: ERR_ADDRESS_NOT_ALLOWED.');
+    }
+    expect(connected).toEqual([]);
+  });
+
+  test('what is no answer, and what has no end, settles and leaves no connection', async () => {
+    const answers = [
+      '101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x',
+      '205 Reset Content\r\ncontent-length: 9',
+    ];
+    const closed: Promise<unknown>[] = [];
+    const odd = createSocketServer((socket) => {
+      closed.push(
+        once(
+          socket.on('error', () => {}),
+          'close',
+        ),
+      );
+      socket.once('data', () => void socket.write(`HTTP/1.1 ${answers.shift()}\r\n\r\n`));
+    });
+    await once(odd.listen(0), 'listening');
+    const url = `http://127.0.0.1:${(odd.address() as AddressInfo).port}/`;
+    const publisher = webhook({ url, secrets, allowAddress: () => true });
+    expect(await told(publisher.publish(event, attempt()))).toBe('No answer: ERR_NO_ANSWER.');
+    expect(await told(publisher.publish(event, attempt()))).toBe('delivered');
+    await Promise.all(closed);
+    expect(closed).toHaveLength(2);
+    odd.close();
+  });
+
+  test('a connection that nobody uses is used again at once, and let go in the end', async () => {
+    const closed: Promise<unknown>[] = [];
+    const note = (socket: Socket) => closed.push(once(socket, 'close'));
+    server.on('connection', note);
+    server.keepAliveTimeout = 0; // this side never closes it
+    const publisher = webhook({ url: `http://127.0.0.1:${port}/`, secrets, allowAddress: () => true });
+    for (let times = 0; times < 2; times++) await publisher.publish(event, attempt());
+    expect(closed).toHaveLength(1);
+    await closed[0];
+    server.off('connection', note);
+  });
+
   test('a fetch of one’s own could not keep it, and is refused', () => {
     const options = { url: 'https://shop.example', secrets, fetch, allowAddress: isPublicAddress };
     expect(() => webhook(options)).toThrow('allowAddress could not be kept');

@@ -4,7 +4,7 @@ import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
 
-/** True for an IP address to which a connection may be made. */
+/** True for an IP address to which a connection may be made. Where it throws, none may. */
 export type AllowAddress = (address: string) => boolean;
 
 /** A host has no address to which a connection may be made. Nothing was sent. */
@@ -17,6 +17,9 @@ export class AddressNotAllowedError extends Error {
   }
 }
 
+/** As long as `fetch` keeps a connection that nobody uses. */
+const IDLE_MS = 4000;
+
 type Send = (
   target: URL,
   init: { body: string; headers: Record<string, string>; signal: AbortSignal },
@@ -26,17 +29,28 @@ type Send = (
  * POSTs to hosts of strangers, and connects to allowed addresses alone. The check is part of the connection's own look-up:
  * what was checked is what is connected to, and a name that says something else a moment later (DNS rebinding) is asked no
  * second time. Redirects are not followed. Proxies of the environment are not used: they would look the name up themselves.
+ * A connection that nobody uses is closed after four seconds.
  *
  * @param resolve for tests
  */
 export function allowedFetch(allow: AllowAddress, resolve: typeof lookup = lookup): Send {
-  const agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) };
-  const look = allowedLookup(allow, resolve);
+  // A socket times out when nothing has gone over it for so long: the agent then drops it if it is free. An attempt that waits
+  // for its answer goes on, until its signal ends it.
+  const idle = { keepAlive: true, timeout: IDLE_MS };
+  const agents = { 'http:': new http.Agent(idle), 'https:': new https.Agent(idle) };
+  const isAllowed: AllowAddress = (address) => {
+    try {
+      return allow(address);
+    } catch {
+      return false;
+    }
+  };
+  const look = allowedLookup(isAllowed, resolve);
   return async (target, init) => {
     try {
       const host = target.hostname.replace(/^\[|\]$/g, '');
       // An address is not looked up, so it is checked here. The URL has written it out: 0x7f.1 is 127.0.0.1.
-      if (isIP(host) && !allow(host)) throw new AddressNotAllowedError();
+      if (isIP(host) && !isAllowed(host)) throw new AddressNotAllowedError();
       return await post(target, init, { agent: agents[target.protocol as keyof typeof agents], lookup: look });
     } catch (cause) {
       throw new TypeError('fetch failed', { cause }); // as `fetch` does
@@ -75,7 +89,9 @@ function post(
         reject(error);
       }
     });
-    sent.on('error', reject).end(body);
+    // Closed without an error and without an answer, as behind "101 Switching Protocols".
+    const unanswered = () => reject(Object.assign(new Error('Closed without an answer.'), { code: 'ERR_NO_ANSWER' }));
+    sent.on('error', reject).on('close', unanswered).end(body);
   });
 }
 
@@ -87,6 +103,8 @@ function responseOf(incoming: http.IncomingMessage): Response {
     if (value) headers.set(name, value);
   }
   const isEmpty = [204, 205, 304].includes(status);
-  if (isEmpty) incoming.resume();
+  // Behind a 205 there may be a body all the same, and one without an end.
+  if (status === 205) incoming.destroy();
+  else if (isEmpty) incoming.resume();
   return new Response(isEmpty ? null : (Readable.toWeb(incoming) as ReadableStream), { status, headers });
 }
