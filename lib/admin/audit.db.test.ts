@@ -3,7 +3,7 @@ import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
-import { ANN, anything, effect, effects, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
+import { ANN, anything, effect, effects, freshKey, gate, kit, rowsOf } from '../integration/kit.fixture.ts';
 import { type AuditLogEntry, createAdmin, type OnErase, type SeenCall, type SeenKey } from './index.ts';
 
 let database: TestDatabase;
@@ -240,6 +240,8 @@ describe('erasing a person', () => {
     ...(aliases ? { aliases } : {}),
   });
 
+  const stored = async (key: string) => (await rowsOf(database.client, key))[0]?.result;
+
   test('is recorded also where nothing was stored', async () => {
     const { admin, lines } = shop();
     expect(await admin.erasePrincipal(who('nobody'), 'eve')).toMatchObject({ forgotten: 0, unsettled: 0 });
@@ -257,7 +259,6 @@ describe('erasing a person', () => {
     await pay.execute({ key: elsewhere, payload: {}, scope: { tenant: 'other', principal: 'anonymous-7' } });
     const erased = await admin.erasePrincipal(who('dora', ['anonymous-7', 'dora', 'anonymous-7']), 'eve');
     expect(erased).toMatchObject({ forgotten: 2, unsettled: 0 });
-    const stored = async (key: string) => (await rowsOf(database.client, key))[0]?.result;
     expect([await stored(signedIn), await stored(before)]).toEqual([null, null]);
     expect(await stored(elsewhere)).toContain('secret');
     for (const principal of ['dora', 'anonymous-7']) {
@@ -284,6 +285,7 @@ describe('erasing a person', () => {
       erased: { mails: 3 },
       left: [
         'keys, without their answers, until they expire',
+        'answers of calls that were running meanwhile: erase again when the longest of them is over',
         'what is stored of keys that are not settled, or wait for a person',
         'payloads of events in the outbox and the inbox',
         'the audit, this erasure included',
@@ -298,6 +300,29 @@ describe('erasing a person', () => {
       mails: '3',
       left: erased.left.join('; '),
     });
+  });
+
+  test('says that a call which runs meanwhile is not erased, and the next erasure finds it', async () => {
+    const { admin } = shop();
+    const [isRunning, end] = [gate(), gate()];
+    const handler = async () => {
+      isRunning.open();
+      await end.opened;
+      return { street: 'secret-street' };
+    };
+    const order = kit(database.client)
+      .operation({ name: 'order', schema: anything, timeoutMs: 60_000 })
+      .handler(handler);
+    const key = freshKey();
+    const running = order.execute({ key, payload: {}, scope: who('ina') });
+    await isRunning.opened;
+    const { unsettled, left } = await admin.erasePrincipal(who('ina'), 'eve');
+    expect([unsettled, left]).toEqual([0, expect.arrayContaining([expect.stringMatching(/running.*erase again/)])]);
+    end.open();
+    await running;
+    expect(await stored(key)).toContain('secret-street');
+    expect(await admin.erasePrincipal(who('ina'), 'eve')).toMatchObject({ forgotten: 1 });
+    expect(await stored(key)).toBeNull();
   });
 
   test('is undone, record and all, where the app’s own erasing fails', async () => {

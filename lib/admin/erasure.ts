@@ -28,6 +28,8 @@ export function concludeErasure(person: Person, onErase: OnErase<never> | undefi
       : { left: ['rows of your own: createAdmin has no onErase'] };
     const left = [
       'keys, without their answers, until they expire',
+      // Nobody sees them before they are committed, nor whose they are.
+      'answers of calls that were running meanwhile: erase again when the longest of them is over',
       ...(unsettled > 0 ? ['what is stored of keys that are not settled, or wait for a person'] : []),
       ...(hasMessages ? ['payloads of events in the outbox and the inbox'] : []),
       'the audit, this erasure included',
