@@ -129,7 +129,11 @@ test('a settled key whose call was answered too late is listed, and a person say
   const { app, db } = office;
   await enter(page, app);
   const { key, ...of } = await settledKey(db, randomUUID());
-  await db.idempotencyKey.updateMany({ where: { key }, data: { state: 'failed', needsAttention: true } });
+  // A settled key becomes no other one, but past its trigger.
+  await db.$transaction([
+    db.$executeRaw`SET LOCAL session_replication_role = replica`,
+    db.idempotencyKey.updateMany({ where: { key }, data: { state: 'failed', needsAttention: true } }),
+  ]);
   const { tenant, principal, operation } = of;
   const call = { name: 'charge_created', position: 1, kind: 'foreign', state: 'started', fencingToken: 1, sends: 1 };
   await db.idempotencyPhase.create({

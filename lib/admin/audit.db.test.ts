@@ -91,7 +91,7 @@ const WAYS = ['verdict', 'retry', 'released', 'fenced', 'forgotten', 'acknowledg
 async function reapKey(idempotency: ReturnType<typeof kit>, key: string) {
   await run(
     `UPDATE idempotency_keys
-        SET state = 'abandoned', result = NULL, input = NULL, lease_until = NULL, next_attempt_at = NULL, needs_attention = false,
+        SET state = CASE WHEN settled_at IS NULL THEN 'failed' ELSE state END, result = NULL, input = NULL, lease_until = NULL, next_attempt_at = NULL, needs_attention = false,
             settled_at = claimed_at, claimed_at = now() - interval '9 days', expires_at = now() - interval '8 days'
       WHERE key = $1`,
     key,
@@ -182,6 +182,28 @@ describe('the table', () => {
     expect(await kept()).toEqual(['old', 'young']);
     await run(`DELETE FROM idempotency_audit WHERE key = 'old'`);
     expect(await kept()).toEqual(['young']);
+  });
+
+  test('of what people did to messages is the same; what machines noted goes with its message', async () => {
+    const add = (type: string, age: string) =>
+      run(
+        `INSERT INTO message_events (at, box, peer, type, actor) VALUES (now() - $2::interval, 'inbox', 'bank', $1, 'eve')`,
+        type,
+        age,
+      );
+    for (const type of ['requeued', 'skipped', 'abandoned', 'resumed']) {
+      await add(type, '719 hours');
+      expect(await run(`DELETE FROM message_events WHERE type = $1`, type).then(() => 'done', sql)).toMatch(
+        /is refused/,
+      );
+    }
+    await add('requeued', '721 hours');
+    await add('payload_mismatch', '1 hour');
+    for (const statement of [`UPDATE message_events SET actor = 'nobody'`, 'TRUNCATE message_events']) {
+      expect(await run(statement).then(() => 'done', sql), statement).toMatch(/of message_events is refused/);
+    }
+    await run(`DELETE FROM message_events WHERE type = 'payload_mismatch' OR at < now() - interval '720 hours'`);
+    expect(await database.client.messageEvent.count()).toBe(4);
   });
 
   test('is reaped past a retention of its own, in batches, and by no other', async () => {

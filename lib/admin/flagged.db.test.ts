@@ -4,7 +4,7 @@ import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { checkWork } from '../cli/doctor/work.ts';
 import { encodeStep } from '../engine/answer.ts';
-import { ANN } from '../integration/kit.fixture.ts';
+import { ANN, pastTriggers } from '../integration/kit.fixture.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import { createAdmin } from './index.ts';
 
@@ -124,7 +124,8 @@ test('it is not taken off what is not settled, nor as somebody else has seen it'
   const ordinary = await flaggedKey('nobody-asked', { needsAttention: false });
   expect(await admin().acknowledge(seen(ordinary), 'eve')).toBe('changed');
   const open = await flaggedKey('open');
-  await sql.query(`UPDATE idempotency_keys SET state = 'unknown', settled_at = NULL WHERE key = $1`, [open]);
+  const reopen = `UPDATE idempotency_keys SET state = 'unknown', settled_at = NULL WHERE key = $1`;
+  await pastTriggers(database.client, reopen, open);
   expect(await admin().acknowledge(seen(open), 'eve')).toBe('refused');
   for (const each of [key, ordinary, open]) {
     expect(await recordsOf(each)).toEqual([]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { ANN, anything, freshKey, kit, rowsOf } from '../integration/kit.fixture.ts';
+import { ANN, anything, freshKey, kit, pastTriggers, rowsOf } from '../integration/kit.fixture.ts';
 import { createAdmin, joinTransaction } from './index.ts';
 
 let database: TestDatabase;
@@ -40,7 +40,7 @@ async function keyThat(sql: string): Promise<string> {
   const key = freshKey();
   const op = kit(database.client).operation({ name: 'pay', schema: anything });
   await op.handler(async () => 'paid').execute({ key, payload: {}, scope: ANN });
-  await database.client.$executeRawUnsafe(`UPDATE idempotency_keys SET ${sql} WHERE key = $1`, key);
+  await pastTriggers(database.client, `UPDATE idempotency_keys SET ${sql} WHERE key = $1`, key);
   return key;
 }
 

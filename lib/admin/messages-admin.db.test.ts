@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { pastTriggers } from '../integration/kit.fixture.ts';
 import { createInbox } from '../messaging/index.ts';
 import { announce, destination, outboxOn, timePasses } from '../messaging/messaging.fixture.ts';
 import { type AuditLogEntry, createMessagesAdmin } from './index.ts';
@@ -144,7 +145,7 @@ test('A7 what people did to messages outlives them, is reaped after a year, and 
   ]);
 
   const age = (table: string, column: string, by: string) =>
-    database.client.$executeRawUnsafe(`UPDATE ${table} SET ${column} = ${column} - interval '${by}'`);
+    pastTriggers(database.client, `UPDATE ${table} SET ${column} = ${column} - interval '${by}'`);
   await age('outbox_events', 'created_at', '60 days');
   await age('outbox_deliveries', 'settled_at', '60 days');
   await age('inbox_events', 'expires_at', '60 days');

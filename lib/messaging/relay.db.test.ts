@@ -19,7 +19,6 @@ afterAll(async () => {
 beforeEach(async () => {
   await client.$executeRaw`DELETE FROM outbox_events`;
   await client.$executeRaw`DELETE FROM outbox_stops`;
-  await client.$executeRaw`DELETE FROM message_events`;
   await client.$executeRaw`DELETE FROM outbox_aggregates`;
 });
 

@@ -119,13 +119,17 @@ describe('idempotency_keys', () => {
     ['a claim', claimed],
     ['a stored result', settled],
     ['a result that was forgotten', { ...settled, result: null }],
-    ['a tombstone', { ...claimed, state: 'abandoned', settled_at: '2026-01-01' }],
     ['the longest key', { ...claimed, key: 'k'.repeat(255) }],
     ['a result that was refused', { ...settled, state: 'failed' }],
     ['an unknown key that is due', { ...claimed, state: 'unknown', next_attempt_at: '2026-01-01' }],
     ['a lease and an input', { ...claimed, lease_until: '2026-01-01', input: Buffer.alloc(1) }],
   ])('takes %s', async (_, row) => {
     expect(await refusals('idempotency_keys', row)).toEqual([undefined, undefined]);
+  });
+
+  it('takes a tombstone where no key is, and makes none of a key that is in progress', async () => {
+    const tombstone = { ...claimed, state: 'abandoned', settled_at: '2026-01-01' };
+    expect(await refusals('idempotency_keys', tombstone)).toEqual([undefined, 'transition_check']);
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { testDatabase } from '../../../../scripts/testing/test-database.ts';
+import { canTransition, KEY_STATES, type KeyState } from '../../../core/key-state.ts';
 import { anything, effect, effects, freshKey, kit } from '../../../integration/kit.fixture.ts';
 import { createInbox, createOutbox } from '../../../messaging/prisma.ts';
 
@@ -34,8 +35,8 @@ test('the version that the migrations have written is read back, part by part', 
     {
       part: 'messaging',
       verdict: 'current',
-      existing: 'oncekit messaging schema 1',
-      expected: 'oncekit messaging schema 1',
+      existing: 'oncekit messaging schema 2',
+      expected: 'oncekit messaging schema 2',
     },
   ]);
   await there.run(mark('idempotency_keys', 'oncekit schema 0'));
@@ -146,4 +147,31 @@ test('an app that sends and receives without the tables of messaging is told whi
   const event = { source: 'bank', eventId: 'evt_1', payload: {} };
   await expect(inbox.receiveOnce(event)).rejects.toMatchObject(said);
   expect(runs).toBe(0);
+});
+
+test('S1 the database lets a key become what the table of transitions allows, and nothing else', async () => {
+  const { run } = await on();
+  const isOpen = (state: KeyState) => ['in_progress', 'unknown'].includes(state);
+  for (const from of KEY_STATES) {
+    await run(`INSERT INTO idempotency_keys (tenant, principal, operation, key, state, settled_at, expires_at)
+      VALUES ('t', 'p', 'pay', '${from}', '${from}', ${isOpen(from) ? 'NULL' : 'now()'}, now())`);
+  }
+  const became: string[] = [];
+  const legal: string[] = [];
+  for (const from of KEY_STATES) {
+    for (const to of KEY_STATES) {
+      const step = `${from} -> ${to}`;
+      if (from === to || canTransition(from, to)) legal.push(step);
+      const become = `UPDATE idempotency_keys
+        SET state = '${to}', settled_at = ${isOpen(to) ? 'NULL' : 'now()'} WHERE key = '${from}'`;
+      const undone = run(`DO $$ BEGIN ${become}; RAISE EXCEPTION 'it may'; END $$`);
+      const { message } = await undone.then(
+        () => new Error('done'),
+        (error: Error) => error,
+      );
+      if (message.includes('it may')) became.push(step);
+      else expect(message).toContain('oncekit_key_rules()');
+    }
+  }
+  expect(became).toEqual(legal);
 });
