@@ -10,6 +10,8 @@ BEGIN
         USING ERRCODE = 'restrict_violation';
 END $$;
 
+ALTER FUNCTION "oncekit_append_only"() SET search_path = pg_catalog, pg_temp;
+
 CREATE TRIGGER "message_events_unchanged" BEFORE UPDATE OR TRUNCATE ON "message_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "oncekit_append_only"();
 CREATE TRIGGER "message_events_kept" BEFORE DELETE ON "message_events"

@@ -131,8 +131,9 @@ export function scriptFor(lacking: Lacking, { statements }: KitSql, rename: Rena
   if (lacking.size === 0) return '';
   const isWanted = (sql: string) => {
     const [, made] =
-      /^CREATE (?:TABLE|(?:UNIQUE )?INDEX|(?:OR REPLACE )?(?:TRIGGER|FUNCTION)) (?:IF NOT EXISTS )?"(\w+)"/.exec(sql) ??
-      [];
+      /^(?:CREATE|ALTER) (?:TABLE|(?:UNIQUE )?INDEX|(?:OR REPLACE )?(?:TRIGGER|FUNCTION)) (?:IF NOT EXISTS )?"(\w+)"/.exec(
+        sql,
+      ) ?? [];
     if (made && lacking.has(made)) return true;
     const [, on] = /^(?:ALTER TABLE|COMMENT ON TABLE) "(\w+)"/.exec(sql) ?? [];
     const [, indexed] =

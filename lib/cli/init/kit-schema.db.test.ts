@@ -32,7 +32,7 @@ SELECT relname || ': ' || conname || ' ' || pg_get_constraintdef(c.oid) || CASE 
 UNION ALL
 SELECT tablename || ': ' || indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename LIKE ANY ($1)
 UNION ALL
-SELECT relname || ': ' || pg_get_triggerdef(t.oid) || ' ' || prosrc
+SELECT relname || ': ' || pg_get_triggerdef(t.oid) || ' ' || prosrc || COALESCE(' ' || array_to_string(proconfig, ', '), '')
   FROM ours JOIN pg_trigger t ON tgrelid = ours.oid AND NOT tgisinternal JOIN pg_proc ON pg_proc.oid = tgfoid`;
 
 const { migrations } = readKitFiles();

@@ -36,6 +36,13 @@ BEGIN
             ELSE '_transition_check' END;
 END $$;
 
+-- Names in them are PostgreSQL's own, whatever somebody who may create in a schema of the session's path has made there: the
+-- functions run as the app.
+ALTER FUNCTION "oncekit_key_rules"() SET search_path = pg_catalog, pg_temp;
+ALTER FUNCTION "oncekit_step_rules"() SET search_path = pg_catalog, pg_temp;
+ALTER FUNCTION "oncekit_delete_steps"() SET search_path = pg_catalog, pg_temp;
+ALTER FUNCTION "oncekit_append_only"() SET search_path = pg_catalog, pg_temp;
+
 -- 30 days in hours, as the reaper counts them: where a clock has left summer time, 30 days are 721 of them.
 CREATE OR REPLACE TRIGGER "idempotency_audit_kept" BEFORE DELETE ON "idempotency_audit"
     FOR EACH ROW WHEN (OLD."at" > statement_timestamp() - INTERVAL '720 hours') EXECUTE FUNCTION "oncekit_append_only"();

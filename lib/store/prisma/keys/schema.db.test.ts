@@ -175,3 +175,21 @@ test('S1 the database lets a key become what the table of transitions allows, an
   }
   expect(became).toEqual(legal);
 });
+
+test('triggers run nothing that somebody else has made in the schema', async () => {
+  const { run, client } = await on(
+    `CREATE FUNCTION planted(varchar, varchar) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted'; END $$`,
+    'CREATE OPERATOR = (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = planted)',
+  );
+  await run(`INSERT INTO idempotency_keys (tenant, principal, operation, key, state, expires_at)
+    VALUES ('t', 'p', 'pay', 'k', 'in_progress', now())`);
+  await run(`INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, fencing_token)
+    VALUES ('t', 'p', 'pay', 'k', 'paid', 1, 'atomic', 'done', 1)`);
+  await run(`UPDATE idempotency_keys SET state = 'succeeded', settled_at = now()`);
+  await run('DELETE FROM idempotency_keys');
+  expect(await client.idempotencyPhase.count()).toBe(0);
+  const unnamed = client.$queryRaw`
+    SELECT DISTINCT proname::text FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+     WHERE NOT tgisinternal AND proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}'`;
+  expect(await unnamed).toEqual([]);
+});
