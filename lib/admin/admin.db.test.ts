@@ -333,8 +333,19 @@ describe('a verdict on a key that is not as it was when the page was made', () =
         expiresAt: new Date(),
       },
     });
-    expect(await on.admin.resolve(await seenNow(on, key), { kind: 'failed' }, 'eve')).toBe('changed');
-    expect(await tokenOf(key)).toBe(1);
+    const judge = async () => on.admin.resolve(await seenNow(on, key), { kind: 'failed' }, 'eve');
+    expect(await judge()).toBe('changed');
+    // Nor one whose call is done, nor a settled key that is flagged for the call that it leaves.
+    const call = { ...idOf(key), name: 'charge_created', position: 1, kind: 'foreign', fencingToken: 1, sends: 1 };
+    await database.client.idempotencyPhase.create({ data: { ...call, state: 'done', result: '{}' } });
+    expect(await judge()).toBe('changed');
+    await run(`UPDATE idempotency_phases SET state = 'started' WHERE key = $1`, key);
+    await run(
+      `UPDATE idempotency_keys SET state = 'failed', settled_at = now(), lease_until = NULL WHERE key = $1`,
+      key,
+    );
+    expect(await judge()).toBe('changed');
+    expect([await tokenOf(key), await recordsOf(key, 'verdict')]).toEqual([1, 0]);
   });
 
   test('S4 a webhook in between: changed, once for what it says', async () => {
