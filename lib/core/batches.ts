@@ -6,8 +6,8 @@ export interface Batches {
 }
 
 /**
- * Runs each, one after the other, whatever becomes of those before it: what one may not do keeps no other from its turn. Resolves
- * with what the first has come to.
+ * Runs each, one after the other, whatever becomes of those before it: what one may not do keeps no other from its turn. A
+ * database that cannot be asked ends it. Resolves with what the first has come to.
  *
  * @throws the error of the first that has failed, when all have had their turn; its message says what those behind it say, too
  */
@@ -15,6 +15,8 @@ export async function everyOne<T>(...parts: [() => Promise<T>, ...(() => Promise
   const results: unknown[] = [];
   const errors: Error[] = [];
   for (const part of parts) {
+    // Nobody can be asked now: those behind it would wait in vain.
+    if (errors.at(-1)?.name === 'StoreUnavailableError') break;
     await part().then(
       (result) => results.push(result),
       (error: Error) => errors.push(error),
