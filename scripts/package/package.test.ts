@@ -165,8 +165,10 @@ describe('what is published', () => {
         '0001_keys.sql',
         '0001_messaging.sql',
         '0002_keys.sql',
+        '0002_messaging.sql',
         '0003_keys.sql',
         '0004_keys.sql',
+        '0005_keys.sql',
       ]),
     );
     expect(manifest.files).toEqual(

@@ -140,6 +140,10 @@ async function copyTables(app: string, databaseUrl: string): Promise<void> {
       path.join(kit, 'kit/0004_keys.sql'),
       'utf8',
     ),
+    'prisma/migrations/20260102090004_oncekit_5/migration.sql': await readFile(
+      path.join(kit, 'kit/0005_keys.sql'),
+      'utf8',
+    ),
   });
   await applyMigrations(databaseUrl, path.join(app, 'prisma'));
 }
