@@ -6,8 +6,11 @@ import type { Awaitable } from './wait.ts';
 
 const MAX_DEPTH = 100;
 
-/** Bounds the work: values may refer to one object many times, or to one text, and each reference is written out. Of a message. */
-const MAX_VALUES = 100_000;
+/**
+ * Bounds the work: values may refer to one object many times, or to one text, and each reference is written out. Wider than what a
+ * schema is asked about (`unfitValue`), as the rows of older and larger payloads are still to be compared.
+ */
+export const MAX_VALUES = 100_000;
 const MAX_CHARACTERS = MAX_BODY_BYTES;
 
 /** JSON that is known to have one meaning. */

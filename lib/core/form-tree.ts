@@ -65,7 +65,8 @@ export function newNode(name = ''): FormNode {
  * something else than indices lies behind it. Of a tree that is whole.
  */
 export function rowsOf(node: FormNode): readonly FormNode[] | null {
-  node.rows ??= [...node.children.keys()].every((step) => INDEX.test(step))
+  if (node.rows !== undefined) return node.rows;
+  node.rows = [...node.children.keys()].every((step) => INDEX.test(step))
     ? [...node.children].sort(([a], [b]) => Number(a) - Number(b)).map(([, row]) => row)
     : null;
   return node.rows;

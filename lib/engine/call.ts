@@ -1,4 +1,4 @@
-import { canonicalText } from '../core/canonical.ts';
+import { canonicalText, MAX_VALUES } from '../core/canonical.ts';
 import { type BadPayloadError, isBadPayload } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
 import { type FormValues, formValues } from '../core/form-values.ts';
@@ -25,8 +25,8 @@ export interface Call<Tx> extends ResolvedKey {
   readonly engine: Engine<Tx>;
   readonly definition: Definition<Tx>;
   readonly request: ExecuteRequest;
-  /** What the schema is asked. */
-  readonly given: SchemaInput;
+  /** What the schema is asked; or why it is not, which decides where no row does. */
+  readonly given: SchemaInput | BadPayloadError;
   /** The proof of the key's effect before a row is seen. */
   proof: Proof;
   readonly canonical: string;
@@ -70,8 +70,6 @@ function openResolved<Tx>(resolved: ResolvedKey, opening: Opening<Tx>): Awaitabl
     if (isBadPayload(read)) return refusePayload(resolved, proof, read, isForApi ? read.message : undefined);
     const { id, mintedAt, nextKey, who } = resolved;
     const { whole, canonical } = read;
-    const given = schemaInput(definition.options, whole);
-    if (isBadPayload(given)) return refusePayload(resolved, proof, given, given.message);
     const { config } = engine;
     // Field by field: every call passes here, and a spread of so many costs as much as all of its replay from memory.
     return {
@@ -82,7 +80,7 @@ function openResolved<Tx>(resolved: ResolvedKey, opening: Opening<Tx>): Awaitabl
       engine,
       definition,
       request: whole,
-      given,
+      given: schemaInput(definition.options, whole),
       proof,
       canonical,
       fingerprint: fingerprint(canonical, id.tenant, config.secrets),
@@ -113,7 +111,7 @@ type PayloadOptions = Pick<OperationOptions<StandardSchema, never>, 'schema' | '
 /** What the schema is asked: of a form its fields, with their names for what is said of them. */
 type SchemaInput = { readonly values: unknown; readonly nameOf?: undefined } | FormValues;
 
-/** The schema's input; or, as a value, the error that says why the schema is not asked. */
+/** The schema's input; or, as a value, the error that says why it is not asked. */
 function schemaInput(
   { schema, maxItems = MAX_ITEMS }: PayloadOptions,
   { payload, input = payload }: ExecuteRequest,
@@ -144,7 +142,8 @@ function canonicalOf(
 ): Awaitable<ReadPayload> {
   const payload = narrow ? narrow(whole.payload) : whole.payload;
   const names = listOf(volatile);
-  return proceed(canonicalText(payload, names && new Set(names), maxItems * VALUES_PER_ITEM), (canonical) => {
+  const maxValues = Math.max(MAX_VALUES, maxItems * VALUES_PER_ITEM);
+  return proceed(canonicalText(payload, names && new Set(names), maxValues), (canonical) => {
     const { context } = whole;
     if (!context?.length) return { whole, canonical };
     // Neither text holds a line break of its own: JSON writes it as \n.

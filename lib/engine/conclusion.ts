@@ -93,7 +93,9 @@ export async function answerFound<Tx, T>(call: Call<Tx>, row: KeyRow): Promise<R
 /** A committed row decides: the same payload is replayed, another one is refused. To who may no longer see it, nothing is told. */
 export function answerByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
   call.proof = 'none'; // the row is there, whatever the caller says of a first attempt
-  const may = mayReplay(call.definition, { ...call.id, key: row.key }, call.deadline);
+  // Of somebody else's key for one thing nothing is told anyway.
+  const isForeign = isOfOtherKey(row, call.id) && !isTheirs(row, call.who);
+  const may = isForeign || mayReplay(call.definition, { ...call.id, key: row.key }, call.deadline);
   return proceed(may, (isAllowed) => (isAllowed ? tellRow<Tx, T>(row, call) : refuseReplay(call)));
 }
 

@@ -2,6 +2,7 @@ import { ConfigurationError } from '../core/errors.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import type { PrincipalInput, Scope } from '../core/scope.ts';
 import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
+import { MAX_ITEMS } from '../core/value-limits.ts';
 import type { Awaitable } from '../core/wait.ts';
 import type { Durability, IsolationLevel } from '../store/store.ts';
 import type { HandlerContext } from './handler.ts';
@@ -142,9 +143,9 @@ const OPTIONS: OptionNames<OperationOptions<StandardSchema, never>> = {
   attentionAfterMs: true,
 };
 
-/** @throws ConfigurationError for a name that fits no URL, an option that is none, and a schema that is none */
-export function assertOperation(options: { name: string; schema: StandardSchema }): void {
-  const { name, schema } = options;
+/** @throws ConfigurationError for a name that fits no URL, an option that is none, a limit that is none, and a schema that is none */
+export function assertOperation(options: { name: string; schema: StandardSchema; maxItems?: number }): void {
+  const { name, schema, maxItems = MAX_ITEMS } = options;
   if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(name)) {
     throw new ConfigurationError('An operation needs a short name that fits a URL and a log line.', {
       existing: name,
@@ -152,6 +153,12 @@ export function assertOperation(options: { name: string; schema: StandardSchema 
     });
   }
   assertKnownOptions(`The operation ${name}`, options, OPTIONS);
+  if (!(Number.isSafeInteger(maxItems) && maxItems >= 1)) {
+    throw new ConfigurationError(`The operation ${name} has a maxItems that is no limit.`, {
+      existing: maxItems,
+      expected: 'a whole number of at least 1',
+    });
+  }
   if (typeof schema?.['~standard']?.validate === 'function') return;
   throw new ConfigurationError(`The operation ${name} has no schema that could be asked.`, {
     existing: typeof schema,
@@ -206,7 +213,7 @@ export interface ExecuteRequest {
   /** How long the caller will wait in all, in milliseconds. Bounds `scope`, the schema, `admit`, the waits and the transaction. */
   deadlineMs?: number | undefined;
   /** The headers of the caller's request, which have their address. */
-  headers?: (() => Awaitable<Headers>) | undefined;
+  headers?: (() => Awaitable<Headers | undefined>) | undefined;
   /** Ends phases before their next step when the caller has given up; a worker goes on with them. */
   signal?: AbortSignal | undefined;
   /** False: conflicts and foreign calls are not tried again here, because the caller does that. Default true. */

@@ -18,6 +18,14 @@ function defining(options: Options = {}) {
   };
 }
 
+test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5' as never])(
+  'X4 maxItems of %s is no limit',
+  (maxItems) => {
+    const { operation } = idempotencyOn({} as never, {});
+    expect(() => operation({ name: 'import', schema, maxItems })).toThrow(ConfigurationError);
+  },
+);
+
 describe('K4 two operations of one name', () => {
   test.each<[string, (on: ReturnType<typeof defining>) => unknown]>([
     ['another handler', ({ one }) => one('pay', async () => 'B')],

@@ -1,11 +1,12 @@
 import { callerAddress } from '../core/caller-address.ts';
+import { isBadPayload } from '../core/errors.ts';
 import { isSameHash } from '../core/fingerprint.ts';
 import { isSettled } from '../core/key-state.ts';
-import { type Refusal, refuse } from '../core/outcome.ts';
+import { type Code, type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, proofOfCall } from '../core/proof.ts';
-import { type Validated, validate } from '../core/standard-schema.ts';
-import { isPromised } from '../core/wait.ts';
+import { validate } from '../core/standard-schema.ts';
+import { type Awaitable, isPromised, proceed } from '../core/wait.ts';
 import { type Call, openCall, storeFor } from './call.ts';
 import type { ExecutionResult, Run } from './call-result.ts';
 import {
@@ -76,7 +77,7 @@ function withValues<Tx, T>(run: Run<T>, { options }: Definition<Tx>, { payload }
 }
 
 async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
-  const { engine, definition, request, given } = call;
+  const { engine, definition, request } = call;
   if (request.signal?.aborted) {
     return { outcome: refuse('unavailable', { executed: executedBy(call.proof), ...keysOf(call) }) };
   }
@@ -85,20 +86,32 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   const known = isPromised(decided) ? await decided : decided;
   if (known && !mayRunAgain(known, call)) return known;
 
-  const verdict = beforeDeadline(validate(definition.options.schema, given.values, given.nameOf), call.deadline);
-  const validated = isPromised(verdict) ? await verdict : verdict;
-  const answered = (validated.ok && known) || (await joinOrStart<Tx, T>(call, validated));
-  if (!validated.ok || definition.phases || !mayRunAgain(answered, call)) return answered;
-  return await again<Tx, T>(call, definition, validated.value);
+  const verdict = beforeDeadline(checkInput(call), call.deadline);
+  const checked = isPromised(verdict) ? await verdict : verdict;
+  const answered = (checked.ok && known) || (await joinOrStart<Tx, T>(call, checked));
+  if (!checked.ok || definition.phases || !mayRunAgain(answered, call)) return answered;
+  return await again<Tx, T>(call, definition, checked.value);
 }
 
-/** A row decides, whatever the schema says today: a deploy must not turn a retry into a validation error (O2). */
-async function refuseInput<Tx, T>(call: Call<Tx>, fieldErrors: Record<string, string[]>): Promise<Run<T>> {
+/** The handler's input, or why there is none. */
+type Checked =
+  | { ok: true; value: unknown }
+  | { ok: false; code: Code; details: Partial<Pick<Refusal, 'fieldErrors' | 'message'>> };
+
+function checkInput<Tx>({ definition, given }: Call<Tx>): Awaitable<Checked> {
+  if (isBadPayload(given)) return { ok: false, code: given.code, details: { message: given.message } };
+  return proceed(validate(definition.options.schema, given.values, given.nameOf), (validated) =>
+    validated.ok ? validated : { ok: false, code: 'validation', details: { fieldErrors: validated.fieldErrors } },
+  );
+}
+
+/** A row decides, whatever schema and limits say today: a deploy must not turn a retry into an error of its input (O2). */
+async function refuseInput<Tx, T>(call: Call<Tx>, { code, details }: Checked & { ok: false }): Promise<Run<T>> {
   const probed = await storeFor(call).probe(call.id);
   if (probed.kind === 'existing') return await answerFound<Tx, T>(call, probed.row);
   if (probed.kind === 'locked') return refuseInFlight(call);
   const executed = executedBy(call.proof);
-  return { outcome: refuse('validation', { executed, fieldErrors, ...keysOf(call) }) };
+  return { outcome: refuse(code, { executed, ...details, ...keysOf(call) }) };
 }
 
 /**
@@ -125,13 +138,12 @@ async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, in
  * answer, acts on the input with the patience that is left. That begins in the tick in which no flight was found, so that
  * of two calls only one starts one.
  */
-async function joinOrStart<Tx, T>(call: Call<Tx>, input: Validated<unknown>): Promise<Run<T>> {
+async function joinOrStart<Tx, T>(call: Call<Tx>, input: Checked): Promise<Run<T>> {
   const patience = Math.min(performance.now() + call.waitMs, call.deadline);
   for (;;) {
     const waitMs = Math.max(0, patience - performance.now());
     const flight = call.engine.flights.find(call.id);
-    if (!flight)
-      return await (input.ok ? startFlight(call, input.value, waitMs) : refuseInput(call, input.fieldErrors));
+    if (!flight) return await (input.ok ? startFlight(call, input.value, waitMs) : refuseInput(call, input));
     const joined = await joinFlight<Tx, T>(call, flight, waitMs);
     if (joined) return joined;
   }
@@ -230,7 +242,7 @@ async function findRowOrAdmit<Tx>(
   if (row) return definition.phases && !isSettled(row.state) ? undefined : { kind: 'existing', row };
   const { admit } = definition.options;
   try {
-    const asked = admit && admissionOf(call, input).then(admit);
+    const asked = admit && proceed(admissionOf(call, input), admit);
     const admitted = (await beforeDeadline(asked, call.deadline)) ?? true;
     return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
   } catch (error) {
@@ -240,9 +252,14 @@ async function findRowOrAdmit<Tx>(
   }
 }
 
-async function admissionOf<Tx>({ id, who, request, engine }: Call<Tx>, input: unknown): Promise<Admission<never>> {
+function admissionOf<Tx>({ id, who, request, engine }: Call<Tx>, input: unknown): Awaitable<Admission<never>> {
   const { addressHeader } = engine.config;
-  const headers = addressHeader === undefined ? undefined : await request.headers?.();
-  const address = headers && callerAddress(headers, addressHeader);
-  return { scope: id, key: id.key, input: input as never, isAnonymous: who.isAnonymous ?? false, address };
+  const headers = addressHeader === undefined ? undefined : request.headers?.();
+  return proceed(headers, (given) => ({
+    scope: id,
+    key: id.key,
+    input: input as never,
+    isAnonymous: who.isAnonymous ?? false,
+    address: given && callerAddress(given, addressHeader),
+  }));
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { ANN, anything, effect, effects, freshKey, gate, kit, SECRET } from '../integration/kit.fixture.ts';
+import { ANN, anything, BOB, effect, effects, freshKey, gate, kit, SECRET } from '../integration/kit.fixture.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -81,6 +81,40 @@ describe('O3 who may no longer see an answer', () => {
     mayReplay.mockReturnValue(false);
     expectNothingTold(await here.execute({ key: freshKey(), payload: {} }));
     expect(mayReplay).toHaveBeenLastCalledWith({ scope: { ...ANN, operation: 'checkout' }, key: first });
+  });
+
+  test('nor is a retry that would go on with phases from what they have stored; a worker goes on all the same', async () => {
+    const mayReplay = vi.fn(() => true);
+    let fails = true;
+    const idempotency = kit(database.client, { secret: [SECRET], onError: () => {} });
+    const pay = idempotency
+      .operation({ name: 'pay', schema: anything, acceptKeys: 'any', mayReplay })
+      .phases(async ({ atomic }) => {
+        const got = await atomic('order', async () => 'of the company');
+        if (fails) throw new Error('stop');
+        return { got };
+      });
+    const call = { key: freshKey(), payload: {} };
+    await pay.execute(call);
+    const over = database.client.idempotencyKey.updateMany({
+      where: { key: call.key },
+      data: { leaseUntil: new Date(0), nextAttemptAt: new Date(0) },
+    });
+    await over;
+    fails = false;
+    mayReplay.mockReturnValue(false);
+    expectNothingTold(await pay.execute({ ...call, attempt: 2 }));
+    await idempotency.completeKey({ ...ANN, operation: 'pay', key: call.key });
+    mayReplay.mockReturnValue(true);
+    expect(await pay.execute(call)).toMatchObject({ ok: true, data: { got: 'of the company' } });
+  });
+
+  test('of somebody else’s key for one thing there is nothing to ask', async () => {
+    const { mayReplay, here, open } = shop({ oncePer: () => 'the only one' });
+    open();
+    await here.execute({ key: freshKey(), payload: {} });
+    mayReplay.mockReturnValue(false);
+    expect(await here.execute({ key: freshKey(), payload: {}, scope: BOB })).toMatchObject({ code: 'already_done' });
   });
 
   test('where it cannot be found out nothing is told, and nobody says that nothing was done', async () => {

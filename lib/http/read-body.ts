@@ -14,21 +14,18 @@ const MAX_DROPPED_BYTES = 16 * MAX_BODY_BYTES;
 export async function readBody(request: Request): Promise<unknown> {
   const bytes = await readBytes(request);
   const type = mediaTypeOf(request.headers);
+  const said = request.headers.get('content-type') ?? '';
   const { essence = '' } = type ?? {};
   // Many clients name a type for a body that they do not send.
   const mayBeEmpty = essence !== 'application/json' || /^(GET|HEAD|DELETE)$/.test(request.method);
   if (bytes.length === 0 && mayBeEmpty) return null;
   if (essence === 'application/json' || essence.endsWith('+json')) return parseStrictJson(decode(bytes));
-  if (type && FORMS.has(essence)) return await readForm(bytes, type);
-  throw unsupported(request.headers.get('content-type') || 'no Content-Type', 'application/json, or a form');
+  if (type && FORMS.has(essence) && hasOneMeaning(said, type)) return await readForm(bytes, type);
+  throw unsupported(said || 'no Content-Type', 'application/json, or a form');
 }
 
 const FORMS = new Set(['application/x-www-form-urlencoded', 'multipart/form-data']);
 
-/**
- * The type that every reader of it takes for the same one. Others split at commas and take the last, or the other one of two
- * parameters of one name: they would parse by another boundary than the one by which the parts are counted here.
- */
 function mediaTypeOf(headers: Headers): MIMEType | undefined {
   const encoding = headers.get('content-encoding');
   if (encoding && encoding.toLowerCase() !== 'identity')
@@ -39,15 +36,21 @@ function mediaTypeOf(headers: Headers): MIMEType | undefined {
   return type;
 }
 
-function parseType(raw: string): MIMEType | undefined {
-  const parts = raw.split(';').filter((part) => part.trim() !== '');
+function parseType(said: string): MIMEType | undefined {
   try {
-    const type = new MIMEType(raw);
-    const hasOneMeaning = !raw.includes(',') && [...type.params].length === parts.length - 1;
-    return hasOneMeaning ? type : undefined;
+    return new MIMEType(said);
   } catch {
     return undefined; // it is none
   }
+}
+
+/**
+ * A form's type that every parser of forms takes for the same one. Others split at commas and take the last, or the other one of
+ * two parameters of one name: they would parse by another boundary than the one by which the parts are counted here.
+ */
+function hasOneMeaning(said: string, { params }: MIMEType): boolean {
+  const parts = said.split(';').filter((part) => part.trim() !== '');
+  return !said.includes(',') && [...params].length === parts.length - 1;
 }
 
 /**

@@ -137,6 +137,28 @@ describe('X4 rows and values', () => {
     expect(asked).not.toHaveBeenCalled();
   });
 
+  test('a row decides, whatever the limit is by now: a retry across a deploy gets its answer', async () => {
+    const key = freshKey();
+    const handler = vi.fn(async () => 'imported');
+    const operation = (maxItems: number) =>
+      kit(database.client)
+        .operation({ name: 'deployed', schema: anything, acceptKeys: 'any', maxItems })
+        .handler(handler);
+    const call = { key, payload: rows(2000) };
+    expect(await operation(2000).execute(call)).toMatchObject({ ok: true, replayed: false });
+    const retry = await operation(1000).execute({ ...call, attempt: 2 });
+    expect(retry).toMatchObject({ ok: true, replayed: true, data: 'imported' });
+    expect(await operation(1000).execute({ ...call, key: freshKey() })).toMatchObject({ code: 'malformed_body' });
+    expect(handler).toHaveBeenCalledOnce();
+  });
+
+  test('as many values as may be are taken, and one more is not', async () => {
+    const { posted } = lines();
+    const nested = { lines: [...rows(10, Array(990).fill(1)).lines, ...Array(89).fill(1)] };
+    expect((await posted(nested)).status).toBe(200);
+    expect((await posted({ ...nested, one: 'more' })).status).toBe(400);
+  });
+
   test('an operation that imports says how many', async () => {
     const { posted, submitted } = lines({ maxItems: 2000 });
     expect((await posted(rows(2000))).status).toBe(200);

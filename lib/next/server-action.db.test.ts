@@ -249,6 +249,13 @@ describe('redirects', () => {
   });
 });
 
+test('an action that code calls outside of a request has no address, whatever header would tell it', async () => {
+  const admit = vi.fn((_: unknown) => true);
+  const submit = op(undefined, { addressHeader: 'x-real-ip' }, { admit }).action();
+  expect(await submit(null, formOf(freshKey()))).toMatchObject({ ok: true });
+  expect(admit).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ address: undefined, isAnonymous: false }));
+});
+
 describe('R2 onSettled', () => {
   test('is not told an answer that whoever asks for it may no longer see, and nor is the page of another payload', async () => {
     const key = freshKey();

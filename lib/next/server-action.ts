@@ -89,7 +89,7 @@ export function serverAction<Input, Result, Reason extends string = string, To e
     } = await operation.run({
       ...request,
       ...(input && readWith(input, request)),
-      headers,
+      headers: headersOfRequest,
       acceptKeys: operation.acceptKeys ?? 'minted',
     });
     const outcome = inWordsForPeople(plain, request, advice) as Outcome<Result, Reason>;
@@ -105,6 +105,16 @@ export function serverAction<Input, Result, Reason extends string = string, To e
     return sendable(await withFirstAnswer(outcome, operation)) as Outcome<Sent<Result>, Reason>;
   };
   return attachOperation(action as ServerAction<Input, Sent<Result>, Reason>, operation);
+}
+
+/** None where code calls the action outside of a request, as a test does. */
+async function headersOfRequest(): Promise<Headers | undefined> {
+  try {
+    return await headers();
+  } catch (error) {
+    if (isControlFlow(error)) throw error;
+    return undefined;
+  }
 }
 
 function readWith(

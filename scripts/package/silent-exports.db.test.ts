@@ -132,10 +132,31 @@ const KEYS: Calls = {
 };
 /** They begin something, ask nothing, or ask in the caller's transaction. `gauge` asks when it is collected: `unfinished`. */
 const KEYS_ASK_NOTHING = [
-  ...['operation', 'operations', 'explainMissing', 'setUp', 'recordEvidence', 'gauge', 'errorPages', 'dropRecent'],
+  ...[
+    'operation',
+    'operations',
+    'explainMissing',
+    'setUp',
+    'recordEvidence',
+    'gauge',
+    'errorPages',
+    'addressHeader',
+    'dropRecent',
+  ],
 ];
 const OPERATION_ASKS_NOTHING = [
-  ...['name', 'acceptKeys', 'durability', 'errorPages', 'explainMissing', 'mintKey', 'whoActs', 'report', 'as'],
+  ...[
+    'name',
+    'acceptKeys',
+    'durability',
+    'errorPages',
+    'addressHeader',
+    'explainMissing',
+    'mintKey',
+    'whoActs',
+    'report',
+    'as',
+  ],
 ];
 
 const OUTBOX: Calls = {

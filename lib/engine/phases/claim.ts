@@ -7,6 +7,7 @@ import { recordedTraceParent } from '../../telemetry/trace-parent.ts';
 import { type Call, storeFor } from '../call.ts';
 import { comparePayload, type ExecutionResult } from '../call-result.ts';
 import type { PhasedDefinition } from '../definition.ts';
+import { mayReplay } from '../may-replay.ts';
 import { isOfOtherKey, isTheirs, retentionOf } from '../thing.ts';
 import { mayTryAgain, timeLeft } from '../transaction.ts';
 import { recordTransition } from '../transition.ts';
@@ -88,6 +89,8 @@ export async function executeInPhases<Tx>(
   const isOther = isOfOtherKey(row, id);
   if (isOther ? !isTheirs(row, call.who) : comparePayload(row, call, config.secrets) !== 'same') return begun;
   if (!isOther) claimed();
+  // What is stored of it is in the answer. A completer goes on with it all the same.
+  if (!(await mayReplay(definition, { ...id, key: row.key }, deadline))) return begun;
   const taken = await inDoubt(async () => ({
     kind: 'taken' as const,
     held: await store.takeOver(row, config.leaseMs, true),

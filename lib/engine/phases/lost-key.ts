@@ -1,4 +1,4 @@
-import { CodedError } from '../../core/errors.ts';
+import { CodedError, isBadPayload } from '../../core/errors.ts';
 import type { KeyState } from '../../core/key-state.ts';
 import type { KeyId } from '../../core/scope.ts';
 import { seal } from '../../core/seal.ts';
@@ -86,8 +86,9 @@ export async function lookUpLost<Tx>(
   if (named.payload === undefined) {
     return { kind: 'lost', calls: [], receivedEvents: [], ...(result ? { enter: enterByHand(call, result) } : {}) };
   }
-  const { values, nameOf } = call.given;
-  const validated = await validate(definition.options.schema, values, nameOf);
+  const { given } = call;
+  if (isBadPayload(given)) return { kind: 'refused', why: given.code };
+  const validated = await validate(definition.options.schema, given.values, given.nameOf);
   if (!validated.ok) return { kind: 'refused', why: 'validation' };
   const input = validated.value;
   return await runTrial(call, { input, isReceived, byHand: result && enterByHand(call, result, { input }) });
