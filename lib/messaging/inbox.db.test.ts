@@ -6,6 +6,7 @@ import { effect, effects, freshKey, type Tx } from '../integration/kit.fixture.t
 import type { FailedEvent } from '../store/messages.ts';
 import { prismaInbox } from '../store/prisma/messages/store.ts';
 import { StoreUnavailableError } from '../store/store.ts';
+import { makeInbox } from './inbox.ts';
 import { gate, watchOf } from './messaging.fixture.ts';
 import { createInbox, type InboxOptions } from './prisma.ts';
 import type { Received, ReceivedEvent } from './reception.ts';
@@ -391,6 +392,27 @@ describe('M3 failures', () => {
       await expect(inbox.retryDue()).rejects.toThrow('before any transaction');
     }
     expect(await rowOf('not-begun')).toMatchObject({ state: 'failed', attempts: 1 });
+  });
+
+  test('an attempt whose failure cannot be written down is counted all the same', async () => {
+    let runs = 0;
+    const handle = async () => {
+      runs++;
+      throw new Error('no');
+    };
+    const settings = { attempts: 2, sources: { stripe: { handle } } };
+    const inbox = inboxOn(client, settings);
+    await inbox.receiveOnce(event('unwritten'));
+    const failed = () => Promise.reject(new StoreUnavailableError('away'));
+    const forgetful = makeInbox({ ...prismaInbox<Tx>(client), failed }, settings);
+    for (let times = 0; times < 3; times++) {
+      await timePasses();
+      await expect(forgetful.retryDue()).rejects.toThrow('away');
+    }
+    expect(await rowOf('unwritten')).toMatchObject({ state: 'failed', attempts: 2 });
+    await timePasses();
+    expect(await inbox.retryDue()).toMatchObject({ dead: 1 });
+    expect(runs).toBe(2);
   });
 
   test('a worker that was overtaken counts nothing of what another one has taken since', async () => {

@@ -134,15 +134,16 @@ async function retry<Tx>(
     if (!due) break;
     sum.taken++;
     const { source, eventId, payload, attempts: taken } = due;
+    let hasRun = false;
     try {
       const event = { source, eventId, payload: JSON.parse(payload) };
-      const { kind } = await receiveEvent(context, event, undefined, { taken });
+      const { kind } = await receiveEvent(context, event, undefined, { taken, onRun: () => (hasRun = true) });
       if (kind === 'failed' || kind === 'dead') sum[kind]++;
       else sum.processed++;
     } catch (error) {
-      // Not even begun, such as where no connection was to be had.
       problems.push(error);
-      await store.giveBack(due).catch((problem) => problems.push(problem));
+      // Not even begun, such as where no connection was to be had. What has run is counted, whatever was thrown behind it.
+      if (!hasRun) await store.giveBack(due).catch((problem) => problems.push(problem));
     }
   }
   if (problems.length > 0) throw problems[0];

@@ -62,6 +62,14 @@ export interface InboxContext<Tx> {
   mutex: KeyedMutex;
 }
 
+/** An event that the inbox has taken by itself, because it is to be tried again. */
+interface Retry {
+  /** The number of the attempt that it was taken for. */
+  taken: number;
+  /** Called when its effect begins. */
+  onRun: () => void;
+}
+
 /** One delivery of an event, as it is received. */
 interface Reception {
   payload: unknown;
@@ -76,13 +84,13 @@ const MAX_CONFLICTS = 3;
  * Lets an event take effect once, in a span of its own.
  *
  * @param given the effect; left out: the `handle` of its source
- * @param taken the number of the attempt that the inbox has taken the event for, because it is to be tried again
+ * @param retry left out: it is its sender's delivery
  */
 export function receiveEvent<Tx, R>(
   context: InboxContext<Tx>,
   event: ReceivedEvent,
   given: Effect<Tx, R> | undefined,
-  { taken }: { taken?: number } = {},
+  retry?: Retry,
 ): Promise<Received<R>> {
   const { source, eventId } = event;
   const attributes = {
@@ -91,7 +99,7 @@ export function receiveEvent<Tx, R>(
     'oncekit.source': source,
   };
   return inSpan(`process ${source}`, { kind: 'consumer', attributes }, async (span): Promise<Received<R>> => {
-    const received = await receive(context, event, given, taken);
+    const received = await receive(context, event, given, retry);
     span.setAttribute('oncekit.outcome', received.kind);
     if ('error' in received) markFailed(span, received.error);
     countReception(source, received.kind);
@@ -103,7 +111,7 @@ async function receive<Tx, R>(
   context: InboxContext<Tx>,
   event: ReceivedEvent,
   given: Effect<Tx, R> | undefined,
-  taken: number | undefined,
+  retry: Retry | undefined,
 ): Promise<Received<R>> {
   const { source, eventId, payload } = event;
   const settings = Object.hasOwn(context.sources, source) ? context.sources[source] : undefined;
@@ -116,6 +124,7 @@ async function receive<Tx, R>(
   assertName(source, 100);
   assertName(eventId, 255);
   const receipt = { source, eventId, payloadHash: await hashOf(payload, settings?.compare) };
+  const taken = retry?.taken;
   const reception = { payload, receipt, taken };
   // Taken more often than it is tried: its processes did not live to write down what came of it.
   if (taken !== undefined && taken > context.attempts) {
@@ -125,6 +134,7 @@ async function receive<Tx, R>(
 
   let result: R | undefined;
   const received = await runEffect(context, reception, async (tx) => {
+    retry?.onRun();
     result = await run(tx, event);
     return jsonResult(result);
   });
