@@ -137,7 +137,7 @@ test('kill -9 of a worker by an event counts for that event: it becomes a dead l
   expect(ran).toEqual(['2-beside']);
   const rows = await client.inboxEvent.findMany({ where: { source }, orderBy: { eventId: 'asc' } });
   expect(rows.map(({ state, lastError }) => [state, lastError])).toEqual([
-    ['dead', 'Tried 2 times, and its process did not come back.'],
+    ['dead', 'It was taken more often than it may be tried.'],
     ['processed', null],
   ]);
 });

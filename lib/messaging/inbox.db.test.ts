@@ -415,6 +415,21 @@ describe('M3 failures', () => {
     expect(runs).toBe(2);
   });
 
+  test('with fewer attempts than it has failed it is dead when it is due, and does not run', async () => {
+    const id = freshKey();
+    const handle = failing(id, 9);
+    const inbox = (attempts: number) => inboxOn(client, { attempts, sources: { stripe: { handle } } });
+    for (let times = 0; times < 4; times++) {
+      await inbox(10).receiveOnce(event(id));
+      await timePasses();
+    }
+    expect(await inbox(3).retryDue()).toMatchObject({ taken: 1, dead: 1 });
+    expect(await rowOf(id)).toMatchObject({
+      state: 'dead',
+      lastError: 'It was taken more often than it may be tried.',
+    });
+  });
+
   test('a worker that was overtaken counts nothing of what another one has taken since', async () => {
     const fails = () => Promise.reject(new Error('no'));
     await inboxOn(client).receiveOnce(event('overtaken'), fails);

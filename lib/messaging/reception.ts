@@ -126,9 +126,9 @@ async function receive<Tx, R>(
   const receipt = { source, eventId, payloadHash: await hashOf(payload, settings?.compare) };
   const taken = retry?.taken;
   const reception = { payload, receipt, taken };
-  // Taken more often than it is tried: its processes did not live to write down what came of it.
+  // Its processes did not live to write down what came of it, or `attempts` was more when it failed.
   if (taken !== undefined && taken > context.attempts) {
-    const error = new IdempotencyError(`Tried ${taken - 1} times, and its process did not come back.`);
+    const error = new IdempotencyError('It was taken more often than it may be tried.');
     return await recordFailure(context, reception, error);
   }
 
