@@ -9,7 +9,8 @@ export interface Batches {
  * Runs each, one after the other, whatever becomes of those before it: what one may not do keeps no other from its turn. A
  * database that cannot be asked ends it. Resolves with what the first has come to.
  *
- * @throws the error of the first that has failed, when all have had their turn; its message says what those behind it say, too
+ * @throws the error of the one that has failed, as it is, when all have had their turn; where several have, an AggregateError of
+ * them that says in one line what each comes to
  */
 export async function everyOne<T>(...parts: [() => Promise<T>, ...(() => Promise<unknown>)[]]): Promise<T> {
   const results: unknown[] = [];
@@ -22,10 +23,10 @@ export async function everyOne<T>(...parts: [() => Promise<T>, ...(() => Promise
       (error: Error) => errors.push(error),
     );
   }
-  const [first] = errors;
-  if (!first) return results[0] as T;
-  first.message = [...new Set(errors.map(({ message }) => message))].join('; ');
-  throw first;
+  if (errors.length === 0) return results[0] as T;
+  if (errors.length === 1) throw errors[0];
+  // Prisma's messages have many lines, and a log takes the last.
+  throw new AggregateError(errors, errors.map(({ message }) => message.trim().split('\n').at(-1)).join('; '));
 }
 
 /** Takes batch after batch until one was not full, or the signal says to stop. Returns how many in all. */

@@ -50,6 +50,24 @@ test.each(['until', 'signal'])('the reaper stops between batches for `%s`', asyn
   expect(idempotency.reap.mock.calls[0]?.[0]?.signal?.aborted).toBe(true);
 });
 
+test('what one part of the reaper throws is thrown as it is, and of several each is told, in a line', async () => {
+  const [one, two] = [new Error('Invalid invocation:\n\ndenied'), new Error('denied')];
+  const failing = (error: Error) => ({
+    ...driven(),
+    relayDue: vi.fn(),
+    retryDue: vi.fn(),
+    reap: vi.fn().mockRejectedValue(error),
+  });
+  await expect(reap(failing(one))).rejects.toBe(one);
+  const inbox = failing(new Error('not asked'));
+  const error = await reap({ ...failing(one), outbox: { ...failing(two), destinations: [] }, inbox }).catch(
+    (error) => error,
+  );
+  expect(error).toMatchObject({ name: 'AggregateError', message: 'denied; denied; not asked' });
+  expect(error.errors.slice(0, 2)).toEqual([one, two]);
+  expect(one.message).toBe('Invalid invocation:\n\ndenied');
+});
+
 test('a pass is one line of figures', async () => {
   expect(line('complete', await complete(driven([2, 1])))).toBe(
     'complete: 2 taken, 1 settled, 0 unknown, 1 unfinished',

@@ -54,7 +54,7 @@ export async function complete(idempotency: Driven, options: PassOptions = {}): 
  * The reaper, once: deletes settled keys, and events sent and received, past their retention until none is left. Stops
  * between two batches. Where one of them fails, the others have their turn all the same.
  *
- * @throws what has failed, in the end
+ * @throws what has failed, in the end: of several an AggregateError
  */
 export async function reap(driven: Driven, { until, signal }: PassOptions = {}): Promise<{ deleted: number }> {
   const stop = [until, signal].filter((one) => one !== undefined);
