@@ -28,15 +28,36 @@ export async function openDatabase(url: string, from = 'DATABASE_URL'): Promise<
   return client;
 }
 
-/** An `@` behind the first `/`, `?` or `#`, but in a query behind a path: they end the host, and stand in the password here. */
-const CUT_SHORT = /^\w+:\/\/[^/?#]*(\/[^?]*@|\/?\?.*@|.*#.*@)/s;
+/** Parameters of an address whose value may have an `@`. */
+const WITH_AT = 'user|password|host|options|(?:fallback_)?application_name|ssl\\w+';
 
-/** @throws CliError for an address that does not say what was meant. Nothing of it is told: any part may be of the password. */
+/**
+ * An `@` behind the first `/`, `?` or `#`: they end the host, and stand in the password here. But in a query behind a path it may
+ * be in the value of a parameter.
+ */
+const CUT_SHORT = new RegExp(`^\\w+://[^/?#]*(/[^?]*@|/?\\?.*@|.*#.*@|/[^?]*\\?(.*&)?(?!(${WITH_AT})=)[^&]*@)`, 's');
+
+/** Whether a part of the password is taken for something else, so that nothing of the address may be told. */
+export const isCutShort = (url: string) => CUT_SHORT.test(url);
+
+/**
+ * @throws CliError for an address that does not say what was meant. Nothing of it is told, for any part may be of the password,
+ *   but a file of it that cannot be read.
+ */
 function assertAddress(url: string, from: string): void {
+  let unusable: unknown;
   try {
-    // `pg` reads a few more than URL does.
-    if (!CUT_SHORT.test(url) && new pg.Client({ connectionString: url })) return;
-  } catch {}
+    // `pg` reads a few more than URL does, and the files that an address names.
+    if (!isCutShort(url) && new pg.Client({ connectionString: url })) return;
+  } catch (error) {
+    unusable = error;
+  }
+  if ((unusable as NodeJS.ErrnoException | undefined)?.syscall) {
+    throw new CliError(
+      `${from} cannot be used: ${reasonOf(unusable)}.`,
+      `Mend the path of sslrootcert, sslcert or sslkey in ${from}: it is looked for from the folder of the command.`,
+    );
+  }
   throw new CliError(
     `${from} cannot be read: a part of its password would be taken for something else.`,
     'Write in its user and password % as %25, / as %2F, ? as %3F, # as %23 and @ as %40.',
