@@ -14,6 +14,8 @@ test.each([
   'postgresql://127.0.0.1:5432/crm?sslmode=require',
   'postgresql://me@127.0.0.1:5432/crm',
   'postgresql:///crm?host=/tmp&user=me@crm',
+  'postgresql://me@/crm?host=/tmp',
+  'postgresql://me@127.0.0.1:5432/crm?options=a@b',
 ])('or by an address without a password: %s', (said) => {
   expect(inboxAddress(said, {})).toBe(said);
 });
@@ -24,6 +26,10 @@ test.each([
   'postgresql://me:hunter?2@127.0.0.1/crm',
   'postgresql://me:@hunter2@127.0.0.1/crm',
   'postgresql://127.0.0.1/crm?user=me&password=hunter2',
+  'postgresql://127.0.0.1/crm?user=me&passwor%64=hunter2',
+  'postgresql://me@127.0.0.1/crm?sslpassword=hunter2',
+  'postgresql://me:hunter2@/crm?host=/tmp',
+  'postgresql://me:12/hunter@127.0.0.1/crm',
 ])('a password is not taken from the list of processes: %s', (said) => {
   const refused = () => inboxAddress(said, {});
   expect(refused).toThrow(UsageError);

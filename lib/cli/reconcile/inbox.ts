@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { CliError, UsageError } from '../command.ts';
-import { closeDatabase, openDatabase, reasonOf, withoutPassword } from '../database.ts';
+import { closeDatabase, isCutShort, openDatabase, reasonOf, withoutPassword } from '../database.ts';
 
 /** An event that a consumer has received, and that an intent announced: its id says so (a UUID of version 8). */
 export interface ConsumerEvent {
@@ -29,11 +29,20 @@ export function inboxAddress(said: string, env: Readonly<Record<string, string |
     if (address) return address;
     throw new UsageError(`--inbox names the variable ${said}, which is not set.`, fix);
   }
-  if (!/:\/\/.*(:.*@|[?&]password=)/s.test(said)) return said;
+  if (!hasPassword(said)) return said;
   throw new UsageError(
     '--inbox has a password, which everybody on this machine can read in the list of processes.',
     fix,
   );
+}
+
+/** True also for an address that cannot be read, which may have one. */
+function hasPassword(address: string): boolean {
+  // As `pg` reads it: `@/` has no host, which URL does not take.
+  const readable = address.replace('@/', '@socket/');
+  if (isCutShort(address) || !URL.canParse(readable, 'postgres://base')) return true;
+  const { password, searchParams } = new URL(readable, 'postgres://base');
+  return password !== '' || [...searchParams.keys()].some((name) => /password/i.test(name));
 }
 
 const PAGE = 1000;
