@@ -190,7 +190,51 @@ const BROKEN: Broken[] = [
       "CREATE OR REPLACE FUNCTION oncekit_step_rules() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
     ),
     found: ['Tables', 'problem', 'The function of the trigger idempotency_phases_rules of idempotency_phases is not'],
-    mend: bySql,
+    mend: async (patient, fix) => {
+      await patient.sql(fix);
+      const settings = "SELECT proconfig FROM pg_proc WHERE proname = 'oncekit_step_rules'";
+      expect(await patient.sql(settings)).toMatchObject({ rows: [{ proconfig: ['search_path=pg_catalog, pg_temp'] }] });
+    },
+  },
+  ...['RESET search_path', 'SET search_path = public'].map(
+    (change): Broken => ({
+      of: `a trigger's function with ${change}`,
+      breaks: runs(`ALTER FUNCTION oncekit_key_rules() ${change}`),
+      found: ['Tables', 'problem', /function of the trigger idempotency_keys_rules .* search_path/],
+      mend: bySql,
+    }),
+  ),
+  ...Object.entries({
+    'no row': ['idempotency_audit_kept', 'DELETE', 'ROW WHEN (false)', 'append_only()'],
+    'younger rows': [
+      'idempotency_audit_kept',
+      'DELETE',
+      "ROW WHEN (OLD.at > statement_timestamp() - INTERVAL '71 hours')",
+      'append_only()',
+    ],
+    'fewer kinds': ['message_events_kept', 'DELETE', "ROW WHEN (OLD.type IN ('skipped'))", 'append_only()'],
+    'one column': ['idempotency_phases_rules', 'INSERT OR UPDATE OF kind', 'ROW', 'step_rules()'],
+    'another table': ['idempotency_keys_truncated', 'TRUNCATE', 'STATEMENT', "delete_steps('idempotency_events')"],
+  }).map(([what, [name = '', event = '', each = '', calls = '']]): Broken => {
+    const table = name.replace(/_[a-z]+$/, '');
+    const moment = event === 'TRUNCATE' ? 'AFTER' : 'BEFORE';
+    return {
+      of: `a trigger that holds ${what}`,
+      breaks: runs(
+        `CREATE OR REPLACE TRIGGER ${name} ${moment} ${event} ON ${table} FOR EACH ${each} EXECUTE FUNCTION oncekit_${calls}`,
+      ),
+      found: ['Tables', 'problem', `The trigger ${name} of ${table} is not the kit's`],
+      mend: bySql,
+    };
+  }),
+  {
+    of: 'a role that cannot have the conditions compared',
+    breaks: asRole('REVOKE TEMPORARY ON DATABASE $database FROM PUBLIC'),
+    found: ['Tables', 'warning', 'Whether triggers fire for the rows that they are for was not looked at'],
+    mend: (patient, fix) => {
+      expect(fix).toContain("as a role that may make temporary tables, such as the tables' owner");
+      patient.env = {};
+    },
   },
   {
     of: 'a role for which no trigger fires',

@@ -19,7 +19,15 @@ export interface KitTrigger {
   calls: string;
   /** The bits of `pg_trigger.tgtype`: a trigger has another name where its table has. */
   type: number;
+  hasCondition: boolean;
   sql: string;
+}
+
+/** A trigger's function, by the statements that make it as it is now. */
+export interface KitFunction {
+  sql: string;
+  /** `CREATE OR REPLACE` takes the settings of a function away. */
+  settings: ReadonlyMap<string, { value: string; sql: string }>;
 }
 
 /** All that the kit's migrations make, in their order. */
@@ -27,8 +35,8 @@ export interface KitSql {
   statements: readonly string[];
   indexes: readonly KitIndex[];
   triggers: readonly KitTrigger[];
-  /** The statements that make the triggers' functions, by the functions' names. */
-  functions: ReadonlyMap<string, string>;
+  /** By the functions' names. */
+  functions: ReadonlyMap<string, KitFunction>;
 }
 
 const COMMENTS_AND_ENDS = /--[^\n]*|\$\$[\s\S]*?\$\$|'(?:[^']|'')*'|;/g;
@@ -47,7 +55,7 @@ export function readKitSql(): KitSql {
   const statements = readKitFiles().migrations.flatMap(({ sql }) => statementsOf(sql));
   const indexes = new Map<string, KitIndex>();
   const triggers = new Map<string, KitTrigger>();
-  const functions = new Map<string, string>();
+  const functions = new Map<string, { sql: string; settings: Map<string, { value: string; sql: string }> }>();
   for (const sql of statements) {
     const [, table, key] = /^CREATE TABLE "(\w+)"[\s\S]*?PRIMARY KEY \(([^)]*)\)/.exec(sql) ?? [];
     if (table && key) {
@@ -58,7 +66,9 @@ export function readKitSql(): KitSql {
       indexes.set(name, { table: table as TableName, name, columns, ...more });
     }
     const [, made] = /^CREATE OR REPLACE FUNCTION "(\w+)"/.exec(sql) ?? [];
-    if (made) functions.set(made, sql);
+    if (made) functions.set(made, { sql, settings: new Map() });
+    const [, set = '', name = '', value = ''] = /^ALTER FUNCTION "(\w+)"\(\) SET (\w+) = (.+)$/.exec(sql) ?? [];
+    functions.get(set)?.settings.set(name, { value, sql });
     const index = indexOf(sql);
     if (index) indexes.set(index.name, index);
     const trigger = triggerOf(sql);
@@ -92,7 +102,7 @@ function triggerOf(sql: string): KitTrigger | undefined {
   const [, name = '', moment = '', events = '', table, level = '', calls = ''] = found;
   const words = [moment, level, ...events.split(' OR ')];
   const type = words.reduce((bits, word) => bits | (BITS[word as keyof typeof BITS] ?? 0), 0);
-  return { table: table as TableName, name, calls, type, sql };
+  return { table: table as TableName, name, calls, type, hasCondition: /\bWHEN \(/.test(sql), sql };
 }
 
 function namesIn(list: string): string[] {
@@ -110,6 +120,11 @@ export function statementFor(sql: string, rename: Rename | undefined): string {
 /** A text that is an argument of a trigger names a table without its schema. */
 function onOwnNames(sql: string, rename: Rename): string {
   return rename(sql.replace(QUOTED, '$1')).replace(/'(?:"\w+"\.)?"(\w+)"'/g, "'$1'");
+}
+
+/** What the statement of a trigger gives to its function, on the tables' own names. */
+export function argumentsOf({ sql }: KitTrigger, rename: Rename | undefined): string {
+  return /FUNCTION "\w+"\('?(.*?)'?\)$/.exec(statementFor(sql, rename))?.[1] ?? '';
 }
 
 /** A statement as it is written: a comment in it ends with its line. */

@@ -1,8 +1,11 @@
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
-import type { Sql } from '../database.ts';
+import { isAnswer } from '../../store/prisma/wire/encoding.ts';
+import { reasonOf, type Sql } from '../database.ts';
 import { checkNamed, counted, type Finding } from './finding.ts';
 import {
+  argumentsOf,
   isMadeBy,
+  type KitFunction,
   type KitIndex,
   type KitSql,
   type KitTrigger,
@@ -43,7 +46,13 @@ interface FoundTrigger {
   calls: string;
   /** The body of the function that it calls. */
   source: string;
+  /** Of the function, as `name=value`. */
+  settings: string[];
   type: number;
+  hasColumns: boolean;
+  /** Its WHEN as PostgreSQL prints it, empty without one. */
+  condition: string;
+  arguments: string;
   isEnabled: boolean;
 }
 
@@ -55,6 +64,10 @@ interface Found {
   functions: Set<string>;
 }
 
+const CONDITION = `coalesce(substring(pg_get_triggerdef(pg_trigger.oid) FROM ' WHEN (.*) EXECUTE FUNCTION '), '')`;
+/** Not by LIKE, which asks for the right to read the rows. */
+const COLUMNS = `SELECT string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', ') AS columns
+    FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`;
 const CALLED = 'unnest($1::text[], $2::text[]) AS kit (name, called)';
 const READ = {
   tables: `SELECT name, to_regclass(called)::text AS called, relpersistence = 'u' AS "isUnlogged",
@@ -71,6 +84,8 @@ const READ = {
     FROM ${CALLED} JOIN pg_index ON indrelid = to_regclass(called) JOIN pg_class ON pg_class.oid = indexrelid
     LEFT JOIN pg_constraint ON conindid = indexrelid AND conrelid = indrelid AND contype IN ('p', 'u', 'x')`,
   triggers: `SELECT name AS table, quote_ident(tgname) AS name, proname::text AS calls, prosrc AS source, tgtype::int AS type,
+       coalesce(proconfig, '{}') AS settings, tgattr::text <> '' AS "hasColumns", ${CONDITION} AS condition,
+       replace(encode(tgargs, 'escape'), '\\000', '') AS arguments,
        tgenabled IN ('O', 'A') AS "isEnabled"
     FROM ${CALLED} JOIN pg_trigger ON tgrelid = to_regclass(called) AND NOT tgisinternal
     JOIN pg_proc ON pg_proc.oid = tgfoid`,
@@ -104,7 +119,7 @@ export async function checkTables(
   const findings = [
     ...(await checkUnique(sql, kit, found, { rename, oncePerIn })),
     ...checkLogged(found),
-    ...checkTriggers(kit, found, rename),
+    ...(await checkTriggers(sql, kit, found, rename)),
     ...checkIndexes(kit, found, rename),
   ];
   if (findings.length > 0) return findings;
@@ -150,8 +165,10 @@ function isSame(found: FoundIndex, wanted: KitIndex): boolean {
   );
 }
 
-function triggerFor(wanted: KitTrigger, { triggers }: Found): FoundTrigger | undefined {
-  return triggers.find(
+const triggerFor = (wanted: KitTrigger, found: Found) => triggersFor(wanted, found)[0];
+
+function triggersFor(wanted: KitTrigger, { triggers }: Found): FoundTrigger[] {
+  return triggers.filter(
     ({ table, calls, type }) => table === wanted.table && calls === wanted.calls && type === wanted.type,
   );
 }
@@ -226,27 +243,83 @@ function checkLogged({ tables }: Found): Finding[] {
   );
 }
 
-function checkTriggers(kit: KitSql, found: Found, rename?: Rename): Finding[] {
-  return kit.triggers.flatMap((wanted) => {
+async function checkTriggers(sql: Sql, kit: KitSql, found: Found, rename?: Rename): Promise<Finding[]> {
+  const { conditions, findings } = await readConditions(sql, kit, found);
+  for (const wanted of kit.triggers) {
     const called = found.tables.get(wanted.table)?.called;
-    if (called === undefined) return [];
-    const trigger = triggerFor(wanted, found);
-    const made = kit.functions.get(wanted.calls) ?? '';
-    if (trigger?.isEnabled && !isMadeBy(trigger.source, made, rename)) {
-      const says = `The function of the trigger ${trigger.name} of ${called} is not the kit's.`;
-      return check.problem(says, scriptOf(made, rename));
-    }
-    if (trigger?.isEnabled) return [];
-    return trigger
-      ? check.problem(
+    if (called === undefined) continue;
+    const isAsMade = (each: FoundTrigger) =>
+      !each.hasColumns &&
+      each.arguments === argumentsOf(wanted, rename) &&
+      each.condition === (wanted.hasCondition ? (conditions.get(wanted) ?? each.condition) : '');
+    const alike = triggersFor(wanted, found);
+    const trigger = alike.find((each) => each.isEnabled && isAsMade(each)) ?? alike[0];
+    const made = kit.functions.get(wanted.calls);
+    if (!trigger) {
+      const mend = found.functions.has(wanted.calls) ? statementFor(wanted.sql, rename) : RUN_SQL;
+      findings.push(check.problem(`${called} has lost the trigger ${wanted.name}.`, mend));
+    } else if (!isAsMade(trigger)) {
+      findings.push(
+        check.problem(
+          `The trigger ${trigger.name} of ${called} is not the kit's: its columns, condition or arguments are others.`,
+          `DROP TRIGGER ${trigger.name} ON ${called}; ${statementFor(wanted.sql, rename)}`,
+        ),
+      );
+    } else if (!trigger.isEnabled) {
+      findings.push(
+        check.problem(
           `The trigger ${trigger.name} of ${called} is switched off, and holds nothing.`,
           `ALTER TABLE ${called} ENABLE TRIGGER ${trigger.name}`,
-        )
-      : check.problem(
-          `${called} has lost the trigger ${wanted.name}.`,
-          found.functions.has(wanted.calls) ? statementFor(wanted.sql, rename) : RUN_SQL,
-        );
-  });
+        ),
+      );
+    } else if (made) findings.push(...checkFunction(made, trigger, called, rename));
+  }
+  return findings;
+}
+
+function checkFunction(made: KitFunction, trigger: FoundTrigger, called: string, rename?: Rename): Finding[] {
+  const which = `The function of the trigger ${trigger.name} of ${called}`;
+  if (!isMadeBy(trigger.source, made.sql, rename)) {
+    const statements = [made.sql, ...[...made.settings.values()].map(({ sql }) => sql)];
+    return [check.problem(`${which} is not the kit's.`, statements.map((sql) => scriptOf(sql, rename)).join(';\n'))];
+  }
+  return [...made.settings]
+    .filter(([name, { value }]) => !trigger.settings.includes(`${name}=${value}`))
+    .map(([name, { value, sql }]) =>
+      check.problem(`${which} has not ${value} for ${name}, so what others make there can run in it.`, sql),
+    );
+}
+
+/**
+ * The conditions of the kit's triggers as this server prints them: read from triggers that are made so, on a temporary table that
+ * is rolled back. A trigger without one here could not be made.
+ */
+async function readConditions(sql: Sql, kit: KitSql, found: Found) {
+  const conditions = new Map<KitTrigger, string>();
+  const findings: Finding[] = [];
+  const wanted = kit.triggers.filter((each) => each.hasCondition && triggerFor(each, found));
+  try {
+    await sql.query('BEGIN READ WRITE');
+    for (const each of wanted) {
+      const like = `pg_temp.${each.table}_like`;
+      const { columns } = (await sql.query(COLUMNS, [found.tables.get(each.table)?.called])).rows[0];
+      await sql.query(`CREATE TEMPORARY TABLE ${each.table}_like (${columns})`);
+      await sql.query(each.sql.replace(`ON "${each.table}"`, `ON ${like}`));
+      const made = `SELECT ${CONDITION} AS condition FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgisinternal`;
+      conditions.set(each, (await sql.query(made, [like])).rows[0].condition);
+    }
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    findings.push(
+      check.warning(
+        `Whether triggers fire for the rows that they are for was not looked at: ${reasonOf(error)}.`,
+        "Run doctor on the primary, as a role that may make temporary tables, such as the tables' owner.",
+      ),
+    );
+  } finally {
+    await sql.query('ROLLBACK');
+  }
+  return { conditions, findings };
 }
 
 function checkIndexes(kit: KitSql, found: Found, rename?: Rename): Finding[] {
