@@ -1,7 +1,8 @@
 import { type Duration, toMs } from '../core/duration.ts';
+import { ConfigurationError } from '../core/errors.ts';
 import { isSettled } from '../core/key-state.ts';
 import { lengthPrefixed } from '../core/length-prefix.ts';
-import type { KeyId } from '../core/scope.ts';
+import { isStorableName, type KeyId } from '../core/scope.ts';
 import { readSecrets, secretsIn } from '../core/secrets.ts';
 import type { Remembered } from '../engine/recent-rows.ts';
 import type { Step } from '../store/leases.ts';
@@ -22,6 +23,7 @@ import type { KeyEvent, KeyRow } from '../store/store.ts';
 import { linksTo } from '../telemetry/trace-parent.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { OnErase } from './erasure.ts';
+import { ofOneTenant } from './one-tenant.ts';
 import { type AfterCommit, type Complete, type Operations, operationsOn } from './operations.ts';
 import { type PhaseView, phaseView } from './phase-view.ts';
 import { type DatabasePromise, promisesOf } from './promises.ts';
@@ -67,7 +69,10 @@ export interface Admin extends Operations {
   overview(): Promise<Overview & { unlisted: UnlistedOperation[] }>;
   /** The promises of the database about an answer, kept or not: the worst first, in sentences. */
   promises(): Promise<{ engine: string; promises: DatabasePromise[] }>;
-  /** How calls ended since then, in buckets of ten minutes: none older than 30 days, and up to ten seconds late. */
+  /**
+   * How calls ended since then, in buckets of ten minutes: none older than 30 days, and up to ten seconds late. None of one
+   * tenant: they are counted of all together.
+   */
   outcomes(since: Date): Promise<OutcomeBucket[]>;
   /** Keys, newest first where nothing else is said. */
   listKeys(filter: KeyFilter): Promise<KeyPage>;
@@ -79,6 +84,11 @@ export interface Admin extends Operations {
 /** The database, and what of the kit’s set-up the admin view must know. */
 export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike> {
   prisma: Client;
+  /**
+   * Confines lists and acts to the keys of one tenant: what is another's is as if it were not there. Where it was left
+   * out, or is null, an admin is one of all tenants.
+   */
+  tenant?: string | null;
   /** The same as for `createIdempotency`. */
   tables?: Tables | undefined;
   /**
@@ -124,7 +134,9 @@ export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike
  * The admin view's reads and operations. Arguments, payloads and results stay redacted; every operation is audited and
  * may be repeated.
  *
- * @throws ConfigurationError for a window or retention that is no duration
+ * @throws ConfigurationError for a window or retention that is no duration, and for a tenant that is no name, such as one
+ *   that was not found
+ * @throws ConfigurationError from `erasePrincipal` and `record` for another tenant than the admin's
  * @throws StoreUnavailableError from each of them when the database cannot be asked
  */
 export function createAdmin<Client extends PrismaClientLike>(options: AdminOptions<Client>): Admin {
@@ -133,8 +145,9 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
   const windowMs = toMs(options.window ?? '24h', 'window');
   const retentionMs = toMs(options.retention ?? windowMs + 3_600_000, 'retention');
   const store = prismaStore(prisma, { tables: options.tables });
+  const tenant = tenantIn(options);
   const isListed = (operation: string) => options.operations?.some(({ name }) => name === operation) ?? true;
-  return {
+  const admin: Admin = {
     ...operationsOn(store, {
       complete,
       dropRecent,
@@ -146,7 +159,11 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
       secrets: readSecrets(secretsIn(options.secret)),
     }),
     overview: async () => {
-      const [overview, open] = await Promise.all([store.overview(stuckAfterMs), store.countOpen(stuckAfterMs)]);
+      const [overview, open] = await Promise.all([
+        store.overview(stuckAfterMs, tenant),
+        // Operations are listed by those who deploy, whose matter those are that were forgotten.
+        tenant === undefined ? store.countOpen(stuckAfterMs) : [],
+      ]);
       const unlisted = new Map<string, number>();
       for (const { operation, state, stuck } of open) {
         // What has settled needs no worker, only a person.
@@ -177,6 +194,21 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
       return detailOf(row, { isListed: isListed(row.operation), revision, thing, steps, events, outboxEvents });
     },
   };
+  return tenant === undefined ? admin : ofOneTenant(tenant, admin);
+}
+
+/** One that is there and undefined is a mistake, such as a session without it: it must not open all tenants. */
+function tenantIn(options: Pick<AdminOptions, 'tenant'>): string | undefined {
+  if (!('tenant' in options) || options.tenant === null) return undefined;
+  const tenant: unknown = options.tenant;
+  if (isStorableName(tenant, 255)) return tenant;
+  throw new ConfigurationError(
+    'The tenant of createAdmin cannot be used. Leave it out, or say null, for all tenants.',
+    {
+      existing: typeof tenant === 'string' ? `a string of ${tenant.length} characters` : typeof tenant,
+      expected: 'null, or 1 to 255 characters of well-formed Unicode without NUL',
+    },
+  );
 }
 
 interface About {

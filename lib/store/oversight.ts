@@ -14,8 +14,8 @@ export interface Oversight {
   /** A page of key rows, without fingerprints and stored answers. No filter reads the whole table by its pages. */
   list(filter: KeyFilter): Promise<KeyPage>;
 
-  /** The totals of keys. */
-  overview(stuckAfterMs: number): Promise<Overview>;
+  /** The totals of keys: of all, or of one tenant's. */
+  overview(stuckAfterMs: number, tenant?: string): Promise<Overview>;
 
   /**
    * Finds the unfinished keys that nobody drives, of operations other than those that are `listed`: due for longer than
@@ -92,6 +92,7 @@ export type Operated = 'recorded' | 'changed' | 'refused';
 
 /** Which keys a list shows, in which order, and from where on. */
 export interface KeyFilter {
+  tenant?: string | undefined;
   state?: KeyState | undefined;
   operation?: string | undefined;
   /** Finds keys, principals and things that begin with it. */
@@ -126,8 +127,8 @@ export interface Overview {
    */
   counts: Partial<Record<KeyState, number>>;
   /**
-   * True if the counts of settled keys and the number of rows are PostgreSQL's estimates, as of its last ANALYZE: from a
-   * million rows on. What is in progress or unknown is always counted.
+   * True if the counts of settled keys and the number of rows are estimates, from a sample of the table: from a million
+   * rows on, as of the last ANALYZE. What is in progress or unknown is always counted.
    */
   isEstimated: boolean;
   /** Flagged for a person, or in progress or unknown, and: no lease, or lease over, or claimed longer ago than `stuckAfterMs`. */
@@ -135,11 +136,11 @@ export interface Overview {
   oldestInProgressAt: Date | null;
   /**
    * Calls of the last 30 days that were answered from a stored result, or turned away, instead of executing again. From
-   * the tallies.
+   * the tallies. Null of one tenant: they are counted of all together.
    */
-  duplicatesPrevented: number;
-  /** Of the key table with its indexes, as PostgreSQL counts them. */
-  storage: { rows: number; bytes: number };
+  duplicatesPrevented: number | null;
+  /** Of the key table with its indexes, as PostgreSQL counts them. Null of one tenant. */
+  storage: { rows: number; bytes: number } | null;
 }
 
 /** The keys of an operation that nobody drives. */

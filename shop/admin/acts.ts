@@ -30,7 +30,7 @@ export const keyActs = actsOnce(
   kit
     .operation({ name: 'admin.keys', schema, timeoutMs: TIMEOUT_MS })
     .handler(async ({ input, tx, scope: { principal: actor }, afterCommit }) => {
-      const office = admin({ tx, afterCommit });
+      const office = admin(input, { tx, afterCommit });
       switch (input.act) {
         case 'retry':
           return said(await office.retryNow(seen(input), actor), 'retried', 'changed');

@@ -33,6 +33,14 @@ export const keptFor = {
 /** The parts of the admin's own operations. */
 export const kit = idempotency;
 
+/** Who has passed the gate. */
+export interface AdminAccount {
+  /** Written beside what they do. */
+  name: string;
+  /** The one tenant whose keys they see and act on; null for all. */
+  tenant: string | null;
+}
+
 /** The transaction of an operation, and what waits for its commit. */
 export interface Within {
   tx: Parameters<typeof joinTransaction>[0];
@@ -43,9 +51,10 @@ export interface Within {
  * The admin view's reads and operations, on the demo's database; or within a transaction on it. An account is erased with
  * all that was bought before its sign-ins: who asks for it need not know under which names that was.
  */
-export function admin(within?: Within) {
+export function admin({ tenant }: Pick<AdminAccount, 'tenant'>, within?: Within) {
   const { completeKey: complete, dropRecent } = idempotency;
   const view = createAdmin({
+    tenant,
     prisma: within ? joinTransaction(within.tx) : db(),
     afterCommit: within?.afterCommit,
     complete,

@@ -38,7 +38,7 @@ const actions = { resolve: action, retryNow: action, release: action, forget: ac
 async function pageOf(id: Awaited<ReturnType<typeof left>>): Promise<string> {
   const { admin } = await import('./admin.ts');
   const { KeyOperations } = await import('../../components/admin/keys/key-operations.tsx');
-  const detail = await admin().findKey(id);
+  const detail = await admin({ tenant: null }).findKey(id);
   if (!detail) throw new Error('There is no such key.');
   return renderToStaticMarkup(createElement(KeyOperations, { detail, now: Date.now(), actions }));
 }
@@ -94,9 +94,34 @@ test('the first page names operations that are not listed, with their keys, and 
   for (const operation of ['checkout', 'returns.create', 'returns.create']) await left(operation);
   const { admin } = await import('./admin.ts');
   const { UnlistedNotice } = await import('../../components/admin/keys/unlisted-notice.tsx');
-  const { unlisted } = await admin().overview();
+  const { unlisted } = await admin({ tenant: null }).overview();
   expect(unlisted).toEqual([{ operation: 'returns.create', count: 2 }]);
   const said = unlisted.map((each) => renderToStaticMarkup(createElement(UnlistedNotice, each))).join('');
   expect(said).toContain('No worker goes on with 2 keys of returns.create');
   expect(said).toContain('lib/operations.ts');
+});
+
+test('an admin of one tenant acts on its keys alone, whatever the form says', async () => {
+  const { keyActs } = await import('./acts.ts');
+  const id = await left('checkout');
+  const [row] = await database.client.idempotencyKey.findMany({ where: { key: id.key } });
+  const sent = async (
+    act: string,
+    account: { name: string; tenant: string | null },
+    more: Record<string, string> = {},
+  ) => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ ...id, fencing_token: '1', revision: 'r', ...more }))
+      form.append(name, value);
+    return await keyActs.once(act, form, account);
+  };
+  const ofAnother = { name: 'eve', tenant: 'acme' };
+  for (const act of ['retry', 'release', 'forget', 'acknowledge', 'send_again', 'not_done'])
+    expect(await sent(act, ofAnother), act).toBe('changed');
+  expect(await sent('found', ofAnother, { reference: 'ch_1' })).toBe('changed');
+  expect(await sent('fence', ofAnother)).toBe('fenced'); // a key of acme's that nobody has used
+  for (const name of ['tenant[]', 'tenant.0', 'tenant[x]'])
+    expect(['changed', 'unsure']).toContain(await sent('retry', ofAnother, { [name]: 'demo' }));
+  expect(await database.client.idempotencyKey.findMany({ where: id })).toEqual([row]);
+  expect(await sent('retry', { name: 'root', tenant: 'demo' })).toBe('retried');
 });

@@ -1,4 +1,5 @@
 import type { Operation, Outcome } from 'oncekit';
+import type { AdminAccount } from './admin.ts';
 
 /** Admins are nobody's customers: their keys have a tenant of their own. */
 const TENANT = 'admin';
@@ -14,10 +15,12 @@ export function actsOnce<Said extends string>(operation: Operation<never, Said>)
     newKey: async (actor: string): Promise<string> => (await operation.mintKey(scopeOf(actor))) ?? '',
 
     /** Does what the form asks for, once for its key. A form of an older deploy has none, and is an intent of its own. */
-    once: async (act: string, form: FormData, actor: string): Promise<Said | Unsaid> => {
+    once: async (act: string, form: FormData, { name: actor, tenant }: AdminAccount): Promise<Said | Unsaid> => {
       const payload = new FormData();
       for (const [name, value] of form) payload.append(name, value);
       payload.set('act', act);
+      // Whatever the form says: an admin of one tenant names no other.
+      if (tenant !== null) payload.set('tenant', tenant);
       const key = form.get('idempotency_key');
       const outcome = await operation.execute({
         ...(typeof key === 'string' ? { key } : { key: undefined, keyless: true }),

@@ -2,18 +2,21 @@ import { logAudit } from '../log.ts';
 import { admin } from './admin.ts';
 import type { Tried } from './password.ts';
 
+/** Who signs in is nobody's customer. */
+const ALL = { tenant: null };
+
 /**
  * Records that somebody tried to sign in as the admin, and from where. What was not even looked at leaves a line in the log
  * alone: a flood must not fill the table.
  */
 export async function recordSignIn(tried: Tried, address: string): Promise<void> {
   const detail = { address: address.slice(0, 64) };
-  if (tried === 'right') await admin().record({ type: 'signed_in', actor: 'admin', detail });
-  else if (tried === 'wrong') await admin().record({ type: 'sign_in_failed', actor: 'somebody', detail });
+  if (tried === 'right') await admin(ALL).record({ type: 'signed_in', actor: 'admin', detail });
+  else if (tried === 'wrong') await admin(ALL).record({ type: 'sign_in_failed', actor: 'somebody', detail });
   else logAudit({ level: 'info', msg: 'audit: sign_in_not_tried', actor: 'somebody', detail });
 }
 
 /** Records that the admin has signed out. */
 export async function recordSignOut(): Promise<void> {
-  await admin().record({ type: 'signed_out', actor: 'admin' });
+  await admin(ALL).record({ type: 'signed_out', actor: 'admin' });
 }

@@ -8,8 +8,8 @@ import { requireAdminToAct } from '../require-admin.ts';
 
 /** Gives up a key that was never seen, so that it never executes. Of a key that was seen, it shows what became of it. */
 export async function fenceKey(form: FormData): Promise<void> {
-  const actor = await requireAdminToAct();
-  const said = await keyActs.once('fence', form, actor);
+  const account = await requireAdminToAct();
+  const said = await keyActs.once('fence', form, account);
   const id = keyId.safeParse(Object.fromEntries(form));
   if (!id.success) redirect('/admin/keys/fence?notice=invalid');
   if (said === 'fenced' || said === 'was_fenced' || said === 'not_fenced') redirect(keyHref(id.data, said));
@@ -18,8 +18,8 @@ export async function fenceKey(form: FormData): Promise<void> {
 
 /** Erases what is stored of all settled keys of a person. The page reads what came of it in the record. */
 export async function erasePrincipal(form: FormData): Promise<void> {
-  const actor = await requireAdminToAct();
-  const said = await keyActs.once('erase', form, actor);
+  const account = await requireAdminToAct();
+  const said = await keyActs.once('erase', form, account);
   const who = wholePrincipal.safeParse(Object.fromEntries(form));
   if (!who.success) redirect('/admin/keys/erase?notice=invalid');
   redirect(withQuery('/admin/keys/erase', { ...who.data, notice: said }));

@@ -20,11 +20,11 @@ export const metadata = { title: 'Keys' };
 
 export default async function KeysPage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
-  await requireAdmin('/admin/keys', params);
+  const account = await requireAdmin('/admin/keys', params);
   const query = readKeysQuery(params);
   const now = renderedAt();
   const since = chartBegin(now);
-  const { overview, listKeys, outcomes, promises } = admin();
+  const { overview, listKeys, outcomes, promises } = admin(account);
   const [all, page, buckets, promised] = await Promise.all([
     overview(),
     listKeys(filterOf(query)),
@@ -37,7 +37,9 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
     <>
       <Header current="keys" />
       <div className="flex flex-wrap items-start justify-between gap-x-6">
-        <PageTitle>Idempotency keys</PageTitle>
+        <PageTitle {...(account.tenant === null ? {} : { lead: `Those of ${account.tenant}.` })}>
+          Idempotency keys
+        </PageTitle>
         <div className="mb-6">
           <LiveUpdates probe={PROBE} />
         </div>
@@ -72,13 +74,15 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
         href={(page) => listHref(query, { page })}
         {...(query.sort ? { words: ['Previous', 'Next'] as const } : {})}
       />
-      <div className="mt-8 grid items-start gap-6 lg:grid-cols-[2fr_1fr]">
-        <OutcomeChart buckets={buckets} since={since} now={now} operation={query.operation} />
-        <div className="grid gap-6">
-          <StorageCard overview={all} {...keptFor} />
-          <PromisesCard {...promised} />
+      {all.storage ? (
+        <div className="mt-8 grid items-start gap-6 lg:grid-cols-[2fr_1fr]">
+          <OutcomeChart buckets={buckets} since={since} now={now} operation={query.operation} />
+          <div className="grid gap-6">
+            <StorageCard storage={all.storage} isEstimated={all.isEstimated} {...keptFor} />
+            <PromisesCard {...promised} />
+          </div>
         </div>
-      </div>
+      ) : null}
       <p className="mt-6 flex flex-wrap gap-x-6 gap-y-2">
         <TextLink href="/admin/keys/audit" prefetch={false}>
           What people did

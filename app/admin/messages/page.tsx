@@ -10,6 +10,7 @@ import { renderedAt } from '../../../shop/admin/clock.ts';
 import { knownPeers, messagesAdmin } from '../../../shop/admin/messages.ts';
 import { messageActs } from '../../../shop/admin/messages-acts.ts';
 import { peersOf, readMessagesQuery } from '../../../shop/admin/messages-query.ts';
+import { ofAllTenants } from '../../../shop/admin/of-all-tenants.ts';
 import { Header, PROBE } from '../header.tsx';
 import { type Params, requireAdmin } from '../require-admin.ts';
 import { requeueAllSent, resumeDestination } from './actions.ts';
@@ -19,7 +20,7 @@ export const metadata = { title: 'Messages' };
 
 export default async function MessagesPage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
-  const actor = await requireAdmin('/admin/messages', params);
+  const { name: actor } = ofAllTenants(await requireAdmin('/admin/messages', params));
   const query = readMessagesQuery(params);
   const messages = messagesAdmin();
   const [sent, received] = await Promise.all([messages.outbox.overview(), messages.inbox.overview()]);

@@ -43,7 +43,9 @@ export function StateTiles({ overview, query, now }: Props) {
       isChosen: query.state === state,
       isAlarm: state === 'unknown',
     })),
-    { name: 'duplicates', label: 'duplicates prevented', count: duplicatesPrevented, note: 'in 30 days' },
   ];
-  return <Tiles label="Counts" tiles={tiles} className="grid-cols-2 sm:grid-cols-4 sm:*:last:col-span-2" />;
+  if (duplicatesPrevented !== null)
+    tiles.push({ name: 'duplicates', label: 'duplicates prevented', count: duplicatesPrevented, note: 'in 30 days' });
+  const columns = duplicatesPrevented === null ? 'sm:grid-cols-3' : 'sm:grid-cols-4 sm:*:last:col-span-2';
+  return <Tiles label="Counts" tiles={tiles} className={`grid-cols-2 ${columns}`} />;
 }

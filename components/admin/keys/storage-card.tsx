@@ -3,7 +3,8 @@ import { Detail, Details } from '../../ui/details.tsx';
 import { TitledPanel } from '../../ui/titled-panel.tsx';
 
 interface Props {
-  overview: Overview;
+  storage: NonNullable<Overview['storage']>;
+  isEstimated: boolean;
   /** In hours, as the app has set them. */
   windowHours: number;
   keptHours: number;
@@ -11,7 +12,7 @@ interface Props {
 }
 
 /** The size of the key table, and how long it keeps its rows. */
-export function StorageCard({ overview: { storage, isEstimated }, windowHours, keptHours, paidKeptHours }: Props) {
+export function StorageCard({ storage, isEstimated, windowHours, keptHours, paidKeptHours }: Props) {
   const { rows, bytes } = storage;
   return (
     <TitledPanel title="Storage">

@@ -102,8 +102,8 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     reap: (limit) => db.run((queries) => reap(queries, limit, progress.reaped), BATCH),
 
     list: asking(list, BATCH),
-    overview: (stuckAfterMs) =>
-      db.run((queries) => overview(queries, stuckAfterMs, { counted: progress.counted }), BATCH),
+    overview: (stuckAfterMs, tenant) =>
+      db.run((queries) => overview(queries, stuckAfterMs, tenant, { counted: progress.counted }), BATCH),
     flagUnlisted: asking(flagUnlisted, BATCH),
     databaseFacts: asking(databaseFacts),
     // A lost answer has it sent again: it may be counted twice.

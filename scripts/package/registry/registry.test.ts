@@ -75,22 +75,26 @@ describe('the component registry', () => {
     }
   });
 
-  test.each([null, undefined, '', 'ann'])('X2 and its gate opens to no name but a name: %j', async (name) => {
-    const seam =
-      items.flatMap(({ files }) => files).find(({ path: at }) => at === 'lib/oncekit-admin.ts')?.content ?? '';
-    expect(seam).toMatch(/currentAdmin\(\): Promise<string \| null> \{\s*return null;/);
-    const { outputText } = ts.transpileModule(seam.replace('return null;', 'return name;'), {
-      compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2023 },
-    });
-    const gates: Record<string, (path?: string) => Promise<string>> = {};
-    const imported = (from: string) => (from === 'next/navigation' ? { notFound } : { operations: [] });
-    new Function('exports', 'require', 'name', outputText)(gates, imported, name);
-    for (const gate of ['requireAdmin', 'requireAdminToAct']) {
-      const asked = gates[gate]?.('/admin');
-      if (name) await expect(asked).resolves.toBe(name);
-      else await expect(asked).rejects.toMatchObject({ digest: 'NEXT_HTTP_ERROR_FALLBACK;404' });
-    }
-  });
+  const ann = { name: 'ann', tenant: 'acme' };
+  test.each([null, undefined, {}, { name: '', tenant: null }, 'ann', ann])(
+    'X2 and its gate opens to no account without a name: %j',
+    async (account) => {
+      const seam =
+        items.flatMap(({ files }) => files).find(({ path: at }) => at === 'lib/oncekit-admin.ts')?.content ?? '';
+      expect(seam).toMatch(/currentAdmin\(\): Promise<AdminAccount \| null> \{\s*return null;/);
+      const { outputText } = ts.transpileModule(seam.replace('return null;', 'return account;'), {
+        compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2023 },
+      });
+      const gates: Record<string, (path?: string) => Promise<unknown>> = {};
+      const imported = (from: string) => (from === 'next/navigation' ? { notFound } : { operations: [] });
+      new Function('exports', 'require', 'account', outputText)(gates, imported, account);
+      for (const gate of ['requireAdmin', 'requireAdminToAct']) {
+        const asked = gates[gate]?.('/admin');
+        if (account === ann) await expect(asked).resolves.toBe(ann);
+        else await expect(asked).rejects.toMatchObject({ digest: 'NEXT_HTTP_ERROR_FALLBACK;404' });
+      }
+    },
+  );
 
   test('its error pages are there before JavaScript has found anything out, with words and a way on', () => {
     const html = renderToStaticMarkup(createElement(ErrorPage));

@@ -14,9 +14,9 @@ export const metadata = { title: 'Audit' };
 /** Lists what people did: in all, or about one key or principal that the address names, also where the key is gone. */
 export default async function AuditPage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
-  await requireAdmin('/admin/keys/audit', params);
+  const account = await requireAdmin('/admin/keys/audit', params);
   const { page, ...about } = readAuditQuery(params);
-  const { rows, hasMore } = await admin().audit({ ...about, ...pageOf(page) });
+  const { rows, hasMore } = await admin(account).audit({ ...about, ...pageOf(page) });
   const named = [about.key ? `the key ${about.key}` : null, about.principal].filter(Boolean).join(' of ');
   return (
     <>

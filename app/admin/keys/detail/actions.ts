@@ -4,6 +4,7 @@ import { redirect } from 'next/navigation';
 import type { KeyNoticeName } from '../../../../components/admin/keys/key-notice.tsx';
 import { keyHref } from '../../../../components/admin/shared/addresses.ts';
 import { keyActs } from '../../../../shop/admin/acts.ts';
+import type { AdminAccount } from '../../../../shop/admin/admin.ts';
 import { keyId } from '../../../../shop/admin/query.ts';
 import { requireAdminToAct } from '../../require-admin.ts';
 
@@ -11,38 +12,38 @@ const VERDICTS: Record<string, string> = { succeeded: 'found', failed: 'not_done
 
 /** An admin says what happened at the provider. */
 export async function resolveKey(form: FormData): Promise<void> {
-  const actor = await requireAdminToAct();
-  await actOn(actor, VERDICTS[String(form.get('kind'))] ?? 'none', form);
+  const account = await requireAdminToAct();
+  await actOn(account, VERDICTS[String(form.get('kind'))] ?? 'none', form);
 }
 
 /** Has a key looked at now that nobody works at. */
 export async function retryKey(form: FormData): Promise<void> {
-  const actor = await requireAdminToAct();
-  await actOn(actor, 'retry', form);
+  const account = await requireAdminToAct();
+  await actOn(account, 'retry', form);
 }
 
 /** Takes a key from an executor that no longer shows itself. */
 export async function releaseKey(form: FormData): Promise<void> {
-  const actor = await requireAdminToAct();
-  await actOn(actor, 'release', form);
+  const account = await requireAdminToAct();
+  await actOn(account, 'release', form);
 }
 
 /** Erases what is stored of a settled key. */
 export async function forgetKey(form: FormData): Promise<void> {
-  const actor = await requireAdminToAct();
-  await actOn(actor, 'forget', form);
+  const account = await requireAdminToAct();
+  await actOn(account, 'forget', form);
 }
 
 /** Says that a person has seen to a settled key. */
 export async function acknowledgeKey(form: FormData): Promise<void> {
-  const actor = await requireAdminToAct();
-  await actOn(actor, 'acknowledge', form);
+  const account = await requireAdminToAct();
+  await actOn(account, 'acknowledge', form);
 }
 
 /** Does it once for the form's key, and shows the key with what came of it. */
-async function actOn(actor: string, act: string, form: FormData): Promise<never> {
+async function actOn(account: AdminAccount, act: string, form: FormData): Promise<never> {
   const id = keyId.safeParse(Object.fromEntries(form));
   // No form of ours lacks a key; whoever sends another sees the list.
   if (!id.success) redirect('/admin/keys');
-  redirect(keyHref(id.data, (await keyActs.once(act, form, actor)) as KeyNoticeName));
+  redirect(keyHref(id.data, (await keyActs.once(act, form, account)) as KeyNoticeName));
 }

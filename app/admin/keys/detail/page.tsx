@@ -24,19 +24,19 @@ export const metadata = { title: 'Key' };
 /** In the query and not in the path: keys may hold slashes and dots, which paths do not keep. */
 export default async function KeyPage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
-  const actor = await requireAdmin('/admin/keys/detail', params);
+  const account = await requireAdmin('/admin/keys/detail', params);
   const { success, data: id } = keyId.safeParse(params);
   if (!success) notFound();
-  const [detail, linked] = await Promise.all([admin().findKey(id), linkedRows(id)]);
+  const [detail, linked] = await Promise.all([admin(account).findKey(id), linkedRows(id)]);
   if (!detail) {
     // Its row is gone: what people did to it is not.
-    const { rows } = await admin().audit({ ...id, limit: 1, offset: 0 });
+    const { rows } = await admin(account).audit({ ...id, limit: 1, offset: 0 });
     if (rows.length > 0) redirect(withQuery('/admin/keys/audit', id));
     notFound();
   }
   const now = renderedAt();
   const { tenant, principal } = detail;
-  const actKey = await keyActs.newKey(actor);
+  const actKey = await keyActs.newKey(account.name);
   const actions = {
     resolve: { send: resolveKey, actKey },
     retryNow: { send: retryKey, actKey },
@@ -62,7 +62,7 @@ export default async function KeyPage({ searchParams }: { searchParams: Promise<
         <KeyFacts detail={detail} now={now} />
         <KeyTimeline detail={detail} />
         <KeyPhases phases={detail.phases} now={now} />
-        <KeyLinks detail={detail} linked={linked} eventHref={eventHref} />
+        <KeyLinks detail={detail} linked={linked} eventHref={account.tenant === null ? eventHref : undefined} />
         <StoredAnswer answer={detail.answer} />
         <RareKeyOperations detail={detail} actions={actions} />
       </div>

@@ -14,12 +14,12 @@ export const metadata = { title: 'Erase' };
 /** For somebody who asks that what is stored of them be erased. */
 export default async function ErasePage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
-  const actor = await requireAdmin('/admin/keys/erase', params);
+  const account = await requireAdmin('/admin/keys/erase', params);
   const shown = (name: string) => (typeof params[name] === 'string' ? params[name] : undefined);
-  const [tenant, principal] = [shown('tenant') ?? defaultTenant, shown('principal')];
+  const [tenant, principal] = [account.tenant ?? shown('tenant') ?? defaultTenant, shown('principal')];
   const { rows } =
     params.notice === 'erased' && principal
-      ? await admin().audit({ tenant, principal, type: 'erased', limit: 1, offset: 0 })
+      ? await admin(account).audit({ tenant, principal, type: 'erased', limit: 1, offset: 0 })
       : { rows: [] };
   return (
     <>
@@ -30,8 +30,15 @@ export default async function ErasePage({ searchParams }: { searchParams: Promis
         notice={<EraseNotice notice={params.notice} record={rows[0]} />}
       >
         <form action={erasePrincipal} className="grid gap-4">
-          <ActKey value={await keyActs.newKey(actor)} />
-          <Field label="Tenant" name="tenant" required maxLength={255} defaultValue={tenant} />
+          <ActKey value={await keyActs.newKey(account.name)} />
+          <Field
+            label="Tenant"
+            name="tenant"
+            required
+            maxLength={255}
+            defaultValue={tenant}
+            readOnly={account.tenant !== null}
+          />
           <Field
             label="Principal"
             name="principal"

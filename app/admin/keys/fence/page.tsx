@@ -29,7 +29,7 @@ const notices = {
 /** For a person who holds a form whose fate nobody knows. */
 export default async function FencePage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
-  const actor = await requireAdmin('/admin/keys/fence', params);
+  const account = await requireAdmin('/admin/keys/fence', params);
   const shown = (name: string) => (typeof params[name] === 'string' ? params[name] : undefined);
   return (
     <>
@@ -40,14 +40,15 @@ export default async function FencePage({ searchParams }: { searchParams: Promis
         notice={<FormNotice notices={notices} name={params.notice} />}
       >
         <form action={fenceKey} className="grid gap-4">
-          <ActKey value={await keyActs.newKey(actor)} />
+          <ActKey value={await keyActs.newKey(account.name)} />
           <div className="grid gap-4 sm:grid-cols-2">
             <Field
               label="Tenant"
               name="tenant"
               required
               maxLength={255}
-              defaultValue={shown('tenant') ?? defaultTenant}
+              defaultValue={account.tenant ?? shown('tenant') ?? defaultTenant}
+              readOnly={account.tenant !== null}
             />
             <SelectField label="Operation" name="operation" defaultValue={shown('operation')}>
               {operationNames.map((name) => (

@@ -4,6 +4,7 @@ import { MessageNotice } from '../../../../components/admin/messages/message-not
 import { TextLink } from '../../../../components/ui/text-link.tsx';
 import { messageActs } from '../../../../shop/admin/messages-acts.ts';
 import { nameOf } from '../../../../shop/admin/names.ts';
+import { ofAllTenants } from '../../../../shop/admin/of-all-tenants.ts';
 import { Header } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
 import { Received, Sent } from './event.tsx';
@@ -18,7 +19,7 @@ const address = z.union([
 /** In the query and not in the path, as for keys: a sender's ids may hold anything. */
 export default async function MessagePage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
-  const actor = await requireAdmin('/admin/messages/detail', params);
+  const { name: actor } = ofAllTenants(await requireAdmin('/admin/messages/detail', params));
   const found = address.safeParse(params);
   if (!found.success) notFound();
   const { data: at } = found;

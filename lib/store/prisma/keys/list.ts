@@ -86,13 +86,14 @@ export async function list(db: RawQueries, filter: KeyFilter): Promise<KeyPage> 
  * key, and a thing by the index of things; in one condition with the principal, they would not be.
  */
 export function listStatement(filter: KeyFilter): { text: string; values: unknown[] } {
-  const { state, operation, search, stuck, stuckAfterMs = 60_000, sort = 'newest', limit, offset } = filter;
+  const { tenant, state, operation, search, stuck, stuckAfterMs = 60_000, sort = 'newest', limit, offset } = filter;
   const values: unknown[] = [];
   const given = (value: unknown) => `$${values.push(value)}`;
   const order = ORDERS[sort];
   const walked = `(SELECT * FROM idempotency_keys ORDER BY ${order} LIMIT ${FAR}) AS walked`;
 
   const where: string[] = [];
+  if (tenant !== undefined) where.push(`tenant = ${given(tenant)}`);
   if (state) where.push(`state = ${given(state)}`);
   if (operation) where.push(`operation = ${given(operation)}`);
   if (stuck) where.push(isStuck(given(stuckAfterMs)));
@@ -133,8 +134,12 @@ function toListedKey(raw: ListedRow): ListedKey {
 /** From how many rows on a count of what is settled is used again for some seconds: 100,000 take some 30 ms. */
 const USED_AGAIN = 20_000;
 const KEEP_MS = 10_000;
-/** From how many rows on it is estimated. */
+/** From how many rows on it is estimated, from a sample of about as many rows. */
 const ESTIMATED = 1_000_000;
+const SAMPLED = 100_000;
+
+/** True of the rows of a tenant, or of all where the parameter is NULL. */
+const isOf = (tenant: string) => `(${tenant}::text IS NULL OR tenant = ${tenant})`;
 
 const ABOUT = `
 SELECT greatest(reltuples, 0)::float8 AS expected, pg_total_relation_size(pg_class.oid)::float8 AS bytes, open.*,
@@ -144,7 +149,8 @@ SELECT greatest(reltuples, 0)::float8 AS expected, pg_total_relation_size(pg_cla
                count(*) FILTER (WHERE state = 'unknown')::float8 AS unknown,
                count(*) FILTER (WHERE ${isStuck('$1')})::float8 AS stuck,
                min(claimed_at) FILTER (WHERE state = 'in_progress') AS oldest
-          FROM ${OPEN_KEYS}) AS open,
+          FROM ${OPEN_KEYS}
+         WHERE ${isOf('$2')}) AS open,
        (SELECT coalesce(sum(count), 0)::float8 AS prevented
           FROM idempotency_tallies
          WHERE outcome IN ('replayed', 'in_flight', 'mismatch')
@@ -153,16 +159,13 @@ SELECT greatest(reltuples, 0)::float8 AS expected, pg_total_relation_size(pg_cla
 
 const COUNT = `
 SELECT state, count(*)::float8 AS count FROM idempotency_keys
- WHERE settled_at IS NOT NULL GROUP BY state`;
+ WHERE settled_at IS NOT NULL AND ${isOf('$1')} GROUP BY state`;
 
-// From what ANALYZE has found in its sample.
+/** From the rows of some pages, the same ones each time. `$2`: how many rows there are; `$3`: how many pages of a hundred. */
 const ESTIMATE = `
-SELECT one.state, round(one.share * reltuples)::float8 AS count
-  FROM pg_class
-  JOIN pg_namespace ON pg_namespace.oid = relnamespace
-  JOIN pg_stats ON schemaname = nspname AND tablename = relname AND attname = 'state',
-       unnest(most_common_vals::text::text[], most_common_freqs) AS one(state, share)
- WHERE pg_class.oid = 'idempotency_keys'::regclass AND one.state IN ('succeeded', 'failed', 'abandoned')`;
+SELECT state, round($2::float8 * count(*) FILTER (WHERE settled_at IS NOT NULL AND ${isOf('$1')})
+                    / sum(count(*)) OVER ())::float8 AS count
+  FROM idempotency_keys TABLESAMPLE SYSTEM ($3::float4) REPEATABLE (1) GROUP BY state`;
 
 interface About {
   expected: number;
@@ -178,19 +181,22 @@ type Counts = { state: KeyState; count: number }[];
 
 /** The last count of a store: however many look, and however often, the table is read once in ten seconds. */
 export interface Counted {
-  last?: { settled: Counts; at: number };
+  last?: { ofOne: string | null; settled: Counts; at: number };
 }
 
 /** `Oversight.overview`. */
 export async function overview(
   db: RawQueries,
   stuckAfterMs: number,
-  { counted = {} as Counted, usedAgain = USED_AGAIN, estimated = ESTIMATED } = {},
+  tenant: string | undefined,
+  { counted = {} as Counted, usedAgain = USED_AGAIN, estimated = ESTIMATED, sampled = SAMPLED } = {},
 ): Promise<Overview> {
-  const [about] = (await db.$queryRawUnsafe<About[]>(ABOUT, stuckAfterMs)) as [About];
-  const estimate = about.expected >= estimated ? await db.$queryRawUnsafe<Counts>(ESTIMATE) : [];
-  const isEstimated = estimate.length > 0; // not before the first ANALYZE
-  const settled = isEstimated ? estimate : await count(db, counted, about.expected >= usedAgain);
+  const ofOne = tenant ?? null;
+  const [about] = (await db.$queryRawUnsafe<About[]>(ABOUT, stuckAfterMs, ofOne)) as [About];
+  const isEstimated = about.expected >= estimated; // not before the first ANALYZE
+  const settled = isEstimated
+    ? await db.$queryRawUnsafe<Counts>(ESTIMATE, ofOne, about.expected, (100 * sampled) / about.expected)
+    : await count(db, ofOne, counted, about.expected >= usedAgain);
   const open: Counts = [
     { state: 'in_progress', count: about.in_progress },
     { state: 'unknown', count: about.unknown },
@@ -201,17 +207,17 @@ export async function overview(
     isEstimated,
     stuck: about.stuck,
     oldestInProgressAt: about.oldest,
-    duplicatesPrevented: about.prevented,
-    storage: { rows: all.reduce((sum, { count }) => sum + count, 0), bytes: about.bytes },
+    duplicatesPrevented: ofOne === null ? about.prevented : null,
+    storage: ofOne === null ? { rows: all.reduce((sum, { count }) => sum + count, 0), bytes: about.bytes } : null,
   };
 }
 
-async function count(db: RawQueries, counted: Counted, mayUseAgain: boolean): Promise<Counts> {
-  const known = mayUseAgain ? counted.last : undefined;
+async function count(db: RawQueries, ofOne: string | null, counted: Counted, mayUseAgain: boolean): Promise<Counts> {
+  const known = mayUseAgain && counted.last?.ofOne === ofOne ? counted.last : undefined;
   if (known && performance.now() - known.at < KEEP_MS) return known.settled;
   const at = performance.now();
-  const settled = await db.$queryRawUnsafe<Counts>(COUNT);
-  counted.last = { settled, at };
+  const settled = await db.$queryRawUnsafe<Counts>(COUNT, ofOne);
+  counted.last = { ofOne, settled, at };
   return settled;
 }
 
