@@ -2,7 +2,7 @@ import type { LookupAddress, lookup } from 'node:dns';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { allowedFetch } from './allowed-fetch.ts';
 import { isPublicAddress } from './public-address.ts';
 import type { OutgoingEvent } from './publisher.ts';
@@ -124,34 +124,32 @@ describe('a webhook whose URL a customer has chosen', () => {
     ];
     const closed: Promise<unknown>[] = [];
     const odd = createSocketServer((socket) => {
-      closed.push(
-        once(
-          socket.on('error', () => {}),
-          'close',
-        ),
-      );
+      onTestFinished(() => void socket.destroy());
+      socket.on('error', () => {});
+      closed.push(once(socket, 'close'));
       socket.once('data', () => void socket.write(`HTTP/1.1 ${answers.shift()}\r\n\r\n`));
     });
+    onTestFinished(() => void odd.close());
     await once(odd.listen(0), 'listening');
     const url = `http://127.0.0.1:${(odd.address() as AddressInfo).port}/`;
     const publisher = webhook({ url, secrets, allowAddress: () => true });
-    expect(await told(publisher.publish(event, attempt()))).toBe('No answer: ERR_NO_ANSWER.');
-    expect(await told(publisher.publish(event, attempt()))).toBe('delivered');
+    const withoutEnd = { ...attempt(), signal: new AbortController().signal };
+    expect(await told(publisher.publish(event, withoutEnd))).toBe('No answer: ERR_NO_ANSWER.');
+    expect(await told(publisher.publish(event, withoutEnd))).toBe('delivered');
     await Promise.all(closed);
     expect(closed).toHaveLength(2);
-    odd.close();
   });
 
   test('a connection that nobody uses is used again at once, and let go in the end', async () => {
     const closed: Promise<unknown>[] = [];
     const note = (socket: Socket) => closed.push(once(socket, 'close'));
     server.on('connection', note);
+    onTestFinished(() => void server.off('connection', note));
     server.keepAliveTimeout = 0; // this side never closes it
     const publisher = webhook({ url: `http://127.0.0.1:${port}/`, secrets, allowAddress: () => true });
     for (let times = 0; times < 2; times++) await publisher.publish(event, attempt());
     expect(closed).toHaveLength(1);
     await closed[0];
-    server.off('connection', note);
   });
 
   test('a fetch of one’s own could not keep it, and is refused', () => {
