@@ -191,6 +191,19 @@ describe('X4 a body that cannot', () => {
     expect(read()).toBeLessThan(MIB);
   });
 
+  test('a body in chunks of one byte takes no more than its size: none of them is kept', async () => {
+    const sent = Buffer.from(JSON.stringify({ text: 'tea'.repeat(3000) }));
+    const chunk = new Uint8Array(1); // the same for all: whoever keeps them has the last one, and no body
+    let at = 0;
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      if (at === sent.length) return controller.close();
+      chunk[0] = sent[at++] as number;
+      controller.enqueue(chunk);
+    };
+    const body = new ReadableStream({ pull }, { highWaterMark: 0 });
+    expect(Buffer.from(await readBytes(requestOf(body))).equals(sent)).toBe(true);
+  });
+
   test('as bytes, with a limit of its own', async () => {
     const body = new Uint8Array([0xff, 0, 1]);
     expect(await readBytes(requestOf(body))).toEqual(Buffer.from(body));
