@@ -14,8 +14,8 @@ export interface RetryingInit extends RequestInit {
   /** Instead of the policy's, in milliseconds. */
   deadlineMs?: number;
   /**
-   * Waits for the whole body before it answers, so that a connection that breaks in its middle is tried again. Default:
-   * true for a call with a key, except for an event stream.
+   * Waits for the body, as far as 1 MiB, before it answers, so that a connection that breaks in its middle is tried again.
+   * Default: true for a call with a key, except for an event stream.
    */
   readBody?: boolean;
 }

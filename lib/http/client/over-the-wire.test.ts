@@ -21,6 +21,7 @@ const breakBody: Act = (response) => {
   response.write('{"id":', () => response.socket?.destroy());
 };
 const stayQuiet: Act = () => {};
+const MIB = 1_048_576;
 
 let acts: Act[];
 let seen: Seen[];
@@ -96,6 +97,18 @@ describe('H5 over the wire', () => {
       acts = [answer(status, { location: '/elsewhere' })];
       await expect(client(new Request(url, { ...POST, redirect: 'error' }))).rejects.toThrow(NoAnswerError);
     });
+  });
+
+  test('H5 a long answer is read ahead as far as 1 MiB, and the rest as its caller reads it', async () => {
+    let left = 64;
+    const write = (response: ServerResponse): unknown => {
+      if (left-- === 0) return response.end();
+      return response.write(Buffer.alloc(MIB), () => write(response));
+    };
+    acts = [write];
+    const response = await createRetryingFetch(quick)(url, POST);
+    expect(left).toBeGreaterThan(32); // the sockets between the two hold some of it, too
+    expect((await response.arrayBuffer()).byteLength).toBe(64 * MIB);
   });
 
   test('H5 a server that says nothing: the attempt ends in time, and so does its connection', async () => {

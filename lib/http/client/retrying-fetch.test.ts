@@ -610,6 +610,19 @@ describe('H5 answers', () => {
     expect(Date.now()).toBe(startedAt);
   });
 
+  test('H5 an answer in chunks of one byte is not read ahead by all that it takes to keep them', async () => {
+    let left = 100_000;
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      if (left === 0) return controller.close();
+      left -= 1;
+      controller.enqueue(new Uint8Array(1));
+    };
+    const { client } = serving([new Response(new ReadableStream({ pull }, { highWaterMark: 0 }))]);
+    const { body } = await finish(client(URL_, POST));
+    expect(left).toBeGreaterThan(90_000);
+    await body?.cancel();
+  });
+
   test('H5 any other answer to a call with a key must end in time', async () => {
     const { client, times } = serving([() => new Response(new ReadableStream()), 200]);
     expect((await finish(client(URL_, POST))).status).toBe(200);

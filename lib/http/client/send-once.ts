@@ -10,7 +10,7 @@ export type Reply =
 
 interface Attempt {
   send: (signal: AbortSignal) => Promise<Response>;
-  /** Wait for the whole body, so that a connection that breaks in its middle counts as lost. */
+  /** Wait for the body, as far as 1 MiB, so that a connection that breaks in its middle counts as lost. */
   readBody: boolean;
   timeoutMs: number;
   signal: AbortSignal | null;
@@ -31,7 +31,7 @@ export async function sendOnce({ send, readBody, timeoutMs, signal, clock }: Att
   });
   try {
     const answer = send(either).then(async (response) => {
-      if (readBody && !isEventStream(response)) await response.clone().arrayBuffer();
+      if (readBody && !isEventStream(response)) await readAhead(response.clone());
       return response;
     });
     return { type: 'answered', response: await Promise.race([answer, rejection(either, done.signal)]) };
@@ -52,6 +52,22 @@ function rejection(signal: AbortSignal, done: AbortSignal): Promise<never> {
     if (signal.aborted) return reject(signal.reason);
     signal.addEventListener('abort', () => reject(signal.reason), { signal: done });
   });
+}
+
+/** How far an answer is read ahead. A server may send one without an end, or two megabytes that unpack to a gigabyte. */
+const MAX_AHEAD_BYTES = 1_048_576;
+/** What a chunk takes besides its bytes, at a guess: it may have one. */
+const CHUNK_BYTES = 200;
+
+/** Until its end, or as far as it may be kept. The rest comes as its caller reads it. */
+async function readAhead({ body }: Response): Promise<void> {
+  const reader = body?.getReader();
+  for (let left = MAX_AHEAD_BYTES; reader && left > 0; ) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    left -= value.byteLength + CHUNK_BYTES;
+  }
+  reader?.cancel().catch(() => {}); // not awaited: that would be until the caller has cancelled, too
 }
 
 /** It may never end. */
