@@ -1,6 +1,8 @@
 import { EventEmitter } from 'node:events';
-import type { Logger, TaskList, WorkerEvents, WorkerPool } from 'graphile-worker';
+import type { Job, Logger, TaskList, WorkerEvents, WorkerPool } from 'graphile-worker';
 import type { Pool, PoolClient } from 'pg';
+import { isProduction } from '../core/production.ts';
+import { describe } from '../messaging/publisher.ts';
 import type { GraphileWorker } from './graphile-worker.ts';
 import { Presence } from './liveness.ts';
 import { loop } from './loop.ts';
@@ -137,9 +139,23 @@ async function untilDrained(runner: WorkerPool, { graceMs, stopping }: JobsOptio
   }
 }
 
-/** Failures alone. graphile-worker puts no payload into these lines. */
+/**
+ * Failures alone. graphile-worker writes out what a job's error says: in Prisma's there is what somebody has sent, and a line break
+ * in that would begin a line of its own.
+ */
 function loggerFor({ runner, log }: JobsOptions): Logger {
-  return new runner.Logger(() => (level, message) => {
-    if (level === 'error' || level === 'warning') log(`Jobs: ${message}`);
+  return new runner.Logger(() => (level, message, meta) => {
+    if (level !== 'error' && level !== 'warning') return;
+    log(`Jobs: ${meta?.failure && isProduction() ? withoutMessage(meta as unknown as JobFailure) : message}`);
   });
+}
+
+/** The details that graphile-worker gives its line about a job that has failed. */
+interface JobFailure {
+  job: Job;
+  error: unknown;
+}
+
+function withoutMessage({ job, error }: JobFailure): string {
+  return `Failed task ${job.id} (${job.task_identifier}, attempt ${job.attempts} of ${job.max_attempts}): ${describe(error)}`;
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { addLetter, door, idle, isShown, jobs, start, within } from './worker.fixture.ts';
 
@@ -49,6 +49,20 @@ test('a failed job keeps its words and is tried again later', async () => {
     expect(await jobs(database)).toEqual([{ locked_by: null, attempts: 1, last_error: 'no such street' }]);
   }, within);
   expect(worker.lines.join()).toContain('no such street');
+});
+
+test('N3 in production the log tells that a job failed, and nothing of what its error says', async () => {
+  vi.stubEnv('NODE_ENV', 'production');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const worker = start(database, ({ to }: { to: string }) => {
+    throw Object.assign(new Error(`no such street: ${to}`), { code: 'P2000' });
+  });
+  await addLetter(database, 'Elm 5\nJobs: all is well');
+  const failed = { attempts: 1, last_error: 'no such street: Elm 5\nJobs: all is well' };
+  await vi.waitFor(async () => expect(await jobs(database)).toMatchObject([failed]), within);
+  expect(worker.lines).toEqual([
+    expect.stringMatching(/^Jobs: Failed task \d+ \(letter, attempt 1 of 25\): Error P2000$/),
+  ]);
 });
 
 test('stop finishes the running job and leaves the next one to others', async () => {

@@ -13,7 +13,7 @@ import { currentPrincipal } from '../../../shop/session/visitor.ts';
 // order is placed.
 const client = createSafeActionClient({
   handleServerError: (error): Refusal => {
-    console.error('[demo] next-safe-action:', error);
+    console.error('[demo] next-safe-action:', error.name); // Prisma's messages hold what was entered
     return refuse('internal', { executed: 'unknown' });
   },
 }).use(async ({ next }) => {
