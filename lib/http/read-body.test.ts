@@ -120,6 +120,15 @@ describe('X4 a body that cannot', () => {
       'payload_too_large',
     ],
     ['a form of other bytes than UTF-8', 'a=%FF', FORM, 'malformed_body'],
+    [
+      'a form with a file whose name has other bytes than UTF-8',
+      Buffer.from(
+        '--x\r\nContent-Disposition: form-data; name="f"; filename="\xfc.pdf"\r\n\r\n\r\n--x--\r\n',
+        'latin1',
+      ),
+      { 'Content-Type': 'multipart/form-data; boundary=x' },
+      'malformed_body',
+    ],
     ['a form without its boundary', 'x', { 'Content-Type': 'multipart/form-data' }, 'malformed_body'],
     // Of each, one parser reads a form that another one does not.
     ...[

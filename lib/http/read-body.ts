@@ -109,7 +109,8 @@ async function readForm(bytes: Uint8Array, type: MIMEType): Promise<FormData> {
   const beyond = formBeyondLimits(form);
   if (beyond) throw beyond;
   // The platform's parser puts it wherever bytes are no UTF-8, so that two bodies would pass for one.
-  const isBroken = [...form].flat().some((text) => typeof text === 'string' && text.includes('\ufffd'));
+  const texts = [...form].flatMap(([name, value]) => [name, typeof value === 'string' ? value : value.name]);
+  const isBroken = texts.some((text) => text.includes('\ufffd'));
   if (isBroken) throw new BadPayloadError('malformed_body', 'The form is not valid UTF-8.', { expected: 'UTF-8' });
   return form;
 }
