@@ -37,7 +37,7 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
     <>
       <Header current="keys" />
       <div className="flex flex-wrap items-start justify-between gap-x-6">
-        <PageTitle {...(account.tenant === null ? {} : { lead: `Those of ${account.tenant}.` })}>
+        <PageTitle {...(account.tenant === null ? {} : { lead: `Those of the tenant ${account.tenant} alone.` })}>
           Idempotency keys
         </PageTitle>
         <div className="mb-6">
