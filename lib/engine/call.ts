@@ -1,12 +1,12 @@
 import { canonicalText, MAX_VALUES } from '../core/canonical.ts';
 import { type BadPayloadError, isBadPayload } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
-import { type FormValues, formValues } from '../core/form-values.ts';
+import { formValues } from '../core/form-values.ts';
 import { listOf } from '../core/options.ts';
-import { type Refusal, refuse } from '../core/outcome.ts';
+import { type Code, type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, type Proof, proofOfCall } from '../core/proof.ts';
-import type { StandardSchema } from '../core/standard-schema.ts';
+import { type NameOf, type StandardSchema, validate } from '../core/standard-schema.ts';
 import { MAX_ITEMS, unfitValue, VALUES_PER_ITEM } from '../core/value-limits.ts';
 import { type Awaitable, isPromised, proceed } from '../core/wait.ts';
 import type { Store } from '../store/store.ts';
@@ -25,8 +25,6 @@ export interface Call<Tx> extends ResolvedKey {
   readonly engine: Engine<Tx>;
   readonly definition: Definition<Tx>;
   readonly request: ExecuteRequest;
-  /** What the schema is asked; or why it is not, which decides where no row does. */
-  readonly given: SchemaInput | BadPayloadError;
   /** The proof of the key's effect before a row is seen. */
   proof: Proof;
   readonly canonical: string;
@@ -80,7 +78,6 @@ function openResolved<Tx>(resolved: ResolvedKey, opening: Opening<Tx>): Awaitabl
       engine,
       definition,
       request: whole,
-      given: schemaInput(definition.options, whole),
       proof,
       canonical,
       fingerprint: fingerprint(canonical, id.tenant, config.secrets),
@@ -107,22 +104,6 @@ interface ReadPayload {
 }
 
 type PayloadOptions = Pick<OperationOptions<StandardSchema, never>, 'schema' | 'fingerprint' | 'volatile' | 'maxItems'>;
-
-/** What the schema is asked: of a form its fields, with their names for what is said of them. */
-type SchemaInput = { readonly values: unknown; readonly nameOf?: undefined } | FormValues;
-
-/** The schema's input; or, as a value, the error that says why it is not asked. */
-function schemaInput(
-  { schema, maxItems = MAX_ITEMS }: PayloadOptions,
-  { payload, input = payload }: ExecuteRequest,
-): SchemaInput | BadPayloadError {
-  try {
-    const given = input instanceof FormData ? formValues(input, schema) : { values: input };
-    return unfitValue(given.values, maxItems) ?? given;
-  } catch (error) {
-    return badPayload(error);
-  }
-}
 
 /** The payload and its canonical text; or, as a value, the error that says that it has none. */
 function readPayload(options: PayloadOptions, request: ExecuteRequest): Awaitable<ReadPayload | BadPayloadError> {
@@ -154,6 +135,33 @@ function canonicalOf(
 function badPayload(error: unknown): BadPayloadError {
   if (!isBadPayload(error)) throw error;
   return error;
+}
+
+/** The handler's input, or why there is none. */
+export type Checked =
+  | { ok: true; value: unknown }
+  | { ok: false; code: Code; details: Partial<Pick<Refusal, 'fieldErrors' | 'message'>> };
+
+/** Asks the schema, within the limits of what it is asked about. What it refuses is told only where no row decides (O2). */
+export function checkInput<Tx>({ definition: { options }, request }: Call<Tx>): Awaitable<Checked> {
+  const given = schemaInput(options, request);
+  if (isBadPayload(given)) return { ok: false, code: given.code, details: { message: given.message } };
+  return proceed(validate(options.schema, given.values, given.nameOf), (validated) =>
+    validated.ok ? validated : { ok: false, code: 'validation', details: { fieldErrors: validated.fieldErrors } },
+  );
+}
+
+/** The schema's input, of a form with the names of its fields; or, as a value, the error that says why it is not asked. */
+function schemaInput(
+  { schema, maxItems = MAX_ITEMS }: PayloadOptions,
+  { payload, input = payload }: ExecuteRequest,
+): { values: unknown; nameOf?: NameOf } | BadPayloadError {
+  try {
+    const given = input instanceof FormData ? formValues(input, schema) : { values: input };
+    return unfitValue(given.values, maxItems) ?? given;
+  } catch (error) {
+    return badPayload(error);
+  }
 }
 
 /** A call's name for logs, hooks and crash points. */

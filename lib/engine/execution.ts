@@ -1,13 +1,11 @@
 import { callerAddress } from '../core/caller-address.ts';
-import { isBadPayload } from '../core/errors.ts';
 import { isSameHash } from '../core/fingerprint.ts';
 import { isSettled } from '../core/key-state.ts';
-import { type Code, type Refusal, refuse } from '../core/outcome.ts';
+import { type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, proofOfCall } from '../core/proof.ts';
-import { validate } from '../core/standard-schema.ts';
 import { type Awaitable, isPromised, proceed } from '../core/wait.ts';
-import { type Call, openCall, storeFor } from './call.ts';
+import { type Call, type Checked, checkInput, openCall, storeFor } from './call.ts';
 import type { ExecutionResult, Run } from './call-result.ts';
 import {
   answerByRow,
@@ -91,18 +89,6 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
   const answered = (checked.ok && known) || (await joinOrStart<Tx, T>(call, checked));
   if (!checked.ok || definition.phases || !mayRunAgain(answered, call)) return answered;
   return await again<Tx, T>(call, definition, checked.value);
-}
-
-/** The handler's input, or why there is none. */
-type Checked =
-  | { ok: true; value: unknown }
-  | { ok: false; code: Code; details: Partial<Pick<Refusal, 'fieldErrors' | 'message'>> };
-
-function checkInput<Tx>({ definition, given }: Call<Tx>): Awaitable<Checked> {
-  if (isBadPayload(given)) return { ok: false, code: given.code, details: { message: given.message } };
-  return proceed(validate(definition.options.schema, given.values, given.nameOf), (validated) =>
-    validated.ok ? validated : { ok: false, code: 'validation', details: { fieldErrors: validated.fieldErrors } },
-  );
 }
 
 /** A row decides, whatever schema and limits say today: a deploy must not turn a retry into an error of its input (O2). */

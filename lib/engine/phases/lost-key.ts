@@ -1,12 +1,11 @@
-import { CodedError, isBadPayload } from '../../core/errors.ts';
+import { CodedError } from '../../core/errors.ts';
 import type { KeyState } from '../../core/key-state.ts';
 import type { KeyId } from '../../core/scope.ts';
 import { seal } from '../../core/seal.ts';
-import { validate } from '../../core/standard-schema.ts';
 import { settleWithin } from '../../core/wait.ts';
 import { type EnteredLost, type LostKey, StoreUnavailableError } from '../../store/store.ts';
 import { encodeAnswer } from '../answer.ts';
-import { type Call, openCall } from '../call.ts';
+import { type Call, checkInput, openCall } from '../call.ts';
 import type { Definition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
 import { isOfOtherKey, retentionOf, thingOf } from '../thing.ts';
@@ -86,11 +85,9 @@ export async function lookUpLost<Tx>(
   if (named.payload === undefined) {
     return { kind: 'lost', calls: [], receivedEvents: [], ...(result ? { enter: enterByHand(call, result) } : {}) };
   }
-  const { given } = call;
-  if (isBadPayload(given)) return { kind: 'refused', why: given.code };
-  const validated = await validate(definition.options.schema, given.values, given.nameOf);
-  if (!validated.ok) return { kind: 'refused', why: 'validation' };
-  const input = validated.value;
+  const checked = await checkInput(call);
+  if (!checked.ok) return { kind: 'refused', why: checked.code };
+  const input = checked.value;
   return await runTrial(call, { input, isReceived, byHand: result && enterByHand(call, result, { input }) });
 }
 
