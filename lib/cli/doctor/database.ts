@@ -4,7 +4,7 @@ import type { SchemaPart } from '../../store/store.ts';
 import type { Sql } from '../database.ts';
 import { withoutSchema } from './client.ts';
 import { checkNamed, type Finding } from './finding.ts';
-import { RUN_SQL } from './tables.ts';
+import { RUN_SQL } from './kit-sql.ts';
 
 const SKEW_MS = 5000;
 const WORST_SKEW_MS = 60_000;

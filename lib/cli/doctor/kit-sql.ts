@@ -24,7 +24,7 @@ export interface KitTrigger {
 }
 
 /** A trigger's function, by the statements that make it as it is now. */
-export interface KitFunction {
+interface KitFunction {
   sql: string;
   /** `CREATE OR REPLACE` takes the settings of a function away. */
   settings: ReadonlyMap<string, { value: string; sql: string }>;
@@ -137,6 +137,9 @@ export function isMadeBy(source: string, sql: string, rename: Rename | undefined
   const inWords = (text = '') => text.replace(/\s+/g, ' ').trim();
   return [sql, scriptOf(sql, rename)].some((made) => inWords(made.split('$$')[1]) === inWords(source));
 }
+
+/** Prints what is lacking, and has a Prisma app's own command run it. */
+export const RUN_SQL = 'npx oncekit doctor --sql | npx prisma db execute --stdin';
 
 /** Parts that the kit's migrations make and a database lacks: kit names of tables, indexes, triggers and functions. */
 export type Lacking = ReadonlySet<string>;

@@ -43,6 +43,16 @@ test('a function without its search_path', async () => {
   await findsAndMends('idempotency_phases_rules of idempotency_phases has not pg_catalog, pg_temp for search_path');
 });
 
+test('a function of four triggers that does something else, and then lacks its search_path', async () => {
+  const which = 'The function of the trigger idempotency_audit_unchanged of idempotency_audit, and of 3 more,';
+  await sql.query(
+    "CREATE OR REPLACE FUNCTION oncekit_append_only() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+  );
+  await findsAndMends(`${which} is not the kit's.`);
+  await sql.query('ALTER FUNCTION oncekit_append_only() RESET search_path');
+  await findsAndMends(`${which} has not pg_catalog, pg_temp for search_path`);
+});
+
 test('a trigger of tables of other names', async () => {
   await sql.query(`CREATE SCHEMA billing; ALTER TABLE message_events RENAME TO "Records";
     ALTER TABLE "Records" SET SCHEMA billing`);

@@ -1,24 +1,10 @@
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
-import { isAnswer } from '../../store/prisma/wire/encoding.ts';
-import { reasonOf, type Sql } from '../database.ts';
+import type { Sql } from '../database.ts';
 import { checkNamed, counted, type Finding } from './finding.ts';
-import {
-  argumentsOf,
-  isMadeBy,
-  type KitFunction,
-  type KitIndex,
-  type KitSql,
-  type KitTrigger,
-  type Lacking,
-  readKitSql,
-  scriptOf,
-  statementFor,
-} from './kit-sql.ts';
+import { type KitIndex, type KitSql, type Lacking, readKitSql, statementFor } from './kit-sql.ts';
+import { checkTriggers, type FoundTriggers, readTriggers, triggerFor } from './triggers.ts';
 
 const check = checkNamed('Tables');
-
-/** Prints what is lacking, and has a Prisma app's own command run it. */
-export const RUN_SQL = 'npx oncekit doctor --sql | npx prisma db execute --stdin';
 
 interface FoundTable {
   called: string;
@@ -40,34 +26,12 @@ interface FoundIndex {
   isImmediate: boolean;
 }
 
-interface FoundTrigger {
-  table: TableName;
-  name: string;
-  calls: string;
-  /** The body of the function that it calls. */
-  source: string;
-  /** Of the function, as `name=value`. */
-  settings: string[];
-  type: number;
-  hasColumns: boolean;
-  /** Its WHEN as PostgreSQL prints it, empty without one. */
-  condition: string;
-  arguments: string;
-  isEnabled: boolean;
-}
-
 /** The kit's tables that are there, by the kit's names, as the database has them. */
-interface Found {
+interface Found extends FoundTriggers {
   tables: Map<TableName, FoundTable>;
   indexes: FoundIndex[];
-  triggers: FoundTrigger[];
-  functions: Set<string>;
 }
 
-const CONDITION = `coalesce(substring(pg_get_triggerdef(pg_trigger.oid) FROM ' WHEN (.*) EXECUTE FUNCTION '), '')`;
-/** Not by LIKE, which asks for the right to read the rows. */
-const COLUMNS = `SELECT string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', ') AS columns
-    FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`;
 const CALLED = 'unnest($1::text[], $2::text[]) AS kit (name, called)';
 const READ = {
   tables: `SELECT name, to_regclass(called)::text AS called, relpersistence = 'u' AS "isUnlogged",
@@ -83,24 +47,15 @@ const READ = {
        indisvalid AND indisready AS "isValid", indimmediate AS "isImmediate"
     FROM ${CALLED} JOIN pg_index ON indrelid = to_regclass(called) JOIN pg_class ON pg_class.oid = indexrelid
     LEFT JOIN pg_constraint ON conindid = indexrelid AND conrelid = indrelid AND contype IN ('p', 'u', 'x')`,
-  triggers: `SELECT name AS table, quote_ident(tgname) AS name, proname::text AS calls, prosrc AS source, tgtype::int AS type,
-       coalesce(proconfig, '{}') AS settings, tgattr::text <> '' AS "hasColumns", ${CONDITION} AS condition,
-       replace(encode(tgargs, 'escape'), '\\000', '') AS arguments,
-       tgenabled IN ('O', 'A') AS "isEnabled"
-    FROM ${CALLED} JOIN pg_trigger ON tgrelid = to_regclass(called) AND NOT tgisinternal
-    JOIN pg_proc ON pg_proc.oid = tgfoid`,
 };
 
 async function readFound(sql: Sql, names: readonly TableName[], rename: Rename): Promise<Found> {
   const values = [names, names.map(rename)];
-  const tables = (await sql.query(READ.tables, values)).rows;
-  const functions = await sql.query("SELECT proname::text AS name FROM pg_proc WHERE proname LIKE 'oncekit%'");
-  return {
-    tables: new Map(tables.map((row) => [row.name, row])),
-    indexes: (await sql.query(READ.indexes, values)).rows,
-    triggers: (await sql.query(READ.triggers, values)).rows,
-    functions: new Set(functions.rows.map(({ name }) => name)),
-  };
+  const tables = new Map<TableName, FoundTable>(
+    (await sql.query(READ.tables, values)).rows.map((row) => [row.name, row]),
+  );
+  const indexes = (await sql.query(READ.indexes, values)).rows;
+  return { indexes, ...(await readTriggers(sql, tables)), tables };
 }
 
 /**
@@ -162,14 +117,6 @@ function isSame(found: FoundIndex, wanted: KitIndex): boolean {
     inOrder(found.columns) === inOrder(wanted.columns) &&
     found.isPartial === wanted.isPartial &&
     (!wanted.isUnique || (found.isUnique && found.isValid && found.isImmediate))
-  );
-}
-
-const triggerFor = (wanted: KitTrigger, found: Found) => triggersFor(wanted, found)[0];
-
-function triggersFor(wanted: KitTrigger, { triggers }: Found): FoundTrigger[] {
-  return triggers.filter(
-    ({ table, calls, type }) => table === wanted.table && calls === wanted.calls && type === wanted.type,
   );
 }
 
@@ -241,85 +188,6 @@ function checkLogged({ tables }: Found): Finding[] {
         )
       : [],
   );
-}
-
-async function checkTriggers(sql: Sql, kit: KitSql, found: Found, rename?: Rename): Promise<Finding[]> {
-  const { conditions, findings } = await readConditions(sql, kit, found);
-  for (const wanted of kit.triggers) {
-    const called = found.tables.get(wanted.table)?.called;
-    if (called === undefined) continue;
-    const isAsMade = (each: FoundTrigger) =>
-      !each.hasColumns &&
-      each.arguments === argumentsOf(wanted, rename) &&
-      each.condition === (wanted.hasCondition ? (conditions.get(wanted) ?? each.condition) : '');
-    const alike = triggersFor(wanted, found);
-    const trigger = alike.find((each) => each.isEnabled && isAsMade(each)) ?? alike[0];
-    const made = kit.functions.get(wanted.calls);
-    if (!trigger) {
-      const mend = found.functions.has(wanted.calls) ? statementFor(wanted.sql, rename) : RUN_SQL;
-      findings.push(check.problem(`${called} has lost the trigger ${wanted.name}.`, mend));
-    } else if (!isAsMade(trigger)) {
-      findings.push(
-        check.problem(
-          `The trigger ${trigger.name} of ${called} is not the kit's: its columns, condition or arguments are others.`,
-          `DROP TRIGGER ${trigger.name} ON ${called}; ${statementFor(wanted.sql, rename)}`,
-        ),
-      );
-    } else if (!trigger.isEnabled) {
-      findings.push(
-        check.problem(
-          `The trigger ${trigger.name} of ${called} is switched off, and holds nothing.`,
-          `ALTER TABLE ${called} ENABLE TRIGGER ${trigger.name}`,
-        ),
-      );
-    } else if (made) findings.push(...checkFunction(made, trigger, called, rename));
-  }
-  return findings;
-}
-
-function checkFunction(made: KitFunction, trigger: FoundTrigger, called: string, rename?: Rename): Finding[] {
-  const which = `The function of the trigger ${trigger.name} of ${called}`;
-  if (!isMadeBy(trigger.source, made.sql, rename)) {
-    const statements = [made.sql, ...[...made.settings.values()].map(({ sql }) => sql)];
-    return [check.problem(`${which} is not the kit's.`, statements.map((sql) => scriptOf(sql, rename)).join(';\n'))];
-  }
-  return [...made.settings]
-    .filter(([name, { value }]) => !trigger.settings.includes(`${name}=${value}`))
-    .map(([name, { value, sql }]) =>
-      check.problem(`${which} has not ${value} for ${name}, so what others make there can run in it.`, sql),
-    );
-}
-
-/**
- * The conditions of the kit's triggers as this server prints them: read from triggers that are made so, on a temporary table that
- * is rolled back. A trigger without one here could not be made.
- */
-async function readConditions(sql: Sql, kit: KitSql, found: Found) {
-  const conditions = new Map<KitTrigger, string>();
-  const findings: Finding[] = [];
-  const wanted = kit.triggers.filter((each) => each.hasCondition && triggerFor(each, found));
-  try {
-    await sql.query('BEGIN READ WRITE');
-    for (const each of wanted) {
-      const like = `pg_temp.${each.table}_like`;
-      const { columns } = (await sql.query(COLUMNS, [found.tables.get(each.table)?.called])).rows[0];
-      await sql.query(`CREATE TEMPORARY TABLE ${each.table}_like (${columns})`);
-      await sql.query(each.sql.replace(`ON "${each.table}"`, `ON ${like}`));
-      const made = `SELECT ${CONDITION} AS condition FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgisinternal`;
-      conditions.set(each, (await sql.query(made, [like])).rows[0].condition);
-    }
-  } catch (error) {
-    if (!isAnswer(error)) throw error;
-    findings.push(
-      check.warning(
-        `Whether triggers fire for the rows that they are for was not looked at: ${reasonOf(error)}.`,
-        "Run doctor on the primary, as a role that may make temporary tables, such as the tables' owner.",
-      ),
-    );
-  } finally {
-    await sql.query('ROLLBACK');
-  }
-  return { conditions, findings };
 }
 
 function checkIndexes(kit: KitSql, found: Found, rename?: Rename): Finding[] {
