@@ -28,9 +28,9 @@ const PER_ADDRESS = 10;
 export function callerLimit(limit: CallerLimit, addressHeader: string | undefined) {
   assertKnownOptions('The limit of statusRoute', limit, OPTIONS);
   const { requests = 120, seconds = 30 } = limit;
-  const [addresses, strangers, people] = [requests * PER_ADDRESS, requests, requests].map((most) =>
-    counter(most, seconds * 1000),
-  ) as [Count, Count, Count];
+  const addresses = counter(requests * PER_ADDRESS, seconds * 1000);
+  const strangers = counter(requests, seconds * 1000);
+  const people = counter(requests, seconds * 1000);
   return {
     /** To be asked before anything else is: who acts may be a question to the database. */
     byAddress({ headers }: Request, now = performance.now()): true | number {
@@ -47,15 +47,13 @@ export function callerLimit(limit: CallerLimit, addressHeader: string | undefine
   };
 }
 
-type Count = (caller: string, now: number) => true | number;
-
 /** No address, and no name either. */
 const EVERYBODY_ELSE = '';
 
 /** Counts in windows. A caller who finds no room shares one count with all who find none: nobody's count is dropped for it. */
-function counter(most: number, windowMs: number): Count {
+function counter(most: number, windowMs: number) {
   const counts = new Map<string, { asked: number; until: number }>(); // in the order in which they end
-  return (caller, now) => {
+  return (caller: string, now: number): true | number => {
     for (const [name, { until }] of counts) {
       if (until > now) break;
       counts.delete(name);
