@@ -1,6 +1,5 @@
 /**
- * The port of the outbox and the inbox: what messaging needs of a database. Beside `Store`, because an app may have
- * either without the other.
+ * The port of the outbox and the inbox: what messaging needs of a database. Beside `Store`, because an app may have either alone.
  *
  * The database's clock alone judges what is due and which lease is over. A database that cannot be
  * asked is a `StoreUnavailableError`.
@@ -137,17 +136,15 @@ export interface Taken {
   fencingToken: number;
 }
 
+/** An event as it was written. */
+interface StoredEvent extends Enqueued, Omit<NewEvent, 'id' | 'destinations' | 'wakes'> {
+  createdAt: Date;
+}
+
 /** An event as a relay has taken it. */
-export interface Delivery extends Taken {
-  aggregate: string;
-  sequence: number;
+export interface Delivery extends Taken, StoredEvent {
   /** This one included. */
   attempts: number;
-  type: string;
-  payload: string;
-  headers: Record<string, string>;
-  derivedKey: string;
-  createdAt: Date;
 }
 
 /** How far a delivery has come. `dead` waits for a person, and holds up its aggregate. */
@@ -194,10 +191,7 @@ export interface MessageRecord {
 }
 
 /** An event of the outbox with all that is known of it. */
-export interface FoundEvent extends Omit<NewEvent, 'id' | 'destinations' | 'wakes'> {
-  eventId: string;
-  sequence: number;
-  createdAt: Date;
+export interface FoundEvent extends StoredEvent {
   deliveries: FoundDelivery[];
   records: MessageRecord[];
 }
