@@ -6,7 +6,7 @@ import { CliError } from './command.ts';
 const GOODBYE_MS = 1000;
 
 /**
- * A connection of our own, for one command. Whoever opens it closes it.
+ * Opens a connection of our own, for one command. Whoever opens it closes it.
  *
  * @param from where the address was said, for the fix
  */
@@ -37,12 +37,12 @@ const WITH_AT = 'user|password|host|options|(?:fallback_)?application_name|ssl\\
  */
 const CUT_SHORT = new RegExp(`^\\w+://[^/?#]*(/[^?]*@|/?\\?.*@|.*#.*@|/[^?]*\\?(.*&)?(?!(${WITH_AT})=)[^&]*@)`, 's');
 
-/** Whether a part of the password is taken for something else, so that nothing of the address may be told. */
+/** Tells whether a part of the password is taken for something else, so that nothing of the address may be told. */
 export const isCutShort = (url: string) => CUT_SHORT.test(url);
 
 /**
- * @throws CliError for an address that does not say what was meant. Nothing of it is told, for any part may be of the password,
- *   but a file of it that cannot be read.
+ * @throws CliError for an address that does not say what was meant. Of the address it tells a file that cannot be read, and
+ *   nothing else: any part may be of the password
  */
 function assertAddress(url: string, from: string): void {
   let unusable: unknown;
@@ -64,7 +64,7 @@ function assertAddress(url: string, from: string): void {
   );
 }
 
-/** Never throws, and does not wait for a server that says nothing any more. */
+/** Closes a connection. It never throws, and does not wait for a server that says nothing any more. */
 export async function closeDatabase(client: pg.Client): Promise<void> {
   const ended = client.end().catch(() => {});
   await settleWithin(ended, GOODBYE_MS, () => {});
@@ -106,7 +106,7 @@ function fixFor(error: unknown, from: string): string {
   return `Start PostgreSQL, or mend the host and port in ${from}.`;
 }
 
-/** True for the kit's word that the database could not be asked. By its name: the app may load another copy of the kit. */
+/** Tells by its name whether an error says that the database could not be asked: the app may load another copy of the kit. */
 export function isUnavailable(error: unknown): boolean {
   return (error as Error).name === 'StoreUnavailableError';
 }

@@ -11,13 +11,13 @@ export interface FormTree {
 
 /** A place in a form: the values of its own name, and the places behind it. */
 export interface FormNode {
-  /** As the form has it: `lines[0].sku`. */
+  /** The form's own name of it: `lines[0].sku`. */
   readonly name: string;
   /** The name ended with `[]`. */
   isList: boolean;
   readonly values: FormDataEntryValue[];
   readonly children: Map<string, FormNode>;
-  /** What `rowsOf` has found, once for all that ask. */
+  /** `rowsOf` finds it once, for all that ask. */
   rows?: readonly FormNode[] | null;
 }
 
@@ -36,8 +36,8 @@ const INDEX = /^(0|[1-9]\d*)$/;
 const PATH = /^[^.[\]]+(\.[^.[\]]+|\[[^.[\]]+\])*$/;
 
 /**
- * The fields of a form by the paths that their names are. Nothing lies behind a value: beside a field `a`, the field `a.b` is
- * called just that. So is a field whose name is no path, or one that no form of people has: too deep, or too high an index.
+ * Puts the fields of a form at the paths that their names are. Nothing lies behind a value: beside a field `a`, the field `a.b`
+ * is called just that. So is a field whose name is no path, or one that no form of people has: too deep, or too high an index.
  *
  * @param isLiteral whether a name is to be taken as it is
  * @throws BadPayloadError where one field has two names, `a.b` and `a[b]`: which of their values comes first is not compared
@@ -61,8 +61,8 @@ export function newNode(name = ''): FormNode {
 }
 
 /**
- * The places behind it in the order of their indices. The gaps are closed that rows leave which were taken out. Null where
- * something else than indices lies behind it. Of a tree that is whole.
+ * Returns the places behind a node in the order of their indices, without the gaps of rows that were taken out. Null where
+ * something else than indices lies behind it. The tree must be whole, as the answer is kept.
  */
 export function rowsOf(node: FormNode): readonly FormNode[] | null {
   if (node.rows !== undefined) return node.rows;
@@ -72,7 +72,7 @@ export function rowsOf(node: FormNode): readonly FormNode[] | null {
   return node.rows;
 }
 
-/** The name of the field at a place, in brackets or dots as the form has them; of a list in one field that field's. */
+/** Returns the name of the field at a place, in brackets or dots as the form has them; of a list in one field that field's. */
 export function nameAt({ root, isInBrackets }: FormTree, path: readonly PropertyKey[]): string {
   let node: FormNode | undefined = root;
   let { name } = root;
@@ -114,7 +114,7 @@ function asItIs(name: string): Omit<Field, 'value'> {
   return { path: [name], names: [name], isList: false };
 }
 
-/** Undefined for a name that is no path. */
+/** Returns undefined for a name that is no path. */
 function parsePath(name: string): Omit<Field, 'value'> | undefined {
   const isList = name.endsWith('[]');
   const text = isList ? name.slice(0, -2) : name;

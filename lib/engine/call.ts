@@ -15,7 +15,7 @@ import type { Definition, ExecuteRequest, OperationOptions } from './definition.
 import type { Engine } from './engine.ts';
 import { type ResolvedKey, resolveKey } from './identity.ts';
 
-/** The store, of which no question outlasts the call. */
+/** Returns the store; none of its questions outlasts the call. */
 export function storeFor<Tx>({ engine, deadline }: Pick<Call<Tx>, 'engine' | 'deadline'>): Store<Tx> {
   return deadline === Number.POSITIVE_INFINITY ? engine.store : engine.store.until(deadline);
 }
@@ -59,7 +59,7 @@ type Opening<Tx> = Pick<Call<Tx>, 'engine' | 'definition' | 'request' | 'proof' 
 
 function openResolved<Tx>(resolved: ResolvedKey, opening: Opening<Tx>): Awaitable<Call<Tx> | Refusal> {
   const { engine, definition, request, proof, deadline } = opening;
-  // Before `fingerprint` and the schema look at it.
+  // A form is counted before `fingerprint` and the schema look at it.
   const beyond = request.payload instanceof FormData ? formBeyondLimits(request.payload) : undefined;
   if (beyond) return refusePayload(resolved, proof, beyond, beyond.message);
   return proceed(beforeDeadline(readPayload(definition.options, request), deadline), (read): Call<Tx> | Refusal => {
@@ -69,7 +69,7 @@ function openResolved<Tx>(resolved: ResolvedKey, opening: Opening<Tx>): Awaitabl
     const { id, mintedAt, nextKey, who } = resolved;
     const { whole, canonical } = read;
     const { config } = engine;
-    // Field by field: every call passes here, and a spread of so many costs as much as all of its replay from memory.
+    // Every call passes here, and to spread so many fields costs as much as all of its replay from memory.
     return {
       id,
       mintedAt,
@@ -105,7 +105,7 @@ interface ReadPayload {
 
 type PayloadOptions = Pick<OperationOptions<StandardSchema, never>, 'schema' | 'fingerprint' | 'volatile' | 'maxItems'>;
 
-/** The payload and its canonical text; or, as a value, the error that says that it has none. */
+/** Returns the payload and its canonical text; or, as a value, the error that says that it has none. */
 function readPayload(options: PayloadOptions, request: ExecuteRequest): Awaitable<ReadPayload | BadPayloadError> {
   try {
     const read = request.read
@@ -151,7 +151,7 @@ export function checkInput<Tx>({ definition: { options }, request }: Call<Tx>): 
   );
 }
 
-/** The schema's input, of a form with the names of its fields; or, as a value, the error that says why it is not asked. */
+/** Returns the schema's input, of a form with its fields' names; or, as a value, the error that says why it is not asked. */
 function schemaInput(
   { schema, maxItems = MAX_ITEMS }: PayloadOptions,
   { payload, input = payload }: ExecuteRequest,
@@ -164,7 +164,7 @@ function schemaInput(
   }
 }
 
-/** A call's name for logs, hooks and crash points. */
+/** Names a call for logs, hooks and crash points. */
 export function pointOf<Tx>({ id }: Call<Tx>): { operation: string; key: string } {
   return { operation: id.operation, key: id.key };
 }

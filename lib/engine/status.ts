@@ -75,7 +75,7 @@ export async function fenceKey<Tx, T>(
   definition: Definition<Tx>,
   request: KeyRequest,
 ): Promise<FenceResult<T> | Refusal> {
-  // Each tombstone is a row: only for a key that could run at all.
+  // Each tombstone is a row, so only a key that could run at all gets one.
   const opened = await open(engine, definition, request, definition.options.acceptKeys ?? 'minted');
   if ('ok' in opened) return opened;
   const { windowMs, retentionMs, waitMs } = engine.config;
@@ -103,7 +103,7 @@ export async function fenceKey<Tx, T>(
   }
 }
 
-/** Too old to be fenced: its row may be gone. But a claim that was made in time and still runs decides (K3). */
+/** Answers for a key too old to be fenced: its row may be gone. A claim that was made in time and still runs decides (K3). */
 async function expired<Tx, T>(
   engine: Engine<Tx>,
   definition: Definition<Tx>,
@@ -115,15 +115,15 @@ async function expired<Tx, T>(
   return refuse('key_expired', { key: opened.id.key, nextKey: opened.nextKey });
 }
 
-/** What the key came to that was to be given up. */
+/** Tells what became of a key that was to be given up. */
 async function tooLate<Tx, T>(...found: Parameters<typeof describeFound<Tx, T>>): Promise<FenceResult<T> | Refusal> {
   const described = await describeFound<Tx, T>(...found);
   return 'ok' in described ? described : { fenced: false, ...described };
 }
 
 /**
- * The row, after the completer had a turn at it where its executor has left it: whoever asks need not wait for a worker
- * (S5). No longer than a duplicate waits; what is begun goes on.
+ * Returns the row, after the completer had a turn at it where its executor has left it: whoever asks need not wait for a
+ * worker (S5). It waits no longer than a duplicate does, and what is begun goes on.
  */
 async function driveOn<Tx>(engine: Engine<Tx>, row: KeyRow, store: Store<Tx>): Promise<KeyRow> {
   if (isSettled(row.state)) return row;
@@ -138,7 +138,7 @@ async function driveOn<Tx>(engine: Engine<Tx>, row: KeyRow, store: Store<Tx>): P
 interface OpenedKey<Tx> extends ResolvedKey {
   /** When the asker's time is up, in milliseconds of `performance.now()`. */
   deadline: number;
-  /** Answers before that. */
+  /** It answers before the deadline. */
   store: Store<Tx>;
 }
 
@@ -149,7 +149,7 @@ async function open<Tx>(
   acceptKeys: 'minted' | 'any' = 'any',
 ): Promise<OpenedKey<Tx> | Refusal> {
   const deadline = performance.now() + (request.deadlineMs ?? DEADLINE_MS);
-  // Before anybody is asked who acts: what is no key is nobody's.
+  // Nobody is asked who acts: what is no key is nobody's.
   const parsed = readKey(request.key);
   if ('ok' in parsed) return parsed;
   const { key, scope } = request;

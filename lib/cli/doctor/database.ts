@@ -9,7 +9,7 @@ import { RUN_SQL } from './kit-sql.ts';
 const SKEW_MS = 5000;
 const WORST_SKEW_MS = 60_000;
 
-/** The server itself: its version, its clock, and the connections that are left. */
+/** Looks at the server itself: its version, its clock, and the connections that are left. */
 export async function checkServer(sql: Sql): Promise<Finding[]> {
   return [await checkVersion(sql), await checkClock(sql), await checkConnections(sql)];
 }
@@ -47,7 +47,7 @@ async function checkConnections(sql: Sql): Promise<Finding> {
     (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`);
   const { most, used } = rows[0];
   const says = `${used} of the server's ${most} connections are in use.`;
-  // Counted with the one that asks. An instance of an app takes ten, unless it says otherwise.
+  // The connection that asks is counted, too. An instance of an app takes ten, unless it says otherwise.
   if (most - used >= 10) return check.ok(says);
   return check.warning(
     `${says} One more instance of the app may find none.`,
@@ -91,7 +91,7 @@ interface Seen {
   reached: boolean;
   called: string | null;
   comment: string | null;
-  /** Of a table that is in another schema. */
+  /** The schema that the table is in, where the connection does not look into it. */
   schema: string | null;
   /** The user may look into that schema. */
   isOpen: boolean | null;

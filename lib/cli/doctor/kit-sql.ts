@@ -5,7 +5,7 @@ import { readKitFiles } from '../init/kit-files.ts';
 export interface KitIndex {
   table: TableName;
   name: string;
-  /** None for one on an expression, which is known by its name alone. */
+  /** An index on an expression has none, and is known by its name alone. */
   columns: string[] | undefined;
   isUnique: boolean;
   isPrimary: boolean;
@@ -35,13 +35,13 @@ export interface KitSql {
   statements: readonly string[];
   indexes: readonly KitIndex[];
   triggers: readonly KitTrigger[];
-  /** By the functions' names. */
+  /** The key is the function's name. */
   functions: ReadonlyMap<string, KitFunction>;
 }
 
 const COMMENTS_AND_ENDS = /--[^\n]*|\$\$[\s\S]*?\$\$|'(?:[^']|'')*'|;/g;
 
-/** The statements of a script, without their comments. */
+/** Returns the statements of a script, without their comments. */
 function statementsOf(script: string): string[] {
   const END = '\0';
   const marked = script.replace(COMMENTS_AND_ENDS, (found) =>
@@ -50,7 +50,7 @@ function statementsOf(script: string): string[] {
   return marked.split(END).flatMap((text) => text.trim() || []);
 }
 
-/** Reads them as far as they are written as ours are. */
+/** Reads what the kit's migrations make. It knows no more SQL than they are written in. */
 export function readKitSql(): KitSql {
   const statements = readKitFiles().migrations.flatMap(({ sql }) => statementsOf(sql));
   const indexes = new Map<string, KitIndex>();
@@ -111,7 +111,7 @@ function namesIn(list: string): string[] {
 
 const QUOTED = new RegExp(`"(${TABLES.join('|')})"`, 'g');
 
-/** A statement in one line, on the tables' own names. */
+/** Writes a statement in one line, on the tables' own names. */
 export function statementFor(sql: string, rename: Rename | undefined): string {
   const line = sql.replace(/\s+/g, ' ');
   return rename ? onOwnNames(line, rename) : line;
@@ -122,17 +122,17 @@ function onOwnNames(sql: string, rename: Rename): string {
   return rename(sql.replace(QUOTED, '$1')).replace(/'(?:"\w+"\.)?"(\w+)"'/g, "'$1'");
 }
 
-/** What the statement of a trigger gives to its function, on the tables' own names. */
+/** Returns what the statement of a trigger gives to its function, on the tables' own names. */
 export function argumentsOf({ sql }: KitTrigger, rename: Rename | undefined): string {
   return /FUNCTION "\w+"\('?(.*?)'?\)$/.exec(statementFor(sql, rename))?.[1] ?? '';
 }
 
-/** A statement as it is written: a comment in it ends with its line. */
+/** Writes a statement in the lines that it has: a comment in it ends with its line. */
 export function scriptOf(sql: string, rename: Rename | undefined): string {
   return rename ? onOwnNames(sql, rename) : sql;
 }
 
-/** Whether a function does what the statement that makes it says, also where its tables were renamed after that. */
+/** Tells whether a function does what the statement that makes it says, also where its tables were renamed after that. */
 export function isMadeBy(source: string, sql: string, rename: Rename | undefined): boolean {
   const inWords = (text = '') => text.replace(/\s+/g, ' ').trim();
   return [sql, scriptOf(sql, rename)].some((made) => inWords(made.split('$$')[1]) === inWords(source));
@@ -144,7 +144,7 @@ export const RUN_SQL = 'npx oncekit doctor --sql | npx prisma db execute --stdin
 /** Parts that the kit's migrations make and a database lacks: kit names of tables, indexes, triggers and functions. */
 export type Lacking = ReadonlySet<string>;
 
-/** A script that makes what is lacking, and touches nothing that is there. */
+/** Writes a script that makes what is lacking, and touches nothing that is there. */
 export function scriptFor(lacking: Lacking, { statements }: KitSql, rename: Rename | undefined): string {
   if (lacking.size === 0) return '';
   const isWanted = (sql: string) => {

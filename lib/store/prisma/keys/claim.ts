@@ -27,13 +27,13 @@ export const TICKET = 'oncekit.ticket';
 /** How long a claim that will not wait for others may be held up by the table itself, in milliseconds. */
 const AT_ONCE_MS = 250;
 
-/** `lock_timeout` for a wait. PostgreSQL reads 0 as "for ever", the very opposite of what it means here. */
+/** Writes a wait as `lock_timeout`. PostgreSQL reads 0 as "for ever", the very opposite of what it means here. */
 export function lockTimeout(waitMs: number): string {
   return `${Math.max(1, Math.round(waitMs > 0 ? waitMs : AT_ONCE_MS))}ms`;
 }
 
 /**
- * Draws the ticket: waits for it when `patient`, within `lock_timeout`, else tries once. Released with the
+ * Draws the ticket: waits for it when `patient`, within `lock_timeout`, else tries once. It is released with the
  * transaction. `$ticket` and `$patient` are replaced by the statement's own parameters.
  */
 export function drawTicket(ticket: string, patient: string): string {
@@ -42,8 +42,8 @@ export function drawTicket(ticket: string, patient: string): string {
 }
 
 /**
- * The same for a key and the thing that it is to hold: the key's first, always. It prevents this: two transactions each
- * have what the other one waits for. Whoever waits for a thing's ticket may have a key's; whoever has a thing's waits for
+ * Draws the tickets of a key and of the thing that it is to hold: the key's first, always. It prevents this: two transactions
+ * each have what the other one waits for. Whoever waits for a thing's ticket may have a key's; whoever has a thing's waits for
  * no ticket any more.
  */
 export function drawTickets(ofKey: string, ofThing: string, patient: string): string {
@@ -227,7 +227,7 @@ type Inserted = Omit<Claimed, 'isWritten'>;
 type Looked = { isFree: boolean; isReadOnly: boolean; claimedAtMs: number };
 
 /**
- * The claim, or nothing where a row or another's claim is in the way, or the key outside its window.
+ * Returns the claim, or nothing where a row or another's claim is in the way, or the key outside its window.
  *
  * @throws the server's own error (25006) in a transaction that may not write: before the handler finds out
  */
@@ -238,7 +238,7 @@ export function readClaim(claim: Claim, [row]: Rows): Claimed | undefined {
   if (!isFree) return undefined;
   if (isReadOnly) throw readOnlyError();
   const expiresAtMs = Math.max(claimedAtMs, claim.mintedAt?.getTime() ?? 0) + claim.retentionMs;
-  // In whole seconds, so that index entries share theirs: never kept shorter than promised, never claimed later than it was.
+  // Index entries share whole seconds. A row is never kept shorter than promised, nor claimed later than it was.
   return {
     claimedAtMs: Math.floor(claimedAtMs / 1000) * 1000,
     expiresAtMs: Math.ceil(expiresAtMs / 1000) * 1000,
@@ -261,10 +261,10 @@ export async function findConflict(db: RawQueries, claim: Claim): Promise<ClaimC
   return claim.waitMs > 0 ? 'vanished' : { kind: 'locked' };
 }
 
-// Alone in its own transaction, so the ticket is given back at once; shared, so that two probes never meet.
+// It is alone in its transaction, so the ticket is given back at once. The lock is shared, so that two probes never meet.
 const IS_FREE = 'SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS free';
 
-// Without a ticket, so that a claim beside it does not take the probe for a rival: it waits for this row's end, a
+// It draws no ticket, so that a claim beside it does not take the probe for a rival: it waits for this row's end, a
 // moment away. What the insert itself waits for is a claim that drew no ticket, such as an older version's.
 const PROBE = `
 WITH bounded AS MATERIALIZED (SELECT set_config('lock_timeout', '50ms', true))
