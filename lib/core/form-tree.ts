@@ -3,7 +3,7 @@ import { isInternalField } from './fields.ts';
 import { MAX_FIELDS } from './payload-limits.ts';
 
 /** The fields of a form by their paths. */
-export interface FormTree {
+interface FormTree {
   readonly root: FormNode;
   /** The form has brackets in its names, and not dots alone. */
   readonly isInBrackets: boolean;

@@ -3,7 +3,7 @@ import { type FormNode, formTree, MAX_DEPTH, nameAt, newNode, rowsOf } from './f
 import type { StandardSchema } from './standard-schema.ts';
 
 /** A form as its schema gets it. */
-export interface FormValues {
+interface FormValues {
   readonly values: Record<string, unknown>;
   /** The name of the field at a place of `values`, as the form has it: for messages about it. */
   nameOf(path: readonly PropertyKey[]): string;

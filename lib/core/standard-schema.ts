@@ -31,7 +31,7 @@ export type InputOf<S extends StandardSchema> = NonNullable<S['~standard']['type
 export type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output'];
 
 /** A schema's verdict: the parsed value, or the first 100 messages by field (`''`: of no field, and how many more there are). */
-export type Validated<Output> = { ok: true; value: Output } | { ok: false; fieldErrors: Record<string, string[]> };
+type Validated<Output> = { ok: true; value: Output } | { ok: false; fieldErrors: Record<string, string[]> };
 
 /** As many errors of one input are told as a person may read. */
 const MAX_ERRORS = 100;

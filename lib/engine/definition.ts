@@ -15,7 +15,7 @@ export type Definition<Tx> = { readonly options: OperationOptions<StandardSchema
   | { readonly phases: PhasesFunction<Tx>; readonly handler?: undefined }
 );
 
-export type PhasesFunction<Tx> = (context: PhasesContext<never, Tx>) => Promise<unknown>;
+type PhasesFunction<Tx> = (context: PhasesContext<never, Tx>) => Promise<unknown>;
 
 /** An operation in one transaction. */
 export type AtomicDefinition<Tx> = Extract<Definition<Tx>, { phases?: undefined }>;

@@ -50,7 +50,7 @@ export type Fail<Reason extends string = string> = (
 export type RefusalAnswer = Extract<Answer, { kind: 'refusal' }>;
 
 /** Thrown by `fail`. */
-export class RefusedByHandler extends Error {
+class RefusedByHandler extends Error {
   override readonly name = 'RefusedByHandler';
   readonly answer: RefusalAnswer;
 

@@ -16,7 +16,7 @@ import { beforeDeadline } from './deadline.ts';
 import type { ExecuteRequest } from './definition.ts';
 
 /** A key in the scope it belongs to, and its time. */
-export interface Identity {
+interface Identity {
   id: KeyId;
   /** Null for a key that was not minted here: its time, if it has one, is ignored. */
   mintedAt: Date | null;

@@ -19,7 +19,7 @@ type Whole =
   | Response;
 
 /** The places in a result that cannot be stored; none where all can. `any` and `unknown` are looked at when it is stored. */
-export type Unstorable<T, Path extends string = '', Depth extends 1[] = []> = 0 extends 1 & T
+type Unstorable<T, Path extends string = '', Depth extends 1[] = []> = 0 extends 1 & T
   ? never
   : unknown extends T
     ? never

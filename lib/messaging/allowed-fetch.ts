@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 export type AllowAddress = (address: string) => boolean;
 
 /** A host has no address to which a connection may be made. Nothing was sent. */
-export class AddressNotAllowedError extends Error {
+class AddressNotAllowedError extends Error {
   override readonly name = 'AddressNotAllowedError';
   readonly code = 'ERR_ADDRESS_NOT_ALLOWED';
 

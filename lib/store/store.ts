@@ -15,7 +15,6 @@ export {
   type IsolationLevel,
   type KeyRow,
   type RollbackReason,
-  type Window,
 } from './rows.ts';
 
 /**

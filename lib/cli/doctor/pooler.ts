@@ -9,7 +9,7 @@ type Mode = 'direct' | 'session' | 'transaction';
  * How a connection reaches its server. A pooler tells its clients of a process that no server has. In transaction mode it
  * gives a server that is idle to somebody else, which is then seen to have been ours.
  */
-export async function modeOf(sql: pg.Client, url: string): Promise<Mode> {
+async function modeOf(sql: pg.Client, url: string): Promise<Mode> {
   const pid = async (client: pg.Client) => (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid as number;
   const ours = await pid(sql);
   if (ours === (sql as { processID?: number | null }).processID) return 'direct';

@@ -9,7 +9,7 @@ const DUE_S = 120;
 const UNREAPED_H = 26;
 const SEEN_S = 90;
 
-export interface WorkOptions {
+interface WorkOptions {
   /** The tables of messaging are there. */
   hasMessaging: boolean;
   hasPhases: boolean;

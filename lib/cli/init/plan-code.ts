@@ -25,7 +25,7 @@ export function moduleFiles({ src, packageJson }: App): { idempotency: string; o
   };
 }
 
-export interface CodeOptions {
+interface CodeOptions {
   app: App;
   imports: Imports;
   client: ClientModule | undefined;

@@ -12,9 +12,9 @@ import { planMigrations } from './plan-migrations.ts';
 import { planModels } from './plan-models.ts';
 
 /** The next steps for a person; none where nothing is written. */
-export type NextSteps = string[];
+type NextSteps = string[];
 
-export interface PlanOptions {
+interface PlanOptions {
   messaging?: boolean | undefined;
   /** The path of the Prisma schema, for one that cannot be found. */
   schema?: string | undefined;

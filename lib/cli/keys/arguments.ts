@@ -9,7 +9,7 @@ export type KeysRequest = { actor: string; json: boolean } & (
   | { command: 'fence'; key: string; of: Required<Narrowing>; window: string | undefined }
 );
 
-export interface ListFilter {
+interface ListFilter {
   state: KeyState | undefined;
   operation: string | undefined;
   search: string | undefined;

@@ -10,7 +10,7 @@ export interface ConsumerEvent {
 }
 
 /** Narrows the events of a consumer that are read. */
-export interface EventFilter {
+interface EventFilter {
   source: string | undefined;
   since: Date;
 }

@@ -4,7 +4,7 @@ import { parseValue, stringifyValue } from '../stored-value.ts';
 import { describeUnstorable } from '../unstorable.ts';
 
 /** The input of a run, for later runs, which have the key and its steps besides. */
-export interface StoredInput {
+interface StoredInput {
   input: unknown;
   context: readonly unknown[];
 }

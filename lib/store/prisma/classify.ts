@@ -30,7 +30,7 @@ export type Meaning =
   | 'read_only'
   | 'other';
 
-export interface Classified {
+interface Classified {
   /** `rolled_back`: nothing was committed, for certain. `in_doubt`: COMMIT may have arrived. */
   kind: 'rolled_back' | 'in_doubt';
   means: Meaning;

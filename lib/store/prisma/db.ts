@@ -23,7 +23,7 @@ import { timeoutError, withTimeout } from './with-timeout.ts';
 /** How long the database may take to describe its tables after a statement has failed, in milliseconds. */
 const EXPLAIN_MS = 2000;
 
-export interface DbOptions {
+interface DbOptions {
   /** The user's own. */
   client: PrismaClientLike;
   /** There where the tables have names of their own. */

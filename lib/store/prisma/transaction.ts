@@ -30,7 +30,7 @@ export interface Plan<Tx, Skipped> {
 }
 
 /** The last statement, or the reason why nothing is to be written: then the transaction is rolled back. */
-export type Worked<Skipped> = { last: Statement } | { skip: Skipped };
+type Worked<Skipped> = { last: Statement } | { skip: Skipped };
 
 export type TransactionOutcome<Skipped> =
   /** `isProven`: the server itself said COMMIT. Otherwise Prisma said so, which does not look at the server's answer. */

@@ -6,7 +6,7 @@ import { assertHeld, heldValues, IS_HELD, leaseLost, SET_LEASE, SET_LEASE_WITH_P
 import { STEP_COLUMNS } from './read.ts';
 
 /** How many sends are known to have done nothing, before the next one: all of them where a person said "send it again". */
-export const NOT_EXECUTED = `CASE idempotency_phases.verdict WHEN 'retry' THEN idempotency_phases.sends
+const NOT_EXECUTED = `CASE idempotency_phases.verdict WHEN 'retry' THEN idempotency_phases.sends
   ELSE idempotency_phases.not_executed END`;
 
 // Committed before anything is sent: whoever finds the row knows that something may have happened, and what. A second

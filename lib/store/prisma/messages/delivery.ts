@@ -6,14 +6,14 @@ import { NOW } from '../keys/read.ts';
 export const IS_OPEN = `state IN ('pending', 'dead')`;
 
 /** True if a relay may take the row that is its aggregate's first. A dead letter there blocks it. */
-export const IS_DUE = `state = 'pending' AND next_attempt_at <= clock_timestamp()`;
+const IS_DUE = `state = 'pending' AND next_attempt_at <= clock_timestamp()`;
 
 /** Takes the row `d`: a higher token, so that the next write of a relay that was overtaken changes nothing. */
-export const takeFor = (leaseMs: string) => `
+const takeFor = (leaseMs: string) => `
    attempts = d.attempts + 1, fencing_token = d.fencing_token + 1,
    next_attempt_at = clock_timestamp() + ${leaseMs}::float8 * interval '1 ms'`;
 
-export const TAKEN_COLUMNS = `d.event_id, d.destination, d.aggregate, d.sequence, d.attempts, d.fencing_token,
+const TAKEN_COLUMNS = `d.event_id, d.destination, d.aggregate, d.sequence, d.attempts, d.fencing_token,
   e.type, e.payload, e.headers, e.derived_key, e.created_at`;
 
 // One jump of the index per aggregate: its first open row, then the first of the next aggregate. So a million events
@@ -46,7 +46,7 @@ UPDATE outbox_deliveries d SET ${takeFor('$2')}
  WHERE d.destination = $1::text AND d.event_id IN (SELECT event_id FROM due) AND e.id = d.event_id
 RETURNING ${TAKEN_COLUMNS}`;
 
-export interface TakenRow {
+interface TakenRow {
   event_id: string;
   destination: string;
   aggregate: string;
@@ -72,7 +72,7 @@ export async function takeHeads(
   return rows.map(toDelivery);
 }
 
-export function toDelivery(row: TakenRow): Delivery {
+function toDelivery(row: TakenRow): Delivery {
   return {
     eventId: row.event_id,
     destination: row.destination,
@@ -89,9 +89,9 @@ export function toDelivery(row: TakenRow): Delivery {
 }
 
 /** A delivery as its relay knows it: parameters 1 to 3, from `heldValues`. */
-export const IS_HELD = `event_id = $1::uuid AND destination = $2::text AND fencing_token = $3::int AND state = 'pending'`;
+const IS_HELD = `event_id = $1::uuid AND destination = $2::text AND fencing_token = $3::int AND state = 'pending'`;
 
-export function heldValues({ eventId, destination, fencingToken }: Taken): [string, string, number] {
+function heldValues({ eventId, destination, fencingToken }: Taken): [string, string, number] {
   return [eventId, destination, fencingToken];
 }
 

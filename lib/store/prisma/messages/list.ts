@@ -13,11 +13,11 @@ import type { RawQueries } from '../client.ts';
 import { IS_OPEN } from './delivery.ts';
 import { findReceived, INBOX_COLUMNS, type RawInboxRow, toInboxRow } from './inbox.ts';
 
-export const DELIVERY_COLUMNS = `d.event_id, d.destination, d.aggregate, d.sequence, e.type, d.state, d.attempts,
+const DELIVERY_COLUMNS = `d.event_id, d.destination, d.aggregate, d.sequence, e.type, d.state, d.attempts,
   d.next_attempt_at, d.last_error, e.created_at, d.settled_at`;
 
 /** The event that the open row `d` waits for: one probe of the relay's index, which begins with the first of its aggregate. */
-export const WAITS_FOR = `
+const WAITS_FOR = `
   LEFT JOIN LATERAL (
     SELECT o.event_id AS first_id, o.sequence AS first_sequence, o.state AS first_state FROM outbox_deliveries o
      WHERE d.${IS_OPEN} AND o.destination = d.destination AND o.aggregate = d.aggregate
@@ -41,7 +41,7 @@ SELECT ${INBOX_COLUMNS}, NULL AS result FROM inbox_events
 
 const STOPS = 'SELECT destination, reason, at FROM outbox_stops ORDER BY destination';
 
-export interface RawDelivery extends Pick<DeliveryRow, 'destination' | 'aggregate' | 'type' | 'state' | 'attempts'> {
+interface RawDelivery extends Pick<DeliveryRow, 'destination' | 'aggregate' | 'type' | 'state' | 'attempts'> {
   event_id: string;
   sequence: bigint;
   next_attempt_at: Date | null;
@@ -60,7 +60,7 @@ export async function listDeliveries(db: RawQueries, filter: DeliveryFilter): Pr
   return rows.map(toDeliveryRow);
 }
 
-export function toDeliveryRow(raw: RawDelivery): DeliveryRow {
+function toDeliveryRow(raw: RawDelivery): DeliveryRow {
   const { event_id, next_attempt_at, last_error, created_at, settled_at, sequence, ...more } = raw;
   const { first_id, first_sequence, first_state, ...row } = more;
   return {

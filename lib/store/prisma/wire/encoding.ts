@@ -50,7 +50,7 @@ const unescaped = (value: string) =>
   );
 
 /** The error of a statement that was sent without Prisma, in the shape that PrismaPg gives it: it is read in one place. */
-export class DriverError extends Error {
+class DriverError extends Error {
   override readonly name = 'DriverAdapterError';
   override readonly cause: { originalCode?: string; severity?: string; kind: string };
 
