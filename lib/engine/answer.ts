@@ -1,7 +1,6 @@
-import { ConfigurationError, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
+import { ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
 import type { Redirect } from '../core/redirect.ts';
 import { parseValue, stringifyValue } from './stored-value.ts';
-import { describeUnstorable } from './unstorable.ts';
 
 /** An HTTP answer as it is stored with the key. */
 export interface StoredResponse {
@@ -86,13 +85,8 @@ export function decodeAnswer(text: string | null): Answer {
 }
 
 function stringify(value: unknown): string {
-  try {
-    return stringifyValue(value);
-  } catch (error) {
-    const { path, type } = describeUnstorable(error);
-    throw new ConfigurationError(
-      `The answer cannot be stored${path && ` because of ${path}`}. Return plain data: no class instances, no functions.`,
-      { existing: path ? `${type} at ${path}` : type, expected: 'plain data, Date, BigInt, Decimal, Map, Set' },
-    );
-  }
+  return stringifyValue(
+    value,
+    (because) => `The answer cannot be stored${because}. Return plain data: no class instances, no functions.`,
+  );
 }

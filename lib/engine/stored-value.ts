@@ -1,5 +1,6 @@
 import * as devalue from 'devalue';
 import { isDecimal } from '../core/decimal.ts';
+import { ConfigurationError } from '../core/errors.ts';
 
 /** Makes a decimal of its digits. Without a store that has decimals of its own they come back as text. */
 let makeDecimal: (digits: string) => unknown = (digits) => digits;
@@ -15,10 +16,19 @@ const REVIVERS = { View: (bytes: unknown) => bytes, Decimal: (digits: string) =>
 /**
  * The stored form of a value. Date, BigInt, Decimal, Map, Set, RegExp, URL, typed arrays and undefined survive.
  *
- * @throws DevalueError for what cannot be stored: functions, promises, class instances
+ * @param refusal what to say where it cannot be, with the place: ` because of .user`, or empty where it is not known
+ * @throws ConfigurationError for what cannot be stored: functions, promises, class instances
  */
-export function stringifyValue(value: unknown): string {
-  return devalue.stringify(value, REDUCERS);
+export function stringifyValue(value: unknown, refusal: (because: string) => string): string {
+  try {
+    return devalue.stringify(value, REDUCERS);
+  } catch (error) {
+    const { path, type } = describeUnstorable(error);
+    throw new ConfigurationError(refusal(path && ` because of ${path}`), {
+      existing: path ? `${type} at ${path}` : type,
+      expected: 'plain data, Date, BigInt, Decimal, Map, Set',
+    });
+  }
 }
 
 /** Reads what `stringifyValue` has written. Throws for any other text. */
@@ -37,4 +47,25 @@ function ownBytes(value: unknown): unknown {
   // Node's Buffer is a view of a pool; what it means is its bytes.
   if (value instanceof Uint8Array) return new Uint8Array(own);
   return new (value.constructor as new (buffer: ArrayBufferLike) => ArrayBufferView)(own);
+}
+
+/**
+ * Returns what may be told of an error of `devalue`, whose fields hold the value, all that it stands in, and the keys of a Map:
+ * what a person has sent. So it is no `cause` either, which loggers and `onError` would write out. The path is empty where it is
+ * not known.
+ */
+function describeUnstorable(error: unknown): { path: string; type: string } {
+  if (!(error instanceof devalue.DevalueError)) return { path: '', type: `a getter that threw ${nameOf(error)}` };
+  return { path: (error.path ?? '').replace(MAP_KEYS, '.get(…)'), type: typeOf(error.value) };
+}
+
+const MAP_KEYS = /\.get\((?:"(?:[^"\\]|\\.)*"|[^")]*)\)/g;
+
+function typeOf(value: unknown): string {
+  return typeof value === 'object' && value !== null ? nameOf(value) : typeof value;
+}
+
+function nameOf(value: unknown): string {
+  const { name } = (Object(value) as object).constructor ?? {};
+  return typeof name === 'string' && /^[\w$]{1,60}$/.test(name) ? name : 'object';
 }

@@ -1,7 +1,6 @@
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
 import { leadUp, type Upcasts } from '../../core/upcast.ts';
 import { parseValue, stringifyValue } from '../stored-value.ts';
-import { describeUnstorable } from '../unstorable.ts';
 
 /** The input of a run, for later runs, which have the key and its steps besides. */
 interface StoredInput {
@@ -16,16 +15,12 @@ interface Versions {
 
 /** @throws ConfigurationError for what cannot be stored: files, class instances, functions */
 export function encodeInput({ input, context }: StoredInput, { inputVersion = 1 }: Versions): string {
-  try {
-    return stringifyValue({ version: inputVersion, input, context });
-  } catch (error) {
-    const { path, type } = describeUnstorable(error);
-    throw new ConfigurationError(
-      `The input cannot be stored${path && ` because of ${path}`}, and phases may have to go on without the client. ` +
-        'Let the schema give plain data; of a file, store it first and pass its id.',
-      { existing: path ? `${type} at ${path}` : type, expected: 'plain data, Date, BigInt, Decimal, Map, Set' },
-    );
-  }
+  return stringifyValue(
+    { version: inputVersion, input, context },
+    (because) =>
+      `The input cannot be stored${because}, and phases may have to go on without the client. ` +
+      'Let the schema give plain data; of a file, store it first and pass its id.',
+  );
 }
 
 /**
