@@ -1,4 +1,4 @@
-import { refuse } from '../core/outcome.ts';
+import { type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
 import type { KeyRow } from '../store/store.ts';
@@ -53,7 +53,8 @@ export function answerFrom<Tx, T>(call: Call<Tx>, ended: ExecutionResult): Await
     case 'early':
       return { outcome: refuse('key_invalid', keysOf(call)) };
     case 'expired':
-      return answerExpired(call);
+      // Too old to be claimed; but a claim that was made in time and is still running decides (K3).
+      return refuseWithoutRow(call, refuse('key_expired', keysOf(call)));
     case 'not_admitted':
       return {
         outcome: refuse('rate_limited', {
@@ -77,17 +78,11 @@ export function answerFrom<Tx, T>(call: Call<Tx>, ended: ExecutionResult): Await
   }
 }
 
-/** Too old to be claimed; but a claim that was made in time and is still running decides (K3). */
-async function answerExpired<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
+/** Looks for a row, or a claim that is still running, which decide. Where there is none, the call ends in `outcome`. */
+export async function refuseWithoutRow<Tx, T>(call: Call<Tx>, outcome: Refusal): Promise<Run<T>> {
   const probed = await storeFor(call).probe(call.id);
-  if (probed.kind === 'existing') return await answerFound<Tx, T>(call, probed.row);
-  if (probed.kind === 'locked') return refuseInFlight(call);
-  return { outcome: refuse('key_expired', keysOf(call)) };
-}
-
-/** The outcome of a row that a look at the database has found. */
-export async function answerFound<Tx, T>(call: Call<Tx>, row: KeyRow): Promise<Run<T>> {
-  return await answerFrom<Tx, T>(call, await confirmReplicated(call, { kind: 'existing', row }));
+  if (probed.kind === 'existing') return await answerFrom<Tx, T>(call, await confirmReplicated(call, probed));
+  return probed.kind === 'locked' ? refuseInFlight(call) : { outcome };
 }
 
 /** A committed row decides: the same payload is replayed, another one is refused. To who may no longer see it, nothing is told. */

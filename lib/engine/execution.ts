@@ -9,12 +9,12 @@ import { type Call, type Checked, checkInput, openCall, storeFor } from './call.
 import type { ExecutionResult, Run } from './call-result.ts';
 import {
   answerByRow,
-  answerFound,
   answerFrom,
   answerOwn,
   keysOf,
   refuseInFlight,
   refuseMismatch,
+  refuseWithoutRow,
 } from './conclusion.ts';
 import { beforeDeadline, isLateCheck } from './deadline.ts';
 import type { Admission, AtomicDefinition, Definition, ExecuteRequest } from './definition.ts';
@@ -92,12 +92,8 @@ async function decide<Tx, T>(call: Call<Tx>): Promise<Run<T>> {
 }
 
 /** A row decides, whatever schema and limits say today: a deploy must not turn a retry into an error of its input (O2). */
-async function refuseInput<Tx, T>(call: Call<Tx>, { code, details }: Checked & { ok: false }): Promise<Run<T>> {
-  const probed = await storeFor(call).probe(call.id);
-  if (probed.kind === 'existing') return await answerFound<Tx, T>(call, probed.row);
-  if (probed.kind === 'locked') return refuseInFlight(call);
-  const executed = executedBy(call.proof);
-  return { outcome: refuse(code, { executed, ...details, ...keysOf(call) }) };
+function refuseInput<Tx, T>(call: Call<Tx>, { code, details }: Checked & { ok: false }): Promise<Run<T>> {
+  return refuseWithoutRow(call, refuse(code, { executed: executedBy(call.proof), ...details, ...keysOf(call) }));
 }
 
 /**
