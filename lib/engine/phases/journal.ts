@@ -90,16 +90,15 @@ export class Journal {
     const left = new Set(this.#unreached);
     for (const [name, { read, call }] of this.#finished) {
       if (!call) continue;
-      const { compensates, needsCompensation = true } = call;
-      let isNeeded = true;
+      const { compensates, needsCompensation } = call;
       try {
-        isNeeded = typeof needsCompensation === 'function' ? needsCompensation(read()) : needsCompensation;
+        // Nothing came of it: it needs no compensation, and has compensated nothing.
+        if (typeof needsCompensation === 'function' && !needsCompensation(read())) continue;
       } catch (error) {
         onError(error);
       }
-      if (compensates === undefined && isNeeded) left.add(name);
-      // One that says of its result that nothing came of it has compensated nothing.
-      if (compensates !== undefined && (isNeeded || needsCompensation === false)) left.delete(compensates);
+      if (compensates !== undefined) left.delete(compensates);
+      else if (needsCompensation !== false) left.add(name);
     }
     return [...left];
   }
