@@ -3,15 +3,15 @@ import { StoreUnavailableError } from '../store.ts';
 /** A promise that is waited for, until when, and how the one who waits is told that it is late. */
 interface Wait {
   until: number;
-  hasGrace: boolean;
+  isCatchingUp: boolean;
   late(): void;
 }
 
 // One timer watches over all waits of the process: a timer for each would cost an execution more than its hashes do.
 const waits = new Set<Wait>();
 const LOOK_EVERY_MS = 20;
-/** For what has come while the process itself stood still, and is read behind its timers. */
-const GRACE_MS = 100;
+/** How long what has come while the process itself stood still may take to be read, in milliseconds: timers come before it. */
+const CATCH_UP_MS = 100;
 let looking: NodeJS.Timeout | undefined;
 let lookedAt = 0;
 
@@ -30,7 +30,7 @@ export function withTimeout<T>(
   if (withinMs === Number.POSITIVE_INFINITY) return promise;
   return new Promise((resolve, reject) => {
     const now = performance.now();
-    const wait: Wait = { until: now + withinMs, hasGrace: false, late: () => reject(lateness()) };
+    const wait: Wait = { until: now + withinMs, isCatchingUp: false, late: () => reject(lateness()) };
     waits.add(wait);
     if (!looking) {
       lookedAt = now;
@@ -55,8 +55,8 @@ function look(): void {
   lookedAt = now;
   for (const wait of waits) {
     if (wait.until > now) continue;
-    if (isLate && !wait.hasGrace) {
-      Object.assign(wait, { until: now + GRACE_MS, hasGrace: true });
+    if (isLate && !wait.isCatchingUp) {
+      Object.assign(wait, { until: now + CATCH_UP_MS, isCatchingUp: true });
       continue;
     }
     waits.delete(wait);
