@@ -130,15 +130,7 @@ export function claimedHeld(claim: LeasedClaim): Held {
   };
 }
 
-interface Taken extends KeyId {
-  state: Held['state'];
-  fencing_token: number;
-  attempts: number;
-  schema_version: number;
-  input: Uint8Array | null;
-  trace_parent: string | null;
-  needs_attention: boolean;
-}
+type Taken = KeyId & Omit<Held, 'id' | 'steps'>;
 
 // A higher token for a key in progress, so that its old executor's next write changes nothing; by a step that is drawn, for a
 // takeover may be lost in a failover, and made again by another. An unknown key keeps its
@@ -155,8 +147,8 @@ UPDATE idempotency_keys
        lease_until = CASE state WHEN 'in_progress' THEN clock_timestamp() + $1::float8 * interval '1 ms' END,
        next_attempt_at = clock_timestamp() + $1::float8 * interval '1 ms'
  WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM due)${of}
-RETURNING tenant, principal, operation, key, state, fencing_token, attempts, schema_version, input, trace_parent,
-          needs_attention`;
+RETURNING tenant, principal, operation, key, state, fencing_token AS "fencingToken", attempts,
+          schema_version AS "schemaVersion", input, trace_parent AS "traceParent", needs_attention AS "needsAttention"`;
 
 const IS_WANTED = 'tenant = $2 AND principal = $3 AND operation = $4 AND key = $5';
 
@@ -203,19 +195,9 @@ export async function takeDue(db: RawQueries, shares: readonly Share[], leaseMs:
 
 /** Read behind the take, in a statement of its own: from there on the old executor writes no step any more. */
 async function heldOf(db: RawQueries, row: Taken): Promise<Held> {
-  const { tenant, principal, operation, key, state, attempts, input } = row;
+  const { tenant, principal, operation, key, ...held } = row;
   const id = { tenant, principal, operation, key };
-  return {
-    id,
-    state,
-    fencingToken: row.fencing_token,
-    attempts,
-    needsAttention: row.needs_attention,
-    schemaVersion: row.schema_version,
-    input,
-    traceParent: row.trace_parent,
-    steps: await findSteps(db, id),
-  };
+  return { id, ...held, steps: await findSteps(db, id) };
 }
 
 // The flag stays until the key settles or a person has looked: the completer goes on meanwhile. A key that the completer

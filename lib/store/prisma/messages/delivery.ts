@@ -13,8 +13,9 @@ const takeFor = (leaseMs: string) => `
    attempts = d.attempts + 1, fencing_token = d.fencing_token + 1,
    next_attempt_at = clock_timestamp() + ${leaseMs}::float8 * interval '1 ms'`;
 
-const TAKEN_COLUMNS = `d.event_id, d.destination, d.aggregate, d.sequence, d.attempts, d.fencing_token,
-  e.type, e.payload, e.headers, e.derived_key, e.created_at`;
+/** The columns of a `Delivery`. */
+const TAKEN_COLUMNS = `d.event_id AS "eventId", d.destination, d.aggregate, d.sequence::float8 AS sequence, d.attempts,
+  d.fencing_token AS "fencingToken", e.type, e.payload, e.headers, e.derived_key AS "derivedKey", e.created_at AS "createdAt"`;
 
 // One jump of the index per aggregate: its first open row, then the first of the next aggregate. So a million events
 // behind one another cost no more than one, and an aggregate whose first row is not due offers none of its later ones.
@@ -46,20 +47,6 @@ UPDATE outbox_deliveries d SET ${takeFor('$2')}
  WHERE d.destination = $1::text AND d.event_id IN (SELECT event_id FROM due) AND e.id = d.event_id
 RETURNING ${TAKEN_COLUMNS}`;
 
-interface TakenRow {
-  event_id: string;
-  destination: string;
-  aggregate: string;
-  sequence: bigint;
-  attempts: number;
-  fencing_token: number;
-  type: string;
-  payload: string;
-  headers: Record<string, string>;
-  derived_key: string;
-  created_at: Date;
-}
-
 /** `OutboxStore.takeHeads`. */
 export async function takeHeads(
   db: RawQueries,
@@ -68,24 +55,7 @@ export async function takeHeads(
   limit: number,
   after: string,
 ): Promise<Delivery[]> {
-  const rows = await db.$queryRawUnsafe<TakenRow[]>(TAKE_HEADS, destination, leaseMs, limit, after);
-  return rows.map(toDelivery);
-}
-
-function toDelivery(row: TakenRow): Delivery {
-  return {
-    eventId: row.event_id,
-    destination: row.destination,
-    fencingToken: row.fencing_token,
-    aggregate: row.aggregate,
-    sequence: Number(row.sequence),
-    attempts: row.attempts,
-    type: row.type,
-    payload: row.payload,
-    headers: row.headers,
-    derivedKey: row.derived_key,
-    createdAt: row.created_at,
-  };
+  return await db.$queryRawUnsafe<Delivery[]>(TAKE_HEADS, destination, leaseMs, limit, after);
 }
 
 /** A delivery as its relay knows it: parameters 1 to 3, from `heldValues`. */
@@ -133,13 +103,9 @@ export async function markDelivered(
   taken: Taken,
   leaseMs: number | null,
 ): Promise<{ marked: boolean; next: Delivery | undefined }> {
-  const rows = await db.$queryRawUnsafe<({ marked: boolean } & (TakenRow | { event_id: null }))[]>(
-    DELIVERED,
-    ...heldValues(taken),
-    leaseMs,
-  );
-  const [row] = rows;
-  return { marked: row?.marked ?? false, next: row && row.event_id !== null ? toDelivery(row) : undefined };
+  type Marked = { marked: boolean } & (Delivery | { eventId: null });
+  const [{ marked, ...next }] = await db.$queryRawUnsafe<[Marked]>(DELIVERED, ...heldValues(taken), leaseMs);
+  return { marked, next: next.eventId === null ? undefined : next };
 }
 
 // Each names the token, like `delivered.ts`: a relay that has been overtaken neither puts off nor gives up what another

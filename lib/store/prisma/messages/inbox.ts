@@ -1,7 +1,6 @@
 import {
   type FailedAttempt,
   type FailedEvent,
-  type InboxRow,
   isSamePayload,
   type KnownRow,
   type Receipt,
@@ -49,21 +48,13 @@ SELECT 1 / count(*) AS one FROM done`;
 const NO_RESULT = `
 SELECT 1 / count(*) AS one FROM inbox_events WHERE source = $1::text AND event_id = $2::text AND state = 'processed'`;
 
-export const INBOX_COLUMNS = `source, event_id, state, payload_hash, attempts, mismatches, last_error, received_at,
-  processed_at, next_attempt_at`;
+/** The columns of an `InboxRow`, but for its result. */
+export const INBOX_COLUMNS = `source, event_id AS "eventId", state, payload_hash AS "payloadHash", attempts, mismatches,
+  last_error AS "lastError", received_at AS "receivedAt", processed_at AS "processedAt", next_attempt_at AS "nextAttemptAt"`;
 
 const FIND = `
-SELECT ${INBOX_COLUMNS}, result, payload IS NOT NULL AS is_kept FROM inbox_events
+SELECT ${INBOX_COLUMNS}, result, payload IS NOT NULL AS "isKept" FROM inbox_events
  WHERE source = $1::text AND event_id = $2::text`;
-
-export interface RawInboxRow extends Pick<InboxRow, 'source' | 'state' | 'attempts' | 'mismatches' | 'result'> {
-  event_id: string;
-  payload_hash: Uint8Array;
-  last_error: string | null;
-  received_at: Date;
-  processed_at: Date | null;
-  next_attempt_at: Date | null;
-}
 
 /** Writes that the event is processed, and runs its effect, in one transaction: see `InboxStore.receive`. */
 export async function receive<Tx>(
@@ -141,23 +132,7 @@ export async function findReceived(
   db: RawQueries,
   { source, eventId }: Pick<Receipt, 'source' | 'eventId'>,
 ): Promise<KnownRow | undefined> {
-  const [raw] = await db.$queryRawUnsafe<(RawInboxRow & { is_kept: boolean })[]>(FIND, source, eventId);
-  if (!raw) return undefined;
-  const { is_kept: isKept, ...row } = raw;
-  return { ...toInboxRow(row), isKept };
-}
-
-export function toInboxRow(raw: RawInboxRow): InboxRow {
-  const { event_id, payload_hash, last_error, received_at, processed_at, next_attempt_at, ...row } = raw;
-  return {
-    ...row,
-    eventId: event_id,
-    payloadHash: payload_hash,
-    lastError: last_error,
-    receivedAt: received_at,
-    processedAt: processed_at,
-    nextAttemptAt: next_attempt_at,
-  };
+  return (await db.$queryRawUnsafe<KnownRow[]>(FIND, source, eventId))[0];
 }
 
 // A statement of its own, behind the rollback: in the transaction, the count of its failures would go with it.
@@ -209,7 +184,7 @@ WITH due AS MATERIALIZED (
 UPDATE inbox_events
    SET attempts = attempts + 1, next_attempt_at = clock_timestamp() + $2::float8 * interval '1 ms'
  WHERE (source, event_id) IN (SELECT source, event_id FROM due)
-RETURNING source, event_id, payload, attempts`;
+RETURNING source, event_id AS "eventId", payload, attempts`;
 
 // The number is that of the attempt: whoever has taken it since is left alone.
 const GIVE_BACK = `
@@ -240,9 +215,7 @@ export async function takeFailed(
   sources: readonly string[],
   leaseMs: number,
 ): Promise<FailedEvent | undefined> {
-  type Raw = { source: string; event_id: string; payload: string; attempts: number };
-  const [row] = await db.$queryRawUnsafe<Raw[]>(TAKE_FAILED, sources, leaseMs);
-  return row && { source: row.source, eventId: row.event_id, payload: row.payload, attempts: row.attempts };
+  return (await db.$queryRawUnsafe<FailedEvent[]>(TAKE_FAILED, sources, leaseMs))[0];
 }
 
 /** `InboxStore.giveBack`. */

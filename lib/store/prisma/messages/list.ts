@@ -1,6 +1,7 @@
 import type {
   DeliveryFilter,
   DeliveryRow,
+  FoundDelivery,
   FoundEvent,
   FoundReceived,
   InboxFilter,
@@ -11,15 +12,20 @@ import type {
 } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
 import { IS_OPEN } from './delivery.ts';
-import { findReceived, INBOX_COLUMNS, type RawInboxRow, toInboxRow } from './inbox.ts';
+import { findReceived, INBOX_COLUMNS } from './inbox.ts';
 
-const DELIVERY_COLUMNS = `d.event_id, d.destination, d.aggregate, d.sequence, e.type, d.state, d.attempts,
-  d.next_attempt_at, d.last_error, e.created_at, d.settled_at`;
+/** The columns of a `DeliveryRow`: of a delivery `d` with its event's, and of the `first` that it waits for. */
+const DELIVERY_COLUMNS = `d.event_id AS "eventId", d.destination, d.aggregate, d.sequence::float8 AS sequence, d.type, d.state,
+  d.attempts, d.next_attempt_at AS "nextAttemptAt", d.last_error AS "lastError", d.created_at AS "createdAt",
+  d.settled_at AS "settledAt", CASE WHEN first.state IS NOT NULL THEN to_json(first) END AS "waitsFor"`;
+
+const WITH_EVENT = `
+  SELECT d.*, e.type, e.created_at FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id`;
 
 /** The event that the open row `d` waits for: one probe of the relay's index, which begins with the first of its aggregate. */
 const WAITS_FOR = `
   LEFT JOIN LATERAL (
-    SELECT o.event_id AS first_id, o.sequence AS first_sequence, o.state AS first_state FROM outbox_deliveries o
+    SELECT o.event_id AS "eventId", o.sequence, o.state FROM outbox_deliveries o
      WHERE d.${IS_OPEN} AND o.destination = d.destination AND o.aggregate = d.aggregate
        AND o.sequence < d.sequence AND o.${IS_OPEN}
      ORDER BY o.sequence LIMIT 1) first ON true`;
@@ -27,9 +33,7 @@ const WAITS_FOR = `
 // Plain reads, no locks. The index on the events' time has their order. What a row waits for is looked up for the rows of
 // the page alone.
 const DELIVERIES = `
-SELECT * FROM (
-  SELECT ${DELIVERY_COLUMNS}
-    FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id
+SELECT ${DELIVERY_COLUMNS} FROM (${WITH_EVENT}
    WHERE ($1::text IS NULL OR d.state = $1) AND ($2::text IS NULL OR d.destination = $2)
    ORDER BY e.created_at DESC, d.aggregate, d.sequence DESC, d.destination LIMIT $3::int OFFSET $4::int) d ${WAITS_FOR}
  ORDER BY d.created_at DESC, d.aggregate, d.sequence DESC, d.destination`;
@@ -41,46 +45,16 @@ SELECT ${INBOX_COLUMNS}, NULL AS result FROM inbox_events
 
 const STOPS = 'SELECT destination, reason, at FROM outbox_stops ORDER BY destination';
 
-interface RawDelivery extends Pick<DeliveryRow, 'destination' | 'aggregate' | 'type' | 'state' | 'attempts'> {
-  event_id: string;
-  sequence: bigint;
-  next_attempt_at: Date | null;
-  last_error: string | null;
-  created_at: Date;
-  settled_at: Date | null;
-  first_id: string | null;
-  first_sequence: bigint | null;
-  first_state: 'pending' | 'dead' | null;
-}
-
 /** `OutboxStore.list`. */
 export async function listDeliveries(db: RawQueries, filter: DeliveryFilter): Promise<DeliveryRow[]> {
   const { state = null, destination = null, limit, offset } = filter;
-  const rows = await db.$queryRawUnsafe<RawDelivery[]>(DELIVERIES, state, destination, limit, offset);
-  return rows.map(toDeliveryRow);
-}
-
-function toDeliveryRow(raw: RawDelivery): DeliveryRow {
-  const { event_id, next_attempt_at, last_error, created_at, settled_at, sequence, ...more } = raw;
-  const { first_id, first_sequence, first_state, ...row } = more;
-  return {
-    ...row,
-    eventId: event_id,
-    sequence: Number(sequence),
-    nextAttemptAt: next_attempt_at,
-    lastError: last_error,
-    createdAt: created_at,
-    settledAt: settled_at,
-    waitsFor:
-      first_id && first_state ? { eventId: first_id, sequence: Number(first_sequence), state: first_state } : null,
-  };
+  return await db.$queryRawUnsafe<DeliveryRow[]>(DELIVERIES, state, destination, limit, offset);
 }
 
 /** `InboxStore.list`. */
 export async function listReceived(db: RawQueries, filter: InboxFilter): Promise<InboxRow[]> {
   const { state = null, source = null, limit, offset } = filter;
-  const rows = await db.$queryRawUnsafe<RawInboxRow[]>(RECEIVED, state, source, limit, offset);
-  return rows.map(toInboxRow);
+  return await db.$queryRawUnsafe<InboxRow[]>(RECEIVED, state, source, limit, offset);
 }
 
 /** `OutboxStore.stops`. */
@@ -90,19 +64,19 @@ export async function listStops(db: RawQueries): Promise<Stop[]> {
 
 // Plain reads, no locks: for people, and for gauges.
 const EVENT = `
-SELECT id, aggregate, sequence, type, payload, headers, derived_key, created_at
+SELECT id AS "eventId", aggregate, sequence::float8 AS sequence, type, payload, headers, derived_key AS "derivedKey",
+       created_at AS "createdAt"
   FROM outbox_events WHERE id = $1::uuid`;
 
 // Behind one dead letter a million events may wait: nobody needs to know more than that they are many.
 const DELIVERIES_OF = `
-SELECT ${DELIVERY_COLUMNS}, first.*, behind.count AS behind
-  FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id ${WAITS_FOR}
+SELECT ${DELIVERY_COLUMNS}, behind.count AS behind FROM (${WITH_EVENT} WHERE d.event_id = $1::uuid) d ${WAITS_FOR}
  CROSS JOIN LATERAL (SELECT count(*)::int AS count FROM (
     SELECT FROM outbox_deliveries o
      WHERE d.${IS_OPEN} AND o.destination = d.destination AND o.aggregate = d.aggregate
        AND o.sequence > d.sequence AND o.${IS_OPEN}
      LIMIT 1001) few) behind
- WHERE d.event_id = $1::uuid ORDER BY d.destination`;
+ ORDER BY d.destination`;
 
 const PAYLOAD = 'SELECT payload FROM inbox_events WHERE source = $1::text AND event_id = $2::text';
 
@@ -113,41 +87,25 @@ SELECT type, peer, actor, at FROM message_events
 
 // Each is answered by its partial index, which holds what is open and not the history.
 const OPEN_SENT = `
-SELECT destination AS peer, d.state, count(*)::int AS count, min(e.created_at) AS oldest_at
+SELECT destination AS peer, d.state, count(*)::int AS count, min(e.created_at) AS "oldestAt"
   FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id
  WHERE d.state IN ('pending', 'dead')
  GROUP BY 1, 2 ORDER BY 1, 2`;
 
 const OPEN_RECEIVED = `
-SELECT source AS peer, state, count(*)::int AS count, min(received_at) AS oldest_at
+SELECT source AS peer, state, count(*)::int AS count, min(received_at) AS "oldestAt"
   FROM inbox_events
  WHERE state IN ('failed', 'dead')
  GROUP BY 1, 2 ORDER BY 1, 2`;
 
-interface RawEvent {
-  id: string;
-  aggregate: string;
-  sequence: bigint;
-  type: string;
-  payload: string;
-  headers: Record<string, string>;
-  derived_key: string;
-  created_at: Date;
-}
-
 /** `OutboxStore.find`. */
 export async function findEvent(db: RawQueries, eventId: string): Promise<FoundEvent | undefined> {
-  const [raw] = await db.$queryRawUnsafe<RawEvent[]>(EVENT, eventId);
-  if (!raw) return undefined;
-  const deliveries = await db.$queryRawUnsafe<(RawDelivery & { behind: number })[]>(DELIVERIES_OF, eventId);
-  const { id, sequence, derived_key, created_at, ...event } = raw;
+  const [event] = await db.$queryRawUnsafe<Omit<FoundEvent, 'deliveries' | 'records'>[]>(EVENT, eventId);
+  if (!event) return undefined;
+  const deliveries = await db.$queryRawUnsafe<FoundDelivery[]>(DELIVERIES_OF, eventId);
   return {
     ...event,
-    eventId: id,
-    sequence: Number(sequence),
-    derivedKey: derived_key,
-    createdAt: created_at,
-    deliveries: deliveries.map(({ behind, ...delivery }) => ({ ...toDeliveryRow(delivery), behind })),
+    deliveries,
     records: await recordsOf(db, 'outbox', eventId, null),
   };
 }
@@ -166,18 +124,12 @@ export async function findReceivedEvent(
 
 /** `OutboxStore.open`. */
 export async function openSent(db: RawQueries): Promise<Open[]> {
-  return (await db.$queryRawUnsafe<RawOpen[]>(OPEN_SENT)).map(toOpen);
+  return await db.$queryRawUnsafe<Open[]>(OPEN_SENT);
 }
 
 /** `InboxStore.open`. */
 export async function openReceived(db: RawQueries): Promise<Open[]> {
-  return (await db.$queryRawUnsafe<RawOpen[]>(OPEN_RECEIVED)).map(toOpen);
-}
-
-type RawOpen = Omit<Open, 'oldestAt'> & { oldest_at: Date };
-
-function toOpen({ oldest_at, ...row }: RawOpen): Open {
-  return { ...row, oldestAt: oldest_at };
+  return await db.$queryRawUnsafe<Open[]>(OPEN_RECEIVED);
 }
 
 async function recordsOf(db: RawQueries, box: string, eventId: string, peer: string | null): Promise<MessageRecord[]> {
