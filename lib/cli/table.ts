@@ -9,9 +9,9 @@ export function table(cells: readonly string[][]): string {
 }
 
 /** How long ago, or in how long: `3 min ago`, `in 2 h`. */
-export function when(at: Date | null, now = Date.now()): string {
+export function when(at: Date | null): string {
   if (!at) return '';
-  const ms = at.getTime() - now;
+  const ms = at.getTime() - Date.now();
   return ms > 0 ? `in ${span(ms)}` : `${span(-ms)} ago`;
 }
 

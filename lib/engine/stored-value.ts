@@ -51,8 +51,7 @@ function ownBytes(value: unknown): unknown {
 
 /**
  * Returns what may be told of an error of `devalue`, whose fields hold the value, all that it stands in, and the keys of a Map:
- * what a person has sent. So it is no `cause` either, which loggers and `onError` would write out. The path is empty where it is
- * not known.
+ * what a person has sent. So it is no `cause` either, which loggers and `onError` would write out.
  */
 function describeUnstorable(error: unknown): { path: string; type: string } {
   if (!(error instanceof devalue.DevalueError)) return { path: '', type: `a getter that threw ${nameOf(error)}` };

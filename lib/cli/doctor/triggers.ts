@@ -6,9 +6,6 @@ import { argumentsOf, isMadeBy, type KitSql, type KitTrigger, RUN_SQL, scriptOf,
 
 const check = checkNamed('Tables');
 
-/** The kit's tables that are there, by the kit's names, as the database calls them. */
-type CalledTables = ReadonlyMap<TableName, { called: string }>;
-
 interface FoundTrigger {
   table: TableName;
   name: string;
@@ -26,7 +23,8 @@ interface FoundTrigger {
 }
 
 export interface FoundTriggers {
-  tables: CalledTables;
+  /** By the kit's names. */
+  tables: ReadonlyMap<TableName, { called: string }>;
   triggers: FoundTrigger[];
   functions: Set<string>;
 }
@@ -44,7 +42,7 @@ SELECT name AS table, quote_ident(tgname) AS name, proname::text AS calls, prosr
   JOIN pg_trigger ON tgrelid = to_regclass(called) AND NOT tgisinternal
   JOIN pg_proc ON pg_proc.oid = tgfoid`;
 
-export async function readTriggers(sql: Sql, tables: CalledTables): Promise<FoundTriggers> {
+export async function readTriggers(sql: Sql, tables: FoundTriggers['tables']): Promise<FoundTriggers> {
   const names = [[...tables.keys()], [...tables.values()].map(({ called }) => called)];
   const functions = await sql.query("SELECT proname::text AS name FROM pg_proc WHERE proname LIKE 'oncekit%'");
   return {

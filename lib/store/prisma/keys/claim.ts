@@ -102,8 +102,7 @@ export async function judgeWindow(db: RawQueries, window: Window): Promise<'open
  * A minted key outside its window is not inserted (K3), judged by the server's clock at this very moment, not at the
  * start of a transaction that may have waited.
  *
- * With a `thing` two unique indexes decide, so ON CONFLICT names none: another key of the thing is met like another claim
- * of the key.
+ * With a `thing` two unique indexes decide, so ON CONFLICT names none: another key of the thing is met like another claim.
  */
 const claim = (before: string, from: string, drawn: string, returning: string, thing = '') => `${before}
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,

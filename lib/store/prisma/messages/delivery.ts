@@ -13,7 +13,6 @@ const takeFor = (leaseMs: string) => `
    attempts = d.attempts + 1, fencing_token = d.fencing_token + 1,
    next_attempt_at = clock_timestamp() + ${leaseMs}::float8 * interval '1 ms'`;
 
-/** The columns of a `Delivery`. */
 const TAKEN_COLUMNS = `d.event_id AS "eventId", d.destination, d.aggregate, d.sequence::float8 AS sequence, d.attempts,
   d.fencing_token AS "fencingToken", e.type, e.payload, e.headers, e.derived_key AS "derivedKey", e.created_at AS "createdAt"`;
 
@@ -29,7 +28,7 @@ const head = (after: string) => `
 // aggregate, never for the row behind it. The lock re-checks state and time on the newest version of the row, so what
 // another relay has taken or marked a moment ago is left alone.
 //
-// That the row is still the first: whatever is committed later has a higher number (`enqueue.ts`).
+// The row is still the first, as whatever is committed later has a higher number (`outbox.ts`).
 const TAKE_HEADS = `
 WITH RECURSIVE heads AS (
   (${head('$4::text')})
@@ -108,8 +107,8 @@ export async function markDelivered(
   return { marked, next: next.eventId === null ? undefined : next };
 }
 
-// Each names the token, like `delivered.ts`: a relay that has been overtaken neither puts off nor gives up what another
-// one is sending.
+// Each names the token, like `DELIVERED`: a relay that has been overtaken neither puts off nor gives up what another one
+// is sending.
 const POSTPONE = `
 UPDATE outbox_deliveries
    SET next_attempt_at = clock_timestamp() + $4::float8 * interval '1 ms', last_error = $5::varchar

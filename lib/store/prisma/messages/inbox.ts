@@ -48,7 +48,6 @@ SELECT 1 / count(*) AS one FROM done`;
 const NO_RESULT = `
 SELECT 1 / count(*) AS one FROM inbox_events WHERE source = $1::text AND event_id = $2::text AND state = 'processed'`;
 
-/** The columns of an `InboxRow`, but for its result. */
 export const INBOX_COLUMNS = `source, event_id AS "eventId", state, payload_hash AS "payloadHash", attempts, mismatches,
   last_error AS "lastError", received_at AS "receivedAt", processed_at AS "processedAt", next_attempt_at AS "nextAttemptAt"`;
 

@@ -30,8 +30,8 @@ const WAITS_FOR = `
        AND o.sequence < d.sequence AND o.${IS_OPEN}
      ORDER BY o.sequence LIMIT 1) first ON true`;
 
-// Plain reads, no locks. The index on the events' time has their order. What a row waits for is looked up for the rows of
-// the page alone.
+// Plain reads, no locks, as all of these. The index on the events' time has their order. What a row waits for is looked up for
+// the rows of the page alone.
 const DELIVERIES = `
 SELECT ${DELIVERY_COLUMNS} FROM (${WITH_EVENT}
    WHERE ($1::text IS NULL OR d.state = $1) AND ($2::text IS NULL OR d.destination = $2)
@@ -62,7 +62,6 @@ export async function listStops(db: RawQueries): Promise<Stop[]> {
   return await db.$queryRawUnsafe<Stop[]>(STOPS);
 }
 
-// Plain reads, no locks: for people, and for gauges.
 const EVENT = `
 SELECT id AS "eventId", aggregate, sequence::float8 AS sequence, type, payload, headers, derived_key AS "derivedKey",
        created_at AS "createdAt"
