@@ -81,19 +81,13 @@ export async function start<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState
 }
 
 /** The step as it was written down: its first send. */
-function firstSend(
-  { fencingToken }: Held,
-  { name, position, arguments: sealed, derivedKey, providerKeyTtlMs }: ForeignStart,
-): Step {
+function firstSend({ fencingToken }: Held, { providerKeyTtlMs, ...begun }: ForeignStart): Step {
   return {
-    name,
-    position,
+    ...begun,
     kind: 'foreign',
     state: 'started',
     result: null,
     fencingToken,
-    arguments: sealed,
-    derivedKey,
     sends: 1,
     notExecuted: 0,
     sinceFirstSentMs: 0,
