@@ -76,8 +76,8 @@ describe('the component registry', () => {
   });
 
   const ann = { name: 'ann', tenant: 'acme' };
-  test.each([null, undefined, {}, { name: '', tenant: null }, 'ann', ann])(
-    'X2 and its gate opens to no account without a name: %j',
+  test.each([null, undefined, {}, { name: '', tenant: null }, 'ann', { name: 'ann', tenant: 'admin' }, ann])(
+    'X2 and its gate opens to no account without a name, nor to one of the tenant of what admins do: %j',
     async (account) => {
       const seam =
         items.flatMap(({ files }) => files).find(({ path: at }) => at === 'lib/oncekit-admin.ts')?.content ?? '';
