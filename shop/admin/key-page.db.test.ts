@@ -122,6 +122,17 @@ test('an admin of one tenant acts on its keys alone, whatever the form says', as
   expect(await sent('fence', ofAnother)).toBe('fenced'); // a key of acme's that nobody has used
   for (const name of ['tenant[]', 'tenant.0', 'tenant[x]'])
     expect(['changed', 'unsure']).toContain(await sent('retry', ofAnother, { [name]: 'demo' }));
+  // An account without one, which JavaScript lets through, is no admin of a tenant called "undefined".
+  expect(await sent('fence', { name: 'eve' } as never)).toBe('invalid');
   expect(await database.client.idempotencyKey.findMany({ where: id })).toEqual([row]);
   expect(await sent('retry', { name: 'root', tenant: 'demo' })).toBe('retried');
+});
+
+test('an account of another tenant is erased without the shoppers that the one of that name was before', async () => {
+  const { admin } = await import('./admin.ts');
+  await database.client.adoptedShopper.create({ data: { shopper: 'shopper-of-dora', account: 'dora' } });
+  const ofAcme = admin({ tenant: 'acme' });
+  await ofAcme.erasePrincipal({ tenant: 'acme', principal: 'dora' }, 'eve');
+  const { rows } = await ofAcme.audit({ type: 'erased', limit: 10, offset: 0 });
+  expect(rows.map(({ principal }) => principal)).toEqual(['dora']);
 });

@@ -19,8 +19,8 @@ export function actsOnce<Said extends string>(operation: Operation<never, Said>)
       const payload = new FormData();
       for (const [name, value] of form) payload.append(name, value);
       payload.set('act', act);
-      // Whatever the form says: an admin of one tenant names no other.
-      if (tenant !== null) payload.set('tenant', tenant);
+      // Whatever the form says: an admin of one tenant names no other. Undefined would be a tenant of that name.
+      if (tenant !== null) payload.set('tenant', tenant ?? '');
       const key = form.get('idempotency_key');
       const outcome = await operation.execute({
         ...(typeof key === 'string' ? { key } : { key: undefined, keyless: true }),
