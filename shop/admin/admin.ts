@@ -68,7 +68,8 @@ export function admin({ tenant }: Pick<AdminAccount, 'tenant'>, within?: Within)
   return {
     ...view,
     erasePrincipal: async (who: Principal, actor: string) => {
-      const [, ...shoppers] = await allNamesOf(who);
+      // Accounts are the shop's own: one of that name in another tenant has been nobody else.
+      const [, ...shoppers] = who.tenant === TENANT ? await allNamesOf(who) : [];
       return await view.erasePrincipal({ ...who, aliases: [...(who.aliases ?? []), ...shoppers] }, actor);
     },
   };
