@@ -213,6 +213,11 @@ describe('X4 a body that cannot', () => {
     expect(Buffer.from(await readBytes(requestOf(body))).equals(sent)).toBe(true);
   });
 
+  test('as bytes, with a limit that is no whole number', async () => {
+    expect(await readBytes(requestOf(new Uint8Array(100)), 150.5)).toHaveLength(100);
+    await expect(readBytes(requestOf(new Uint8Array(151)), 150.5)).rejects.toMatchObject({ code: 'payload_too_large' });
+  });
+
   test('as bytes, with a limit of its own', async () => {
     const body = new Uint8Array([0xff, 0, 1]);
     expect(await readBytes(requestOf(body))).toEqual(Buffer.from(body));

@@ -72,7 +72,7 @@ export async function readBytes(request: Request, maxBytes: number = MAX_BODY_BY
       if (length > MAX_DROPPED_BYTES) break;
       if (length > maxBytes) continue;
       // Copied at once: a client may send chunks of one byte, and each that is kept takes 200 more.
-      if (length > kept.length) kept = Buffer.concat([kept], Math.min(2 * length, maxBytes));
+      if (length > kept.length) kept = Buffer.concat([kept], Math.min(2 * length, Math.floor(maxBytes)));
       kept.set(chunk, length - chunk.byteLength);
     }
   } catch (cause) {
