@@ -146,7 +146,7 @@ async function untilDrained(runner: WorkerPool, { graceMs, stopping }: JobsOptio
 function loggerFor({ runner, log }: JobsOptions): Logger {
   return new runner.Logger(() => (level, message, meta) => {
     if (level !== 'error' && level !== 'warning') return;
-    log(`Jobs: ${meta?.failure && isProduction() ? withoutMessage(meta as unknown as JobFailure) : message}`);
+    log(`Jobs: ${isJobFailure(meta) && isProduction() ? withoutMessage(meta) : message}`);
   });
 }
 
@@ -154,6 +154,11 @@ function loggerFor({ runner, log }: JobsOptions): Logger {
 interface JobFailure {
   job: Job;
   error: unknown;
+}
+
+/** False for a line that a handler has logged through its helpers, with a `failure` of its own. */
+function isJobFailure(meta: object | undefined): meta is JobFailure {
+  return meta !== undefined && 'failure' in meta && 'job' in meta && 'error' in meta;
 }
 
 function withoutMessage({ job, error }: JobFailure): string {

@@ -1,3 +1,4 @@
+import type { Logger } from 'graphile-worker';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { addLetter, door, idle, isShown, jobs, start, within } from './worker.fixture.ts';
@@ -63,6 +64,18 @@ test('N3 in production the log tells that a job failed, and nothing of what its 
   expect(worker.lines).toEqual([
     expect.stringMatching(/^Jobs: Failed task \d+ \(letter, attempt 1 of 25\): Error P2000$/),
   ]);
+});
+
+test('in production a line of a handler’s own about a failure is logged as it says it', async () => {
+  vi.stubEnv('NODE_ENV', 'production');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const worker = start(database, (_: unknown, helpers) => {
+    const { logger } = helpers as unknown as { logger: Logger };
+    for (const failure of [true, 'SMTP 550']) logger.error(`not sent: ${failure}`, { failure });
+  });
+  await addLetter(database, 'Elm 5');
+  await vi.waitFor(async () => expect(await jobs(database)).toEqual([]), within);
+  expect(worker.lines).toEqual(['Jobs: not sent: true', 'Jobs: not sent: SMTP 550']);
 });
 
 test('stop finishes the running job and leaves the next one to others', async () => {
