@@ -15,7 +15,7 @@ export function Field({ label, errors, className = '', ...input }: ComponentProp
   const id = useFieldId(input.id);
   return (
     <Row id={id} label={label} errors={errors} className={className}>
-      <input className={`${control} read-only:bg-sunken`} {...described(id, errors)} {...input} id={id} />
+      <input className={`${control} [&[readonly]]:bg-sunken`} {...described(id, errors)} {...input} id={id} />
     </Row>
   );
 }
