@@ -2,7 +2,7 @@ import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { isSettled } from '../core/key-state.ts';
 import { lengthPrefixed } from '../core/length-prefix.ts';
-import { isStorableName, type KeyId } from '../core/scope.ts';
+import { isStorableName, type KeyId, principalOf } from '../core/scope.ts';
 import { readSecrets, secretsIn } from '../core/secrets.ts';
 import type { Remembered } from '../engine/recent-rows.ts';
 import type { Step } from '../store/leases.ts';
@@ -23,7 +23,6 @@ import type { KeyEvent, KeyRow } from '../store/store.ts';
 import { linksTo } from '../telemetry/trace-parent.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { OnErase } from './erasure.ts';
-import { ofOneTenant } from './one-tenant.ts';
 import { type AfterCommit, type Complete, type Operations, operationsOn } from './operations.ts';
 import { type PhaseView, phaseView } from './phase-view.ts';
 import { type DatabasePromise, promisesOf } from './promises.ts';
@@ -209,6 +208,50 @@ function tenantIn(options: Pick<AdminOptions, 'tenant'>): string | undefined {
       expected: 'null, or 1 to 255 characters of well-formed Unicode without NUL',
     },
   );
+}
+
+/** The functions of an admin of one tenant. What is another's is as if it were not there. */
+function ofOneTenant(tenant: string, all: Admin): Admin {
+  const onOurs =
+    <Id extends KeyId, Args extends unknown[], Done>(act: (id: Id, ...args: Args) => Promise<Done>, otherwise: Done) =>
+    async (id: Id, ...args: Args) =>
+      id.tenant === tenant ? await act(id, ...args) : otherwise;
+  const pageOfOurs =
+    <Filter extends { tenant?: string | undefined }, Page>(list: (filter: Filter) => Promise<Page>, none: Page) =>
+    async (filter: Filter) => {
+      const asked = filter.tenant ?? tenant;
+      return asked === tenant ? await list({ ...filter, tenant }) : none;
+    };
+  const assertOurs = (given: string) => {
+    if (given === tenant) return;
+    throw new ConfigurationError('This admin is one of a single tenant: nothing was done.', {
+      existing: given,
+      expected: tenant,
+    });
+  };
+  return {
+    // It was asked of the tenant's keys alone.
+    overview: all.overview,
+    promises: all.promises,
+    outcomes: async () => [],
+    listKeys: pageOfOurs(all.listKeys, { rows: [], hasMore: false }),
+    findKey: onOurs(all.findKey, null),
+    audit: pageOfOurs(all.audit, { rows: [], hasMore: false }),
+    resolve: onOurs(all.resolve, 'changed'),
+    retryNow: onOurs(all.retryNow, 'changed'),
+    release: onOurs(all.release, 'changed'),
+    fence: onOurs(all.fence, 'refused'),
+    forget: onOurs(all.forget, 'changed'),
+    acknowledge: onOurs(all.acknowledge, 'changed'),
+    erasePrincipal: async (who, actor) => {
+      assertOurs(principalOf(who).tenant);
+      return await all.erasePrincipal(who, actor);
+    },
+    record: async (act) => {
+      assertOurs(act.tenant ?? tenant);
+      await all.record({ ...act, tenant });
+    },
+  };
 }
 
 interface About {
