@@ -99,11 +99,16 @@ describe('C4 conflicts are tried again', () => {
 
   test('C4 of two that deadlock the victim runs again', async () => {
     const bothHoldOne = meeting(2);
+    const committed = gate();
     let runs = 0;
-    const operation = kit(database.client)
+    const onPoint = async (point: string) => {
+      if (point === 'after-commit') committed.open();
+    };
+    const operation = kit(database.client, { onPoint })
       .operation({ name: 'checkout', schema: anything, timeoutMs: 20_000 })
       .handler(async ({ tx, input, key }) => {
-        runs++;
+        // Faster than the other one awakes, the victim would take the row again that it has left, and both would deadlock anew.
+        if (++runs > 2) await committed.opened;
         const [first, then] = input.order as [string, string];
         await take(tx, first);
         await bothHoldOne();
