@@ -5,19 +5,17 @@ import { tier } from './scripts/testing/tier.ts';
 import { chromium } from './scripts/testing/vitest-browser.ts';
 import { isWithout, PROGRAMS } from './scripts/testing/without.ts';
 
-/** Tests that go through the store, on each of its three paths. */
+/** Tests that go through the store, on both of its paths. */
 const ON_EACH_PATH = ['lib/{engine,integration}/**/*.db.test.ts', 'lib/store/**/!(ambient|own)*.db.test.ts'];
-/** What differs by the path: all of these that `npm test` has on the second and the third. */
+/** What differs by the path: all of these that `npm test` has on the second. */
 const BY_PATH = [
   'lib/store/prisma/{store.db,wire/!(ambient|own)*.db}.test.ts',
   'lib/engine/{order,failure,replay,conflict,lost-commit,phases/lease,phases/run-transaction}.db.test.ts',
   'lib/integration/processes.db.test.ts',
 ];
-const ON_OTHER_PATHS = tier === 'short' ? BY_PATH : ON_EACH_PATH;
-/** Tests of the kit's own transactions, in both of their modes. */
-const IN_OWN = 'lib/store/**/own*.db.test.ts';
-/** Tests of ambient mode alone. */
-const IN_AMBIENT = 'lib/store/**/ambient*.db.test.ts';
+const ON_OTHER_PATH = tier === 'short' ? BY_PATH : ON_EACH_PATH;
+/** Tests of the kit's own transactions. */
+const IN_OWN = 'lib/store/**/@(ambient|own)*.db.test.ts';
 /** They need what a process has one of for themselves: the demo's client, the meters, the kit's bounds. */
 const ALONE = [
   'shop/**/*.db.test.ts',
@@ -97,21 +95,13 @@ export default defineConfig({
         setupFiles: [NEXT],
         globalSetup: [CLI_PROGRAMS],
         include: ['{lib,shop,scripts}/**/*.db.test.ts'],
-        exclude: [...configDefaults.exclude, ...ON_EACH_PATH, IN_OWN, IN_AMBIENT, ...ALONE, ...OF_DOCTOR],
+        exclude: [...configDefaults.exclude, ...ON_EACH_PATH, IN_OWN, ...ALONE, ...OF_DOCTOR],
       }),
       database('db-alone', { include: ALONE }),
       database('db-pool', { ...SHARED, include: [...ON_EACH_PATH, IN_OWN] }),
       // Once more on a client whose pool is as Prisma makes it: executions are then in Prisma's transactions, and must mean
       // the same.
-      database('db-plain', { ...SHARED, env: { POOL: 'plain', ROLE: 'app' }, include: ON_OTHER_PATHS }),
-      // And once more in ambient mode.
-      database('db-ambient', {
-        ...SHARED,
-        env: { TRANSACTION: 'ambient' },
-        include: [...ON_OTHER_PATHS, IN_OWN, IN_AMBIENT],
-        // About transactions of Prisma's, and what becomes of them; `ambient*.db.test.ts` ask the same of ours.
-        exclude: [...configDefaults.exclude, 'lib/store/**/pool*.db.test.ts'],
-      }),
+      database('db-plain', { ...SHARED, env: { POOL: 'plain', ROLE: 'app' }, include: ON_OTHER_PATH }),
       {
         extends: true,
         // Read at run time, so that a test can be in development (`vi.stubGlobal('process', …)`).

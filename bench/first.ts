@@ -16,16 +16,10 @@ export async function first(): Promise<Report> {
   // The floor is an app that has never heard of the kit: its pool is pg's own.
   const { client, url, drop } = await testDatabase({ max: POOL });
   const plain = plainClient(url);
-  const [kit, ambient, raw, fallback] = [
-    orderOf(client),
-    orderOf(client, 'ambient'),
-    rawOrderOf(client),
-    orderOf(plain),
-  ];
+  const [kit, raw, fallback] = [orderOf(client), rawOrderOf(client), orderOf(plain)];
   const runs = {
     floor: (n: number) => bare(plain, n),
     kit: (n: number) => kit({ key: randomUUID(), n }),
-    ambient: (n: number) => ambient({ key: randomUUID(), n }),
     raw: (n: number) => raw({ key: randomUUID(), n }),
     plain: (n: number) => fallback({ key: randomUUID(), n }),
     obvious: (n: number) => obvious(plain, n),
@@ -39,7 +33,6 @@ export async function first(): Promise<Report> {
     const { floor, again, ...ways } = await interleaved({
       floor: measured('floor'),
       kit: measured('kit'),
-      ambient: measured('ambient'),
       raw: measured('raw'),
       again: measured('floor'),
       plain: measured('plain', FEWER),
@@ -53,9 +46,6 @@ export async function first(): Promise<Report> {
         row('first execution, throughput', ways.kit, 'perSecond', { atLeast: 0.92 }),
         row("first execution, Node's CPU per operation", ways.kit, 'cpuUs', { atMost: 1.08 }),
         row("first execution, PostgreSQL's CPU per operation", ways.kit, 'postgresUs', { atMost: 1.15 }),
-        row('first execution, ambient, throughput', ways.ambient, 'perSecond', { atLeast: 0.92 }),
-        row("first execution, ambient, Node's CPU per operation", ways.ambient, 'cpuUs', { atMost: 1.08 }),
-        row("first execution, ambient, PostgreSQL's CPU per operation", ways.ambient, 'postgresUs', { atMost: 1.15 }),
         row('SQL past Prisma, throughput', ways.raw, 'perSecond', { atLeast: 1.2 }),
         row("SQL past Prisma, Node's CPU per operation", ways.raw, 'cpuUs', { atMost: 0.68 }),
         row("SQL past Prisma, PostgreSQL's CPU per operation", ways.raw, 'postgresUs'),

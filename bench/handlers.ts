@@ -18,12 +18,11 @@ export async function handlers(): Promise<Report> {
   try {
     const rows: Row[] = [];
     for (const [queries, atLeast] of HANDLERS) {
-      const [kit, ambient] = [orderOf(client, undefined, queries), orderOf(client, 'ambient', queries)];
+      const kit = orderOf(client, undefined, queries);
       const floor = (n: number) => bare(plain, n, queries);
       const ways = await interleaved({
         floor: () => load(floor, OPERATIONS),
         kit: () => load((n) => kit({ key: randomUUID(), n }), OPERATIONS),
-        ambient: () => load((n) => ambient({ key: randomUUID(), n }), OPERATIONS),
         again: () => load(floor, OPERATIONS),
       });
       const of = { floor: [ways.floor, ways.again] } as const;
@@ -31,8 +30,6 @@ export async function handlers(): Promise<Report> {
       rows.push(
         ratio({ figure: named('throughput'), of: (s) => s.perSecond, ...of, way: ways.kit, atLeast }),
         ratio({ figure: named("Node's CPU"), of: (s) => s.cpuUs, ...of, way: ways.kit }),
-        ratio({ figure: named('ambient, throughput'), of: (s) => s.perSecond, ...of, way: ways.ambient, atLeast }),
-        ratio({ figure: named("ambient, Node's CPU"), of: (s) => s.cpuUs, ...of, way: ways.ambient }),
       );
     }
     return { name: 'Handlers of several queries, ratio to the same bare transaction', rows };

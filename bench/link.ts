@@ -15,7 +15,7 @@ export async function link(): Promise<Report> {
   const { url, drop } = await testDatabase();
   const proxy = await countingProxy(new URL(url), LINK_MS / 2);
   const [client, plain] = [createClient(proxy.url), plainClient(proxy.url)];
-  const [kit, ambient] = [orderOf(client), orderOf(client, 'ambient')];
+  const kit = orderOf(client);
   const measured = (run: () => Promise<unknown>) => async () => {
     const begun = performance.now();
     for (let n = 0; n < OPERATIONS; n++) await run();
@@ -25,7 +25,6 @@ export async function link(): Promise<Report> {
     const { floor, again, ...ways } = await interleaved({
       floor: measured(() => bare(plain, 0)),
       kit: measured(() => kit({ key: randomUUID(), n: 0 })),
-      ambient: measured(() => ambient({ key: randomUUID(), n: 0 })),
       obvious: measured(() => obvious(plain, 0)),
       again: measured(() => bare(plain, 0)),
     });
@@ -34,7 +33,6 @@ export async function link(): Promise<Report> {
       name: `Latency over a link of ${LINK_MS} ms, ratio to the bare transaction`,
       rows: [
         row('first execution', ways.kit),
-        row('first execution, ambient', ways.ambient),
         row('the obvious one (create key, create order, update key)', ways.obvious),
       ],
     };

@@ -117,13 +117,12 @@ const settled = (result: object) => ({
 export async function phases(): Promise<Report> {
   const { client, url, drop } = await testDatabase({ max: POOL });
   const plain = plainClient(url);
-  const [kit, ambient] = [phasedOrder(client), phasedOrder(client, 'ambient')];
+  const kit = phasedOrder(client);
   const measured = (run: (n: number) => Promise<unknown>) => () => load(run, OPERATIONS);
   try {
     const { floor, again, ...ways } = await interleaved({
       floor: measured((n) => byHand(plain, n)),
       kit: measured(kit),
-      ambient: measured(ambient),
       lean: measured((n) => leanByHand(plain, n)),
       again: measured((n) => byHand(plain, n)),
     });
@@ -135,9 +134,6 @@ export async function phases(): Promise<Report> {
         row('phases, throughput', ways.kit, 'perSecond', { atLeast: 1 }),
         row("phases, Node's CPU per operation", ways.kit, 'cpuUs'),
         row("phases, PostgreSQL's CPU per operation", ways.kit, 'postgresUs'),
-        row('phases, ambient, throughput', ways.ambient, 'perSecond', { atLeast: 1 }),
-        row("phases, ambient, Node's CPU per operation", ways.ambient, 'cpuUs'),
-        row("phases, ambient, PostgreSQL's CPU per operation", ways.ambient, 'postgresUs'),
         row('throughput of the leanest by hand, which knows of no call that was begun', ways.lean, 'perSecond'),
         ...(await counted(url)),
       ],
@@ -154,7 +150,6 @@ async function counted(url: string): Promise<Row[]> {
   const [client, plain] = [createClient(proxy.url), plainClient(proxy.url)];
   const ways = {
     phases: phasedOrder(client),
-    'phases, ambient': phasedOrder(client, 'ambient'),
     'phases without oncekitPool': phasedOrder(plain),
     'the same by hand': (n: number) => byHand(plain, n),
     'the leanest by hand': (n: number) => leanByHand(plain, n),

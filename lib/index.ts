@@ -28,11 +28,10 @@ export function createIdempotency<Client extends PrismaClientLike>(
     /** Where the kit's tables are, if they have names or a schema of their own. */
     tables?: Tables;
     /**
-     * Whose transactions executions run in. Not set: the kit's own, on a connection of the client's pool, and what goes
-     * through `tx` is in it; Prisma's interactive ones, which are as safe and a third as fast, where the pool is not the
-     * kit's (`PrismaPg` of `oncekit/adapter-pg`, or `oncekitPool`), or the client reads from replicas. `'ambient'`: the
-     * kit's own, in which everything is that the handler asks of this client, also by its global name. `'interactive'`:
-     * Prisma's.
+     * Whose transactions executions run in. Not set: the kit's own, on a connection of the client's pool, in which
+     * everything is that a handler asks of this client, also by its global name; Prisma's interactive ones, in which what
+     * goes through `tx` is, where the pool is not the kit's (`PrismaPg` of `oncekit/adapter-pg`, or `oncekitPool`), or the
+     * client reads from replicas. `'interactive'`: Prisma's.
      */
     transaction?: TransactionMode;
   },
@@ -41,9 +40,7 @@ export function createIdempotency<Client extends PrismaClientLike>(
   const { prisma, tables, transaction } = options;
   reviveDecimalsAs(decimalOf);
   const store = prismaStore(prisma, { tables, transaction });
-  // In development it is watched what a handler writes past its transaction: the hooks are no part of it.
-  const isSeen = transaction === 'ambient' || process.env.NODE_ENV === 'development';
-  return idempotencyOn(store, isSeen ? heardOutside(options) : options);
+  return idempotencyOn(store, heardOutside(options));
 }
 
 /** The app's hooks are no part of an execution's transaction. */

@@ -14,7 +14,6 @@ function setUp() {
     scope: currentPrincipal,
     errorPages: ERROR_PAGES,
     addressHeader: process.env.ADDRESS_HEADER,
-    ...(process.env.TRANSACTION === 'ambient' ? { transaction: 'ambient' } : {}),
     log: logKey,
     redefine: true, // by the second evaluation, see below
     // The tests' is short: they wait for the leases of the executors they kill.

@@ -25,7 +25,7 @@ const plain = () =>
   createClient(url, { adapter: new PlainPg({ connectionString: url, max: 10, query_timeout: QUERY_TIMEOUT_MS }) });
 
 /** Orders and purchases on one client. Each takes effect by an order with a new id, so that a second one shows. */
-function shopOn(client: Client, transaction?: 'ambient') {
+function shopOn(client: Client) {
   const destination = {
     name: EVENTS,
     publisher: natsStream({ connect: (how) => connect({ servers, ...how }), headers, jetstream, subject: EVENTS }),
@@ -39,7 +39,6 @@ function shopOn(client: Client, transaction?: 'ambient') {
     leaseMs: 2000,
     redefine: true,
     onError: (error, { operation, during }) => console.error(operation, during, String(error).slice(-300)),
-    ...(transaction && { transaction }),
   });
   const options = {
     schema,
@@ -64,8 +63,7 @@ function shopOn(client: Client, transaction?: 'ambient') {
   const order = (name: string) =>
     idempotency.operation({ name, ...options }).handler(async ({ tx, key, scope }) => {
       const id = randomUUID();
-      // In ambient transactions the client itself is in it, by its global name.
-      await place(transaction === 'ambient' ? client : tx, key, id, 'paid');
+      await place(tx, key, id, 'paid');
       await announce(tx, { key, scope });
       return { id, status: 'paid' };
     });
@@ -107,7 +105,6 @@ const onWrapped = shopOn(wrapped());
 const onPlain = shopOn(plain());
 const operations = [
   onWrapped.order('own'),
-  shopOn(wrapped(), 'ambient').order('ambient'),
   onPlain.order('interactive'),
   onWrapped.purchase('phases'),
   onPlain.purchase('phases-plain'),

@@ -4,7 +4,7 @@ import type { Executor, Told } from '../fixtures/executor-process.ts';
 import type { Setting } from './cluster.ts';
 
 /** The ways in which an operation reaches the database. */
-export const KINDS = ['own', 'ambient', 'interactive', 'phases', 'phases-plain'] as const;
+export const KINDS = ['own', 'interactive', 'phases', 'phases-plain'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** In Prisma's own transactions nobody hears whether a commit was replicated. */

@@ -165,7 +165,7 @@ test('the first query of a process, which makes the pool, already tells it to th
   delete shared[contexts]; // as before anything of the kit was used
   try {
     const { client } = clientOn(PrismaPg, database.url);
-    const operation = kit(client, { transaction: 'ambient' })
+    const operation = kit(client)
       .operation({ name: 'checkout', schema: anything })
       .handler(async ({ key }) => effect(client, key).then(() => 'ordered'));
     const key = freshKey();

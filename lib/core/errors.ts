@@ -43,7 +43,7 @@ export class LeaseLostError extends IdempotencyError {
 }
 
 /**
- * A query came from a handler whose execution had ended; nothing was done (`transaction: 'ambient'`). It was not awaited,
+ * A query came from a handler whose execution had ended; nothing was done. It was not awaited,
  * or made by a timer, a loader or a listener that the handler has left behind.
  */
 export class ExecutionClosedError extends IdempotencyError {

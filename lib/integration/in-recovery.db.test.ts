@@ -3,7 +3,7 @@ import { type Pair, scratchPair } from '../../scripts/services/postgres-scratch.
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { find } from '../store/prisma/keys/read.ts';
-import { ANN, anything, effect, effects, freshKey, isAmbient, kit } from './kit.fixture.ts';
+import { ANN, anything, effect, effects, freshKey, kit } from './kit.fixture.ts';
 
 /**
  * A server in recovery: a standby, or a primary that has come back as one. It may show a commit that the next primary lacks,
@@ -28,7 +28,7 @@ afterAll(async () => {
 const checkoutOn = (client: Client) =>
   kit(client, { waitMs: 0 })
     .operation({ name: 'checkout', schema: anything })
-    .handler(({ tx, key }) => effect(isAmbient ? client : tx, key));
+    .handler(({ tx, key }) => effect(tx, key));
 
 const AWAY = { ok: false, code: 'unavailable', executed: 'unknown' };
 

@@ -19,13 +19,9 @@ export function kit(client: Client, options: Partial<Parameters<typeof createIde
     scope: () => ANN,
     waitMs: 10_000,
     onError: () => {},
-    ...(isAmbient ? { transaction: 'ambient' as const } : {}),
     ...options,
   });
 }
-
-/** True if the tests run with transactions of the kit's own in which the client joins by its global name. */
-export const isAmbient = process.env.TRANSACTION === 'ambient';
 
 export type Tx = TransactionOf<Client>;
 

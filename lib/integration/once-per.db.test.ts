@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { tier } from '../../scripts/testing/tier.ts';
-import { effects, freshKey, isAmbient } from './kit.fixture.ts';
+import { effects, freshKey } from './kit.fixture.ts';
 import { crashOperations } from './once-per.fixture.ts';
 
 /** kill -9 of the process that does a thing, at every point of it; then another key comes for the same thing. */
@@ -56,7 +56,7 @@ const SHORT = [
   'phases after-answer sent',
 ];
 // In `npm test` two of each; else the three kinds of transactions take turns at the points, and in `npm run test:crash` each has all.
-const turn = isAmbient ? 0 : process.env.POOL === 'plain' ? 1 : 2;
+const turn = process.env.POOL === 'plain' ? 1 : 2;
 const isAll = process.env.CRASH_ROUNDS !== undefined;
 const turns = POINTS.filter((each, n) => (tier === 'short' ? SHORT.includes(each.join(' ')) : isAll || n % 3 === turn));
 

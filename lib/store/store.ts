@@ -102,9 +102,9 @@ export interface TriedClaim {
   lacking: { on: string; rights: string[] }[];
   /** Tables of which row-level security may hide rows from the user. */
   hiddenBy: string[];
-  /** Whose transactions executions have. `ambient`: the kit's own, in which the client joins in by its global name. */
-  transactions: 'own' | 'ambient' | 'interactive';
-  /** Why they are not the kit's own, though nobody has asked for Prisma's. In ambient mode nothing executes then. */
+  /** Whose transactions executions have: the kit's own, or Prisma's. */
+  transactions: 'own' | 'interactive';
+  /** Why they are not the kit's own, though nobody has asked for Prisma's. */
   whyNotOwn?: { message: string; expected: unknown };
   /** Reads outside a transaction go to a standby: the client has the read-replica extension. The kit asks the primary. */
   readsStandby: boolean;

@@ -25,7 +25,6 @@ type Color = keyof (typeof COLORS)['light'];
 const WAYS: { name: string; color: Color }[] = [
   { name: 'without a key', color: 'floor' },
   { name: 'with oncekit', color: 'kit' },
-  { name: 'with oncekit, ambient', color: 'kit' },
   { name: 'a key table by hand', color: 'hand' },
 ];
 
@@ -34,25 +33,17 @@ const GROUPS = [
   {
     title: 'Processor time, Node',
     report: /^First execution/,
-    figures: [
-      "first execution, Node's CPU per operation",
-      "first execution, ambient, Node's CPU per operation",
-      "Node's CPU of the obvious one",
-    ],
+    figures: ["first execution, Node's CPU per operation", "Node's CPU of the obvious one"],
   },
   {
     title: 'Processor time, PostgreSQL',
     report: /^First execution/,
-    figures: [
-      "first execution, PostgreSQL's CPU per operation",
-      "first execution, ambient, PostgreSQL's CPU per operation",
-      "PostgreSQL's CPU of the obvious one",
-    ],
+    figures: ["first execution, PostgreSQL's CPU per operation", "PostgreSQL's CPU of the obvious one"],
   },
   {
     title: 'Time, 2 ms from the database',
     report: /^Latency over a link of 2 ms/,
-    figures: ['first execution', 'first execution, ambient', 'the obvious one (create key, create order, update key)'],
+    figures: ['first execution', 'the obvious one (create key, create order, update key)'],
   },
 ];
 

@@ -4,8 +4,7 @@ import { checkNamed, type Finding } from './finding.ts';
 const check = checkNamed('Transaction');
 
 const SAYS = {
-  own: "The kit's own: the client's pool is the kit's.",
-  ambient: "The kit's own, which whatever a handler asks of the client is part of.",
+  own: "The kit's own, which whatever a handler asks of the client is part of.",
   interactive: "Prisma's interactive one, as createIdempotency is told.",
 };
 
@@ -13,7 +12,6 @@ const SAYS = {
 export function checkTransaction({ transactions, whyNotOwn }: Pick<TriedClaim, 'transactions' | 'whyNotOwn'>): Finding {
   if (!whyNotOwn) return check.ok(SAYS[transactions]);
   const fix = `Where the client is made, use ${whyNotOwn.expected}.`;
-  if (transactions === 'ambient') return check.problem(`${whyNotOwn.message} Nothing executes.`, fix);
   return check.warning(
     `Prisma's interactive one: the same guarantees, but an execution waits for the database more often than it must. ${whyNotOwn.message}`,
     fix,

@@ -1,12 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IsolationLevel } from '../rows.ts';
 import type { ClientLike, PoolLike } from './wire/driver.ts';
 
 /** Carried by the async context of the calling code; by it a pool knows whose query it is given. */
 export interface AsyncContext {
   /** A transaction of the kit's, to which all queries of the user's belong. */
   transaction?: ContextTransaction;
-  /** In development: the execution whose handler runs, and whose queries are in it by its `tx` alone. */
-  execution?: WatchedExecution;
   /** Prisma is executing one query of it, so that a transaction it begins is that query's own. */
   isPrismaQuery?: boolean;
   /** Is given the pool that a query goes to. Returns whether that is all there is to the query: then it is not sent. */
@@ -15,18 +14,11 @@ export interface AsyncContext {
   checkedOut?: { add(client: ClientLike): void };
 }
 
-/** An execution whose transaction is open, as development watches it. */
-export interface WatchedExecution {
-  /** The code that is given the transaction, such as `the handler of checkout`. */
-  readonly name: string;
-  readonly pool: PoolLike;
-  isOver: boolean;
-}
-
 /** A transaction as the code knows it that finds it in its context: see `AmbientTransaction`. */
 export interface ContextTransaction {
   readonly client: object;
   readonly pool: PoolLike;
+  readonly isolationLevel: IsolationLevel;
   readonly context: AsyncContext;
   readonly queryContext: AsyncContext;
   isWithin(transaction: ContextTransaction): boolean;
@@ -64,12 +56,10 @@ export function runInContext<T>(what: AsyncContext | undefined, run: () => T): T
  * Runs something outside the transaction of the handler that calls it: its queries have connections of their own, are
  * committed at once, and stay when the handler's are rolled back. For what must survive a failure: a log of it, a counter.
  *
- * Only `transaction: 'ambient'` needs it, and it does no harm without: elsewhere only what goes through `tx` is within. There it
- * tells development, which warns of writes past the transaction, that they are meant.
+ * Where executions are in Prisma's interactive transactions, only what goes through `tx` is within, and it does no harm.
  * Whatever it waits for that the handler has locked, it waits for in vain.
  */
 export async function outside<T>(run: () => PromiseLike<T> | T): Promise<T> {
   // Awaited within: a query of Prisma's is sent where it is awaited, not where it is made.
-  const { transaction, execution } = currentContext() ?? {};
-  return await (transaction || execution ? runInContext(undefined, async () => await run()) : run());
+  return await (currentContext()?.transaction ? runInContext(undefined, async () => await run()) : run());
 }

@@ -30,8 +30,6 @@ ON CONFLICT (source, event_id) DO NOTHING`,
 };
 
 interface ClientPoolOptions {
-  /** True if the client joins in by its global name, and not by `tx` alone. */
-  isAmbient?: boolean;
   rename?: Rename | undefined;
   /** The table that its transactions claim in. */
   claimsIn?: keyof typeof CHECKS;
@@ -42,22 +40,15 @@ type Timeouts = Pick<ExecuteOptions, 'timeoutMs' | 'maxWaitMs'>;
 /** The pool behind the user's client, on whose connections the kit has transactions of its own. */
 export class ClientPool {
   readonly client: PrismaClientLike;
-  readonly isAmbient: boolean;
-  /** True if writes that go past an execution's `tx` are to be told: in development. */
-  readonly isWatched: boolean;
   readonly #check: Statement;
   #original: RawQueries | undefined;
   #pool: PoolLike | undefined;
   /** The reason why executions are in Prisma's transactions all the same. */
   #whyNot: ConfigurationError | undefined;
 
-  /** @throws ConfigurationError in ambient mode, for a client whose queries could not be kept apart */
-  constructor(client: PrismaClientLike, { isAmbient = false, rename, claimsIn = 'keys' }: ClientPoolOptions = {}) {
+  constructor(client: PrismaClientLike, { rename, claimsIn = 'keys' }: ClientPoolOptions = {}) {
     this.client = client;
-    this.isAmbient = isAmbient;
-    this.isWatched = !isAmbient && process.env.NODE_ENV === 'development';
     this.#check = renamed({ text: CHECKS[claimsIn], values: [] }, rename);
-    if (isAmbient) this.#original = interceptClient(client);
   }
 
   /** The client under all its extensions, whose transactions they are. There once the pool has been found. */
@@ -75,8 +66,7 @@ export class ClientPool {
    *
    * @returns none where executions are in Prisma's interactive transactions: the pool is not wrapped, or the client is none
    *   that the kit knows
-   * @throws ConfigurationError instead, in ambient mode; the driver's error where the tables cannot be written; a
-   *   StoreUnavailableError where there is no answer in time
+   * @throws the driver's error where the tables cannot be written; a StoreUnavailableError where there is no answer in time
    */
   async find(how: Timeouts): Promise<PoolLike | undefined> {
     const pool = await this.#unlessUnsuited(async () => {
@@ -85,10 +75,8 @@ export class ClientPool {
       return found;
     });
     this.#pool = pool;
-    if (pool || !this.#whyNot) return pool;
-    if (this.isAmbient) throw this.#whyNot;
-    warnOnce(this.client, this.#whyNot.message);
-    return undefined;
+    if (!pool && this.#whyNot) warnOnce(this.client, this.#whyNot.message);
+    return pool;
   }
 
   /** The same for questions, whether the tables can be written or not. Says nothing where there is none. */
@@ -97,8 +85,7 @@ export class ClientPool {
   }
 
   async #unlessUnsuited(find: () => Promise<PoolLike>): Promise<PoolLike | undefined> {
-    if (this.#whyNot && !this.isAmbient) return undefined;
-    this.#whyNot = undefined;
+    if (this.#whyNot) return undefined;
     try {
       return await find();
     } catch (error) {
@@ -111,7 +98,7 @@ export class ClientPool {
   async #locate(withinMs: number): Promise<PoolLike> {
     if (!hasEnabledContexts()) throw noPool(false);
     this.#original ??= interceptClient(this.client);
-    if (!this.isAmbient) assertOwnTransaction(this.client, this.#original);
+    assertOwnTransaction(this.client, this.#original);
     // Prisma's engine starts with its first query, which takes a slow machine a while.
     return await withTimeout(poolOf(this.#original), withinMs);
   }

@@ -37,7 +37,6 @@ export async function execute<Tx>(
     let claimed: Claimed | undefined;
     let completion: Completion | undefined;
     const plan: Plan<Tx, ClaimConflict> = {
-      name: `the handler of ${claim.operation}`,
       // Under a stricter level all statements see what the first one saw: a row that came since would be missed.
       first: (isOwn) => claimStatements(claim, how.timeoutMs, isOwn && (isolationLevel ?? LOWEST) === LOWEST),
       async work(tx, rows, queries) {
@@ -139,7 +138,6 @@ export async function rerun<Tx>(
   const key = [id.tenant, id.principal, id.operation, id.key];
   let found: KeyRow | undefined;
   const plan: Plan<Tx, Executed> = {
-    name: `the handler of ${id.operation}`,
     first: () => [{ text: LOCK, values: key, mayWait: true }],
     async work(tx, [stored]) {
       if (!stored) return { skip: { kind: 'locked' } };

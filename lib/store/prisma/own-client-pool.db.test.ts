@@ -2,8 +2,8 @@ import pg from 'pg';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { type Client, createClient } from '../../../shop/db.ts';
-import { anything, effect, freshKey, isAmbient, kit } from '../../integration/kit.fixture.ts';
-import { ambientKit, executeHere, stage } from './ambient/ambient.fixture.ts';
+import { anything, effect, freshKey, kit } from '../../integration/kit.fixture.ts';
+import { execute, stage } from './ambient/ambient.fixture.ts';
 
 /** Whose transaction an execution has, where nobody says. */
 
@@ -75,19 +75,12 @@ test.each<[string, RegExp, (client: Client) => Client]>([
     /does not know this client/,
     (client) => like(client, { _originalClient: { $transaction: () => {} } }),
   ],
-])('%s: Prisma’s, which is said once, with what to do; ambient mode refuses it', async (name, words, change) => {
+])('%s: Prisma’s, which is said once, with what to do', async (name, words, change) => {
   const { client, heard } = listening(name.startsWith('a pool'));
   const changed = change(client);
   expect(await isInteractive(changed, heard)).toBe(true);
   expect(await isInteractive(changed, heard)).toBe(true);
   expect(warned.mock.calls).toEqual([[expect.stringMatching(words)]]);
-  if (name.startsWith('a $')) return;
-  const ambient = async () =>
-    await ambientKit(changed)
-      .operation({ name: 'checkout', schema: anything })
-      .handler(async () => 1)
-      .execute({ key: freshKey(), payload: {} });
-  await expect(ambient()).rejects.toMatchObject({ name: 'ConfigurationError', message: expect.stringMatching(words) });
 });
 
 test('in production and in tests nobody is told', async () => {
@@ -112,11 +105,11 @@ test('a table that is locked while it is looked at for the first time: refused i
   await here.watch.query('BEGIN');
   await here.watch.query('LOCK TABLE idempotency_keys');
   const impatient = { timeoutMs: 100, maxWaitMs: 100 };
-  const { key, outcome } = await executeHere(client, ({ tx, key }) => effect(tx, key), impatient);
+  const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key), impatient);
   expect(outcome).toMatchObject({ code: 'unavailable', retry: 'same-key' });
   await vi.waitFor(() => expect(pool.totalCount - pool.idleCount).toBe(0));
   await here.watch.query('ROLLBACK');
-  const again = await executeHere(client, ({ tx, key }) => effect(tx, key), { key, attempt: 2 });
+  const again = await execute(client, ({ tx, key }) => effect(tx, key), { key, attempt: 2 });
   expectCounted([again.outcome, await here.counted(key)]).toMatchObject([{ ok: true, replayed: false }, [1, 1]]);
 });
 
@@ -140,9 +133,9 @@ test('two clients on one pool: an execution of the one, and what its handler ask
       operation.execute({ key, payload: {} }),
       operation.execute({ key: failed, payload: { fails: true } }),
     ]);
-    // In ambient mode whatever a handler asks of the pool is in its transaction; by default it is what goes through `tx`.
+    // Whatever a handler asks of the pool is in its transaction.
     expect(told).toMatchObject([
-      { ok: true, data: isAmbient ? 1 : 0 },
+      { ok: true, data: 1 },
       { ok: false, executed: false },
     ]);
     expectCounted([await here.counted(key), await here.counted(failed)]).toEqual([

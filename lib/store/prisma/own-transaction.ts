@@ -3,7 +3,7 @@ import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { AmbientTransaction } from './ambient/ambient-transaction.ts';
 import { txOf } from './ambient/ambient-tx.ts';
-import { currentContext, runInContext, type WatchedExecution } from './async-context.ts';
+import { currentContext, runInContext } from './async-context.ts';
 import type { ClientPool } from './client-pool.ts';
 import { isOutage, isReadOnly } from './outage.ts';
 import { queriesBy } from './renaming.ts';
@@ -28,14 +28,14 @@ interface OwnConnections {
  * Runs the plan in a transaction of the kit's own, on a connection taken from the user's pool: Prisma takes each query in it for
  * one by itself, which costs it less, and the pool sends it to that connection.
  *
- * @throws ConfigurationError in ambient mode, within another execution
+ * @throws ConfigurationError within another execution
  */
 export async function runOwnTransaction<Tx, Skipped>(
   { pool, connections, rename }: OwnConnections,
   plan: Plan<Tx, Skipped>,
   how: ExecuteOptions,
 ): Promise<TransactionOutcome<Skipped>> {
-  const outer = pool.isAmbient ? currentContext()?.transaction : undefined;
+  const outer = currentContext()?.transaction;
   outer?.assertOpen();
   if (outer) throw nested();
   let acquired: AcquiredConnection;
@@ -48,13 +48,13 @@ export async function runOwnTransaction<Tx, Skipped>(
   const deadline = performance.now() + how.timeoutMs;
   const isReplicated = how.durability === 'replicated';
   const queue = new QueryQueue();
-  const transaction = new AmbientTransaction(pool.original, connections, connection, queue);
-  const execution = watchedIn(pool, connections, plan);
+  const isolationLevel = how.isolationLevel ?? 'ReadCommitted';
+  const { original: client } = pool;
+  const transaction = new AmbientTransaction({ client, pool: connections, isolationLevel, connection, queue });
   let at: 'claim' | 'work' = 'claim';
   const perform = async (rows: Rows) => {
-    const next = await doWork({ pool, rename, execution }, transaction, plan, rows);
+    const next = await doWork({ pool, rename }, transaction, plan, rows);
     transaction.finish();
-    if (execution) execution.isOver = true;
     const waiting = 'skip' in next ? undefined : how.beforeCommit();
     if (waiting) await waiting; // an await costs even if there is nothing to wait for
     return next;
@@ -62,7 +62,7 @@ export async function runOwnTransaction<Tx, Skipped>(
   try {
     const first = plan.first(true).map((statement) => renamed(statement, rename));
     if (isReplicated) first.unshift(replicateStatement);
-    const answered = connection.begin(how.isolationLevel ?? 'ReadCommitted', first);
+    const answered = connection.begin(isolationLevel, first);
     // A claim that may wait has a limit of its own, and the server's word is better than our guess.
     const rows = rowsOf(await withTimeout(answered, timeLeft(how, how.timeoutMs + SILENCE_MS), overdue));
     at = 'work';
@@ -76,7 +76,6 @@ export async function runOwnTransaction<Tx, Skipped>(
   } catch (error) {
     // Before anything else is awaited: what is still running in the handler must find it closed.
     transaction.close();
-    if (execution) execution.isOver = true;
     // A server that takes no writes any more: the next connection may lead to the one that does.
     const unfit = isReadOnly(error) ? error : undefined;
     await rollBack(acquired, queue, { withinMs: timeLeft(how, SILENCE_MS), unfit });
@@ -87,27 +86,16 @@ export async function runOwnTransaction<Tx, Skipped>(
   }
 }
 
-/** In ambient mode in the transaction's context, so that the client's queries find to it by their global name, too. */
+/** In the transaction's context, so that the client's queries find to it by whatever name they are asked. */
 function doWork<Tx, Skipped>(
-  { pool, rename, execution }: Pick<OwnConnections, 'pool' | 'rename'> & { execution: WatchedExecution | undefined },
+  { pool, rename }: Pick<OwnConnections, 'pool' | 'rename'>,
   transaction: AmbientTransaction,
   plan: Plan<Tx, Skipped>,
   rows: Rows,
 ): ReturnType<typeof plan.work> {
   const tx = txOf(pool.client as object, transaction) as Tx;
   const db = queriesBy((statement) => transaction.ask(statement), rename);
-  // Otherwise by `tx` alone: not in the transaction of an ambient execution around it either.
-  const outer = execution && { execution };
-  return runInContext(pool.isAmbient ? transaction.context : outer, () => plan.work(tx, rows, db));
-}
-
-/** Development watches for writes that go past `tx`. In ambient mode there are none. */
-function watchedIn(
-  { isWatched }: ClientPool,
-  pool: PoolLike,
-  { name }: Pick<Plan<never, never>, 'name'>,
-): WatchedExecution | undefined {
-  return isWatched && name !== undefined ? { name, pool, isOver: false } : undefined;
+  return runInContext(transaction.context, () => plan.work(tx, rows, db));
 }
 
 /** COMMIT was not sent, so whatever becomes of ROLLBACK, nothing was committed. */

@@ -40,7 +40,6 @@ async function beginOnce<Tx>(
 ): Promise<Begun | 'vanished'> {
   const phase: Phase = { held: claimedHeld(claim), leaseMs: claim.leaseMs };
   const plan: Plan<Tx, ClaimConflict> = {
-    name: `a phase of ${claim.operation}`,
     first(isOwn) {
       phase.isOwn = isOwn;
       return [beginStatement(claim, how.timeoutMs)];
@@ -68,7 +67,6 @@ export async function transact<Tx>(
 ): Promise<Transacted> {
   const phase: Phase = { held, leaseMs };
   const plan: Plan<Tx, never> = {
-    name: `a phase of ${held.id.operation}`,
     // Renewed first, so that an executor that was overtaken takes no business lock. See `renew`.
     first(isOwn) {
       phase.isOwn = isOwn;

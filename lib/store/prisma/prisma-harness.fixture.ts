@@ -12,7 +12,7 @@ export type Tx = TransactionOf<TestDatabase['client']>;
 
 /** The store in the mode that these tests run in. */
 export function storeOf(client: TestDatabase['client'], tables?: Tables): Store<Tx> {
-  return prismaStore(client, { tables, ...(process.env.TRANSACTION === 'ambient' ? { transaction: 'ambient' } : {}) });
+  return prismaStore(client, { tables });
 }
 
 /**

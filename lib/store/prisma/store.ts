@@ -31,21 +31,19 @@ import { renamerOf, type Tables } from './tables.ts';
 import { BATCH_MS, ERASE_MS, QUESTION_MS } from './timeouts.ts';
 
 /** Which transactions executions have: see `createIdempotency`. */
-export type TransactionMode = 'ambient' | 'interactive';
+export type TransactionMode = 'interactive';
 
 /**
  * The store on the user's own Prisma client.
  *
- * @throws ConfigurationError for tables whose names cannot be used, and in ambient mode for a client whose queries could
- *   not be kept apart
+ * @throws ConfigurationError for tables whose names cannot be used
  */
 export function prismaStore<Client extends PrismaClientLike>(
   client: Client,
   { tables, transaction }: { tables?: Tables | undefined; transaction?: TransactionMode | undefined } = {},
 ): Store<TransactionOf<Client>> {
   const rename = renamerOf(tables);
-  const isAmbient = transaction === 'ambient';
-  const pool = transaction === 'interactive' ? undefined : new ClientPool(client, { isAmbient, rename });
+  const pool = transaction === 'interactive' ? undefined : new ClientPool(client, { rename });
   return storeOn(Db.open({ client, rename, pool }), { reaped: {}, counted: {} });
 }
 

@@ -17,8 +17,6 @@ export function timeLeft({ deadline = Number.POSITIVE_INFINITY }: Pick<ExecuteOp
  * them is committed, too.
  */
 export interface Plan<Tx, Skipped> {
-  /** The code that is given `tx`, for words to a developer: `the handler of checkout`. Left out: nobody's that could be told. */
-  readonly name?: string;
   /** @param isOwn whether the transaction is the kit's own: then nobody but the kit sends its COMMIT */
   first(isOwn: boolean): readonly Statement[];
   /**

@@ -96,13 +96,21 @@ function nestedIn(client: object, begin: Transact): Transact {
 }
 
 async function nest(outer: ContextTransaction, client: object, input: unknown, options: TransactionOptions = {}) {
-  if (options.isolationLevel) throw nestedIsolationLevel(options.isolationLevel);
+  assertSuffices(outer, options.isolationLevel);
   if (Array.isArray(input) && !input.every(isQuery))
     throw new TypeError('All elements of the array need to be Prisma Client promises.');
   const run = (nested: ContextTransaction) =>
     Array.isArray(input) ? inTurn(input) : (input as (tx: object) => unknown)(txOf(client, nested));
   // Awaited within: a query of Prisma's is sent where it is awaited, not where it is made.
   return await outer.nest((nested) => runInContext(nested.context, async () => await run(nested)));
+}
+
+/** What guarantees less is kept by what guarantees more. PostgreSQL has no level below READ COMMITTED. */
+const LEVELS: readonly string[] = ['ReadUncommitted', 'ReadCommitted', 'RepeatableRead', 'Serializable'];
+
+function assertSuffices({ isolationLevel }: ContextTransaction, wanted = 'ReadUncommitted'): void {
+  const found = LEVELS.indexOf(wanted);
+  if (found < 0 || found > LEVELS.indexOf(isolationLevel)) throw nestedIsolationLevel(wanted, isolationLevel);
 }
 
 /** Anything else has begun by itself, and would wait for the savepoint that waits for it. */
@@ -140,11 +148,8 @@ const foreignBatch = () =>
     },
   );
 
-const nestedIsolationLevel = (level: string) =>
+const nestedIsolationLevel = (wanted: string, level: string) =>
   new ConfigurationError(
-    'A $transaction within an execution is a savepoint, which has no isolation level of its own.',
-    {
-      existing: level,
-      expected: 'isolationLevel in the options of the operation',
-    },
+    `A $transaction within an execution is a savepoint of it, and asks for ${wanted}, where the execution is in ${level}.`,
+    { existing: wanted, expected: `isolationLevel: '${wanted}' in the options of the operation` },
   );

@@ -9,7 +9,7 @@ import { anything, effect, effects, freshKey, kit } from '../../../integration/k
 import { outside } from '../async-context.ts';
 import { TABLES, type Tables } from '../tables.ts';
 import { oncekitPool } from '../wire/pool.ts';
-import { ambientKit, ended, execute, orderWithRefund, pidOf, stage } from './ambient.fixture.ts';
+import { ended, execute, orderWithRefund, pidOf, stage } from './ambient.fixture.ts';
 
 /** More clients than one in a process, and those that the mode is not for. */
 
@@ -115,78 +115,46 @@ describe('a second client in the handler', () => {
   });
 });
 
-describe('a client that the mode is not for', () => {
-  const refused = (prisma: object) =>
-    ended((async () => (await execute(prisma as Client, async () => 'never')).outcome)());
-
-  test('one on a plain pool is refused at its first execution, and what to do is said', async () => {
+describe('a client whose executions are in transactions of Prisma’s', () => {
+  const plain = () => {
     vi.stubEnv('POOL', 'plain');
-    const { client } = here.another();
+    const made = here.another();
     vi.unstubAllEnvs();
-    const error = await refused(client);
-    expect(error).toMatchObject({ name: 'ConfigurationError', existing: 'a pool as Prisma makes it' });
-    expect((error as { expected: string }).expected).toContain('oncekitPool');
-  });
+    return made;
+  };
 
-  test('one that was disconnected, and has opened a pool of its own since', async () => {
-    vi.stubEnv('POOL', 'plain'); // the kit's adapter would wrap that one, too
-    const { client, pool } = here.another();
-    vi.unstubAllEnvs();
-    oncekitPool(pool);
-    expect((await execute(client, ({ tx, key }) => effect(tx, key))).outcome).toMatchObject({ ok: true });
-    await client.$disconnect();
-    expect(await refused(client)).toMatchObject({
-      name: 'ConfigurationError',
-      existing: expect.stringContaining('disconnected'),
-    });
-  });
-
-  test('one with read replicas', async () => {
-    const { client } = here.another();
-    const replicated = client.$extends({ client: { $replica: () => client, $primary: () => client } });
-    expect(await refused(replicated)).toMatchObject({ name: 'ConfigurationError', existing: 'a client with $replica' });
-  });
-
-  test.each<[string, (client: Client) => object]>([
-    ['nothing under its extensions', ({ $queryRawUnsafe, $transaction }) => ({ $queryRawUnsafe, $transaction })],
+  test.each<[string, () => Promise<object> | object]>([
+    ['one on a plain pool', () => plain().client],
     [
-      'no loader',
-      (client) =>
-        new Proxy(client, {
-          get: (target, name) => (name === '_originalClient' ? { $transaction: () => {} } : Reflect.get(target, name)),
-        }),
+      'one that was disconnected, and has opened a pool of its own since',
+      async () => {
+        const { client, pool } = plain(); // the kit's adapter would wrap that one, too
+        oncekitPool(pool);
+        expect((await execute(client, ({ tx, key }) => effect(tx, key))).outcome).toMatchObject({ ok: true });
+        await client.$disconnect();
+        return client;
+      },
     ],
-  ])('one of a make that the kit does not know: %s', async (_, make) => {
-    expect(await refused(make(here.another().client))).toMatchObject({
-      name: 'ConfigurationError',
-      expected: expect.stringContaining('Prisma 7'),
-    });
-  });
-
-  test("one whose connections take no queries of others: pg's pipeline mode, and pg-native", async () => {
-    const pipeline = here.another({ pipeline: true } as pg.PoolConfig);
-    const native = here.another();
-    // As a connection of pg-native is: it does not know which process of the server it has.
-    native.pool.on('connect', (connection) => Object.assign(connection, { processID: undefined }));
-    for (const { client, pool } of [pipeline, native]) {
-      expect(await refused(client)).toMatchObject({
-        name: 'ConfigurationError',
-        existing: expect.stringContaining('pg-native'),
-      });
-      expect([pool.totalCount - pool.idleCount, pool.waitingCount]).toEqual([0, 0]);
-    }
-  });
-
-  test('each of them executes in interactive mode', async () => {
-    vi.stubEnv('POOL', 'plain');
-    const { client } = here.another();
-    vi.unstubAllEnvs();
-    const operation = kit(client, { transaction: 'interactive' })
-      .operation({ name: 'checkout', schema: anything })
-      .handler(({ tx, key }) => effect(tx, key));
-    const key = freshKey();
-    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
+    ["one in pg's pipeline mode", () => here.another({ pipeline: true } as pg.PoolConfig).client],
+    [
+      'one on pg-native', // which does not know what process of the server it has
+      () => {
+        const { client, pool } = here.another();
+        pool.on('connect', (connection) => Object.assign(connection, { processID: undefined }));
+        return client;
+      },
+    ],
+  ])('%s executes, and what a handler writes by `tx` is in the transaction', async (_, make) => {
+    const client = (await make()) as Client;
+    const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key));
+    expect(outcome).toMatchObject({ ok: true });
     expectCounted(await here.counted(key)).toEqual([1, 1]);
+    const failed = await execute(client, async ({ tx, key }) => {
+      await effect(tx, key);
+      throw new Error('rolled back');
+    });
+    expect(failed.outcome).toMatchObject({ ok: false, executed: false });
+    expectCounted(await here.counted(failed.key)).toEqual([0, 0]);
   });
 });
 
@@ -197,7 +165,7 @@ describe('an operation in phases', () => {
     let fails = true;
     const where: Record<string, boolean> = {};
     const isWithin = async (key: string) => (await client.auditRecord.count({ where: { action: `${key}-open` } })) > 0;
-    const operation = ambientKit(client, { leaseMs: 1500 })
+    const operation = kit(client, { leaseMs: 1500 })
       .operation({ name: 'paid', schema: anything })
       .phases(async ({ key, atomic, foreign, capture }) => {
         await capture('number', async () => {
@@ -246,7 +214,7 @@ test('tables of other names: ours are found there, and the handler’s statement
   await database.client.$executeRawUnsafe('ALTER TABLE "Kit".idempotency_keys RENAME TO "Request_keys"');
   const stateOf = async (key: string) =>
     await database.client.$queryRawUnsafe('SELECT state FROM "Kit"."Request_keys" WHERE key = $1', key);
-  const operation = ambientKit(database.client, { tables })
+  const operation = kit(database.client, { tables })
     .operation({ name: 'order', schema: anything })
     .handler(async ({ tx, key, input }) => {
       await effect(tx, key);

@@ -2,11 +2,11 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
-import { anything, effect, freshKey, type Tx } from '../../../integration/kit.fixture.ts';
+import { anything, effect, freshKey, kit, type Tx } from '../../../integration/kit.fixture.ts';
 import { destination, outboxOn } from '../../../messaging/messaging.fixture.ts';
 import { createInbox } from '../../../messaging/prisma.ts';
 import { outside } from '../async-context.ts';
-import { ambientKit, ended, execute, pidOf, stage } from './ambient.fixture.ts';
+import { ended, execute, pidOf, stage } from './ambient.fixture.ts';
 
 /** Which transaction a query is in is a matter of the async context it is made in: what keeps it, and what leaves it. */
 
@@ -79,7 +79,7 @@ describe('what leaves the transaction', () => {
       if (pid !== own || name === 'afterCommit') heard.push(name);
       if (pid === own && name !== 'afterCommit') heard.push(`${name} within`);
     };
-    const operation = ambientKit(client, {
+    const operation = kit(client, {
       log: ({ msg }) => ask(`log ${msg}`),
       onError: () => ask('onError'),
       onPoint: (point) => ask(`onPoint ${point}`),
@@ -114,7 +114,7 @@ describe('what leaves the transaction', () => {
 
   test('what the kit asks by itself: status and fence of another key', async () => {
     const { client } = here.another({ max: 2 });
-    const operation = ambientKit(client)
+    const operation = kit(client)
       .operation({ name: 'asking', schema: anything })
       .handler(async ({ tx, key }) => {
         await effect(tx, key);
@@ -159,7 +159,7 @@ describe('an execution within an execution', () => {
     client: Client,
     run: (inner: () => Promise<unknown>, later: (run: () => void) => void) => unknown,
   ) => {
-    const inner = ambientKit(client)
+    const inner = kit(client)
       .operation({ name: 'inner', schema: anything })
       .handler(({ tx, key }) => effect(tx, key));
     return async (key: string) =>

@@ -3,7 +3,7 @@ import type { Query } from './ambient-fuzz.fixture.ts';
 
 /** The queries of random handlers, and the rows that they leave behind. */
 
-export type Mode = 'interactive' | 'ambient';
+export type Mode = 'interactive' | 'own';
 
 /** The names of a program's rows: of one shape in both modes, so that what is seen of them can be compared. */
 export interface Names {
@@ -13,7 +13,7 @@ export interface Names {
 }
 
 export function namesOf(mode: Mode, n: number): Names {
-  const letter = mode === 'ambient' ? 'a' : 'b';
+  const letter = mode === 'own' ? 'a' : 'b';
   const space = `${letter}${String(n).padStart(7, '0')}`;
   const kinds = { cart: 'c', order: 'd', refund: 'e' };
   return {

@@ -13,7 +13,7 @@ import { type Context, perform, plain, worked } from './ambient-fuzz-run.fixture
 const HANDLERS = Number(process.env.FUZZ_HANDLERS ?? (tier === 'short' ? 50 : 300));
 /** Each of them in both modes, all begun in the same tick. */
 const AT_ONCE = 10;
-const MODES: readonly Mode[] = ['interactive', 'ambient'];
+const MODES: readonly Mode[] = ['interactive', 'own'];
 
 let database: TestDatabase;
 let client: Client;
@@ -60,8 +60,8 @@ function operationsOn(bare: Client) {
   };
 }
 
-const operationOn = (on: Client, transaction: Mode, isolationLevel: Program['isolationLevel']) =>
-  kit(on, { transaction })
+const operationOn = (on: Client, mode: Mode, isolationLevel: Program['isolationLevel']) =>
+  kit(on, mode === 'own' ? {} : { transaction: mode })
     .operation({
       name: 'fuzz',
       schema: anything,
@@ -163,8 +163,7 @@ async function observeOne(
   return { outcome, again, runs, committed };
 }
 
-const differs = ({ interactive, ambient }: Record<Mode, Observed>) =>
-  JSON.stringify(interactive) !== JSON.stringify(ambient);
+const differs = ({ interactive, own }: Record<Mode, Observed>) => JSON.stringify(interactive) !== JSON.stringify(own);
 
 interface Difference {
   program: Program;
@@ -180,21 +179,21 @@ async function smallest(found: Difference): Promise<Difference> {
   return found;
 }
 
-test(`${HANDLERS} random handlers give the same rows and outcomes in ambient and in plain mode`, async () => {
+test(`${HANDLERS} random handlers give the same rows and outcomes in own and in plain mode`, async () => {
   // Prisma's interactive transaction gives `pg` the queries of branches at once, and `pg` 8 queues them. The kit's transaction
-  // never does: `ambient-queries` holds that.
+  // never does: `own-queries` holds that.
   ignoreWarning(/^Calling client\.query\(\) when the client is already executing a query is deprecated/);
   const next = random(SEED);
   const kinds = new Map<string, number>();
   for (let n = 0; n < HANDLERS; n += AT_ONCE) {
     const some = Array.from({ length: Math.min(AT_ONCE, HANDLERS - n) }, () => programOf(next));
     for (const [at, one] of (await observe(some)).entries()) {
-      const kind = one.ambient.outcome.match(/code: '(\w+)'/)?.[1] ?? 'ok';
+      const kind = one.own.outcome.match(/code: '(\w+)'/)?.[1] ?? 'ok';
       kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
       if (!differs(one)) continue;
       const { program, observed } = await smallest({ program: some[at] as Program, observed: one });
-      const told = `SEED=${SEED}, handler ${n + at}: in ambient mode this one differs\n\n${codeOf(program)}\n\n`;
-      expect(observed.ambient, told).toEqual(observed.interactive);
+      const told = `SEED=${SEED}, handler ${n + at}: in own mode this one differs\n\n${codeOf(program)}\n\n`;
+      expect(observed.own, told).toEqual(observed.interactive);
     }
   }
   // Otherwise what is compared is how everything fails.

@@ -208,7 +208,23 @@ describe('$transaction', () => {
     expectCounted(await written(key, '', 'late')).toEqual([1, 0]);
   });
 
-  test('an isolation level of its own is refused, and nothing of it runs', async () => {
+  test('an isolation level that the execution has, or a lower one, is as none', async () => {
+    const { client } = here;
+    const { key, outcome } = await execute(
+      client,
+      async ({ tx, key }) => {
+        for (const isolationLevel of ['RepeatableRead', 'ReadCommitted', 'ReadUncommitted'] as const) {
+          await client.$transaction((inner) => effect(inner, key), { isolationLevel });
+          await (tx as Client).$transaction([client.auditRecord.create(data(key))], { isolationLevel });
+        }
+        return 'done';
+      },
+      { isolationLevel: 'RepeatableRead' },
+    );
+    expectCounted([outcome, await here.counted(key)]).toMatchObject([{ ok: true, data: 'done' }, [6, 1]]);
+  });
+
+  test('a higher isolation level is refused, and nothing of it runs', async () => {
     const { client } = here;
     const isolationLevel = 'Serializable' as const;
     const { key, outcome } = await execute(client, async ({ tx, key }) => {

@@ -5,7 +5,7 @@ import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { createClient } from '../../../../shop/db.ts';
 import { anything, effect, effects, freshKey, gate, kit } from '../../../integration/kit.fixture.ts';
 import { outside } from '../async-context.ts';
-import { ambientKit, ended, execute, orderWithRefund, pidOf, stage } from './ambient.fixture.ts';
+import { ended, execute, orderWithRefund, pidOf, stage } from './ambient.fixture.ts';
 
 /** Many executions on few connections, and none to have. */
 
@@ -17,7 +17,7 @@ describe('executions at once in one process', () => {
   test('200 over 5 connections never cross: each key has its own answer, its own order, or nothing', async () => {
     const { client, pool } = here.another({ max: 5 });
     const patient = { maxWait: 20_000, timeout: 20_000 };
-    const operation = ambientKit(client)
+    const operation = kit(client)
       .operation({ name: 'crowd', schema: anything, maxWaitMs: 20_000, timeoutMs: 20_000 })
       .handler(async ({ tx, key, input, fail }) => {
         const { id } = await tx.order.create({ data: { ...orderWithRefund(key), idempotencyKey: key } });
@@ -62,12 +62,12 @@ describe('executions at once in one process', () => {
     expect(heldBy(pool)).toEqual([0, 0]);
   });
 
-  test('of one key on two pools, in both modes: one executes, the others replay', async () => {
+  test('of one key on two pools, in transactions of the kit and of Prisma: one executes, the others replay', async () => {
     let runs = 0;
     const clients = [here.client, here.another().client];
     const operations = clients.flatMap((client) =>
-      (['ambient', 'interactive'] as const).map((transaction) =>
-        kit(client, { transaction })
+      ([{}, { transaction: 'interactive' }] as const).map((how) =>
+        kit(client, how)
           .operation({ name: 'checkout', schema: anything })
           .handler(async ({ tx, key }) => {
             await effect(tx, key);
@@ -86,19 +86,19 @@ describe('executions at once in one process', () => {
   });
 
   test.each([
-    ['an interactive execution in the handler of an ambient one', 'ambient', 'interactive'],
-    ['an ambient execution in the handler of an interactive one', 'interactive', 'ambient'],
-  ] as const)('%s is one of its own', async (_, outerMode, innerMode) => {
+    ["one in Prisma's in the handler of one in the kit's", {}, { transaction: 'interactive' }],
+    ["one in the kit's in the handler of one in Prisma's", { transaction: 'interactive' }, {}],
+  ] as const)('of two executions, %s is one of its own', async (_, outerHow, innerHow) => {
     const { client } = here.another();
-    const define = (name: string, transaction: 'ambient' | 'interactive', run: (key: string) => Promise<unknown>) =>
-      kit(client, { transaction })
+    const define = (name: string, how: { transaction?: 'interactive' }, run: (key: string) => Promise<unknown>) =>
+      kit(client, how)
         .operation({ name, schema: anything })
         .handler(async ({ tx, key }) => {
           await effect(tx, key);
           return [await pidOf(tx), await run(key), await pidOf(tx)] as number[];
         });
-    const inner = define('inner', innerMode, async () => 0);
-    const outer = define('outer', outerMode, async (key) => {
+    const inner = define('inner', innerHow, async () => 0);
+    const outer = define('outer', outerHow, async (key) => {
       const { ok, ...told } = await inner.execute({ key: `${key}-inner`, payload: {} });
       return ok && 'data' in told ? (told.data as number[])[0] : told;
     });

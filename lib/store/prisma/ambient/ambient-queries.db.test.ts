@@ -2,8 +2,8 @@ import { makeTypedQueryFactory } from '@prisma/client/runtime/client';
 import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
-import { anything, effect, freshKey } from '../../../integration/kit.fixture.ts';
-import { ambientKit, ended, execute, orderWithRefund, pidOf, stage } from './ambient.fixture.ts';
+import { anything, effect, freshKey, kit } from '../../../integration/kit.fixture.ts';
+import { ended, execute, orderWithRefund, pidOf, stage } from './ambient.fixture.ts';
 
 /** Every kind of query that Prisma has, within one handler: one connection, and all of it committed or nothing. */
 
@@ -216,7 +216,7 @@ describe('isolation levels', () => {
     const { client } = here.another();
     const sku = freshKey();
     await client.product.create({ data: { sku, name: sku, description: '', priceCents: 1, stock: 100 } });
-    const operation = ambientKit(client)
+    const operation = kit(client)
       .operation({ name: 'contended', schema: anything, isolationLevel: 'RepeatableRead' })
       .handler(async ({ tx, key }) => {
         const { stock } = await tx.product.findUniqueOrThrow({ where: { sku } });

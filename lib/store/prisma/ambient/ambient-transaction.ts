@@ -1,10 +1,21 @@
 import { ExecutionClosedError, IdempotencyError } from '../../../core/errors.ts';
+import type { IsolationLevel } from '../../rows.ts';
 import type { AsyncContext, ContextTransaction } from '../async-context.ts';
 import { type Rows, rowsOf, type Statement } from '../statement.ts';
 import type { TrackedConnection } from '../wire/connection.ts';
 import type { PoolLike } from '../wire/driver.ts';
 import { driverError } from '../wire/encoding.ts';
 import type { QueryQueue } from '../wire/query-queue.ts';
+
+/** A transaction that was begun on a connection of its own. */
+export interface BegunTransaction {
+  /** Its owner: the client under all its extensions. */
+  client: object;
+  pool: PoolLike;
+  isolationLevel: IsolationLevel;
+  connection: TrackedConnection;
+  queue: QueryQueue;
+}
 
 /**
  * One transaction on a connection of its own, or a savepoint in one, that queries find by the async context they are made
@@ -18,6 +29,8 @@ export class AmbientTransaction implements ContextTransaction {
   /** The transaction's owner: the client under all its extensions. */
   readonly client: object;
   readonly pool: PoolLike;
+  readonly isolationLevel: IsolationLevel;
+  readonly #begun: BegunTransaction;
   readonly #connection: TrackedConnection;
   readonly #queue: QueryQueue;
   readonly #outer: AmbientTransaction | undefined;
@@ -28,15 +41,13 @@ export class AmbientTransaction implements ContextTransaction {
   /** Queries of several statements that are not through, each until it is. */
   readonly #halves = new Set<Promise<void>>();
 
-  constructor(
-    client: object,
-    pool: PoolLike,
-    connection: TrackedConnection,
-    queue: QueryQueue,
-    outer?: AmbientTransaction,
-  ) {
+  /** @param begun the transaction on its connection; of a savepoint the same, and what it is in */
+  constructor(begun: BegunTransaction, outer?: AmbientTransaction) {
+    const { client, pool, isolationLevel, connection, queue } = begun;
     this.client = client;
     this.pool = pool;
+    this.isolationLevel = isolationLevel;
+    this.#begun = begun;
     this.#connection = connection;
     this.#queue = queue;
     this.#outer = outer;
@@ -107,10 +118,7 @@ export class AmbientTransaction implements ContextTransaction {
       leave = left;
     });
     try {
-      return await this.#inSavepoint(
-        new AmbientTransaction(this.client, this.pool, this.#connection, this.#queue, this),
-        run,
-      );
+      return await this.#inSavepoint(new AmbientTransaction(this.#begun, this), run);
     } finally {
       this.#nested = undefined;
       leave();

@@ -5,7 +5,7 @@ import { type TestDatabase, testDatabase } from '../../../../scripts/testing/tes
 import { type Client, createClient } from '../../../../shop/db.ts';
 import { anything, effect, freshKey, gate, kit, type Tx, watchOf } from '../../../integration/kit.fixture.ts';
 
-/** Shared by the tests of `transaction: 'ambient'`. Rows are counted by a connection of its own, never by the client in question. */
+/** Shared by the tests of the kit's own transactions. Rows are counted by a connection of its own, never by the client in question. */
 
 export interface Context {
   /** As Prisma's own transaction client has it at run time. */
@@ -24,24 +24,10 @@ interface How {
   isolationLevel?: 'ReadCommitted' | 'RepeatableRead' | 'Serializable';
 }
 
-/** The kit in ambient mode, whatever the other tests run in. */
-export const ambientKit = (client: Client, options: Parameters<typeof kit>[1] = {}) =>
-  kit(client, { transaction: 'ambient', ...options });
-
-/** One execution in ambient mode, and what its handler has thrown. */
-export const execute = (client: Client, handle: Handle, how?: How) => executeIn(ambientKit, client, handle, how);
-
-/** One execution in the mode that these tests run in. */
-export const executeHere = (client: Client, handle: Handle, how?: How) => executeIn(kit, client, handle, how);
-
-async function executeIn(
-  make: typeof kit,
-  client: Client,
-  handle: Handle,
-  { key = freshKey(), attempt, ...options }: How = {},
-) {
+/** One execution, and what its handler has thrown. */
+export async function execute(client: Client, handle: Handle, { key = freshKey(), attempt, ...options }: How = {}) {
   const errors: Error[] = [];
-  const operation = make(client, { onError: (error) => void errors.push(error as Error) })
+  const operation = kit(client, { onError: (error) => void errors.push(error as Error) })
     .operation({ name: 'checkout', schema: anything, ...options })
     .handler(async (context) => (await handle(context as unknown as Context)) as string);
   const outcome = await operation.execute({ key, payload: {}, ...(attempt ? { attempt } : {}) });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { effect, freshKey } from '../../../integration/kit.fixture.ts';
-import { ended, executeHere, stage } from './ambient.fixture.ts';
+import { ended, execute, stage } from './ambient.fixture.ts';
 
 /** Handlers that end the transaction by SQL of their own: no key without its order, and no order without its key. */
 
@@ -20,7 +20,7 @@ test.each([
   '  -- now\n/* and\nhere */ Commit work',
 ])('%j is refused, and the transaction goes on', async (text) => {
   const { client } = here.another({ max: 1 });
-  const { key, outcome } = await executeHere(client, async ({ tx, key }) => {
+  const { key, outcome } = await execute(client, async ({ tx, key }) => {
     await effect(tx, key);
     const error = await ended(tx.$executeRawUnsafe(text));
     await ended(tx.$transaction(async (inner) => void (await inner.$executeRawUnsafe(text))));
@@ -34,7 +34,7 @@ test.each(['SAVEPOINT mine', 'ROLLBACK TO SAVEPOINT mine', 'rollback work to min
   '%j is sent: the transaction is not ended by it',
   async (text) => {
     const { client } = here.another({ max: 1 });
-    const { key, outcome } = await executeHere(client, async ({ tx, key }) => {
+    const { key, outcome } = await execute(client, async ({ tx, key }) => {
       await tx.$executeRawUnsafe('SAVEPOINT mine');
       await tx.$executeRawUnsafe(text);
       await effect(tx, key);
@@ -49,7 +49,7 @@ test.each(['SELECT 1; COMMIT', 'SELECT 1; COMMIT; BEGIN', 'SELECT 1; ROLLBACK', 
   async (text) => {
     const { client } = here.another({ max: 1 });
     const key = freshKey();
-    const { outcome } = await executeHere(
+    const { outcome } = await execute(
       client,
       async ({ tx }) => {
         await effect(tx, key);

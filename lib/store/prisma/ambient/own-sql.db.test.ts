@@ -2,8 +2,8 @@ import { Kysely, PostgresDialect } from 'kysely';
 import { expect, expectTypeOf, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
-import { anything, effect, freshKey, isAmbient, kit } from '../../../integration/kit.fixture.ts';
-import { type Context, ended, executeHere, stage } from './ambient.fixture.ts';
+import { anything, effect, freshKey, kit } from '../../../integration/kit.fixture.ts';
+import { type Context, ended, execute, stage } from './ambient.fixture.ts';
 import { sqlOf } from './sql.ts';
 
 /** SQL past Prisma's engine, in the transaction of an execution. */
@@ -42,12 +42,12 @@ test.each(ways)('%s: committed with the key, seen by tx, rolled back with it', a
     seen.push(await tx.auditRecord.count({ where: { action: key } }));
     seen.push(await here.written(key));
   };
-  const { key } = await executeHere(client, handle);
+  const { key } = await execute(client, handle);
   expectCounted([seen.splice(0), await here.counted(key)]).toEqual([
     [1, 0],
     [1, 1],
   ]);
-  const failed = await executeHere(client, async (context) => {
+  const failed = await execute(client, async (context) => {
     await handle(context);
     throw new Error('rolled back');
   });
@@ -55,7 +55,7 @@ test.each(ways)('%s: committed with the key, seen by tx, rolled back with it', a
 });
 
 test('in a savepoint of tx it is rolled back with that', async () => {
-  const { key, outcome } = await executeHere(here.another().client, async ({ tx, key }) => {
+  const { key, outcome } = await execute(here.another().client, async ({ tx, key }) => {
     await effect(tx, key);
     await ended(
       tx.$transaction(async (inner) => {
@@ -70,7 +70,7 @@ test('in a savepoint of tx it is rolled back with that', async () => {
 test.each(ways)('%s, behind the end of its execution: refused, and nothing is done', async (_, write) => {
   let late: Client | undefined;
   const { client } = here.another({ max: 1 });
-  const { key } = await executeHere(client, async ({ tx, key }) => {
+  const { key } = await execute(client, async ({ tx, key }) => {
     late = tx;
     await effect(tx, key);
   });
@@ -79,7 +79,7 @@ test.each(ways)('%s, behind the end of its execution: refused, and nothing is do
 });
 
 test.each(['COMMIT', 'ROLLBACK', ' commit'])('%j is refused', async (text) => {
-  const { outcome } = await executeHere(here.another().client, async ({ tx }) => {
+  const { outcome } = await execute(here.another().client, async ({ tx }) => {
     const error = (await ended(sqlOf(tx).query(text))) as Error;
     return error.message;
   });
@@ -87,7 +87,7 @@ test.each(['COMMIT', 'ROLLBACK', ' commit'])('%j is refused', async (text) => {
 });
 
 test('a transaction of the query builder’s own is refused: it is in one', async () => {
-  const { key, outcome } = await executeHere(here.another().client, async ({ tx, key }) => {
+  const { key, outcome } = await execute(here.another().client, async ({ tx, key }) => {
     await effect(tx, key);
     const began = building(tx)
       .transaction()
@@ -99,7 +99,7 @@ test('a transaction of the query builder’s own is refused: it is in one', asyn
 });
 
 test('a cursor is refused: it would outlast its statement', async () => {
-  const { outcome } = await executeHere(here.another().client, async ({ tx }) => {
+  const { outcome } = await execute(here.another().client, async ({ tx }) => {
     const connection = await sqlOf(tx).pool.connect();
     expect(() => connection.query({ submit: () => {} })).toThrow(TypeError);
   });
@@ -109,7 +109,7 @@ test('a cursor is refused: it would outlast its statement', async () => {
 test('a conflict with others is tried again, as one of Prisma’s is', async () => {
   const { client } = here.another();
   let runs = 0;
-  const { key, outcome } = await executeHere(
+  const { key, outcome } = await execute(
     client,
     async ({ tx, key }) => {
       await insert(tx, key);
@@ -123,7 +123,7 @@ test('a conflict with others is tried again, as one of Prisma’s is', async () 
 });
 
 test('a statement that fails has aborted the transaction, also where its error is caught', async () => {
-  const { key, outcome } = await executeHere(here.another().client, async ({ tx, key }) => {
+  const { key, outcome } = await execute(here.another().client, async ({ tx, key }) => {
     await effect(tx, key);
     await ended(sqlOf(tx).query('SELECT 1/0'));
   });
@@ -146,16 +146,15 @@ test('rows have the type that is said', () => {
   expectTypeOf(typed).returns.resolves.toEqualTypeOf<{ id: string }[]>();
 });
 
-if (isAmbient)
-  test('in ambient mode the pool’s own query and connect are in it, too', async () => {
-    const { client, pool } = here.another();
-    const { key, outcome } = await executeHere(client, async ({ key }) => {
-      const text = `INSERT INTO audit_records (action, tenant, principal) VALUES ($1, 't', 'p')`;
-      await pool.query(text, [key]);
-      const connection = await pool.connect();
-      await connection.query(text, [key]);
-      connection.release();
-      return await here.written(key);
-    });
-    expectCounted([outcome, await here.counted(key)]).toMatchObject([{ ok: true, data: 0 }, [2, 1]]);
+test('the pool’s own query and connect are in it, too', async () => {
+  const { client, pool } = here.another();
+  const { key, outcome } = await execute(client, async ({ key }) => {
+    const text = `INSERT INTO audit_records (action, tenant, principal) VALUES ($1, 't', 'p')`;
+    await pool.query(text, [key]);
+    const connection = await pool.connect();
+    await connection.query(text, [key]);
+    connection.release();
+    return await here.written(key);
   });
+  expectCounted([outcome, await here.counted(key)]).toMatchObject([{ ok: true, data: 0 }, [2, 1]]);
+});

@@ -108,7 +108,6 @@ const ANSWER = '"tried"';
 
 async function transactionsOf(pool: ClientPool | undefined): Promise<Pick<TriedClaim, 'transactions' | 'whyNotOwn'>> {
   const whyNotOwn = await pool?.whyNot(FIND);
-  if (pool?.isAmbient) return { transactions: 'ambient', ...(whyNotOwn && { whyNotOwn }) };
   if (whyNotOwn) return { transactions: 'interactive', whyNotOwn };
   return { transactions: pool ? 'own' : 'interactive' };
 }

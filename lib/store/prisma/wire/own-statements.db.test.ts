@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
 import { effect } from '../../../integration/kit.fixture.ts';
-import { type Context, ended, executeHere, stage } from '../ambient/ambient.fixture.ts';
+import { type Context, ended, execute, stage } from '../ambient/ambient.fixture.ts';
 import { storeOf } from '../prisma-harness.fixture.ts';
 import { renewStatementNames } from './user-statements.ts';
 
@@ -19,8 +19,8 @@ const kept = async (db: Pick<Client, '$queryRawUnsafe'>, prefix = 'oncekit_user'
   )[0]?.n;
 
 async function times(count: number, client: Client, handle: (context: Context) => Promise<unknown>) {
-  let last: Awaited<ReturnType<typeof executeHere>> | undefined;
-  for (let n = 0; n < count; n++) last = await executeHere(client, handle);
+  let last: Awaited<ReturnType<typeof execute>> | undefined;
+  for (let n = 0; n < count; n++) last = await execute(client, handle);
   return last;
 }
 
@@ -42,7 +42,7 @@ test.each(['ALTER TABLE kept ADD COLUMN b int DEFAULT 2', 'ALTER TABLE kept ALTE
     const { client } = here.another({ max: 3 });
     await here.watch.query('CREATE TABLE kept AS SELECT 1 AS a');
     here.later(() => here.watch.query('DROP TABLE kept'));
-    const together = () => Promise.all(Array.from({ length: 12 }, () => executeHere(client, reading)));
+    const together = () => Promise.all(Array.from({ length: 12 }, () => execute(client, reading)));
     await together();
     await together();
     expect(await kept(client)).toBeGreaterThan(0);
@@ -63,7 +63,7 @@ test.each(['DEALLOCATE ALL', 'DISCARD ALL'])('%s behind the kit’s back: tried 
   expect(await kept(client)).toBeGreaterThan(0);
   await client.$executeRawUnsafe(text);
   for (let n = 0; n < 4; n++) {
-    const { key, outcome } = await executeHere(client, handle);
+    const { key, outcome } = await execute(client, handle);
     expectCounted([outcome, await here.counted(key)]).toMatchObject([{ ok: true, replayed: false }, [1, 1]]);
   }
 });
@@ -108,6 +108,6 @@ test('the handler swallows the error of a statement that was forgotten: tried ag
   );
   for (const { name } of names) await client.$executeRawUnsafe(`DEALLOCATE "${name}"`);
   runs = 0;
-  const { key, outcome } = await executeHere(client, handle);
+  const { key, outcome } = await execute(client, handle);
   expectCounted([outcome, runs, await here.counted(key)]).toMatchObject([{ ok: true, data: 'counted' }, 2, [1, 1]]);
 });

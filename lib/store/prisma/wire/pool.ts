@@ -5,7 +5,6 @@ import { withTimeout } from '../with-timeout.ts';
 import { TrackedConnection } from './connection.ts';
 import type { ClientLike, PoolLike } from './driver.ts';
 import { driverError } from './encoding.ts';
-import { endWatch, watchConnection, watchStatement } from './outside-writes.ts';
 import { flushPendingCommits } from './pending-commits.ts';
 
 /** Answers a query that is not sent. */
@@ -44,7 +43,6 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     const here = currentContext();
     if (here?.reportPool?.(pool, (args[0] as { text?: unknown } | undefined)?.text)) return Promise.resolve(NOTHING);
     if (here?.transaction?.pool === pool) return here.transaction.query(here, args);
-    if (here?.execution) watchStatement(here, pool, args[0]);
     return query.apply(pool, args);
   }) as Pool['query'];
   const connect = skipSuspects(pool);
@@ -57,7 +55,6 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     const tracked: Connect = (done) =>
       connect((error, client, release) => {
         if (client) here?.checkedOut?.add(client);
-        if (client && here?.execution) watchConnection(here, pool, client);
         done(error, client, client?.release ?? release);
       });
     const [done] = args;
@@ -93,7 +90,6 @@ function skipSuspects(pool: PoolLike): Connect {
     if (!goodAt.has(client)) goodAt.set(client, performance.now());
   });
   pool.on('release', (error: unknown, client: ClientLike) => {
-    endWatch(client);
     if (!error) goodAt.set(client, performance.now());
     else if (isOutage(error)) lostAt = performance.now();
   });
