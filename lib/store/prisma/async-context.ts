@@ -1,11 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IsolationLevel } from '../rows.ts';
 import type { ClientLike, PoolLike } from './wire/driver.ts';
+import { flushPendingCommits } from './wire/pending-commits.ts';
 
 /** Carried by the async context of the calling code; by it a pool knows whose query it is given. */
 export interface AsyncContext {
   /** A transaction of the kit's, to which all queries of the user's belong. */
   transaction?: ContextTransaction;
+  /** It is asked by the transaction's `tx`, and by nothing else when that is over. */
+  isByTx?: boolean;
   /** Prisma is executing one query of it, so that a transaction it begins is that query's own. */
   isPrismaQuery?: boolean;
   /** Is given the pool that a query goes to. Returns whether that is all there is to the query: then it is not sent. */
@@ -20,7 +23,12 @@ export interface ContextTransaction {
   readonly pool: PoolLike;
   readonly isolationLevel: IsolationLevel;
   readonly context: AsyncContext;
+  readonly txContext: AsyncContext;
   readonly queryContext: AsyncContext;
+  /** There while it is not known yet whether it is committed. Never rejects. */
+  readonly ending: Promise<void> | undefined;
+  /** What its code has left behind, and does not ask by `tx`, is none of it any more: it goes by itself. */
+  readonly isPast: boolean;
   isWithin(transaction: ContextTransaction): boolean;
   assertOpen(): void;
   query(context: AsyncContext, args: never[]): unknown;
@@ -50,6 +58,20 @@ export function currentContext(): AsyncContext | undefined {
 export function runInContext<T>(what: AsyncContext | undefined, run: () => T): T {
   const contexts = shared[WITHIN];
   return contexts ? contexts.run(what, run) : run();
+}
+
+/** The transaction that what is asked in this context belongs to. */
+export function transactionIn(here: AsyncContext | undefined): ContextTransaction | undefined {
+  const transaction = here?.transaction;
+  return transaction?.isPast && !here?.isByTx ? undefined : transaction;
+}
+
+/**
+ * What must be waited for before it is known which transaction a question of this context belongs to: the COMMIT of its own, and those of
+ * phases (ADR 37), whose writes it may read. Never rejects.
+ */
+export function endingIn(here: AsyncContext | undefined): Promise<unknown> | undefined {
+  return flushPendingCommits() ?? (here?.isByTx ? undefined : here?.transaction?.ending);
 }
 
 /**

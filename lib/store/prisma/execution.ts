@@ -86,8 +86,8 @@ async function afterRollback(
   // The handler has ended the transaction by SQL that was not recognised: its writes before that may be committed.
   if (!claimed.isWritten && means === 'invalid_number') return { kind: 'in_doubt', error: endedTransaction(error) };
   if (means === 'overtaken') return { kind: 'rolled_back', why, error: keyLost(), at: AT[at] };
-  // An error of the handler's own reaches its caller as it was thrown.
-  const isHandlers = at === 'work' && means !== 'read_only';
+  // An error of the handler's own reaches its caller as it was thrown, but for one that only says that there was another.
+  const isHandlers = at === 'work' && means !== 'read_only' && means !== 'aborted';
   return { kind: 'rolled_back', why, error: isHandlers ? error : explain({ error, means }), at: AT[at] };
 }
 

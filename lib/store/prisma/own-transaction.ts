@@ -3,7 +3,7 @@ import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { AmbientTransaction } from './ambient/ambient-transaction.ts';
 import { txOf } from './ambient/ambient-tx.ts';
-import { currentContext, runInContext } from './async-context.ts';
+import { currentContext, endingIn, runInContext, transactionIn } from './async-context.ts';
 import type { ClientPool } from './client-pool.ts';
 import { isOutage, isReadOnly } from './outage.ts';
 import { queriesBy } from './renaming.ts';
@@ -35,7 +35,9 @@ export async function runOwnTransaction<Tx, Skipped>(
   plan: Plan<Tx, Skipped>,
   how: ExecuteOptions,
 ): Promise<TransactionOutcome<Skipped>> {
-  const outer = currentContext()?.transaction;
+  const ending = endingIn(currentContext());
+  if (ending) await ending;
+  const outer = transactionIn(currentContext());
   outer?.assertOpen();
   if (outer) throw nested();
   let acquired: AcquiredConnection;
@@ -69,13 +71,17 @@ export async function runOwnTransaction<Tx, Skipped>(
     const next = await withTimeout(perform(rows), deadline - performance.now(), overdue);
     if (!('skip' in next)) {
       const withinMs = timeLeft(how, deadline + SILENCE_MS - performance.now());
-      return await commit(acquired, renamed(next.last, rename), { isReplicated, withinMs });
+      const outcome = await commit<Skipped>(acquired, renamed(next.last, rename), { isReplicated, withinMs });
+      transaction.end(outcome.kind === 'committed');
+      return outcome;
     }
+    transaction.end(false);
     await rollBack(acquired, queue, { withinMs: timeLeft(how, SILENCE_MS) });
     return { kind: 'skipped', value: next.skip };
   } catch (error) {
     // Before anything else is awaited: what is still running in the handler must find it closed.
     transaction.close();
+    transaction.end(false);
     // A server that takes no writes any more: the next connection may lead to the one that does.
     const unfit = isReadOnly(error) ? error : undefined;
     await rollBack(acquired, queue, { withinMs: timeLeft(how, SILENCE_MS), unfit });
@@ -87,7 +93,7 @@ export async function runOwnTransaction<Tx, Skipped>(
 }
 
 /** In the transaction's context, so that the client's queries find to it by whatever name they are asked. */
-function doWork<Tx, Skipped>(
+async function doWork<Tx, Skipped>(
   { pool, rename }: Pick<OwnConnections, 'pool' | 'rename'>,
   transaction: AmbientTransaction,
   plan: Plan<Tx, Skipped>,
@@ -95,7 +101,11 @@ function doWork<Tx, Skipped>(
 ): ReturnType<typeof plan.work> {
   const tx = txOf(pool.client as object, transaction) as Tx;
   const db = queriesBy((statement) => transaction.ask(statement), rename);
-  return runInContext(transaction.context, () => plan.work(tx, rows, db));
+  try {
+    return await runInContext(transaction.context, () => plan.work(tx, rows, db));
+  } finally {
+    transaction.leave();
+  }
 }
 
 /** COMMIT was not sent, so whatever becomes of ROLLBACK, nothing was committed. */

@@ -1,5 +1,12 @@
 import { ConfigurationError } from '../../../core/errors.ts';
-import { type ContextTransaction, currentContext, outside, runInContext } from '../async-context.ts';
+import {
+  type ContextTransaction,
+  currentContext,
+  endingIn,
+  outside,
+  runInContext,
+  transactionIn,
+} from '../async-context.ts';
 import type { PrismaClientLike, RawQueries, TransactionOptions } from '../client.ts';
 import { txOf } from './ambient-tx.ts';
 
@@ -23,8 +30,10 @@ interface Loader {
 }
 
 interface LoaderRequest {
+  /** As it was called: `prisma.order.create`. */
+  clientMethod?: string;
   /** Belongs to a transaction of Prisma's own. */
-  transaction?: { kind: 'itx' | 'batch' };
+  transaction?: { kind: 'itx' | 'batch'; lock?: Promise<void> };
 }
 
 /** On a client that is itself an interactive transaction of Prisma's. */
@@ -75,19 +84,48 @@ function once(target: object, join: () => void): void {
  */
 function requestOf(request: Loader['request']): Loader['request'] {
   return function (this: Loader, asked) {
-    const { transaction } = currentContext() ?? {};
+    const here = currentContext();
+    const ending = endingIn(here);
+    if (ending) return ending.then(() => this.request(asked));
+    const transaction = transactionIn(here);
     if (!transaction) return request.call(this, asked);
+    if (!here?.isByTx) tellOnce(this, asked);
     if (!asked.transaction) return runInContext(transaction.queryContext, () => this.options.singleLoader(asked));
-    if (asked.transaction.kind === 'batch') return Promise.reject(foreignBatch());
+    if (asked.transaction.kind === 'batch') return request.call(loaderOf(this, asked.transaction), asked);
     // It has the connection of its own transaction, which needs no context to find it.
     return outside(() => request.call(this, asked));
   };
 }
 
+/** By what the queries of one `$transaction([…])` share. */
+const loaders = new WeakMap<object, Loader>();
+
+/** A loader for one list of queries, of a client that the kit does not know: it sends them from the context that they were made in. */
+function loaderOf(loader: Loader, { lock = Promise.resolve() }: NonNullable<LoaderRequest['transaction']>): Loader {
+  const own = loaders.get(lock) ?? Object.assign(Object.create(loader), { batches: {}, tickActive: false });
+  loaders.set(lock, own);
+  return own;
+}
+
+/** Loaders of clients of which it was said. */
+const told = new WeakSet<Loader>();
+
+/** For whoever knows the client by its global name as one whose queries are committed at once. */
+function tellOnce(loader: Loader, { clientMethod = 'A query' }: LoaderRequest): void {
+  if (process.env.NODE_ENV !== 'development' || told.has(loader)) return;
+  told.add(loader);
+  console.info(
+    `[oncekit] ${clientMethod}, asked of the client by its global name within a handler, is part of the execution's transaction, like what is asked of tx. What is to stay when that is rolled back (a log, what a cache keeps, rows that other requests gave a shared writer) belongs in outside(() => …). Said once.`,
+  );
+}
+
 /** `$transaction`, which within a transaction of the same client is a savepoint in it. */
 function nestedIn(client: object, begin: Transact): Transact {
-  return function (this: unknown, input, options) {
-    const { transaction } = currentContext() ?? {};
+  return function nested(this: unknown, input, options): Promise<unknown> {
+    const here = currentContext();
+    const ending = endingIn(here);
+    if (ending) return ending.then(() => nested.call(this, input, options));
+    const transaction = transactionIn(here);
     // Of another client, which may have another database.
     if (transaction?.client !== client) return begin.call(this, input, options);
     if ((this as Record<symbol, unknown>)[OF_A_TRANSACTION]) return outside(() => begin.call(this, input, options));
@@ -138,15 +176,6 @@ const unknownClient = (existing: string) =>
     existing,
     expected: "a client of Prisma 7 that PrismaClient has made, or transaction: 'interactive'",
   });
-
-const foreignBatch = () =>
-  new ConfigurationError(
-    'A list of queries was given to $transaction of a client that the kit does not know, within an execution.',
-    {
-      existing: '$transaction([…]) of another client',
-      expected: 'the client that createIdempotency was given, or outside(() => …)',
-    },
-  );
 
 const nestedIsolationLevel = (wanted: string, level: string) =>
   new ConfigurationError(

@@ -74,7 +74,7 @@ describe('what goes on by itself', () => {
 
   test('an interval, a listener and a loader that were made in it', async () => {
     const { client, pool } = only();
-    const action = `${freshKey()}-late`;
+    const action = `${freshKey()}-behind`;
     const emitter = new EventEmitter();
     const ticks: Promise<unknown>[] = [];
     const fifth = gate();
@@ -95,13 +95,14 @@ describe('what goes on by itself', () => {
     isOver = true;
     await fifth.opened;
     clearInterval(interval);
-    for (const tick of ticks) expect(await tick).toMatchObject(closed);
-    // A listener runs where the event is told: outside, the global client is its own again, and tx is over.
+    // By itself, as without the kit.
+    for (const tick of ticks) expect(await tick).toMatchObject({ action });
+    // A listener runs where the event is told.
     emitter.emit('global');
     emitter.emit('tx');
     expect(await Promise.all(heard)).toMatchObject([expect.any(Number), closed]);
     expect(await loader('mug')).toMatchObject({ sku: 'mug' });
-    expectCounted(await here.written(action)).toBe(0);
+    expectCounted(await here.written(action)).toBe(ticks.length);
     await here.expectCleanNext(client, pool);
   });
 
@@ -118,12 +119,12 @@ describe('what goes on by itself', () => {
       });
   }
 
-  test('a loader that executions share asks in the context of the first: refused when that is over, never joined to it', async () => {
+  test('a loader that executions share asks in the context of the first: by itself behind its COMMIT, refused behind its rollback', async () => {
     const { client, pool } = here.another({ max: 2 });
     // Awaited by the loader itself, so that it is asked where the loader runs.
     const find = async (sku: string) => await client.product.findUnique({ where: { sku } });
-    for (const isOutside of [false, true]) {
-      const loader = loaderOf((sku) => (isOutside ? outside(() => find(sku)) : find(sku)), setImmediate);
+    for (const first of ['commits', 'throws', 'is outside'] as const) {
+      const loader = loaderOf((sku) => (first === 'is outside' ? outside(() => find(sku)) : find(sku)), setImmediate);
       const [inside, both] = [gate(), gate()];
       let left: Promise<unknown> | undefined;
       const second = execute(client, async ({ tx, key }) => {
@@ -136,10 +137,12 @@ describe('what goes on by itself', () => {
       await execute(client, async () => {
         left = ended(loader('mug'));
         both.open();
+        if (first !== 'commits') throw new Error('rolled back');
       });
-      const told = isOutside ? 'mug' : expect.stringContaining('ExecutionClosedError');
+      const isRefused = first === 'throws';
+      const told = isRefused ? expect.stringContaining('ExecutionClosedError') : 'mug';
       expect((await second).outcome).toMatchObject({ ok: true, data: told });
-      expect(await left).toMatchObject(isOutside ? { sku: 'mug' } : closed);
+      expect(await left).toMatchObject(isRefused ? closed : { sku: 'mug' });
     }
     expect([pool.totalCount - pool.idleCount, pool.waitingCount]).toEqual([0, 0]);
   });

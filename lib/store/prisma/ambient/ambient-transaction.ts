@@ -18,14 +18,21 @@ export interface BegunTransaction {
 }
 
 /**
+ * How long what a handler has left behind is refused where it was rolled back, in milliseconds: the next attempt would do it
+ * again. No request lives longer; what does is no part of one, such as the interval of a writer that was first used in it.
+ */
+const LEFT_MS = 5 * 60_000;
+
+/**
  * One transaction on a connection of its own, or a savepoint in one, that queries find by the async context they are made
  * in. Once it is over nothing gets onto the connection any more, whoever still asks.
  */
 export class AmbientTransaction implements ContextTransaction {
   /** The context of the code that runs in it. */
   readonly context: AsyncContext = { transaction: this };
+  readonly txContext: AsyncContext = { transaction: this, isByTx: true };
   /** The context of a query of it that Prisma is executing. */
-  readonly queryContext: AsyncContext = { transaction: this, isPrismaQuery: true };
+  readonly queryContext: AsyncContext = { transaction: this, isByTx: true, isPrismaQuery: true };
   /** The transaction's owner: the client under all its extensions. */
   readonly client: object;
   readonly pool: PoolLike;
@@ -35,7 +42,16 @@ export class AmbientTransaction implements ContextTransaction {
   readonly #queue: QueryQueue;
   readonly #outer: AmbientTransaction | undefined;
   readonly #depth: number;
+  /** The transaction itself, of a savepoint as well. */
+  readonly #root: AmbientTransaction;
   #isOver = false;
+  /** Whether it is known to be committed, of the root; false as well where that is not known. There once it has ended. */
+  #isCommitted: boolean | undefined;
+  /** When the root's code has come back, by `performance.now()`. */
+  #leftAt = Number.POSITIVE_INFINITY;
+  #ending: { known: Promise<void>; tell: () => void } | undefined;
+  /** It is a savepoint that was rolled back to. */
+  #isUndone = false;
   /** There while a nested one is open. Never rejects. */
   #nested: Promise<void> | undefined;
   /** Queries of several statements that are not through, each until it is. */
@@ -52,6 +68,24 @@ export class AmbientTransaction implements ContextTransaction {
     this.#queue = queue;
     this.#outer = outer;
     this.#depth = outer ? outer.#depth + 1 : 0;
+    this.#root = outer ? outer.#root : this;
+  }
+
+  get ending(): Promise<void> | undefined {
+    const root = this.#root;
+    if (!root.#isOver || root.#isCommitted !== undefined) return undefined;
+    root.#ending ??= signal();
+    return root.#ending.known;
+  }
+
+  get isPast(): boolean {
+    const root = this.#root;
+    if (root.#isCommitted === undefined) return false;
+    return (root.#isCommitted && this.#isKept) || performance.now() - root.#leftAt > LEFT_MS;
+  }
+
+  get #isKept(): boolean {
+    return !this.#isUndone && (!this.#outer || this.#outer.#isKept);
   }
 
   /** Tells whether it is that transaction, or a savepoint in it. */
@@ -61,7 +95,7 @@ export class AmbientTransaction implements ContextTransaction {
 
   /** @throws ExecutionClosedError where it is over, or one around it */
   assertOpen(): void {
-    if (this.#isOver) throw executionClosed();
+    if (this.#isOver) throw executionClosed(this.#root.#isCommitted === false);
     this.#outer?.assertOpen();
   }
 
@@ -113,15 +147,13 @@ export class AmbientTransaction implements ContextTransaction {
     // Nor with the first half of a query before it, and the second one behind.
     while (this.#nested || this.#halves.size > 0) await (this.#nested ?? Promise.all(this.#halves));
     this.assertOpen();
-    let leave = () => {};
-    this.#nested = new Promise((left) => {
-      leave = left;
-    });
+    const { known, tell } = signal();
+    this.#nested = known;
     try {
       return await this.#inSavepoint(new AmbientTransaction(this.#begun, this), run);
     } finally {
       this.#nested = undefined;
-      leave();
+      tell();
     }
   }
 
@@ -135,6 +167,7 @@ export class AmbientTransaction implements ContextTransaction {
       return value;
     } catch (error) {
       nested.close();
+      nested.#isUndone = true;
       // Where even that fails, nothing of the whole transaction is committed.
       await this.#control(`ROLLBACK TO SAVEPOINT ${savepoint}`)
         .then(() => this.#control(`RELEASE SAVEPOINT ${savepoint}`))
@@ -148,6 +181,17 @@ export class AmbientTransaction implements ContextTransaction {
   /** From now on nothing gets onto the connection. */
   close(): void {
     this.#isOver = true;
+  }
+
+  /** Its code has returned, or thrown: what asks from now on was left behind. */
+  leave(): void {
+    this.#leftAt = performance.now();
+  }
+
+  /** @param isCommitted false also where that is not known */
+  end(isCommitted: boolean): void {
+    this.#isCommitted = isCommitted;
+    this.#ending?.tell();
   }
 
   /**
@@ -216,16 +260,21 @@ function isOfPrisma(asked: unknown): boolean {
   return rowMode === 'array' && types !== undefined;
 }
 
+function signal(): { known: Promise<void>; tell: () => void } {
+  let tell = () => {};
+  const known = new Promise<void>((told) => {
+    tell = told;
+  });
+  return { known, tell };
+}
+
 /** Something that lasts. @returns what ends it */
 function beginIn(going: Set<Promise<void>>): () => void {
-  let end = () => {};
-  const lasting = new Promise<void>((ended) => {
-    end = ended;
-  });
-  going.add(lasting);
+  const { known, tell } = signal();
+  going.add(known);
   return () => {
-    going.delete(lasting);
-    end();
+    going.delete(known);
+    tell();
   };
 }
 
@@ -251,10 +300,15 @@ function rejecting(ask: (args: never[]) => Promise<unknown>, args: never[]): Pro
 /** The part of `pg`'s answer to a statement that controls a transaction which Prisma's adapter reads. */
 const resultOf = (command: string) => ({ command, rowCount: null, rows: [], fields: [] });
 
-const executionClosed = () =>
+const executionClosed = (isRolledBack: boolean) =>
   new ExecutionClosedError(
     'A query came after its execution had ended; nothing was done. Await every query, and wrap what goes on by itself in outside().',
-    { existing: 'an execution that has ended', expected: 'a query while its handler runs, or outside(() => …)' },
+    {
+      existing: isRolledBack
+        ? 'an execution that was rolled back, or may have been, and will be tried again'
+        : 'an execution that has ended',
+      expected: 'a query while its handler runs, or outside(() => …)',
+    },
   );
 
 const foreignTransaction = () =>

@@ -13,14 +13,22 @@ const SENDING = new Set<unknown>(['then', 'catch', 'finally']);
  * where the async context was lost, as in a queue or a stream that was there before; and where it is over, nothing is done.
  */
 export function txOf<Client extends object>(client: Client, transaction: ContextTransaction): Client {
-  // In a savepoint of it, it is that savepoint's.
-  const inIt = <T>(run: () => T): T =>
-    currentContext()?.transaction?.isWithin(transaction) ? run() : runInContext(transaction.context, run);
+  const inIt = <T>(run: () => T): T => {
+    const here = currentContext()?.transaction;
+    // In a savepoint of it, it is that savepoint's.
+    return runInContext((here?.isWithin(transaction) ? here : transaction).txContext, run);
+  };
 
   /** Prisma's promises are made in one place and sent where they are awaited, so both are done within. */
   const bound = (value: unknown, name: string | symbol, owner: object): unknown => {
     if (typeof value !== 'function') return value;
-    if (SENDING.has(name)) return (...args: unknown[]) => inIt(() => Reflect.apply(value, owner, args));
+    if (SENDING.has(name)) {
+      return (...args: unknown[]) => {
+        const sent = inIt(() => (owner as PromiseLike<unknown>).then());
+        // What comes behind it is the caller's.
+        return Reflect.apply(Reflect.get(sent, name) as typeof value, sent, args);
+      };
+    }
     return (...args: unknown[]) => {
       const result = inIt(() => Reflect.apply(value, owner, args));
       return isPromised(result) ? new Proxy(result as object, membrane) : result;

@@ -203,7 +203,6 @@ describe('executions at once in one process', () => {
 describe('what else the handler asks of the database', () => {
   /** The client of the key, and the one that the handler asks besides. */
   const pairs: [string, () => [Client, Client]][] = [
-    ['the same client', () => [database.client, database.client]],
     ['a client with a plain pool', () => [database.client, plainOne()]],
     ['another client, while the one of the key has a plain pool', () => [plainOne(), another(3)]],
   ];
@@ -292,30 +291,6 @@ describe('what else the handler asks of the database', () => {
     const count = (name: string) => effects(client, `${key}${name}`);
     expect([await count(''), await count(' after'), await count(' later')]).toEqual([1, 1, 1]);
     expect(await client.idempotencyKey.count({ where: { key } })).toBe(1);
-  });
-
-  test('an execution within an execution is one of its own', async () => {
-    const inner = kit(database.client)
-      .operation({ name: 'inner', schema: anything })
-      .handler(async ({ tx, key }) => {
-        await effect(tx, key);
-        return pidOf(tx);
-      });
-    const outer = kit(database.client)
-      .operation({ name: 'outer', schema: anything })
-      .handler(async ({ tx, key, input }) => {
-        await effect(tx, key);
-        const within = await inner.execute({ key: `${key}-inner`, payload: {} });
-        if (input.isRefused) throw new Error('rolled back');
-        return within.ok && within.data !== (await pidOf(tx));
-      });
-    const [stays, goes] = [freshKey(), freshKey()];
-    expect(await outer.execute({ key: stays, payload: {} })).toMatchObject({ ok: true, data: true });
-    expect(await outer.execute({ key: goes, payload: { isRefused: true } })).toMatchObject({ executed: false });
-    const states = (key: string) => database.client.idempotencyKey.count({ where: { key, state: 'succeeded' } });
-    const all = [stays, `${stays}-inner`, goes, `${goes}-inner`];
-    expect(await Promise.all(all.map(states))).toEqual([1, 1, 0, 1]);
-    expectCounted(await Promise.all(all.map((key) => effects(database.client, key)))).toEqual([1, 1, 0, 1]);
   });
 
   test('a transaction nested in its own is a savepoint: what fails in it goes, the rest commits with the key', async () => {

@@ -1,5 +1,12 @@
 import { StoreUnavailableError } from '../../store.ts';
-import { currentContext, enableContexts, runInContext } from '../async-context.ts';
+import {
+  type AsyncContext,
+  currentContext,
+  enableContexts,
+  endingIn,
+  runInContext,
+  transactionIn,
+} from '../async-context.ts';
 import { isOutage } from '../outage.ts';
 import { withTimeout } from '../with-timeout.ts';
 import { TrackedConnection } from './connection.ts';
@@ -37,21 +44,22 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   enableContexts();
   const query = pool.query as (...args: never[]) => unknown;
   pool.query = ((...args: never[]) => {
-    // ADR 37: a query must see what a phase before it has written.
-    const committing = flushPendingCommits();
-    if (committing) return committing.then(() => (pool.query as (...args: never[]) => unknown)(...args));
     const here = currentContext();
+    const ending = endingIn(here);
+    if (ending) return ending.then(() => (pool.query as (...args: never[]) => unknown)(...args));
     if (here?.reportPool?.(pool, (args[0] as { text?: unknown } | undefined)?.text)) return Promise.resolve(NOTHING);
-    if (here?.transaction?.pool === pool) return here.transaction.query(here, args);
+    const transaction = transactionIn(here);
+    if (transaction?.pool === pool) return transaction.query(here as AsyncContext, args);
     return query.apply(pool, args);
   }) as Pool['query'];
   const connect = skipSuspects(pool);
   Object.defineProperty(pool, CONNECT, { value: connect });
   pool.connect = ((...args: unknown[]) => {
-    const committing = flushPendingCommits();
-    if (committing) return committing.then(() => (pool.connect as (...args: unknown[]) => unknown)(...args));
     const here = currentContext();
-    if (here?.transaction?.pool === pool) return here.transaction.connect(here, args as never[]);
+    const ending = endingIn(here);
+    if (ending) return ending.then(() => (pool.connect as (...args: unknown[]) => unknown)(...args));
+    const transaction = transactionIn(here);
+    if (transaction?.pool === pool) return transaction.connect(here as AsyncContext, args as never[]);
     const tracked: Connect = (done) =>
       connect((error, client, release) => {
         if (client) here?.checkedOut?.add(client);
