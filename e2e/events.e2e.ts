@@ -106,7 +106,7 @@ test('the worker is killed while the receiver answers: the next one sends it aga
   expect(worker.kill()).toBe(true);
   // Its lease is over: nobody waits for that.
   await db.$executeRaw`
-    UPDATE outbox_deliveries SET next_attempt_at = clock_timestamp() WHERE state = 'pending' AND aggregate = ${`order:${id}`}`;
+    UPDATE outbox_deliveries SET next_attempt_at = clock_timestamp() - interval '1 s' WHERE state = 'pending' AND aggregate = ${`order:${id}`}`;
   const delivery = () => db.outboxDelivery.findFirst({ where: { aggregate: `order:${id}` } });
   await expect.poll(delivery).toMatchObject({ state: 'delivered', attempts: 2 });
   expect(await received(db, id)).toEqual([{ type: 'order.paid', sequence: 1, webhooks: 2, effects: 1 }]);

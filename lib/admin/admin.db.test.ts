@@ -227,7 +227,7 @@ describe('a verdict on a key that is not as it was when the page was made', () =
     (await database.client.idempotencyKey.findFirstOrThrow({ where: { key } })).fencingToken;
   /** Lets the completer have a key that is unknown, or in progress and flagged. */
   const ask = async ({ idempotency }: Shop, key: string) => {
-    await run('UPDATE idempotency_keys SET next_attempt_at = now() WHERE key = $1', key);
+    await run(`UPDATE idempotency_keys SET next_attempt_at = now() - interval '1 s' WHERE key = $1`, key);
     await idempotency.completeKey(idOf(key));
   };
   /** A key in progress and at rest whose charge was answered by nobody, at a provider that is down; a person is asked. */
@@ -264,7 +264,7 @@ describe('a verdict on a key that is not as it was when the page was made', () =
     expect(provider.lookups).toBe(lookups + 2);
     // Taken from one who has died with the charge under way, and asked about: it is unknown by now.
     await run(
-      `UPDATE idempotency_keys SET state = 'in_progress', lease_until = now(), needs_attention = true WHERE key = $1`,
+      `UPDATE idempotency_keys SET state = 'in_progress', lease_until = now() - interval '1 s', needs_attention = true WHERE key = $1`,
       key,
     );
     expect((await on.admin.findKey(idOf(key)))?.revision).toBe(seen.revision);
@@ -279,7 +279,7 @@ describe('a verdict on a key that is not as it was when the page was made', () =
     provider.faults = ['after'];
     const key = await restingKey(on);
     const [seen, token] = [await seenNow(on, key), await tokenOf(key)];
-    await run('UPDATE idempotency_keys SET next_attempt_at = now() WHERE key = $1', key);
+    await run(`UPDATE idempotency_keys SET next_attempt_at = now() - interval '1 s' WHERE key = $1`, key);
     expect(await prismaStore(database.client).takeOver(idOf(key), 0, false)).toMatchObject({ state: 'in_progress' });
     expect(await tokenOf(key)).toBeGreaterThan(token);
     expect(await on.admin.resolve(seen, succeeded, 'eve')).toBe('recorded');
@@ -418,7 +418,8 @@ describe('retryNow', () => {
     expect(await on.admin.retryNow(seen, 'eve')).toBe('changed');
     expect(await recordsOf(key, 'retry')).toBe(0);
 
-    await database.client.$executeRaw`UPDATE idempotency_keys SET lease_until = now(), next_attempt_at = NULL,
+    await database.client
+      .$executeRaw`UPDATE idempotency_keys SET lease_until = now() - interval '1 s', next_attempt_at = NULL,
       needs_attention = true WHERE key = ${key}`;
     expect(await on.admin.retryNow(seen, 'eve')).toBe('recorded');
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded', needsAttention: false });

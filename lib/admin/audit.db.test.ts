@@ -62,7 +62,10 @@ function shop(options: { onErase?: OnErase<never> } = {}) {
       provider.faults = ['after'];
       const key = freshKey();
       await pay.execute({ key, payload: { card: 'secret-input' } });
-      await run(`UPDATE idempotency_keys SET state = 'in_progress', lease_until = now() WHERE key = $1`, key);
+      await run(
+        `UPDATE idempotency_keys SET state = 'in_progress', lease_until = now() - interval '1 s' WHERE key = $1`,
+        key,
+      );
       await run(`UPDATE idempotency_phases SET keys_until = now() + interval '1 h' WHERE key = $1`, key);
       return { key, act: async (actor: string) => admin.release(await seen(key), actor) };
     },

@@ -46,7 +46,7 @@ async function keyThat(sql: string): Promise<string> {
 
 const idOf = (key: string) => ({ ...ANN, operation: 'pay', key });
 const seen = (key: string) => ({ ...idOf(key), fencingToken: 1 });
-const UNFINISHED = `state = 'in_progress', result = NULL, settled_at = NULL, lease_until = now() - interval '1 s', fencing_token = 1, next_attempt_at = now()`;
+const UNFINISHED = `state = 'in_progress', result = NULL, settled_at = NULL, lease_until = now() - interval '1 s', fencing_token = 1, next_attempt_at = now() - interval '1 s'`;
 
 test('sent three times at once and once later, all get the same answer, and it is done and recorded once', async () => {
   const key = await keyThat(UNFINISHED);

@@ -83,7 +83,7 @@ describe('release', () => {
     const key = await stuckKey(on);
     await set(key, `lease_until = now() + interval '1 h'`);
     expect(await on.admin.release(seenOf(key, STUCK), 'eve')).toBe('refused');
-    await set(key, `lease_until = now()`);
+    await set(key, `lease_until = now() - interval '1 s'`);
     await database.client.$transaction(async (executor) => {
       await executor.$queryRaw`SELECT 1 FROM idempotency_keys WHERE key = ${key} FOR UPDATE`;
       expect(await on.admin.release(seenOf(key, STUCK), 'eve'), 'without a wait').toBe('refused');
@@ -106,7 +106,10 @@ describe('release', () => {
     provider.faults = ['after'];
     await on.pay.execute({ key, payload: {} });
     // As an executor leaves it that was killed in the middle of the call.
-    await set(key, `state = 'in_progress', lease_until = now(), next_attempt_at = now(), needs_attention = false`);
+    await set(
+      key,
+      `state = 'in_progress', lease_until = now() - interval '1 s', next_attempt_at = now() - interval '1 s', needs_attention = false`,
+    );
     await database.client.$executeRawUnsafe(later);
     const [{ fencingToken } = { fencingToken: 0 }] = await rowsOf(database.client, key);
     expect(await on.admin.release(seenOf(key, fencingToken), 'eve')).toBe('refused');
@@ -243,7 +246,7 @@ describe('forget', () => {
     expect(await on.admin.forget(seenOf(tombstone), 'eve')).toBe('refused');
     expect(await on.admin.forget(seenOf(freshKey()), 'eve')).toBe('changed');
     expect(await recordsOf(key)).toEqual([]);
-    await set(key, 'next_attempt_at = now()');
+    await set(key, `next_attempt_at = now() - interval '1 s'`);
     await on.idempotency.completeDue({ limit: 100 });
     expect(await on.admin.findKey(idOf(key))).toMatchObject({ state: 'succeeded', isForgotten: false });
   });
@@ -267,7 +270,7 @@ describe('forget', () => {
     for (const key of [open, other]) expect(await recordsOf(key)).toEqual([]);
     expect(await pay.execute({ key: done, payload: {}, scope: bea })).toMatchObject({ code: 'result_unreadable' });
     expect(await pay.execute({ key: other, payload: {}, scope: bob })).toMatchObject({ ok: true, replayed: true });
-    await set(open, 'next_attempt_at = now()');
+    await set(open, `next_attempt_at = now() - interval '1 s'`);
     await idempotency.completeDue({ limit: 100 });
     expect(await admin.erasePrincipal(bea, 'eve')).toMatchObject({ forgotten: 1, unsettled: 0 });
   });

@@ -207,13 +207,13 @@ if (!isPlain)
       expect(await paying).toMatchObject(IN_DOUBT);
       expectCounted([provider.sends, await effects(client, key)]).toEqual([0, 1]);
       // Again, from what is there: the start of the call is written down by itself this time.
-      await client.$executeRaw`UPDATE idempotency_keys SET lease_until = now(), next_attempt_at = now() WHERE key = ${key}`;
+      await client.$executeRaw`UPDATE idempotency_keys SET lease_until = now() - interval '1 s', next_attempt_at = now() - interval '1 s' WHERE key = ${key}`;
       const again = define().execute({ key, payload: {}, attempt: 2 });
       await cancel();
       expect(await again).toMatchObject(IN_DOUBT);
       expect(provider.sends).toBe(0);
       await pair.thawStandby();
-      await client.$executeRaw`UPDATE idempotency_keys SET lease_until = now(), next_attempt_at = now() WHERE key = ${key}`;
+      await client.$executeRaw`UPDATE idempotency_keys SET lease_until = now() - interval '1 s', next_attempt_at = now() - interval '1 s' WHERE key = ${key}`;
       expect(await define().execute({ key, payload: {}, attempt: 3 })).toMatchObject({ ok: true });
       expect(await isOnStandby(key)).toBe(true);
       expectCounted([provider.count(key), await effects(client, `${key} paid`)]).toEqual([1, 1]);

@@ -141,7 +141,7 @@ test('phases: the claim, a phase behind a call, and the completer; the key goes 
   expect(errors.length).toBeGreaterThan(0);
   provider.onCharge = async () => {};
   await takeWrites();
-  await client.$executeRaw`UPDATE idempotency_keys SET lease_until = now(), next_attempt_at = now() WHERE key = ${key}`;
+  await client.$executeRaw`UPDATE idempotency_keys SET lease_until = now() - interval '1 s', next_attempt_at = now() - interval '1 s' WHERE key = ${key}`;
   expect(await idempotency.completeDue({ limit: 10 })).toMatchObject({ settled: 1 });
   expect(await pay.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, replayed: true });
   expectCounted([await effects(client, key), await effects(client, `${key} paid`), provider.count(key)]).toEqual([

@@ -42,9 +42,10 @@ const rowOf = (eventId: string) =>
   client.inboxEvent.findUnique({ where: { source_eventId: { source: 'stripe', eventId } } });
 const kinds = (received: Received<unknown>[]) => received.map(({ kind }) => kind).sort();
 
-/** Lets the pause of what has failed end now. */
+/** Lets the pause of what has failed be over, also for a clock that is set back meanwhile. */
 const timePasses = () =>
-  client.$executeRaw`UPDATE inbox_events SET next_attempt_at = clock_timestamp() WHERE state = 'failed'`;
+  client.$executeRaw`
+    UPDATE inbox_events SET next_attempt_at = clock_timestamp() - interval '1 minute' WHERE state = 'failed'`;
 
 /** An effect that fails so often, and then takes place. */
 function failing(id: string, times: number) {

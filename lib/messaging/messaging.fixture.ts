@@ -52,7 +52,7 @@ export async function announce(client: Client, outbox: Outbox, aggregate: string
 /** Lets leases and pauses of what is under way end now. */
 export async function timePasses(client: Client): Promise<void> {
   await client.$executeRaw`
-    UPDATE outbox_deliveries SET next_attempt_at = clock_timestamp() - interval '1 ms' WHERE state = 'pending'`;
+    UPDATE outbox_deliveries SET next_attempt_at = clock_timestamp() - interval '1 minute' WHERE state = 'pending'`;
 }
 
 /** Lets whole days go by, for what is kept. */

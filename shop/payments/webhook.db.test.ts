@@ -51,7 +51,7 @@ test.each([
     statuses.push(await deliver());
     // An attempt counts when it is due.
     await database.client.$executeRaw`
-      UPDATE inbox_events SET next_attempt_at = clock_timestamp() WHERE state = 'failed'`;
+      UPDATE inbox_events SET next_attempt_at = clock_timestamp() - interval '1 s' WHERE state = 'failed'`;
   }
   expect(statuses).toEqual([...Array(ATTEMPTS - 1).fill(whileFailing), whenDead, whenDead]);
   const name = { source: 'stripe', eventId: event.id };

@@ -98,7 +98,8 @@ test('P3 a renewal under the token that an unknown key had until just now ends n
   provider.faults = ['after'];
   provider.says = 'nothing';
   expect(await lost.pay.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
-  await database.client.$executeRaw`UPDATE idempotency_keys SET next_attempt_at = now() WHERE key = ${key}`;
+  await database.client
+    .$executeRaw`UPDATE idempotency_keys SET next_attempt_at = now() - interval '1 s' WHERE key = ${key}`;
 
   const [asked, found, answered] = [gate(), gate(), gate()];
   // A renewal of the unknown key is on its way for as long as it takes to lead the key back.

@@ -3,7 +3,7 @@ import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { AmbientTransaction } from './ambient/ambient-transaction.ts';
 import { txOf } from './ambient/ambient-tx.ts';
-import { currentContext, endingIn, runInContext, transactionIn } from './async-context.ts';
+import { currentContext, runInContext, transactionIn } from './async-context.ts';
 import type { ClientPool } from './client-pool.ts';
 import { isOutage, isReadOnly } from './outage.ts';
 import { queriesBy } from './renaming.ts';
@@ -35,8 +35,8 @@ export async function runOwnTransaction<Tx, Skipped>(
   plan: Plan<Tx, Skipped>,
   how: ExecuteOptions,
 ): Promise<TransactionOutcome<Skipped>> {
-  const ending = endingIn(currentContext());
-  if (ending) await ending;
+  const ending = currentContext()?.transaction?.ending;
+  if (ending) await ending; // an await costs even if there is nothing to wait for
   const outer = transactionIn(currentContext());
   outer?.assertOpen();
   if (outer) throw nested();

@@ -231,9 +231,11 @@ test('a refund that fails before its operation has booked it is written down beh
   const created = await createdOf(refund?.id ?? '');
   expect(await webhooks.deliver(later(created, 'refund.failed', { status: 'failed' }))).toMatchObject({ status: 202 });
   await shop.heal();
-  await shop.client.$executeRaw`UPDATE idempotency_keys SET next_attempt_at = now() WHERE state = 'unknown'`;
+  await shop.client
+    .$executeRaw`UPDATE idempotency_keys SET next_attempt_at = now() - interval '1 s' WHERE state = 'unknown'`;
   expect(await shop.idempotency.completeDue()).toMatchObject({ settled: 1 });
-  await shop.client.$executeRaw`UPDATE inbox_events SET next_attempt_at = now() WHERE state = 'failed'`;
+  await shop.client
+    .$executeRaw`UPDATE inbox_events SET next_attempt_at = now() - interval '1 s' WHERE state = 'failed'`;
   expect(await inbox.retryDue()).toMatchObject({ processed: 1 });
   expect(await notesOf(id, 'refund.reversed')).toMatchObject([{ data: { providerRefund: refund?.id } }]);
 });

@@ -78,7 +78,7 @@ const complete = () => shop.idempotency.completeDue({ limit: STORIES });
 async function drain() {
   for (let round = 1; round <= 10; round++) {
     await shop.client.$executeRaw`
-      UPDATE inbox_events SET next_attempt_at = clock_timestamp() WHERE state = 'failed'`;
+      UPDATE inbox_events SET next_attempt_at = clock_timestamp() - interval '1 s' WHERE state = 'failed'`;
     await inbox.retryDue({ limit: 1000 });
     await complete();
     if ((await shop.client.inboxEvent.count({ where: { state: { not: 'processed' } } })) === 0) return;

@@ -82,6 +82,27 @@ describe.each([
   });
 });
 
+test('what comes behind a query of tx, by then, catch or finally, is the client’s own, and not of tx', async () => {
+  const { client, pool } = only();
+  const { open, opened } = gate();
+  const action = `${freshKey()}-behind`;
+  const told: Promise<unknown>[] = [];
+  const behind = () => opened.then(() => ended(client.auditRecord.create(data(action))));
+  const { outcome } = await execute(client, async ({ tx }) => {
+    const count = () => tx.auditRecord.count();
+    const started = [
+      count().then(() => void told.push(behind())),
+      count().finally(() => void told.push(behind())),
+      tx.$transaction(() => Promise.reject(new Error('this one alone'))).catch(() => void told.push(behind())),
+    ];
+    await Promise.all(started);
+  });
+  expect(outcome).toMatchObject({ ok: true });
+  open();
+  expect(await Promise.all(told)).toMatchObject([{ action }, { action }, { action }]);
+  await here.expectCleanNext(client, pool);
+});
+
 describe('asked while COMMIT is under way', () => {
   test.each([
     ['is committed', false],
@@ -102,6 +123,7 @@ describe('asked while COMMIT is under way', () => {
       await effect(tx, key);
       told.tx = opened.then(() => ended((async () => await tx.auditRecord.create(data(action)))()));
       told.client = opened.then(() => all(client, pool, action));
+      told.execution = opened.then(() => execute(client, ({ tx }) => effect(tx, `${key}-behind`)));
     });
     await watch.untilWaiting(1);
     open();
@@ -112,6 +134,7 @@ describe('asked while COMMIT is under way', () => {
     const answers = (await told.client) as unknown[];
     expect(answers.map(isRefused)).toEqual(answers.map(() => fails));
     expectCounted(await here.written(action)).toBe(fails ? 0 : ROWS + POOL_ROWS);
+    expect(await told.execution).toMatchObject({ outcome: { ok: !fails } });
   });
 
   test('behind an end that is not known it is refused, as behind a rollback', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Client } from '../../../../shop/db.ts';
+import { type Client, createClient } from '../../../../shop/db.ts';
 import { freshKey, gate } from '../../../integration/kit.fixture.ts';
 import { outside } from '../async-context.ts';
 import { barrier, ended, execute, pidOf, stage } from './ambient.fixture.ts';
@@ -103,6 +103,23 @@ describe('findUnique of several in one tick', () => {
     const told = await inOneTick(out, execution(client, sku, 'mug'), out);
     const seen = ['not seen', 'mug'];
     expect(told).toEqual([seen, [[sku, 'mug'], true], seen]);
+  });
+
+  test('a list of a client that the kit does not know is refused on its pool, also in one tick with an outsider', async () => {
+    const { client, pool } = here.another({ max: 3 });
+    const second = createClient(here.url, { pool }); // it ends with the first one
+    const sku = freshKey();
+    const listing: Asker = async (meet) => {
+      const { outcome } = await execute(client, async () => {
+        const list = () => second.$transaction([second.product.create(product(sku)), second.product.count()]);
+        return String(await meet(async () => await ended(list())));
+      });
+      return outcome.ok ? outcome.data : outcome;
+    };
+    const out = outsider(second, sku, 'mug');
+    const seen = ['not seen', 'mug'];
+    expect(await inOneTick(out, listing, out)).toEqual([seen, expect.stringContaining('outside()'), seen]);
+    expect(await find(client, sku)).toBeNull();
   });
 
   test('an interactive transaction of an outsider, before and behind an execution', async () => {

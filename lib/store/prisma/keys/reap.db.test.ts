@@ -73,7 +73,7 @@ test('K5 P5 of all rows only the expired and settled ones go', async () => {
 
 test('K5 a row goes from the moment of its expiry on, by the clock of the database', async () => {
   await rows('key', 'live', { count: 2 });
-  await client.$executeRaw`UPDATE idempotency_keys SET expires_at = clock_timestamp() WHERE key = 'key-1'`;
+  await client.$executeRaw`UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 s' WHERE key = 'key-1'`;
   await client.$executeRaw`UPDATE idempotency_keys SET expires_at = clock_timestamp() + interval '1 minute' WHERE key = 'key-2'`;
   expect(await store.reap(100)).toBe(1);
   expect(await keys()).toEqual(['key-2']);
