@@ -6,7 +6,10 @@ import type { Client } from '../shop/db.ts';
 import { nameOf, variantOf } from '../shop/variants.ts';
 import { type Bundler, type PlantedApp, plant, type RunningApp } from './fixtures/planted-app.ts';
 
-/** `<IdempotentForm>` of oncekit/next under both bundlers, in a build and in development; and what development says aloud. */
+/**
+ * `<IdempotentForm>` of oncekit/next under both bundlers, in a build and in development; what development says aloud; and what a handler
+ * leaves to Next's `after`.
+ */
 
 const FIELDS = `
   <label>Name <input name="name" defaultValue="Ada" /></label>
@@ -79,6 +82,27 @@ const FILES = {
       return <OwnForm action={signIt} initialKey={await issueKey(sign)} {...WRONG[what]} />;
     }
     export default function Page({ params }) { return <Suspense><Form params={params} /></Suspense>; }`,
+  'app/left/route.ts': `
+    import { after } from 'next/server';
+    import { createIdempotency } from 'oncekit';
+    import { z } from 'zod';
+    import { createClient } from '@/shop/db.ts';
+    const prisma = createClient(process.env.DATABASE_URL ?? 'postgresql://no-database-during-the-build');
+    const leave = createIdempotency({
+      prisma,
+      secret: [process.env.IDEMPOTENCY_SECRET],
+      scope: async () => ({ tenant: 'planted', principal: 'anybody' }),
+    })
+      .operation({ name: 'leave', schema: z.object({ action: z.string(), fails: z.boolean() }) })
+      .handler(async ({ input }) => {
+        after(() => prisma.auditRecord.create({ data: { action: input.action, tenant: 't', principal: 'p' } }));
+        if (input.fails) throw new Error('rolled back');
+        return 'there';
+      });
+    export async function POST(request) {
+      const payload = await request.json();
+      return Response.json(await leave.execute({ key: payload.action, payload }));
+    }`,
   'app/signed/[name]/page.tsx': `
     import { Suspense } from 'react';
     async function Name({ params }) { return <p>Signed by {(await params).name}</p>; }
@@ -161,7 +185,7 @@ function withApp(
     database = await testDatabase();
     server = await app[mode]({ DATABASE_URL: database.url });
     // In development a page is compiled when it is first asked for, which takes longer than a test waits.
-    for (const page of mode === 'develop' ? ['signed/Ada', 'form', 'bound', 'api/idempotency/sign/k'] : []) {
+    for (const page of mode === 'develop' ? ['signed/Ada', 'form', 'bound', 'api/idempotency/sign/k', 'left'] : []) {
       await fetch(at(server, page));
     }
   });
@@ -212,6 +236,17 @@ function formTests({ server, db }: Pick<Parts, 'server' | 'db'>): void {
     await nameField(page).fill('Ada');
     await signButton(page).click();
     await signed(page);
+  });
+
+  test('what a handler leaves to after() is done behind COMMIT, and refused behind a rollback', async ({ request }) => {
+    const written = (action: string) => db().auditRecord.count({ where: { action } });
+    for (const fails of [true, false]) {
+      const answer = await request.post(at(server(), 'left'), { data: { action: `left-${fails}`, fails } });
+      expect(await answer.json()).toMatchObject(fails ? { code: 'internal', executed: false } : { data: 'there' });
+    }
+    await expect.poll(() => written('left-false')).toBe(1);
+    await expect.poll(() => server().lines.join('\n')).toContain('ExecutionClosedError');
+    expect(await written('left-true')).toBe(0);
   });
 
   test('an action that serverAction has not made is an error that names it', async ({ page }) => {

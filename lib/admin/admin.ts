@@ -2,7 +2,7 @@ import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { isSettled } from '../core/key-state.ts';
 import { lengthPrefixed } from '../core/length-prefix.ts';
-import { isStorableName, type KeyId, principalOf } from '../core/scope.ts';
+import { assertStorableName, type KeyId, principalOf } from '../core/scope.ts';
 import { readSecrets, secretsIn } from '../core/secrets.ts';
 import type { Remembered } from '../engine/recent-rows.ts';
 import type { Step } from '../store/leases.ts';
@@ -199,15 +199,13 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
 /** One that is there and undefined is a mistake, such as a session without it: it must not open all tenants. */
 function tenantIn(options: Pick<AdminOptions, 'tenant'>): string | undefined {
   if (!('tenant' in options) || options.tenant === null) return undefined;
-  const tenant: unknown = options.tenant;
-  if (isStorableName(tenant, 255)) return tenant;
-  throw new ConfigurationError(
+  const { tenant } = options;
+  assertStorableName(
+    tenant,
+    255,
     'The tenant of createAdmin cannot be used. Leave it out, or say null, for all tenants.',
-    {
-      existing: typeof tenant === 'string' ? `a string of ${tenant.length} characters` : typeof tenant,
-      expected: 'null, or 1 to 255 characters of well-formed Unicode without NUL',
-    },
   );
+  return tenant;
 }
 
 /** The functions of an admin of one tenant. What is another's is as if it were not there. */

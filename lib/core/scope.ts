@@ -95,11 +95,15 @@ export function isStorableName(value: unknown, limit: number): value is string {
 /** Throws `ConfigurationError` for a part that is empty, too long or could collide with another in the database. */
 export function assertScope(scope: Scope): void {
   for (const [name, limit] of LIMITS) {
-    const value: unknown = scope[name];
-    if (isStorableName(value, limit)) continue;
-    throw new ConfigurationError(`The scope's ${name} cannot be used. ${ADVICE[name]}`, {
-      existing: typeof value === 'string' ? `a string of ${value.length} characters` : typeof value,
-      expected: `1 to ${limit} characters of well-formed Unicode without NUL`,
-    });
+    assertStorableName(scope[name], limit, `The scope's ${name} cannot be used. ${ADVICE[name]}`);
   }
+}
+
+/** Throws `ConfigurationError` with that message for what `isStorableName` refuses. */
+export function assertStorableName(value: unknown, limit: number, message: string): asserts value is string {
+  if (isStorableName(value, limit)) return;
+  throw new ConfigurationError(message, {
+    existing: typeof value === 'string' ? `a string of ${value.length} characters` : typeof value,
+    expected: `1 to ${limit} characters of well-formed Unicode without NUL`,
+  });
 }

@@ -13,7 +13,7 @@ export function checkTransaction({ transactions, whyNotOwn }: Pick<TriedClaim, '
   if (!whyNotOwn) return check.ok(SAYS[transactions]);
   const fix = `Where the client is made, use ${whyNotOwn.expected}.`;
   return check.warning(
-    `Prisma's interactive one: the same guarantees, but an execution waits for the database more often than it must. ${whyNotOwn.message}`,
+    `Prisma's interactive one: what a handler asks of the client by its global name, and not of tx, is no part of it. ${whyNotOwn.message}`,
     fix,
   );
 }

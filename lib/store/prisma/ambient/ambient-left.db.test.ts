@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { Readable } from 'node:stream';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
@@ -72,7 +73,7 @@ describe('what goes on by itself', () => {
     await here.expectCleanNext(client, pool);
   });
 
-  test('an interval, a listener and a loader that were made in it', async () => {
+  test('an interval, a listener, a stream and a loader that were made in it', async () => {
     const { client, pool } = only();
     const action = `${freshKey()}-behind`;
     const emitter = new EventEmitter();
@@ -82,11 +83,16 @@ describe('what goes on by itself', () => {
     const heard: Promise<unknown>[] = [];
     const loader = loaderOf((sku) => client.product.findUnique({ where: { sku } }));
     let interval: NodeJS.Timeout | undefined;
+    let stream: Readable | undefined;
+    async function* read() {
+      for (let n = 0; n < 3; n++) yield await client.auditRecord.count({ where: { action: 'nothing' } });
+    }
     const { outcome } = await execute(client, async ({ tx }) => {
       interval = setInterval(() => {
         if (isOver && ticks.push(ended(client.auditRecord.create(data(action)))) === 5) fifth.open();
       }, 1);
       here.later(() => clearInterval(interval));
+      stream = Readable.from(read());
       emitter.on('global', () => heard.push(ended(client.auditRecord.count())));
       emitter.on('tx', () => heard.push(ended((async () => await tx.auditRecord.count())())));
       return (await loader('mug'))?.sku;
@@ -101,6 +107,7 @@ describe('what goes on by itself', () => {
     emitter.emit('global');
     emitter.emit('tx');
     expect(await Promise.all(heard)).toMatchObject([expect.any(Number), closed]);
+    expect(await stream?.toArray()).toEqual([0, 0, 0]);
     expect(await loader('mug')).toMatchObject({ sku: 'mug' });
     expectCounted(await here.written(action)).toBe(ticks.length);
     await here.expectCleanNext(client, pool);

@@ -34,8 +34,8 @@ type Wrapped = PoolLike & { [CONNECT]?: Connect };
  * A connection that the server ends while it is checked out fails its query; it never ends the process.
  *
  * `new PrismaPg(oncekitPool(new Pool({ connectionString })), { disposeExternalPool: true })`. Without this, or with
- * `pg-native` or `pg`'s pipeline mode, executions run in Prisma's interactive transactions: the same guarantees at four
- * round trips more.
+ * `pg-native` or `pg`'s pipeline mode, executions run in Prisma's interactive transactions, in which only what goes
+ * through `tx` is, at four round trips more.
  *
  * @returns the same pool
  */
