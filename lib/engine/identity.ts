@@ -1,3 +1,4 @@
+import { warnOnce } from '../core/development.ts';
 import { mintKey, type ParsedKey, parseKey, verifyKey } from '../core/key.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
@@ -71,22 +72,14 @@ export function whoActs(config: Config, given: PrincipalInput | undefined): Awai
   assertSecret(config.secrets);
   return proceed(given ?? config.scope(), (who) => {
     if (who) return principalOf(who);
-    warnNothingReturned(who, config);
+    if (who === undefined) warnOnce(config, nothingReturned);
     return null;
   });
 }
 
-/** Where that has been said. */
-const warned = new WeakSet<Config>();
-
-/** A `scope` without a `return` lets nobody in, and looks like one where nobody is signed in. Said once in development. */
-function warnNothingReturned(who: null | undefined, config: Config): void {
-  if (who === null || process.env.NODE_ENV !== 'development' || warned.has(config)) return;
-  warned.add(config);
-  console.warn(
-    '[oncekit] `scope` returned undefined, which is taken for nobody. Is a `return` missing? Return { principal: … }, or null where nobody is signed in.',
-  );
-}
+/** A `scope` without a `return` lets nobody in, and looks like one where nobody is signed in. */
+const nothingReturned = () =>
+  '`scope` returned undefined, which is taken for nobody. Is a `return` missing? Return { principal: … }, or null where nobody is signed in.';
 
 /** A fresh key for the next intent of this principal. */
 export function mintFor(config: Config, operation: string, who: Principal): string {

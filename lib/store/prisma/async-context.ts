@@ -19,9 +19,7 @@ export interface AsyncContext {
 
 /** A transaction as the code knows it that finds it in its context: see `AmbientTransaction`. */
 export interface ContextTransaction {
-  readonly client: object;
-  readonly pool: PoolLike;
-  readonly isolationLevel: IsolationLevel;
+  readonly begun: { client: object; pool: PoolLike; isolationLevel: IsolationLevel };
   readonly context: AsyncContext;
   readonly txContext: AsyncContext;
   readonly queryContext: AsyncContext;

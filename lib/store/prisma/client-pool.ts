@@ -1,3 +1,4 @@
+import { warnOnce } from '../../core/development.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
@@ -12,9 +13,6 @@ import { withTimeout } from './with-timeout.ts';
 
 /** Pools by the client under all extensions whose queries go to them. */
 const pools = new WeakMap<RawQueries, PoolLike>();
-
-/** Clients about which the console has been warned. */
-const warned = new WeakSet<object>();
 
 // A set-up fault is to be found before the first handler runs, not at its end: a missing right, or a missing primary key,
 // which would be no arbiter. Planned, and not executed.
@@ -75,7 +73,8 @@ export class ClientPool {
       return found;
     });
     this.#pool = pool;
-    if (!pool && this.#whyNot) warnOnce(this.client, this.#whyNot.message);
+    const why = this.#whyNot;
+    if (!pool && why) warnOnce(this.client, () => notOurs(why.message));
     return pool;
   }
 
@@ -125,14 +124,6 @@ async function checkTable(pool: PoolLike, check: Statement, { timeoutMs, maxWait
   checked.set(pool, through.add(check.text));
 }
 
-function warnOnce(client: object, why: string): void {
-  if (process.env.NODE_ENV !== 'development' || warned.has(client)) return;
-  warned.add(client);
-  console.warn(
-    `[oncekit] Executions run in Prisma's interactive transactions, which are as safe and a third as fast. ${why} Say transaction: 'interactive' where that is meant.`,
-  );
-}
-
 const WHICH_POOL = 'SELECT 1 AS oncekit_pool';
 
 /**
@@ -164,6 +155,9 @@ function assertOwnTransaction(client: PrismaClientLike, original: RawQueries): v
     expected: "a client without it, or transaction: 'interactive'",
   });
 }
+
+const notOurs = (why: string) =>
+  `Executions run in Prisma's interactive transactions, in which only what goes through tx is, and which are a third as fast. ${why} Say transaction: 'interactive' where that is meant.`;
 
 const noPool = (wasKnown: boolean) =>
   new ConfigurationError("Transactions of the kit's own need a client on a pool that the kit has wrapped.", {

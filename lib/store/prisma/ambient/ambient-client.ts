@@ -1,3 +1,4 @@
+import { warnOnce } from '../../../core/development.ts';
 import { ConfigurationError } from '../../../core/errors.ts';
 import {
   type ContextTransaction,
@@ -89,7 +90,7 @@ function requestOf(request: Loader['request']): Loader['request'] {
     if (ending) return ending.then(() => this.request(asked));
     const transaction = transactionIn(here);
     if (!transaction) return request.call(this, asked);
-    if (!here?.isByTx) tellOnce(this, asked);
+    if (!here?.isByTx) warnOnce(this, () => joined(asked));
     if (!asked.transaction) return runInContext(transaction.queryContext, () => this.options.singleLoader(asked));
     if (asked.transaction.kind === 'batch') return request.call(loaderOf(this, asked.transaction), asked);
     // It has the connection of its own transaction, which needs no context to find it.
@@ -107,17 +108,9 @@ function loaderOf(loader: Loader, { lock = Promise.resolve() }: NonNullable<Load
   return own;
 }
 
-/** Loaders of clients of which it was said. */
-const told = new WeakSet<Loader>();
-
 /** For whoever knows the client by its global name as one whose queries are committed at once. */
-function tellOnce(loader: Loader, { clientMethod = 'A query' }: LoaderRequest): void {
-  if (process.env.NODE_ENV !== 'development' || told.has(loader)) return;
-  told.add(loader);
-  console.info(
-    `[oncekit] ${clientMethod}, asked of the client by its global name within a handler, is part of the execution's transaction, like what is asked of tx. What is to stay when that is rolled back (a log, what a cache keeps, rows that other requests gave a shared writer) belongs in outside(() => …). Said once.`,
-  );
-}
+const joined = ({ clientMethod = 'A query' }: LoaderRequest) =>
+  `${clientMethod}, asked of the client by its global name within a handler, is part of the execution's transaction, like what is asked of tx. What is to stay when that is rolled back (a log, what a cache keeps, rows that other requests gave a shared writer) belongs in outside(() => …). Said once.`;
 
 /** `$transaction`, which within a transaction of the same client is a savepoint in it. */
 function nestedIn(client: object, begin: Transact): Transact {
@@ -127,7 +120,7 @@ function nestedIn(client: object, begin: Transact): Transact {
     if (ending) return ending.then(() => nested.call(this, input, options));
     const transaction = transactionIn(here);
     // Of another client, which may have another database.
-    if (transaction?.client !== client) return begin.call(this, input, options);
+    if (transaction?.begun.client !== client) return begin.call(this, input, options);
     if ((this as Record<symbol, unknown>)[OF_A_TRANSACTION]) return outside(() => begin.call(this, input, options));
     return nest(transaction, this as object, input, options as TransactionOptions | undefined);
   };
@@ -146,7 +139,7 @@ async function nest(outer: ContextTransaction, client: object, input: unknown, o
 /** What guarantees less is kept by what guarantees more. PostgreSQL has no level below READ COMMITTED. */
 const LEVELS: readonly string[] = ['ReadUncommitted', 'ReadCommitted', 'RepeatableRead', 'Serializable'];
 
-function assertSuffices({ isolationLevel }: ContextTransaction, wanted = 'ReadUncommitted'): void {
+function assertSuffices({ begun: { isolationLevel } }: ContextTransaction, wanted = 'ReadUncommitted'): void {
   const found = LEVELS.indexOf(wanted);
   if (found < 0 || found > LEVELS.indexOf(isolationLevel)) throw nestedIsolationLevel(wanted, isolationLevel);
 }

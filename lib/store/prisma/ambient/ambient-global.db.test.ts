@@ -16,12 +16,12 @@ const product = (sku: string) => ({ data: { sku, name: sku, description: '', pri
 /** What the console says in development. */
 function hearDevelopment() {
   vi.stubEnv('NODE_ENV', 'development');
-  const info = vi.spyOn(console, 'info').mockImplementation(() => {});
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   here.later(() => {
-    info.mockRestore();
+    warn.mockRestore();
     vi.unstubAllEnvs();
   });
-  return () => info.mock.calls.map(([line]) => String(line)).filter((line) => line.includes('global name'));
+  return () => warn.mock.calls.map(([line]) => String(line)).filter((line) => line.includes('global name'));
 }
 
 test('a handler without tx, which throws: each of eight tries rolls all of it back', async () => {

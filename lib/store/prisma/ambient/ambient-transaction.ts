@@ -33,13 +33,7 @@ export class AmbientTransaction implements ContextTransaction {
   readonly txContext: AsyncContext = { transaction: this, isByTx: true };
   /** The context of a query of it that Prisma is executing. */
   readonly queryContext: AsyncContext = { transaction: this, isByTx: true, isPrismaQuery: true };
-  /** The transaction's owner: the client under all its extensions. */
-  readonly client: object;
-  readonly pool: PoolLike;
-  readonly isolationLevel: IsolationLevel;
-  readonly #begun: BegunTransaction;
-  readonly #connection: TrackedConnection;
-  readonly #queue: QueryQueue;
+  readonly begun: BegunTransaction;
   readonly #outer: AmbientTransaction | undefined;
   readonly #depth: number;
   /** The transaction itself, of a savepoint as well. */
@@ -59,13 +53,7 @@ export class AmbientTransaction implements ContextTransaction {
 
   /** @param begun the transaction on its connection; of a savepoint the same, and what it is in */
   constructor(begun: BegunTransaction, outer?: AmbientTransaction) {
-    const { client, pool, isolationLevel, connection, queue } = begun;
-    this.client = client;
-    this.pool = pool;
-    this.isolationLevel = isolationLevel;
-    this.#begun = begun;
-    this.#connection = connection;
-    this.#queue = queue;
+    this.begun = begun;
     this.#outer = outer;
     this.#depth = outer ? outer.#depth + 1 : 0;
     this.#root = outer ? outer.#root : this;
@@ -116,7 +104,7 @@ export class AmbientTransaction implements ContextTransaction {
   /** A statement of the kit's. */
   async ask(statement: Statement): Promise<Rows> {
     this.assertOpen();
-    return rowsOf(await this.#queue.send(() => this.#connection.ask(statement), this.#mayGo));
+    return rowsOf(await this.begun.queue.send(() => this.begun.connection.ask(statement), this.#mayGo));
   }
 
   /**
@@ -150,7 +138,7 @@ export class AmbientTransaction implements ContextTransaction {
     const { known, tell } = signal();
     this.#nested = known;
     try {
-      return await this.#inSavepoint(new AmbientTransaction(this.#begun, this), run);
+      return await this.#inSavepoint(new AmbientTransaction(this.begun, this), run);
     } finally {
       this.#nested = undefined;
       tell();
@@ -172,7 +160,7 @@ export class AmbientTransaction implements ContextTransaction {
       await this.#control(`ROLLBACK TO SAVEPOINT ${savepoint}`)
         .then(() => this.#control(`RELEASE SAVEPOINT ${savepoint}`))
         .catch(() => {
-          this.#queue.isLost = true;
+          this.begun.queue.isLost = true;
         });
       throw error;
     }
@@ -202,9 +190,9 @@ export class AmbientTransaction implements ContextTransaction {
    */
   finish(): void {
     this.close();
-    if (this.#queue.isLost) throw lostQuery();
-    if (this.#queue.hasStaleStatement) throw staleStatement();
-    if (!this.#nested && this.#halves.size === 0 && this.#queue.pending === 0) return;
+    if (this.begun.queue.isLost) throw lostQuery();
+    if (this.begun.queue.hasStaleStatement) throw staleStatement();
+    if (!this.#nested && this.#halves.size === 0 && this.begun.queue.pending === 0) return;
     throw new IdempotencyError('A query was still running when its handler, or its $transaction, returned. Await it.', {
       existing: this.#nested ? 'an open $transaction' : 'a query without an answer',
       expected: 'none',
@@ -220,16 +208,16 @@ export class AmbientTransaction implements ContextTransaction {
 
   #send(args: never[]): Promise<unknown> {
     this.assertOpen();
-    const query = () => this.#connection.query(...args);
-    const isKept = args.length === 1 && this.#connection.prepare(args[0] as never);
-    return this.#nested ? this.#sendBehind(query, isKept) : this.#queue.send(query, this.#mayGo, isKept);
+    const query = () => this.begun.connection.query(...args);
+    const isKept = args.length === 1 && this.begun.connection.prepare(args[0] as never);
+    return this.#nested ? this.#sendBehind(query, isKept) : this.begun.queue.send(query, this.#mayGo, isKept);
   }
 
   /** Of a branch beside an open savepoint: on the wire now, it would be rolled back with what it is no part of. */
   async #sendBehind(query: () => Promise<unknown>, isKept: boolean): Promise<unknown> {
     while (this.#nested) await this.#nested;
     this.assertOpen();
-    return await this.#queue.send(query, this.#mayGo, isKept);
+    return await this.begun.queue.send(query, this.#mayGo, isKept);
   }
 
   readonly #mayGo = () => this.assertOpen();
@@ -237,7 +225,7 @@ export class AmbientTransaction implements ContextTransaction {
   async #control(text: string): Promise<unknown> {
     this.assertOpen();
     try {
-      return await this.#queue.send(() => this.#connection.query({ text } as never), this.#mayGo);
+      return await this.begun.queue.send(() => this.begun.connection.query({ text } as never), this.#mayGo);
     } catch (error) {
       throw error instanceof IdempotencyError ? error : driverError(error);
     }

@@ -49,7 +49,7 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     if (ending) return ending.then(() => (pool.query as (...args: never[]) => unknown)(...args));
     if (here?.reportPool?.(pool, (args[0] as { text?: unknown } | undefined)?.text)) return Promise.resolve(NOTHING);
     const transaction = transactionIn(here);
-    if (transaction?.pool === pool) return transaction.query(here as AsyncContext, args);
+    if (transaction?.begun.pool === pool) return transaction.query(here as AsyncContext, args);
     return query.apply(pool, args);
   }) as Pool['query'];
   const connect = skipSuspects(pool);
@@ -59,7 +59,7 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     const ending = endingIn(here);
     if (ending) return ending.then(() => (pool.connect as (...args: unknown[]) => unknown)(...args));
     const transaction = transactionIn(here);
-    if (transaction?.pool === pool) return transaction.connect(here as AsyncContext, args as never[]);
+    if (transaction?.begun.pool === pool) return transaction.connect(here as AsyncContext, args as never[]);
     const tracked: Connect = (done) =>
       connect((error, client, release) => {
         if (client) here?.checkedOut?.add(client);
