@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { isOnce, PATHS, type Path, turnOf } from './fixtures/crash-points.ts';
+import { PATHS, type Path } from './fixtures/crash-points.ts';
 import type { Task } from './fixtures/executor.ts';
 import type { Executor } from './fixtures/executor-process.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
@@ -15,8 +15,9 @@ import { expect, type Stage, test } from './fixtures/stage.ts';
 /**
  * In `npm run test:chaos` each point of each kind once: the paths take turns at the points, and alternate between one worker
  * and a client beside three; `npm test` has the turn of our pool at a checkout. In `npm run test:crash` every combination at
- * every point, on each path in every third round.
+ * every point, on each path in every other round.
  */
+const isOnce = process.env.CRASH_ROUNDS === undefined;
 const ROUNDS = Math.max(PATHS.length, Math.ceil(Number(process.env.CRASH_ROUNDS ?? 1) / 2));
 /** How many cells run at once: two cores carry that many dying processes. */
 const AT_ONCE = 4;
@@ -48,6 +49,10 @@ interface Table {
   retries: boolean;
   path: Path;
 }
+
+/** The points that this path has its turn at. `first`: which path begins. */
+const turnOf = (points: readonly string[], path: Path, first: number) =>
+  points.filter((_, n) => !isOnce || PATHS[(first + n) % PATHS.length] === path);
 
 const ofKind = (kind: Table['kind'], n: number): Table[] =>
   isOnce

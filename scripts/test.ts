@@ -3,7 +3,7 @@
  * with one line, `N passed, N failed`. `--all` runs every test, `--chaos` those that kill, soak, fail over and attack (testing/tier.ts).
  * Files that fail run once more, alone, but for `--chaos`: those that pass then are told as flaky, and kept in `.data/flaky.jsonl`.
  * `--e2e [filter]` runs the end-to-end tests alone, and with `--vitest filter` behind it those of Vitest's files as well;
- * `--matrix` those that each build of the demo must pass, on all four, and those of shop and lab in ambient transactions;
+ * `--matrix` those that each build of the demo must pass, on all four;
  * `--engines [--project=firefox]` the checkout in Chromium, Firefox and WebKit, or in those that are named.
  */
 import { randomInt } from 'node:crypto';
@@ -55,16 +55,6 @@ const e2eOnly = isMatrix || isEngines || process.argv.includes('--e2e');
 const OF_EACH_BUILD = ['matrix', 'client-chunks', 'no-javascript', 'use-offline', 'static-shell', 'shared-keys'].map(
   (name) => `${name}.e2e`,
 );
-/** The shop and the lab must pass these in transactions of the kit's own as well. */
-const OF_EACH_TRANSACTION = [
-  'checkout',
-  'payment',
-  'lab',
-  'lost-answers',
-  'edit-after-loss',
-  'forms',
-  'takeover-phases',
-].map((name) => `${name}.e2e`);
 const [forPlaywright, forVitest] = splitAt('--vitest', process.argv.slice(2));
 const chosen = forPlaywright.filter((arg) => !['--all', '--chaos', '--e2e', '--engines'].includes(arg));
 const filters = isMatrix ? OF_EACH_BUILD : isEngines ? ['--config=playwright.engines.config.ts', ...chosen] : chosen;
@@ -211,11 +201,6 @@ async function main(): Promise<boolean> {
   for (const variant of isMatrix ? VARIANTS : [variantOf(process.env)]) {
     if (!isWithout('chromium')) await buildApp({ log: say, signal, variant });
     counts.push(await playwright(nameOf(variant), filters, envOf(variant), runs));
-  }
-  if (isMatrix) {
-    // On the first of them, whose folder is its own.
-    const env = { ...envOf(variantOf({})), TRANSACTION: 'ambient' };
-    counts.push(await playwright('ambient', OF_EACH_TRANSACTION, env));
   }
   // `npm test` has some of its rows; a list of tests has run none.
   const matrix = isShort || isWithout('chromium') ? [] : matrixTable(runs);

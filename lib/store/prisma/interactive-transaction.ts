@@ -72,7 +72,7 @@ async function attempt<Tx, Skipped>(
     progress.at = 'commit';
   };
   try {
-    // Also within an ambient execution, in which it would be a savepoint.
+    // Also within an execution in the kit's own transaction, in which it would be a savepoint.
     await outside(() => client.$transaction(run, { timeout: how.timeoutMs, maxWait: how.maxWaitMs }));
   } catch (error) {
     if (!isStrict) return failureOutcome(error, progress.at);
