@@ -13,7 +13,7 @@ import { ended, execute, pidOf, stage } from './ambient.fixture.ts';
 const here = stage();
 
 describe('what is asked of the pool itself', () => {
-  test('is in the transaction, as a promise and with a callback', async () => {
+  test('is in the transaction, as a promise, with a callback, and on a connection of its own', async () => {
     const { client, pool } = here.another({ max: 2 });
     const insert = `INSERT INTO audit_records (action, tenant, principal) VALUES ($1, 't', 'p')`;
     const { key, outcome } = await execute(client, async ({ tx, key }) => {
@@ -25,11 +25,14 @@ describe('what is asked of the pool itself', () => {
       return await tx.auditRecord.count();
     });
     expectCounted([outcome.ok, await here.counted(key)]).toEqual([false, [0, 0]]);
-    const again = await execute(client, ({ key }) => pool.query(insert, [key]).then(() => 'written'));
-    expectCounted([again.outcome, await here.counted(again.key)]).toMatchObject([
-      { ok: true, data: 'written' },
-      [1, 1],
-    ]);
+    const again = await execute(client, async ({ key }) => {
+      await pool.query(insert, [key]);
+      const connection = await pool.connect();
+      await connection.query(insert, [key]);
+      connection.release();
+      return await here.written(key);
+    });
+    expectCounted([again.outcome, await here.counted(again.key)]).toMatchObject([{ ok: true, data: 0 }, [2, 1]]);
   });
 
   test('but no transaction of its own: BEGIN is refused, and there in outside()', async () => {

@@ -3,28 +3,14 @@ import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
 import { effect, gate, watchOf } from '../../../integration/kit.fixture.ts';
 import { skipTime } from '../../../integration/skip-time.fixture.ts';
-import { AT_COMMIT, AT_COMPLETION, ended, execute, stage } from './ambient.fixture.ts';
+import { ended, execute, stage } from './ambient.fixture.ts';
 
 /** Statements that fail and time that runs out, in an ambient transaction: nobody is told of a success that is none. */
 
 const here = stage();
 const only = () => here.another({ max: 1 });
 
-const { expectAnother, trigger } = here;
-
-describe('a completion, or a COMMIT, that fails commits nothing', () => {
-  test.each([
-    ['the completion is answered with an error', AT_COMPLETION, `RAISE EXCEPTION 'no completion'; RETURN NEW;`],
-    ['COMMIT is refused', AT_COMMIT, `RAISE EXCEPTION 'refused' USING ERRCODE = '23514';`],
-  ])('%s', async (_, when, body) => {
-    const { client } = only();
-    const lift = await trigger(when, body);
-    const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key));
-    expect(outcome).toMatchObject({ code: 'internal', executed: false });
-    await lift();
-    await expectAnother(client, key);
-  });
-});
+const { expectAnother } = here;
 
 describe('a statement that takes too long for the server (statement_timeout)', () => {
   const slow = (tx: Client) => tx.$queryRaw`SELECT pg_sleep(60)::text`;
@@ -39,17 +25,6 @@ describe('a statement that takes too long for the server (statement_timeout)', (
     });
     expect(outcome).toMatchObject({ code: 'unavailable', executed: false, retry: 'same-key' });
     expect(await client.$queryRaw`SHOW statement_timeout`).toEqual([{ statement_timeout: '0' }]);
-    await expectAnother(client, key);
-  });
-
-  test('and is swallowed: nothing is committed', async () => {
-    const { client } = only();
-    const { key, outcome } = await execute(client, async ({ tx, key }) => {
-      await effect(tx, key);
-      await limited(tx);
-      await ended(slow(tx));
-    });
-    expect(outcome).toMatchObject({ ok: false, executed: false });
     await expectAnother(client, key);
   });
 

@@ -4,8 +4,7 @@ import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { createClient } from '../../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../../integration/kit.fixture.ts';
 import { skipTime } from '../../../integration/skip-time.fixture.ts';
-import { cuttingProxy, type Direction, SERVER_CRASHED } from '../wire/cutting-proxy.fixture.ts';
-import { AT_COMMIT, AT_COMPLETION, type Context, execute, impatientPool, pidOf, stage } from './ambient.fixture.ts';
+import { AT_COMMIT, type Context, execute, impatientPool, pidOf, stage } from './ambient.fixture.ts';
 
 /** Connections that die or say nothing any more under an ambient transaction: what is told is true, and the retry makes it one. */
 
@@ -22,13 +21,6 @@ describe('a connection that the server ends', () => {
   const lost = { code: 'unavailable', executed: false, retry: 'same-key' };
 
   test.each<[string, (context: Context, pid: number) => Promise<unknown>]>([
-    [
-      'while the handler is idle, and it asks on',
-      async ({ tx }, pid) => {
-        await terminate(pid);
-        await tx.product.count();
-      },
-    ],
     [
       'while the handler is idle, and it asks on and swallows what it is told',
       async ({ tx }, pid) => {
@@ -72,43 +64,6 @@ describe('a connection that the server ends', () => {
     await expectAnother(client, key);
   });
 
-  test('while the handler is idle, and it does not notice: nothing is committed', async () => {
-    const { client, pool } = only();
-    const { key, outcome } = await execute(client, async ({ tx, key }) => {
-      await effect(tx, key);
-      await terminate(await pidOf(tx));
-    });
-    expect(outcome).toMatchObject({ code: 'unavailable', retry: 'same-key' });
-    await expectNothingHeld(pool);
-    await expectAnother(client, key);
-  });
-
-  test.each([
-    ['at the completion', AT_COMPLETION, 'RETURN NEW;'],
-    ['at COMMIT', AT_COMMIT, 'RETURN NULL;'],
-  ])('%s: nobody knows, and the retry finds out', async (_, when, ending) => {
-    const { client, pool } = only();
-    const lift = await trigger(when, `PERFORM pg_advisory_xact_lock(4711); ${ending}`);
-    await here.watch.query('SELECT pg_advisory_lock(4711)');
-    let pid = 0;
-    const key = freshKey();
-    const executing = execute(
-      client,
-      async ({ tx }) => {
-        await effect(tx, key);
-        pid = await pidOf(tx);
-      },
-      { key },
-    );
-    await here.watch.untilWaiting(1);
-    await terminate(pid);
-    expect((await executing).outcome).toMatchObject({ code: 'unavailable', executed: 'unknown', retry: 'same-key' });
-    await here.watch.query('SELECT pg_advisory_unlock(4711)');
-    await lift();
-    await expectNothingHeld(pool);
-    await expectAnother(client, key);
-  });
-
   test('while it is idle in the pool: the next execution says so at the worst, and the one behind it goes through', async () => {
     const { client, pool } = only();
     await execute(client, ({ tx, key }) => effect(tx, key));
@@ -119,49 +74,6 @@ describe('a connection that the server ends', () => {
     expect((await execute(client, ({ tx, key }) => effect(tx, key))).outcome).toMatchObject({ ok: true });
     await expectNothingHeld(pool);
   });
-});
-
-test.each<[Direction, string, Buffer?]>([
-  ['to the server', 'in silence'],
-  ['to the client', 'in silence'],
-  ['to the client', 'with a pooler’s word for it', SERVER_CRASHED],
-])('a connection that is cut at any message %s, %s', async (direction, _, words) => {
-  const proxy = await cuttingProxy(here.url);
-  here.later(proxy.close);
-  const { client, pool } = here.another({ connectionString: proxy.url, max: 1 });
-  const run = (key?: string, attempt?: number) =>
-    execute(
-      client,
-      async ({ tx, key }) => {
-        await effect(tx, key);
-        return await tx.$transaction((inner) => inner.auditRecord.count({ where: { action: key } }));
-      },
-      { ...(key && { key }), ...(attempt && { attempt }) },
-    );
-  const met = new Set<unknown>();
-  let after = 0;
-  for (let wasCut = true; wasCut; after++) {
-    // Before each: the connection is there, and has executed something.
-    expect((await run()).outcome).toMatchObject({ ok: true });
-    proxy.cutAfter(after, direction, words);
-    const { key, outcome } = await run();
-    wasCut = proxy.disarm();
-    const executed = outcome.ok || outcome.executed;
-    met.add(String(executed));
-    await here.watch.untilIdle();
-    const [made, rows] = await here.counted(key);
-    expectCounted({ after, executed, made, rows }).toEqual({
-      after,
-      executed: wasCut ? expect.toSatisfy((said) => said === 'unknown' || said === (made === 1)) : true,
-      made: wasCut ? expect.toSatisfy((count) => count === 0 || count === 1) : 1,
-      rows: made,
-    });
-    expect((await run(key, 2)).outcome).toMatchObject({ ok: true, data: 1 });
-    expectCounted(await here.counted(key)).toEqual([1, 1]);
-    await expectNothingHeld(pool);
-  }
-  expect([...met].sort()).toEqual(['false', 'true', 'unknown']);
-  expect(after).toBeGreaterThan(15);
 });
 
 test('a COMMIT that is not answered: nobody knows, the connection is given up, and the retry finds out', async () => {

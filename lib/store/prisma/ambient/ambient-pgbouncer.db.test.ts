@@ -25,8 +25,6 @@ afterAll(async () => {
   await bouncer?.close();
 });
 
-const patient = { maxWaitMs: 20_000, timeoutMs: 20_000 };
-
 describe('PgBouncer in transaction mode', () => {
   test('every query of a handler has one server: in turn, at once, in savepoints, of several statements', async () => {
     const { key, outcome } = await execute(client, async ({ tx, key }) => {
@@ -44,32 +42,6 @@ describe('PgBouncer in transaction mode', () => {
     });
     expect(outcome).toMatchObject({ ok: true, data: 1 });
     expectCounted([await here.counted(key), await here.written(`${key}-gone`)]).toEqual([[1, 1], 0]);
-  });
-
-  test('50 executions at once over two servers, each with a savepoint that is rolled back', async () => {
-    const told = await Promise.all(
-      Array.from({ length: 50 }, (_, n) =>
-        execute(
-          client,
-          async ({ tx, key }) => {
-            await effect(tx, key);
-            const nested = tx.$transaction(async (inner) => {
-              await effect(inner, key);
-              throw new Error('rolled back');
-            });
-            await ended(nested);
-            if (n % 2) throw new Error('rolled back');
-            return await client.auditRecord.count({ where: { action: key } });
-          },
-          patient,
-        ),
-      ),
-    );
-    for (const [n, { key, outcome }] of told.entries()) {
-      expect(outcome).toMatchObject(n % 2 ? { ok: false, executed: false } : { ok: true, data: 1 });
-      expectCounted(await here.counted(key)).toEqual(n % 2 ? [0, 0] : [1, 1]);
-    }
-    expect(await here.watch.inTransaction()).toBe(0);
   });
 
   test('outside() has another server, and stays when the handler rolls back', async () => {

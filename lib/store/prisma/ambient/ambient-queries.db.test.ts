@@ -1,8 +1,8 @@
 import { makeTypedQueryFactory } from '@prisma/client/runtime/client';
 import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
-import { type Client, createClient } from '../../../../shop/db.ts';
-import { anything, effect, freshKey, kit } from '../../../integration/kit.fixture.ts';
+import type { Client } from '../../../../shop/db.ts';
+import { effect } from '../../../integration/kit.fixture.ts';
 import { ended, execute, orderWithRefund, pidOf, stage } from './ambient.fixture.ts';
 
 /** Every kind of query that Prisma has, within one handler: one connection, and all of it committed or nothing. */
@@ -166,70 +166,4 @@ test('a nested write whose second statement fails: the whole of it is undone in 
   expectCounted([error, await here.counted(key)]).toEqual([undefined, [1, 1]]);
   const { rowCount } = await here.watch.query('SELECT 1 FROM orders WHERE principal = $1', [key]);
   expect(rowCount).toBe(1);
-});
-
-describe('isolation levels', () => {
-  test.each([
-    [undefined, 'read committed', [0, 1]],
-    ['ReadCommitted', 'read committed', [0, 1]],
-    ['RepeatableRead', 'repeatable read', [0, 0]],
-    ['Serializable', 'serializable', [0, 0]],
-  ] as const)(
-    '%s is in force in the handler, whatever the client and the server say, and not behind it',
-    async (level, shown, seen) => {
-      const name = new URL(here.url).pathname.slice(1);
-      const others = shown === 'serializable' ? 'read committed' : 'serializable';
-      await here.watch.query(`ALTER DATABASE "${name}" SET default_transaction_isolation = '${others}'`);
-      here.later(() => here.watch.query(`ALTER DATABASE "${name}" RESET default_transaction_isolation`));
-      const { client } = here.another({ max: 1 });
-      const show = async (db: Pick<Client, '$queryRawUnsafe'>) =>
-        (await db.$queryRawUnsafe<[{ l: string }]>(`SELECT current_setting('transaction_isolation') AS l`))[0].l;
-      const { outcome } = await execute(
-        client,
-        async ({ tx, key }) => {
-          const before = await tx.auditRecord.count({ where: { action: key } });
-          await effect(here.client, key); // committed by somebody else meanwhile
-          return [await show(tx), before, await tx.auditRecord.count({ where: { action: key } })];
-        },
-        level ? { isolationLevel: level } : {},
-      );
-      expect(outcome).toMatchObject({ ok: true, data: [shown, ...seen] });
-      expect(await show(client)).toBe(others);
-    },
-  );
-
-  test('that of the client does not matter, nor to a query of several statements', async () => {
-    const client = createClient(here.url, { transactionOptions: { isolationLevel: 'Serializable' } });
-    here.later(() => client.$disconnect());
-    const { key, outcome } = await execute(client, async ({ tx, key }) => {
-      await effect(tx, key);
-      await tx.order.create({ data: orderWithRefund(key) });
-      return await tx.$transaction(
-        (inner) => inner.$queryRaw`SELECT current_setting('transaction_isolation') AS level`,
-      );
-    });
-    expect(outcome).toMatchObject({ ok: true, data: [{ level: 'read committed' }] });
-    expectCounted(await here.counted(key)).toEqual([1, 1]);
-  });
-
-  test('a conflict is tried again, and one of the tries counts', async () => {
-    const { client } = here.another();
-    const sku = freshKey();
-    await client.product.create({ data: { sku, name: sku, description: '', priceCents: 1, stock: 100 } });
-    const operation = kit(client)
-      .operation({ name: 'contended', schema: anything, isolationLevel: 'RepeatableRead' })
-      .handler(async ({ tx, key }) => {
-        const { stock } = await tx.product.findUniqueOrThrow({ where: { sku } });
-        await effect(tx, key);
-        await tx.product.update({ where: { sku }, data: { stock: stock - 1 } });
-      });
-    const keys = Array.from({ length: 3 }, freshKey);
-    const told = await Promise.all(keys.map((key) => operation.execute({ key, payload: {} })));
-    const done = told.filter(({ ok }) => ok).length;
-    expect(done).toBeGreaterThan(0);
-    const counts = await Promise.all(keys.map((key) => here.counted(key)));
-    expect(counts).toEqual(told.map(({ ok }) => (ok ? [1, 1] : [0, 0])));
-    const { rows } = await here.watch.query('SELECT stock FROM products WHERE sku = $1', [sku]);
-    expect(rows).toEqual([{ stock: 100 - done }]);
-  });
 });

@@ -145,16 +145,3 @@ test('rows have the type that is said', () => {
   const typed = (tx: Client) => sqlOf(tx)<{ id: string }>`SELECT 1`;
   expectTypeOf(typed).returns.resolves.toEqualTypeOf<{ id: string }[]>();
 });
-
-test('the pool’s own query and connect are in it, too', async () => {
-  const { client, pool } = here.another();
-  const { key, outcome } = await execute(client, async ({ key }) => {
-    const text = `INSERT INTO audit_records (action, tenant, principal) VALUES ($1, 't', 'p')`;
-    await pool.query(text, [key]);
-    const connection = await pool.connect();
-    await connection.query(text, [key]);
-    connection.release();
-    return await here.written(key);
-  });
-  expectCounted([outcome, await here.counted(key)]).toMatchObject([{ ok: true, data: 0 }, [2, 1]]);
-});

@@ -33,7 +33,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const define = (client: Client | undefined, run: (key: string) => Promise<unknown> = async () => 'there') =>
+const define = (client: Client | undefined, run: (key: string, tx: Client) => Promise<unknown> = async () => 'there') =>
   kit(client as Client, { waitMs: 20_000 })
     .operation({ name: 'checkout', schema: anything, timeoutMs: 20_000, maxWaitMs: 20_000 })
     .handler(async ({ tx, key, input, fail }) => {
@@ -41,7 +41,7 @@ const define = (client: Client | undefined, run: (key: string) => Promise<unknow
       if (input.wants === 'a refusal') return fail('sold_out');
       if (input.wants === 'an error') throw new Error('no');
       if (input.wants === 'a failed statement') await tx.$queryRawUnsafe('SELECT 1/0').catch(() => {});
-      return (await run(key)) as string;
+      return (await run(key, tx as Client)) as string;
     });
 
 const counted = async (key: string) => [
@@ -62,8 +62,16 @@ describe('PgBouncer in transaction mode', () => {
     expectCounted(await counted(key)).toEqual([1, ['succeeded']]);
   });
 
-  test('50 keys at once, of two clients: each its own answer and its own effect', async () => {
-    const operations = [define(one, async (key) => key), define(two, async (key) => key)];
+  test('50 keys at once, of two clients, each with a savepoint that is rolled back: each its own answer and effect', async () => {
+    const run = async (key: string, tx: Client) => {
+      const nested = tx.$transaction(async (inner) => {
+        await effect(inner, key);
+        throw new Error('rolled back');
+      });
+      await nested.catch(() => {});
+      return key;
+    };
+    const operations = [define(one, run), define(two, run)];
     const keys = Array.from({ length: 50 }, freshKey);
     const told = await Promise.all(keys.map((key, n) => operations[n % 2]?.execute({ key, payload: {} })));
     expect(told.map((outcome) => outcome?.ok && outcome.data)).toEqual(keys);

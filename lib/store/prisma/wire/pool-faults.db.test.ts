@@ -15,7 +15,7 @@ import {
   watchOf,
 } from '../../../integration/kit.fixture.ts';
 import { skipTime } from '../../../integration/skip-time.fixture.ts';
-import { AT_COMPLETION, impatientPool } from '../ambient/ambient.fixture.ts';
+import { AT_COMMIT, AT_COMPLETION, pidOf } from '../ambient/ambient.fixture.ts';
 import { withTimeout } from '../with-timeout.ts';
 import { cuttingProxy, type Direction, SERVER_CRASHED } from './cutting-proxy.fixture.ts';
 
@@ -85,9 +85,6 @@ async function noticed() {
   await expect.poll(asks).toBe(true);
 }
 
-const pidOf = async (db: Pick<Tx, '$queryRawUnsafe'>): Promise<number> =>
-  (await db.$queryRawUnsafe<[{ pid: number }]>('SELECT pg_backend_pid() AS pid'))[0].pid;
-
 /** Has the server do this with a row of a table, until the test is over. */
 async function trigger(when: string, body: string) {
   await watch.query(`CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} END $$`);
@@ -145,10 +142,7 @@ describe('a completion that fails commits nothing', () => {
 
 describe('a COMMIT that is none', () => {
   test('what the server finds wrong at COMMIT itself is told as it is', async () => {
-    const lift = await trigger(
-      'CONSTRAINT TRIGGER fault AFTER INSERT ON audit_records DEFERRABLE INITIALLY DEFERRED',
-      `RAISE EXCEPTION 'refused' USING ERRCODE = '23514';`,
-    );
+    const lift = await trigger(AT_COMMIT, `RAISE EXCEPTION 'refused' USING ERRCODE = '23514';`);
     const operation = define(async () => 'there');
     const key = freshKey();
     expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'internal', executed: false });
@@ -157,10 +151,7 @@ describe('a COMMIT that is none', () => {
   });
 
   test('the connection is lost while the server commits: nobody knows, and the retry finds out', async () => {
-    const lift = await trigger(
-      'CONSTRAINT TRIGGER fault AFTER INSERT ON audit_records DEFERRABLE INITIALLY DEFERRED',
-      'PERFORM pg_advisory_xact_lock(4711); RETURN NULL;',
-    );
+    const lift = await trigger(AT_COMMIT, 'PERFORM pg_advisory_xact_lock(4711); RETURN NULL;');
     await watch.query('SELECT pg_advisory_lock(4711)');
     let pid = 0;
     const operation = define(async ({ tx }) => {
@@ -205,63 +196,67 @@ describe('a statement of the handler that fails', () => {
     expectCounted(await counted(key)).toEqual([1, 1]);
   });
 
-  test('because the handler has ended the transaction itself: no success is told that is none', async () => {
-    let fails = true;
-    const operation = define(async ({ tx }) => (fails ? tx.$executeRawUnsafe('ROLLBACK') : 0));
-    const key = freshKey();
-    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: false });
-    fails = false;
-    await expectAnother(operation, key);
-  });
+  // On our pool it is refused: `own-raw-sql`.
+  if (isPlain)
+    test('because the handler has ended the transaction itself: no success is told that is none', async () => {
+      let fails = true;
+      const operation = define(async ({ tx }) => (fails ? tx.$executeRawUnsafe('ROLLBACK') : 0));
+      const key = freshKey();
+      expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: false });
+      fails = false;
+      await expectAnother(operation, key);
+    });
 });
 
-describe('time that runs out', () => {
-  const atOnce = async () => {};
+// On our pool: `ambient-faults`.
+if (isPlain)
+  describe('time that runs out', () => {
+    const atOnce = async () => {};
 
-  test('in the handler: what it does afterwards is void, and the connection is as good as before', async () => {
-    const [inside, late] = [gate(), gate()];
-    const ended = gate<unknown>();
-    const operation = define(
-      async ({ tx, key }) => {
-        inside.open();
-        await late.opened;
-        await effect(tx, key).then(() => ended.open('written'), ended.open);
-      },
-      client,
-      { timeoutMs: bound(150) },
-    );
-    const key = freshKey();
-    const executing = operation.execute({ key, payload: {} });
-    // The transaction is over for everybody, whatever the handler still believes.
-    await inside.opened;
-    await watch.untilIdle();
-    late.open();
-    expect(await executing).toMatchObject({ code: 'unavailable', executed: false });
-    expect(await ended.opened).toBeInstanceOf(Error);
-    await expectAnother(define(atOnce), key);
-  });
+    test('in the handler: what it does afterwards is void, and the connection is as good as before', async () => {
+      const [inside, late] = [gate(), gate()];
+      const ended = gate<unknown>();
+      const operation = define(
+        async ({ tx, key }) => {
+          inside.open();
+          await late.opened;
+          await effect(tx, key).then(() => ended.open('written'), ended.open);
+        },
+        client,
+        { timeoutMs: bound(150) },
+      );
+      const key = freshKey();
+      const executing = operation.execute({ key, payload: {} });
+      // The transaction is over for everybody, whatever the handler still believes.
+      await inside.opened;
+      await watch.untilIdle();
+      late.open();
+      expect(await executing).toMatchObject({ code: 'unavailable', executed: false });
+      expect(await ended.opened).toBeInstanceOf(Error);
+      await expectAnother(define(atOnce), key);
+    });
 
-  test('while the handler waits for a lock', async () => {
-    const holder = await watchOf(database.url);
-    closers.push(holder.close);
-    await holder.query('BEGIN');
-    await holder.query(`SELECT 1 FROM products WHERE sku = 'mug' FOR UPDATE`);
-    const timeoutMs = bound(350);
-    const operation = define(
-      ({ tx }) => tx.product.update({ where: { sku: 'mug' }, data: { stock: { increment: 0 } } }),
-      client,
-      { timeoutMs },
-    );
-    const key = freshKey();
-    const executing = operation.execute({ key, payload: {} });
-    await watch.untilWaiting(1);
-    await overdue(timeoutMs); // the time itself is what is tested
-    await overdue(200); // and what the kit adds to it where the process was late
-    await holder.query('COMMIT');
-    expect(await executing).toMatchObject({ code: 'unavailable', executed: false });
-    await expectAnother(define(atOnce), key);
+    test('while the handler waits for a lock', async () => {
+      const holder = await watchOf(database.url);
+      closers.push(holder.close);
+      await holder.query('BEGIN');
+      await holder.query(`SELECT 1 FROM products WHERE sku = 'mug' FOR UPDATE`);
+      const timeoutMs = bound(350);
+      const operation = define(
+        ({ tx }) => tx.product.update({ where: { sku: 'mug' }, data: { stock: { increment: 0 } } }),
+        client,
+        { timeoutMs },
+      );
+      const key = freshKey();
+      const executing = operation.execute({ key, payload: {} });
+      await watch.untilWaiting(1);
+      await overdue(timeoutMs); // the time itself is what is tested
+      await overdue(200); // and what the kit adds to it where the process was late
+      await holder.query('COMMIT');
+      expect(await executing).toMatchObject({ code: 'unavailable', executed: false });
+      await expectAnother(define(atOnce), key);
+    });
   });
-});
 
 // Where the kit sends COMMIT itself, it is behind the completion on the wire.
 if (isPlain)
@@ -281,59 +276,6 @@ if (isPlain)
     await watch.untilIdle();
     await lift();
     await expectAnother(operation, key);
-  });
-
-// On a plain pool `pg` itself gives a connection back that still owes an answer; the kit has no hand in it.
-if (!isPlain)
-  describe('a pool that gives up by itself (query_timeout)', () => {
-    const impatient = () => {
-      const { pool, hurry } = impatientPool(database.url);
-      const on = createClient(database.url, { pool });
-      closers.push(() => on.$disconnect());
-      return { on, hurry };
-    };
-
-    test('while the claim waits for another’s: it claims nothing later, and its connection is used no more', async () => {
-      const inside = gate();
-      const end = gate();
-      const holding = define(async () => {
-        inside.open();
-        await end.opened;
-        throw new Error('rolled back');
-      });
-      const key = freshKey();
-      const held = holding.execute({ key, payload: {} });
-      await inside.opened;
-      const { on, hurry } = impatient();
-      const operation = define(async () => 'there', on);
-      await operation.execute({ key: freshKey(), payload: {} });
-      hurry();
-      expect(await operation.execute({ key, payload: {}, waitMs: 5000 })).toMatchObject({ code: 'unavailable' });
-      end.open();
-      await held;
-      await watch.untilIdle();
-      const another = freshKey();
-      expect(await operation.execute({ key: another, payload: {} })).toMatchObject({ ok: true });
-      expectCounted(await counted(another)).toEqual([1, 1]);
-      await expectAnother(operation, key);
-    });
-
-    test('while the server commits: nobody knows, and the retry finds out', async () => {
-      const lift = await trigger(
-        'CONSTRAINT TRIGGER fault AFTER INSERT ON audit_records DEFERRABLE INITIALLY DEFERRED',
-        'PERFORM pg_advisory_xact_lock(4712); RETURN NULL;',
-      );
-      await watch.query('SELECT pg_advisory_lock(4712)');
-      const { on, hurry } = impatient();
-      const operation = define(async () => hurry(), on);
-      const key = freshKey();
-      expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', executed: 'unknown' });
-      await watch.query('SELECT pg_advisory_unlock(4712)');
-      await watch.untilIdle();
-      await lift();
-      expect(await operation.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
-      expectCounted(await counted(key)).toEqual([1, 1]);
-    });
   });
 
 describe('a connection that is lost', () => {
@@ -363,7 +305,10 @@ describe('a connection that is lost', () => {
     const proxy = await cuttingProxy(database.url);
     const through = createClient(proxy.url, { max: 1 });
     closers.push(() => through.$disconnect(), proxy.close);
-    const operation = define(async ({ tx, key }) => tx.auditRecord.count({ where: { action: key } }), through);
+    const operation = define(
+      ({ tx, key }) => (tx as Client).$transaction((inner) => inner.auditRecord.count({ where: { action: key } })),
+      through,
+    );
     const met = new Set<unknown>();
     let after = 0;
     for (let wasCut = true; wasCut; after++) {

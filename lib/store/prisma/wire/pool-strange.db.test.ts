@@ -1,27 +1,20 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
 import { anything, effect, effects, freshKey, kit, rowsOf, type Tx } from '../../../integration/kit.fixture.ts';
-import { oncekitPool } from './pool.ts';
+import { orderWithRefund } from '../ambient/ambient.fixture.ts';
 
 /** Clients that do with their transactions what the pool does not expect. */
+
+const isPlain = process.env.POOL === 'plain';
 
 let database: TestDatabase;
 beforeAll(async () => {
   database = await testDatabase({ ownsTables: true });
 });
 afterAll(() => database?.drop());
-
-type Transact = (run: (tx: Tx) => Promise<unknown>, options: object) => Promise<unknown>;
-
-/** The client with another `$transaction`, as an extension can give it one. */
-function extended($transaction: Transact): Client {
-  return new Proxy(database.client, {
-    get: (client, name, receiver) => (name === '$transaction' ? $transaction : Reflect.get(client, name, receiver)),
-  });
-}
 
 async function expectOneOrder(client: Client, key: string) {
   let runs = 0;
@@ -36,41 +29,6 @@ async function expectOneOrder(client: Client, key: string) {
   expectCounted(await effects(database.client, key)).toBe(1);
   expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'succeeded', result: expect.any(String) }]);
 }
-
-test('another transaction first: it is committed as it was, and the key is claimed in its own', async () => {
-  const first = freshKey();
-  const client = extended(async (run, options) => {
-    await database.client.$transaction(async (tx) => {
-      await effect(tx, first);
-      expect(await tx.idempotencyKey.count({ where: { state: 'in_progress' } })).toBe(0);
-    });
-    return await database.client.$transaction(run, options);
-  });
-  await expectOneOrder(client, freshKey());
-  expectCounted(await effects(database.client, first)).toBe(1);
-});
-
-test('a transaction that is tried again: the one that commits has claim, effect and answer', async () => {
-  const client = extended(async (run, options) => {
-    const failing = async (tx: Tx) => {
-      await run(tx);
-      throw new Error('tried again');
-    };
-    await expect(database.client.$transaction(failing, options)).rejects.toThrow('tried again');
-    return await database.client.$transaction(run, options);
-  });
-  await expectOneOrder(client, freshKey());
-});
-
-test('a pool in pipeline mode, which takes no queries of ours: executions are in Prisma’s transactions', async () => {
-  const pool = oncekitPool(new pg.Pool({ connectionString: database.url, max: 2, pipeline: true } as pg.PoolConfig));
-  const client = createClient(database.url, { pool });
-  try {
-    for (let n = 0; n < 2; n++) await expectOneOrder(client, freshKey());
-  } finally {
-    await client.$disconnect();
-  }
-});
 
 test('a completion that fails the first time: the server has kept its statement, and the next execution can keep it, too', async () => {
   const client = createClient(database.url, { max: 1 });
@@ -109,7 +67,8 @@ test('a client with an isolation level of its own: the operation’s is in force
     let level = '';
     const operation = kit(client)
       .operation({ name: 'checkout', schema: anything })
-      .handler(async ({ tx }) => {
+      .handler(async ({ tx, key }) => {
+        await tx.order.create({ data: orderWithRefund(key) }); // which Prisma begins a transaction for
         [{ level }] = await tx.$queryRawUnsafe<[{ level: string }]>(
           `SELECT current_setting('transaction_isolation') AS level`,
         );
@@ -120,7 +79,7 @@ test('a client with an isolation level of its own: the operation’s is in force
       expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true, replayed: false });
       expect(level).toBe('read committed');
     }
-    if (process.env.POOL !== 'plain') expect(pipelines).toBe(5 * 2); // with BEGIN, and with COMMIT
+    if (!isPlain) expect(pipelines).toBe(5 * 2); // with BEGIN, and with COMMIT
     // Somebody else's transaction has what the client asks for.
     const own = await client.$transaction((tx) =>
       tx.$queryRawUnsafe<[{ level: string }]>(`SELECT current_setting('transaction_isolation') AS level`),
@@ -131,8 +90,71 @@ test('a client with an isolation level of its own: the operation’s is in force
   }
 });
 
+// A `$transaction` of the client's own is Prisma's transaction on each pool: `own-client-pool`.
+if (isPlain)
+  describe('a client with a $transaction of its own', () => {
+    type Transact = (run: (tx: Tx) => Promise<unknown>, options: object) => Promise<unknown>;
+
+    /** The client with another `$transaction`, as an extension can give it one. */
+    function extended($transaction: Transact): Client {
+      return new Proxy(database.client, {
+        get: (client, name, receiver) => (name === '$transaction' ? $transaction : Reflect.get(client, name, receiver)),
+      });
+    }
+
+    test('another transaction first: it is committed as it was, and the key is claimed in its own', async () => {
+      const first = freshKey();
+      const client = extended(async (run, options) => {
+        await database.client.$transaction(async (tx) => {
+          await effect(tx, first);
+          expect(await tx.idempotencyKey.count({ where: { state: 'in_progress' } })).toBe(0);
+        });
+        return await database.client.$transaction(run, options);
+      });
+      await expectOneOrder(client, freshKey());
+      expectCounted(await effects(database.client, first)).toBe(1);
+    });
+
+    test('a transaction that is tried again: the one that commits has claim, effect and answer', async () => {
+      const client = extended(async (run, options) => {
+        const failing = async (tx: Tx) => {
+          await run(tx);
+          throw new Error('tried again');
+        };
+        await expect(database.client.$transaction(failing, options)).rejects.toThrow('tried again');
+        return await database.client.$transaction(run, options);
+      });
+      await expectOneOrder(client, freshKey());
+    });
+
+    test('a client that does something first in each transaction: never a claim without its effect', async () => {
+      const client = extended((run, options) =>
+        database.client.$transaction(async (tx) => {
+          await tx.$queryRawUnsafe(`SELECT set_config('app.tenant', 'acme', true)`);
+          return await run(tx as Tx);
+        }, options),
+      );
+      for (let n = 0; n < 5; n++) await expectOneOrder(client, freshKey());
+    });
+
+    test('a client that swallows an error and commits: no success is told', async () => {
+      const client = extended((run, options) =>
+        database.client.$transaction(async (tx) => {
+          await run(tx as Tx).catch(() => {});
+        }, options),
+      );
+      const operation = kit(client)
+        .operation({ name: 'checkout', schema: anything })
+        .handler(() => Promise.reject(new Error('swallowed')));
+      expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({
+        ok: false,
+        executed: 'unknown',
+      });
+    });
+  });
+
 // Elsewhere the kit begins the transaction, in the level that it wants.
-if (process.env.POOL === 'plain')
+if (isPlain)
   test('a database whose level is another one: no handler runs in it, and it is set at once from the second execution on', async () => {
     const sent: string[] = [];
     const client = database.client.$extends({
@@ -168,16 +190,6 @@ if (process.env.POOL === 'plain')
     expectCounted([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
   });
 
-test('a client that does something first in each transaction: never a claim without its effect', async () => {
-  const client = extended((run, options) =>
-    database.client.$transaction(async (tx) => {
-      await tx.$queryRawUnsafe(`SELECT set_config('app.tenant', 'acme', true)`);
-      return await run(tx as Tx);
-    }, options),
-  );
-  for (let n = 0; n < 5; n++) await expectOneOrder(client, freshKey());
-});
-
 test('a connection on which somebody has left a transaction open: rolled back, and tried again', async () => {
   const client = createClient(database.url, { max: 1 });
   try {
@@ -189,18 +201,6 @@ test('a connection on which somebody has left a transaction open: rolled back, a
   } finally {
     await client.$disconnect();
   }
-});
-
-test('a client that swallows an error and commits: no success is told', async () => {
-  const client = extended((run, options) =>
-    database.client.$transaction(async (tx) => {
-      await run(tx as Tx).catch(() => {});
-    }, options),
-  );
-  const operation = kit(client)
-    .operation({ name: 'checkout', schema: anything })
-    .handler(() => Promise.reject(new Error('swallowed')));
-  expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: false, executed: 'unknown' });
 });
 
 test('a session that writes bytes in another way, and one that forgets what it keeps: the answer is replayed', async () => {

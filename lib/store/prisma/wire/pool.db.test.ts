@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
@@ -14,11 +13,14 @@ import {
   type Tx,
   watchOf,
 } from '../../../integration/kit.fixture.ts';
+import { orderWithRefund, pidOf } from '../ambient/ambient.fixture.ts';
 
 /**
  * This must hold however BEGIN, claim, completion and COMMIT travel. Runs twice, like every test of the engine and of the
- * store: on a client whose pool is ours (`db`), and on a plain one (`db-plain`).
+ * store: on a client whose pool is ours (`db-pool`), and on a plain one (`db-plain`).
  */
+
+const isPlain = process.env.POOL === 'plain';
 
 let database: TestDatabase;
 let watch: Awaited<ReturnType<typeof watchOf>>;
@@ -49,22 +51,6 @@ function plainOne(): Client {
   vi.unstubAllEnvs();
   return client;
 }
-
-const pidOf = async (db: Pick<Tx, '$queryRawUnsafe'>): Promise<number> =>
-  (await db.$queryRawUnsafe<[{ pid: number }]>('SELECT pg_backend_pid() AS pid'))[0].pid;
-
-const orderOf = (key: string) => ({
-  id: randomUUID(),
-  tenant: 'acme',
-  principal: 'ann',
-  sku: 'mug',
-  quantity: 1,
-  amountCents: 100,
-  status: 'pending',
-  paymentMethod: 'pm_card_visa',
-  source: 'api',
-  idempotencyKey: key,
-});
 
 describe('isolation levels', () => {
   const shown = async (db: Pick<Tx, '$queryRawUnsafe'>) =>
@@ -97,45 +83,49 @@ describe('isolation levels', () => {
   });
 });
 
-describe('an extended client', () => {
-  test('its query, model and result extensions work in the handler, within the transaction of the key', async () => {
-    const asked: string[] = [];
-    const extended = database.client.$extends({
-      query: {
-        $allOperations: async ({ operation, args, query }) => {
-          asked.push(operation);
-          await new Promise((resolve) => setImmediate(resolve)); // as one does that asks somebody first
-          return await query(args);
+// `ambient-extensions` asks more of this on our pool.
+if (isPlain)
+  describe('an extended client', () => {
+    test('its query, model and result extensions work in the handler, within the transaction of the key', async () => {
+      const asked: string[] = [];
+      const extended = database.client.$extends({
+        query: {
+          $allOperations: async ({ operation, args, query }) => {
+            asked.push(operation);
+            await new Promise((resolve) => setImmediate(resolve)); // as one does that asks somebody first
+            return await query(args);
+          },
+          auditRecord: {
+            create: ({ args, query }) => query({ ...args, data: { ...args.data, principal: 'extended' } }),
+          },
         },
-        auditRecord: { create: ({ args, query }) => query({ ...args, data: { ...args.data, principal: 'extended' } }) },
-      },
-      model: { auditRecord: { of: (action: string) => ({ where: { action } }) } },
-      result: {
-        auditRecord: { loud: { needs: { action: true }, compute: ({ action }) => action.toUpperCase() } },
-      },
+        model: { auditRecord: { of: (action: string) => ({ where: { action } }) } },
+        result: {
+          auditRecord: { loud: { needs: { action: true }, compute: ({ action }) => action.toUpperCase() } },
+        },
+      });
+      const operation = createOn(extended as never, async (tx: never, key: string, isRefused: boolean) => {
+        const own = tx as Parameters<Parameters<typeof extended.$transaction>[0]>[0];
+        const { loud } = await own.auditRecord.create({ data: { action: key, tenant: 't', principal: 'p' } });
+        const [found] = await own.auditRecord.findMany(own.auditRecord.of(key));
+        if (isRefused) throw new Error('rolled back');
+        return [loud, found?.principal];
+      });
+      const key = freshKey();
+      expect(await operation.execute({ key, payload: { isRefused: true } })).toMatchObject({ executed: false });
+      expectCounted(await effects(database.client, key)).toBe(0);
+      expect(await operation.execute({ key, payload: {} })).toMatchObject({ data: [key.toUpperCase(), 'extended'] });
+      expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: true });
+      expectCounted([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
+      expect(asked).toContain('create');
     });
-    const operation = createOn(extended as never, async (tx: never, key: string, isRefused: boolean) => {
-      const own = tx as Parameters<Parameters<typeof extended.$transaction>[0]>[0];
-      const { loud } = await own.auditRecord.create({ data: { action: key, tenant: 't', principal: 'p' } });
-      const [found] = await own.auditRecord.findMany(own.auditRecord.of(key));
-      if (isRefused) throw new Error('rolled back');
-      return [loud, found?.principal];
-    });
-    const key = freshKey();
-    expect(await operation.execute({ key, payload: { isRefused: true } })).toMatchObject({ executed: false });
-    expectCounted(await effects(database.client, key)).toBe(0);
-    expect(await operation.execute({ key, payload: {} })).toMatchObject({ data: [key.toUpperCase(), 'extended'] });
-    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: true });
-    expectCounted([await effects(database.client, key), (await rowsOf(database.client, key)).length]).toEqual([1, 1]);
-    expect(asked).toContain('create');
-  });
 
-  function createOn(client: Client, run: (tx: never, key: string, isRefused: boolean) => Promise<unknown>) {
-    return kit(client, { window: '1h' })
-      .operation({ name: 'checkout', schema: anything, fingerprint: () => ({}) })
-      .handler(async ({ tx, key, input }) => (await run(tx as never, key, input.isRefused === true)) as string[]);
-  }
-});
+    function createOn(client: Client, run: (tx: never, key: string, isRefused: boolean) => Promise<unknown>) {
+      return kit(client, { window: '1h' })
+        .operation({ name: 'checkout', schema: anything, fingerprint: () => ({}) })
+        .handler(async ({ tx, key, input }) => (await run(tx as never, key, input.isRefused === true)) as string[]);
+    }
+  });
 
 describe('executions at once in one process', () => {
   test('200 over 5 connections never cross: each key has its own answer, its own order, or nothing', async () => {
@@ -144,39 +134,48 @@ describe('executions at once in one process', () => {
     const operation = kit(client, { waitMs: 1000 })
       .operation({ name: 'crowd', schema: anything, maxWaitMs: 20_000, timeoutMs: 20_000 })
       .handler(async ({ tx, key, input, fail }) => {
-        const [order] = await Promise.all([
-          tx.order.create({ data: orderOf(key) }),
-          // Beside it: transactions, batches and queries that have nothing to do with a key.
-          ...(input.n === 3 ? [client.$transaction((other) => effect(other, 'beside'), patient)] : []),
+        const { id } = await tx.order.create({ data: { ...orderWithRefund(key), idempotencyKey: key } });
+        const db = isPlain ? (tx as Client) : client; // by its global name, where that is in the transaction
+        const own = await Promise.all([
+          db.order.findUnique({ where: { id } }),
+          db.$transaction((inner) => inner.order.findUnique({ where: { id } })),
         ]);
+        if (own.some((found) => found?.id !== id)) throw new Error('another one’s');
         if ((input.n as number) % 5 === 1) throw new Error('rolled back');
-        if ((input.n as number) % 5 === 2) return fail('refused', { order: order.id });
-        return { order: order.id };
+        if ((input.n as number) % 5 === 2) return fail('refused', { order: id });
+        return { order: id };
       });
     const wanted = Array.from({ length: 200 }, (_, n) => ({ n, key: `crowd-${n}` }));
-    const beside = Array.from({ length: 40 }, (_, n) =>
-      n % 2
-        ? client.$transaction((tx) => effect(tx, 'beside'), patient)
-        : client.$transaction([client.auditRecord.count(), client.order.count()], patient),
-    );
+    // Beside them: transactions, lists and queries that have nothing to do with a key.
+    const beside = Array.from({ length: 60 }, async (_, n) => {
+      if (n % 3 === 0) await client.$transaction((tx) => effect(tx, 'beside'), patient);
+      if (n % 3 === 1) await client.$transaction([client.auditRecord.count(), client.order.count()], patient);
+      if (n % 3 === 2) await client.product.findUnique({ where: { sku: 'mug' } });
+    });
     const told = await Promise.all(wanted.map(({ n, key }) => operation.execute({ key, payload: { n } })));
     await Promise.all(beside);
 
     const rows = await client.idempotencyKey.findMany({ where: { operation: 'crowd' } });
-    const orders = await client.order.findMany({ where: { idempotencyKey: { startsWith: 'crowd-' } } });
-    expectCounted([rows.length, orders.length, await effects(client, 'beside')]).toEqual([160, 160, 21]);
+    const orders = await client.order.findMany({
+      where: { idempotencyKey: { startsWith: 'crowd-' } },
+      include: { refunds: true },
+    });
+    expectCounted([rows.length, orders.length, await effects(client, 'beside')]).toEqual([160, 160, 20]);
     for (const { n, key } of wanted) {
       const row = rows.find((each) => each.key === key);
-      const own = orders.filter((order) => order.idempotencyKey === key).map(({ id }) => id);
+      const own = orders.filter((order) => order.idempotencyKey === key);
       const outcome = told[n];
       if (n % 5 === 1) {
         expect([outcome, row, own]).toMatchObject([{ code: 'internal', executed: false }, undefined, []]);
         continue;
       }
-      const data = { order: own[0] };
+      const data = { order: own[0]?.id };
       expect(outcome).toMatchObject(n % 5 === 2 ? { code: 'failed', data } : { ok: true, replayed: false, data });
-      expect([own.length, row?.state]).toEqual([1, n % 5 === 2 ? 'failed' : 'succeeded']);
-      expect(row?.result).toContain(own[0]);
+      expect([own.map(({ refunds }) => refunds.length), row?.state]).toEqual([
+        [1],
+        n % 5 === 2 ? 'failed' : 'succeeded',
+      ]);
+      expect(row?.result).toContain(own[0]?.id);
     }
   });
 
@@ -200,17 +199,14 @@ describe('executions at once in one process', () => {
   });
 });
 
-describe('what else the handler asks of the database', () => {
-  /** The client of the key, and the one that the handler asks besides. */
-  const pairs: [string, () => [Client, Client]][] = [
-    ['a client with a plain pool', () => [database.client, plainOne()]],
-    ['another client, while the one of the key has a plain pool', () => [plainOne(), another(3)]],
-  ];
-
-  test.each(pairs)(
-    '%s: goes its own way, carries nothing of the key, and stays when that rolls back',
-    async (_, pair) => {
-      const [client, other] = pair();
+// On our pool all of it is in the handler's transaction: `ambient*.db.test.ts`.
+if (isPlain)
+  describe('what else the handler asks of the database', () => {
+    test.each([
+      ['the same client', () => database.client],
+      ['another client', () => another(3)],
+    ])('%s: goes its own way, carries nothing of the key, and stays when that rolls back', async (_, make) => {
+      const [client, other] = [database.client, make()];
       const key = freshKey();
       const found: unknown[] = [];
       let isRefused = true;
@@ -226,7 +222,10 @@ describe('what else the handler asks of the database', () => {
           );
           found.push(
             await effects(other, key),
-            ...(await other.$transaction([other.idempotencyKey.count({ where: { key } }), other.refund.count()])),
+            ...(await other.$transaction([
+              other.idempotencyKey.count({ where: { key } }),
+              other.auditRecord.count({ where: { action: key } }),
+            ])),
           );
           await other.$transaction((beside) => effect(beside, `${key} beside`), { isolationLevel: 'Serializable' });
           const never = other.$transaction(async (beside) => {
@@ -244,78 +243,101 @@ describe('what else the handler asks of the database', () => {
       isRefused = false;
       expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 'there' });
       expectCounted([await count(), (await rowsOf(database.client, key)).length]).toEqual([[1, 2, 0], 1]);
-    },
-  );
+    });
 
-  test('a client of another database gets no claim, and is not asked for the key afterwards', async () => {
-    const elsewhere = await testDatabase({ ownsTables: true });
-    // Counts tries: a sequence does not take back what is rolled back.
-    await elsewhere.client.$executeRawUnsafe('CREATE SEQUENCE tries');
-    await elsewhere.client.$executeRawUnsafe(
-      `CREATE FUNCTION try() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('tries'); RETURN NEW; END $$`,
-    );
-    await elsewhere.client.$executeRawUnsafe(
-      'CREATE TRIGGER try BEFORE INSERT ON idempotency_keys FOR EACH ROW EXECUTE FUNCTION try()',
-    );
-    const key = freshKey();
-    const operation = kit(plainOne())
-      .operation({ name: 'checkout', schema: anything })
-      .handler(async ({ tx }) => {
-        await effect(tx, key);
-        await elsewhere.client.$transaction((beside) => effect(beside, key));
-        return 'there';
-      });
-    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
-    expect(await elsewhere.client.$queryRawUnsafe('SELECT is_called FROM tries')).toEqual([{ is_called: false }]);
-    expect(await operation.status({ key })).toMatchObject({ state: 'succeeded' });
-    expectCounted([await effects(database.client, key), await effects(elsewhere.client, key)]).toEqual([1, 1]);
-    await elsewhere.drop();
-  });
-
-  test('what it leaves running behind it is no part of it', async () => {
-    const { client } = database;
-    const key = freshKey();
-    const { open, opened } = gate();
-    let later: Promise<unknown> | undefined;
-    const operation = kit(client)
-      .operation({ name: 'checkout', schema: anything })
-      .handler(async ({ tx, afterCommit }) => {
-        await effect(tx, key);
-        later = opened.then(() => client.$transaction((beside) => effect(beside, `${key} later`)));
-        afterCommit(() => client.$transaction((beside) => effect(beside, `${key} after`)));
-        return 'there';
-      });
-    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
-    open();
-    await later;
-    const count = (name: string) => effects(client, `${key}${name}`);
-    expect([await count(''), await count(' after'), await count(' later')]).toEqual([1, 1, 1]);
-    expect(await client.idempotencyKey.count({ where: { key } })).toBe(1);
-  });
-
-  test('a transaction nested in its own is a savepoint: what fails in it goes, the rest commits with the key', async () => {
-    const key = freshKey();
-    const operation = kit(another(1))
-      .operation({ name: 'checkout', schema: anything })
-      .handler(async ({ tx }) => {
-        await effect(tx, key);
-        const nested = (run: (inner: Tx) => Promise<unknown>) => (tx as Client).$transaction(run);
-        await nested((inner) => effect(inner, `${key} kept`));
-        const gone = nested(async (inner) => {
-          await effect(inner, `${key} gone`);
-          await inner.$queryRawUnsafe('SELECT 1/0');
+    test('a client of another database gets no claim, and is not asked for the key afterwards', async () => {
+      const elsewhere = await testDatabase({ ownsTables: true });
+      // Counts tries: a sequence does not take back what is rolled back.
+      await elsewhere.client.$executeRawUnsafe('CREATE SEQUENCE tries');
+      await elsewhere.client.$executeRawUnsafe(
+        `CREATE FUNCTION try() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('tries'); RETURN NEW; END $$`,
+      );
+      await elsewhere.client.$executeRawUnsafe(
+        'CREATE TRIGGER try BEFORE INSERT ON idempotency_keys FOR EACH ROW EXECUTE FUNCTION try()',
+      );
+      const key = freshKey();
+      const operation = kit(database.client)
+        .operation({ name: 'checkout', schema: anything })
+        .handler(async ({ tx }) => {
+          await effect(tx, key);
+          await elsewhere.client.$transaction((beside) => effect(beside, key));
+          return 'there';
         });
-        return await gone.then(
-          () => 'it did not fail',
-          () => 'recovered',
-        );
-      });
-    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 'recovered' });
-    const count = (name: string) => effects(database.client, `${key}${name}`);
-    expect([await count(''), await count(' kept'), await count(' gone')]).toEqual([1, 1, 0]);
-    expect(await operation.execute({ key, payload: {} })).toMatchObject({ replayed: true, data: 'recovered' });
+      expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
+      expect(await elsewhere.client.$queryRawUnsafe('SELECT is_called FROM tries')).toEqual([{ is_called: false }]);
+      expect(await operation.status({ key })).toMatchObject({ state: 'succeeded' });
+      expectCounted([await effects(database.client, key), await effects(elsewhere.client, key)]).toEqual([1, 1]);
+      await elsewhere.drop();
+    });
+
+    test('what it leaves running behind it is no part of it', async () => {
+      const { client } = database;
+      const key = freshKey();
+      const { open, opened } = gate();
+      let later: Promise<unknown> | undefined;
+      const operation = kit(client)
+        .operation({ name: 'checkout', schema: anything })
+        .handler(async ({ tx, afterCommit }) => {
+          await effect(tx, key);
+          later = opened.then(() => client.$transaction((beside) => effect(beside, `${key} later`)));
+          afterCommit(() => client.$transaction((beside) => effect(beside, `${key} after`)));
+          return 'there';
+        });
+      expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
+      open();
+      await later;
+      const count = (name: string) => effects(client, `${key}${name}`);
+      expect([await count(''), await count(' after'), await count(' later')]).toEqual([1, 1, 1]);
+      expect(await client.idempotencyKey.count({ where: { key } })).toBe(1);
+    });
+
+    test('an execution within an execution is one of its own', async () => {
+      const inner = kit(database.client)
+        .operation({ name: 'inner', schema: anything })
+        .handler(async ({ tx, key }) => {
+          await effect(tx, key);
+          return pidOf(tx);
+        });
+      const outer = kit(database.client)
+        .operation({ name: 'outer', schema: anything })
+        .handler(async ({ tx, key, input }) => {
+          await effect(tx, key);
+          const within = await inner.execute({ key: `${key}-inner`, payload: {} });
+          if (input.isRefused) throw new Error('rolled back');
+          return within.ok && within.data !== (await pidOf(tx));
+        });
+      const [stays, goes] = [freshKey(), freshKey()];
+      expect(await outer.execute({ key: stays, payload: {} })).toMatchObject({ ok: true, data: true });
+      expect(await outer.execute({ key: goes, payload: { isRefused: true } })).toMatchObject({ executed: false });
+      const states = (key: string) => database.client.idempotencyKey.count({ where: { key, state: 'succeeded' } });
+      const all = [stays, `${stays}-inner`, goes, `${goes}-inner`];
+      expect(await Promise.all(all.map(states))).toEqual([1, 1, 0, 1]);
+      expectCounted(await Promise.all(all.map((key) => effects(database.client, key)))).toEqual([1, 1, 0, 1]);
+    });
+
+    test('a transaction nested in its own is a savepoint: what fails in it goes, the rest commits with the key', async () => {
+      const key = freshKey();
+      const operation = kit(another(1))
+        .operation({ name: 'checkout', schema: anything })
+        .handler(async ({ tx }) => {
+          await effect(tx, key);
+          const nested = (run: (inner: Tx) => Promise<unknown>) => (tx as Client).$transaction(run);
+          await nested((inner) => effect(inner, `${key} kept`));
+          const gone = nested(async (inner) => {
+            await effect(inner, `${key} gone`);
+            await inner.$queryRawUnsafe('SELECT 1/0');
+          });
+          return await gone.then(
+            () => 'it did not fail',
+            () => 'recovered',
+          );
+        });
+      expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 'recovered' });
+      const count = (name: string) => effects(database.client, `${key}${name}`);
+      expect([await count(''), await count(' kept'), await count(' gone')]).toEqual([1, 1, 0]);
+      expect(await operation.execute({ key, payload: {} })).toMatchObject({ replayed: true, data: 'recovered' });
+    });
   });
-});
 
 describe('a pool that has no connection to give', () => {
   test('C6 the execution is refused in time, leaves nothing behind, and the key is free', async () => {
