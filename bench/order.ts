@@ -23,19 +23,24 @@ export function orderRow(n: number) {
   };
 }
 
+/** What a handler does, and the bare transaction beside it. */
+export type Business = (tx: Transaction, n: number) => Promise<{ id: string }>;
+
 /** The floor: what an app without idempotency does. */
-export async function bare(client: Client, n: number, queries = 1) {
-  return await client.$transaction(async (tx) => business(tx, n, queries));
+export async function bare(client: Client, n: number, business = inTurn(1)) {
+  return await client.$transaction(async (tx) => business(tx, n));
 }
 
 /** So many queries, one after the other: the order, then reads and writes of it in turn. */
-async function business(tx: Transaction, n: number, queries: number) {
-  const { id } = await tx.order.create({ data: orderRow(n) });
-  for (let query = 1; query < queries; query++) {
-    if (query % 2) await tx.order.findUnique({ where: { id } });
-    else await tx.order.update({ where: { id }, data: { amountCents: query } });
-  }
-  return { id };
+export function inTurn(queries: number): Business {
+  return async (tx, n) => {
+    const { id } = await tx.order.create({ data: orderRow(n) });
+    for (let query = 1; query < queries; query++) {
+      if (query % 2) await tx.order.findUnique({ where: { id } });
+      else await tx.order.update({ where: { id }, data: { amountCents: query } });
+    }
+    return { id };
+  };
 }
 
 /** The code that people write by hand, with Prisma's models: three statements in an interactive transaction. */
@@ -63,25 +68,16 @@ export async function obvious(client: Client, n: number) {
   });
 }
 
-/** Whose transactions executions have; the default where there is none. */
-export type Mode = Parameters<typeof createIdempotency>[0]['transaction'];
-
 /** The same with the kit. Each call sets it up anew, as a process that knows no key yet. */
-export function orderOperation(prisma: Client, transaction?: Mode, queries = 1) {
-  return createIdempotency({
-    prisma,
-    ...(transaction ? { transaction } : {}),
-    secret: SECRET,
-    poolSize: POOL,
-    scope: () => who,
-  })
+export function orderOperation(prisma: Client, business = inTurn(1)) {
+  return createIdempotency({ prisma, secret: SECRET, poolSize: POOL, scope: () => who })
     .operation({ name: 'order', schema: orderInput })
-    .handler(async ({ input, tx }) => await business(tx, input.n, queries));
+    .handler(async ({ input, tx }) => await business(tx, input.n));
 }
 
 /** Its execution; throws where there is no success to be measured. */
-export function orderOf(client: Client, transaction?: Mode, queries?: number) {
-  return executing(orderOperation(client, transaction, queries));
+export function orderOf(client: Client, business?: Business) {
+  return executing(orderOperation(client, business));
 }
 
 function executing(operation: Pick<ReturnType<typeof orderOperation>, 'execute'>) {

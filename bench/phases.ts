@@ -3,7 +3,7 @@ import { createIdempotency } from 'oncekit';
 import { testDatabase } from '../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../shop/db.ts';
 import { countingProxy } from './counting-proxy.ts';
-import { type Mode, orderInput, orderRow, POOL, plainClient, SECRET, who } from './order.ts';
+import { orderInput, orderRow, POOL, plainClient, SECRET, who } from './order.ts';
 import type { Report, Row } from './report.ts';
 import { interleaved, load, ratio, type Sample } from './rounds.ts';
 
@@ -16,14 +16,8 @@ async function charge({ amount }: { amount: number }, key: string): Promise<{ pa
 }
 
 /** Two atomic phases with one foreign call between, with the kit. */
-function phasedOrder(prisma: Client, transaction?: Mode) {
-  const operation = createIdempotency({
-    prisma,
-    ...(transaction ? { transaction } : {}),
-    secret: SECRET,
-    poolSize: POOL,
-    scope: () => who,
-  })
+function phasedOrder(prisma: Client) {
+  const operation = createIdempotency({ prisma, secret: SECRET, poolSize: POOL, scope: () => who })
     .operation({ name: 'phased', schema: orderInput })
     .phases(async ({ input, atomic, foreign }) => {
       const { id } = await atomic('order_created', async (tx) => {
