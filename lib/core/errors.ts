@@ -43,8 +43,8 @@ export class LeaseLostError extends IdempotencyError {
 }
 
 /**
- * A query came from a handler whose execution had ended; nothing was done. It was not awaited,
- * or made by a timer, a loader or a listener that the handler has left behind.
+ * A query that a handler has left behind, in a timer, a loader or a listener; nothing was done. It went through `tx`, or by
+ * another name of the client behind a rollback or an end that is not known, as the next attempt does it again.
  */
 export class ExecutionClosedError extends IdempotencyError {
   override readonly name = 'ExecutionClosedError';

@@ -117,11 +117,11 @@ export class Db {
   }
 
   /**
-   * Runs the plan in a transaction of the kit's own on the client's pool, or in an interactive one of Prisma's where the
-   * pool is not the kit's.
+   * Runs the plan in a transaction of the kit's own on the client's pool, in which every query of the client is, or in an
+   * interactive one of Prisma's, in which only those of `tx` are, where the pool is not the kit's.
    *
-   * @throws ConfigurationError within another execution, and where COMMIT is to be replicated, for a client that cannot have
-   *   such transactions
+   * @throws ConfigurationError within a transaction of the kit's own, and where COMMIT is to be replicated for a client that
+   *   cannot have such transactions
    */
   async runTransaction<Tx, Skipped>(
     plan: Plan<Tx, Skipped>,
