@@ -123,7 +123,6 @@ describe('a client whose executions are in transactions of Prisma’s', () => {
   };
 
   test.each<[string, () => Promise<object> | object]>([
-    ['one on a plain pool', () => plain().client],
     [
       'one that was disconnected, and has opened a pool of its own since',
       async () => {

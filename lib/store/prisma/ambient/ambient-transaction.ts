@@ -8,7 +8,7 @@ import { driverError } from '../wire/encoding.ts';
 import type { QueryQueue } from '../wire/query-queue.ts';
 
 /** A transaction that was begun on a connection of its own. */
-export interface BegunTransaction {
+interface BegunTransaction {
   /** Its owner: the client under all its extensions. */
   client: object;
   pool: PoolLike;
