@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { anything, effect, effects, freshKey, gate, kit, type Tx, watchOf } from '../integration/kit.fixture.ts';
@@ -124,6 +125,36 @@ describe('C4 conflicts are tried again', () => {
     expect(runs).toBe(3);
     expectCounted([await effects(database.client, one), await effects(database.client, two)]).toEqual([1, 1]);
     expect((await watch.query(`SELECT sum(stock)::int AS n FROM products WHERE sku IN ('a', 'b')`)).rows[0].n).toBe(16);
+  });
+
+  test('C4 a try that has changed its input, or what it has captured, leaves the next one what these were', async () => {
+    const seen: unknown[] = [];
+    const operation = kit(database.client)
+      .operation({
+        name: 'changing',
+        schema: z.object({ amount: z.number(), lines: z.array(z.object({ sku: z.string() })) }),
+        isolationLevel: 'Serializable',
+      })
+      .handler(async ({ tx, input, key, capture }) => {
+        const quote = await capture('quote', () => ({ amount: 5000, lines: [{ sku: 'a' }] }));
+        seen.push(structuredClone(input), structuredClone(quote));
+        const before = await total(tx);
+        input.amount /= 100;
+        quote.amount /= 100;
+        for (const line of [...input.lines, ...quote.lines]) line.sku = `${line.sku}, changed`;
+        // Another one, that is committed, is what it cannot be ordered with.
+        if (seen.length === 2) await watch.query(`UPDATE products SET stock = stock - 1 WHERE sku = 'a'`);
+        await take(tx, 'a');
+        await effect(tx, `${key} ${input.amount}`);
+        return before;
+      });
+    const key = freshKey();
+    const payload = { amount: 5000, lines: [{ sku: 'a' }] };
+    expect(await operation.execute({ key, payload })).toMatchObject({ ok: true });
+    expect(seen).toEqual([payload, payload, payload, payload]);
+    expectCounted([await effects(database.client, `${key} 50`), await effects(database.client, `${key} 0.5`)]).toEqual([
+      1, 0,
+    ]);
   });
 
   test('C4 a duplicate under Serializable that waited for the winner replays it', async () => {

@@ -1,3 +1,4 @@
+import { copyOf } from '../core/copy.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { type Redirect, redirectOf } from '../core/redirect.ts';
 import type { Scope } from '../core/scope.ts';
@@ -6,7 +7,7 @@ import { type ResponseOptions, storedResponse } from './response.ts';
 
 /** The argument of a handler. Everything it does through `tx` is committed together with the key, or not at all. */
 export interface HandlerContext<Input, Tx, Reason extends string = string> {
-  /** The payload, as the schema has parsed it. */
+  /** The payload, as the schema has parsed it: a copy for each try. */
   input: Input;
   /** The transaction, with your own models. Use nothing else for what must happen once. */
   tx: Tx;
@@ -86,14 +87,13 @@ export const fail: Fail = (code, data, how) => {
 /** The values that `capture` has given out: the same ones for every try of one execution. */
 export function createCapture(): HandlerContext<never, never>['capture'] {
   const values = new Map<string, Promise<unknown>>();
-  return <T>(name: string, make: () => T | Promise<T>): Promise<T> => {
-    const known = values.get(name);
-    if (known) return known as Promise<T>;
-    const made = Promise.resolve().then(make);
+  return async <T>(name: string, make: () => T | Promise<T>): Promise<T> => {
+    const made = values.get(name) ?? Promise.resolve().then(make);
     values.set(name, made);
     // A value that could not be made is no value: the next try makes it.
     made.catch(() => values.delete(name));
-    return made;
+    // What one try changes of it, the next one must not see.
+    return copyOf((await made) as T);
   };
 }
 

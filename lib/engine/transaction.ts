@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fullJitter } from '../core/backoff.ts';
+import { copyOf } from '../core/copy.ts';
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
@@ -155,12 +156,14 @@ export function timeLeft(deadline: number): number {
 }
 
 async function runHandler<Tx>(
-  { call, definition: { handler, options }, input }: Plan<Tx>,
+  { call, definition: { handler, options }, input: validated }: Plan<Tx>,
   tx: Tx,
   current: Try<Tx>,
 ): Promise<Completion> {
   const { onPoint } = call.engine.config;
   if (onPoint) await onPoint('after-claim', pointOf(call));
+  // What one try changes of it, the next one must not see.
+  const input = copyOf(validated);
   const { key, tenant, principal, operation } = call.id;
   const { context = [], response } = call.request;
   const { capture } = current;

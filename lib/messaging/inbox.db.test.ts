@@ -416,6 +416,23 @@ describe('M3 failures', () => {
     expect(runs).toBe(2);
   });
 
+  test('an effect that changes its payload leaves the next try, and what is kept, as it was received', async () => {
+    const seen: unknown[] = [];
+    const handle = async (_: Tx, { payload }: { payload: unknown }) => {
+      const paid = payload as { amount: number };
+      seen.push(paid.amount);
+      paid.amount /= 100;
+      throw new Error('no');
+    };
+    const inbox = inboxOn(client, { sources: { stripe: { handle } } });
+    await inbox.receiveOnce(event('changing', { amount: 5000 }));
+    expect(await rowOf('changing')).toMatchObject({ payload: '{"amount":5000}' });
+    await timePasses();
+    expect(await inbox.retryDue()).toMatchObject({ failed: 1 });
+    expect(await rowOf('changing')).toMatchObject({ payload: '{"amount":5000}' });
+    expect(seen).toEqual([5000, 5000]);
+  });
+
   test('with fewer attempts than it has failed it is dead when it is due, and does not run', async () => {
     const id = freshKey();
     const handle = failing(id, 9);

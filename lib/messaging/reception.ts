@@ -1,4 +1,5 @@
 import { type Backoff, equalJitter } from '../core/backoff.ts';
+import { copyOf } from '../core/copy.ts';
 import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
 import { countReception } from '../telemetry/messages.ts';
@@ -135,7 +136,8 @@ async function receive<Tx, R>(
   let result: R | undefined;
   const received = await runEffect(context, reception, async (tx) => {
     retry?.onRun();
-    result = await run(tx, event);
+    // What it changes, neither the next try nor what is kept of the event must see.
+    result = await run(tx, { ...event, payload: copyOf(payload) });
     return jsonResult(result);
   });
   if (received.kind === 'existing') return await answerKnown(context, receipt, received.row);

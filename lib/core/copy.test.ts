@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { copyOf } from './copy.ts';
+
+test('data is copied to any depth, and what is changed in the copy is not in what it was made of', () => {
+  const data = () => ({
+    text: 'a',
+    none: null,
+    lines: [{ sku: 'mug', tags: new Set(['x', { deep: 1 }]) }, undefined, 7n],
+    at: new Date(5),
+    bytes: Uint8Array.of(1, 2),
+    buffer: Buffer.from('ab'),
+    by: new Map<unknown, unknown>([[{ id: 1 }, { n: 1 }]]),
+    bare: Object.assign(Object.create(null), { n: 1 }),
+  });
+  const original = data();
+  const copy = copyOf(original);
+  expect(copy).toEqual(data());
+  expect(Object.getPrototypeOf(copy.bare)).toBe(null);
+  expect(Buffer.isBuffer(copy.buffer)).toBe(true);
+  copy.lines.push('more' as never);
+  (copy.lines[0] as { sku: string }).sku = 'cap';
+  for (const set of [(copy.lines[0] as { tags: Set<unknown> }).tags])
+    for (const one of set) Object.assign(Object(one), { deep: 2 });
+  copy.at.setTime(0);
+  copy.bytes[0] = 9;
+  copy.buffer[0] = 9;
+  for (const [name, value] of copy.by)
+    Object.assign(name as object, { id: 2 }) && Object.assign(value as object, { n: 2 });
+  copy.bare.n = 2;
+  expect(original).toEqual(data());
+});
+
+test('a part that stands in two places, or in itself, is one in the copy', () => {
+  const part: { self?: unknown } = {};
+  part.self = part;
+  const copy = copyOf([part, part]);
+  expect(copy[0]).not.toBe(part);
+  expect([copy[1], copy[0]?.self]).toEqual([copy[0], copy[0]]);
+  expect(copy[1]).toBe(copy[0]);
+});
+
+test('what is no data is the same in both', () => {
+  class Money {
+    cents = 1;
+  }
+  const values = [new Money(), new File(['a'], 'a.txt'), new FormData(), () => 1, Symbol('s'), new Error('no')];
+  expect(copyOf({ values }).values.every((value, at) => value === values[at])).toBe(true);
+});
+
+test('a name that an object may not have is a name of the copy like any other', () => {
+  const copy = copyOf(JSON.parse('{"__proto__":{"isAdmin":true}}'));
+  expect([Object.getPrototypeOf(copy), copy.isAdmin]).toEqual([Object.prototype, undefined]);
+});
