@@ -5,7 +5,7 @@ import { reviveDecimalsAs } from './engine/stored-value.ts';
 import { outside } from './store/prisma/async-context.ts';
 import type { PrismaClientLike, TransactionOf } from './store/prisma/client.ts';
 import { decimalOf } from './store/prisma/decimal.ts';
-import { prismaStore, type TransactionMode } from './store/prisma/store.ts';
+import { prismaStore } from './store/prisma/store.ts';
 import type { Tables } from './store/prisma/tables.ts';
 
 const OF_A_CLIENT: OptionNames<{ prisma: 1; tables: 1; transaction: 1 }> = {
@@ -33,7 +33,7 @@ export function createIdempotency<Client extends PrismaClientLike>(
      * goes through `tx` is, where the pool is not the kit's (`PrismaPg` of `oncekit/adapter-pg`, or `oncekitPool`), or the
      * client reads from replicas. `'interactive'`: Prisma's.
      */
-    transaction?: TransactionMode;
+    transaction?: 'interactive';
   },
 ): Idempotency<TransactionOf<Client>> {
   assertKnownOptions('createIdempotency', options, { ...OF_A_CLIENT, ...OPTIONS });
@@ -92,7 +92,6 @@ export { type Sql, type SqlConnection, type SqlResult, sqlOf } from './store/pri
 export { outside } from './store/prisma/async-context.ts';
 export { isUnavailable } from './store/prisma/outage.ts';
 export { serializeOn } from './store/prisma/serialize-on.ts';
-export type { TransactionMode } from './store/prisma/store.ts';
 export type { TableName, Tables } from './store/prisma/tables.ts';
 export { oncekitPool } from './store/prisma/wire/pool.ts';
 export type { SchemaPart, SchemaState, TriedClaim } from './store/store.ts';

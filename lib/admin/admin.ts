@@ -200,11 +200,7 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
 function tenantIn(options: Pick<AdminOptions, 'tenant'>): string | undefined {
   if (!('tenant' in options) || options.tenant === null) return undefined;
   const { tenant } = options;
-  assertStorableName(
-    tenant,
-    255,
-    'The tenant of createAdmin cannot be used. Leave it out, or say null, for all tenants.',
-  );
+  assertStorableName(tenant, 255, 'The tenant of createAdmin cannot be used. For all of them, leave it out.');
   return tenant;
 }
 

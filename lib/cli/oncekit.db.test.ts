@@ -55,9 +55,9 @@ test('init asks, and writes when it is told to', async () => {
     oncekit(fresh, ['init'], { stdin: 'n\n' }),
     oncekit(fresh, ['init', '--dry-run']),
   ]);
-  expect(no).toMatchObject({ code: 1, err: expect.stringContaining('Nothing was written.') });
+  expect(no).toMatchObject({ code: 1, err: expect.stringContaining('Nothing was changed.') });
   const migrations = readKitFiles().migrations.filter(({ part }) => part === 'keys').length;
-  const files = `A dry run: ${7 + migrations} files would be written.`;
+  const files = `A dry run. It would be: ${7 + migrations} files written.`;
   expect(dry).toMatchObject({ code: 0, out: expect.stringContaining(files) });
   expect(folderTree(fresh).list('lib')).toEqual(['prisma.ts']);
   expect(folderTree(fresh).read('lib/prisma.ts')).toBe(APP['lib/prisma.ts']);

@@ -51,7 +51,7 @@ export const checkout = idempotency
   });
   const run = (...args: string[]) => runOncekit(['add', ...args], { cwd, env: {} });
   const asked = await run('operation', 'vote');
-  expect([asked.code, asked.err]).toEqual([1, 'Nothing was written. To write without being asked: --yes.\n']);
+  expect([asked.code, asked.err]).toEqual([1, 'Nothing was changed. To go on without being asked: --yes.\n']);
   expect(asked.out).toContain("+export const vote = idempotency.operation({ name: 'vote', schema })");
   expect(asked.out).toContain('+export const operations = [checkout, vote] as const;');
   for (const args of [
@@ -61,7 +61,7 @@ export const checkout = idempotency
   ]) {
     const { code, out, err } = await run(...args, '--yes');
     expect({ code, err }, args.join(' ')).toEqual({ code: 0, err: '' });
-    expect(out).toContain('Written: ');
+    expect(out).toContain('Done: ');
   }
   const listed = readFileSync(path.join(cwd, 'lib/operations.ts'), 'utf8');
   expect(listed).toContain('[checkout, vote, placeOrder] as const');

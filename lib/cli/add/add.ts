@@ -1,10 +1,7 @@
 import { folderTree } from '../app/file-tree.ts';
 import { readArgs, readSubcommand } from '../arguments.ts';
 import type { Command } from '../command.ts';
-import { confirm } from '../confirmation.ts';
-import { counted } from '../doctor/finding.ts';
-import { writeFiles } from '../init/file-writer.ts';
-import { showPlan } from '../init/plan-diff.ts';
+import { carryOut } from '../init/carry-out.ts';
 import { planForm, planOperation } from './plan-add.ts';
 
 const help = `oncekit add operation <name> [--yes] [--dry-run]
@@ -29,20 +26,7 @@ async function run([kind = '', ...args]: string[]): Promise<number> {
   const { values, positionals } = readArgs(args, options, 1);
   const root = process.cwd();
   const plan = plans(folderTree(root), positionals[0] ?? '');
-  console.log(showPlan(plan));
-  const count = counted(plan.writes.length, 'file');
-  if (values['dry-run']) {
-    console.log(`A dry run: ${count} would be written.`);
-    return 0;
-  }
-  if (!values.yes && !(await confirm(`Write ${count}? [y/N] `))) {
-    console.error('Nothing was written. To write without being asked: --yes.');
-    return 1;
-  }
-  await writeFiles(root, plan.writes);
-  const steps = plan.next.map((step, n) => `\n  ${n + 1}. ${step}`).join('');
-  console.log(`Written: ${count}.${steps ? ` Next:${steps}` : ''}`);
-  return 0;
+  return await carryOut(root, plan, values);
 }
 
 export const add: Command = { help, run };

@@ -2,11 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { folderTree } from '../app/file-tree.ts';
 import { readArgs } from '../arguments.ts';
 import type { Command } from '../command.ts';
-import { confirm } from '../confirmation.ts';
-import { counted } from '../doctor/finding.ts';
-import { writeFiles } from './file-writer.ts';
+import { carryOut } from './carry-out.ts';
 import { readKitFiles } from './kit-files.ts';
-import { remarks, showPlan } from './plan-diff.ts';
+import { remarks } from './plan-diff.ts';
 import { planInit } from './plan-init.ts';
 
 const help = `oncekit init [--yes] [--dry-run] [--messaging] [--schema <path>]
@@ -44,21 +42,8 @@ async function run(args: string[]): Promise<number> {
     console.log('Nothing to do: the app has what it needs.');
     return 0;
   }
-  console.log(showPlan(plan, { full: values['dry-run'] ?? false }));
-  const count = counted(plan.writes.length, 'file');
-  if (values['dry-run']) {
-    console.log(`A dry run: ${count} would be written.`);
-    return 0;
-  }
-  if (!values.yes && !(await confirm(`Write ${count}? [y/N] `))) {
-    console.error('Nothing was written. To write without being asked: --yes.');
-    return 1;
-  }
-  const open = await writeFiles(root, plan.writes);
-  const close = open.map((file) => `Close ${file} to others on this machine, for it holds secrets: chmod 600 ${file}`);
-  const steps = [...plan.next, ...close, 'Look whether all of it works together: npx oncekit doctor'];
-  console.log(`Written: ${count}. Next:\n${steps.map((step, n) => `  ${n + 1}. ${step}`).join('\n')}`);
-  return 0;
+  const last = ['Look whether all of it works together: npx oncekit doctor'];
+  return await carryOut(root, plan, values, { full: values['dry-run'] ?? false, last });
 }
 
 export const init: Command = { help, run };

@@ -30,9 +30,6 @@ import { awaitReplication } from './standby-wait.ts';
 import { renamerOf, type Tables } from './tables.ts';
 import { BATCH_MS, ERASE_MS, QUESTION_MS } from './timeouts.ts';
 
-/** Which transactions executions have: see `createIdempotency`. */
-export type TransactionMode = 'interactive';
-
 /**
  * The store on the user's own Prisma client.
  *
@@ -40,7 +37,7 @@ export type TransactionMode = 'interactive';
  */
 export function prismaStore<Client extends PrismaClientLike>(
   client: Client,
-  { tables, transaction }: { tables?: Tables | undefined; transaction?: TransactionMode | undefined } = {},
+  { tables, transaction }: { tables?: Tables | undefined; transaction?: 'interactive' | undefined } = {},
 ): Store<TransactionOf<Client>> {
   const rename = renamerOf(tables);
   const pool = transaction === 'interactive' ? undefined : new ClientPool(client, { rename });

@@ -108,8 +108,7 @@ const ANSWER = '"tried"';
 
 async function transactionsOf(pool: ClientPool | undefined): Promise<Pick<TriedClaim, 'transactions' | 'whyNotOwn'>> {
   const whyNotOwn = await pool?.whyNot(FIND);
-  if (whyNotOwn) return { transactions: 'interactive', whyNotOwn };
-  return { transactions: pool ? 'own' : 'interactive' };
+  return { transactions: pool && !whyNotOwn ? 'own' : 'interactive', ...(whyNotOwn && { whyNotOwn }) };
 }
 
 const FIND = { timeoutMs: 5000, maxWaitMs: 2000 };
