@@ -7,7 +7,7 @@ import { flushPendingCommits } from './wire/pending-commits.ts';
 export interface AsyncContext {
   /** A transaction of the kit's, to which all queries of the user's belong. */
   transaction?: ContextTransaction;
-  /** It is asked by the transaction's `tx`, and by nothing else when that is over. */
+  /** It is asked by the transaction's `tx`. */
   isByTx?: boolean;
   /** Prisma is executing one query of it, so that a transaction it begins is that query's own. */
   isPrismaQuery?: boolean;
@@ -25,10 +25,11 @@ export interface ContextTransaction {
   readonly queryContext: AsyncContext;
   /** There while it is not known yet whether it is committed. Never rejects. */
   readonly ending: Promise<void> | undefined;
-  /** What its code has left behind, and does not ask by `tx`, is none of it any more: it goes by itself. */
-  readonly isPast: boolean;
+  /** What is asked in its context belongs to it; of a released savepoint to what is around that. None: it goes by itself. */
+  readonly current: ContextTransaction | undefined;
   isWithin(transaction: ContextTransaction): boolean;
   assertOpen(): void;
+  send(query: PromiseLike<unknown>): Promise<unknown>;
   query(context: AsyncContext, args: never[]): unknown;
   connect(context: AsyncContext, args: never[]): unknown;
   sql(config: { text: string; values: readonly unknown[] }): Promise<unknown>;
@@ -60,8 +61,7 @@ export function runInContext<T>(what: AsyncContext | undefined, run: () => T): T
 
 /** The transaction that what is asked in this context belongs to. */
 export function transactionIn(here: AsyncContext | undefined): ContextTransaction | undefined {
-  const transaction = here?.transaction;
-  return transaction?.isPast && !here?.isByTx ? undefined : transaction;
+  return here?.transaction?.current;
 }
 
 /**
@@ -69,7 +69,7 @@ export function transactionIn(here: AsyncContext | undefined): ContextTransactio
  * phases (ADR 37), whose writes it may read. Never rejects.
  */
 export function endingIn(here: AsyncContext | undefined): Promise<unknown> | undefined {
-  return flushPendingCommits() ?? (here?.isByTx ? undefined : here?.transaction?.ending);
+  return flushPendingCommits() ?? here?.transaction?.ending;
 }
 
 /**

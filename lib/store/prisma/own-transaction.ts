@@ -35,8 +35,12 @@ export async function runOwnTransaction<Tx, Skipped>(
   plan: Plan<Tx, Skipped>,
   how: ExecuteOptions,
 ): Promise<TransactionOutcome<Skipped>> {
-  const ending = currentContext()?.transaction?.ending;
-  if (ending) await ending; // an await costs even if there is nothing to wait for
+  try {
+    const ending = currentContext()?.transaction?.ending;
+    if (ending) await withTimeout(ending, timeLeft(how, how.maxWaitMs)); // an await costs even if there is nothing to wait for
+  } catch (error) {
+    return rolledBack(error, 'claim');
+  }
   const outer = transactionIn(currentContext());
   outer?.assertOpen();
   if (outer) throw nested();
@@ -86,9 +90,13 @@ export async function runOwnTransaction<Tx, Skipped>(
     const unfit = isReadOnly(error) ? error : undefined;
     await rollBack(acquired, queue, { withinMs: timeLeft(how, SILENCE_MS), unfit });
     if (isOutage(queue.lossError)) return { ...rolledBack(error, at), why: 'unavailable' };
-    if (!queue.hasStaleStatement) return rolledBack(at === 'claim' ? explainNoStandby(error) : error, at);
-    connection.stopPreparing();
-    return { ...rolledBack(error, at), why: 'conflict' };
+    if (queue.hasStaleStatement) {
+      connection.stopPreparing();
+      return { ...rolledBack(error, at), why: 'conflict' };
+    }
+    const outcome = rolledBack(at === 'claim' ? explainNoStandby(error) : error, at);
+    // An aborted transaction of another client, where no query of this one has failed.
+    return outcome.means === 'aborted' && !queue.hasFailed ? { ...outcome, means: 'other' } : outcome;
   }
 }
 

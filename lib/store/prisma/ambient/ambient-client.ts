@@ -1,6 +1,7 @@
 import { warnOnce } from '../../../core/development.ts';
 import { ConfigurationError } from '../../../core/errors.ts';
 import {
+  type AsyncContext,
   type ContextTransaction,
   currentContext,
   endingIn,
@@ -86,11 +87,13 @@ function once(target: object, join: () => void): void {
 function requestOf(request: Loader['request']): Loader['request'] {
   return function (this: Loader, asked) {
     const here = currentContext();
-    const ending = endingIn(here);
+    if (!here?.transaction) return request.call(this, asked);
+    // One of a transaction of Prisma's own waits for nothing: COMMIT may be what waits for it, and a list must stay together.
+    const ending = asked.transaction ? undefined : endingIn(here);
     if (ending) return ending.then(() => this.request(asked));
     const transaction = transactionIn(here);
     if (!transaction) return request.call(this, asked);
-    if (!here?.isByTx) warnOnce(this, () => joined(asked));
+    tell(here, transaction, asked.clientMethod, this);
     if (!asked.transaction) return runInContext(transaction.queryContext, () => this.options.singleLoader(asked));
     if (asked.transaction.kind === 'batch') return request.call(loaderOf(this, asked.transaction), asked);
     // It has the connection of its own transaction, which needs no context to find it.
@@ -102,26 +105,35 @@ function requestOf(request: Loader['request']): Loader['request'] {
 const loaders = new WeakMap<object, Loader>();
 
 /** A loader for one list of queries, of a client that the kit does not know: it sends them from the context that they were made in. */
-function loaderOf(loader: Loader, { lock = Promise.resolve() }: NonNullable<LoaderRequest['transaction']>): Loader {
+function loaderOf(loader: Loader, { lock }: NonNullable<LoaderRequest['transaction']>): Loader {
+  if (!lock) throw unknownClient('a list of queries that share nothing');
   const own = loaders.get(lock) ?? Object.assign(Object.create(loader), { batches: {}, tickActive: false });
   loaders.set(lock, own);
   return own;
 }
 
 /** For whoever knows the client by its global name as one whose queries are committed at once. */
-const joined = ({ clientMethod = 'A query' }: LoaderRequest) =>
-  `${clientMethod}, asked of the client by its global name within a handler, is part of the execution's transaction, like what is asked of tx. What is to stay when that is rolled back (a log, what a cache keeps, rows that other requests gave a shared writer) belongs in outside(() => …). Said once.`;
+function tell({ isByTx }: AsyncContext, { begun }: ContextTransaction, method = 'A query', loader?: Loader): void {
+  const of = begun.client as Insides;
+  if (isByTx || (loader && loader !== of._requestHandler?.dataloader)) return;
+  warnOnce(
+    of,
+    () =>
+      `${method}, asked of the client by its global name within a handler, is part of the execution's transaction, like what is asked of tx. What is to stay when that is rolled back (a log, what a cache keeps, rows that other requests gave a shared writer) belongs in outside(() => …). Said once.`,
+  );
+}
 
 /** `$transaction`, which within a transaction of the same client is a savepoint in it. */
 function nestedIn(client: object, begin: Transact): Transact {
   return function nested(this: unknown, input, options): Promise<unknown> {
     const here = currentContext();
-    const ending = endingIn(here);
+    const ending = here?.transaction && endingIn(here);
     if (ending) return ending.then(() => nested.call(this, input, options));
     const transaction = transactionIn(here);
     // Of another client, which may have another database.
     if (transaction?.begun.client !== client) return begin.call(this, input, options);
     if ((this as Record<symbol, unknown>)[OF_A_TRANSACTION]) return outside(() => begin.call(this, input, options));
+    tell(here as AsyncContext, transaction, '$transaction');
     return nest(transaction, this as object, input, options as TransactionOptions | undefined);
   };
 }

@@ -50,6 +50,33 @@ test('development says once of a client that it is in the transaction by its glo
   expect(said()).toEqual([expect.stringMatching(/product\.count.*part of the execution's transaction.*outside/)]);
 });
 
+test('it says so of a $transaction, too, and nothing of a client that has another pool', async () => {
+  const said = hearDevelopment();
+  const { client: other } = here.another();
+  const { client } = here.another();
+  await execute(client, async () => await other.product.count());
+  expect(said()).toEqual([]);
+  await execute(client, async ({ key }) => await client.$transaction((tx) => effect(tx, key)));
+  expect(said()).toHaveLength(1);
+});
+
+test('what has aborted the transaction of another client is told as it is', async () => {
+  const { client } = here.another();
+  const { client: other } = here.another();
+  const sku = freshKey();
+  await other.product.create(product(sku));
+  const { outcome, error } = await execute(client, async () =>
+    other.$transaction(async (itx) => {
+      await itx.product.create(product(sku)).catch(() => {});
+      await itx.product.count();
+    }),
+  );
+  expect([outcome, String(error)]).toMatchObject([
+    { ok: false },
+    expect.not.stringContaining('A statement of the handler'),
+  ]);
+});
+
 test('a unique violation that is caught: the whole fails, and says why; in a $transaction it does not', async () => {
   const { client } = here;
   const sku = freshKey();

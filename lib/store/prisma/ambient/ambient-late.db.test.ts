@@ -181,6 +181,67 @@ test('a savepoint that was rolled back leaves nothing behind that goes through, 
   expect([undone?.every(isRefused), kept?.some(isRefused)]).toEqual([true, false]);
 });
 
+test.each([false, true])(
+  'what a $transaction that is released has left behind is of the handler: rolled back with it: %s',
+  async (fails) => {
+    const { client } = only();
+    const action = `${freshKey()}-behind`;
+    const { key, outcome, error } = await execute(client, async () => {
+      const { open, opened } = gate();
+      let left: Promise<unknown> | undefined;
+      await client.$transaction(async () => {
+        left = opened.then(() => client.auditRecord.create(data(action)));
+      });
+      open();
+      await left;
+      if (fails) throw new Error('as told');
+    });
+    expect([outcome.ok, error?.message]).toEqual([!fails, fails ? 'as told' : undefined]);
+    expectCounted([await here.written(action), (await here.counted(key))[1]]).toEqual(fails ? [0, 0] : [1, 1]);
+  },
+);
+
+test('an execution that is left behind waits for COMMIT no longer than for a connection', async () => {
+  const { client } = here.another({ max: 2 });
+  await here.trigger(AT_COMMIT, 'PERFORM pg_advisory_xact_lock(4714); RETURN NULL;');
+  await here.watch.query('SELECT pg_advisory_lock(4714)');
+  const { open, opened } = gate();
+  const left: ReturnType<typeof execute>[] = [];
+  const executing = execute(client, async ({ tx, key }) => {
+    await effect(tx, key);
+    left.push(opened.then(() => execute(client, ({ tx }) => tx.product.count(), { maxWaitMs: 50 })));
+  });
+  await here.watch.untilWaiting(1);
+  open();
+  expect((await left[0])?.outcome).toMatchObject({ ok: false, code: 'unavailable' });
+  await here.watch.query('SELECT pg_advisory_unlock(4714)');
+  expect((await executing).outcome).toMatchObject({ ok: true });
+});
+
+test('a transaction of Prisma’s that COMMIT waits for does not wait for COMMIT', async () => {
+  const { client } = here.another({ max: 2 });
+  const { client: other } = here.another({ max: 2 });
+  await here.trigger(AT_COMMIT, `PERFORM 1 FROM products WHERE sku = 'mug' FOR UPDATE; RETURN NULL;`);
+  const [locked, committing] = [gate(), gate()];
+  let left: Promise<unknown> | undefined;
+  const executing = execute(client, async ({ tx, key }) => {
+    await effect(tx, key);
+    const stock = (db: Pick<Client, 'product'>, n: number) =>
+      db.product.update({ where: { sku: 'mug' }, data: { stock: n } });
+    left = other.$transaction(async (itx) => {
+      await stock(itx, 1);
+      locked.open();
+      await committing.opened;
+      await stock(itx, 2);
+    });
+    await locked.opened;
+  });
+  await here.watch.untilWaiting(1);
+  committing.open();
+  await left;
+  expect((await executing).outcome).toMatchObject({ ok: true });
+});
+
 describe('what lives as long as the process, and was first started in a handler', () => {
   const MINUTE = 60_000;
 

@@ -16,34 +16,45 @@ const closed = { name: 'ExecutionClosedError' };
 const data = (action: string) => ({ data: { action, tenant: 't', principal: 'p' } });
 
 describe('what goes on by itself', () => {
-  test('a query that is not awaited is refused, or fails the execution: never is one without the other', async () => {
-    const { client, pool } = only();
-    const told = new Set<string>();
-    for (let hops = 0; hops < 60; hops++) {
-      const action = `${freshKey()}-late`;
-      let unawaited: Promise<unknown> | undefined;
-      const { key, outcome, error } = await execute(client, async ({ tx }) => {
-        unawaited = ended(tx.auditRecord.create(data(action)));
-        // By so many of these, it is nowhere yet, on the wire, or answered.
-        for (let hop = 0; hop < hops; hop++) await (hop < 40 ? null : new Promise((next) => setImmediate(next)));
-      });
-      const came = await unawaited;
-      const rows = [await here.written(action), (await here.counted(key))[1]];
-      if (came instanceof Error && outcome.ok) {
-        expect([came, rows]).toMatchObject([closed, [0, 1]]);
-        told.add('refused');
-      } else if (outcome.ok) {
-        expect(rows).toEqual([1, 1]);
-        told.add('committed');
-      } else {
-        expect([error?.message, rows]).toEqual([expect.stringMatching(/still running .* Await it/), [0, 0]]);
-        told.add('rolled back');
+  test.each(['tx', 'client'] as const)(
+    'a query of %s that is not awaited is never lost beside a success',
+    async (by) => {
+      const { client, pool } = only();
+      const told = new Set<string>();
+      for (let hops = 0; hops < 40; hops++) {
+        const action = `${freshKey()}-behind`;
+        let unawaited: Promise<unknown> | undefined;
+        let [hasReturned, isSentBehind] = [false, false];
+        const { key, outcome, error } = await execute(client, async ({ tx }) => {
+          await tx.product.count();
+          const create = async () => {
+            // By so many of these it is sent before the handler is at its end, or behind it.
+            for (let hop = 0; hop < Math.min(hops, 15); hop++) await null;
+            isSentBehind = hasReturned;
+            return await (by === 'tx' ? tx : client).auditRecord.create(data(action));
+          };
+          unawaited = ended(create());
+          // By so many of these it is nowhere yet when the handler returns, on the wire, or answered.
+          for (let hop = 15; hop < hops; hop++) await new Promise((next) => setImmediate(next));
+          hasReturned = true;
+        });
+        const came = await unawaited;
+        const rows = [await here.written(action), (await here.counted(key))[1]];
+        if (!outcome.ok) {
+          expect([error?.message, rows]).toEqual([expect.stringMatching(/still running .* Await it/), [0, 0]]);
+          told.add('rolled back');
+        } else if (by === 'tx' && isSentBehind) {
+          expect([came, rows]).toMatchObject([closed, [0, 1]]);
+          told.add('refused');
+        } else {
+          expect([came, rows]).toMatchObject([{ action }, [1, 1]]);
+          told.add('done');
+        }
       }
-      await here.watch.query('DELETE FROM audit_records WHERE action = $1', [action]);
-    }
-    expect([...told]).toContain('rolled back');
-    await here.expectCleanNext(client, pool);
-  });
+      expect([...told].sort()).toEqual(by === 'tx' ? ['done', 'refused', 'rolled back'] : ['done', 'rolled back']);
+      await here.expectCleanNext(client, pool);
+    },
+  );
 
   test('a query of several statements that is not awaited is never committed by half', async () => {
     const { client, pool } = only();
@@ -152,6 +163,29 @@ describe('what goes on by itself', () => {
       expect(await left).toMatchObject(isRefused ? closed : { sku: 'mug' });
     }
     expect([pool.totalCount - pool.idleCount, pool.waitingCount]).toEqual([0, 0]);
+  });
+
+  test('a writer that a hook of the client has started within a query of tx goes on behind COMMIT', async () => {
+    const { client, pool } = only();
+    const action = `${freshKey()}-behind`;
+    const ticks: (() => void)[] = [];
+    let interval: NodeJS.Timeout | undefined;
+    const extended = client.$extends({
+      query: {
+        product: {
+          async $allOperations({ args, query }) {
+            interval ??= setInterval(() => ticks.shift()?.(), 1);
+            return await query(args);
+          },
+        },
+      },
+    }) as unknown as Client;
+    const { outcome } = await execute(extended, ({ tx }) => tx.product.count());
+    here.later(() => clearInterval(interval));
+    expect(outcome).toMatchObject({ ok: true });
+    const flushed = new Promise((told) => ticks.push(() => told(ended(client.auditRecord.create(data(action))))));
+    expect(await flushed).toMatchObject({ action });
+    await here.expectCleanNext(client, pool);
   });
 
   test('a pool and a client that were made in it serve everybody behind it', async () => {

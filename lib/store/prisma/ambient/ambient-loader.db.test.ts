@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Client, createClient } from '../../../../shop/db.ts';
-import { freshKey, gate } from '../../../integration/kit.fixture.ts';
+import { anything, freshKey, gate, kit } from '../../../integration/kit.fixture.ts';
 import { outside } from '../async-context.ts';
 import { barrier, ended, execute, pidOf, stage } from './ambient.fixture.ts';
 
@@ -120,6 +120,31 @@ describe('findUnique of several in one tick', () => {
     const seen = ['not seen', 'mug'];
     expect(await inOneTick(out, listing, out)).toEqual([seen, expect.stringContaining('outside()'), seen]);
     expect(await find(client, sku)).toBeNull();
+  });
+
+  test('a list is one transaction, and a transaction of Prisma’s keeps its order, beside a phase that is being committed', async () => {
+    const { client } = here.another({ max: 3 });
+    const { client: other } = here.another({ max: 3 });
+    await other.product.create(product('there'));
+    const create = (sku: string) => other.product.create(product(sku));
+    const operation = kit(client)
+      .operation({ name: 'phased', schema: anything })
+      .phases(async ({ key, atomic }) => {
+        await atomic('one', (tx) => tx.product.count());
+        // The next query of anybody commits that phase first.
+        const list = await ended(other.$transaction([create(key), create('there')]));
+        await atomic('two', (tx) => tx.product.count());
+        const order = await other.$transaction(async (itx) => {
+          const skus: string[] = [];
+          const found = (sku: string) => itx.product.findFirst({ where: { sku } }).then(() => void skus.push(sku));
+          await Promise.all([found('mug'), found('there')]);
+          return skus;
+        });
+        return [list instanceof Error, order];
+      });
+    const key = freshKey();
+    expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, data: [true, ['mug', 'there']] });
+    expect(await find(other, key)).toBeNull();
   });
 
   test('an interactive transaction of an outsider, before and behind an execution', async () => {

@@ -1,6 +1,6 @@
 import { ExecutionClosedError, IdempotencyError } from '../../../core/errors.ts';
 import type { IsolationLevel } from '../../rows.ts';
-import type { AsyncContext, ContextTransaction } from '../async-context.ts';
+import { type AsyncContext, type ContextTransaction, runInContext } from '../async-context.ts';
 import { type Rows, rowsOf, type Statement } from '../statement.ts';
 import type { TrackedConnection } from '../wire/connection.ts';
 import type { PoolLike } from '../wire/driver.ts';
@@ -32,7 +32,7 @@ export class AmbientTransaction implements ContextTransaction {
   readonly context: AsyncContext = { transaction: this };
   readonly txContext: AsyncContext = { transaction: this, isByTx: true };
   /** The context of a query of it that Prisma is executing. */
-  readonly queryContext: AsyncContext = { transaction: this, isByTx: true, isPrismaQuery: true };
+  readonly queryContext: AsyncContext = { transaction: this, isPrismaQuery: true };
   readonly begun: BegunTransaction;
   readonly #outer: AmbientTransaction | undefined;
   readonly #depth: number;
@@ -48,6 +48,8 @@ export class AmbientTransaction implements ContextTransaction {
   #isUndone = false;
   /** There while a nested one is open. Never rejects. */
   #nested: Promise<void> | undefined;
+  /** How many queries of its `tx` have been sent and are not answered, wherever they are between Prisma and the server. */
+  #sent = 0;
   /** Queries of several statements that are not through, each until it is. */
   readonly #halves = new Set<Promise<void>>();
 
@@ -66,14 +68,12 @@ export class AmbientTransaction implements ContextTransaction {
     return root.#ending.known;
   }
 
-  get isPast(): boolean {
+  get current(): AmbientTransaction | undefined {
     const root = this.#root;
-    if (root.#isCommitted === undefined) return false;
-    return (root.#isCommitted && this.#isKept) || performance.now() - root.#leftAt > LEFT_MS;
-  }
-
-  get #isKept(): boolean {
-    return !this.#isUndone && (!this.#outer || this.#outer.#isKept);
+    if (root.#isCommitted !== undefined && performance.now() - root.#leftAt > LEFT_MS) return undefined;
+    if (!this.#isOver) return this;
+    if (this.#outer) return this.#isUndone ? this : this.#outer.current;
+    return this.#isCommitted ? undefined : this;
   }
 
   /** Tells whether it is that transaction, or a savepoint in it. */
@@ -83,7 +83,7 @@ export class AmbientTransaction implements ContextTransaction {
 
   /** @throws ExecutionClosedError where it is over, or one around it */
   assertOpen(): void {
-    if (this.#isOver) throw executionClosed(this.#root.#isCommitted === false);
+    if (this.#isOver) throw executionClosed(this.#outer ? SAVEPOINT : this.#isCommitted === false ? UNDONE : EXECUTION);
     this.#outer?.assertOpen();
   }
 
@@ -94,6 +94,17 @@ export class AmbientTransaction implements ContextTransaction {
       if (!isPrismaQuery && isOfPrisma(asked[0])) throw foreignClient();
       return this.#sendUsers(asked);
     });
+  }
+
+  /** Sends a query of its `tx`, which is refused behind the end: one that is under way then fails it. */
+  async send(query: PromiseLike<unknown>): Promise<unknown> {
+    this.assertOpen();
+    this.#sent++;
+    try {
+      return await runInContext(this.txContext, () => query.then());
+    } finally {
+      this.#sent--;
+    }
   }
 
   /** A statement of the user's, past Prisma. */
@@ -192,7 +203,7 @@ export class AmbientTransaction implements ContextTransaction {
     this.close();
     if (this.begun.queue.isLost) throw lostQuery();
     if (this.begun.queue.hasStaleStatement) throw staleStatement();
-    if (!this.#nested && this.#halves.size === 0 && this.begun.queue.pending === 0) return;
+    if (!this.#nested && this.#halves.size === 0 && this.#sent === 0 && this.begun.queue.pending === 0) return;
     throw new IdempotencyError('A query was still running when its handler, or its $transaction, returned. Await it.', {
       existing: this.#nested ? 'an open $transaction' : 'a query without an answer',
       expected: 'none',
@@ -288,15 +299,14 @@ function rejecting(ask: (args: never[]) => Promise<unknown>, args: never[]): Pro
 /** The part of `pg`'s answer to a statement that controls a transaction which Prisma's adapter reads. */
 const resultOf = (command: string) => ({ command, rowCount: null, rows: [], fields: [] });
 
-const executionClosed = (isRolledBack: boolean) =>
+const EXECUTION = 'an execution that has ended';
+const UNDONE = 'an execution that was rolled back, or may have been, and will be tried again';
+const SAVEPOINT = 'a $transaction within an execution that has ended';
+
+const executionClosed = (existing: string) =>
   new ExecutionClosedError(
     'A query came after its execution had ended; nothing was done. Await every query, and wrap what goes on by itself in outside().',
-    {
-      existing: isRolledBack
-        ? 'an execution that was rolled back, or may have been, and will be tried again'
-        : 'an execution that has ended',
-      expected: 'a query while its handler runs, or outside(() => …)',
-    },
+    { existing, expected: 'a query while its handler runs, or outside(() => …)' },
   );
 
 const foreignTransaction = () =>

@@ -13,10 +13,10 @@ const SENDING = new Set<unknown>(['then', 'catch', 'finally']);
  * where the async context was lost, as in a queue or a stream that was there before; and where it is over, nothing is done.
  */
 export function txOf<Client extends object>(client: Client, transaction: ContextTransaction): Client {
-  const inIt = <T>(run: () => T): T => {
+  // In a savepoint of it, it is that savepoint's.
+  const within = () => {
     const here = currentContext()?.transaction;
-    // In a savepoint of it, it is that savepoint's.
-    return runInContext((here?.isWithin(transaction) ? here : transaction).txContext, run);
+    return here?.isWithin(transaction) ? here : transaction;
   };
 
   /** Prisma's promises are made in one place and sent where they are awaited, so both are done within. */
@@ -24,13 +24,19 @@ export function txOf<Client extends object>(client: Client, transaction: Context
     if (typeof value !== 'function') return value;
     if (SENDING.has(name)) {
       return (...args: unknown[]) => {
-        const sent = inIt(() => (owner as PromiseLike<unknown>).then());
+        const sent = within().send(owner as PromiseLike<unknown>);
         // What comes behind it is the caller's.
         return Reflect.apply(Reflect.get(sent, name) as typeof value, sent, args);
       };
     }
     return (...args: unknown[]) => {
-      const result = inIt(() => Reflect.apply(value, owner, args));
+      const at = within();
+      try {
+        at.assertOpen();
+      } catch (closed) {
+        return refused(closed);
+      }
+      const result = runInContext(at.txContext, () => Reflect.apply(value, owner, args));
       return isPromised(result) ? new Proxy(result as object, membrane) : result;
     };
   };
@@ -45,6 +51,17 @@ export function txOf<Client extends object>(client: Client, transaction: Context
     },
   });
   return attachSql(tx, transaction);
+}
+
+/** What a query comes to that is made behind the end: it fails where it is awaited, and not before. */
+function refused(error: unknown): object {
+  const rejected = () => Promise.reject(error);
+  return new Proxy(rejected, {
+    get: (_, name) =>
+      SENDING.has(name)
+        ? (...args: unknown[]) => Reflect.apply(Reflect.get(Promise.prototype, name), rejected(), args)
+        : () => refused(error),
+  });
 }
 
 /** One of the client's models, with the queries as its methods. */

@@ -12,6 +12,8 @@ export class QueryQueue {
   pending = 0;
   /** A query was given up, and what the server has done of it, or will do, is not known. */
   isLost = false;
+  /** The server has answered one with an error. */
+  hasFailed = false;
   /** With this error, where its connection was lost. */
   lossError: unknown;
   /** The server has refused a statement that it was to keep: tried again without, everything may go through. */
@@ -51,7 +53,10 @@ export class QueryQueue {
   readonly #failed = (error: unknown) => {
     this.pending--;
     // Also where the user asks past Prisma, a conflict with others is one.
-    if (isAnswer(error)) serverErrors.add(error);
+    if (isAnswer(error)) {
+      serverErrors.add(error);
+      this.hasFailed = true;
+    }
     // Neither refused by us nor by the server: pg's `query_timeout`, behind which the query goes on, or a lost connection.
     else if (!(error instanceof IdempotencyError)) {
       this.isLost = true;
