@@ -1,5 +1,5 @@
 import * as prisma from '@prisma/adapter-pg';
-import { enableContexts } from '../store/prisma/async-context.ts';
+import { expectPool } from '../store/prisma/async-context.ts';
 import { oncekitPool } from '../store/prisma/wire/pool.ts';
 
 /**
@@ -15,7 +15,7 @@ export class PrismaPg extends prisma.PrismaPg {
   constructor(...args: ConstructorParameters<typeof prisma.PrismaPg>) {
     super(...args);
     // The client's first query makes the pool, and may be the kit's own: it carries a context only if there are any by then.
-    enableContexts();
+    expectPool();
   }
 
   /** Called by the client, at its first query and again after it was disconnected. */

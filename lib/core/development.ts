@@ -1,8 +1,10 @@
-const told = new WeakSet<object>();
+const told = new WeakMap<object, Set<string>>();
 
-/** Says it on the console, in development, once about that thing. */
-export function warnOnce(about: object, words: () => string): void {
-  if (process.env.NODE_ENV !== 'development' || told.has(about)) return;
-  told.add(about);
+/** Says it on the console, in development, once about that thing for each topic. */
+export function warnOnce(about: object, topic: string, words: () => string): void {
+  if (process.env.NODE_ENV !== 'development') return;
+  const topics = told.get(about) ?? new Set();
+  if (topics.has(topic)) return;
+  told.set(about, topics.add(topic));
   console.warn(`[oncekit] ${words()}`);
 }

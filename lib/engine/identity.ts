@@ -72,7 +72,7 @@ export function whoActs(config: Config, given: PrincipalInput | undefined): Awai
   assertSecret(config.secrets);
   return proceed(given ?? config.scope(), (who) => {
     if (who) return principalOf(who);
-    if (who === undefined) warnOnce(config, nothingReturned);
+    if (who === undefined) warnOnce(config, 'principal', nothingReturned);
     return null;
   });
 }

@@ -3,12 +3,14 @@ import type { IsolationLevel } from '../rows.ts';
 import type { ClientLike, PoolLike } from './wire/driver.ts';
 import { flushPendingCommits } from './wire/pending-commits.ts';
 
-/** Carried by the async context of the calling code; by it a pool knows whose query it is given. */
+/** Carried by the async context of the calling code; by it a pool, or a client, knows whose query it is given. */
 export interface AsyncContext {
-  /** A transaction of the kit's, to which all queries of the user's belong. */
+  /** The transaction of an execution, to which all queries of the user's belong. */
   transaction?: ContextTransaction;
   /** It is asked by the transaction's `tx`. */
   isByTx?: boolean;
+  /** It is a statement of the kit's, which the transaction begins or ends with. */
+  isKits?: boolean;
   /** Prisma is executing one query of it, so that a transaction it begins is that query's own. */
   isPrismaQuery?: boolean;
   /** Is given the pool that a query goes to. Returns whether that is all there is to the query: then it is not sent. */
@@ -17,37 +19,61 @@ export interface AsyncContext {
   checkedOut?: { add(client: ClientLike): void };
 }
 
-/** A transaction as the code knows it that finds it in its context: see `AmbientTransaction`. */
+/** A transaction as the code knows it that finds it in its context: see `ExecutionTransaction`. */
 export interface ContextTransaction {
-  readonly begun: { client: object; pool: PoolLike; isolationLevel: IsolationLevel };
+  /** Itself, where it is the kit's own; none is Prisma's. */
+  readonly own: OwnContextTransaction | undefined;
+  /** Its owner: the client under all its extensions. */
+  readonly client: object;
   readonly context: AsyncContext;
   readonly txContext: AsyncContext;
-  readonly queryContext: AsyncContext;
   /** There while it is not known yet whether it is committed. Never rejects. */
   readonly ending: Promise<void> | undefined;
   /** What is asked in its context belongs to it; of a released savepoint to what is around that. None: it goes by itself. */
   readonly current: ContextTransaction | undefined;
   isWithin(transaction: ContextTransaction): boolean;
   assertOpen(): void;
+  made(query: { method: string; isWrite: boolean }): () => void;
   send(query: PromiseLike<unknown>): Promise<unknown>;
+  /** Tells whether a query of a transaction of Prisma's is in it. */
+  holds(of: PrismaTransaction | undefined): boolean;
+}
+
+/** What a query says of the transaction of Prisma's that it belongs to: an interactive one, or that of a list. */
+export interface PrismaTransaction {
+  kind: 'itx' | 'batch';
+  id?: unknown;
+}
+
+/** One of the kit's own: see `AmbientTransaction`. */
+export interface OwnContextTransaction extends ContextTransaction {
+  readonly begun: { pool: PoolLike; isolationLevel: IsolationLevel };
+  readonly queryContext: AsyncContext;
   query(context: AsyncContext, args: never[]): unknown;
   connect(context: AsyncContext, args: never[]): unknown;
   sql(config: { text: string; values: readonly unknown[] }): Promise<unknown>;
-  nest<T>(run: (nested: ContextTransaction) => Promise<T>): Promise<T>;
+  nest<T>(run: (nested: OwnContextTransaction) => Promise<T>): Promise<T>;
 }
 
 // On the global object: a bundler may give the app's client and its pages a copy of this module each.
 const WITHIN = Symbol.for('oncekit.within');
-const shared = globalThis as { [WITHIN]?: AsyncLocalStorage<AsyncContext | undefined> };
+const POOLS = Symbol.for('oncekit.pools');
+const shared = globalThis as { [WITHIN]?: AsyncLocalStorage<AsyncContext | undefined>; [POOLS]?: true };
 
-/** Before the first pool is wrapped there is nobody to look, and an async context costs every promise of the process. */
+/** Before the first pool, or client, is joined there is nobody to look, and an async context costs every promise of the process. */
 export function enableContexts(): void {
   shared[WITHIN] ??= new AsyncLocalStorage();
 }
 
+/** The same, for a pool that is wrapped, or about to be. */
+export function expectPool(): void {
+  enableContexts();
+  shared[POOLS] = true;
+}
+
 /** Tells whether a pool is wrapped in this process, or about to be. */
-export function hasEnabledContexts(): boolean {
-  return shared[WITHIN] !== undefined;
+export function expectsPools(): boolean {
+  return shared[POOLS] === true;
 }
 
 export function currentContext(): AsyncContext | undefined {
@@ -64,6 +90,11 @@ export function transactionIn(here: AsyncContext | undefined): ContextTransactio
   return here?.transaction?.current;
 }
 
+/** The same where it is the kit's own. */
+export function ownTransactionIn(here: AsyncContext | undefined): OwnContextTransaction | undefined {
+  return transactionIn(here)?.own;
+}
+
 /**
  * What must be waited for before it is known which transaction a question of this context belongs to: the COMMIT of its own, and those of
  * phases (ADR 37), whose writes it may read. Never rejects.
@@ -76,7 +107,8 @@ export function endingIn(here: AsyncContext | undefined): Promise<unknown> | und
  * Runs something outside the transaction of the handler that calls it: its queries have connections of their own, are
  * committed at once, and stay when the handler's are rolled back. For what must survive a failure: a log of it, a counter.
  *
- * Where executions are in Prisma's interactive transactions, only what goes through `tx` is within, and it does no harm.
+ * Where executions are in Prisma's interactive transactions, only what goes through `tx` is within, and a write beside it is
+ * refused without this.
  * Whatever it waits for that the handler has locked, it waits for in vain.
  */
 export async function outside<T>(run: () => PromiseLike<T> | T): Promise<T> {

@@ -3,8 +3,9 @@ import { ConfigurationError } from '../../core/errors.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { interceptClient } from './ambient/ambient-client.ts';
-import { hasEnabledContexts, runInContext } from './async-context.ts';
-import type { PrismaClientLike, RawQueries } from './client.ts';
+import { expectsPools } from './async-context.ts';
+import { type PrismaClientLike, type RawQueries, readsReplicas } from './client.ts';
+import { poolReachedBy, WHICH_POOL } from './query-loader.ts';
 import { renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 import type { PoolLike } from './wire/driver.ts';
@@ -74,7 +75,7 @@ export class ClientPool {
     });
     this.#pool = pool;
     const why = this.#whyNot;
-    if (!pool && why) warnOnce(this.client, () => notOurs(why.message));
+    if (!pool && why) warnOnce(this.client, 'transactions', () => notOurs(why.message));
     return pool;
   }
 
@@ -95,7 +96,8 @@ export class ClientPool {
   }
 
   async #locate(withinMs: number): Promise<PoolLike> {
-    if (!hasEnabledContexts()) throw noPool(false);
+    if (!expectsPools()) throw noPool(false);
+    if (readsReplicas(this.client)) throw replicated();
     this.#original ??= interceptClient(this.client);
     assertOwnTransaction(this.client, this.#original);
     // Prisma's engine starts with its first query, which takes a slow machine a while.
@@ -124,24 +126,16 @@ async function checkTable(pool: PoolLike, check: Statement, { timeoutMs, maxWait
   checked.set(pool, through.add(check.text));
 }
 
-const WHICH_POOL = 'SELECT 1 AS oncekit_pool';
-
 /**
- * Nothing of Prisma tells which pool a client has; so before a client's first execution a query is made, and the pool that
- * it arrives at says so, and answers it. Asked under all extensions, which may have queries of their own, to another database.
+ * The pool of a client, which is looked for before its first execution. Asked under all extensions, which may have queries of
+ * their own, to another database.
  *
  * @throws ConfigurationError where no pool of ours has seen it
  */
 async function poolOf(original: RawQueries): Promise<PoolLike> {
   const known = pools.get(original);
   if (known && !known.ending) return known;
-  let found: PoolLike | undefined;
-  const reportPool = (pool: PoolLike, text: unknown) => {
-    if (text !== WHICH_POOL) return false;
-    found = pool;
-    return true;
-  };
-  await runInContext({ reportPool }, async () => await original.$queryRawUnsafe(WHICH_POOL));
+  const found = await poolReachedBy(() => original.$queryRawUnsafe(WHICH_POOL));
   if (!found || found.ending || !isWrapped(found)) throw noPool(known !== undefined);
   pools.set(original, found);
   return found;
@@ -166,6 +160,15 @@ const noPool = (wasKnown: boolean) =>
       : 'a pool as Prisma makes it',
     expected: "PrismaPg from 'oncekit/adapter-pg', or new PrismaPg(oncekitPool(new Pool({ connectionString })))",
   });
+
+const replicated = () =>
+  new ConfigurationError(
+    "Transactions of the kit's own cannot be had with the read-replica extension: reads of a handler would leave them.",
+    {
+      existing: 'a client with $replica',
+      expected: "a client without it for createIdempotency, or transaction: 'interactive'",
+    },
+  );
 
 const strangePool = () =>
   new ConfigurationError("Transactions of the kit's own need a pool of the plain `pg` driver.", {

@@ -73,5 +73,34 @@ export function primaryOf(client: PrismaClientLike): PrismaClientLike {
   return typeof $primary === 'function' ? $primary.call(client) : client;
 }
 
+const SCOPE = Symbol.for('prisma.client.transaction.scope_context');
+
+/** What Prisma has noted on a client that is itself an interactive transaction of its own: which one that is. */
+export function scopeOf(db: object): { txId?: unknown } | undefined {
+  return (db as { [SCOPE]?: { txId?: unknown } })[SCOPE];
+}
+
+/** The queries that change nothing. What has another name may: raw SQL, and what an extension has made. */
+const READS = new Set<unknown>([
+  'findUnique',
+  'findUniqueOrThrow',
+  'findFirst',
+  'findFirstOrThrow',
+  'findMany',
+  'count',
+  'aggregate',
+  'groupBy',
+]);
+
+/** @param method of a model, as Prisma names it */
+export function isRead(method: unknown): boolean {
+  return READS.has(method);
+}
+
+/** Tells whether it has the read-replica extension. */
+export function readsReplicas(client: object): boolean {
+  return '$replica' in client;
+}
+
 /** The setting of a transaction that runs a naturally idempotent operation again. */
 export const RERUNS = 'oncekit.reruns';

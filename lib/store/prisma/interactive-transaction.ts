@@ -1,7 +1,18 @@
+import { warnOnce } from '../../core/development.ts';
 import type { ExecuteOptions } from '../rows.ts';
-import { outside } from './async-context.ts';
+import { interceptClient } from './ambient/ambient-client.ts';
+import { type AsyncContext, enableContexts, outside, type PrismaTransaction, runInContext } from './async-context.ts';
 import type { Stage } from './classify.ts';
-import { type PrismaClientLike, type RawQueries, send } from './client.ts';
+import {
+  type PrismaClientLike,
+  type RawQueries,
+  readsReplicas,
+  scopeOf,
+  send,
+  type TransactionOptions,
+} from './client.ts';
+import { ExecutionTransaction } from './execution-transaction.ts';
+import { txOf } from './handler-tx.ts';
 import { originalOf } from './renaming.ts';
 import { LEVEL, type Rows, SQL_LEVELS } from './statement.ts';
 import { failureOutcome, type Plan, SILENCE_MS, type TransactionOutcome, timeLeft } from './transaction.ts';
@@ -9,6 +20,102 @@ import { withTimeout } from './with-timeout.ts';
 
 /** Clients whose transactions have begun in another level than READ COMMITTED, by their own options or the database's. */
 const strict = new WeakSet<PrismaClientLike>();
+
+/** An interactive transaction of Prisma's: in it are the queries that carry its id, and no other ones. */
+class InteractiveTransaction extends ExecutionTransaction {
+  readonly own = undefined;
+  readonly kitContext: AsyncContext = { transaction: this, isKits: true };
+  #id: unknown;
+
+  constructor(client: object, db: RawQueries) {
+    super(client);
+    this.#id = scopeOf(db)?.txId;
+  }
+
+  /** Where the client does not say which one it is, the kit's first statement does. */
+  holds(of: PrismaTransaction | undefined): boolean {
+    if (of?.kind !== 'itx') return false;
+    this.#id ??= of.id;
+    return of.id === this.#id;
+  }
+}
+
+interface Inside {
+  /** For statements of the kit's. */
+  db: RawQueries;
+  /** Runs code of the user's, with its `tx`. @throws as `ExecutionTransaction.finish` */
+  handle<Tx, T>(run: (tx: Tx) => Promise<T>): Promise<T>;
+}
+
+/**
+ * Runs something in an interactive transaction of Prisma's. What would write past it is refused, statements of the kit's as
+ * well, where the client can be seen through (`whyUnproven`).
+ */
+export async function transactInPrisma<T>(
+  client: PrismaClientLike,
+  run: (inside: Inside) => Promise<T>,
+  options: TransactionOptions,
+): Promise<T> {
+  const { original } = seen(client);
+  let transaction: InteractiveTransaction | undefined;
+  let isCommitted = false;
+  const begun = (db: RawQueries) => {
+    transaction?.end(false); // an extension of the client tries again
+    const current = new InteractiveTransaction(original, originalOf(db));
+    transaction = current;
+    const handle: Inside['handle'] = async (work) => {
+      const tx = txOf(originalOf<object>(db), current) as never;
+      try {
+        const value = await runInContext(current.context, async () => await work(tx));
+        current.finish();
+        return value;
+      } finally {
+        current.leave();
+        current.close();
+      }
+    };
+    return runInContext(current.kitContext, () => run({ db, handle }));
+  };
+  try {
+    // Also within an execution in the kit's own transaction, in which it would be a savepoint.
+    const value = await outside(() => client.$transaction(begun, options));
+    isCommitted = true;
+    return value;
+  } finally {
+    transaction?.end(isCommitted);
+  }
+}
+
+interface SeenClient {
+  /** The client under all its extensions, where it is known. */
+  original: object;
+  /** The reason why it is not seen where each of its queries goes. */
+  whyUnproven?: string;
+}
+
+const clients = new WeakMap<object, SeenClient>();
+
+function seen(client: PrismaClientLike): SeenClient {
+  const given = originalOf<PrismaClientLike>(client);
+  const known = clients.get(given) ?? look(given);
+  clients.set(given, known);
+  return known;
+}
+
+function look(client: PrismaClientLike): SeenClient {
+  enableContexts();
+  try {
+    const original = interceptClient(client);
+    return readsReplicas(client) ? { original, whyUnproven: 'It has the read-replica extension.' } : { original };
+  } catch (error) {
+    return { original: client, whyUnproven: (error as Error).message };
+  }
+}
+
+/** The reason why a handler of the client's in a transaction of Prisma's is never proven to be rolled back with it. */
+export function whyUnproven(client: PrismaClientLike): string | undefined {
+  return seen(client).whyUnproven;
+}
 
 /**
  * The plan in an interactive transaction of Prisma's, each statement of ours a round trip of its own. Prisma does not look
@@ -19,7 +126,22 @@ export async function runInteractiveTransaction<Tx, Skipped>(
   plan: Plan<Tx, Skipped>,
   how: ExecuteOptions,
 ): Promise<TransactionOutcome<Skipped>> {
-  const progress: Progress = { at: 'claim', isGivenUp: false };
+  const progress: Progress = { at: 'claim', hasBegun: false, isGivenUp: false };
+  const why = whyUnproven(client);
+  if (why) warnOnce(originalOf(client), 'unproven', () => unproven(why));
+  const outcome = await attemptInTime(client, plan, how, progress);
+  // A query that was not seen may have gone past what was rolled back.
+  return why && progress.hasBegun && outcome.kind === 'rolled_back'
+    ? { kind: 'in_doubt', error: outcome.error }
+    : outcome;
+}
+
+async function attemptInTime<Tx, Skipped>(
+  client: PrismaClientLike,
+  plan: Plan<Tx, Skipped>,
+  how: ExecuteOptions,
+  progress: Progress,
+): Promise<TransactionOutcome<Skipped>> {
   // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller
   // and all who follow it, for ever.
   try {
@@ -34,6 +156,8 @@ export async function runInteractiveTransaction<Tx, Skipped>(
 /** Decides what an error means: before COMMIT nothing can be committed, after it everything can. */
 interface Progress {
   at: Stage;
+  /** Code of the user's runs, or has run. */
+  hasBegun: boolean;
   /** Nobody waits for it any more, so that COMMIT is not to be sent. */
   isGivenUp: boolean;
 }
@@ -52,7 +176,7 @@ async function attempt<Tx, Skipped>(
   let skipped: { skip: Skipped } | undefined;
   let last: Rows = [];
   let isStrict = false;
-  const run = async (db: RawQueries) => {
+  const run = async ({ db, handle }: Inside) => {
     progress.at = 'claim'; // also where an extension of the client tries a transaction again
     if (setsLevel) await db.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${level}`);
     let rows: Rows = [];
@@ -60,7 +184,8 @@ async function attempt<Tx, Skipped>(
     isStrict = !setsLevel && (await levelOf(db, rows)) !== 'read committed';
     if (isStrict) throw new Error('Rolled back, and begun again in the right isolation level.');
     progress.at = 'work';
-    const next = await plan.work(originalOf<Tx>(db), rows, db);
+    progress.hasBegun = true;
+    const next = await handle((tx: Tx) => plan.work(tx, rows, db));
     if ('skip' in next) {
       skipped = next;
       return;
@@ -72,8 +197,7 @@ async function attempt<Tx, Skipped>(
     progress.at = 'commit';
   };
   try {
-    // Also within an execution in the kit's own transaction, in which it would be a savepoint.
-    await outside(() => client.$transaction(run, { timeout: how.timeoutMs, maxWait: how.maxWaitMs }));
+    await transactInPrisma(client, run, { timeout: how.timeoutMs, maxWait: how.maxWaitMs });
   } catch (error) {
     if (!isStrict) return failureOutcome(error, progress.at);
     strict.add(client);
@@ -91,3 +215,6 @@ async function levelOf(db: RawQueries, rows: Rows): Promise<string | undefined> 
   const [shown] = rows as Shown;
   return shown?.level ?? (await db.$queryRawUnsafe<Shown>(`SELECT ${LEVEL}`))[0]?.level;
 }
+
+const unproven = (why: string) =>
+  `Where each query of this client goes is not seen, so a handler that fails is answered as unknown, never as executed: false. ${why}`;

@@ -2,9 +2,9 @@ import { ConfigurationError } from '../../core/errors.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { AmbientTransaction } from './ambient/ambient-transaction.ts';
-import { txOf } from './ambient/ambient-tx.ts';
-import { currentContext, runInContext, transactionIn } from './async-context.ts';
+import { currentContext, ownTransactionIn, runInContext } from './async-context.ts';
 import type { ClientPool } from './client-pool.ts';
+import { txOf } from './handler-tx.ts';
 import { isOutage, isReadOnly } from './outage.ts';
 import { queriesBy } from './renaming.ts';
 import { explainNoStandby, replicateStatement } from './replication.ts';
@@ -41,7 +41,7 @@ export async function runOwnTransaction<Tx, Skipped>(
   } catch (error) {
     return rolledBack(error, 'claim');
   }
-  const outer = transactionIn(currentContext());
+  const outer = ownTransactionIn(currentContext());
   outer?.assertOpen();
   if (outer) throw nested();
   let acquired: AcquiredConnection;
@@ -55,8 +55,8 @@ export async function runOwnTransaction<Tx, Skipped>(
   const isReplicated = how.durability === 'replicated';
   const queue = new QueryQueue();
   const isolationLevel = how.isolationLevel ?? 'ReadCommitted';
-  const { original: client } = pool;
-  const transaction = new AmbientTransaction({ client, pool: connections, isolationLevel, connection, queue });
+  const begun = { pool: connections, isolationLevel, connection, queue };
+  const transaction = new AmbientTransaction(pool.original, begun);
   let at: 'claim' | 'work' = 'claim';
   const perform = async (rows: Rows) => {
     const next = await doWork({ pool, rename }, transaction, plan, rows);

@@ -25,7 +25,6 @@ import { findRevision, recordVerdict } from './keys/verdict.ts';
 import { findAnnounced, findAnnouncedIn, findKnown } from './messages/outbox.ts';
 import { isUnavailable } from './outage.ts';
 import { begin, transact } from './phases.ts';
-import { originalOf } from './renaming.ts';
 import { awaitReplication } from './standby-wait.ts';
 import { renamerOf, type Tables } from './tables.ts';
 import { BATCH_MS, ERASE_MS, QUESTION_MS } from './timeouts.ts';
@@ -110,10 +109,9 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     forget: asking(forget),
     acknowledge: asking(acknowledge),
     erasePrincipal: (person, actor, conclude) =>
-      db.runThroughClient(
-        (client) => erasePrincipal(client, person, actor, (keys, tx) => conclude(keys, originalOf(tx as RawQueries))),
-        { withinMs: ERASE_MS },
-      ),
+      db.runThroughClient((client) => erasePrincipal(client, person, actor, conclude), {
+        withinMs: ERASE_MS,
+      }),
     record: asking(record),
     audit: asking(audit),
     reapAudit: asking(reapAudit, BATCH),

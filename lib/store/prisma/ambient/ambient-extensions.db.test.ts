@@ -158,31 +158,35 @@ describe('an extension that makes a transaction of each query, to set who asks (
   });
 });
 
-describe('an extension that asks another database, too', () => {
+describe('an extension that writes into another database, too', () => {
   const auditedBy = (other: Client, when: 'before' | 'behind') => ({
     query: {
       async $allOperations({ args, query }: { args: unknown; query: (args: unknown) => Promise<unknown> }) {
-        if (when === 'before') await effect(other, 'asked');
+        const audit = () => outside(() => effect(other, 'asked'));
+        if (when === 'before') await audit();
         const result = await query(args);
-        if (when === 'behind') await effect(other, 'asked');
+        if (when === 'behind') await audit();
         return result;
       },
     },
   });
 
-  test.each(['before', 'behind'] as const)('%s each query: the transaction is that of its own client', async (when) => {
-    const other = await testDatabase();
-    here.later(other.drop);
-    const client = here.another().client.$extends(auditedBy(other.client, when) as object) as unknown as Client;
-    for (const isRefused of [true, false]) {
-      const { key, outcome } = await execute(client, async ({ tx, key }) => {
-        await effect(tx, key);
-        if (isRefused) throw new Error('rolled back');
-      });
-      expect(outcome).toMatchObject(isRefused ? { executed: false } : { ok: true });
-      expectCounted(await here.counted(key)).toEqual(isRefused ? [0, 0] : [1, 1]);
-    }
-    expect(await other.client.idempotencyKey.count()).toBe(0);
-    expectCounted(await effects(other.client, 'asked')).toBeGreaterThan(1);
-  });
+  test.each(['before', 'behind'] as const)(
+    '%s each query, outside: the transaction is that of its own client',
+    async (when) => {
+      const other = await testDatabase();
+      here.later(other.drop);
+      const client = here.another().client.$extends(auditedBy(other.client, when) as object) as unknown as Client;
+      for (const isRefused of [true, false]) {
+        const { key, outcome } = await execute(client, async ({ tx, key }) => {
+          await effect(tx, key);
+          if (isRefused) throw new Error('rolled back');
+        });
+        expect(outcome).toMatchObject(isRefused ? { executed: false } : { ok: true });
+        expectCounted(await here.counted(key)).toEqual(isRefused ? [0, 0] : [1, 1]);
+      }
+      expect(await other.client.idempotencyKey.count()).toBe(0);
+      expectCounted(await effects(other.client, 'asked')).toBeGreaterThan(1);
+    },
+  );
 });

@@ -66,10 +66,12 @@ test('what has aborted the transaction of another client is told as it is', asyn
   const sku = freshKey();
   await other.product.create(product(sku));
   const { outcome, error } = await execute(client, async () =>
-    other.$transaction(async (itx) => {
-      await itx.product.create(product(sku)).catch(() => {});
-      await itx.product.count();
-    }),
+    outside(() =>
+      other.$transaction(async (itx) => {
+        await itx.product.create(product(sku)).catch(() => {});
+        await itx.product.count();
+      }),
+    ),
   );
   expect([outcome, String(error)]).toMatchObject([
     { ok: false },

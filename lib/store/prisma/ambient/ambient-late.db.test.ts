@@ -218,30 +218,6 @@ test('an execution that is left behind waits for COMMIT no longer than for a con
   expect((await executing).outcome).toMatchObject({ ok: true });
 });
 
-test('a transaction of Prisma’s that COMMIT waits for does not wait for COMMIT', async () => {
-  const { client } = here.another({ max: 2 });
-  const { client: other } = here.another({ max: 2 });
-  await here.trigger(AT_COMMIT, `PERFORM 1 FROM products WHERE sku = 'mug' FOR UPDATE; RETURN NULL;`);
-  const [locked, committing] = [gate(), gate()];
-  let left: Promise<unknown> | undefined;
-  const executing = execute(client, async ({ tx, key }) => {
-    await effect(tx, key);
-    const stock = (db: Pick<Client, 'product'>, n: number) =>
-      db.product.update({ where: { sku: 'mug' }, data: { stock: n } });
-    left = other.$transaction(async (itx) => {
-      await stock(itx, 1);
-      locked.open();
-      await committing.opened;
-      await stock(itx, 2);
-    });
-    await locked.opened;
-  });
-  await here.watch.untilWaiting(1);
-  committing.open();
-  await left;
-  expect((await executing).outcome).toMatchObject({ ok: true });
-});
-
 describe('what lives as long as the process, and was first started in a handler', () => {
   const MINUTE = 60_000;
 

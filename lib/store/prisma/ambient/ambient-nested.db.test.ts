@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
 import { effect, freshKey, gate } from '../../../integration/kit.fixture.ts';
+import { outside } from '../async-context.ts';
 import { ended, execute, orderWithRefund, pidOf, stage } from './ambient.fixture.ts';
 
 /** `$transaction` within a handler is a savepoint, of both forms and of both clients: that of the handler and the global one. */
@@ -248,7 +249,7 @@ describe('$transaction', () => {
     const { key, outcome, error } = await execute(client, async ({ tx, key }) => {
       await effect(tx, key);
       unawaited = ended(begin(tx, opened) as Promise<unknown>);
-      await effect(here.client, freshKey()); // it has begun by now
+      await outside(() => effect(here.client, freshKey())); // it has begun by now
     });
     open();
     await unawaited;

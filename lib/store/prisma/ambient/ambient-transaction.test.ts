@@ -8,13 +8,15 @@ import { AmbientTransaction } from './ambient-transaction.ts';
 async function connected() {
   const sent: string[] = [];
   const client = { query: async ({ text }: { text: string }) => void sent.push(text), on: () => {}, release: () => {} };
-  const transaction = new AmbientTransaction({
-    client: {},
-    pool: {} as PoolLike,
-    isolationLevel: 'ReadCommitted',
-    connection: TrackedConnection.of(client as unknown as ClientLike),
-    queue: new QueryQueue(),
-  });
+  const transaction = new AmbientTransaction(
+    {},
+    {
+      pool: {} as PoolLike,
+      isolationLevel: 'ReadCommitted',
+      connection: TrackedConnection.of(client as unknown as ClientLike),
+      queue: new QueryQueue(),
+    },
+  );
   const connection = await (transaction.connect({ isPrismaQuery: true }, []) as Promise<{
     query(config: { text: string }): Promise<unknown>;
   }>);

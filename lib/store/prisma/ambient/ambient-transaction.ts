@@ -1,6 +1,7 @@
-import { ExecutionClosedError, IdempotencyError } from '../../../core/errors.ts';
+import { IdempotencyError } from '../../../core/errors.ts';
 import type { IsolationLevel } from '../../rows.ts';
-import { type AsyncContext, type ContextTransaction, runInContext } from '../async-context.ts';
+import type { AsyncContext, OwnContextTransaction } from '../async-context.ts';
+import { ExecutionTransaction, signal } from '../execution-transaction.ts';
 import { type Rows, rowsOf, type Statement } from '../statement.ts';
 import type { TrackedConnection } from '../wire/connection.ts';
 import type { PoolLike } from '../wire/driver.ts';
@@ -9,8 +10,6 @@ import type { QueryQueue } from '../wire/query-queue.ts';
 
 /** A transaction that was begun on a connection of its own. */
 interface BegunTransaction {
-  /** Its owner: the client under all its extensions. */
-  client: object;
   pool: PoolLike;
   isolationLevel: IsolationLevel;
   connection: TrackedConnection;
@@ -18,73 +17,30 @@ interface BegunTransaction {
 }
 
 /**
- * How long what a handler has left behind is refused where it was rolled back, in milliseconds: the next attempt would do it
- * again. No request lives longer; what does is no part of one, such as the interval of a writer that was first used in it.
- */
-const LEFT_MS = 5 * 60_000;
-
-/**
  * One transaction on a connection of its own, or a savepoint in one, that queries find by the async context they are made
  * in. Once it is over nothing gets onto the connection any more, whoever still asks.
  */
-export class AmbientTransaction implements ContextTransaction {
-  /** The context of the code that runs in it. */
-  readonly context: AsyncContext = { transaction: this };
-  readonly txContext: AsyncContext = { transaction: this, isByTx: true };
+export class AmbientTransaction extends ExecutionTransaction implements OwnContextTransaction {
+  readonly own = this;
   /** The context of a query of it that Prisma is executing. */
   readonly queryContext: AsyncContext = { transaction: this, isPrismaQuery: true };
   readonly begun: BegunTransaction;
-  readonly #outer: AmbientTransaction | undefined;
   readonly #depth: number;
-  /** The transaction itself, of a savepoint as well. */
-  readonly #root: AmbientTransaction;
-  #isOver = false;
-  /** Whether it is known to be committed, of the root; false as well where that is not known. There once it has ended. */
-  #isCommitted: boolean | undefined;
-  /** When the root's code has come back, by `performance.now()`. */
-  #leftAt = Number.POSITIVE_INFINITY;
-  #ending: { known: Promise<void>; tell: () => void } | undefined;
-  /** It is a savepoint that was rolled back to. */
-  #isUndone = false;
   /** There while a nested one is open. Never rejects. */
   #nested: Promise<void> | undefined;
-  /** How many queries of its `tx` have been sent and are not answered, wherever they are between Prisma and the server. */
-  #sent = 0;
   /** Queries of several statements that are not through, each until it is. */
   readonly #halves = new Set<Promise<void>>();
 
   /** @param begun the transaction on its connection; of a savepoint the same, and what it is in */
-  constructor(begun: BegunTransaction, outer?: AmbientTransaction) {
+  constructor(client: object, begun: BegunTransaction, outer?: AmbientTransaction) {
+    super(client, outer);
     this.begun = begun;
-    this.#outer = outer;
     this.#depth = outer ? outer.#depth + 1 : 0;
-    this.#root = outer ? outer.#root : this;
   }
 
-  get ending(): Promise<void> | undefined {
-    const root = this.#root;
-    if (!root.#isOver || root.#isCommitted !== undefined) return undefined;
-    root.#ending ??= signal();
-    return root.#ending.known;
-  }
-
-  get current(): AmbientTransaction | undefined {
-    const root = this.#root;
-    if (root.#isCommitted !== undefined && performance.now() - root.#leftAt > LEFT_MS) return undefined;
-    if (!this.#isOver) return this;
-    if (this.#outer) return this.#isUndone ? this : this.#outer.current;
-    return this.#isCommitted ? undefined : this;
-  }
-
-  /** Tells whether it is that transaction, or a savepoint in it. */
-  isWithin(transaction: ContextTransaction): boolean {
-    return this === transaction || (this.#outer?.isWithin(transaction) ?? false);
-  }
-
-  /** @throws ExecutionClosedError where it is over, or one around it */
-  assertOpen(): void {
-    if (this.#isOver) throw executionClosed(this.#outer ? SAVEPOINT : this.#isCommitted === false ? UNDONE : EXECUTION);
-    this.#outer?.assertOpen();
+  /** Prisma knows nothing of it. */
+  holds(): boolean {
+    return false;
   }
 
   /** Answers the pool's `query` within it. */
@@ -94,17 +50,6 @@ export class AmbientTransaction implements ContextTransaction {
       if (!isPrismaQuery && isOfPrisma(asked[0])) throw foreignClient();
       return this.#sendUsers(asked);
     });
-  }
-
-  /** Sends a query of its `tx`, which is refused behind the end: one that is under way then fails it. */
-  async send(query: PromiseLike<unknown>): Promise<unknown> {
-    this.assertOpen();
-    this.#sent++;
-    try {
-      return await runInContext(this.txContext, () => query.then());
-    } finally {
-      this.#sent--;
-    }
   }
 
   /** A statement of the user's, past Prisma. */
@@ -149,7 +94,7 @@ export class AmbientTransaction implements ContextTransaction {
     const { known, tell } = signal();
     this.#nested = known;
     try {
-      return await this.#inSavepoint(new AmbientTransaction(this.begun, this), run);
+      return await this.#inSavepoint(new AmbientTransaction(this.client, this.begun, this), run);
     } finally {
       this.#nested = undefined;
       tell();
@@ -165,8 +110,7 @@ export class AmbientTransaction implements ContextTransaction {
       await this.#control(`RELEASE SAVEPOINT ${savepoint}`);
       return value;
     } catch (error) {
-      nested.close();
-      nested.#isUndone = true;
+      nested.undo();
       // Where even that fails, nothing of the whole transaction is committed.
       await this.#control(`ROLLBACK TO SAVEPOINT ${savepoint}`)
         .then(() => this.#control(`RELEASE SAVEPOINT ${savepoint}`))
@@ -177,37 +121,12 @@ export class AmbientTransaction implements ContextTransaction {
     }
   }
 
-  /** From now on nothing gets onto the connection. */
-  close(): void {
-    this.#isOver = true;
-  }
-
-  /** Its code has returned, or thrown: what asks from now on was left behind. */
-  leave(): void {
-    this.#leftAt = performance.now();
-  }
-
-  /** @param isCommitted false also where that is not known */
-  end(isCommitted: boolean): void {
-    this.#isCommitted = isCommitted;
-    this.#ending?.tell();
-  }
-
-  /**
-   * The same where all went well.
-   *
-   * @throws IdempotencyError where something in it is still going on, or its end is not known: half of that would be
-   *   committed
-   */
-  finish(): void {
-    this.close();
-    if (this.begun.queue.isLost) throw lostQuery();
-    if (this.begun.queue.hasStaleStatement) throw staleStatement();
-    if (!this.#nested && this.#halves.size === 0 && this.#sent === 0 && this.begun.queue.pending === 0) return;
-    throw new IdempotencyError('A query was still running when its handler, or its $transaction, returned. Await it.', {
-      existing: this.#nested ? 'an open $transaction' : 'a query without an answer',
-      expected: 'none',
-    });
+  protected override running(): string | undefined {
+    const { queue } = this.begun;
+    if (queue.isLost) throw lostQuery();
+    if (queue.hasStaleStatement) throw staleStatement();
+    if (this.#nested) return 'an open $transaction';
+    return this.#halves.size > 0 || queue.pending > 0 ? 'a query without an answer' : undefined;
   }
 
   /** @throws IdempotencyError for what would control the transaction */
@@ -259,14 +178,6 @@ function isOfPrisma(asked: unknown): boolean {
   return rowMode === 'array' && types !== undefined;
 }
 
-function signal(): { known: Promise<void>; tell: () => void } {
-  let tell = () => {};
-  const known = new Promise<void>((told) => {
-    tell = told;
-  });
-  return { known, tell };
-}
-
 /** Something that lasts. @returns what ends it */
 function beginIn(going: Set<Promise<void>>): () => void {
   const { known, tell } = signal();
@@ -298,16 +209,6 @@ function rejecting(ask: (args: never[]) => Promise<unknown>, args: never[]): Pro
 
 /** The part of `pg`'s answer to a statement that controls a transaction which Prisma's adapter reads. */
 const resultOf = (command: string) => ({ command, rowCount: null, rows: [], fields: [] });
-
-const EXECUTION = 'an execution that has ended';
-const UNDONE = 'an execution that was rolled back, or may have been, and will be tried again';
-const SAVEPOINT = 'a $transaction within an execution that has ended';
-
-const executionClosed = (existing: string) =>
-  new ExecutionClosedError(
-    'A query came after its execution had ended; nothing was done. Await every query, and wrap what goes on by itself in outside().',
-    { existing, expected: 'a query while its handler runs, or outside(() => …)' },
-  );
 
 const foreignTransaction = () =>
   new IdempotencyError(

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../../core/errors.ts';
-import type { ContextTransaction } from '../async-context.ts';
+import type { OwnContextTransaction } from '../async-context.ts';
 
 /** `pg`'s result of a statement that reads or writes rows. */
 export interface SqlResult<Row> {
@@ -27,10 +27,10 @@ export interface SqlConnection {
   release(): void;
 }
 
-const transactions = new WeakMap<object, ContextTransaction>();
+const transactions = new WeakMap<object, OwnContextTransaction>();
 
 /** Lets `sqlOf` find the transaction that a `tx` is of. */
-export function attachSql<Tx extends object>(tx: Tx, transaction: ContextTransaction): Tx {
+export function attachSql<Tx extends object>(tx: Tx, transaction: OwnContextTransaction): Tx {
   transactions.set(tx, transaction);
   return tx;
 }

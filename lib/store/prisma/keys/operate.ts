@@ -1,5 +1,6 @@
 import type { Erased, ErasedKeys, Operated, Person, SeenRow } from '../../oversight.ts';
 import type { PrismaClientLike, RawQueries } from '../client.ts';
+import { transactInPrisma } from '../interactive-transaction.ts';
 import { ERASE_MS } from '../timeouts.ts';
 import { AUDIT } from './audit.ts';
 import { OPEN_KEYS } from './list.ts';
@@ -137,13 +138,14 @@ export async function erasePrincipal(
   client: PrismaClientLike,
   { tenant, names }: Person,
   actor: string,
-  conclude: (keys: ErasedKeys, tx: unknown) => Promise<Erased>,
+  conclude: (keys: ErasedKeys, tx: never) => Promise<Erased>,
 ): Promise<Erased> {
-  return await client.$transaction(
-    async (tx: RawQueries) => {
-      const [keys] = await tx.$queryRawUnsafe<[ErasedKeys]>(ERASE, tenant, names, actor);
-      const erased = await conclude(keys, tx);
-      await tx.$queryRawUnsafe(RECORD_ERASED, tenant, names, actor, JSON.stringify(detailOf(names, erased)));
+  return await transactInPrisma(
+    client,
+    async ({ db, handle }) => {
+      const [keys] = await db.$queryRawUnsafe<[ErasedKeys]>(ERASE, tenant, names, actor);
+      const erased = await handle((tx: never) => conclude(keys, tx));
+      await db.$queryRawUnsafe(RECORD_ERASED, tenant, names, actor, JSON.stringify(detailOf(names, erased)));
       return erased;
     },
     { timeout: ERASE_MS, isolationLevel: 'ReadCommitted' },

@@ -14,6 +14,7 @@ import {
   watchOf,
 } from '../../../integration/kit.fixture.ts';
 import { orderWithRefund, pidOf } from '../ambient/ambient.fixture.ts';
+import { outside } from '../async-context.ts';
 
 /**
  * This must hold however BEGIN, claim, completion and COMMIT travel. Runs twice, like every test of the engine and of the
@@ -72,7 +73,7 @@ describe('isolation levels', () => {
       .operation({ name: 'checkout', schema: anything, ...(isolationLevel ? { isolationLevel } : {}) })
       .handler(async ({ tx }) => {
         const before = await tx.auditRecord.count({ where: { action: key } });
-        await effect(database.client, key); // committed by somebody else meanwhile
+        await outside(() => effect(database.client, key)); // committed by somebody else meanwhile
         return [await shown(tx), before, await tx.auditRecord.count({ where: { action: key } })];
       });
     expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, data: [level, ...seen] });

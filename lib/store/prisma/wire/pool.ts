@@ -2,10 +2,10 @@ import { StoreUnavailableError } from '../../store.ts';
 import {
   type AsyncContext,
   currentContext,
-  enableContexts,
   endingIn,
+  expectPool,
+  ownTransactionIn,
   runInContext,
-  transactionIn,
 } from '../async-context.ts';
 import { isOutage } from '../outage.ts';
 import { withTimeout } from '../with-timeout.ts';
@@ -41,14 +41,14 @@ type Wrapped = PoolLike & { [CONNECT]?: Connect };
  */
 export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
   if (isWrapped(pool)) return pool;
-  enableContexts();
+  expectPool();
   const query = pool.query as (...args: never[]) => unknown;
   pool.query = ((...args: never[]) => {
     const here = currentContext();
     const ending = endingIn(here);
     if (ending) return ending.then(() => (pool.query as (...args: never[]) => unknown)(...args));
     if (here?.reportPool?.(pool, (args[0] as { text?: unknown } | undefined)?.text)) return Promise.resolve(NOTHING);
-    const transaction = transactionIn(here);
+    const transaction = ownTransactionIn(here);
     if (transaction?.begun.pool === pool) return transaction.query(here as AsyncContext, args);
     return query.apply(pool, args);
   }) as Pool['query'];
@@ -58,7 +58,7 @@ export function oncekitPool<Pool extends PoolLike>(pool: Pool): Pool {
     const here = currentContext();
     const ending = endingIn(here);
     if (ending) return ending.then(() => (pool.connect as (...args: unknown[]) => unknown)(...args));
-    const transaction = transactionIn(here);
+    const transaction = ownTransactionIn(here);
     if (transaction?.begun.pool === pool) return transaction.connect(here as AsyncContext, args as never[]);
     const tracked: Connect = (done) =>
       connect((error, client, release) => {

@@ -1,0 +1,151 @@
+import { warnOnce } from '../../core/development.ts';
+import { IdempotencyError } from '../../core/errors.ts';
+import {
+  type AsyncContext,
+  type ContextTransaction,
+  currentContext,
+  endingIn,
+  type OwnContextTransaction,
+  outside,
+  type PrismaTransaction,
+  runInContext,
+  transactionIn,
+} from './async-context.ts';
+import { isRead } from './client.ts';
+import type { PoolLike } from './wire/driver.ts';
+
+/** Prisma's, which each query of a client passes on its way to a connection: it collects the `findUnique` calls of a tick. */
+export interface Loader {
+  request(request: LoaderRequest): Promise<unknown>;
+  options: { singleLoader(request: LoaderRequest): Promise<unknown> };
+}
+
+interface LoaderRequest {
+  /** As it was called: `order.create`. */
+  clientMethod: string;
+  action: string;
+  /** What Prisma's engine is asked. */
+  protocolQuery: object;
+  /** Belongs to a transaction of Prisma's. */
+  transaction?: PrismaTransaction | undefined;
+}
+
+/** The part of a client under its extensions that has its loader. */
+export interface LoaderOwner {
+  _requestHandler?: { dataloader?: Loader };
+}
+
+/**
+ * The way of a query within an execution: into its transaction, or past it. What goes past it and writes is refused, for it
+ * would stay where the execution is rolled back; a read goes on.
+ *
+ * Prisma's loader sends everything that it has collected in a tick from the context of whoever came first: a query of one
+ * execution would go to the connection of another. What is asked within a transaction of the kit's is therefore sent at once and
+ * by itself, and never makes the loader collect.
+ */
+export function requestOf(request: Loader['request']): Loader['request'] {
+  return function (this: Loader, asked) {
+    const here = currentContext();
+    if (!here?.transaction) return request.call(this, asked);
+    // One of a transaction of Prisma's waits for nothing: COMMIT may be what waits for it. It does for a statement of the kit's.
+    const ending = asked.transaction || here.isKits ? undefined : endingIn(here);
+    if (ending) return ending.then(() => this.request(asked));
+    const transaction = transactionIn(here);
+    if (!transaction || transaction.holds(asked.transaction)) return request.call(this, asked);
+    const pass = () => {
+      assertMayPass(here, transaction, asked);
+      return outside(() => request.call(this, asked));
+    };
+    const { own } = transaction;
+    if (!own || asked.transaction) return pass();
+    const join = () => runInContext(own.queryContext, () => this.options.singleLoader(asked));
+    if (!isLoaderOf(own.client, this)) {
+      return poolOfLoader(this, asked).then((pool) => (pool === own.begun.pool ? join() : pass()));
+    }
+    tellOfGlobal(here, own, asked.clientMethod);
+    return join();
+  };
+}
+
+/** @throws IdempotencyError for a write; ExecutionClosedError for one that the execution has left behind */
+function assertMayPass({ isKits }: AsyncContext, transaction: ContextTransaction, asked: LoaderRequest): void {
+  const { clientMethod: method, transaction: of } = asked;
+  if (!isRead(asked.action)) {
+    if (isKits)
+      throw pastTransaction("A statement of the kit's", PAST[of?.kind ?? 'none'], 'query(args) in an extension');
+    transaction.assertOpen();
+    throw pastTransaction(method, PAST[of?.kind ?? 'none'], `tx.${method}`);
+  }
+  warnOnce(
+    transaction.client,
+    `past ${method}`,
+    () =>
+      `${method} was asked within a handler, and not in its transaction: it does not see what the handler has written. Ask tx, or wrap it in outside(() => …).`,
+  );
+}
+
+const PAST = {
+  none: 'asked by itself',
+  itx: 'asked in another $transaction',
+  batch: 'asked in a $transaction([…]) of its own',
+};
+
+function isLoaderOf(client: object, loader: Loader): boolean {
+  return (client as LoaderOwner)._requestHandler?.dataloader === loader;
+}
+
+/** For whoever knows the client by its global name as one whose queries are committed at once. */
+export function tellOfGlobal({ isByTx }: AsyncContext, { client }: OwnContextTransaction, method: string): void {
+  if (isByTx) return;
+  warnOnce(
+    client,
+    'global',
+    () =>
+      `${method}, asked of the client by its global name within a handler, is part of the execution's transaction, like what is asked of tx. What is to stay when that is rolled back (a log, what a cache keeps, rows that other requests gave a shared writer) belongs in outside(() => …). Said once.`,
+  );
+}
+
+export const WHICH_POOL = 'SELECT 1 AS oncekit_pool';
+
+/**
+ * Nothing of Prisma tells which pool a client has; so a query is made, and the pool that it arrives at says so, and answers it.
+ *
+ * @param ask sends WHICH_POOL
+ * @returns none where no pool of ours has seen it
+ */
+export async function poolReachedBy(ask: () => PromiseLike<unknown>): Promise<PoolLike | undefined> {
+  let found: PoolLike | undefined;
+  const reportPool = (pool: PoolLike, text: unknown) => {
+    if (text !== WHICH_POOL) return false;
+    found = pool;
+    return true;
+  };
+  await runInContext({ reportPool }, async () => await ask());
+  return found;
+}
+
+/** Pools by the loaders of clients that the kit was not given. */
+const pools = new WeakMap<Loader, { pool: PoolLike | undefined }>();
+
+/** @param like a request that it was given */
+async function poolOfLoader(loader: Loader, like: LoaderRequest): Promise<PoolLike | undefined> {
+  const known = pools.get(loader);
+  if (known && !known.pool?.ending) return known.pool;
+  const query = { arguments: { query: WHICH_POOL, parameters: '[]' }, selection: {} };
+  const which = {
+    ...like,
+    action: 'queryRaw',
+    protocolQuery: { action: 'queryRaw', query },
+    dataPath: [],
+    unpacker: undefined,
+  };
+  const pool = await poolReachedBy(() => loader.options.singleLoader(which));
+  pools.set(loader, { pool });
+  return pool;
+}
+
+const pastTransaction = (method: string, existing: string, instead: string) =>
+  new IdempotencyError(
+    `${method} would not have been in the transaction of its execution, and would stay where that is rolled back; nothing was done. Ask tx; in an extension query(args), not the client that it has captured; or wrap it in outside(() => …).`,
+    { existing, expected: `${instead}, or outside(() => …)` },
+  );
