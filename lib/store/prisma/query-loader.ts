@@ -53,7 +53,7 @@ export function requestOf(request: Loader['request']): Loader['request'] {
     const transaction = transactionIn(here);
     if (!transaction || transaction.holds(asked.transaction)) return request.call(this, asked);
     const pass = () => {
-      assertMayPass(here, transaction, asked);
+      assertMayPass(here, transaction, asked, isLoaderOf(transaction.client, this));
       return outside(() => request.call(this, asked));
     };
     const { own } = transaction;
@@ -67,14 +67,24 @@ export function requestOf(request: Loader['request']): Loader['request'] {
   };
 }
 
-/** @throws IdempotencyError for a write; ExecutionClosedError for one that the execution has left behind */
-function assertMayPass({ isKits }: AsyncContext, transaction: ContextTransaction, asked: LoaderRequest): void {
+/**
+ * @param isOwners whether it is asked of the client that the transaction is of
+ * @throws IdempotencyError for a write; ExecutionClosedError for what the execution has left behind
+ */
+function assertMayPass(
+  { isKits }: AsyncContext,
+  transaction: ContextTransaction,
+  asked: LoaderRequest,
+  isOwners: boolean,
+): void {
   const { clientMethod: method, transaction: of } = asked;
-  if (!isRead(asked.action)) {
-    if (isKits)
-      throw pastTransaction("A statement of the kit's", PAST[of?.kind ?? 'none'], 'query(args) in an extension');
-    transaction.assertOpen();
-    throw pastTransaction(method, PAST[of?.kind ?? 'none'], `tx.${method}`);
+  const writes = !isRead(asked.action);
+  if (!isKits && (writes || isOwners)) transaction.assertOpen();
+  if (writes) {
+    const [what, instead] = isKits
+      ? ["A statement of the kit's", 'query(args) in an extension']
+      : [method, `tx.${method}`];
+    throw pastTransaction(what, PAST[of?.kind ?? 'none'], instead);
   }
   warnOnce(
     transaction.client,

@@ -106,13 +106,13 @@ export function impatientPool(connectionString: string) {
 }
 
 /** A database of its own for a test file, a connection to look at it, and clients that end with the test. */
-export function stage() {
+export function stage(options: Parameters<typeof testDatabase>[0] = {}) {
   let database: TestDatabase;
   let watch: Awaited<ReturnType<typeof watchOf>>;
   let counting: pg.Pool;
   const closers: (() => unknown)[] = [];
   beforeAll(async () => {
-    database = await testDatabase();
+    database = await testDatabase(options);
     watch = await watchOf(database.url);
     counting = new pg.Pool({ connectionString: database.url, max: 2 });
   });
