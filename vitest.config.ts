@@ -9,7 +9,7 @@ import { isWithout, PROGRAMS } from './scripts/testing/without.ts';
 const ON_EACH_PATH = ['lib/{engine,integration}/**/*.db.test.ts', 'lib/store/**/!(ambient|own)*.db.test.ts'];
 /** What differs by the path: all of these that `npm test` has on the second. */
 const BY_PATH = [
-  'lib/store/prisma/{store.db,wire/!(ambient|own)*.db}.test.ts',
+  'lib/store/prisma/{store.db,past-transaction.db,wire/!(ambient|own)*.db}.test.ts',
   'lib/engine/{order,failure,replay,conflict,lost-commit,phases/lease,phases/run-transaction}.db.test.ts',
   'lib/integration/processes.db.test.ts',
 ];

@@ -13,7 +13,7 @@ import {
   type Tx,
   watchOf,
 } from '../../../integration/kit.fixture.ts';
-import { orderWithRefund, pidOf } from '../ambient/ambient.fixture.ts';
+import { orderWithRefund } from '../ambient/ambient.fixture.ts';
 import { outside } from '../async-context.ts';
 
 /**
@@ -203,49 +203,6 @@ describe('executions at once in one process', () => {
 // On our pool all of it is in the handler's transaction: `ambient*.db.test.ts`.
 if (isPlain)
   describe('what else the handler asks of the database', () => {
-    test.each([
-      ['the same client', () => database.client],
-      ['another client', () => another(3)],
-    ])('%s: goes its own way, carries nothing of the key, and stays when that rolls back', async (_, make) => {
-      const [client, other] = [database.client, make()];
-      const key = freshKey();
-      const found: unknown[] = [];
-      let isRefused = true;
-      const operation = kit(client)
-        .operation({ name: 'checkout', schema: anything })
-        .handler(async ({ tx }) => {
-          await effect(tx, key);
-          const own = await pidOf(tx);
-          found.push(
-            own !== (await pidOf(other)),
-            own !== (await other.$transaction(pidOf)),
-            own === (await pidOf(tx)),
-          );
-          found.push(
-            await effects(other, key),
-            ...(await other.$transaction([
-              other.idempotencyKey.count({ where: { key } }),
-              other.auditRecord.count({ where: { action: key } }),
-            ])),
-          );
-          await other.$transaction((beside) => effect(beside, `${key} beside`), { isolationLevel: 'Serializable' });
-          const never = other.$transaction(async (beside) => {
-            await effect(beside, `${key} never`);
-            throw new Error('this one alone');
-          });
-          await never.catch((error: Error) => found.push(error.message));
-          if (isRefused) throw new Error('rolled back');
-          return 'there';
-        });
-      const count = () => Promise.all(['', ' beside', ' never'].map((name) => effects(database.client, key + name)));
-      expect(await operation.execute({ key, payload: {} })).toMatchObject({ code: 'internal', executed: false });
-      expect(found.splice(0)).toEqual([true, true, true, 0, 0, 0, 'this one alone']);
-      expectCounted([await count(), await rowsOf(database.client, key)]).toEqual([[0, 1, 0], []]);
-      isRefused = false;
-      expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 'there' });
-      expectCounted([await count(), (await rowsOf(database.client, key)).length]).toEqual([[1, 2, 0], 1]);
-    });
-
     test('a client of another database gets no claim, and is not asked for the key afterwards', async () => {
       const elsewhere = await testDatabase({ ownsTables: true });
       // Counts tries: a sequence does not take back what is rolled back.
@@ -261,7 +218,7 @@ if (isPlain)
         .operation({ name: 'checkout', schema: anything })
         .handler(async ({ tx }) => {
           await effect(tx, key);
-          await elsewhere.client.$transaction((beside) => effect(beside, key));
+          await outside(() => elsewhere.client.$transaction((beside) => effect(beside, key)));
           return 'there';
         });
       expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
@@ -269,51 +226,6 @@ if (isPlain)
       expect(await operation.status({ key })).toMatchObject({ state: 'succeeded' });
       expectCounted([await effects(database.client, key), await effects(elsewhere.client, key)]).toEqual([1, 1]);
       await elsewhere.drop();
-    });
-
-    test('what it leaves running behind it is no part of it', async () => {
-      const { client } = database;
-      const key = freshKey();
-      const { open, opened } = gate();
-      let later: Promise<unknown> | undefined;
-      const operation = kit(client)
-        .operation({ name: 'checkout', schema: anything })
-        .handler(async ({ tx, afterCommit }) => {
-          await effect(tx, key);
-          later = opened.then(() => client.$transaction((beside) => effect(beside, `${key} later`)));
-          afterCommit(() => client.$transaction((beside) => effect(beside, `${key} after`)));
-          return 'there';
-        });
-      expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true });
-      open();
-      await later;
-      const count = (name: string) => effects(client, `${key}${name}`);
-      expect([await count(''), await count(' after'), await count(' later')]).toEqual([1, 1, 1]);
-      expect(await client.idempotencyKey.count({ where: { key } })).toBe(1);
-    });
-
-    test('an execution within an execution is one of its own', async () => {
-      const inner = kit(database.client)
-        .operation({ name: 'inner', schema: anything })
-        .handler(async ({ tx, key }) => {
-          await effect(tx, key);
-          return pidOf(tx);
-        });
-      const outer = kit(database.client)
-        .operation({ name: 'outer', schema: anything })
-        .handler(async ({ tx, key, input }) => {
-          await effect(tx, key);
-          const within = await inner.execute({ key: `${key}-inner`, payload: {} });
-          if (input.isRefused) throw new Error('rolled back');
-          return within.ok && within.data !== (await pidOf(tx));
-        });
-      const [stays, goes] = [freshKey(), freshKey()];
-      expect(await outer.execute({ key: stays, payload: {} })).toMatchObject({ ok: true, data: true });
-      expect(await outer.execute({ key: goes, payload: { isRefused: true } })).toMatchObject({ executed: false });
-      const states = (key: string) => database.client.idempotencyKey.count({ where: { key, state: 'succeeded' } });
-      const all = [stays, `${stays}-inner`, goes, `${goes}-inner`];
-      expect(await Promise.all(all.map(states))).toEqual([1, 1, 0, 1]);
-      expectCounted(await Promise.all(all.map((key) => effects(database.client, key)))).toEqual([1, 1, 0, 1]);
     });
 
     test('a transaction nested in its own is a savepoint: what fails in it goes, the rest commits with the key', async () => {
