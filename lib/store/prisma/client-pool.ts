@@ -2,9 +2,9 @@ import { warnOnce } from '../../core/development.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { interceptClient } from './ambient/ambient-client.ts';
+import { seen } from './ambient/ambient-client.ts';
 import { expectsPools } from './async-context.ts';
-import { type PrismaClientLike, type RawQueries, readsReplicas } from './client.ts';
+import type { PrismaClientLike, RawQueries } from './client.ts';
 import { poolReachedBy, WHICH_POOL } from './query-loader.ts';
 import { renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
@@ -97,11 +97,12 @@ export class ClientPool {
 
   async #locate(withinMs: number): Promise<PoolLike> {
     if (!expectsPools()) throw noPool(false);
-    if (readsReplicas(this.client)) throw replicated();
-    this.#original ??= interceptClient(this.client);
-    assertOwnTransaction(this.client, this.#original);
+    const { original, whyUnproven } = seen(this.client);
+    if (whyUnproven) throw whyUnproven;
+    this.#original = original;
+    assertOwnTransaction(this.client, original);
     // Prisma's engine starts with its first query, which takes a slow machine a while.
-    return await withTimeout(poolOf(this.#original), withinMs);
+    return await withTimeout(poolOf(original), withinMs);
   }
 
   /** The reason why `find` finds none; nothing where it does, or where that cannot be learned at the moment. */
@@ -160,15 +161,6 @@ const noPool = (wasKnown: boolean) =>
       : 'a pool as Prisma makes it',
     expected: "PrismaPg from 'oncekit/adapter-pg', or new PrismaPg(oncekitPool(new Pool({ connectionString })))",
   });
-
-const replicated = () =>
-  new ConfigurationError(
-    "Transactions of the kit's own cannot be had with the read-replica extension: reads of a handler would leave them.",
-    {
-      existing: 'a client with $replica',
-      expected: "a client without it for createIdempotency, or transaction: 'interactive'",
-    },
-  );
 
 const strangePool = () =>
   new ConfigurationError("Transactions of the kit's own need a pool of the plain `pg` driver.", {

@@ -97,10 +97,5 @@ export function isRead(method: unknown): boolean {
   return READS.has(method);
 }
 
-/** Tells whether it has the read-replica extension. */
-export function readsReplicas(client: object): boolean {
-  return '$replica' in client;
-}
-
 /** The setting of a transaction that runs a naturally idempotent operation again. */
 export const RERUNS = 'oncekit.reruns';

@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { type SchemaPart, StoreUnavailableError } from '../store.ts';
+import { seen } from './ambient/ambient-client.ts';
 import { outside, runInContext } from './async-context.ts';
 import { isWholeClient, type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
 import type { ClientPool } from './client-pool.ts';
@@ -144,6 +145,11 @@ export class Db {
     } finally {
       started.add(this.#given);
     }
+  }
+
+  /** The reason why a handler is never proven to be rolled back: it is not seen where each query of the client goes. */
+  get whyUnproven(): Error | undefined {
+    return seen(this.#given).whyUnproven;
   }
 
   /** For statements of the kit's in a transaction of the caller's. Its errors are the caller's, too. */

@@ -5,7 +5,6 @@ import type { Claimed as ClaimedKey, Executed } from '../store.ts';
 import { explain } from './classify.ts';
 import { RERUNS } from './client.ts';
 import type { Db } from './db.ts';
-import { whyUnproven } from './interactive-transaction.ts';
 import {
   type ClaimConflict,
   type Claimed,
@@ -112,7 +111,7 @@ export async function confirmCommit(db: Db, expected: KeyRow, withinMs: number):
   );
   // Rolled back, and claimed by another since: that one's answer stands. An older version's is no answer of this one.
   if (row && row.schemaVersion >= expected.schemaVersion) return { kind: 'existing', row };
-  if (whyUnproven(db.client)) return { kind: 'in_doubt', error };
+  if (db.whyUnproven) return { kind: 'in_doubt', error };
   // With a row there, the rollback of this claim proves nothing any more.
   return { kind: 'rolled_back', error, why: 'error', at: row ? 'claim' : 'commit' };
 }

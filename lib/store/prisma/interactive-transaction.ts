@@ -1,16 +1,9 @@
 import { warnOnce } from '../../core/development.ts';
 import type { ExecuteOptions } from '../rows.ts';
-import { interceptClient } from './ambient/ambient-client.ts';
-import { type AsyncContext, enableContexts, outside, type PrismaTransaction, runInContext } from './async-context.ts';
+import { seen } from './ambient/ambient-client.ts';
+import { type AsyncContext, outside, type PrismaTransaction, runInContext } from './async-context.ts';
 import type { Stage } from './classify.ts';
-import {
-  type PrismaClientLike,
-  type RawQueries,
-  readsReplicas,
-  scopeOf,
-  send,
-  type TransactionOptions,
-} from './client.ts';
+import { type PrismaClientLike, type RawQueries, scopeOf, send, type TransactionOptions } from './client.ts';
 import { ExecutionTransaction } from './execution-transaction.ts';
 import { txOf } from './handler-tx.ts';
 import { originalOf } from './renaming.ts';
@@ -49,18 +42,19 @@ interface Inside {
 
 /**
  * Runs something in an interactive transaction of Prisma's. What would write past it is refused, statements of the kit's as
- * well, where the client can be seen through (`whyUnproven`).
+ * well, where the client can be seen through.
  */
 export async function transactInPrisma<T>(
   client: PrismaClientLike,
   run: (inside: Inside) => Promise<T>,
   options: TransactionOptions,
 ): Promise<T> {
-  const { original } = seen(client);
+  const { original } = seen(originalOf(client));
   let transaction: InteractiveTransaction | undefined;
-  let isCommitted = false;
+  let [isThrough, isCommitted] = [false, false];
   const begun = (db: RawQueries) => {
     transaction?.end(false); // an extension of the client tries again
+    isThrough = false;
     const current = new InteractiveTransaction(original, originalOf(db));
     transaction = current;
     const handle: Inside['handle'] = async (work) => {
@@ -74,47 +68,20 @@ export async function transactInPrisma<T>(
         current.close();
       }
     };
-    return runInContext(current.kitContext, () => run({ db, handle }));
+    return runInContext(current.kitContext, async () => {
+      const value = await run({ db, handle });
+      isThrough = true;
+      return value;
+    });
   };
   try {
     // Also within an execution in the kit's own transaction, in which it would be a savepoint.
     const value = await outside(() => client.$transaction(begun, options));
-    isCommitted = true;
+    isCommitted = isThrough; // an extension of the client may have swallowed an error
     return value;
   } finally {
     transaction?.end(isCommitted);
   }
-}
-
-interface SeenClient {
-  /** The client under all its extensions, where it is known. */
-  original: object;
-  /** The reason why it is not seen where each of its queries goes. */
-  whyUnproven?: string;
-}
-
-const clients = new WeakMap<object, SeenClient>();
-
-function seen(client: PrismaClientLike): SeenClient {
-  const given = originalOf<PrismaClientLike>(client);
-  const known = clients.get(given) ?? look(given);
-  clients.set(given, known);
-  return known;
-}
-
-function look(client: PrismaClientLike): SeenClient {
-  enableContexts();
-  try {
-    const original = interceptClient(client);
-    return readsReplicas(client) ? { original, whyUnproven: 'It has the read-replica extension.' } : { original };
-  } catch (error) {
-    return { original: client, whyUnproven: (error as Error).message };
-  }
-}
-
-/** The reason why a handler of the client's in a transaction of Prisma's is never proven to be rolled back with it. */
-export function whyUnproven(client: PrismaClientLike): string | undefined {
-  return seen(client).whyUnproven;
 }
 
 /**
@@ -127,30 +94,19 @@ export async function runInteractiveTransaction<Tx, Skipped>(
   how: ExecuteOptions,
 ): Promise<TransactionOutcome<Skipped>> {
   const progress: Progress = { at: 'claim', hasBegun: false, isGivenUp: false };
-  const why = whyUnproven(client);
-  if (why) warnOnce(originalOf(client), 'unproven', () => unproven(why));
-  const outcome = await attemptInTime(client, plan, how, progress);
+  const { whyUnproven: why } = seen(originalOf(client));
+  if (why) warnOnce(originalOf(client), 'transactions', () => why.message);
+  // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller
+  // and all who follow it, for ever.
+  const timeoutMs = timeLeft(how, how.timeoutMs + how.maxWaitMs + SILENCE_MS);
+  const outcome = await withTimeout(attempt(client, plan, how, progress), timeoutMs).catch((error) => {
+    progress.isGivenUp = true;
+    return failureOutcome<Skipped>(error, progress.at);
+  });
   // A query that was not seen may have gone past what was rolled back.
   return why && progress.hasBegun && outcome.kind === 'rolled_back'
     ? { kind: 'in_doubt', error: outcome.error }
     : outcome;
-}
-
-async function attemptInTime<Tx, Skipped>(
-  client: PrismaClientLike,
-  plan: Plan<Tx, Skipped>,
-  how: ExecuteOptions,
-  progress: Progress,
-): Promise<TransactionOutcome<Skipped>> {
-  // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller
-  // and all who follow it, for ever.
-  try {
-    const timeoutMs = timeLeft(how, how.timeoutMs + how.maxWaitMs + SILENCE_MS);
-    return await withTimeout(attempt(client, plan, how, progress), timeoutMs);
-  } catch (error) {
-    progress.isGivenUp = true;
-    return failureOutcome(error, progress.at);
-  }
 }
 
 /** Decides what an error means: before COMMIT nothing can be committed, after it everything can. */
@@ -215,6 +171,3 @@ async function levelOf(db: RawQueries, rows: Rows): Promise<string | undefined> 
   const [shown] = rows as Shown;
   return shown?.level ?? (await db.$queryRawUnsafe<Shown>(`SELECT ${LEVEL}`))[0]?.level;
 }
-
-const unproven = (why: string) =>
-  `Where each query of this client goes is not seen, so a handler that fails is answered as unknown, never as executed: false. ${why}`;

@@ -5,7 +5,6 @@ import { currentContext, runInContext } from './async-context.ts';
 import { explain } from './classify.ts';
 import type { RawQueries } from './client.ts';
 import type { Db } from './db.ts';
-import { whyUnproven } from './interactive-transaction.ts';
 import { type ClaimConflict, findConflict, MAX_CLAIMS } from './keys/claim.ts';
 import { writeStatement } from './keys/complete.ts';
 import { assertHeld, beginStatement, claimedHeld, leaseLost, renewStatement } from './keys/lease.ts';
@@ -136,5 +135,5 @@ async function confirmPhase(
     'A statement failed after the phase had returned, and everything was rolled back. Await every query of a phase.',
     { existing: 'nothing', expected: name === undefined ? 'the claim' : `the step ${name}` },
   );
-  return whyUnproven(db.client) ? { kind: 'in_doubt', error } : { kind: 'rolled_back', error, why: 'error' };
+  return db.whyUnproven ? { kind: 'in_doubt', error } : { kind: 'rolled_back', error, why: 'error' };
 }

@@ -58,12 +58,14 @@ export function requestOf(request: Loader['request']): Loader['request'] {
     };
     const { own } = transaction;
     if (!own || asked.transaction) return pass();
-    const join = () => runInContext(own.queryContext, () => this.options.singleLoader(asked));
-    if (!isLoaderOf(own.client, this)) {
-      return poolOfLoader(this, asked).then((pool) => (pool === own.begun.pool ? join() : pass()));
+    if (isLoaderOf(own.client, this)) {
+      tellOfGlobal(here, own, asked.clientMethod);
+    } else {
+      const behind = pools.get(this);
+      if (!behind) return learnPool(this, asked).then(() => this.request(asked));
+      if (behind.pool !== own.begun.pool) return pass();
     }
-    tellOfGlobal(here, own, asked.clientMethod);
-    return join();
+    return runInContext(own.queryContext, () => this.options.singleLoader(asked));
   };
 }
 
@@ -138,20 +140,10 @@ export async function poolReachedBy(ask: () => PromiseLike<unknown>): Promise<Po
 const pools = new WeakMap<Loader, { pool: PoolLike | undefined }>();
 
 /** @param like a request that it was given */
-async function poolOfLoader(loader: Loader, like: LoaderRequest): Promise<PoolLike | undefined> {
-  const known = pools.get(loader);
-  if (known && !known.pool?.ending) return known.pool;
+async function learnPool(loader: Loader, like: LoaderRequest): Promise<void> {
   const query = { arguments: { query: WHICH_POOL, parameters: '[]' }, selection: {} };
-  const which = {
-    ...like,
-    action: 'queryRaw',
-    protocolQuery: { action: 'queryRaw', query },
-    dataPath: [],
-    unpacker: undefined,
-  };
-  const pool = await poolReachedBy(() => loader.options.singleLoader(which));
-  pools.set(loader, { pool });
-  return pool;
+  const raw = { action: 'queryRaw', protocolQuery: { action: 'queryRaw', query }, dataPath: [], unpacker: undefined };
+  pools.set(loader, { pool: await poolReachedBy(() => loader.options.singleLoader({ ...like, ...raw })) });
 }
 
 const pastTransaction = (method: string, existing: string, instead: string) =>

@@ -2,6 +2,7 @@ import { ConfigurationError } from '../../../core/errors.ts';
 import {
   type AsyncContext,
   currentContext,
+  enableContexts,
   endingIn,
   type OwnContextTransaction,
   outside,
@@ -27,6 +28,32 @@ type Transact = (this: unknown, input: unknown, options?: unknown) => Promise<un
 /** On what is joined already: a bundler may give pages and routes a copy of this module each, a hot reload one more. */
 const JOINED = Symbol.for('oncekit.joined');
 
+interface SeenClient {
+  /** The client under all its extensions, where it is known. */
+  original: RawQueries;
+  /** The reason why it is not seen where each of its queries goes: what a handler has begun is then never proven to be rolled back. */
+  whyUnproven?: ConfigurationError;
+}
+
+const clients = new WeakMap<object, SeenClient>();
+
+/** Looks into a client of the user's, and joins it. */
+export function seen(client: PrismaClientLike): SeenClient {
+  const known = clients.get(client) ?? look(client);
+  clients.set(client, known);
+  return known;
+}
+
+function look(client: PrismaClientLike): SeenClient {
+  enableContexts();
+  try {
+    const original = interceptClient(client);
+    return '$replica' in client ? { original, whyUnproven: readsReplicas() } : { original };
+  } catch (error) {
+    return { original: client, whyUnproven: error as ConfigurationError };
+  }
+}
+
 /**
  * Lets a client be used within executions, whichever of its extensions is called: each query finds to its transaction, or is
  * known to go past it, and `$transaction` in one of the kit's own is a savepoint.
@@ -34,7 +61,7 @@ const JOINED = Symbol.for('oncekit.joined');
  * @returns the client under all its extensions
  * @throws ConfigurationError for a client that is not made as the kit knows Prisma's are
  */
-export function interceptClient(client: PrismaClientLike): RawQueries {
+function interceptClient(client: PrismaClientLike): RawQueries {
   const insides = client as unknown as Insides;
   const original = insides._originalClient;
   const loader = original?._requestHandler?.dataloader;
@@ -103,11 +130,22 @@ async function inTurn(queries: readonly PromiseLike<unknown>[]): Promise<unknown
   return results;
 }
 
-const unknownClient = (existing: string) =>
-  new ConfigurationError('The kit does not know this client, and could not keep its transactions apart.', {
-    existing,
-    expected: "a client of Prisma 7 that PrismaClient has made, or transaction: 'interactive'",
+const UNPROVEN = 'so a handler that fails is answered as unknown, never as executed: false.';
+
+const readsReplicas = () =>
+  new ConfigurationError(`With the read-replica extension queries leave for other servers, ${UNPROVEN}`, {
+    existing: 'a client with $replica',
+    expected: 'a client without it for createIdempotency',
   });
+
+const unknownClient = (existing: string) =>
+  new ConfigurationError(
+    `The kit does not know this client, and does not see where each of its queries goes, ${UNPROVEN}`,
+    {
+      existing,
+      expected: 'a client of Prisma 7 that PrismaClient has made',
+    },
+  );
 
 const nestedIsolationLevel = (wanted: string, level: string) =>
   new ConfigurationError(
