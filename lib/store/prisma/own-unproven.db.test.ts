@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../shop/db.ts';
 import { anything, effect, freshKey, kit } from '../../integration/kit.fixture.ts';
-import { execute, stage } from './ambient/ambient.fixture.ts';
+import { ended, execute, stage } from './ambient/ambient.fixture.ts';
 
 /** Clients of which it is not seen where each query goes. */
 
@@ -31,7 +31,7 @@ describe.each([
       expectCounted(await here.counted(key)).toEqual([1, 1]);
     }
     const words = told.mock.calls.map(String);
-    expect(words.filter((said) => said.includes('never as executed: false'))).toHaveLength(1);
+    expect(words.filter((said) => said.includes('never as not executed'))).toHaveLength(1);
   });
 
   test('a handler that has begun, and fails, is never told as not executed; refused before, it is', async () => {
@@ -61,4 +61,23 @@ describe.each([
       });
     expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: false, executed: 'unknown' });
   });
+});
+
+test('a transaction that does not say which one it is, as in Prisma 7.0: what its first statement is in', async () => {
+  const { client } = here.another();
+  const SCOPE = Symbol.for('prisma.client.transaction.scope_context');
+  const hidden = (tx: object) =>
+    new Proxy(tx, { get: (own, name) => (name === SCOPE ? undefined : Reflect.get(own, name)) });
+  const begin = client.$transaction.bind(client) as (run: (tx: object) => unknown, options: unknown) => unknown;
+  const old = client.$extends({
+    client: {
+      $transaction: (run: (tx: object) => unknown, options: unknown) => begin((tx) => run(hidden(tx)), options),
+    },
+  }) as unknown as Client;
+  const { key, outcome } = await execute(old, async ({ tx, key }) => {
+    await effect(tx, key);
+    return String(await ended(effect(client, key)));
+  });
+  expect(outcome).toMatchObject({ ok: true, data: expect.stringContaining('auditRecord.create would not') });
+  expectCounted(await here.counted(key)).toEqual([1, 1]);
 });

@@ -130,7 +130,7 @@ async function inTurn(queries: readonly PromiseLike<unknown>[]): Promise<unknown
   return results;
 }
 
-const UNPROVEN = 'so a handler that fails is answered as unknown, never as executed: false.';
+const UNPROVEN = 'so a handler that fails is answered as unknown, never as not executed.';
 
 const readsReplicas = () =>
   new ConfigurationError(`With the read-replica extension queries leave for other servers, ${UNPROVEN}`, {
