@@ -106,6 +106,8 @@ export interface TriedClaim {
   transactions: 'own' | 'interactive';
   /** Why they are not the kit's own, though nobody has asked for Prisma's. */
   whyNotOwn?: { message: string; expected: unknown };
+  /** Why it is not seen where each query of the client goes, so that a handler that fails is never told as not executed. */
+  whyUnproven?: { message: string; expected: unknown };
   /** Reads outside a transaction go to a standby: the client has the read-replica extension. The kit asks the primary. */
   readsStandby: boolean;
   /** The setting that makes transactions read-only where none says otherwise: a `source` of PostgreSQL's `pg_settings`. */
@@ -114,6 +116,8 @@ export interface TriedClaim {
   strictBy: { level: string; source: string } | null;
   /** The part that the database took without an error, and did not do. None: it did all. */
   ignored?: 'claim' | 'completion' | 'replay' | 'unique index';
+  /** What would have been, or was, written past the transaction. None: all is in it. */
+  escapes?: string;
   /** The server's own code (SQLSTATE) and words. None: the claim went through. */
   refused?: { state: string; says: string };
 }

@@ -80,7 +80,7 @@ async function closedSchema(sql: Sql, user: string, rename: Rename): Promise<str
 }
 
 function checkClaim(tried: TriedClaim, inTheWay: readonly string[]): Finding {
-  const { refused, user, lacking, keyTable, readOnlyBy, hiddenBy, ignored } = tried;
+  const { refused, user, lacking, keyTable, readOnlyBy, hiddenBy, ignored, escapes } = tried;
   if (refused?.state === '25006') {
     return check.problem(
       "The app's client may only read: its transactions are read-only by default.",
@@ -100,6 +100,12 @@ function checkClaim(tried: TriedClaim, inTheWay: readonly string[]): Finding {
     return check.problem(
       `Row-level security hides ${hiddenBy.join(', ')} from ${user}, whom the app's client acts as.`,
       hiddenBy.map((table) => `CREATE POLICY oncekit ON ${table} TO ${user} USING (true)`).join('; '),
+    );
+  }
+  if (escapes) {
+    return check.problem(
+      `An extension of the app's client takes queries out of their transaction. ${escapes}`,
+      "Let the extension ask query(args), and never the client that it has captured; or give the client a pool of the kit's.",
     );
   }
   if (ignored || refused) {

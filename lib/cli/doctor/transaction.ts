@@ -9,11 +9,15 @@ const SAYS = {
 };
 
 /** Tells whose transaction an execution is, and what is lost where it is Prisma's though nobody has asked for that. */
-export function checkTransaction({ transactions, whyNotOwn }: Pick<TriedClaim, 'transactions' | 'whyNotOwn'>): Finding {
-  if (!whyNotOwn) return check.ok(SAYS[transactions]);
-  const fix = `Where the client is made, use ${whyNotOwn.expected}.`;
+export function checkTransaction({
+  transactions,
+  whyNotOwn,
+  whyUnproven,
+}: Pick<TriedClaim, 'transactions' | 'whyNotOwn' | 'whyUnproven'>): Finding {
+  const why = whyNotOwn ?? whyUnproven;
+  if (!why) return check.ok(SAYS[transactions]);
   return check.warning(
-    `Prisma's interactive one: what a handler asks of the client by its global name, and not of tx, is no part of it. ${whyNotOwn.message}`,
-    fix,
+    `Prisma's interactive one: what a handler writes by the client's global name, and not by tx, is refused. ${why.message}`,
+    `Where the client is made, use ${why.expected}.`,
   );
 }

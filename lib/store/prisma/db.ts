@@ -148,7 +148,7 @@ export class Db {
   }
 
   /** The reason why a handler is never proven to be rolled back: it is not seen where each query of the client goes. */
-  get whyUnproven(): Error | undefined {
+  get whyUnproven(): ConfigurationError | undefined {
     return seen(this.#given).whyUnproven;
   }
 

@@ -146,8 +146,11 @@ async function learnPool(loader: Loader, like: LoaderRequest): Promise<void> {
   pools.set(loader, { pool: await poolReachedBy(() => loader.options.singleLoader({ ...like, ...raw })) });
 }
 
+/** A query was refused that would not have been in the transaction of its execution. */
+export class PastTransactionError extends IdempotencyError {}
+
 const pastTransaction = (method: string, existing: string, instead: string) =>
-  new IdempotencyError(
+  new PastTransactionError(
     `${method} would not have been in the transaction of its execution, and would stay where that is rolled back; nothing was done. Ask tx; in an extension query(args), not the client that it has captured; or wrap it in outside(() => …).`,
     { existing, expected: `${instead}, or outside(() => …)` },
   );

@@ -68,7 +68,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     recordEvent: asking(recordEvent),
     events: asking(findEvents),
     readSchema: asking(readSchema),
-    tryClaim: () => db.runThroughClient((client) => tryClaim(client, db.pool), BATCH),
+    tryClaim: () => tryClaim(db),
 
     begin: (claim, run, how) => begin(db, claim, run, how),
     transact: (held, leaseMs, run, how) => transact(db, held, leaseMs, run, how),
