@@ -83,7 +83,7 @@ export interface Idempotency<Tx> {
   readSchema(): Promise<SchemaState[]>;
   /**
    * Claims a key of nobody's through the app's client, completes and replays it, and rolls it back: whether its role, its
-   * tables and its database let an execution do its part. For `npx oncekit doctor`. Changes nothing.
+   * extensions, its tables and its database let an execution do its part. For `npx oncekit doctor`. Leaves nothing.
    */
   tryClaim(): Promise<TriedClaim>;
   /** The options that this kit was given, checked and filled in, without a secret. For `npx oncekit doctor`. */
