@@ -116,6 +116,35 @@ test.each(WRITES)('by a client of another pool, %s is refused', async (method, w
   expectCounted([await rows(key), await rows(`${key}-tx`), await here.counted(key)]).toEqual([0, 0, [0, 0]]);
 });
 
+describe('an extension that sends what is the kit’s by the client that it has captured', () => {
+  test.each([
+    ['the claim', 'INTO idempotency_keys'],
+    ['the completion', 'UPDATE idempotency_keys'],
+  ])('%s is refused on Prisma’s way, at once, and on the kit’s pool it does not come by', async (_, words) => {
+    const { client: base } = here.another();
+    const client = base.$extends({
+      query: {
+        async $queryRawUnsafe({ args, query }) {
+          if (!String(args[0]).includes(words)) return await query(args);
+          const [, result] = await base.$transaction([base.$executeRaw`SELECT 1`, query(args)]);
+          return result;
+        },
+      },
+    }) as unknown as Client;
+    let isBegun = false;
+    const handler = async ({ tx, key }: { tx: Client; key: string }) => {
+      isBegun = true;
+      await effect(tx, key);
+    };
+    const { key, outcome, error } = await execute(client, handler, { attempt: 1 });
+    expect([outcome, error]).toMatchObject(
+      isPlain ? [{ code: 'internal', executed: false }, past("A statement of the kit's")] : [{ ok: true }, undefined],
+    );
+    expect(isBegun).toBe(!isPlain || words.startsWith('UPDATE'));
+    expectCounted(await here.counted(key)).toEqual(isPlain ? [0, 0] : [1, 1]);
+  });
+});
+
 test('within the phase of an operation it is refused or in it, and between phases it goes by itself', async () => {
   const { client } = here.another();
   const provider = new Provider();
