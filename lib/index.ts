@@ -31,7 +31,8 @@ export function createIdempotency<Client extends PrismaClientLike>(
      * Whose transactions executions run in. Not set: the kit's own, on a connection of the client's pool, in which
      * everything is that a handler asks of this client, also by its global name; Prisma's interactive ones, in which what
      * goes through `tx` is, where the pool is not the kit's (`PrismaPg` of `oncekit/adapter-pg`, or `oncekitPool`), or the
-     * client reads from replicas. `'interactive'`: Prisma's.
+     * client reads from replicas, has a `$transaction` of its own, or is none that the kit knows. `'interactive'`: Prisma's.
+     * What a handler writes past its transaction is refused in either, unless it is in `outside`.
      */
     transaction?: 'interactive';
   },

@@ -119,8 +119,8 @@ export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike
   /** The same as for `createIdempotency`. Default 25 h. */
   retention?: Duration | undefined;
   /**
-   * Erases the app's own rows of a person, in the transaction of `erasePrincipal`, and says by name what stays. Without it
-   * `erasePrincipal` erases the kit's rows alone, and says so.
+   * Erases the app's own rows of a person, in the transaction of `erasePrincipal`, and says by name what stays. What it
+   * writes by another client than its `tx` is refused. Without it `erasePrincipal` erases the kit's rows alone, and says so.
    */
   onErase?: OnErase<TransactionOf<Client>> | undefined;
   /** Called with one line for each thing that a person did. What `createIdempotency` is given fits. */

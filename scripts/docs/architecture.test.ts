@@ -9,7 +9,7 @@ test('what the table "Where to look" of ARCHITECTURE.md names is declared where 
   const places = [...MAP.matchAll(LOOK)];
   expect(places.length).toBeGreaterThan(30);
   const wrong = places.filter(([, symbol, file = '']) => {
-    const declared = new RegExp(`^(export )?(async )?(function\\*?|const|class) ${symbol}\\b`, 'm');
+    const declared = new RegExp(`^(export )?(async |abstract )?(function\\*?|const|class) ${symbol}\\b`, 'm');
     return !declared.test(readFileSync(file, 'utf8'));
   });
   expect(wrong.map(([link]) => link)).toEqual([]);

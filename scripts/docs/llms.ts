@@ -9,8 +9,8 @@ import { root } from './pages.ts';
 
 /** The sentences that code goes wrong without, whoever writes it. */
 const RULES = `- An operation is what happens once: \`idempotency.operation({ name, schema }).handler(async ({ input, tx, fail }) => …)\`. Write
-  through \`tx\`. On the kit's pool (\`oncekit/adapter-pg\`) the client by its global name is in the same transaction; what must survive a
-  rollback goes into \`outside(() => …)\`. Elsewhere a query past \`tx\` commits whether the operation does or not.
+  through \`tx\`, and await each query. On the kit's pool (\`oncekit/adapter-pg\`) the client by its global name is in the same transaction;
+  elsewhere, and of another client, a write past \`tx\` is refused. What must survive a rollback goes into \`outside(() => …)\`.
 - Never change another system (charge, mail, publish) in \`.handler\`. Use \`.phases\` with \`foreign\`, \`outbox.enqueue(tx, …)\`, or
   \`enqueueJob(tx, …)\`.
 - Return plain data, of at most 256 KiB: it is stored, and given again to every retry. \`return fail('reason')\` is a stored refusal; an

@@ -152,7 +152,7 @@ function assertOwnTransaction(client: PrismaClientLike, original: RawQueries): v
 }
 
 const notOurs = (why: string) =>
-  `Executions run in Prisma's interactive transactions: a third as fast, and only what goes through \`tx\` is in them. ${why} Say transaction: 'interactive' where that is meant.`;
+  `Executions run in Prisma's interactive transactions: a third as fast, and a write past \`tx\` is refused. ${why} Say transaction: 'interactive' where that is meant.`;
 
 const noPool = (wasKnown: boolean) =>
   new ConfigurationError("Transactions of the kit's own need a client on a pool that the kit has wrapped.", {

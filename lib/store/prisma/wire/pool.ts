@@ -35,7 +35,7 @@ type Wrapped = PoolLike & { [CONNECT]?: Connect };
  *
  * `new PrismaPg(oncekitPool(new Pool({ connectionString })), { disposeExternalPool: true })`. Without this, or with
  * `pg-native` or `pg`'s pipeline mode, executions run in Prisma's interactive transactions, in which only what goes
- * through `tx` is, at four round trips more.
+ * through `tx` is, at four round trips more; what is written past it is refused.
  *
  * @returns the same pool
  */
