@@ -63,8 +63,11 @@ async function executeOnce<Tx>(plan: Plan<Tx>, capture: Try<Tx>['capture'], wait
   const { engine } = plan.call;
   const { onPoint } = engine.config;
   const current: Try<Tx> = { capture, afterCommit: [], hasAnswered: false };
-  if (onPoint) current.afterCommit.push(() => onPoint('after-commit', pointOf(plan.call)));
-  const run = (tx: Tx) => runHandler(plan, tx, current);
+  const run = (tx: Tx) => {
+    // Of this run alone: a `$transaction` of the client's own may try again.
+    current.afterCommit = onPoint ? [() => onPoint('after-commit', pointOf(plan.call))] : [];
+    return runHandler(plan, tx, current);
+  };
   return resultOf(current, await engine.store.execute(claimOf(plan, waitMs), run, howToExecute(plan, waitMs)));
 }
 

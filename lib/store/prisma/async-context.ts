@@ -35,6 +35,10 @@ export interface ContextTransaction {
   assertOpen(): void;
   made(query: { method: string; isWrite: boolean }): () => void;
   send(query: PromiseLike<unknown>): Promise<unknown>;
+  /** Sends something that must be answered before it ends. */
+  count<T>(send: () => Promise<T>): Promise<T>;
+  /** Of one of Prisma's, runs something in a savepoint. @param begin a nested $transaction, with its function */
+  enclose?(begin: (run: (db: object) => unknown) => unknown, run: (tx: object) => unknown): Promise<unknown>;
   /** Tells whether a query of a transaction of Prisma's is in it. */
   holds(of: PrismaTransaction | undefined): boolean;
 }
@@ -100,7 +104,8 @@ export function ownTransactionIn(here: AsyncContext | undefined): OwnContextTran
  * phases (ADR 37), whose writes it may read. Never rejects.
  */
 export function endingIn(here: AsyncContext | undefined): Promise<unknown> | undefined {
-  return flushPendingCommits() ?? here?.transaction?.ending;
+  // A statement of the kit's is what the end waits for, also one that an extension puts in its place.
+  return flushPendingCommits() ?? (here?.isKits ? undefined : here?.transaction?.ending);
 }
 
 /**

@@ -109,7 +109,8 @@ export class Db {
   async runThroughClient<T>(question: Question<T>, { withinMs = QUESTION_MS }: AskOptions = {}): Promise<T> {
     return await this.#explaining(withinMs, async (deadline) => {
       const checkedOut = new CheckedOutClients();
-      const asked = runInContext({ checkedOut }, () => question(this.client));
+      const ask = () => question(this.client);
+      const asked = isWholeClient(this.#given) ? runInContext({ checkedOut }, ask) : ask();
       return await deadline.bound(asked).catch((error) => {
         if (isOutage(error)) checkedOut.destroy(error);
         throw error;
@@ -173,14 +174,14 @@ export class Db {
     return answered ? answered.answer : await deadline.bound(question(primaryOf(this.client)));
   }
 
-  /** Outside of a handler's transaction: nothing that the kit asks for itself is part of it. */
+  /** Outside of a handler's transaction: nothing that the kit asks for itself is part of it, unless it is joined to that. */
   async #explaining<T>(withinMs: number, ask: (deadline: Deadline) => Promise<T>): Promise<T> {
     const began = performance.now();
     const ownMs = hasStarted(this.#given) ? withinMs : withinMs + START_MS;
     const deadline = new Deadline(Math.min(ownMs, this.#latest - began));
     if (deadline.left() === 0) throw new StoreUnavailableError('The time was over before the database was asked.');
     try {
-      return await outside(() => ask(deadline));
+      return await (isWholeClient(this.#given) ? outside(() => ask(deadline)) : ask(deadline));
     } catch (error) {
       throw isOutage(error) ? outageError(error, performance.now() - began) : await this.#explained(error);
     } finally {

@@ -40,8 +40,8 @@ export abstract class ExecutionTransaction implements ContextTransaction {
   #ending: { known: Promise<void>; tell: () => void } | undefined;
   /** It is a savepoint that was rolled back to. */
   #isUndone = false;
-  /** How many queries of its `tx` have been sent and are not answered, wherever they are between Prisma and the server. */
-  #sent = 0;
+  /** Queries of its `tx` that have been sent and are not answered, wherever they are between Prisma and the server. */
+  readonly #sent = new Set<Promise<unknown>>();
   /** Queries of its `tx` that nobody has sent. */
   readonly #made = new Set<MadeQuery>();
 
@@ -90,12 +90,22 @@ export abstract class ExecutionTransaction implements ContextTransaction {
   /** Sends a query of its `tx`, which is refused behind the end: one that is under way then fails it. */
   async send(query: PromiseLike<unknown>): Promise<unknown> {
     this.assertOpen();
-    this.#sent++;
+    return await this.count(async () => await runInContext(this.txContext, () => query.then()));
+  }
+
+  async count<T>(send: () => Promise<T>): Promise<T> {
+    const sent = send();
+    this.#sent.add(sent);
     try {
-      return await runInContext(this.txContext, () => query.then());
+      return await sent;
     } finally {
-      this.#sent--;
+      this.#sent.delete(sent);
     }
+  }
+
+  /** Until what has been sent is answered. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#sent);
   }
 
   /** From now on its code gets nothing done. */
@@ -128,7 +138,7 @@ export abstract class ExecutionTransaction implements ContextTransaction {
    */
   finish(): void {
     this.close();
-    const running = this.running() ?? (this.#sent > 0 ? 'a query without an answer' : undefined);
+    const running = this.running() ?? (this.#sent.size > 0 ? 'a query without an answer' : undefined);
     if (running) throw stillRunning(running);
     for (const { method, isWrite } of this.#made) {
       if (isWrite) throw neverSent(method);
@@ -172,6 +182,6 @@ const stillRunning = (existing: string) =>
 
 const neverSent = (method: string) =>
   new IdempotencyError(
-    `${method}, asked of tx, was never awaited, and Prisma sends a query where it is awaited; everything is rolled back. Await it.`,
+    `${method}, asked of tx, was never awaited, and Prisma sends a query where it is awaited; its transaction is rolled back. Await it.`,
     { existing: `${method} without await`, expected: `await tx.${method}` },
   );

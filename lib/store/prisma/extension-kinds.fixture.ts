@@ -199,9 +199,6 @@ export const KINDS: Record<string, Kind> = {
   },
   '$transaction, that swallows an error': {
     extension: transacting((begin) => (run, options) => begin(run, options).catch(() => undefined)),
-    isUnknown: true,
-    notBy: 'erasure',
-    callers: ['handler', 'first phase', 'second phase', 'inbox'],
   },
   '$transaction, that gives the client itself': {
     extension: transacting((begin, base) => (run, options) => begin(() => run(base), options)),

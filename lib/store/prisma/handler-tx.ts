@@ -9,21 +9,12 @@ const LEFT_OUT = new Set<unknown>(['$connect', '$disconnect', '$on', '$extends']
 /** They send a query of Prisma's, and come to nothing that asks for more. */
 const SENDING = new Set<unknown>(['then', 'catch', 'finally']);
 
-/** What takes a query off those that nobody has sent, by the promise of it. */
-const takers = new WeakMap<object, () => void>();
+/** Of a query's promise: takes it off those that nobody has sent. A bundler may give the client and its pages a copy of this module each. */
+const TAKE = Symbol.for('oncekit.take');
 
 /** Takes queries for a list, which sends them itself, or not where one before them fails. */
 export function takeAll(queries: readonly unknown[]): void {
-  for (const query of queries) takers.get(query as object)?.();
-}
-
-/** Of what a function was found: its owner, what the calls of it are named by, and what is done where it is called. */
-interface Found {
-  owner: object;
-  /** As in `order.create`. */
-  method: string;
-  isWrite: boolean;
-  take?: () => void;
+  for (const query of queries) (query as { [TAKE]?: () => void })[TAKE]?.();
 }
 
 /**
@@ -40,55 +31,58 @@ export function txOf<Client extends object>(client: Client, transaction: Context
     return here?.isWithin(transaction) ? here : transaction;
   };
 
-  /** Prisma's promises are made in one place and sent where they are awaited, so both are done within. */
-  const bound = (value: unknown, name: string | symbol, { owner, method, isWrite, take }: Found): unknown => {
-    if (typeof value !== 'function') return value;
-    if (SENDING.has(name)) {
-      return (...args: unknown[]) => {
-        take?.();
-        const sent = within().send(owner as PromiseLike<unknown>);
-        // What comes behind it is the caller's.
-        return Reflect.apply(Reflect.get(sent, name) as typeof value, sent, args);
-      };
-    }
-    return (...args: unknown[]) => {
+  /** @param method as in `order.create` */
+  const called = (value: unknown, owner: object, name: string | symbol, method: string): unknown => {
+    if (typeof value !== 'function' || isFrozen(owner, name)) return value;
+    const apply = (_: unknown, __: unknown, args: unknown[]) => {
       const at = within();
       try {
         at.assertOpen();
       } catch (closed) {
         return refused(closed);
       }
-      take?.(); // of a fluent chain, or of a list: it is sent as a part of that, or not at all
-      const result = runInContext(at.txContext, () => Reflect.apply(value, owner, ofNested(name, args)));
-      return isPromised(result) ? promised(result as object, at, { method, isWrite }) : result;
+      const [run, ...more] = args;
+      const isNested = name === '$transaction' && at.enclose && typeof run === 'function';
+      // One of Prisma's gives its function a client that is none of ours.
+      const call = () =>
+        isNested
+          ? at.enclose?.((begun) => Reflect.apply(value, owner, [begun, ...more]), run as (tx: object) => unknown)
+          : Reflect.apply(value, owner, args);
+      const result = runInContext(at.txContext, call);
+      return isPromised(result) ? promised(result as object, method) : result;
     };
+    return new Proxy(value, { apply }); // an extension's may be a class, or have members of its own
   };
-  const promised = (owner: object, at: ContextTransaction, { method, isWrite }: Omit<Found, 'owner'>): object => {
-    const take = isLazy(owner) ? at.made({ method, isWrite }) : undefined;
-    const get = (_: object, name: string | symbol) =>
-      bound(Reflect.get(owner, name), name, { owner, method, isWrite, take });
-    const promise = new Proxy(owner, { get });
-    if (take) takers.set(promise, take);
-    return promise;
-  };
-  /** `$transaction` of a client that is a transaction of Prisma's gives its function a client that is not one of ours. */
-  const ofNested = (name: string | symbol, args: unknown[]): unknown[] => {
-    const [run, ...more] = args;
-    if (name !== '$transaction' || transaction.own || typeof run !== 'function') return args;
-    return [(nested: object) => run(txOf(nested, transaction)), ...more];
-  };
-  const found = (owner: object, name: string | symbol, model?: string) =>
-    bound(Reflect.get(owner, name), name, {
-      owner,
-      method: model ? `${model}.${String(name)}` : String(name),
-      isWrite: !isRead(name),
+  /** Prisma's promises are made in one place and sent where they are awaited, so both are done within. */
+  const promised = (owner: object, method: string): object => {
+    const action = (owner as { spec?: { action?: string } }).spec?.action ?? method.split('.').at(-1);
+    const take = isLazy(owner) ? transaction.made({ method, isWrite: !isRead(action) }) : () => {};
+    let sent: Promise<unknown> | undefined;
+    return new Proxy(owner, {
+      get(_, name) {
+        if (name === TAKE) return take;
+        const value = Reflect.get(owner, name);
+        if (typeof value !== 'function' || name in Object.prototype) return value;
+        return (...args: unknown[]) => {
+          take();
+          // Of a fluent chain, or of a list: it is sent as a part of that, or not at all.
+          if (!SENDING.has(name)) return (called(value, owner, name, method) as typeof value)(...args);
+          sent ??= within().send(owner as PromiseLike<unknown>);
+          // What comes behind it is the caller's.
+          return Reflect.apply(Reflect.get(sent, name) as typeof value, sent, args);
+        };
+      },
     });
+  };
   const tx = new Proxy(client, {
+    has: (target, name) => !LEFT_OUT.has(name) && Reflect.has(target, name),
     get(target, name) {
       if (LEFT_OUT.has(name)) return undefined;
       const value = Reflect.get(target, name);
-      if (!isModel(value, name)) return found(target, name);
-      return new Proxy(value, { get: (model, method) => found(model, method, name as string) });
+      if (!isModel(value, name)) return called(value, target, name, String(name));
+      return new Proxy(value, {
+        get: (model, method) => called(Reflect.get(model, method), model, method, `${String(name)}.${String(method)}`),
+      });
     },
   });
   return transaction.own ? attachSql(tx, transaction.own) : tx;
@@ -98,10 +92,12 @@ export function txOf<Client extends object>(client: Client, transaction: Context
 function refused(error: unknown): object {
   const rejected = () => Promise.reject(error);
   return new Proxy(rejected, {
-    get: (_, name) =>
-      SENDING.has(name)
+    get(_, name) {
+      if (name === Symbol.toStringTag) return 'PrismaPromise';
+      return SENDING.has(name)
         ? (...args: unknown[]) => Reflect.apply(Reflect.get(Promise.prototype, name), rejected(), args)
-        : () => refused(error),
+        : () => refused(error);
+    },
   });
 }
 
@@ -113,4 +109,10 @@ export function isLazy(promise: unknown): boolean {
 /** One of the client's models, with the queries as its methods. */
 function isModel(value: unknown, name: string | symbol): value is object {
   return typeof value === 'object' && value !== null && typeof name === 'string' && !/^[$_]/.test(name);
+}
+
+/** A proxy may give nothing else in place of that. */
+function isFrozen(owner: object, name: string | symbol): boolean {
+  const { configurable, writable } = Reflect.getOwnPropertyDescriptor(owner, name) ?? {};
+  return configurable === false && writable === false;
 }

@@ -3,9 +3,17 @@ import type { ExecuteOptions } from '../rows.ts';
 import { seen } from './ambient/ambient-client.ts';
 import { type AsyncContext, outside, type PrismaTransaction, runInContext } from './async-context.ts';
 import type { Stage } from './classify.ts';
-import { type PrismaClientLike, type RawQueries, scopeOf, send, type TransactionOptions } from './client.ts';
-import { ExecutionTransaction } from './execution-transaction.ts';
-import { txOf } from './handler-tx.ts';
+import {
+  isWholeClient,
+  type PrismaClientLike,
+  type RawQueries,
+  scopeOf,
+  send,
+  type TransactionOptions,
+} from './client.ts';
+import { ExecutionTransaction, signal } from './execution-transaction.ts';
+import { isLazy, txOf } from './handler-tx.ts';
+import { live } from './query-loader.ts';
 import { originalOf } from './renaming.ts';
 import { LEVEL, type Rows, SQL_LEVELS } from './statement.ts';
 import { failureOutcome, type Plan, SILENCE_MS, type TransactionOutcome, timeLeft } from './transaction.ts';
@@ -19,9 +27,13 @@ class InteractiveTransaction extends ExecutionTransaction {
   readonly own = undefined;
   readonly kitContext: AsyncContext = { transaction: this, isKits: true };
   #id: unknown;
+  /** There while a nested one is open. Never rejects. */
+  #nested: Promise<void> | undefined;
+  /** Queries of its `tx` that are not answered. */
+  readonly #queries = new Set<Promise<unknown>>();
 
-  constructor(client: object, db: RawQueries) {
-    super(client);
+  constructor(client: object, db: object, outer?: InteractiveTransaction) {
+    super(client, outer);
     this.#id = scopeOf(db)?.txId;
   }
 
@@ -29,7 +41,65 @@ class InteractiveTransaction extends ExecutionTransaction {
   holds(of: PrismaTransaction | undefined): boolean {
     if (of?.kind !== 'itx') return false;
     this.#id ??= of.id;
+    live.add(this.#id);
     return of.id === this.#id;
+  }
+
+  /** Prisma would roll a query beside an open savepoint back with it: there is one at a time, and nothing beside it. */
+  async enclose(begin: (run: (db: object) => unknown) => unknown, run: (tx: object) => unknown): Promise<unknown> {
+    while (this.#nested || this.#queries.size > 0) await (this.#nested ?? Promise.allSettled(this.#queries));
+    this.assertOpen();
+    const { known, tell } = signal();
+    this.#nested = known;
+    try {
+      return await begin((db) => new InteractiveTransaction(this.client, db, this).run(db, run));
+    } finally {
+      this.#nested = undefined;
+      tell();
+    }
+  }
+
+  override async send(query: PromiseLike<unknown>): Promise<unknown> {
+    if (!isLazy(query)) return await super.send(query); // has begun already
+    const sent = this.count(async () => {
+      while (this.#nested) await this.#nested;
+      return await super.send(query);
+    });
+    this.#queries.add(sent);
+    try {
+      return await sent;
+    } finally {
+      this.#queries.delete(sent);
+    }
+  }
+
+  protected override running(): string | undefined {
+    return this.#nested && 'an open $transaction';
+  }
+
+  /** @param isCommitted false also where that is not known */
+  conclude(isCommitted: boolean): void {
+    this.close();
+    this.leave();
+    this.end(isCommitted);
+    live.delete(this.#id);
+    // What an extension has begun in it, with a statement of the kit's, is none.
+    this.kitContext.isKits = false;
+  }
+
+  /** Runs code of the user's in it. @throws as `finish` */
+  async run<T>(db: object, work: (tx: object) => T): Promise<Awaited<T>> {
+    try {
+      const value = await runInContext(this.context, async () => await work(txOf(db, this)));
+      this.finish();
+      return value;
+    } catch (error) {
+      this.undo();
+      await this.idle(); // behind the rollback of a nested one it would be the outer one's
+      throw error;
+    } finally {
+      this.leave();
+    }
   }
 }
 
@@ -38,6 +108,8 @@ interface Inside {
   db: RawQueries;
   /** Runs code of the user's, with its `tx`. @throws as `ExecutionTransaction.finish` */
   handle<Tx, T>(run: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Nobody waits for its end any more, which is not known. */
+  giveUp(): void;
 }
 
 /**
@@ -49,38 +121,43 @@ export async function transactInPrisma<T>(
   run: (inside: Inside) => Promise<T>,
   options: TransactionOptions,
 ): Promise<T> {
-  const { original } = seen(originalOf(client));
+  const given = originalOf<PrismaClientLike>(client);
+  // A transaction of the caller's (`joinTransaction`), in which the code is already.
+  if (!isWholeClient(given)) {
+    return await client.$transaction(
+      (db) => run({ db, handle: (work) => work(originalOf(db)), giveUp: () => {} }),
+      options,
+    );
+  }
+  const { original } = seen(given);
   let transaction: InteractiveTransaction | undefined;
-  let [isThrough, isCommitted] = [false, false];
+  let result: { value: T } | { error: unknown } | undefined;
+  let isCommitted = false;
   const begun = (db: RawQueries) => {
-    transaction?.end(false); // an extension of the client tries again
-    isThrough = false;
+    transaction?.conclude(false); // an extension of the client tries again
     const current = new InteractiveTransaction(original, originalOf(db));
     transaction = current;
-    const handle: Inside['handle'] = async (work) => {
-      const tx = txOf(originalOf<object>(db), current) as never;
-      try {
-        const value = await runInContext(current.context, async () => await work(tx));
-        current.finish();
-        return value;
-      } finally {
-        current.leave();
-        current.close();
-      }
-    };
+    const handle: Inside['handle'] = (work) => current.run(originalOf(db), (tx) => work(tx as never));
     return runInContext(current.kitContext, async () => {
-      const value = await run({ db, handle });
-      isThrough = true;
-      return value;
+      try {
+        result = { value: await run({ db, handle, giveUp: () => current.conclude(false) }) };
+      } catch (error) {
+        result = { error };
+        // An extension of the client may catch it, and let Prisma send COMMIT: which is then a rollback.
+        await db.$queryRawUnsafe('SELECT 1 / 0').then(undefined, () => {});
+        throw error;
+      }
     });
   };
   try {
     // Also within an execution in the kit's own transaction, in which it would be a savepoint.
-    const value = await outside(() => client.$transaction(begun, options));
-    isCommitted = isThrough; // an extension of the client may have swallowed an error
-    return value;
+    await outside(() => client.$transaction(begun, options));
+    if (!result) throw new Error('The $transaction of the client came back before it had begun.');
+    if ('error' in result) throw result.error;
+    isCommitted = true;
+    return result.value;
   } finally {
-    transaction?.end(isCommitted);
+    transaction?.conclude(isCommitted);
   }
 }
 
@@ -101,6 +178,7 @@ export async function runInteractiveTransaction<Tx, Skipped>(
   const timeoutMs = timeLeft(how, how.timeoutMs + how.maxWaitMs + SILENCE_MS);
   const outcome = await withTimeout(attempt(client, plan, how, progress), timeoutMs).catch((error) => {
     progress.isGivenUp = true;
+    progress.giveUp?.();
     return failureOutcome<Skipped>(error, progress.at);
   });
   // A query that was not seen may have gone past what was rolled back.
@@ -114,8 +192,11 @@ interface Progress {
   at: Stage;
   /** Code of the user's runs, or has run. */
   hasBegun: boolean;
+  /** A try has come to COMMIT: a `$transaction` of the client's own may go on behind it, or try again. */
+  hasCommitted?: boolean;
   /** Nobody waits for it any more, so that COMMIT is not to be sent. */
   isGivenUp: boolean;
+  giveUp?: () => void;
 }
 
 async function attempt<Tx, Skipped>(
@@ -132,7 +213,9 @@ async function attempt<Tx, Skipped>(
   let skipped: { skip: Skipped } | undefined;
   let last: Rows = [];
   let isStrict = false;
-  const run = async ({ db, handle }: Inside) => {
+  const run = async ({ db, handle, giveUp }: Inside) => {
+    progress.giveUp = giveUp;
+    skipped = undefined;
     progress.at = 'claim'; // also where an extension of the client tries a transaction again
     if (setsLevel) await db.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${level}`);
     let rows: Rows = [];
@@ -151,18 +234,24 @@ async function attempt<Tx, Skipped>(
     last = await send(db, next.last);
     if (progress.isGivenUp) throw new Error('Rolled back: its time is over.');
     progress.at = 'commit';
+    progress.hasCommitted = true;
   };
   try {
     await transactInPrisma(client, run, { timeout: how.timeoutMs, maxWait: how.maxWaitMs });
   } catch (error) {
+    if (progress.hasCommitted && hasOwnTransaction(client)) return { kind: 'in_doubt', error };
     if (!isStrict) return failureOutcome(error, progress.at);
     strict.add(client);
     return await attempt(client, plan, how, progress);
   }
   if (skipped) return { kind: 'skipped', value: skipped.skip };
-  if (progress.at !== 'commit')
-    return { kind: 'in_doubt', error: new Error('The client has swallowed an error, and committed.') };
   return { kind: 'committed', last, isProven: false };
+}
+
+/** Then an error of `$transaction` may be of something behind COMMIT. */
+function hasOwnTransaction(client: PrismaClientLike): boolean {
+  const given = originalOf<PrismaClientLike>(client);
+  return given.$transaction !== (seen(given).original as PrismaClientLike).$transaction;
 }
 
 /** The level that the transaction is in, where its first statement does not say it by another one. */

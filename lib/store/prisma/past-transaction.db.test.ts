@@ -300,6 +300,43 @@ describe('a query of tx that nobody awaits', () => {
   });
 });
 
+describe('a $transaction of tx', () => {
+  test('that is rolled back takes all of it, also what is still under way, and nothing beside it', async () => {
+    const { key, outcome } = await execute(here.client, async ({ tx, key }) => {
+      const go = gate();
+      let slow: Promise<unknown> | undefined;
+      const nested = tx.$transaction(async (within) => {
+        const two = async () => {
+          await effect(within, `${key}-within`);
+          await go.opened;
+          await effect(within, `${key}-within`);
+        };
+        slow = ended(two());
+        throw new Error('boom');
+      });
+      const beside = effect(tx, key);
+      await Promise.all([ended(nested), beside]);
+      go.open();
+      expect(await slow).toMatchObject(closed);
+      return 'done';
+    });
+    expect(outcome).toMatchObject({ ok: true, data: 'done' });
+    expectCounted([await rows(key), await rows(`${key}-within`)]).toEqual([1, 0]);
+  });
+
+  test('a query of the tx around it may be made in it, and awaited behind it', async () => {
+    const { key, outcome } = await execute(here.client, async ({ tx, key }) => {
+      const made = await tx.$transaction(async (within) => {
+        await effect(within, key);
+        return { query: tx.auditRecord.create(data(key)) };
+      });
+      await made.query;
+    });
+    expect(outcome.ok).toBe(true);
+    expectCounted(await rows(key)).toBe(2);
+  });
+});
+
 describe('what is left behind', () => {
   const leaving = async (end: 'commits' | 'throws') => {
     const { client } = here.another();

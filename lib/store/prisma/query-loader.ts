@@ -35,6 +35,9 @@ export interface LoaderOwner {
   _requestHandler?: { dataloader?: Loader };
 }
 
+/** The ids of transactions of Prisma's that executions have. */
+export const live = new Set<unknown>();
+
 /**
  * The way of a query within an execution: into its transaction, or past it. What goes past it and writes is refused, for it
  * would stay where the execution is rolled back; a read goes on.
@@ -47,11 +50,20 @@ export function requestOf(request: Loader['request']): Loader['request'] {
   return function (this: Loader, asked) {
     const here = currentContext();
     if (!here?.transaction) return request.call(this, asked);
-    // One of a transaction of Prisma's waits for nothing: COMMIT may be what waits for it. It does for a statement of the kit's.
-    const ending = asked.transaction || here.isKits ? undefined : endingIn(here);
+    // One of a transaction of Prisma's waits for nothing: COMMIT may be what waits for it.
+    const ending = asked.transaction ? undefined : endingIn(here);
+    // An extension may let queries through one by one, also the kit's last one: in Prisma's a read, which may pass, waits for nothing.
+    if (ending && !here.transaction.own && isRead(asked.action)) return outside(() => request.call(this, asked));
     if (ending) return ending.then(() => this.request(asked));
     const transaction = transactionIn(here);
-    if (!transaction || transaction.holds(asked.transaction)) return request.call(this, asked);
+    if (!transaction) return request.call(this, asked);
+    if (transaction.holds(asked.transaction)) {
+      if (here.isKits) return request.call(this, asked);
+      transaction.assertOpen();
+      return transaction.count(() => request.call(this, asked));
+    }
+    // Of another execution, where an extension has a queue: it runs in the context of whoever was there before.
+    if (asked.transaction && live.has(asked.transaction.id)) return request.call(this, asked);
     const pass = () => {
       assertMayPass(here, transaction, asked, isLoaderOf(transaction.client, this));
       return outside(() => request.call(this, asked));
@@ -83,10 +95,8 @@ function assertMayPass(
   const writes = !isRead(asked.action);
   if (!isKits && (writes || isOwners)) transaction.assertOpen();
   if (writes) {
-    const [what, instead] = isKits
-      ? ["A statement of the kit's", 'query(args) in an extension']
-      : [method, `tx.${method}`];
-    throw pastTransaction(what, PAST[of?.kind ?? 'none'], instead);
+    const isOurs = isKits && method === '$queryRawUnsafe';
+    throw pastTransaction(isOurs ? "A statement of the kit's" : method, PAST[of?.kind ?? 'none']);
   }
   warnOnce(
     transaction.client,
@@ -99,7 +109,7 @@ function assertMayPass(
 const PAST = {
   none: 'asked by itself',
   itx: 'asked in another $transaction',
-  batch: 'asked in a $transaction([…]) of its own',
+  batch: 'asked in a $transaction([…]), which Prisma begins by itself',
 };
 
 function isLoaderOf(client: object, loader: Loader): boolean {
@@ -149,8 +159,8 @@ async function learnPool(loader: Loader, like: LoaderRequest): Promise<void> {
 /** A query was refused that would not have been in the transaction of its execution. */
 export class PastTransactionError extends IdempotencyError {}
 
-const pastTransaction = (method: string, existing: string, instead: string) =>
+const pastTransaction = (method: string, existing: string) =>
   new PastTransactionError(
     `${method} would not have been in the transaction of its execution, and would stay where that is rolled back; nothing was done. Ask tx; in an extension query(args), not the client that it has captured; or wrap it in outside(() => …).`,
-    { existing, expected: `${instead}, or outside(() => …)` },
+    { existing, expected: 'queries of tx, one by one or in tx.$transaction(async (tx) => …); or outside(() => …)' },
   );

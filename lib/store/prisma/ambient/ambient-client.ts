@@ -92,8 +92,7 @@ function once(target: object, join: () => void): void {
 function nestedIn(client: object, begin: Transact): Transact {
   return function nested(this: unknown, input, options): Promise<unknown> {
     const here = currentContext();
-    // A statement of the kit's is what the end waits for, also one that an extension puts in here.
-    const ending = here?.transaction && !here.isKits && endingIn(here);
+    const ending = here?.transaction && endingIn(here);
     if (ending) return ending.then(() => nested.call(this, input, options));
     const transaction = ownTransactionIn(here);
     // Of another client, which may have another database.

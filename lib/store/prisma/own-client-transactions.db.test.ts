@@ -1,0 +1,192 @@
+import { PrismaPg as PlainPg } from '@prisma/adapter-pg';
+import { describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
+import { type Client, createClient } from '../../../shop/db.ts';
+import { createAdmin } from '../../admin/index.ts';
+import { anything, effect, freshKey, kit } from '../../integration/kit.fixture.ts';
+import { createInbox } from '../../messaging/prisma.ts';
+import { ended, execute, stage } from './ambient/ambient.fixture.ts';
+
+/** Clients with a `$transaction` of their own, which catches, tries again, or goes on behind COMMIT; and what else an extension adds. */
+
+const here = stage();
+const WAYS = {
+  kit: () => here.another().client,
+  prisma: () => {
+    const client = createClient(here.url, { adapter: new PlainPg({ connectionString: here.url, max: 5 }) });
+    here.later(() => client.$disconnect());
+    return client;
+  },
+};
+type Begin = (run: (tx: Client) => Promise<unknown>, options?: object) => Promise<unknown>;
+
+/** A client with a `$transaction` of its own. */
+function transacting(base: Client, own: (begin: Begin) => Begin): Client {
+  const begin = base.$transaction.bind(base) as unknown as Begin;
+  return base.$extends({ client: { $transaction: own(begin) } }) as unknown as Client;
+}
+const swallows =
+  (begin: Begin): Begin =>
+  (run, options) =>
+    begin(run, options).catch(() => undefined);
+const WITHIN: [string, (begin: Begin) => Begin][] = [
+  [
+    'swallows an error within',
+    (begin) => (run, options) => begin((tx) => run(tx as Client).catch(() => undefined), options),
+  ],
+  ['tries again within', (begin) => (run, options) => begin((tx) => run(tx as Client).catch(() => run(tx)), options)],
+];
+
+describe.each(Object.entries(WAYS))('on the way of %s', (_, make) => {
+  describe.each(WITHIN)('a $transaction that %s', (_, own) => {
+    const failingOnce = () => {
+      let runs = 0;
+      return async (tx: Client, key: string) => {
+        await effect(tx, key);
+        if (++runs === 1) throw new Error('boom');
+      };
+    };
+
+    test('a handler that throws leaves neither its effect nor a key in progress', async () => {
+      const { key } = await execute(transacting(make(), own), async ({ tx, key }) => {
+        await effect(tx, key);
+        throw new Error('boom');
+      });
+      expectCounted(await here.counted(key)).toEqual([0, 0]);
+    });
+
+    test('an event whose effect throws is not acknowledged', async () => {
+      const inbox = createInbox({ prisma: transacting(make(), own), onReport: () => {} });
+      const eventId = freshKey();
+      const received = await inbox.receiveOnce({ source: 's', eventId, payload: {} }, async (tx) => {
+        await effect(tx, eventId);
+        throw new Error('boom');
+      });
+      expect(received.kind).toBe('failed');
+      expectCounted(await here.written(eventId)).toBe(0);
+    });
+
+    test.runIf(own === WITHIN[0]?.[1])('a phase takes place once', async () => {
+      const work = failingOnce();
+      const operation = kit(transacting(make(), own))
+        .operation({ name: 'phased', schema: anything })
+        .phases(async ({ atomic, key }) => {
+          await atomic('first', async () => {});
+          await atomic('second', (tx) => work(tx as Client, key));
+        });
+      const key = freshKey();
+      await operation.execute({ key, payload: {} });
+      await operation.execute({ key, payload: {} });
+      expectCounted(await here.written(key)).toBe(1);
+    });
+
+    test.runIf(own === WITHIN[1]?.[1])('an erasure takes place once', async () => {
+      const [work, principal] = [failingOnce(), freshKey()];
+      const onErase = (_: unknown, tx: unknown) => work(tx as Client, principal).then(() => undefined);
+      await ended(
+        createAdmin({ prisma: transacting(make(), own), onErase }).erasePrincipal({ tenant: 't', principal }, 'eve'),
+      );
+      expectCounted(await here.written(principal)).toBeLessThan(2);
+    });
+  });
+
+  test('an erasure that was rolled back, and whose error $transaction swallows, is not told as done', async () => {
+    const onErase = async () => {
+      throw new Error('boom');
+    };
+    const said: string[] = [];
+    const admin = createAdmin({
+      prisma: transacting(make(), swallows),
+      onErase,
+      log: ({ msg }) => void said.push(msg),
+    });
+    const end = await ended(admin.erasePrincipal({ tenant: 't', principal: freshKey() }, 'eve'));
+    expect([end, said]).toEqual([expect.any(Error), []]);
+  });
+
+  test('a hook of $transaction that fails behind COMMIT is never answered as executed: false', async () => {
+    const base = make();
+    const client = transacting(base, (begin) => async (run, options) => {
+      await begin(run, options);
+      await base.$queryRaw`SELECT 1 / 0`;
+    });
+    const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key));
+    expectCounted([outcome, await here.counted(key)]).toMatchObject([{ ok: false, executed: 'unknown' }, [1, 1]]);
+  });
+
+  test('a $transaction that begins again behind a COMMIT whose answer it has lost: the same', async () => {
+    const down = () => Promise.reject(Object.assign(new Error('Server has closed the connection.'), { code: 'P1017' }));
+    const away = (tx: Client) =>
+      new Proxy(tx, { get: (own, name) => (name === '$queryRawUnsafe' ? down : Reflect.get(own, name)) });
+    const client = transacting(make(), (begin) => async (run, options) => {
+      await begin(run, options);
+      return await begin((tx) => run(away(tx)), options);
+    });
+    const { key, outcome } = await execute(client, ({ tx, key }) => effect(tx, key), { attempt: 1 });
+    expectCounted([outcome, await here.counted(key)]).toMatchObject([{ ok: false, executed: 'unknown' }, [1, 1]]);
+  });
+
+  test('what a try that was rolled back has given to afterCommit is not done', async () => {
+    let [runs, mails] = [0, 0];
+    const client = transacting(
+      make(),
+      (begin) => (run, options) => begin(run, options).catch(() => begin(run, options)),
+    );
+    const { outcome } = await execute(client, async ({ tx, key, afterCommit }) => {
+      afterCommit(() => void mails++);
+      await effect(tx, key);
+      if (++runs === 1) throw new Error('boom');
+    });
+    expectCounted([outcome.ok, runs, mails]).toEqual([true, 2, 1]);
+  });
+
+  test('what is done in an erasure is told, also where $transaction drops the result', async () => {
+    const client = transacting(make(), (begin) => async (run, options) => void (await begin(run, options)));
+    const end = await createAdmin({ prisma: client }).erasePrincipal({ tenant: 't', principal: freshKey() }, 'eve');
+    expect(end).toMatchObject({ forgotten: 0 });
+  });
+
+  const THINGS = {
+    frozen: Object.freeze({ one: () => 1 }),
+    Kind: class {
+      one = 1;
+    },
+    noted: Object.assign(() => 1, { one: 1 }),
+  };
+  const USES: [string, (db: typeof THINGS) => unknown][] = [
+    ['a frozen object', ({ frozen }) => frozen.one()],
+    ['a class', ({ Kind }) => new Kind().one],
+    ['a function with properties', ({ noted }) => noted.one],
+  ];
+  test.each(USES)('tx has what an extension adds to the client as the client has it: %s', async (_, use) => {
+    const client = make().$extends({ client: THINGS });
+    expect(await client.$transaction(async (tx) => use(tx as unknown as typeof THINGS))).toBe(1);
+    const { outcome } = await execute(client as unknown as Client, async ({ tx }) => use(tx as never));
+    expect(outcome).toMatchObject({ ok: true, data: 1 });
+  });
+
+  test('what an operation does of $transaction([…]) of tx is in it, or refused, though Prisma leaves it standing', async () => {
+    const client = make();
+    const list = (tx: Client, action: string) =>
+      tx.$transaction([tx.auditRecord.create({ data: { action, tenant: 't', principal: 'p' } })]);
+    const bare = freshKey();
+    await ended(
+      client.$transaction(async (tx) => {
+        await list(tx as Client, bare);
+        throw new Error('boom');
+      }),
+    );
+    expectCounted(await here.written(bare)).toBe(1); // by Prisma 7.10 alone
+    const { key, outcome } = await execute(client, async ({ tx, key }) => {
+      await list(tx, key);
+      throw new Error('boom');
+    });
+    expect(outcome).toMatchObject({ executed: false });
+    expectCounted(await here.counted(key)).toEqual([0, 0]);
+  });
+});
+
+test('tx has no $connect, nor $extends, to `in`, as in Prisma', async () => {
+  const { outcome } = await execute(here.another().client, async ({ tx }) => '$connect' in tx || '$extends' in tx);
+  expect(outcome).toMatchObject({ data: false });
+});
