@@ -1,8 +1,9 @@
+import { PrismaPg as PlainPg } from '@prisma/adapter-pg';
 import { createIdempotency } from 'oncekit';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
-import { createClient } from '../../../shop/db.ts';
+import { type Client, createClient } from '../../../shop/db.ts';
 import { grantsTo } from '../../store/prisma/rights.ts';
 import { folders, ready } from '../app/app.fixture.ts';
 import { examine } from './doctor.ts';
@@ -33,19 +34,29 @@ const nameOf = ({ url }: TestDatabase) => new URL(url).pathname.slice(1);
 
 /** Doctor's findings about an app whose client, and whose DATABASE_URL unless another is given, is this. */
 async function lookThrough(url: string, databaseUrl = url) {
+  const client = createClient(url, { max: 2 });
+  return await lookAt(client, client, { databaseUrl });
+}
+
+/** @param base is ended */
+async function lookAt(
+  prisma: object,
+  base: Client,
+  { databaseUrl = database.url, ...how }: { databaseUrl?: string; transaction?: 'interactive' } = {},
+) {
   vi.stubEnv('IDEMPOTENCY_SECRET', 'a-secret-that-is-long-enough-for-it');
   vi.stubEnv('CRON_SECRET', 'another-one-that-is-long-enough');
   vi.stubEnv('DIRECT_URL', '');
   vi.stubEnv('DATABASE_URL', databaseUrl);
-  const client = createClient(url, { max: 2 });
   try {
-    const idempotency = createIdempotency({ prisma: client, secret: [process.env.IDEMPOTENCY_SECRET] });
+    const secret = [process.env.IDEMPOTENCY_SECRET];
+    const idempotency = createIdempotency({ prisma: prisma as Client, secret, ...how });
     const app = { idempotency, outbox: undefined, inbox: undefined, operations: [{ name: 'checkout' }] };
     const findings = await examine(made.of(ready()), {}, async () => app);
     // The tests' own server skips the disk.
     return findings.filter(({ level, says }) => level !== 'ok' && !says.startsWith('fsync is off'));
   } finally {
-    await client.$disconnect();
+    await base.$disconnect();
   }
 }
 
@@ -100,9 +111,60 @@ test('a client that reaches no database', async () => {
   expect(JSON.stringify(found)).not.toContain('hunter2');
 });
 
+const rows = async () => (await sql.query('SELECT count(*)::int AS n FROM idempotency_keys')).rows[0].n;
+
+describe('an extension that takes queries out of their transaction', () => {
+  /** As Prisma's example of row-level security does. */
+  const secured = (client: Client) => {
+    type Asked = { args: object; query: (args: object) => Promise<unknown> };
+    const setFirst = async ({ args, query }: Asked) =>
+      (
+        await client.$transaction([
+          client.$executeRaw`SELECT set_config('app.tenant', 'acme', true)`,
+          query(args) as never,
+        ])
+      )[1];
+    return {
+      'of models': client.$extends({ query: { $allModels: { $allOperations: setFirst } } } as object),
+      'of everything': client.$extends({ query: { $allOperations: setFirst } } as object),
+    };
+  };
+  const escaping = (what: string) => ({
+    check: 'Client',
+    level: 'problem',
+    says: `An extension of the app's client takes queries out of their transaction. ${what}`,
+    fix: expect.stringMatching(/^In the extension ask query\(args\).* outside\(\(\) => …\)\.$/),
+  });
+  const refused = (what: string) =>
+    escaping(
+      `${what} would not have been in the transaction of its execution, and would stay where that is rolled back.`,
+    );
+
+  test.each([
+    ['of models', 'idempotencyKey.updateMany'],
+    ['of everything', "A statement of the kit's"],
+  ] as const)('%s: said on a pool of Prisma’s; on that of the kit it does not', async (which, what) => {
+    const own = createClient(database.url, { max: 2 });
+    expect(await lookAt(secured(own)[which], own)).toEqual([]);
+    const plain = createClient(database.url, { adapter: new PlainPg(database.url) });
+    expect(await lookAt(secured(plain)[which], plain, { transaction: 'interactive' })).toEqual([refused(what)]);
+    expect(await rows()).toBe(0);
+  });
+
+  test('and commits what was to be rolled back: said, and removed', async () => {
+    const client = createClient(database.url, { max: 2 });
+    type Run = (tx: object) => Promise<unknown>;
+    const swallowing = client.$extends({
+      client: { $transaction: (run: Run) => client.$transaction((tx) => run(tx).catch(() => undefined)) },
+    });
+    const found = await lookAt(swallowing, client, { transaction: 'interactive' });
+    expect(found).toEqual([escaping('The key of the trial was there behind the rollback. It is removed.')]);
+    expect(await rows()).toBe(0);
+  });
+});
+
 test('what was tried leaves nothing behind', async () => {
-  const count = async () => (await sql.query('SELECT count(*)::int AS n FROM idempotency_keys')).rows[0].n;
-  const before = await count();
+  const before = await rows();
   expect(await createIdempotency({ prisma: database.client }).tryClaim()).not.toHaveProperty('refused');
-  expect(await count()).toBe(before);
+  expect(await rows()).toBe(before);
 });

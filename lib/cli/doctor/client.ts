@@ -105,7 +105,7 @@ function checkClaim(tried: TriedClaim, inTheWay: readonly string[]): Finding {
   if (escapes) {
     return check.problem(
       `An extension of the app's client takes queries out of their transaction. ${escapes}`,
-      "Let the extension ask query(args), and never the client that it has captured; or give the client a pool of the kit's.",
+      "In the extension ask query(args), not the client that it has captured, and let errors of $transaction through. Or give the client a pool of the kit's, or wrap what is to stay in outside(() => …).",
     );
   }
   if (ignored || refused) {

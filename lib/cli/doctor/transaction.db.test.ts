@@ -84,6 +84,35 @@ test('a client with a $transaction of its own: said, with what to do', async () 
   expect(found).toMatchObject({ level: 'warning', says: expect.stringContaining('$transaction of its own') });
 });
 
+test.each<ClientCase & { of: string; says: string; fix: string }>([
+  {
+    of: 'read replicas',
+    adapter: "the kit's",
+    extend: (client) => client.$extends({ client: { $replica: () => client } }),
+    says: 'With the read-replica extension queries leave for other servers',
+    fix: 'Use a client without it for createIdempotency.',
+  },
+  {
+    of: 'insides that the kit does not know',
+    adapter: "Prisma's",
+    extend: (client) =>
+      new Proxy(client, {
+        get: (given, name) => (name === '_originalClient' ? undefined : Reflect.get(given, name)),
+      }),
+    says: 'The kit does not know this client',
+    fix: 'Use a client of Prisma 7 that PrismaClient has made.',
+  },
+])('a client with $of: what a failure is answered as, whichever transactions were asked for', async (looked) => {
+  for (const asked of [undefined, 'interactive'] as const) {
+    const found = await look({ ...looked, ...(asked && { asked }) });
+    expect(found).toEqual([
+      { check: 'Transaction', level: 'warning', says: expect.stringContaining(looked.says), fix: looked.fix },
+    ]);
+    expect(found[0]?.says).toMatch(/a handler that fails is answered as unknown, never as not executed\.$/);
+    expect(found[0]?.says).not.toContain('is refused');
+  }
+});
+
 test('a set-up that asks for the interactive one is told that it has it', async () => {
   for (const adapter of ["the kit's", "Prisma's"] as const) {
     expect(await look({ adapter, asked: 'interactive' })).toMatchObject([

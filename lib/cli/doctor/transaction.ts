@@ -8,16 +8,17 @@ const SAYS = {
   interactive: "Prisma's interactive one, as createIdempotency is told.",
 };
 
-/** Tells whose transaction an execution is, and what is lost where it is Prisma's though nobody has asked for that. */
+/** Tells whose transaction an execution is, and what is lost where it is Prisma's though nobody has asked for that, or unseen. */
 export function checkTransaction({
   transactions,
   whyNotOwn,
   whyUnproven,
 }: Pick<TriedClaim, 'transactions' | 'whyNotOwn' | 'whyUnproven'>): Finding {
-  const why = whyNotOwn ?? whyUnproven;
-  if (!why) return check.ok(SAYS[transactions]);
+  if (whyUnproven)
+    return check.warning(`Prisma's interactive one. ${whyUnproven.message}`, `Use ${whyUnproven.expected}.`);
+  if (!whyNotOwn) return check.ok(SAYS[transactions]);
   return check.warning(
-    `Prisma's interactive one: what a handler writes by the client's global name, and not by tx, is refused. ${why.message}`,
-    `Where the client is made, use ${why.expected}.`,
+    `Prisma's interactive one: what a handler writes by the client's global name, and not by tx, is refused. ${whyNotOwn.message}`,
+    `Where the client is made, use ${whyNotOwn.expected}.`,
   );
 }

@@ -14,7 +14,7 @@ import { BATCH_MS } from '../timeouts.ts';
 import type { Plan } from '../transaction.ts';
 import { claimStatements, readClaim } from './claim.ts';
 import { completionStatement } from './complete.ts';
-import { find } from './read.ts';
+import { find, IS_KEY } from './read.ts';
 
 /**
  * The table that a connection sees as the kit's, as one text: two connections see the same one where it is equal. A server
@@ -53,7 +53,7 @@ SELECT quote_ident(current_user) AS "user", quote_ident(current_database()) AS "
 
 // An extension may have let it out of its transaction.
 const REMOVE = `
-DELETE FROM idempotency_keys WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4`;
+DELETE FROM idempotency_keys WHERE ${IS_KEY} RETURNING key`;
 
 type Place = Pick<TriedClaim, 'place' | 'database'>;
 type Trial = Pick<TriedClaim, 'refused' | 'ignored' | 'escapes'>;
@@ -75,14 +75,12 @@ export async function tryClaim(db: Db): Promise<TriedClaim> {
   const { whyUnproven } = db;
   const claim = { ...NOBODYS, key: randomUUID() };
   const trial = await tryOn(db, claim, looked.keyTable);
-  const stays = !trial.refused && (await db.run((queries) => removeIfThere(queries, claim)));
   return {
     ...looked,
     transactions: db.pool && !whyNotOwn ? 'own' : 'interactive',
     ...(whyNotOwn && { whyNotOwn }),
     ...(whyUnproven && { whyUnproven }),
     ...trial,
-    ...(stays && { escapes: 'The key of the trial was there behind the rollback. It is removed.' }),
   };
 }
 
@@ -98,19 +96,23 @@ async function look(client: PrismaClientLike): Promise<Place & Rights & Pick<Tri
 }
 
 async function tryOn(db: Db, claim: Claim, keyTable: string | null): Promise<Trial> {
-  let ignored: TriedClaim['ignored'];
+  let found: Trial | undefined;
   const plan: Plan<object, never> = {
     first: () => claimStatements(claim, HOW.timeoutMs, false),
     async work(tx, rows, queries) {
-      ignored = await tryRest(queries, claim, rows);
-      if (!ignored) await tryModel(tx, keyTable);
+      const ignored = await tryRest(queries, claim, rows);
+      const escapes = ignored ? undefined : await tryModel(tx, { db, claim, keyTable });
+      found = { ...(ignored && { ignored }), ...(escapes && { escapes }) };
       throw new Undo();
     },
   };
   const outcome = await db.runTransaction(plan, HOW);
+  // Whatever came of it. An extension may have begun no transaction, or committed what was to be rolled back.
+  if (await db.run((queries) => remove(queries, claim))) return { escapes: STAYED };
+  // And may have put an error of its own in the place of `Undo`.
+  if (found) return found;
   const error = 'error' in outcome ? outcome.error : undefined;
-  if (error instanceof Undo) return ignored ? { ignored } : {};
-  if (error instanceof PastTransactionError) return { escapes: error.message };
+  if (error instanceof PastTransactionError) return { escapes: factOf(error) };
   const state = sqlState(error);
   if (state === undefined) throw error;
   return { refused: { state, says: serverMessage(error) ?? state } };
@@ -133,34 +135,71 @@ async function tryRest(db: RawQueries, claim: Claim, rows: Rows): Promise<TriedC
   return readClaim(claim, again) ? 'unique index' : undefined;
 }
 
+/** Without what a handler is to do, which is said behind it. */
+const factOf = ({ message }: PastTransactionError) => `${message.split(';')[0]}.`;
+
 /** A client as far as it tells of its models. */
 interface Modelled {
-  _runtimeDataModel?: { models: Record<string, { dbName?: string | null }> };
+  _runtimeDataModel?: { models: Record<string, Model> };
 }
+
+interface Model {
+  dbName?: string | null;
+  fields: readonly { name: string; dbName?: string | null }[];
+}
+
+type Asked = { where: object | undefined; data?: object | undefined };
+type Delegate = Record<'updateMany' | 'deleteMany', (asked: Asked) => Promise<{ count: number }>>;
+
+/** A model, or a field, by its name in the database. */
+const isCalled = (called: string) => (each: { name: string; dbName?: string | null }) =>
+  (each.dbName ?? each.name) === called;
 
 /**
- * The same by a query of the key table's model, where the client has that: an extension may take those elsewhere, and leave raw SQL.
+ * The same by queries of the key table's model, where the client has that: an extension may take those elsewhere, and leave raw SQL.
  *
- * @throws PastTransactionError where it is asked past the transaction
+ * @returns what it says of a transaction that it is not in
  */
-async function tryModel(tx: object, keyTable: string | null): Promise<void> {
-  const table = keyTable?.split('.').at(-1)?.replaceAll('"', '');
+async function tryModel(
+  tx: object,
+  { db, claim, keyTable }: { db: Db; claim: Claim; keyTable: string | null },
+): Promise<string | undefined> {
   const { models = {} } = (tx as Modelled)._runtimeDataModel ?? {};
-  const [name] = Object.entries(models).find(([name, { dbName }]) => (dbName ?? name) === table) ?? [];
-  if (!name) return;
-  type Model = { deleteMany(asked: object): Promise<unknown> };
-  const model = (tx as Record<string, Model>)[name.charAt(0).toLowerCase() + name.slice(1)];
-  // Which way it goes is all that is asked, so there need be no such row.
-  await model?.deleteMany({ where: { key: randomUUID() } }).catch((error) => {
+  const table = keyTable?.split('.').at(-1)?.replaceAll('"', '') ?? '';
+  const model = Object.entries(models)
+    .map(([name, model]) => ({ ...model, name }))
+    .find(isCalled(table));
+  const field = model?.fields.find(isCalled('key'));
+  if (!model || !field) return undefined;
+  const name = model.name.charAt(0).toLowerCase() + model.name.slice(1);
+  const delegate = (tx as Record<string, Delegate | undefined>)[name];
+  if (!delegate) return undefined;
+  const [key, absent] = [claim.key, randomUUID()].map((value) => ({ [field.name]: value }));
+  try {
+    const { count } = await delegate.updateMany({ where: key, data: key });
+    // As a soft delete has it; which way it goes is all that is asked.
+    await delegate.deleteMany({ where: absent });
+    // Where each query is seen, one that finds nothing is in the transaction, and an extension has narrowed it.
+    return count === 0 && db.whyUnproven
+      ? `${name}.updateMany, asked of tx, did not find the key that was claimed.`
+      : undefined;
+  } catch (error) {
     // Of a model that the app has changed nothing is known.
-    if (error instanceof PastTransactionError) throw error;
-  });
+    return error instanceof PastTransactionError ? factOf(error) : undefined;
+  }
 }
 
-async function removeIfThere(db: RawQueries, claim: Claim): Promise<boolean> {
-  if (!(await find(db, claim))) return false;
-  await db.$queryRawUnsafe(REMOVE, claim.tenant, claim.principal, claim.operation, claim.key);
-  return true;
+const STAYED = 'The key of the trial was there behind the rollback. It is removed.';
+
+/** Tells whether it was there. */
+async function remove(db: RawQueries, { tenant, principal, operation, key }: Claim): Promise<boolean> {
+  try {
+    return (await db.$queryRawUnsafe<unknown[]>(REMOVE, tenant, principal, operation, key)).length > 0;
+  } catch (error) {
+    // Whoever may not delete, or write, is told so by what was looked at before.
+    if (sqlState(error) === undefined) throw error;
+    return false;
+  }
 }
 
 /** The answer of the key that is tried. */
