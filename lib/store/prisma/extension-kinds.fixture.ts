@@ -1,5 +1,5 @@
+import { Prisma } from '@prisma/client/extension';
 import type { Client } from '../../../shop/db.ts';
-import { Prisma } from '../../../shop/generated/prisma/client.ts';
 import { isRead } from './client.ts';
 
 /** The kinds of extensions that Prisma's documentation names. */
