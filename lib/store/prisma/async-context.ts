@@ -64,7 +64,7 @@ const WITHIN = Symbol.for('oncekit.within');
 const POOLS = Symbol.for('oncekit.pools');
 const shared = globalThis as { [WITHIN]?: AsyncLocalStorage<AsyncContext | undefined>; [POOLS]?: true };
 
-/** Before the first pool, or client, is joined there is nobody to look, and an async context costs every promise of the process. */
+/** Before the first pool or client is joined nobody looks, and an async context costs every promise of the process. */
 export function enableContexts(): void {
   shared[WITHIN] ??= new AsyncLocalStorage();
 }

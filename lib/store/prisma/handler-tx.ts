@@ -9,7 +9,7 @@ const LEFT_OUT = new Set<unknown>(['$connect', '$disconnect', '$on', '$extends']
 /** They send a query of Prisma's, and come to nothing that asks for more. */
 const SENDING = new Set<unknown>(['then', 'catch', 'finally']);
 
-/** Of a query's promise: takes it off those that nobody has sent. A bundler may give the client and its pages a copy of this module each. */
+/** Takes a promise off those that nobody has sent. A bundler may give the client and its pages a copy of this module each. */
 const TAKE = Symbol.for('oncekit.take');
 
 /** Takes queries for a list, which sends them itself, or not where one before them fails. */

@@ -35,13 +35,16 @@ class InteractiveTransaction extends ExecutionTransaction {
   constructor(client: object, db: object, outer?: InteractiveTransaction) {
     super(client, outer);
     this.#id = scopeOf(db)?.txId;
+    if (this.#id !== undefined) live.add(this.#id);
   }
 
   /** Where the client does not say which one it is, the kit's first statement does. */
   holds(of: PrismaTransaction | undefined): boolean {
     if (of?.kind !== 'itx') return false;
-    this.#id ??= of.id;
-    live.add(this.#id);
+    if (this.#id === undefined) {
+      this.#id = of.id;
+      live.add(of.id);
+    }
     return of.id === this.#id;
   }
 
@@ -143,8 +146,8 @@ export async function transactInPrisma<T>(
         result = { value: await run({ db, handle, giveUp: () => current.conclude(false) }) };
       } catch (error) {
         result = { error };
-        // An extension of the client may catch it, and let Prisma send COMMIT: which is then a rollback.
-        await db.$queryRawUnsafe('SELECT 1 / 0').then(undefined, () => {});
+        // Caught on the way, it would let Prisma send COMMIT: which is then a rollback.
+        if (hasOwnTransaction(given)) await db.$queryRawUnsafe('SELECT 1 / 0').then(undefined, () => {});
         throw error;
       }
     });
@@ -239,7 +242,7 @@ async function attempt<Tx, Skipped>(
   try {
     await transactInPrisma(client, run, { timeout: how.timeoutMs, maxWait: how.maxWaitMs });
   } catch (error) {
-    if (progress.hasCommitted && hasOwnTransaction(client)) return { kind: 'in_doubt', error };
+    if (progress.hasCommitted && hasOwnTransaction(originalOf(client))) return { kind: 'in_doubt', error };
     if (!isStrict) return failureOutcome(error, progress.at);
     strict.add(client);
     return await attempt(client, plan, how, progress);
@@ -248,10 +251,10 @@ async function attempt<Tx, Skipped>(
   return { kind: 'committed', last, isProven: false };
 }
 
-/** Then an error of `$transaction` may be of something behind COMMIT. */
-function hasOwnTransaction(client: PrismaClientLike): boolean {
-  const given = originalOf<PrismaClientLike>(client);
-  return given.$transaction !== (seen(given).original as PrismaClientLike).$transaction;
+/** Tells whether code of others may catch what fails in a transaction, try it again, or go on behind its COMMIT. */
+function hasOwnTransaction(given: PrismaClientLike): boolean {
+  const { original, whyUnproven } = seen(given);
+  return whyUnproven !== undefined || given.$transaction !== (original as PrismaClientLike).$transaction;
 }
 
 /** The level that the transaction is in, where its first statement does not say it by another one. */

@@ -52,7 +52,7 @@ export function requestOf(request: Loader['request']): Loader['request'] {
     if (!here?.transaction) return request.call(this, asked);
     // One of a transaction of Prisma's waits for nothing: COMMIT may be what waits for it.
     const ending = asked.transaction ? undefined : endingIn(here);
-    // An extension may let queries through one by one, also the kit's last one: in Prisma's a read, which may pass, waits for nothing.
+    // In Prisma's a read, which may pass, waits for nothing: an extension may let queries through one by one.
     if (ending && !here.transaction.own && isRead(asked.action)) return outside(() => request.call(this, asked));
     if (ending) return ending.then(() => this.request(asked));
     const transaction = transactionIn(here);

@@ -31,7 +31,7 @@ const JOINED = Symbol.for('oncekit.joined');
 interface SeenClient {
   /** The client under all its extensions, where it is known. */
   original: RawQueries;
-  /** The reason why it is not seen where each of its queries goes: what a handler has begun is then never proven to be rolled back. */
+  /** Why it is not seen where each of its queries goes: what a handler has begun is then never proven to be rolled back. */
   whyUnproven?: ConfigurationError;
 }
 
