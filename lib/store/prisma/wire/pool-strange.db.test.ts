@@ -137,19 +137,21 @@ if (isPlain)
       for (let n = 0; n < 5; n++) await expectOneOrder(client, freshKey());
     });
 
-    test('a client that swallows an error and commits: no success is told', async () => {
+    test('a client that swallows an error and commits: that is a rollback, and told as one', async () => {
       const client = extended((run, options) =>
         database.client.$transaction(async (tx) => {
           await run(tx as Tx).catch(() => {});
         }, options),
       );
+      const key = freshKey();
       const operation = kit(client)
         .operation({ name: 'checkout', schema: anything })
-        .handler(() => Promise.reject(new Error('swallowed')));
-      expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({
-        ok: false,
-        executed: 'unknown',
-      });
+        .handler(async ({ tx }) => {
+          await effect(tx, key);
+          throw new Error('swallowed');
+        });
+      expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: false, executed: false });
+      expectCounted([await effects(database.client, key), await rowsOf(database.client, key)]).toEqual([0, []]);
     });
   });
 
