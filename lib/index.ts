@@ -95,4 +95,4 @@ export { isUnavailable } from './store/prisma/outage.ts';
 export { serializeOn } from './store/prisma/serialize-on.ts';
 export type { TableName, Tables } from './store/prisma/tables.ts';
 export { oncekitPool } from './store/prisma/wire/pool.ts';
-export type { SchemaPart, SchemaState, TriedClaim } from './store/store.ts';
+export type { SchemaPart, SchemaState, TransactionSettings, TriedClaim } from './store/store.ts';

@@ -6,6 +6,7 @@ import { ELSEWHERE, isProduction } from '../core/production.ts';
 import type { PrincipalInput } from '../core/scope.ts';
 import { assertOnePurpose, assertStrong, weaknessOf } from '../core/secret-strength.ts';
 import { LEAST_TO_SIGN, readSecrets, type Secrets, secretsIn } from '../core/secrets.ts';
+import type { Begin } from './begin.ts';
 import { type ErrorContext, errorReporter } from './error-log.ts';
 import { type Log, type LogEntry, tracedLog } from './log.ts';
 
@@ -55,6 +56,13 @@ export interface Options {
   leaseMs?: number;
   /** The app's name in derived keys: keeps two apps apart that share an account elsewhere. Never change it. Default `oncekit`. */
   namespace?: string;
+  /**
+   * Says what each transaction of an execution begins with, for row-level security: the role that it runs as, and settings that
+   * policies ask for. They are sent as bound values with BEGIN, and end with the transaction. The kit's own statements in it run
+   * as that role, which needs the rights that docs/row-level-security.md lists. In a worker `scope` is the key's own. Data, and
+   * no promise: what it needs is looked up in `scope`. Default: the client's own user, and no settings.
+   */
+  begin?: Begin;
   /** How long a duplicate waits for the first before it is told `in_flight`. Default 1000; 0: not at all. */
   waitMs?: number;
   /** The size of your client's connection pool; at most a fifth of it waits for claims of others. Default 10. */
@@ -103,6 +111,7 @@ export const OPTIONS: OptionNames<Options> = {
   auditRetention: true,
   leaseMs: true,
   namespace: true,
+  begin: true,
   waitMs: true,
   poolSize: true,
   redefine: true,
@@ -130,6 +139,7 @@ export interface Config
       | 'errorPages'
       | 'addressHeader'
       | 'redefine'
+      | 'begin'
     >
   > {
   readonly secrets: Secrets;
@@ -142,6 +152,7 @@ export interface Config
   readonly auditRetentionMs: number;
   /** Not called where there is none: an await costs even if there is nothing to wait for. */
   readonly onPoint: Options['onPoint'];
+  readonly begin: Options['begin'];
   readonly log: Log | undefined;
   /** Without a slash at its end. */
   readonly errorPages: string | undefined;
@@ -181,6 +192,7 @@ export function readConfig(options: Options): Config {
     auditRetentionMs: atLeast(30 * DAY_MS, toMs(options.auditRetention ?? '365d', 'auditRetention'), 'auditRetention'),
     leaseMs: atLeast(MIN_LEASE_MS, options.leaseMs ?? 30_000, 'leaseMs'),
     namespace: options.namespace ?? 'oncekit',
+    begin: options.begin,
     waitMs: atLeast(0, options.waitMs ?? 1000, 'waitMs'),
     poolSize: atLeast(1, options.poolSize ?? 10, 'poolSize'),
     clock: options.clock ?? Date.now,

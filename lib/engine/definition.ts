@@ -5,6 +5,7 @@ import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import { MAX_ITEMS } from '../core/value-limits.ts';
 import type { Awaitable } from '../core/wait.ts';
 import type { Durability, IsolationLevel } from '../store/store.ts';
+import type { Begin } from './begin.ts';
 import type { HandlerContext } from './handler.ts';
 import type { PhasesContext } from './phases/context.ts';
 import type { ResponseOptions } from './response.ts';
@@ -48,6 +49,8 @@ export interface OperationOptions<S extends StandardSchema, Tx, Reason extends s
    * kit's own (`oncekit/adapter-pg`), and is a ConfigurationError without. A replay costs a transaction. Default `'local'`.
    */
   durability?: Durability;
+  /** In place of the kit's own: see `Options.begin`. */
+  begin?: Begin;
   /** Narrows what counts as the same payload. */
   fingerprint?: (payload: unknown) => unknown;
   /**
@@ -124,6 +127,7 @@ const OPTIONS: OptionNames<OperationOptions<StandardSchema, never>> = {
   maxWaitMs: true,
   isolationLevel: true,
   durability: true,
+  begin: true,
   fingerprint: true,
   acceptKeys: true,
   maxItems: true,

@@ -8,6 +8,7 @@ import type { Claim, Completion, Executed, ExecuteOptions } from '../store/store
 import { recordDelay } from '../telemetry/keys.ts';
 import { recordedTraceParent } from '../telemetry/trace-parent.ts';
 import { encodeAnswer } from './answer.ts';
+import { settingsFor } from './begin.ts';
 import { type Call, pointOf } from './call.ts';
 import type { ExecutionResult } from './call-result.ts';
 import type { AtomicDefinition, OperationOptions } from './definition.ts';
@@ -136,7 +137,7 @@ export function withinTime<Tx>(
 }
 
 function howToExecute<Tx>({ call, definition }: Plan<Tx>, waitMs: number): ExecuteOptions {
-  const { onPoint } = call.engine.config;
+  const { onPoint, begin } = call.engine.config;
   // The last moment at which it can still be taken back: the caller has stopped listening.
   const assertInTime = () => {
     if (timeLeft(call.deadline) > 0) return;
@@ -144,6 +145,7 @@ function howToExecute<Tx>({ call, definition }: Plan<Tx>, waitMs: number): Execu
   };
   return {
     ...withinTime(definition.options, call.deadline, waitMs),
+    begin: settingsFor(definition.options.begin ?? begin, call.id),
     beforeCommit: onPoint
       ? async () => {
           await onPoint('before-commit', pointOf(call));

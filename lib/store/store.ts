@@ -15,6 +15,7 @@ export {
   type IsolationLevel,
   type KeyRow,
   type RollbackReason,
+  type TransactionSettings,
 } from './rows.ts';
 
 /**

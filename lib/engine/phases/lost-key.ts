@@ -5,6 +5,7 @@ import { seal } from '../../core/seal.ts';
 import { settleWithin } from '../../core/wait.ts';
 import { type EnteredLost, type LostKey, StoreUnavailableError } from '../../store/store.ts';
 import { encodeAnswer } from '../answer.ts';
+import { settingsFor } from '../begin.ts';
 import { type Call, checkInput, openCall } from '../call.ts';
 import type { Definition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
@@ -121,6 +122,7 @@ async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Trial
     },
     {
       ...withinTime({ ...definition.options, timeoutMs: TRIAL_MS, durability: 'local' }, call.deadline),
+      begin: settingsFor(definition.options.begin ?? engine.config.begin, call.id),
       beforeCommit: () => {},
     },
   );

@@ -12,6 +12,7 @@ import { isOutage, outageError } from './outage.ts';
 import { runOwnTransaction } from './own-transaction.ts';
 import { renamedClient, renamedQueries } from './renaming.ts';
 import { needsOwnTransaction } from './replication.ts';
+import { refusedSettings } from './settings.ts';
 import type { Rename } from './tables.ts';
 import { QUESTION_MS, START_MS } from './timeouts.ts';
 import { failureOutcome, type Plan, type TransactionOutcome, timeLeft } from './transaction.ts';
@@ -122,8 +123,8 @@ export class Db {
    * Runs the plan in a transaction of the kit's own on the client's pool, in which every query of the client is, or in an
    * interactive one of Prisma's, in which only those of `tx` are, where the pool is not the kit's.
    *
-   * @throws ConfigurationError within a transaction of the kit's own, and where COMMIT is to be replicated for a client that
-   *   cannot have such transactions
+   * @throws ConfigurationError within a transaction of the kit's own, where COMMIT is to be replicated for a client that
+   *   cannot have such transactions, and where the database refuses what `how.begin` sets
    */
   async runTransaction<Tx, Skipped>(
     plan: Plan<Tx, Skipped>,
@@ -140,9 +141,14 @@ export class Db {
     }
     if (how.durability === 'replicated' && !connections) throw needsOwnTransaction();
     try {
-      return await (pool && connections
+      const outcome = await (pool && connections
         ? runOwnTransaction({ pool, connections, rename: this.#rename }, plan, how)
         : runInteractiveTransaction(this.client, plan, how));
+      if (how.begin && outcome.kind === 'rolled_back' && outcome.at === 'claim') {
+        const refused = refusedSettings(outcome.error, how.begin);
+        if (refused) throw refused;
+      }
+      return outcome;
     } finally {
       started.add(this.#given);
     }

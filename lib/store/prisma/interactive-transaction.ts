@@ -15,6 +15,7 @@ import { ExecutionTransaction, signal } from './execution-transaction.ts';
 import { isLazy, txOf } from './handler-tx.ts';
 import { live } from './query-loader.ts';
 import { originalOf } from './renaming.ts';
+import { settingsStatement } from './settings.ts';
 import { LEVEL, type Rows, SQL_LEVELS } from './statement.ts';
 import { failureOutcome, type Plan, SILENCE_MS, type TransactionOutcome, timeLeft } from './transaction.ts';
 import { withTimeout } from './with-timeout.ts';
@@ -212,6 +213,7 @@ async function attempt<Tx, Skipped>(
   // beginning, so it is looked at, and set only for clients that have been found in another one. Under a stricter level a
   // claim's wait ends in a serialization failure, and is tried again.
   const level = SQL_LEVELS[how.isolationLevel ?? 'ReadCommitted'];
+  const settings = how.begin && settingsStatement(how.begin);
   const setsLevel = level !== SQL_LEVELS.ReadCommitted || strict.has(client);
   let skipped: { skip: Skipped } | undefined;
   let last: Rows = [];
@@ -221,6 +223,7 @@ async function attempt<Tx, Skipped>(
     skipped = undefined;
     progress.at = 'claim'; // also where an extension of the client tries a transaction again
     if (setsLevel) await db.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${level}`);
+    if (settings) await send(db, settings);
     let rows: Rows = [];
     for (const statement of plan.first(false)) rows = await send(db, statement);
     isStrict = !setsLevel && (await levelOf(db, rows)) !== 'read committed';

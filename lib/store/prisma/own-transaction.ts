@@ -8,6 +8,7 @@ import { txOf } from './handler-tx.ts';
 import { isOutage, isReadOnly } from './outage.ts';
 import { queriesBy } from './renaming.ts';
 import { explainNoStandby, replicateStatement } from './replication.ts';
+import { settingsStatement } from './settings.ts';
 import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 import { commitOutcome, type Plan, rolledBack, SILENCE_MS, type TransactionOutcome, timeLeft } from './transaction.ts';
@@ -67,6 +68,8 @@ export async function runOwnTransaction<Tx, Skipped>(
   };
   try {
     const first = plan.first(true).map((statement) => renamed(statement, rename));
+    const settings = how.begin && settingsStatement(how.begin);
+    if (settings) first.unshift(settings);
     if (isReplicated) first.unshift(replicateStatement);
     const answered = connection.begin(isolationLevel, first);
     // A claim that may wait has a limit of its own, and the server's word is better than our guess.
