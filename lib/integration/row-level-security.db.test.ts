@@ -132,7 +132,7 @@ describe.each([
     ]);
   });
 
-  test('role and settings end with the transaction, committed or not; what stands outside is the user’s own', async () => {
+  test('S7 role and settings end with the transaction, committed or not; what stands outside is the user’s own', async () => {
     const who = async (db: Pick<Client, '$queryRaw'>) =>
       (
         await db.$queryRaw<object[]>`SELECT current_user::text AS role, current_setting('app.tenant', true) AS tenant`
@@ -191,7 +191,7 @@ describe.each([
     }
   });
 
-  test('phases, and the worker that finishes them, act as the tenant of the key', async () => {
+  test('S7 phases, and the worker that finishes them, act as the tenant of the key', async () => {
     const tenant = `phases-${isOwn}`;
     const provider = new Provider();
     provider.faults = ['after'];
@@ -240,7 +240,7 @@ describe.each([
     ['a promise', Promise.resolve({ role }), 'no promise'],
     ['nothing', undefined, 'no promise'],
     ['an option that is none', { rol: role }, 'role'],
-  ])('%s is a ConfigurationError, and nothing is executed', async (_fault, returned, words) => {
+  ])('S7 %s is a ConfigurationError, and nothing is executed', async (_fault, returned, words) => {
     let runs = 0;
     const handle = async () => void runs++;
     const idempotency = here({ begin: () => returned as object });

@@ -97,10 +97,11 @@ export class ClientPool {
 
   async #locate(withinMs: number): Promise<PoolLike> {
     if (!expectsPools()) throw noPool(false);
-    const { original, whyUnproven } = seen(this.client);
+    const { original, whyUnproven, hasOwnTransaction } = seen(this.client);
     if (whyUnproven) throw whyUnproven;
+    // It may do something in each of the client's transactions first, such as to set a tenant.
+    if (hasOwnTransaction) throw ownTransaction();
     this.#original = original;
-    assertOwnTransaction(this.client, original);
     // Prisma's engine starts with its first query, which takes a slow machine a while.
     return await withTimeout(poolOf(original), withinMs);
   }
@@ -142,17 +143,14 @@ async function poolOf(original: RawQueries): Promise<PoolLike> {
   return found;
 }
 
-/** An extension may do something in each of the client's transactions first, such as to set a tenant. */
-function assertOwnTransaction(client: PrismaClientLike, original: RawQueries): void {
-  if (client.$transaction === (original as PrismaClientLike).$transaction) return;
-  throw new ConfigurationError('The client has a $transaction of its own, which executions are to go through.', {
-    existing: 'an extension with $transaction',
-    expected: "a client without it, or transaction: 'interactive'",
-  });
-}
-
 const notOurs = (why: string) =>
   `Executions run in Prisma's interactive transactions: a third as fast, and a write past \`tx\` is refused. ${why} Say transaction: 'interactive' where that is meant.`;
+
+const ownTransaction = () =>
+  new ConfigurationError('The client has a $transaction of its own, which executions are to go through.', {
+    existing: 'an extension with $transaction',
+    expected: "a client without it (`begin` sets a tenant), or transaction: 'interactive'",
+  });
 
 const noPool = (wasKnown: boolean) =>
   new ConfigurationError("Transactions of the kit's own need a client on a pool that the kit has wrapped.", {

@@ -42,6 +42,8 @@ export abstract class ExecutionTransaction implements ContextTransaction {
   #isUndone = false;
   /** Queries of its `tx` that have been sent and are not answered, wherever they are between Prisma and the server. */
   readonly #sent = new Set<Promise<unknown>>();
+  /** There while a nested one is open. Never rejects. */
+  protected nested: Promise<void> | undefined;
   /** Queries of its `tx` that nobody has sent. */
   readonly #made = new Set<MadeQuery>();
 
@@ -93,6 +95,7 @@ export abstract class ExecutionTransaction implements ContextTransaction {
     return await this.count(async () => await runInContext(this.txContext, () => query.then()));
   }
 
+  /** Sends something that must be answered before it ends. */
   async count<T>(send: () => Promise<T>): Promise<T> {
     const sent = send();
     this.#sent.add(sent);
@@ -138,8 +141,9 @@ export abstract class ExecutionTransaction implements ContextTransaction {
    */
   finish(): void {
     this.close();
-    const running = this.running() ?? (this.#sent.size > 0 ? 'a query without an answer' : undefined);
-    if (running) throw stillRunning(running);
+    const isUnanswered = this.hasUnanswered();
+    if (this.nested) throw stillRunning('an open $transaction');
+    if (isUnanswered) throw stillRunning('a query without an answer');
     for (const { method, isWrite } of this.#made) {
       if (isWrite) throw neverSent(method);
       warnOnce(
@@ -150,9 +154,26 @@ export abstract class ExecutionTransaction implements ContextTransaction {
     }
   }
 
-  /** What is still going on in it, in words. @throws where what is over has no known end */
-  protected running(): string | undefined {
-    return undefined;
+  /** Whether a query in it is not through. @throws where one has no known end */
+  protected hasUnanswered(): boolean {
+    return this.#sent.size > 0;
+  }
+
+  /**
+   * Runs a nested one, which is alone in it: one at a time, and behind those. What was beside it would be rolled back, or
+   * released, with it.
+   */
+  protected async nestBehind<T>(those: ReadonlySet<Promise<unknown>>, run: () => Promise<T>): Promise<T> {
+    while (this.nested || those.size > 0) await (this.nested ?? Promise.allSettled(those));
+    this.assertOpen();
+    const { known, tell } = signal();
+    this.nested = known;
+    try {
+      return await run();
+    } finally {
+      this.nested = undefined;
+      tell();
+    }
   }
 }
 

@@ -11,7 +11,7 @@ import {
   send,
   type TransactionOptions,
 } from './client.ts';
-import { ExecutionTransaction, signal } from './execution-transaction.ts';
+import { ExecutionTransaction } from './execution-transaction.ts';
 import { isLazy, txOf } from './handler-tx.ts';
 import { live } from './query-loader.ts';
 import { originalOf } from './renaming.ts';
@@ -28,8 +28,6 @@ class InteractiveTransaction extends ExecutionTransaction {
   readonly own = undefined;
   readonly kitContext: AsyncContext = { transaction: this, isKits: true };
   #id: unknown;
-  /** There while a nested one is open. Never rejects. */
-  #nested: Promise<void> | undefined;
   /** Queries of its `tx` that are not answered. */
   readonly #queries = new Set<Promise<unknown>>();
 
@@ -51,22 +49,15 @@ class InteractiveTransaction extends ExecutionTransaction {
 
   /** Prisma would roll a query beside an open savepoint back with it: there is one at a time, and nothing beside it. */
   async enclose(begin: (run: (db: object) => unknown) => unknown, run: (tx: object) => unknown): Promise<unknown> {
-    while (this.#nested || this.#queries.size > 0) await (this.#nested ?? Promise.allSettled(this.#queries));
-    this.assertOpen();
-    const { known, tell } = signal();
-    this.#nested = known;
-    try {
-      return await begin((db) => new InteractiveTransaction(this.client, db, this).run(db, run));
-    } finally {
-      this.#nested = undefined;
-      tell();
-    }
+    return await this.nestBehind(this.#queries, async () =>
+      begin((db) => new InteractiveTransaction(this.client, db, this).run(db, run)),
+    );
   }
 
   override async send(query: PromiseLike<unknown>): Promise<unknown> {
     if (!isLazy(query)) return await super.send(query); // has begun already
     const sent = this.count(async () => {
-      while (this.#nested) await this.#nested;
+      while (this.nested) await this.nested;
       return await super.send(query);
     });
     this.#queries.add(sent);
@@ -75,10 +66,6 @@ class InteractiveTransaction extends ExecutionTransaction {
     } finally {
       this.#queries.delete(sent);
     }
-  }
-
-  protected override running(): string | undefined {
-    return this.#nested && 'an open $transaction';
   }
 
   /** @param isCommitted false also where that is not known */
@@ -133,7 +120,7 @@ export async function transactInPrisma<T>(
       options,
     );
   }
-  const { original } = seen(given);
+  const { original, hasOwnTransaction } = seen(given);
   let transaction: InteractiveTransaction | undefined;
   let result: { value: T } | { error: unknown } | undefined;
   let isCommitted = false;
@@ -148,7 +135,7 @@ export async function transactInPrisma<T>(
       } catch (error) {
         result = { error };
         // Caught on the way, it would let Prisma send COMMIT: which is then a rollback.
-        if (hasOwnTransaction(given)) await db.$queryRawUnsafe('SELECT 1 / 0').then(undefined, () => {});
+        if (hasOwnTransaction) await db.$queryRawUnsafe('SELECT 1 / 0').then(undefined, () => {});
         throw error;
       }
     });
@@ -245,19 +232,13 @@ async function attempt<Tx, Skipped>(
   try {
     await transactInPrisma(client, run, { timeout: how.timeoutMs, maxWait: how.maxWaitMs });
   } catch (error) {
-    if (progress.hasCommitted && hasOwnTransaction(originalOf(client))) return { kind: 'in_doubt', error };
+    if (progress.hasCommitted && seen(originalOf(client)).hasOwnTransaction) return { kind: 'in_doubt', error };
     if (!isStrict) return failureOutcome(error, progress.at);
     strict.add(client);
     return await attempt(client, plan, how, progress);
   }
   if (skipped) return { kind: 'skipped', value: skipped.skip };
   return { kind: 'committed', last, isProven: false };
-}
-
-/** Tells whether code of others may catch what fails in a transaction, try it again, or go on behind its COMMIT. */
-function hasOwnTransaction(given: PrismaClientLike): boolean {
-  const { original, whyUnproven } = seen(given);
-  return whyUnproven !== undefined || given.$transaction !== (original as PrismaClientLike).$transaction;
 }
 
 /** The level that the transaction is in, where its first statement does not say it by another one. */

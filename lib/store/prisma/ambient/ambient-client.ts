@@ -31,6 +31,8 @@ const JOINED = Symbol.for('oncekit.joined');
 interface SeenClient {
   /** The client under all its extensions, where it is known. */
   original: RawQueries;
+  /** Code of others may catch what fails in its transactions, try them again, or go on behind their COMMIT. */
+  hasOwnTransaction: boolean;
   /** Why it is not seen where each of its queries goes: what a handler has begun is then never proven to be rolled back. */
   whyUnproven?: ConfigurationError;
 }
@@ -48,9 +50,10 @@ function look(client: PrismaClientLike): SeenClient {
   enableContexts();
   try {
     const original = interceptClient(client);
-    return '$replica' in client ? { original, whyUnproven: readsReplicas() } : { original };
+    if ('$replica' in client) return { original, hasOwnTransaction: true, whyUnproven: readsReplicas() };
+    return { original, hasOwnTransaction: client.$transaction !== original.$transaction };
   } catch (error) {
-    return { original: client, whyUnproven: error as ConfigurationError };
+    return { original: client, hasOwnTransaction: true, whyUnproven: error as ConfigurationError };
   }
 }
 
@@ -61,7 +64,7 @@ function look(client: PrismaClientLike): SeenClient {
  * @returns the client under all its extensions
  * @throws ConfigurationError for a client that is not made as the kit knows Prisma's are
  */
-function interceptClient(client: PrismaClientLike): RawQueries {
+function interceptClient(client: PrismaClientLike): RawQueries & Pick<Insides, '$transaction'> {
   const insides = client as unknown as Insides;
   const original = insides._originalClient;
   const loader = original?._requestHandler?.dataloader;

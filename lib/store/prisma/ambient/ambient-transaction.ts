@@ -26,8 +26,6 @@ export class AmbientTransaction extends ExecutionTransaction implements OwnConte
   readonly queryContext: AsyncContext = { transaction: this, isPrismaQuery: true };
   readonly begun: BegunTransaction;
   readonly #depth: number;
-  /** There while a nested one is open. Never rejects. */
-  #nested: Promise<void> | undefined;
   /** Queries of several statements that are not through, each until it is. */
   readonly #halves = new Set<Promise<void>>();
 
@@ -83,22 +81,12 @@ export class AmbientTransaction extends ExecutionTransaction implements OwnConte
     });
   }
 
-  /**
-   * Runs it in a savepoint, to which everything is rolled back where it throws. One at a time, for savepoints are a stack:
-   * to release the lower of two would release both.
-   */
+  /** Runs it in a savepoint, to which everything is rolled back where it throws. */
   async nest<T>(run: (nested: AmbientTransaction) => Promise<T>): Promise<T> {
-    // Nor with the first half of a query before it, and the second one behind.
-    while (this.#nested || this.#halves.size > 0) await (this.#nested ?? Promise.all(this.#halves));
-    this.assertOpen();
-    const { known, tell } = signal();
-    this.#nested = known;
-    try {
-      return await this.#inSavepoint(new AmbientTransaction(this.client, this.begun, this), run);
-    } finally {
-      this.#nested = undefined;
-      tell();
-    }
+    // With the first half of a query before it, and the second one behind, it would be neither's.
+    return await this.nestBehind(this.#halves, () =>
+      this.#inSavepoint(new AmbientTransaction(this.client, this.begun, this), run),
+    );
   }
 
   async #inSavepoint<T>(nested: AmbientTransaction, run: (nested: AmbientTransaction) => Promise<T>): Promise<T> {
@@ -121,12 +109,11 @@ export class AmbientTransaction extends ExecutionTransaction implements OwnConte
     }
   }
 
-  protected override running(): string | undefined {
+  protected override hasUnanswered(): boolean {
     const { queue } = this.begun;
     if (queue.isLost) throw lostQuery();
     if (queue.hasStaleStatement) throw staleStatement();
-    if (this.#nested) return 'an open $transaction';
-    return this.#halves.size > 0 || queue.pending > 0 ? 'a query without an answer' : undefined;
+    return super.hasUnanswered() || this.#halves.size > 0 || queue.pending > 0;
   }
 
   /** @throws IdempotencyError for what would control the transaction */
@@ -140,12 +127,12 @@ export class AmbientTransaction extends ExecutionTransaction implements OwnConte
     this.assertOpen();
     const query = () => this.begun.connection.query(...args);
     const isKept = args.length === 1 && this.begun.connection.prepare(args[0] as never);
-    return this.#nested ? this.#sendBehind(query, isKept) : this.begun.queue.send(query, this.#mayGo, isKept);
+    return this.nested ? this.#sendBehind(query, isKept) : this.begun.queue.send(query, this.#mayGo, isKept);
   }
 
   /** Of a branch beside an open savepoint: on the wire now, it would be rolled back with what it is no part of. */
   async #sendBehind(query: () => Promise<unknown>, isKept: boolean): Promise<unknown> {
-    while (this.#nested) await this.#nested;
+    while (this.nested) await this.nested;
     this.assertOpen();
     return await this.begun.queue.send(query, this.#mayGo, isKept);
   }
