@@ -1,7 +1,6 @@
 import { type Code, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy } from '../core/proof.ts';
-import { mintTestKey } from './mint-test-key.ts';
-import { type Arrival, proofOf } from './test-keys.ts';
+import { type Arrival, mintTestKey, proofOf } from './test-keys.ts';
 
 /** Has the server deal with an attempt. `whileRunning` comes between the claim and the handler. */
 export type Serve<R> = (arrival: Arrival, whileRunning?: () => Promise<void>) => Promise<Outcome<R>>;

@@ -5,7 +5,7 @@ import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { effects, freshKey, gate, kit, effect as writeEffect } from '../integration/kit.fixture.ts';
 import { serverAction, statusRoute } from '../next/index.ts';
 import { serveStatus, testOperation } from './browser.ts';
-import { mintTestKey } from './mint-test-key.ts';
+import { mintTestKey } from './test-keys.ts';
 
 /**
  * The same steps against an operation on a real database and against the one in memory: both must say the same, or

@@ -2,7 +2,6 @@ import { ATTEMPT_FIELD, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/
 import { isKey } from '../core/key-syntax.ts';
 import { type Code, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy } from '../core/proof.ts';
-import { mintTestKey } from './mint-test-key.ts';
 import {
   disconnected,
   type Fault,
@@ -14,7 +13,14 @@ import {
   refusal,
   type Serve,
 } from './test-faults.ts';
-import { type Arrival, createTestKeys, proofOf, type TestEffect, type TestKeyStatus } from './test-keys.ts';
+import {
+  type Arrival,
+  createTestKeys,
+  mintTestKey,
+  proofOf,
+  type TestEffect,
+  type TestKeyStatus,
+} from './test-keys.ts';
 import { copyOf, formOf, withValues } from './test-payload.ts';
 
 /** The operation's handler, and how patient its form has to be. */

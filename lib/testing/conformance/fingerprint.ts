@@ -1,5 +1,5 @@
-import { executes, hasEffects, isUnused, newKey, refuses, replays } from './checks.ts';
-import { type ConformanceCase, conformanceCase, type JsonObject } from './target.ts';
+import { executesNew, hasEffects, mismatches, refuses, refusesUnused, replays } from './checks.ts';
+import { type ConformanceCase, caseOf, caseWith, type JsonObject } from './target.ts';
 
 /** Texts that no two readers read alike (F1), made of one that is accepted. */
 const AMBIGUOUS: readonly [name: string, spoil: (body: JsonObject) => string][] = [
@@ -23,59 +23,39 @@ const REWRITTEN: readonly [name: string, rewrite: (body: JsonObject) => string][
 /** Fingerprints. */
 export const fingerprintCases: readonly ConformanceCase[] = [
   ...REWRITTEN.map(([name, rewrite]) =>
-    conformanceCase('fingerprint', `does not matter: ${name}`, async (target) => {
-      const key = newKey();
-      const body = target.body();
-      await executes(target, { key, body });
+    caseOf('fingerprint', `does not matter: ${name}`, async (target) => {
+      const { key, body } = await executesNew(target);
       await replays(target, { key, raw: rewrite(body) });
       await hasEffects(target, key, 1);
     }),
   ),
-  conformanceCase('fingerprint', 'another value is a mismatch, and not executed', async (target) => {
-    const key = newKey();
-    const body = target.body();
-    await executes(target, { key, body });
+  caseOf('fingerprint', 'another value is a mismatch, and not executed', async (target) => {
+    const { key, body } = await executesNew(target);
     await refuses(target, { key, body: target.otherBody() }, 422, 'payload_mismatch');
     await replays(target, { key, body });
     await hasEffects(target, key, 1);
   }),
-  conformanceCase(
-    'fingerprint',
-    'one member more is a mismatch, also one that the schema does not know',
-    async (target) => {
-      const key = newKey();
-      const body = target.body();
-      await executes(target, { key, body });
-      const raw = withMember(body, '"oncekit_extra":true');
-      await refuses(target, { key, raw }, 422, 'payload_mismatch');
-      await hasEffects(target, key, 1);
-    },
-  ),
-  conformanceCase('fingerprint', 'the query counts', async (target) => {
-    const key = newKey();
-    const body = target.body();
-    await executes(target, { key, body });
-    const path = `${target.path}${target.path.includes('?') ? '&' : '?'}oncekit=1`;
-    await refuses(target, { key, body, path }, 422, 'payload_mismatch');
-    await hasEffects(target, key, 1);
+  caseOf('fingerprint', 'one member more is a mismatch, also one that the schema does not know', async (target) => {
+    const { key, body } = await executesNew(target);
+    const raw = withMember(body, '"oncekit_extra":true');
+    await mismatches(target, { key, raw });
   }),
-  conformanceCase(
+  caseOf('fingerprint', 'the query counts', async (target) => {
+    const { key, body } = await executesNew(target);
+    const path = `${target.path}${target.path.includes('?') ? '&' : '?'}oncekit=1`;
+    await mismatches(target, { key, body, path });
+  }),
+  caseWith('otherPath')(
     'fingerprint',
     'the path counts: one key on two things of one kind is a mismatch',
     async (target) => {
-      const key = newKey();
-      const body = target.body();
-      await executes(target, { key, body });
-      await refuses(target, { key, body, path: target.otherPath }, 422, 'payload_mismatch');
-      await hasEffects(target, key, 1);
+      const { key, body } = await executesNew(target);
+      await mismatches(target, { key, body, path: target.otherPath });
     },
-    'otherPath',
   ),
   ...AMBIGUOUS.map(([name, spoil]) =>
-    conformanceCase('fingerprint', `refused: ${name}`, async (target) => {
-      const key = newKey();
-      await refuses(target, { key, raw: spoil(target.body()) }, 400, 'malformed_body');
-      await isUnused(target, key);
+    caseOf('fingerprint', `refused: ${name}`, async (target) => {
+      await refusesUnused(target, { raw: spoil(target.body()) }, 400, 'malformed_body');
     }),
   ),
 ];

@@ -1,7 +1,21 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { executes, fits, hasEffects, holds, isSuccess, newKey, refuses, replays, same, shown } from './checks.ts';
-import { type Answer, type Sent, send } from './client.ts';
-import { type ConformanceCase, type ConformanceTarget, conformanceCase } from './target.ts';
+import {
+  type Answer,
+  executes,
+  executesNew,
+  fits,
+  hasEffects,
+  holds,
+  isSuccess,
+  newKey,
+  refuses,
+  replays,
+  type Sent,
+  same,
+  send,
+  shown,
+} from './checks.ts';
+import { type ConformanceCase, type ConformanceTarget, caseOf, caseWith } from './target.ts';
 
 const UUID_URN = /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const SETTLES_WITHIN_MS = 30_000;
@@ -16,7 +30,7 @@ const REFUSED: readonly [code: string, request: (target: ConformanceTarget, key:
 
 /** Methods, problems, headers and budgets. */
 export const httpCases: readonly ConformanceCase[] = [
-  conformanceCase('methods', 'GET, HEAD, OPTIONS and PUT need no key', async (target) => {
+  caseOf('methods', 'GET, HEAD, OPTIONS and PUT need no key', async (target) => {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT']) {
       const answer = await send(target, { method, ...(method === 'PUT' ? { body: target.body() } : {}) });
       const asks = answer.json.code === 'key_missing' || answer.status >= 500;
@@ -24,18 +38,17 @@ export const httpCases: readonly ConformanceCase[] = [
     }
   }),
   ...REFUSED.map(([code, request]) =>
-    conformanceCase('problem details', `${code}`, async (target) => {
+    caseOf('problem details', `${code}`, async (target) => {
       const key = newKey();
       const sent = request(target, key);
       isProblem(await send(target, sent), { code, key: sent.key ?? undefined });
     }),
   ),
-  conformanceCase('problem details', 'payload_mismatch', async (target) => {
-    const key = newKey();
-    await executes(target, { key });
+  caseOf('problem details', 'payload_mismatch', async (target) => {
+    const { key } = await executesNew(target);
     isProblem(await send(target, { key, body: target.otherBody() }), { code: 'payload_mismatch', key });
   }),
-  conformanceCase('problem details', 'the type is a page that exists, or leads nowhere', async (target) => {
+  caseOf('problem details', 'the type is a page that exists, or leads nowhere', async (target) => {
     for (const [, request] of REFUSED) {
       const type = String((await send(target, request(target, newKey()))).json.type);
       fits('type', type, new RegExp(`^(${NO_PAGE}$|https?://)`));
@@ -45,47 +58,35 @@ export const httpCases: readonly ConformanceCase[] = [
       same(`The page ${type}`, (await send(target, { method: 'GET', path: type, as: {} })).status, 200);
     }
   }),
-  conformanceCase('problem details', 'each refusal has a name of its own', async (target) => {
+  caseOf('problem details', 'each refusal has a name of its own', async (target) => {
     const names = [await send(target, { body: target.body() }), await send(target, { body: target.body() })];
     holds('instance', names[0]?.json.instance !== names[1]?.json.instance, names[0]?.json.instance, 'two names');
   }),
-  conformanceCase(
-    'problem details',
-    'failed, with the reason',
-    async (target) => {
-      const key = newKey();
-      const answer = await send(target, { key, body: target.refusedBody() });
-      isProblem(answer, { code: 'failed', key });
-      fits('reason', answer.json.reason, /./);
-    },
-    'refusedBody',
-  ),
-  conformanceCase(
-    'problem details',
-    'validation, with the fields',
-    async (target) => {
-      const key = newKey();
-      const answer = await send(target, { key, body: target.invalidBody() });
-      isProblem(answer, { code: 'validation', key });
-      const { fieldErrors } = answer.json;
-      holds('fieldErrors', Object.keys(fieldErrors ?? {}).length > 0, fieldErrors, 'at least one field');
-    },
-    'invalidBody',
-  ),
-  conformanceCase('first answer', 'stored, then replayed', async (target) => {
-    const request: Sent = { key: newKey(), body: target.body() };
-    await executes(target, request);
+  caseWith('refusedBody')('problem details', 'failed, with the reason', async (target) => {
+    const key = newKey();
+    const answer = await send(target, { key, body: target.refusedBody() });
+    isProblem(answer, { code: 'failed', key });
+    fits('reason', answer.json.reason, /./);
+  }),
+  caseWith('invalidBody')('problem details', 'validation, with the fields', async (target) => {
+    const key = newKey();
+    const answer = await send(target, { key, body: target.invalidBody() });
+    isProblem(answer, { code: 'validation', key });
+    const { fieldErrors } = answer.json;
+    holds('fieldErrors', Object.keys(fieldErrors ?? {}).length > 0, fieldErrors, 'at least one field');
+  }),
+  caseOf('first answer', 'stored, then replayed', async (target) => {
+    const request = await executesNew(target);
     await replays(target, request);
   }),
-  conformanceCase('first answer', 'a mismatch tells nothing of the first answer', async (target) => {
-    const key = newKey();
-    const first = await executes(target, { key });
+  caseOf('first answer', 'a mismatch tells nothing of the first answer', async (target) => {
+    const { key, first } = await executesNew(target);
     const mismatch = await refuses(target, { key, body: target.otherBody() }, 422, 'payload_mismatch');
     const told = `${mismatch.text} ${JSON.stringify(mismatch.headers)}`;
     for (const secret of secretsOf(first, key)) holds('What is told', !told.includes(secret), told, `no ${secret}`);
     for (const name of ['location', 'etag', 'idempotency-status']) same(name, mismatch.headers[name], undefined);
   }),
-  conformanceCase('time budget', 'a budget of 1 ms: executed at most once, and found again', async (target) => {
+  caseOf('time budget', 'a budget of 1 ms: executed at most once, and found again', async (target) => {
     const request: Sent = { key: newKey(), body: target.body() };
     const first = await send(target, { ...request, headers: { 'X-Request-Timeout': '1' } });
     const isHonest = isSuccess(first) || first.status === 503 || first.status === 409;
@@ -95,7 +96,7 @@ export const httpCases: readonly ConformanceCase[] = [
     await replays(target, request);
     await hasEffects(target, String(request.key), 1);
   }),
-  conformanceCase('time budget', 'a budget that is no number is ignored', async (target) => {
+  caseOf('time budget', 'a budget that is no number is ignored', async (target) => {
     for (const budget of ['', 'soon', '-1', '1e9', '99999999999999999999']) {
       await executes(target, { key: newKey(), headers: { 'X-Request-Timeout': budget, 'X-Retry-Layer': 'none' } });
     }

@@ -1,6 +1,20 @@
-import { executes, fits, hasEffects, holds, isUnused, newKey, refuses, replays, same, shown } from './checks.ts';
-import { type Sent, send } from './client.ts';
-import { type ConformanceCase, conformanceCase } from './target.ts';
+import {
+  executes,
+  fits,
+  hasEffects,
+  holds,
+  isUnused,
+  newKey,
+  refuses,
+  replays,
+  type Sent,
+  same,
+  send,
+  shown,
+} from './checks.ts';
+import { type ConformanceCase, caseOf, caseWith } from './target.ts';
+
+const withMintedKeys = caseWith('mintKey');
 
 /** Headers that hold no key (K1), as they go over the wire. */
 const NO_KEYS: readonly [name: string, rawKey: string | string[]][] = [
@@ -22,7 +36,7 @@ const NO_KEYS: readonly [name: string, rawKey: string | string[]][] = [
 const YEAR_MS = 365 * 24 * 3600_000;
 
 const syntax = NO_KEYS.map(([name, rawKey]) =>
-  conformanceCase('key syntax', `no key: ${name}`, async (target) => {
+  caseOf('key syntax', `no key: ${name}`, async (target) => {
     await refuses(target, { rawKey, body: target.body() }, 400, 'key_malformed', 'key_missing');
     for (const key of typeof rawKey === 'string' ? [rawKey] : ['one', 'two']) await hasEffects(target, key, 0);
   }),
@@ -30,11 +44,11 @@ const syntax = NO_KEYS.map(([name, rawKey]) =>
 
 /** Keys. */
 export const keyCases: readonly ConformanceCase[] = [
-  conformanceCase('key syntax', 'no header: key_missing', async (target) => {
+  caseOf('key syntax', 'no header: key_missing', async (target) => {
     await refuses(target, { body: target.body() }, 400, 'key_missing');
   }),
   ...syntax,
-  conformanceCase('key syntax', 'a key of 255 characters, of all that are allowed', async (target) => {
+  caseOf('key syntax', 'a key of 255 characters, of all that are allowed', async (target) => {
     const marks = '!#$%&()*+-./:;<=>?@[\\]^_`{|}~';
     const key = `${newKey()}${marks}`.padEnd(255, 'k');
     const rawKey = `"${key.replaceAll('\\', '\\\\')}"`;
@@ -43,7 +57,7 @@ export const keyCases: readonly ConformanceCase[] = [
     await replays(target, { rawKey, body });
     await hasEffects(target, key, 1);
   }),
-  conformanceCase('key syntax', 'the bare token and the string are one key', async (target) => {
+  caseOf('key syntax', 'the bare token and the string are one key', async (target) => {
     const key = newKey();
     const body = target.body();
     await executes(target, { rawKey: key, body });
@@ -51,64 +65,44 @@ export const keyCases: readonly ConformanceCase[] = [
     await replays(target, { rawKey: `  ${key} `, body });
     await hasEffects(target, key, 1);
   }),
-  conformanceCase('key syntax', 'keys that differ in case alone are two keys', async (target) => {
+  caseOf('key syntax', 'keys that differ in case alone are two keys', async (target) => {
     const key = newKey();
     await executes(target, { key: `${key}-a` });
     await executes(target, { key: `${key}-A` });
   }),
-  conformanceCase('signed keys', 'a signature that does not fit is refused, and not executed', async (target) => {
+  caseOf('signed keys', 'a signature that does not fit is refused, and not executed', async (target) => {
     const key = `${uuidV7(Date.now())}.${'A'.repeat(22)}`;
     const request: Sent = { key, body: target.body() };
     await refuses(target, request, 400, 'key_invalid');
     await refuses(target, request, 400, 'key_invalid');
     await hasEffects(target, key, 0);
   }),
-  conformanceCase(
-    'signed keys',
-    'a minted key is executed and replayed',
-    async (target) => {
-      const request: Sent = { key: target.mintKey(Date.now()), body: target.body() };
-      await executes(target, request);
-      await replays(target, request);
-    },
-    'mintKey',
-  ),
-  conformanceCase(
-    'window',
-    'a minted key from the future is refused, and not executed',
-    async (target) => {
-      const key = target.mintKey(Date.now() + 3600_000);
-      await refuses(target, { key, body: target.body() }, 400, 'key_invalid');
-      await hasEffects(target, key, 0);
-    },
-    'mintKey',
-  ),
-  conformanceCase(
-    'window',
-    'a minted key older than the window is refused, and not executed',
-    async (target) => {
-      const key = target.mintKey(Date.now() - YEAR_MS);
-      await refuses(target, { key, body: target.body() }, 410, 'key_expired');
-      await hasEffects(target, key, 0);
-    },
-    'mintKey',
-  ),
-  conformanceCase('window', 'the time in a key that was not minted here is ignored', async (target) => {
+  withMintedKeys('signed keys', 'a minted key is executed and replayed', async (target) => {
+    const request: Sent = { key: target.mintKey(Date.now()), body: target.body() };
+    await executes(target, request);
+    await replays(target, request);
+  }),
+  withMintedKeys('window', 'a minted key from the future is refused, and not executed', async (target) => {
+    const key = target.mintKey(Date.now() + 3600_000);
+    await refuses(target, { key, body: target.body() }, 400, 'key_invalid');
+    await hasEffects(target, key, 0);
+  }),
+  withMintedKeys('window', 'a minted key older than the window is refused, and not executed', async (target) => {
+    const key = target.mintKey(Date.now() - YEAR_MS);
+    await refuses(target, { key, body: target.body() }, 410, 'key_expired');
+    await hasEffects(target, key, 0);
+  }),
+  caseOf('window', 'the time in a key that was not minted here is ignored', async (target) => {
     await executes(target, { key: `client-${uuidV7(Date.now() - YEAR_MS)}` });
   }),
-  conformanceCase(
-    'scope',
-    'the same key on another operation is another intent',
-    async (target) => {
-      const key = newKey();
-      const { path, body } = target.otherOperation;
-      const first = await executes(target, { key });
-      const second = await executes(target, { key, path, body: body() });
-      holds('The two answers differ', first.text !== second.text, shown(second), 'an answer of its own');
-    },
-    'otherOperation',
-  ),
-  conformanceCase('expiry', 'it says until when the answer is kept, and a replay says the same', async (target) => {
+  caseWith('otherOperation')('scope', 'the same key on another operation is another intent', async (target) => {
+    const key = newKey();
+    const { path, body } = target.otherOperation;
+    const first = await executes(target, { key });
+    const second = await executes(target, { key, path, body: body() });
+    holds('The two answers differ', first.text !== second.text, shown(second), 'an answer of its own');
+  }),
+  caseOf('expiry', 'it says until when the answer is kept, and a replay says the same', async (target) => {
     const request: Sent = { key: newKey(), body: target.body() };
     const until = (await executes(target, request)).headers['idempotency-key-expires'];
     fits(
@@ -124,7 +118,7 @@ export const keyCases: readonly ConformanceCase[] = [
       until,
     );
   }),
-  conformanceCase('next key', 'a refusal carries the next key, which is good', async (target) => {
+  caseOf('next key', 'a refusal carries the next key, which is good', async (target) => {
     const refusals: Sent[] = [
       { rawKey: '"no key"', body: target.body() },
       { body: target.body() },

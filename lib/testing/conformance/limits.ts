@@ -1,67 +1,69 @@
 import { gzipSync } from 'node:zlib';
-import { executes, hasEffects, holds, isUnused, newKey, refuses, replays, same, shown } from './checks.ts';
-import { type Answer, type Sent, send } from './client.ts';
-import { type ConformanceCase, type ConformanceTarget, conformanceCase, type JsonObject } from './target.ts';
+import {
+  type Answer,
+  executes,
+  executesNew,
+  hasEffects,
+  holds,
+  newKey,
+  refuses,
+  refusesUnused,
+  replays,
+  type Sent,
+  same,
+  send,
+  shown,
+} from './checks.ts';
+import { type ConformanceCase, type ConformanceTarget, caseOf, caseWith, type JsonObject } from './target.ts';
 
 const TEN_MB = 10 * 1024 * 1024;
-const MULTIPART = 'multipart/form-data; boundary=oncekit';
 
-/** Bodies that must not be executed (X4), and what they are refused with. */
-const BAD: readonly [name: string, status: number, code: string, spoil: (body: JsonObject) => Sent][] = [
-  ['10 MB', 413, 'payload_too_large', (body) => ({ body: { ...body, oncekit_extra: 'x'.repeat(TEN_MB) } })],
-  [
-    '10 MB without a Content-Length',
-    413,
-    'payload_too_large',
-    (body) => ({
-      body: { ...body, oncekit_extra: 'x'.repeat(TEN_MB) },
-      headers: { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' },
-    }),
-  ],
-  ['broken JSON', 400, 'malformed_body', (body) => ({ raw: JSON.stringify(body).slice(0, -1) })],
-  ['an empty body', 400, 'malformed_body', () => ({ raw: '' })],
-  ['JSON and then something', 400, 'malformed_body', (body) => ({ raw: `${JSON.stringify(body)}{}` })],
-  ['200 levels of nesting', 400, 'malformed_body', (body) => ({ raw: nested(body, 200) })],
-  ['100,000 levels of nesting', 400, 'malformed_body', (body) => ({ raw: nested(body, 100_000) })],
-  ['10,000 members', 400, 'malformed_body', (body) => ({ body: { ...body, ...members(10_000) } })],
-  ['10,000 form fields', 400, 'malformed_body', () => form(new URLSearchParams(members(10_000)).toString())],
-  [
-    'bytes that are not UTF-8',
-    400,
-    'malformed_body',
-    (body) => ({ raw: Buffer.from(withText(body, 'caf\u00e9'), 'latin1') }),
-  ],
-  ['UTF-16', 400, 'malformed_body', (body) => ({ raw: Buffer.from(JSON.stringify(body), 'utf16le') })],
-  [
-    'a form that has no end',
-    400,
-    'malformed_body',
-    () => ({ raw: '--oncekit\r\n', headers: { 'Content-Type': MULTIPART } }),
-  ],
-  ['no Content-Type', 415, 'unsupported_media_type', (body) => ({ body, headers: { 'Content-Type': undefined } })],
-  ['text/plain', 415, 'unsupported_media_type', (body) => ({ body, headers: { 'Content-Type': 'text/plain' } })],
-  ['another charset', 415, 'unsupported_media_type', (body) => typed(body, 'application/json; charset=iso-8859-1')],
-  [
-    'Content-Encoding',
-    415,
-    'unsupported_media_type',
-    (body) => ({ raw: gzipSync(JSON.stringify(body)), headers: { 'Content-Encoding': 'gzip' } }),
-  ],
-];
+/** Bodies that must not be executed (X4), by name. */
+type Spoilt = Readonly<Record<string, (body: JsonObject) => Sent>>;
+
+const TOO_LARGE: Spoilt = {
+  '10 MB': (body) => ({ body: { ...body, oncekit_extra: 'x'.repeat(TEN_MB) } }),
+  '10 MB without a Content-Length': (body) => ({
+    body: { ...body, oncekit_extra: 'x'.repeat(TEN_MB) },
+    headers: { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' },
+  }),
+};
+
+const MALFORMED: Spoilt = {
+  'broken JSON': (body) => ({ raw: JSON.stringify(body).slice(0, -1) }),
+  'an empty body': () => ({ raw: '' }),
+  'JSON and then something': (body) => ({ raw: `${JSON.stringify(body)}{}` }),
+  '200 levels of nesting': (body) => ({ raw: nested(body, 200) }),
+  '100,000 levels of nesting': (body) => ({ raw: nested(body, 100_000) }),
+  '10,000 members': (body) => ({ body: { ...body, ...members(10_000) } }),
+  '10,000 form fields': () =>
+    typed('application/x-www-form-urlencoded', new URLSearchParams(members(10_000)).toString()),
+  'bytes that are not UTF-8': (body) => ({
+    raw: Buffer.from(JSON.stringify({ ...body, oncekit_extra: 'caf\u00e9' }), 'latin1'),
+  }),
+  'UTF-16': (body) => ({ raw: Buffer.from(JSON.stringify(body), 'utf16le') }),
+  'a form that has no end': () => typed('multipart/form-data; boundary=oncekit', '--oncekit\r\n'),
+};
+
+const UNSUPPORTED: Spoilt = {
+  'no Content-Type': (body) => typed(undefined, JSON.stringify(body)),
+  'text/plain': (body) => typed('text/plain', JSON.stringify(body)),
+  'another charset': (body) => typed('application/json; charset=iso-8859-1', JSON.stringify(body)),
+  'Content-Encoding': (body) => ({ raw: gzipSync(JSON.stringify(body)), headers: { 'Content-Encoding': 'gzip' } }),
+};
 
 /** Strangers and bad input. */
 export const limitCases: readonly ConformanceCase[] = [
-  ...BAD.map(([name, status, code, spoil]) =>
-    conformanceCase('limits', `refused, and no key consumed: ${name}`, async (target) => {
-      const key = newKey();
-      await refuses(target, { key, ...spoil(target.body()) }, status, code);
-      await isUnused(target, key);
-    }),
-  ),
-  conformanceCase('limits', 'JSON may say its charset, in any case', async (target) => {
-    await executes(target, { key: newKey(), ...typed(target.body(), 'Application/JSON;Charset="UTF-8"') });
+  ...spoiltCases(413, 'payload_too_large', TOO_LARGE),
+  ...spoiltCases(400, 'malformed_body', MALFORMED),
+  ...spoiltCases(415, 'unsupported_media_type', UNSUPPORTED),
+  caseOf('limits', 'JSON may say its charset, in any case', async (target) => {
+    await executes(target, {
+      key: newKey(),
+      ...typed('Application/JSON;Charset="UTF-8"', JSON.stringify(target.body())),
+    });
   }),
-  conformanceCase(
+  caseWith('otherHeaders')(
     'other principals',
     "another's key is one never seen: executed for whoever sends it",
     async (target) => {
@@ -77,9 +79,8 @@ export const limitCases: readonly ConformanceCase[] = [
       same('Their replay', (await replays(target, { key, body: theirs, as: target.otherHeaders })).text, used.text);
       await hasEffects(target, key, 2);
     },
-    'otherHeaders',
   ),
-  conformanceCase(
+  caseWith('otherHeaders', 'mintKey')(
     'other principals',
     "another's signed key is refused alike, whether it was used or not",
     async (target) => {
@@ -95,25 +96,24 @@ export const limitCases: readonly ConformanceCase[] = [
       same('What is told', told, alike);
       await hasEffects(target, used, 1);
     },
-    'mintKey',
-    'otherHeaders',
   ),
-  conformanceCase(
-    'other principals',
-    "another's key has no status",
-    async (target) => {
-      const key = newKey();
-      await executes(target, { key });
-      const ask = (asked: string) =>
-        send(target, { method: 'GET', path: target.statusPath(asked), as: target.otherHeaders });
-      const [used, unused] = [await ask(key), await ask(newKey())];
-      same('The status', [used.status, used.json.state], [unused.status, unused.json.state]);
-      looksAlike(used, unused);
-    },
-    'statusPath',
-    'otherHeaders',
-  ),
+  caseWith('otherHeaders', 'statusPath')('other principals', "another's key has no status", async (target) => {
+    const { key } = await executesNew(target);
+    const ask = (asked: string) =>
+      send(target, { method: 'GET', path: target.statusPath(asked), as: target.otherHeaders });
+    const [used, unused] = [await ask(key), await ask(newKey())];
+    same('The status', [used.status, used.json.state], [unused.status, unused.json.state]);
+    looksAlike(used, unused);
+  }),
 ];
+
+function spoiltCases(status: number, code: string, bodies: Spoilt): ConformanceCase[] {
+  return Object.entries(bodies).map(([name, spoil]) =>
+    caseOf('limits', `refused, and no key consumed: ${name}`, async (target) => {
+      await refusesUnused(target, spoil(target.body()), status, code);
+    }),
+  );
+}
 
 /** The same status, the same headers, the same members. Lengths too, where the values have one. */
 function looksAlike(one: Answer, other: Answer): void {
@@ -133,14 +133,6 @@ function members(count: number): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`oncekit_${index}`, '1']));
 }
 
-function withText(body: JsonObject, text: string): string {
-  return JSON.stringify({ ...body, oncekit_extra: text });
-}
-
-function form(raw: string): Sent {
-  return { raw, headers: { 'Content-Type': 'application/x-www-form-urlencoded' } };
-}
-
-function typed(body: JsonObject, type: string): Sent {
-  return { body, headers: { 'Content-Type': type } };
+function typed(type: string | undefined, raw: string): Sent {
+  return { raw, headers: { 'Content-Type': type } };
 }

@@ -1,21 +1,32 @@
-import { executes, hasEffects, holds, isSuccess, isUnused, newKey, refuses, replays, same, shown } from './checks.ts';
-import { send } from './client.ts';
-import { type ConformanceCase, conformanceCase } from './target.ts';
+import {
+  executesNew,
+  hasEffects,
+  holds,
+  isSuccess,
+  isUnused,
+  mismatches,
+  newKey,
+  refuses,
+  refusesUnused,
+  replays,
+  same,
+  send,
+  shown,
+} from './checks.ts';
+import { type ConformanceCase, caseOf, caseWith } from './target.ts';
+
+const whereOthersAct = caseWith('otherHeaders');
+const withInvalidBody = caseWith('invalidBody');
 
 /** How many of one key at once. */
 const DUPLICATES = 12;
 
 /** The order of checks, and the fate of requests that come at the same time. */
 export const orderCases: readonly ConformanceCase[] = [
-  conformanceCase(
-    'order of checks',
-    'a bad key is told before a missing principal',
-    async (target) => {
-      await refuses(target, { rawKey: '"no key"', as: {}, raw: '{' }, 400, 'key_malformed');
-    },
-    'otherHeaders',
-  ),
-  conformanceCase(
+  whereOthersAct('order of checks', 'a bad key is told before a missing principal', async (target) => {
+    await refuses(target, { rawKey: '"no key"', as: {}, raw: '{' }, 400, 'key_malformed');
+  }),
+  whereOthersAct(
     'order of checks',
     'a missing principal is told before a bad body, and nothing is executed',
     async (target) => {
@@ -24,41 +35,25 @@ export const orderCases: readonly ConformanceCase[] = [
       await refuses(target, { key, as: {}, body: target.body() }, 401, 'unauthorized');
       await isUnused(target, key);
     },
-    'otherHeaders',
   ),
-  conformanceCase('order of checks', 'a body that cannot be read consumes no key', async (target) => {
+  caseOf('order of checks', 'a body that cannot be read consumes no key', async (target) => {
+    await refusesUnused(target, { raw: '{' }, 400, 'malformed_body');
+  }),
+  withInvalidBody('order of checks', 'a failed validation consumes no key', async (target) => {
     const key = newKey();
-    await refuses(target, { key, raw: '{' }, 400, 'malformed_body');
+    await refuses(target, { key, body: target.invalidBody() }, 400, 'validation');
+    await refuses(target, { key, body: target.invalidBody() }, 400, 'validation');
     await isUnused(target, key);
   }),
-  conformanceCase(
-    'order of checks',
-    'a failed validation consumes no key',
-    async (target) => {
-      const key = newKey();
-      await refuses(target, { key, body: target.invalidBody() }, 400, 'validation');
-      await refuses(target, { key, body: target.invalidBody() }, 400, 'validation');
-      await isUnused(target, key);
-    },
-    'invalidBody',
-  ),
-  conformanceCase(
-    'used keys',
-    'a used key decides before validation: mismatch',
-    async (target) => {
-      const key = newKey();
-      await executes(target, { key });
-      await refuses(target, { key, body: target.invalidBody() }, 422, 'payload_mismatch');
-      await hasEffects(target, key, 1);
-    },
-    'invalidBody',
-  ),
-  conformanceCase('used keys', 'a used key does not decide before the body is read', async (target) => {
-    const key = newKey();
-    await executes(target, { key });
+  withInvalidBody('used keys', 'a used key decides before validation: mismatch', async (target) => {
+    const { key } = await executesNew(target);
+    await mismatches(target, { key, body: target.invalidBody() });
+  }),
+  caseOf('used keys', 'a used key does not decide before the body is read', async (target) => {
+    const { key } = await executesNew(target);
     await refuses(target, { key, raw: '{' }, 400, 'malformed_body');
   }),
-  conformanceCase(
+  caseOf(
     'duplicates',
     `${DUPLICATES} at once: one is executed, the others replay or are told to wait`,
     async (target) => {
@@ -79,13 +74,12 @@ export const orderCases: readonly ConformanceCase[] = [
       await hasEffects(target, key, 1);
     },
   ),
-  conformanceCase('duplicates', 'two payloads at once: one is executed, the other is never', async (target) => {
+  caseOf('duplicates', 'two payloads at once: one is executed, the other is never', async (target) => {
     const key = newKey();
     const bodies = [target.body(), target.otherBody()];
     const answers = await Promise.all(bodies.map((body) => send(target, { key, body })));
     same('How many were executed', answers.filter(isSuccess).length, 1);
     const loser = answers.findIndex((answer) => !isSuccess(answer));
-    await refuses(target, { key, body: bodies[loser] }, 422, 'payload_mismatch');
-    await hasEffects(target, key, 1);
+    await mismatches(target, { key, body: bodies[loser] });
   }),
 ];

@@ -56,12 +56,16 @@ export interface ConformanceCase {
   run(target: ConformanceTarget): Promise<void>;
 }
 
-/** A case about a part of the target that is there. */
-export function conformanceCase<const Needed extends Optional = never>(
-  rule: string,
-  name: string,
-  run: (target: ConformanceTarget & Required<Pick<ConformanceTarget, Needed>>) => Promise<void>,
-  ...needs: readonly Needed[]
-): ConformanceCase {
-  return { rule, name, needs, run: (target) => run(target as Parameters<typeof run>[0]) };
+/** Makes cases that need some of a target's abilities: `rule`, `name`, and what is tried. */
+export function caseWith<const Needed extends Optional = never>(...needs: readonly Needed[]) {
+  type Target = ConformanceTarget & Required<Pick<ConformanceTarget, Needed>>;
+  return (rule: string, name: string, run: (target: Target) => Promise<void>): ConformanceCase => ({
+    rule,
+    name,
+    needs,
+    run: (target) => run(target as Target),
+  });
 }
+
+/** Makes cases that need nothing but the endpoint. */
+export const caseOf = caseWith();

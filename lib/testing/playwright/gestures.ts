@@ -1,5 +1,5 @@
+import type { PlaywrightLocator, PlaywrightPage, PlaywrightRoute, UrlMatch } from './network.ts';
 import { cut, finish } from './network.ts';
-import type { PlaywrightLocator, PlaywrightPage, PlaywrightRoute, UrlMatch } from './page.ts';
 
 /**
  * Clicks twice in one tick, which is faster than any render: only a lock that holds at once stops the second click.
