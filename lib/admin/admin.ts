@@ -16,17 +16,15 @@ import type {
   OutcomeBucket,
   Overview,
 } from '../store/oversight.ts';
-import type { PrismaClientLike, TransactionOf } from '../store/prisma/client.ts';
+import type { PrismaClientLike, RawQueries, TransactionOf } from '../store/prisma/client.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import type { KeyEvent, KeyRow } from '../store/store.ts';
-import { linksTo } from '../telemetry/trace-parent.ts';
+import { linksTo } from '../telemetry/span.ts';
 import type { AuditLog } from './audit-log.ts';
-import type { OnErase } from './erasure.ts';
-import { type AfterCommit, type Complete, type Operations, operationsOn } from './operations.ts';
-import { type PhaseView, phaseView } from './phase-view.ts';
+import { type AfterCommit, type Complete, type OnErase, type Operations, operationsOn } from './operations.ts';
 import { type DatabasePromise, promisesOf } from './promises.ts';
-import { type RedactedAnswer, redactAnswer } from './redaction.ts';
+import { type PhaseView, phaseView, type RedactedAnswer, redactAnswer } from './redaction.ts';
 
 export type { AnnouncedEvent, KeyEvent, KeyFilter, KeyPage, OutcomeBucket, Overview };
 
@@ -139,24 +137,14 @@ export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike
  * @throws StoreUnavailableError from each of them when the database cannot be asked
  */
 export function createAdmin<Client extends PrismaClientLike>(options: AdminOptions<Client>): Admin {
-  const { prisma, complete, dropRecent, afterCommit, log, onErase } = options;
   const { stuckAfterMs = 60_000, namespace = 'oncekit' } = options;
   const windowMs = toMs(options.window ?? '24h', 'window');
   const retentionMs = toMs(options.retention ?? windowMs + 3_600_000, 'retention');
-  const store = prismaStore(prisma, { tables: options.tables });
+  const store = prismaStore(options.prisma, { tables: options.tables });
   const tenant = tenantIn(options);
   const isListed = (operation: string) => options.operations?.some(({ name }) => name === operation) ?? true;
   const admin: Admin = {
-    ...operationsOn(store, {
-      complete,
-      dropRecent,
-      afterCommit,
-      log,
-      onErase,
-      windowMs,
-      retentionMs,
-      secrets: readSecrets(secretsIn(options.secret)),
-    }),
+    ...operationsOn(store, { ...options, windowMs, retentionMs, secrets: readSecrets(secretsIn(options.secret)) }),
     overview: async () => {
       const [overview, open] = await Promise.all([
         store.overview(stuckAfterMs, tenant),
@@ -268,5 +256,21 @@ function detailOf({ result, fingerprint, ...row }: KeyRow, about: About): KeyDet
     isForgotten: isAnswered && result === null,
     traceId: linksTo(row.traceParent)[0]?.context.traceId ?? null,
     phases: steps.map(phaseView),
+  };
+}
+
+/**
+ * A client whose statements and transactions are part of `tx`. With it, what `createAdmin` and a bare `createOutbox` do in
+ * the handler of an operation is done together with the operation's key, or not at all: sent twice it is done once, and
+ * both requests get the same answer.
+ *
+ * ```ts
+ * createAdmin({ prisma: joinTransaction(tx), afterCommit });
+ * ```
+ */
+export function joinTransaction(tx: RawQueries): PrismaClientLike {
+  return {
+    $queryRawUnsafe: (query, ...values) => tx.$queryRawUnsafe(query, ...values),
+    $transaction: (run) => run(tx),
   };
 }

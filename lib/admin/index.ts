@@ -6,6 +6,7 @@ export {
   type AdminOptions,
   type AnnouncedEvent,
   createAdmin,
+  joinTransaction,
   type KeyDetail,
   type KeyEvent,
   type KeyFilter,
@@ -16,8 +17,6 @@ export {
   type UnlistedOperation,
 } from './admin.ts';
 export type { AuditLog, AuditLogEntry } from './audit-log.ts';
-export type { OnErase, OwnErased } from './erasure.ts';
-export { joinTransaction } from './join-transaction.ts';
 export {
   createMessagesAdmin,
   type DeliveryFilter,
@@ -36,7 +35,6 @@ export {
   type SentDetail,
   type Stop,
 } from './messages-admin.ts';
-export type { Operated, SeenKey } from './operations.ts';
-export type { PhaseView } from './phase-view.ts';
+export type { OnErase, Operated, OwnErased, SeenKey } from './operations.ts';
 export type { DatabasePromise } from './promises.ts';
-export type { RedactedAnswer, Shape } from './redaction.ts';
+export type { PhaseView, RedactedAnswer, Shape } from './redaction.ts';

@@ -15,7 +15,7 @@ import type {
 import type { FoundDelivery } from '../store/messages.ts';
 import { type AuditLog, auditLog } from './audit-log.ts';
 import type { Operated } from './operations.ts';
-import { type Shape, shapeOf } from './redaction.ts';
+import { pick, type Shape, shapeOf } from './redaction.ts';
 
 export type { DeliveryFilter, DeliveryRow, FoundDelivery, GivenUp, InboxFilter, MessageRecord, Open, Stop };
 
@@ -132,15 +132,10 @@ export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions
         return { rows: rows.map(receivedSummary), hasMore };
       },
       find: async (event) => receivedDetail(await inbox.find(event)),
-      requeue: async ({ source, eventId }, actor) =>
-        operated(
-          told(await inbox.requeue({ source, eventId }, actor), {
-            type: 'requeued',
-            actor,
-            peer: source,
-            event: eventId,
-          }),
-        ),
+      requeue: async ({ source: peer, eventId: event }, actor) => {
+        const isDone = await inbox.requeue({ source: peer, eventId: event }, actor);
+        return operated(told(isDone, { type: 'requeued', actor, peer, event }));
+      },
     },
   };
 }
@@ -160,25 +155,16 @@ async function paged<Filter extends { limit: number }, Row>(
   return { rows: rows.slice(0, filter.limit), hasMore: rows.length > filter.limit };
 }
 
-// Each names the fields that leave, so that a column that is added is not shown because nobody thought of it.
-
 function sentDetail(found: FoundEvent | undefined): SentDetail | null {
   if (!found) return null;
-  const { eventId, type, aggregate, sequence, derivedKey, createdAt, deliveries, records } = found;
   return {
-    eventId,
-    type,
-    aggregate,
-    sequence,
-    derivedKey,
-    createdAt,
+    ...pick(found, 'eventId', 'type', 'aggregate', 'sequence', 'derivedKey', 'createdAt', 'deliveries', 'records'),
     payload: shapeOfJson(found.payload),
     headerNames: Object.keys(found.headers).sort(),
-    deliveries,
-    records,
   };
 }
 
+/** Names the fields that leave, as `pick` does. */
 function receivedSummary(row: InboxRow): ReceivedSummary {
   const { source, eventId, state, attempts, mismatches, lastError, receivedAt, processedAt, nextAttemptAt } = row;
   return { source, eventId, state, attempts, mismatches, lastError, receivedAt, processedAt, nextAttemptAt };

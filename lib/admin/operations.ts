@@ -1,14 +1,13 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { parseKey } from '../core/key.ts';
 import { type KeyId, type PrincipalInput, principalOf } from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
+import { settleWithin } from '../core/wait.ts';
 import { identify } from '../engine/identity.ts';
 import type { Remembered } from '../engine/recent-rows.ts';
 import type { SeenCall, Verdict } from '../store/leases.ts';
-import type { Erased, NewAuditRecord, Operated as Outcome, SeenRow } from '../store/oversight.ts';
+import type { Erased, ErasedKeys, NewAuditRecord, Operated as Outcome, Person, SeenRow } from '../store/oversight.ts';
 import type { Fence, Fenced, Store } from '../store/store.ts';
 import { type AuditLog, auditLog } from './audit-log.ts';
-import { concludeErasure, namesOf, type OnErase } from './erasure.ts';
 
 /** A key as the admin saw it: the token tells whether anybody has gone on with it since. */
 export type SeenKey = SeenRow;
@@ -88,15 +87,15 @@ export type AfterCommit = (run: () => void | Promise<void>) => void | Promise<vo
 /** How long an admin waits to see the effect; it goes on without them. */
 const PATIENCE_MS = 5000;
 
-export interface OperateOptions {
-  complete: Complete | undefined;
-  dropRecent: ((of: Remembered) => void) | undefined;
-  afterCommit: AfterCommit | undefined;
+interface OperateOptions {
+  complete?: Complete | undefined;
+  dropRecent?: ((of: Remembered) => void) | undefined;
+  afterCommit?: AfterCommit | undefined;
   windowMs: number;
   retentionMs: number;
   secrets: Secrets;
-  log: AuditLog | undefined;
-  onErase: OnErase<never> | undefined;
+  log?: AuditLog | undefined;
+  onErase?: OnErase<never> | undefined;
 }
 
 type Operable = Pick<
@@ -136,9 +135,8 @@ export function operationsOn(store: Operable, options: OperateOptions): Operatio
     },
     acknowledge: async (id, actor) => told(await store.acknowledge(id, actor), 'acknowledged', id, actor),
     erasePrincipal: async (given, actor) => {
-      const who = principalOf(given);
-      const { tenant } = who;
-      const person = { tenant, names: namesOf(who) };
+      const { tenant, principal: name, aliases = [] } = principalOf(given);
+      const person = { tenant, names: [...new Set([name, ...aliases])] };
       const erased = await store.erasePrincipal(person, actor, concludeErasure(person, options.onErase));
       for (const principal of person.names) {
         await afterCommit(() => dropRecent?.({ tenant, principal }));
@@ -179,12 +177,42 @@ function fencedAs(fenced: Fenced): Operated | 'refused' {
 }
 
 async function inPatience(complete: Complete, { tenant, principal, operation, key }: KeyId): Promise<void> {
-  const bell = new AbortController();
   // What fails here must not hide that the verdict is recorded. Nothing is lost: the key is due, and a worker comes.
   const driven = Promise.resolve({ tenant, principal, operation, key })
     .then(complete)
     .catch(() => {});
-  const enough = wait(PATIENCE_MS, undefined, { signal: bell.signal }).catch(() => {});
-  await Promise.race([driven, enough]);
-  bell.abort();
+  await settleWithin(driven, PATIENCE_MS, () => {});
+}
+
+/** The result of the app's own erasing. Names and numbers: they are recorded, and shown to the admin. */
+export interface OwnErased {
+  /** How many rows were erased, by name: `{ mails: 2 }`. */
+  erased?: Readonly<Record<string, number>>;
+  /** Data of the person that stays, by name and with its reason: `'orders, for the books'`. */
+  left?: readonly string[];
+}
+
+/**
+ * Erases the app's own rows of a person, in the transaction that erases what the kit has stored. What it throws rolls both
+ * back.
+ */
+export type OnErase<Tx> = (person: Person, tx: Tx) => Promise<OwnErased | undefined> | OwnErased | undefined;
+
+/** Asks the app to erase what is its own, and says by name what is left. */
+function concludeErasure(person: Person, onErase: OnErase<never> | undefined) {
+  return async ({ forgotten, unsettled, hasMessages }: ErasedKeys, tx: unknown): Promise<Erased> => {
+    const own = onErase
+      ? await onErase(person, tx as never)
+      : { left: ['rows of your own: createAdmin has no onErase'] };
+    const left = [
+      'keys, without their answers, until they expire',
+      // Nobody sees them before they are committed, nor whose they are.
+      'answers of calls that were running meanwhile: erase again when the longest of them is over',
+      ...(unsettled > 0 ? ['what is stored of keys that are not settled, or wait for a person'] : []),
+      ...(hasMessages ? ['payloads of events in the outbox and the inbox'] : []),
+      'the audit, this erasure included',
+      ...(own?.left ?? []),
+    ];
+    return { forgotten, unsettled, erased: own?.erased ?? {}, left };
+  };
 }

@@ -1,6 +1,7 @@
 import { isPlainObject } from '../core/canonical.ts';
 import { isDecimal } from '../core/decimal.ts';
 import { decodeAnswer } from '../engine/answer.ts';
+import type { Step } from '../store/leases.ts';
 
 /** The shape of a value, without its content: the names of its fields and the types of their values. */
 export type Shape = string | { [name: string]: Shape };
@@ -55,4 +56,33 @@ export function shapeOf(value: unknown, depth = 0): Shape {
   const shown = fields.slice(0, MAX_FIELDS).map(([name, each]) => [name, shapeOf(each, depth + 1)] as const);
   const more = fields.length - shown.length;
   return Object.fromEntries(more > 0 ? [...shown, ['…', `${more} more`]] : shown);
+}
+
+/** One step of an operation in phases, as an admin may see it. */
+export interface PhaseView
+  extends Pick<
+    Step,
+    'name' | 'position' | 'kind' | 'state' | 'sends' | 'notExecuted' | 'derivedKey' | 'firstSentAt' | 'finishedAt'
+  > {
+  /** A person's finding about it; null again once a run has gone on with that. */
+  verdict: Step['verdict'];
+  /** The reference that an admin gave with that verdict. */
+  reference: string | null;
+  /** The shape of the stored result; null while there is none, and once the key has settled with no person to look at it. */
+  result: Shape | null;
+}
+
+/** A step without what was sent and what was answered. */
+export function phaseView(step: Step): PhaseView {
+  const result = step.result === null ? null : redactAnswer(step.result);
+  return {
+    ...pick(step, 'name', 'position', 'kind', 'state', 'sends', 'notExecuted', 'derivedKey', 'firstSentAt'),
+    ...pick(step, 'finishedAt', 'verdict', 'reference'),
+    result: result && ('shape' in result ? result.shape : result.kind),
+  };
+}
+
+/** The fields that leave, by name, so that a column that is added is not shown because nobody thought of it. */
+export function pick<Row, Name extends keyof Row>(row: Row, ...names: Name[]): Pick<Row, Name> {
+  return Object.fromEntries(names.map((name) => [name, row[name]])) as Pick<Row, Name>;
 }

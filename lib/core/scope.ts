@@ -81,17 +81,6 @@ const ADVICE: Readonly<Record<keyof Scope, string>> = {
   operation: 'Give the operation a shorter name.',
 };
 
-/** Tells whether a text column of so many characters takes the value as it is. */
-export function isStorableName(value: unknown, limit: number): value is string {
-  return (
-    typeof value === 'string' &&
-    value !== '' &&
-    (value.length <= limit || [...value].length <= limit) &&
-    value.isWellFormed() &&
-    !value.includes('\0')
-  );
-}
-
 /** Throws `ConfigurationError` for a part that is empty, too long or could collide with another in the database. */
 export function assertScope(scope: Scope): void {
   for (const [name, limit] of LIMITS) {
@@ -99,11 +88,13 @@ export function assertScope(scope: Scope): void {
   }
 }
 
-/** Throws `ConfigurationError` with that message for what `isStorableName` refuses. */
+/** Throws `ConfigurationError` with that message for what a text column of so many characters does not take as it is. */
 export function assertStorableName(value: unknown, limit: number, message: string): asserts value is string {
-  if (isStorableName(value, limit)) return;
+  const isText = typeof value === 'string';
+  const fits = isText && value !== '' && (value.length <= limit || [...value].length <= limit);
+  if (fits && value.isWellFormed() && !value.includes('\0')) return;
   throw new ConfigurationError(message, {
-    existing: typeof value === 'string' ? `a string of ${value.length} characters` : typeof value,
+    existing: isText ? `a string of ${value.length} characters` : typeof value,
     expected: `1 to ${limit} characters of well-formed Unicode without NUL`,
   });
 }

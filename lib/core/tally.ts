@@ -1,5 +1,3 @@
-import type { Code, Outcome } from './outcome.ts';
-
 /**
  * How calls are counted that have reached a key:
  *
@@ -25,38 +23,3 @@ export const TALLIED = [
 
 /** The kind that a call counts as, one of `TALLIED`. */
 export type Tallied = (typeof TALLIED)[number];
-
-/** The kind that a refusal counts as; undefined for one from before its key mattered, which says nothing about keys. */
-const COUNTED_AS = {
-  validation: undefined,
-  malformed_body: undefined,
-  unsupported_media_type: undefined,
-  payload_too_large: undefined,
-  key_missing: undefined,
-  key_malformed: undefined,
-  key_invalid: undefined,
-  key_expired: 'expired',
-  key_abandoned: 'expired',
-  unauthorized: undefined,
-  precondition_failed: undefined,
-  precondition_required: undefined,
-  not_found: undefined,
-  payload_mismatch: 'mismatch',
-  in_flight: 'in_flight',
-  already_done: 'replayed',
-  outcome_unknown: 'unknown',
-  rate_limited: undefined,
-  failed: 'failed',
-  unavailable: 'error',
-  phase_mismatch: 'error',
-  result_unreadable: 'error',
-  result_too_large: 'error',
-  internal: 'error',
-} as const satisfies Record<Code, Tallied | undefined>;
-
-/** Returns the kind that a call counts as. */
-export function tallied(outcome: Outcome<unknown>): Tallied | undefined {
-  if (outcome.ok) return outcome.replayed ? 'replayed' : 'created';
-  if (outcome.code === 'failed' && outcome.replayed) return 'replayed';
-  return COUNTED_AS[outcome.code];
-}

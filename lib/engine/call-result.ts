@@ -4,11 +4,16 @@ import type { KeyState } from '../core/key-state.ts';
 import { type Code, type Outcome, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import type { Redirect } from '../core/redirect.ts';
+import type { KeyId } from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
-import { leadUp, type Upcasts } from '../core/upcast.ts';
+import type { Tallied } from '../core/tally.ts';
+import { leadUp } from '../core/upcast.ts';
+import { type Awaitable, proceed } from '../core/wait.ts';
 import type { Executed, KeyRow, RollbackReason } from '../store/store.ts';
 import type { Counted } from '../telemetry/keys.ts';
 import { type Answer, decodeAnswer, type StoredResponse } from './answer.ts';
+import { beforeDeadline } from './deadline.ts';
+import type { Definition } from './definition.ts';
 import type { AfterCommit } from './handler.ts';
 import { responseOf } from './response.ts';
 
@@ -52,11 +57,11 @@ interface RefusalTraits {
   level: 'info' | 'warn' | 'error';
   /** The counter it adds to, where it says something about keys. */
   counted?: Counted;
-  /** When to send again what was thrown with this code, where that passes by itself. */
-  retryAfterMs?: number;
+  /** The kind that such a call counts as in the admin's chart. None from before its key mattered: it says nothing about keys. */
+  tallied?: Tallied;
 }
 
-/** How refusals of each code are logged and counted, and when what has thrown it is sent again. */
+/** How refusals of each code are logged and counted. */
 export const REFUSAL_TRAITS: Readonly<Record<Code, RefusalTraits>> = {
   validation: { level: 'info' },
   malformed_body: { level: 'info' },
@@ -65,35 +70,34 @@ export const REFUSAL_TRAITS: Readonly<Record<Code, RefusalTraits>> = {
   key_missing: { level: 'info' },
   key_malformed: { level: 'info' },
   key_invalid: { level: 'warn' },
-  key_expired: { level: 'info', counted: 'expired' },
-  key_abandoned: { level: 'info' },
+  key_expired: { level: 'info', counted: 'expired', tallied: 'expired' },
+  key_abandoned: { level: 'info', tallied: 'expired' },
   unauthorized: { level: 'info' },
   precondition_failed: { level: 'info' },
   precondition_required: { level: 'info' },
   not_found: { level: 'info' },
-  payload_mismatch: { level: 'warn', counted: 'mismatch' },
-  in_flight: { level: 'info', counted: 'conflict' },
-  already_done: { level: 'info', counted: 'conflict' },
-  outcome_unknown: { level: 'warn' },
+  payload_mismatch: { level: 'warn', counted: 'mismatch', tallied: 'mismatch' },
+  in_flight: { level: 'info', counted: 'conflict', tallied: 'in_flight' },
+  already_done: { level: 'info', counted: 'conflict', tallied: 'replayed' },
+  outcome_unknown: { level: 'warn', tallied: 'unknown' },
   rate_limited: { level: 'info' },
-  failed: { level: 'info' },
-  unavailable: { level: 'error', retryAfterMs: RETRY_AFTER_MS },
-  phase_mismatch: { level: 'error' },
-  result_unreadable: { level: 'error' },
-  result_too_large: { level: 'error' },
-  internal: { level: 'error' },
+  failed: { level: 'info', tallied: 'failed' },
+  unavailable: { level: 'error', tallied: 'error' },
+  phase_mismatch: { level: 'error', tallied: 'error' },
+  result_unreadable: { level: 'error', tallied: 'error' },
+  result_too_large: { level: 'error', tallied: 'error' },
+  internal: { level: 'error', tallied: 'error' },
 };
 
+/** Whoever asks for a stored answer. */
 interface Reader {
-  schemaVersion: number;
-  upcasts: Upcasts;
   nextKey: string;
   /** A route asks, which needs the response and not the result. */
   asResponse: boolean;
 }
 
 /** A stored row decides, whatever its state (O2). Nothing runs. */
-export function replayRow<T>(row: KeyRow, reader: Reader): Run<T> {
+export function replayRow<T>(row: KeyRow, definition: Definition<never>, reader: Reader): Run<T> {
   const shared = { key: row.key, nextKey: reader.nextKey };
   switch (row.state) {
     case 'abandoned':
@@ -104,14 +108,18 @@ export function replayRow<T>(row: KeyRow, reader: Reader): Run<T> {
       return { outcome: refuse('outcome_unknown', { retryAfterMs: RETRY_AFTER_MS, ...shared }) };
     case 'succeeded':
     case 'failed':
-      return replayAnswer<T>(row, reader, shared);
+      return replayAnswer<T>(row, definition, { ...shared, asResponse: reader.asResponse });
   }
 }
 
-function replayAnswer<T>(row: KeyRow, reader: Reader, shared: { key: string; nextKey: string }): Run<T> {
+function replayAnswer<T>(
+  row: KeyRow,
+  { options: { schemaVersion = 1, upcasts = {} } }: Definition<never>,
+  { asResponse, ...shared }: Reader & { key: string },
+): Run<T> {
   const executed = executedBy('answer');
   // Written by a newer deploy: another instance can read it. Same key, try again (R3).
-  if (row.schemaVersion > reader.schemaVersion) return { outcome: refuseUnreadable(shared) };
+  if (row.schemaVersion > schemaVersion) return { outcome: refuseUnreadable(shared) };
   // A refusal that a person has erased: what it said is gone, and that it was refused is not.
   if (row.state === 'failed' && row.result === null) {
     return { outcome: refuse('failed', { executed, replayed: true, ...shared }), expiresAt: row.expiresAt };
@@ -119,10 +127,9 @@ function replayAnswer<T>(row: KeyRow, reader: Reader, shared: { key: string; nex
   try {
     const answer = decodeAnswer(row.result);
     // A route's stored response stays as it was; only a caller that wants the result needs it brought up to date.
-    const isWhole = reader.asResponse && 'response' in answer && answer.response;
+    const isWhole = asResponse && 'response' in answer && answer.response;
     if (answer.kind === 'data' && !isWhole) {
-      const { schemaVersion: to, upcasts } = reader;
-      answer.data = leadUp(answer.data, { from: row.schemaVersion, to, upcasts }, unreadableAt);
+      answer.data = leadUp(answer.data, { from: row.schemaVersion, to: schemaVersion, upcasts }, unreadableAt);
     }
     return { ...presentAnswer<T>(answer, { replayed: true, ...shared }), expiresAt: row.expiresAt };
   } catch (error) {
@@ -176,15 +183,27 @@ const PROOFS: Record<KeyState, Proof> = {
   abandoned: 'tombstone',
 };
 
-function unreadableAt(version: number, thrown?: { cause: unknown }): ResultUnreadableError {
+function unreadableAt(existing: number, thrown?: { cause: unknown }): ResultUnreadableError {
   if (thrown) {
-    return new ResultUnreadableError('result_unreadable', `upcasts[${version}] threw.`, {
-      existing: version,
-      ...thrown,
-    });
+    return new ResultUnreadableError('result_unreadable', `upcasts[${existing}] threw.`, { existing, ...thrown });
   }
-  return new ResultUnreadableError('result_unreadable', 'An older stored answer has no upcast to this version.', {
-    existing: version,
-    expected: `upcasts[${version}], which leads to ${version + 1}`,
-  });
+  const expected = `upcasts[${existing}], which leads to ${existing + 1}`;
+  const words = 'An older stored answer has no upcast to this version.';
+  return new ResultUnreadableError('result_unreadable', words, { existing, expected });
+}
+
+/**
+ * Tells whether the stored answer of a key may still be given to whoever asks. An answer that is none is a no: where a `return` is
+ * missing, nothing is told.
+ *
+ * @throws CodedError `unavailable` where the caller's time is up; and what `mayReplay` throws
+ */
+export function mayReplay<Tx>(
+  { options }: Definition<Tx>,
+  { tenant, principal, operation, key }: KeyId,
+  deadline: number,
+): Awaitable<boolean> {
+  if (!options.mayReplay) return true;
+  const asked = options.mayReplay({ scope: { tenant, principal, operation }, key });
+  return proceed(beforeDeadline(asked, deadline, 'mayReplay'), (may) => may === true);
 }

@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../core/outcome.ts';
+import { type Code, type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
 import type { KeyRow } from '../store/store.ts';
@@ -7,6 +7,7 @@ import { type Call, pointOf, storeFor } from './call.ts';
 import {
   comparePayload,
   type ExecutionResult,
+  mayReplay,
   presentAnswer,
   proofOfRow,
   RETRY_AFTER_MS,
@@ -20,7 +21,7 @@ import { confirmReplicated } from './durability.ts';
 import type { ErrorContext } from './error-log.ts';
 import { refusalFromError, refuseUnavailable } from './failure.ts';
 import type { AfterCommit } from './handler.ts';
-import { mayReplay } from './may-replay.ts';
+import type { ResolvedKey } from './identity.ts';
 import { isOfOtherKey, isTheirs } from './thing.ts';
 
 /** The outcome of an execution of this call's own. */
@@ -51,18 +52,12 @@ export function answerFrom<Tx, T>(call: Call<Tx>, ended: ExecutionResult): Await
     case 'locked':
       return refuseInFlight(call);
     case 'early':
-      return { outcome: refuse('key_invalid', keysOf(call)) };
+      return refuseCall(call, 'key_invalid');
     case 'expired':
       // Too old to be claimed; but a claim that was made in time and is still running decides (K3).
       return refuseWithoutRow(call, refuse('key_expired', keysOf(call)));
     case 'not_admitted':
-      return {
-        outcome: refuse('rate_limited', {
-          executed: executedBy(call.proof),
-          retryAfterMs: ended.retryAfterMs,
-          ...keysOf(call),
-        }),
-      };
+      return refuseCall(call, 'rate_limited', { executed: executedBy(call.proof), retryAfterMs: ended.retryAfterMs });
     case 'suspended':
       // A completer goes on from what was finished, so nothing is known of the effect yet.
       return refusalFromError(ended.error, whereOf(call, 'none', 'phases'));
@@ -91,11 +86,7 @@ export function answerByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T
   // Of somebody else's key for one thing nothing is told anyway.
   const isForeign = isOfOtherKey(row, call.id) && !isTheirs(row, call.who);
   const may = isForeign || mayReplay(call.definition, { ...call.id, key: row.key }, call.deadline);
-  return proceed(may, (isAllowed) => (isAllowed ? tellRow<Tx, T>(row, call) : refuseReplay(call)));
-}
-
-function refuseReplay<Tx, T>(call: Call<Tx>): Run<T> {
-  return { outcome: refuse('unauthorized', keysOf(call)) };
+  return proceed(may, (isAllowed) => (isAllowed ? tellRow<Tx, T>(row, call) : refuseCall(call, 'unauthorized')));
 }
 
 function tellRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
@@ -107,9 +98,8 @@ function tellRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
 }
 
 function replayFor<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
-  const { schemaVersion = 1, upcasts = {} } = call.definition.options;
   const asResponse = call.request.response !== undefined;
-  const run = replayRow<T>(row, { schemaVersion, upcasts, nextKey: call.nextKey, asResponse });
+  const run = replayRow<T>(row, call.definition, { nextKey: call.nextKey, asResponse });
   if (run.thrown) {
     call.engine.config.onError(run.thrown, { ...pointOf(call), during: 'replay', instance: newInstance() });
   }
@@ -123,12 +113,12 @@ function replayFor<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
 function answerByHolder<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
   const isOwn = isTheirs(row, call.who);
   if (row.state === 'succeeded') {
-    if (!isOwn) return { outcome: refuse('already_done', { executed: executedBy('answer'), ...keysOf(call) }) };
+    if (!isOwn) return refuseCall(call, 'already_done', { executed: executedBy('answer') });
     const run = replayFor<Tx, T>(row, call);
     return { ...run, outcome: run.outcome.ok ? run.outcome : { ...run.outcome, ...keysOf(call) }, row };
   }
   if (row.state === 'unknown' && isOwn) {
-    return { outcome: refuse('outcome_unknown', { retryAfterMs: RETRY_AFTER_MS, ...keysOf(call) }), row };
+    return { ...refuseCall<Tx, T>(call, 'outcome_unknown', { retryAfterMs: RETRY_AFTER_MS }), row };
   }
   // It runs; or it was refused since it was found, and the thing is free.
   return refuseInFlight(call);
@@ -166,25 +156,23 @@ async function runAll<Tx>(afterCommit: readonly AfterCommit[], call: Call<Tx>): 
 }
 
 function whereOf<Tx>(call: Call<Tx>, proof: Proof, during: ErrorContext['during']) {
-  return {
-    engine: call.engine,
-    operation: call.id.operation,
-    request: call.request,
-    keys: keysOf(call),
-    proof,
-    during,
-  };
+  const { engine, id, request } = call;
+  return { engine, operation: id.operation, request, keys: keysOf(call), proof, during };
 }
 
 /** Another payload than the key's row has. `proof`: what that row proves of its effect. */
 export function refuseMismatch<Tx, T>(call: Call<Tx>, proof: Proof): Run<T> {
-  return { outcome: refuse('payload_mismatch', { executed: executedBy(proof), ...keysOf(call) }) };
+  return refuseCall(call, 'payload_mismatch', { executed: executedBy(proof) });
 }
 
 export function refuseInFlight<Tx, T>(call: Call<Tx>): Run<T> {
-  return { outcome: refuse('in_flight', { retryAfterMs: RETRY_AFTER_MS, ...keysOf(call) }) };
+  return refuseCall(call, 'in_flight', { retryAfterMs: RETRY_AFTER_MS });
 }
 
-export function keysOf<Tx>({ id, nextKey }: Call<Tx>): { key: string; nextKey: string } {
+function refuseCall<Tx, T>(call: Call<Tx>, code: Code, details: Partial<Refusal> = {}): Run<T> {
+  return { outcome: refuse(code, { ...details, ...keysOf(call) }) };
+}
+
+export function keysOf({ id, nextKey }: ResolvedKey): { key: string; nextKey: string } {
   return { key: id.key, nextKey };
 }

@@ -3,7 +3,7 @@ import { refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import { type Store, StoreUnavailableError } from '../store/store.ts';
-import { REFUSAL_TRAITS, RETRY_AFTER_MS, type Run } from './call-result.ts';
+import { RETRY_AFTER_MS, type Run } from './call-result.ts';
 import { type Config, newInstance } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import type { ErrorContext } from './error-log.ts';
@@ -41,8 +41,7 @@ export function refusalFromError<T>(error: unknown, where: FailureContext): Run<
   }
   const code = error instanceof CodedError ? error.code : 'internal';
   const instance = report(engine.config, error, isSetUp ? { ...where, during: 'setup' } : where);
-  const { retryAfterMs } = REFUSAL_TRAITS[code];
-  const later = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const later = code === 'unavailable' ? { retryAfterMs: RETRY_AFTER_MS } : {};
   const words = isSetUp ? { message: SET_UP_WRONGLY } : {};
   return { outcome: refuse(code, { executed, ...later, ...words, ...keys }), thrown: error, instance };
 }

@@ -1,6 +1,6 @@
 import type { Fingerprint } from '../core/fingerprint.ts';
 import type { KeyStateOrAbsent } from '../core/key-state.ts';
-import { currentTraceId } from '../telemetry/trace-parent.ts';
+import { currentTraceId } from '../telemetry/span.ts';
 
 /**
  * One thing that happened to a key, in the fields of a log line. Holds no payload, no result and no secret: of the payload

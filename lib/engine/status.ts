@@ -1,18 +1,17 @@
-import type { KeyState, KeyStateOrAbsent } from '../core/key-state.ts';
-import { isSettled } from '../core/key-state.ts';
+import { isSettled, type KeyState, type KeyStateOrAbsent } from '../core/key-state.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { PrincipalInput } from '../core/scope.ts';
 import { settleWithin } from '../core/wait.ts';
 import type { Fenced, KeyRow, Store } from '../store/store.ts';
-import { RETRY_AFTER_MS, replayRow } from './call-result.ts';
+import { mayReplay, RETRY_AFTER_MS, replayRow } from './call-result.ts';
+import { keysOf } from './conclusion.ts';
 import { newInstance } from './config.ts';
 import type { Definition } from './definition.ts';
 import { awaitReplication } from './durability.ts';
 import type { Engine } from './engine.ts';
 import { type ResolvedKey, readKey, resolveKey } from './identity.ts';
-import { mayReplay } from './may-replay.ts';
+import { recordTransition } from './instrumentation.ts';
 import { completeKey } from './phases/completer.ts';
-import { recordTransition } from './transition.ts';
 
 /** How long an answer about a key may take, in milliseconds, where the asker does not say. */
 const DEADLINE_MS = 5000;
@@ -60,7 +59,7 @@ export async function statusOf<Tx, T>(
   if ('ok' in opened) return opened;
   if (engine.flights.find(opened.id)) return describe(opened, 'in_progress');
   const probed = await opened.store.probe(opened.id);
-  if (probed.kind === 'existing') return await describeFound(engine, opened, probed.row, definition);
+  if (probed.kind === 'existing') return await describeFound(opened, probed.row);
   return describe(opened, probed.kind === 'locked' ? 'in_progress' : 'absent');
 }
 
@@ -87,37 +86,30 @@ export async function fenceKey<Tx, T>(
   );
   switch (fenced.kind) {
     case 'fenced':
-      await awaitReplication({ engine, definition, deadline: opened.deadline });
+      await awaitReplication(opened);
       recordTransition(engine.config, opened.id, { from: 'absent', to: 'abandoned' });
       return { fenced: true, nextKey: opened.nextKey };
     case 'existing':
-      if (fenced.row.state !== 'abandoned') return await tooLate(engine, opened, fenced.row, definition);
-      await awaitReplication({ engine, definition, deadline: opened.deadline });
+      if (fenced.row.state !== 'abandoned') return await tooLate(opened, fenced.row);
+      await awaitReplication(opened);
       return { fenced: true, nextKey: opened.nextKey };
     case 'locked':
       return { fenced: false, ...describe<T>(opened, 'in_progress') };
-    case 'expired':
-      return await expired(engine, definition, opened);
+    case 'expired': {
+      // Its row may be gone. A claim that was made in time and still runs decides (K3).
+      const probed = await opened.store.probe(opened.id);
+      if (probed.kind === 'existing') return await tooLate(opened, probed.row);
+      if (probed.kind === 'locked') return { fenced: false, ...describe<T>(opened, 'in_progress') };
+      return refuse('key_expired', keysOf(opened));
+    }
     case 'early':
-      return refuse('key_invalid', { key: opened.id.key, nextKey: opened.nextKey });
+      return refuse('key_invalid', keysOf(opened));
   }
 }
 
-/** Answers for a key too old to be fenced: its row may be gone. A claim that was made in time and still runs decides (K3). */
-async function expired<Tx, T>(
-  engine: Engine<Tx>,
-  definition: Definition<Tx>,
-  opened: OpenedKey<Tx>,
-): Promise<FenceResult<T> | Refusal> {
-  const probed = await opened.store.probe(opened.id);
-  if (probed.kind === 'existing') return await tooLate(engine, opened, probed.row, definition);
-  if (probed.kind === 'locked') return { fenced: false, ...describe<T>(opened, 'in_progress') };
-  return refuse('key_expired', { key: opened.id.key, nextKey: opened.nextKey });
-}
-
 /** Tells what became of a key that was to be given up. */
-async function tooLate<Tx, T>(...found: Parameters<typeof describeFound<Tx, T>>): Promise<FenceResult<T> | Refusal> {
-  const described = await describeFound<Tx, T>(...found);
+async function tooLate<Tx, T>(opened: OpenedKey<Tx>, found: KeyRow): Promise<FenceResult<T> | Refusal> {
+  const described = await describeFound<Tx, T>(opened, found);
   return 'ok' in described ? described : { fenced: false, ...described };
 }
 
@@ -125,7 +117,7 @@ async function tooLate<Tx, T>(...found: Parameters<typeof describeFound<Tx, T>>)
  * Returns the row, after the completer had a turn at it where its executor has left it: whoever asks need not wait for a
  * worker (S5). It waits no longer than a duplicate does, and what is begun goes on.
  */
-async function driveOn<Tx>(engine: Engine<Tx>, row: KeyRow, store: Store<Tx>): Promise<KeyRow> {
+async function driveOn<Tx>({ engine, store }: OpenedKey<Tx>, row: KeyRow): Promise<KeyRow> {
   if (isSettled(row.state)) return row;
   const completed = completeKey(engine, row).catch((error) => {
     const { operation, key } = row;
@@ -135,7 +127,10 @@ async function driveOn<Tx>(engine: Engine<Tx>, row: KeyRow, store: Store<Tx>): P
   return (await store.find(row)) ?? row;
 }
 
+/** A key that is asked about. */
 interface OpenedKey<Tx> extends ResolvedKey {
+  engine: Engine<Tx>;
+  definition: Definition<Tx>;
   /** When the asker's time is up, in milliseconds of `performance.now()`. */
   deadline: number;
   /** It answers before the deadline. */
@@ -143,19 +138,20 @@ interface OpenedKey<Tx> extends ResolvedKey {
 }
 
 async function open<Tx>(
-  { config, store }: Engine<Tx>,
-  { options }: Definition<Tx>,
-  request: KeyRequest,
+  engine: Engine<Tx>,
+  definition: Definition<Tx>,
+  { key, scope, deadlineMs = DEADLINE_MS }: KeyRequest,
   acceptKeys: 'minted' | 'any' = 'any',
 ): Promise<OpenedKey<Tx> | Refusal> {
-  const deadline = performance.now() + (request.deadlineMs ?? DEADLINE_MS);
+  const deadline = performance.now() + deadlineMs;
   // Nobody is asked who acts: what is no key is nobody's.
-  const parsed = readKey(request.key);
+  const parsed = readKey(key);
   if ('ok' in parsed) return parsed;
-  const { key, scope } = request;
-  const asked = { key, scope, acceptKeys, operation: options.name, proof: 'none', deadline } as const;
-  const resolved = await resolveKey(config, asked);
-  return 'ok' in resolved ? resolved : { ...resolved, deadline, store: store.until(deadline) };
+  const asked = { key, scope, acceptKeys, operation: definition.options.name, proof: 'none', deadline } as const;
+  const resolved = await resolveKey(engine.config, asked);
+  return 'ok' in resolved
+    ? resolved
+    : { ...resolved, engine, definition, deadline, store: engine.store.until(deadline) };
 }
 
 function describe<T>({ id, nextKey }: ResolvedKey, state: 'in_progress' | 'unknown' | 'absent'): KeyStatus<T> {
@@ -164,31 +160,21 @@ function describe<T>({ id, nextKey }: ResolvedKey, state: 'in_progress' | 'unkno
 }
 
 /** Tells of a row what is as durable as an answer, and nothing of it to who may no longer see it. */
-async function describeFound<Tx, T>(
-  engine: Engine<Tx>,
-  opened: OpenedKey<Tx>,
-  found: KeyRow,
-  definition: Definition<Tx>,
-): Promise<KeyStatus<T> | Refusal> {
-  const { id, nextKey, deadline } = opened;
-  if (!(await mayReplay(definition, id, deadline))) return refuse('unauthorized', { key: id.key, nextKey });
-  const row = await driveOn(engine, found, opened.store);
-  if (isSettled(row.state)) await awaitReplication({ engine, definition, deadline });
-  const described = describeRow<T>(opened, row, definition);
-  const thing = definition.options.oncePer ? await opened.store.thingOf(row) : null;
+async function describeFound<Tx, T>(opened: OpenedKey<Tx>, found: KeyRow): Promise<KeyStatus<T> | Refusal> {
+  const { id, definition, deadline, store } = opened;
+  if (!(await mayReplay(definition, id, deadline))) return refuse('unauthorized', keysOf(opened));
+  const row = await driveOn(opened, found);
+  if (isSettled(row.state)) await awaitReplication(opened);
+  const described = describeRow<Tx, T>(opened, row);
+  const thing = definition.options.oncePer ? await store.thingOf(row) : null;
   return thing === null ? described : { ...described, thing };
 }
 
-function describeRow<T>(opened: ResolvedKey, row: KeyRow, { options }: Definition<never>): KeyStatus<T> {
+function describeRow<Tx, T>(opened: OpenedKey<Tx>, row: KeyRow): KeyStatus<T> {
   const state: KeyState = row.state;
   if (!isSettled(state)) return describe(opened, state);
-  const { schemaVersion = 1, upcasts = {} } = options;
-  const { outcome, redirect } = replayRow<T>(row, {
-    schemaVersion,
-    upcasts,
-    nextKey: opened.nextKey,
-    asResponse: false,
-  });
-  const { operation, key } = opened.id;
-  return { operation, key, state, outcome, nextKey: opened.nextKey, ...(redirect ? { redirect: redirect.url } : {}) };
+  const { id, nextKey, definition } = opened;
+  const { outcome, redirect } = replayRow<T>(row, definition, { nextKey, asResponse: false });
+  const { operation, key } = id;
+  return { operation, key, state, outcome, nextKey, ...(redirect ? { redirect: redirect.url } : {}) };
 }

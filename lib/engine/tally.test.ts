@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Code, type Outcome, refuse } from '../core/outcome.ts';
-import { tallied } from '../core/tally.ts';
 import type { Tally } from '../store/store.ts';
-import { Tallies } from './tally.ts';
+import { Tallies, tallied } from './tally.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

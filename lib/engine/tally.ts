@@ -1,6 +1,7 @@
 import type { Outcome } from '../core/outcome.ts';
-import { type Tallied, tallied } from '../core/tally.ts';
+import type { Tallied } from '../core/tally.ts';
 import type { Tally } from '../store/store.ts';
+import { REFUSAL_TRAITS } from './call-result.ts';
 
 /** How long counts stay in this process, in milliseconds. */
 const EVERY_MS = 10_000;
@@ -66,4 +67,11 @@ export class Tallies {
       for (const { operation, outcome, count } of rows) this.#addOne(operation, outcome, count);
     }
   }
+}
+
+/** Returns the kind that a call counts as. */
+export function tallied(outcome: Outcome<unknown>): Tallied | undefined {
+  if (outcome.ok) return outcome.replayed ? 'replayed' : 'created';
+  if (outcome.code === 'failed' && outcome.replayed) return 'replayed';
+  return REFUSAL_TRAITS[outcome.code].tallied;
 }

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../core/errors.ts';
-import { isStorableName, type KeyId, type Principal } from '../core/scope.ts';
+import { assertStorableName, type KeyId, type Principal } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { OperationOptions } from './definition.ts';
 
@@ -20,11 +20,8 @@ export function thingOf<Tx>(
 ): string | undefined {
   if (!oncePer) return undefined;
   const thing: unknown = oncePer({ input: input as never, scope: { tenant, principal, operation } });
-  if (isStorableName(thing, MAX_LENGTH)) return thing;
-  throw new ConfigurationError(`oncePer of ${operation} has named no thing that can be stored.`, {
-    existing: typeof thing === 'string' ? `a string of ${thing.length} characters` : typeof thing,
-    expected: `1 to ${MAX_LENGTH} characters of well-formed Unicode without NUL`,
-  });
+  assertStorableName(thing, MAX_LENGTH, `oncePer of ${operation} has named no thing that can be stored.`);
+  return thing;
 }
 
 /** How long a row is kept: at least for as long as its operation holds a thing. */

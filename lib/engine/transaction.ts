@@ -6,25 +6,29 @@ import { assertTransition } from '../core/key-state.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Claim, Completion, Executed, ExecuteOptions } from '../store/store.ts';
 import { recordDelay } from '../telemetry/keys.ts';
-import { recordedTraceParent } from '../telemetry/trace-parent.ts';
+import { recordedTraceParent } from '../telemetry/span.ts';
 import { encodeAnswer } from './answer.ts';
 import { settingsFor } from './begin.ts';
 import { type Call, pointOf } from './call.ts';
 import type { ExecutionResult } from './call-result.ts';
 import type { AtomicDefinition, OperationOptions } from './definition.ts';
 import { type AfterCommit, createCapture, fail, type HandlerContext, runToAnswer } from './handler.ts';
+import { recordTransition } from './instrumentation.ts';
 import { retentionOf } from './thing.ts';
-import { recordTransition } from './transition.ts';
 
 /** How often a transaction is tried in all that conflicts with others (C4). */
 const MAX_TRIES = 5;
 const JITTER = { baseMs: 20, capMs: 500 };
 
 /** The call that an execution is for, with its function and input. */
-export interface Plan<Tx> {
+export interface Plan<Tx> extends Claiming {
   call: Call<Tx>;
   definition: AtomicDefinition<Tx>;
   input: unknown;
+}
+
+/** How a key is claimed. */
+export interface Claiming {
   /** How long to wait for another's uncommitted claim, in milliseconds. */
   waitMs: number;
   /** The thing that it is done once for, where the operation names one. */
@@ -62,14 +66,15 @@ export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Executio
 
 async function executeOnce<Tx>(plan: Plan<Tx>, capture: Try<Tx>['capture'], waitMs: number): Promise<ExecutionResult> {
   const { engine } = plan.call;
-  const { onPoint } = engine.config;
+  const { onPoint, retentionMs } = engine.config;
   const current: Try<Tx> = { capture, afterCommit: [], hasAnswered: false };
   const run = (tx: Tx) => {
     // Of this run alone: a `$transaction` of the client's own may try again.
     current.afterCommit = onPoint ? [() => onPoint('after-commit', pointOf(plan.call))] : [];
     return runHandler(plan, tx, current);
   };
-  return resultOf(current, await engine.store.execute(claimOf(plan, waitMs), run, howToExecute(plan, waitMs)));
+  const claim = claimOf(plan.call, retentionMs, { ...plan, waitMs });
+  return resultOf(current, await engine.store.execute(claim, run, howToExecute(plan, waitMs)));
 }
 
 /** Runs the handler again in place of a stored answer that this version cannot read (R3). A refusal changes nothing. */
@@ -83,7 +88,8 @@ export async function executeAgain<Tx>(plan: Plan<Tx>): Promise<ExecutionResult>
       'The stored answer cannot be read, and running again was refused.',
     );
   };
-  return resultOf(current, await plan.call.engine.store.rerun(claimOf(plan, 0), run, howToExecute(plan, 0)));
+  const { store, config } = plan.call.engine;
+  return resultOf(current, await store.rerun(claimOf(plan.call, config.retentionMs, plan), run, howToExecute(plan, 0)));
 }
 
 function resultOf<Tx>({ afterCommit, hasAnswered }: Try<Tx>, executed: Executed): ExecutionResult {
@@ -92,8 +98,9 @@ function resultOf<Tx>({ afterCommit, hasAnswered }: Try<Tx>, executed: Executed)
   return executed;
 }
 
-function claimOf<Tx>({ call, definition, thing }: Plan<Tx>, waitMs: number): Claim {
-  const { id, mintedAt, fingerprint, engine } = call;
+/** The claim of a call's key, whose row is kept for so long. */
+export function claimOf<Tx>(call: Call<Tx>, retentionMs: number, { waitMs, thing }: Claiming): Claim {
+  const { id, mintedAt, fingerprint, engine, definition } = call;
   const { windowMs } = engine.config;
   return {
     tenant: id.tenant,
@@ -102,7 +109,7 @@ function claimOf<Tx>({ call, definition, thing }: Plan<Tx>, waitMs: number): Cla
     key: id.key,
     mintedAt,
     windowMs,
-    retentionMs: retentionOf(definition.options, engine.config.retentionMs),
+    retentionMs: retentionOf(definition.options, retentionMs),
     fingerprint,
     schemaVersion: definition.options.schemaVersion ?? 1,
     waitMs,

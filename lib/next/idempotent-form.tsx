@@ -1,7 +1,7 @@
 import { type ComponentPropsWithRef, createElement, type ReactElement, type ReactNode, Suspense } from 'react';
 import { ConfigurationError } from '../core/errors.ts';
 import type { Operation } from '../engine/operation.ts';
-import { FieldForm } from '../react/fields/field-form.tsx';
+import { FieldForm } from '../react/fields/form-field.tsx';
 import type { Messages } from '../react/labels.ts';
 import type { SubmitAction } from '../react/submission/action.ts';
 import type { RetryPolicy } from '../react/submission/settings.ts';

@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { derivedUuid } from '../core/derived-key.ts';
 import type { Refusal } from '../core/outcome.ts';
 import type { Run } from '../engine/call-result.ts';
 import type { Operation } from '../engine/operation.ts';
@@ -57,15 +58,9 @@ function problem<Result>(refusal: Refusal, run: Run<Result>, how: Answering): Re
   return refusal.code === 'failed' ? marked(answer, run, how) : withNextKey(answer, nextKey);
 }
 
-/** The same name in each replay of one stored refusal (R1): a UUID of version 8 (RFC 9562), made of what it is of. */
+/** The same name in each replay of one stored refusal (R1): a UUID made of what it is of. */
 function instanceOf({ operation, key }: Answering, { reason }: Refusal): string {
-  const bytes = createHash('sha256')
-    .update(JSON.stringify([operation.name, key, reason]))
-    .digest()
-    .subarray(0, 16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return `urn:uuid:${bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}`;
+  return `urn:uuid:${derivedUuid(hash('sha256', JSON.stringify([operation.name, key, reason])))}`;
 }
 
 /** Says whether it was run or replayed, and how long the answer is kept (H3). */

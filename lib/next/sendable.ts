@@ -1,4 +1,5 @@
 import { isPlainObject } from '../core/canonical.ts';
+import { copyOf } from '../core/copy.ts';
 import { type DecimalLike, isDecimal } from '../core/decimal.ts';
 
 type AsText = DecimalLike | URL | RegExp;
@@ -14,37 +15,11 @@ type SentFields<T> = { [Name in keyof T]: Sent<T[Name]> };
  * an object without a prototype, and would throw behind an effect that stands.
  */
 export function sendable<T>(value: T): Sent<T> {
-  return copy(value, new Map()) as Sent<T>;
+  return copyOf<unknown>(value, inReactsWords) as Sent<T>;
 }
 
-function copy(value: unknown, copies: Map<object, unknown>): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (isDecimal(value)) return value.valueOf();
-  if (value instanceof URL || value instanceof RegExp) return String(value);
-  const known = copies.get(value);
-  if (known) return known;
-  const remember = <Copy extends object>(made: Copy) => {
-    copies.set(value, made); // before its fields are copied: one of them may be it
-    return made;
-  };
-  const next = (inner: unknown) => copy(inner, copies);
-  if (Array.isArray(value)) {
-    const list = remember<unknown[]>([]);
-    for (const each of value) list.push(next(each));
-    return list;
-  }
-  if (value instanceof Map) {
-    const map = remember(new Map());
-    for (const [key, inner] of value) map.set(next(key), next(inner));
-    return map;
-  }
-  if (value instanceof Set) {
-    const set = remember(new Set());
-    for (const inner of value) set.add(next(inner));
-    return set;
-  }
-  if (!isPlainObject(value)) return value;
-  const fields = remember<Record<string, unknown>>({});
-  for (const [name, inner] of Object.entries(value)) fields[name] = next(inner);
-  return fields;
+function inReactsWords(part: unknown): unknown {
+  if (isDecimal(part)) return part.valueOf();
+  if (part instanceof URL || part instanceof RegExp) return String(part);
+  return isPlainObject(part) ? { ...part } : part;
 }

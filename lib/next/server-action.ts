@@ -1,8 +1,8 @@
 import { headers } from 'next/headers.js';
 import { redirect } from 'next/navigation.js';
-import type { KeyedCall } from '../core/fields.ts';
+import { KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
-import type { Outcome, Refusal } from '../core/outcome.ts';
+import { MISMATCH_MESSAGES, type Outcome, type Refusal } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';
@@ -10,9 +10,6 @@ import { readActionCall } from './action-call.ts';
 import { attachOperation } from './action-operation.ts';
 import type { Address } from './address.ts';
 import { complainOfKeylessForm, refuseOtherOperation } from './development.ts';
-import { withFirstAnswer } from './first-answer.ts';
-import { inWordsForPeople } from './keyless-form.ts';
-import { redirectAddress } from './redirect-address.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
 import { type Sent, sendable } from './sendable.ts';
 
@@ -142,4 +139,42 @@ async function harmless<Result, T>(
     operation.report(error, { key: outcome.key ?? '', during });
     return undefined;
   }
+}
+
+/**
+ * Adds to a `payload_mismatch` what the first submission came to: in words, and as `data.first` where it has its answer, so
+ * that the page can show it, with and without JavaScript (B1). The key is the caller's own: a foreign one never gets this far.
+ */
+async function withFirstAnswer<Result>(
+  outcome: Outcome<Result>,
+  operation: Pick<Operation<never, Result>, 'status'>,
+): Promise<Outcome<Result>> {
+  if (outcome.ok || outcome.code !== 'payload_mismatch' || outcome.key === undefined) return outcome;
+  const status = await operation.status({ key: outcome.key });
+  if (!('state' in status)) return outcome;
+  const told = { ...outcome, message: MISMATCH_MESSAGES[status.state] };
+  return status.outcome ? { ...told, data: { first: status.outcome } } : told;
+}
+
+/**
+ * Says in a person's words that a form has lost its key, who can send it again: a field that had not arrived is there then.
+ * `advice`: a developer's words in place of them.
+ */
+function inWordsForPeople<Result>(
+  outcome: Outcome<Result>,
+  { payload }: ExecuteRequest,
+  advice = KEYLESS_FORM,
+): Outcome<Result> {
+  const isKeyless = !outcome.ok && (outcome.code === 'key_missing' || outcome.code === 'key_malformed');
+  return isKeyless && payload instanceof FormData ? { ...outcome, message: advice } : outcome;
+}
+
+/**
+ * The address for `redirect()` in an action. Next's router adds the `basePath` to what it is told; to a form that was sent
+ * without JavaScript Next answers with the address as it is (its action-handler.js, version 16), which leads out of the app.
+ */
+async function redirectAddress(url: string): Promise<string> {
+  const basePath = process.env.__NEXT_ROUTER_BASEPATH ?? '';
+  if (basePath === '' || !/^\/(?!\/)/.test(url)) return url;
+  return (await headers()).has('next-action') ? url : `${basePath}${url}`;
 }

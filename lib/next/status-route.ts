@@ -1,10 +1,22 @@
 import type { NextRequest } from 'next/server.js';
+import { ConfigurationError } from '../core/errors.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
-import type { KeyRequest } from '../engine/status.ts';
+import type { Idempotency } from '../engine/idempotency.ts';
+import type { Operation } from '../engine/operation.ts';
+import type { FenceResult, KeyRequest, KeyStatus } from '../engine/status.ts';
 import { plainJson, problemResponse, retryAfter } from '../http/problem.ts';
-import { type AnyOperation, directoryOf, type Known } from './operation-directory.ts';
 import { type CallerLimit, callerLimit } from './rate-limit.ts';
+
+/** An operation, as far as the status route needs it. */
+type AnyOperation = Pick<Operation<never, unknown>, 'name' | 'status' | 'fence' | 'whoActs'> &
+  Partial<Pick<Operation<never, unknown>, 'errorPages' | 'addressHeader' | 'explainMissing'>>;
+
+/** `createIdempotency`'s result, which knows the operations that were imported. */
+type Registry = Pick<Idempotency<never>, 'operations' | 'explainMissing' | 'errorPages' | 'addressHeader'>;
+
+/** The operations that a route is given. */
+type Known = Registry | AnyOperation | readonly AnyOperation[];
 
 type Handler = (request: Request) => Promise<Response>;
 
@@ -34,7 +46,9 @@ const OPTIONS: OptionNames<StatusRouteOptions> = { limit: true, admit: true };
 export function statusRoute(known: Known, options: StatusRouteOptions = {}): { GET: Handler; DELETE: Handler } {
   assertKnownOptions('statusRoute', options, OPTIONS);
   const { limit = {}, admit = () => true } = options;
-  const { find, explain, errorPages, addressHeader } = directoryOf(known);
+  const find = finderIn(known);
+  const [first = {}] = [known].flat();
+  const { explainMissing, errorPages, addressHeader }: Partial<AnyOperation> = first;
   const counted = limit ? callerLimit(limit, addressHeader) : undefined;
   const handler = (ask: Ask) => async (request: Request) => {
     const { name, key } = askedOf(request);
@@ -50,14 +64,43 @@ export function statusRoute(known: Known, options: StatusRouteOptions = {}): { G
       // By address alone: to say what is missing asks the app who acts, which anybody could have done by making names up.
       const allowed = counted?.byCaller(request, null) ?? true;
       if (allowed !== true) return limited(allowed);
-      const message = await explain?.({ operation: name, key });
+      const message = await explainMissing?.({ operation: name, key });
       return problem(refuse('not_found', message && process.env.NODE_ENV === 'development' ? { message } : {}));
     }
     const principal = await operation.whoActs();
     const allowed = counted?.byCaller(request, principal) ?? true;
-    return allowed === true ? await ask(operation, { key, scope: principal ?? undefined }, request) : limited(allowed);
+    if (allowed !== true) return limited(allowed);
+    const told = await ask(operation, { key, scope: principal ?? undefined });
+    if (!('ok' in told)) return answer(told, request);
+    return problemResponse(told, request, { errorPages: operation.errorPages, forForm: true });
   };
-  return { GET: handler(getStatus), DELETE: handler(fence) };
+  return {
+    GET: handler((operation, asked) => operation.status(asked)),
+    DELETE: handler((operation, asked) => operation.fence(asked)),
+  };
+}
+
+/** Finds operations by name. Of `idempotency` at each request: a module may be imported late. */
+function finderIn(known: Known): (name: string) => AnyOperation | undefined {
+  if ('operations' in known) return (wanted) => known.operations().find(({ name }) => name === wanted);
+  const byName = namesOf([known].flat());
+  return (name) => byName.get(name);
+}
+
+/** @throws ConfigurationError where two of them have one name: they would tell each other's answers (K4) */
+function namesOf(operations: readonly AnyOperation[]): ReadonlyMap<string, AnyOperation> {
+  const byName = new Map<string, AnyOperation>();
+  for (const operation of operations) {
+    const { name } = operation;
+    if ((byName.get(name) ?? operation) !== operation) {
+      throw new ConfigurationError(`Two operations of the status route have the name ${name}. Rename one of them.`, {
+        existing: operations.map((each) => each.name),
+        expected: 'a name of its own for each operation',
+      });
+    }
+    byName.set(name, operation);
+  }
+  return byName;
 }
 
 function askedOf(request: Request) {
@@ -66,32 +109,23 @@ function askedOf(request: Request) {
   return { name, key };
 }
 
-type Ask = (operation: AnyOperation, asked: KeyRequest, request: Request) => Promise<Response>;
+type Ask = (operation: AnyOperation, asked: KeyRequest) => ReturnType<AnyOperation['status' | 'fence']>;
 
-const getStatus: Ask = async (operation, asked, request) => {
-  const status = await operation.status(asked);
-  if ('ok' in status) return problemResponse(status, request, { errorPages: operation.errorPages, forForm: true });
-  return json(200, underBasePath(status, request), status.retryAfterMs);
-};
-
-const fence: Ask = async (operation, asked, request) => {
-  const result = await operation.fence(asked);
-  if ('ok' in result) return problemResponse(result, request, { errorPages: operation.errorPages, forForm: true });
-  const { fenced, ...rest } = result;
-  if (result.fenced) return json(200, { state: 'abandoned', nextKey: result.nextKey });
-  return json(409, underBasePath(rest, request), 'retryAfterMs' in rest ? rest.retryAfterMs : undefined);
-};
-
-/** A stored redirect, as Next's router would have followed it. The browser half goes there by itself. */
-function underBasePath<T extends object>(answer: T & { redirect?: string }, request: Request): T {
-  const { basePath = '' } = (request as Partial<NextRequest>).nextUrl ?? {};
-  return /^\/(?!\/)/.test(answer.redirect ?? '') ? { ...answer, redirect: basePath + answer.redirect } : answer;
+/** A status, the tombstone, or the state of the key that was faster than it. */
+function answer(told: KeyStatus<unknown> | FenceResult<unknown>, request: Request): Response {
+  if (!('fenced' in told)) return json(200, told, request);
+  if (told.fenced) return json(200, { state: 'abandoned', nextKey: told.nextKey }, request);
+  const { fenced, ...status } = told;
+  return json(409, status, request);
 }
 
-function json(status: number, body: unknown, retryAfterMs?: number): Response {
+function json(status: number, body: Partial<KeyStatus<unknown>>, request: Request): Response {
   const headers = new Headers({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
-  if (retryAfterMs !== undefined) headers.set('Retry-After', retryAfter(retryAfterMs));
-  return new Response(JSON.stringify(body, plainJson), { status, headers });
+  if (body.retryAfterMs !== undefined) headers.set('Retry-After', retryAfter(body.retryAfterMs));
+  // A stored redirect, as Next's router would have followed it. The browser half goes there by itself.
+  const { basePath = '' } = (request as Partial<NextRequest>).nextUrl ?? {};
+  const redirect = /^\/(?!\/)/.test(body.redirect ?? '') ? `${basePath}${body.redirect}` : body.redirect;
+  return new Response(JSON.stringify({ ...body, redirect }, plainJson), { status, headers });
 }
 
 function decode(segment: string): string | undefined {

@@ -1,8 +1,8 @@
 import { ConfigurationError } from '../core/errors.ts';
 import { assertTransaction, type RawQueries } from '../store/prisma/client.ts';
 import { sqlState } from '../store/prisma/errors.ts';
+import type { Tasks } from './graphile-worker.ts';
 import { INSTALL } from './graphile-worker.ts';
-import type { Tasks } from './tasks.ts';
 
 /** How a job is run. */
 export interface JobOptions {

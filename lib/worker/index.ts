@@ -1,4 +1,5 @@
 export { enqueueJob, type JobArguments, type JobOptions } from './enqueue-job.ts';
+export type { Task, TaskHelpers, Tasks } from './graphile-worker.ts';
 export {
   complete,
   type Driven,
@@ -11,5 +12,4 @@ export {
   reap,
   relay,
 } from './passes.ts';
-export type { Task, TaskHelpers, Tasks } from './tasks.ts';
 export { startWorker, type Worker, type WorkerOptions } from './worker.ts';

@@ -3,11 +3,10 @@ import type { Job, Logger, TaskList, WorkerEvents, WorkerPool } from 'graphile-w
 import type { Pool, PoolClient } from 'pg';
 import { isProduction } from '../core/production.ts';
 import { describe } from '../messaging/publisher.ts';
-import type { GraphileWorker } from './graphile-worker.ts';
+import type { GraphileWorker, TaskHelpers, Tasks } from './graphile-worker.ts';
 import { Presence } from './liveness.ts';
 import { loop } from './loop.ts';
 import { withStatementLimit } from './pool.ts';
-import type { TaskHelpers, Tasks } from './tasks.ts';
 
 const BEAT_MS = 1000;
 /** A migration of graphile-worker's may rewrite its tables. */

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { WakeSignal } from './wake-signal.ts';
+import { WakeSignal } from './relay.ts';
 
 const HOUR = 3_600_000;
 const forever = new AbortController().signal;

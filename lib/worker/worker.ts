@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { untilAborted } from '../core/wait.ts';
+import type { Tasks } from './graphile-worker.ts';
 import { findGraphileWorker, graphileWorkerMissing } from './graphile-worker.ts';
 import { type JobsOptions, runJobs } from './jobs.ts';
 import { loop } from './loop.ts';
@@ -16,8 +17,6 @@ import {
 } from './passes.ts';
 import { closePool, openPool } from './pool.ts';
 import { relayLoops } from './relay.ts';
-import { warnOutdatedSchema } from './schema-warning.ts';
-import type { Tasks } from './tasks.ts';
 
 /** Keys of one operation that are driven at once: each has a share of its own, however slow another's provider is. */
 const LIMIT = 15;
@@ -161,3 +160,14 @@ async function startJobs(
 }
 
 type Pass = (driven: Driven, options: PassOptions) => Promise<Figures>;
+
+/** Says at once, with what to run, why every pass would fail. Without it each says the same later, one by one. */
+async function warnOutdatedSchema(driven: Driven, log: (line: string) => void): Promise<void> {
+  const hasMessages = driven.outbox !== undefined || driven.inbox !== undefined;
+  // The loops report a database that is away, and wait for it.
+  const states = (await driven.readSchema?.().catch(() => undefined)) ?? [];
+  for (const { part, existing, expected, advice } of states) {
+    if (!advice || (part === 'messaging' && !hasMessages)) continue;
+    log(`The database has ${existing}, and this worker needs ${expected}. ${advice}`);
+  }
+}

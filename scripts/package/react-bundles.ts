@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 /** A form may cost a page no more than this before it can be used, without react itself. In bytes, min+gzip (ADR 34). */
 export const LIMIT = 4000;
 const ENTRY = `export { IdempotencyKeyField, IdempotentForm, SubmitStatus, useIdempotentSubmit } from './lib/react/index.ts';`;
-const FIELDS = `export * from './lib/react/fields/field-form.tsx'; export * from './lib/react/fields/form-field.tsx';`;
+const FIELDS = `export * from './lib/react/fields/form-field.tsx';`;
 
 /** A bundle, and what it weighs. `entry`: source text. What `import()` loads is no part of it. */
 async function bundle(entry: string, external: string[]) {

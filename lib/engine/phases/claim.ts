@@ -3,25 +3,19 @@ import { drawToken } from '../../core/lease.ts';
 import { seal } from '../../core/seal.ts';
 import type { LeasedClaim } from '../../store/leases.ts';
 import { StoreUnavailableError } from '../../store/store.ts';
-import { recordedTraceParent } from '../../telemetry/trace-parent.ts';
-import { type Call, storeFor } from '../call.ts';
-import { comparePayload, type ExecutionResult } from '../call-result.ts';
+import { type Call, pointOf, storeFor } from '../call.ts';
+import { comparePayload, type ExecutionResult, mayReplay } from '../call-result.ts';
 import type { PhasedDefinition } from '../definition.ts';
-import { mayReplay } from '../may-replay.ts';
-import { isOfOtherKey, isTheirs, retentionOf } from '../thing.ts';
-import { mayTryAgain, timeLeft } from '../transaction.ts';
-import { recordTransition } from '../transition.ts';
+import { recordTransition } from '../instrumentation.ts';
+import { isOfOtherKey, isTheirs } from '../thing.ts';
+import { type Claiming, claimOf, mayTryAgain, timeLeft } from '../transaction.ts';
 import { runHeld } from './executor.ts';
 import { openTransaction } from './run-transaction.ts';
 import { encodeInput } from './stored-input.ts';
 
 /** How a call of phases begins. */
-interface Plan {
+interface Plan extends Claiming {
   input: unknown;
-  /** How long to wait for another's uncommitted claim, in milliseconds. */
-  waitMs: number;
-  /** The thing that it is done once for, where the operation names one. */
-  thing: string | undefined;
   /** Called as soon as a committed row has the call's fingerprint. */
   claimed: () => void;
 }
@@ -35,28 +29,18 @@ export async function executeInPhases<Tx>(
   definition: PhasedDefinition<Tx>,
   { input, waitMs, thing, claimed }: Plan,
 ): Promise<ExecutionResult> {
-  const { engine, id, mintedAt, fingerprint, request, deadline } = call;
+  const { engine, id, fingerprint, request, deadline } = call;
   const { config, slots } = engine;
   const store = storeFor(call);
-  const { schemaVersion = 1 } = definition.options;
   const { signal: stop, response, innerRetries } = request;
   const how = { deadline, stop, response, innerRetries };
   const text = encodeInput({ input, context: request.context ?? [] }, definition.options);
-  const point = { operation: id.operation, key: id.key };
-  await config.onPoint?.('before-claim', point);
+  await config.onPoint?.('before-claim', pointOf(call));
   const claim: LeasedClaim = {
-    ...id,
-    mintedAt,
-    windowMs: config.windowMs,
-    retentionMs: retentionOf(definition.options, config.phasesRetentionMs),
-    fingerprint,
-    schemaVersion,
-    waitMs: 0,
-    traceParent: recordedTraceParent(),
+    ...claimOf(call, config.phasesRetentionMs, { waitMs: 0, thing }),
     leaseMs: config.leaseMs,
     firstToken: drawToken(),
     input: seal(text, 'input', id, config.secrets),
-    thing,
   };
   const run = { engine, options: definition.options, deadline };
   const claimOnce = () =>

@@ -17,8 +17,7 @@ import {
   type ForeignVerdict,
   versionOf,
 } from './foreign-call.ts';
-import { noteLateAnswer } from './foreign-result.ts';
-import type { ForeignState } from './foreign-start.ts';
+import { type ForeignState, noteLateAnswer, start } from './foreign-record.ts';
 import { type PhasesRun, reach, reportError } from './run.ts';
 import { readStep, readStored, redirectInside } from './steps.ts';
 
@@ -36,12 +35,8 @@ const MAX_MESSAGE = 1000;
 /** The part of the run's time that a call leaves, so that its answer can still be written down (H4). */
 const MARGIN = { share: 0.1, mostMs: 250 };
 
-/** Sends the stored arguments, once `start` has written down that they are about to be sent. */
-export async function send<Tx, A, R>(
-  running: PhasesRun<Tx>,
-  talk: ForeignState<A, R>,
-  start: () => Promise<Step>,
-): Promise<Reply<R>> {
+/** Sends the stored arguments, once it is written down that they are about to be sent. */
+export async function send<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, R>): Promise<Reply<R>> {
   const { breakers } = running.engine;
   const { call, name } = talk;
   // Before anything is written: what cannot be sent is not counted as sent.
@@ -50,7 +45,7 @@ export async function send<Tx, A, R>(
   try {
     // The row is written inside the breaker: while the circuit is open nothing is begun, and nothing can be in doubt.
     const sendIt = async () => {
-      const step = await start();
+      const step = await start(running, talk);
       return await runJudged(running, call, () => sendInTime(running, talk, step, stored));
     };
     const isAnswer = (error: unknown) => error instanceof JudgedError && error.verdict !== 'indeterminate';

@@ -9,11 +9,9 @@ import { type RefusalAnswer, refusalAnswer } from '../handler.ts';
 import { timeLeft } from '../transaction.ts';
 import { type ForeignCall, versionOf } from './foreign-call.ts';
 import { lookUp, type Reply, readReference, send } from './foreign-exchange.ts';
-import { noteLateAnswer, recordAnswer, recordResult } from './foreign-result.ts';
-import { type ForeignState, start } from './foreign-start.ts';
-import { assertGoesOn, endRun, enterStep, type PhasesRun, reportError } from './run.ts';
+import { type ForeignState, noteLateAnswer, recordAnswer, recordResult } from './foreign-record.ts';
+import { assertGoesOn, endRun, enterStep, inStepSpan, type PhasesRun, reportError } from './run.ts';
 import { assertReady, commitOpen } from './run-transaction.ts';
-import { inStepSpan } from './step-span.ts';
 import { finish, readRefusal } from './steps.ts';
 import { markUnknown } from './suspension.ts';
 
@@ -132,12 +130,8 @@ function takeLate<A, R>(talk: ForeignState<A, R>): Reply<R> | undefined {
 /** Sends it, and writes down where that has proved that nothing was done. */
 async function sendOnce<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, R>): Promise<Reply<R>> {
   const { store, config } = running.engine;
-  let isStarted = false;
-  const heard = await send(running, talk, async () => {
-    const step = await start(running, talk);
-    isStarted = true;
-    return step;
-  });
+  const { stored: before } = talk;
+  const heard = await send(running, talk);
   await commitOpen(running); // behind an open circuit nothing has taken it along
   if (heard.kind === 'refused') {
     const { isRemembered, canLookUp } = situationOf(talk);
@@ -149,8 +143,8 @@ async function sendOnce<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, 
     );
     talk.refusal = heard.refusal;
     if (coversAll) talk.mayBeDone = false;
-  } else if (isStarted && heard.kind === 'failed' && heard.verdict === 'not_executed') {
-    // Behind an open circuit nothing was begun.
+  } else if (heard.kind === 'failed' && heard.verdict === 'not_executed' && talk.stored !== before) {
+    // Behind an open circuit nothing was begun, and nothing written down.
     await store.recordNotExecuted(running.held, config.leaseMs, talk.name);
   }
   return noteReply(talk, heard);

@@ -10,7 +10,7 @@ import { type Call, checkInput, openCall } from '../call.ts';
 import type { Definition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
 import { isOfOtherKey, retentionOf, thingOf } from '../thing.ts';
-import { executeInTransaction, withinTime } from '../transaction.ts';
+import { claimOf, executeInTransaction, withinTime } from '../transaction.ts';
 import { completeKey } from './completer.ts';
 import { encodeInput } from './stored-input.ts';
 import { type CallAnswer, Trial, tryHandler, tryPhases } from './trial.ts';
@@ -111,7 +111,8 @@ async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Trial
   const trial = new Trial();
   let announced: string[] = [];
   const executed = await store.execute(
-    claimOf(call),
+    // It was claimed in its time: it carries none, so that no window refuses it.
+    claimOf({ ...call, mintedAt: null }, engine.config.retentionMs, { waitMs: 0, thing: undefined }),
     async (tx) => {
       const inside = { input, tx };
       await (definition.phases
@@ -141,13 +142,6 @@ async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Trial
   return { kind: 'lost', calls, receivedEvents, stoppedBy: ended?.why, ...(enter ? { enter } : {}) };
 }
 
-/** The claim of a key that was claimed in its time: it carries none, so that no window refuses it. */
-function claimOf<Tx>({ id, fingerprint, engine: { config }, definition }: Call<Tx>) {
-  const { windowMs, retentionMs } = config;
-  const { schemaVersion = 1 } = definition.options;
-  return { ...id, mintedAt: null, windowMs, retentionMs, fingerprint, schemaVersion, waitMs: 0 };
-}
-
 /** Enters what the trial has found. Operations in phases go on behind it; others run under their key, once. */
 function enterTried<Tx>(call: Call<Tx>, input: unknown, trial: Trial, events: readonly string[]) {
   const { engine, definition, id, fingerprint } = call;
@@ -166,7 +160,7 @@ function enterTried<Tx>(call: Call<Tx>, input: unknown, trial: Trial, events: re
     const thing = thingOf(definition.options, id, input);
     const lost: LostKey = { ...id, fingerprint, schemaVersion, retentionMs, thing, is };
     const entered = await store.enterLost(lost, { actor, detail });
-    if (entered !== 'entered') return refusedEntry(entered);
+    if (entered !== 'entered') return REFUSED_ENTRIES[entered];
     // From here on it is durable: whoever comes goes on behind what was found.
     const state = await waitPatiently(completeKey(engine, id));
     return { kind: 'entered', state };
@@ -202,7 +196,7 @@ async function executeLost<Tx>(
       await waitPatiently(Promise.allSettled((executed.afterCommit ?? []).map(async (after) => after())));
       return { kind: 'entered', state: executed.row.state };
     case 'existing':
-      return refusedEntry(isOfOtherKey(executed.row, call.id) ? 'held' : 'existing');
+      return REFUSED_ENTRIES[isOfOtherKey(executed.row, call.id) ? 'held' : 'existing'];
     case 'locked':
       return { kind: 'running' };
     case 'in_doubt':
@@ -242,7 +236,7 @@ function enterByHand<Tx>(
       is: { result },
     };
     const entered = await engine.store.enterLost(lost, { actor, detail: { by: 'hand' } });
-    return entered === 'entered' ? { kind: 'entered', state: 'succeeded' } : refusedEntry(entered);
+    return entered === 'entered' ? { kind: 'entered', state: 'succeeded' } : REFUSED_ENTRIES[entered];
   };
 }
 
@@ -250,13 +244,8 @@ function waitPatiently<T>(promise: Promise<T>): Promise<T | undefined> {
   return settleWithin(promise, PATIENCE_MS, () => undefined, { keepsAlive: false });
 }
 
-function refusedEntry(entered: Exclude<EnteredLost, 'entered'>): EnteredKey {
-  switch (entered) {
-    case 'existing':
-      return { kind: 'existing' };
-    case 'locked':
-      return { kind: 'running' };
-    case 'held':
-      return { kind: 'failed', why: 'another key holds its thing' };
-  }
-}
+const REFUSED_ENTRIES: Record<Exclude<EnteredLost, 'entered'>, EnteredKey> = {
+  existing: { kind: 'existing' },
+  locked: { kind: 'running' },
+  held: { kind: 'failed', why: 'another key holds its thing' },
+};

@@ -2,8 +2,8 @@ import { CodedError } from '../../core/errors.ts';
 import type { Begun, Held, LeasedClaim, NewStep, Write } from '../../store/leases.ts';
 import type { KeyRow } from '../../store/store.ts';
 import { settingsFor } from '../begin.ts';
+import { recordTransition } from '../instrumentation.ts';
 import { mayTryAgain, withinTime } from '../transaction.ts';
-import { recordTransition } from '../transition.ts';
 import { OpenTransaction, type RunTransaction } from './open-transaction.ts';
 import { assertGoesOn, endRun, type PhasesRun, reach } from './run.ts';
 

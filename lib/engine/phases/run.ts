@@ -3,6 +3,7 @@ import type { KeyId } from '../../core/scope.ts';
 import type { StandardSchema } from '../../core/standard-schema.ts';
 import type { Held, LeasedClaim, NewStep, StepKind } from '../../store/leases.ts';
 import type { KeyRow } from '../../store/store.ts';
+import { inSpan, isTraced } from '../../telemetry/span.ts';
 import { type CrashPoint, newInstance } from '../config.ts';
 import type { OperationOptions } from '../definition.ts';
 import type { Engine } from '../engine.ts';
@@ -103,4 +104,35 @@ export async function reach<Tx>(
 ): Promise<void> {
   const { operation, key } = held.id;
   await engine.config.onPoint?.(point, { operation, key, ...(step === undefined ? {} : { step }) });
+}
+
+/**
+ * Runs a step that is not stored yet in a span of its own: `idempotency.atomic` or `idempotency.foreign`. An end that the
+ * step has led to on purpose, such as a declined card, is no failure of it.
+ */
+export async function inStepSpan<Tx, R>(
+  running: PhasesRun<Tx>,
+  kind: 'atomic' | 'foreign',
+  step: string,
+  work: () => Promise<R>,
+): Promise<R> {
+  if (!isTraced()) return await work();
+  const { id, attempts } = running.held;
+  const attributes = {
+    'idempotency.operation': id.operation,
+    'idempotency.key': id.key,
+    'idempotency.attempt': attempts,
+    'idempotency.step': step,
+  };
+  return await inSpan(
+    `idempotency.${kind}`,
+    { kind: kind === 'foreign' ? 'client' : 'internal', attributes, blame: (error) => blameFor(running, error) },
+    work,
+  );
+}
+
+/** A run's end is thrown through its step as `RunEnded`. */
+function blameFor<Tx>({ ending }: PhasesRun<Tx>, error: unknown): unknown {
+  if (!(error instanceof RunEnded)) return error;
+  return ending && 'error' in ending ? ending.error : undefined;
 }

@@ -5,9 +5,8 @@ import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.t
 import { type RefusalAnswer, runToAnswer } from '../handler.ts';
 import type { StepVersion } from './context.ts';
 import type { Compensation } from './journal.ts';
-import { assertGoesOn, endRun, enterStep, type PhasesRun, reportError } from './run.ts';
+import { assertGoesOn, endRun, enterStep, inStepSpan, type PhasesRun, reportError } from './run.ts';
 import { assertReady, linger, type Phase, runPhase } from './run-transaction.ts';
-import { inStepSpan } from './step-span.ts';
 
 /** `atomic`: see `PhasesContext`. */
 export async function atomic<Tx, R>(

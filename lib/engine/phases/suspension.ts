@@ -1,6 +1,6 @@
 import { equalJitter } from '../../core/backoff.ts';
 import { recordDelay } from '../../telemetry/keys.ts';
-import { recordTransition } from '../transition.ts';
+import { recordTransition } from '../instrumentation.ts';
 import { endRun, type PhasesRun } from './run.ts';
 
 /**

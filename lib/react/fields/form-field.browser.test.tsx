@@ -4,8 +4,7 @@ import { userEvent } from 'vitest/browser';
 import { render } from 'vitest-browser-react';
 import { type Outcome, type Refusal, refuse } from '../../core/outcome.ts';
 import { newIntent, ONCE } from '../form.fixture.tsx';
-import { FieldForm } from './field-form.tsx';
-import { FieldError, FormContext, FormField } from './form-field.tsx';
+import { FieldError, FieldForm, FormContext, FormField } from './form-field.tsx';
 
 /** As `showErrorsAtFields` of lib/next hands them to the browser. */
 const FIELDS = (

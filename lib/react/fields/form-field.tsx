@@ -1,7 +1,9 @@
 'use client';
 
+import type { ReactNode } from 'react';
 import { type ComponentPropsWithRef, createContext, use, useState } from 'react';
 import type { Refusal } from '../../core/outcome.ts';
+import { IdempotentForm, type IdempotentFormProps } from '../idempotent-form.tsx';
 import type { IdempotentSubmit } from '../idempotent-submit.ts';
 import { fieldErrorId } from './field-error-id.ts';
 
@@ -68,4 +70,21 @@ function entered(as: Tag, { name, type, value, multiple }: Attributes, values: N
   const fits = as === 'select' && multiple ? given !== undefined : typeof given === 'string';
   const fillable = type !== 'file' && type !== 'password';
   return fits && fillable ? { defaultValue: given } : undefined;
+}
+
+/** The form that a server component renders: its fields show by themselves what was refused in them. */
+export function FieldForm<R>({
+  children,
+  ...props
+}: Omit<IdempotentFormProps<R>, 'children'> & { children?: ReactNode }) {
+  return (
+    <IdempotentForm {...props}>
+      {(submit) => (
+        <FormContext value={submit}>
+          {children}
+          <FieldError name="" />
+        </FormContext>
+      )}
+    </IdempotentForm>
+  );
 }

@@ -8,8 +8,6 @@ import { policyOf } from '../submission/settings.ts';
 import { isFence, isSettled, type State } from '../submission/state.ts';
 import { RECOVERY_HANDLERS } from './machine.ts';
 import { askStatus, probeStatusRoute, statusUrlOf } from './status-client.ts';
-import { openTabs } from './tabs.ts';
-import { sleep, waitUntilOnline } from './wait.ts';
 
 export { ErrorSummary } from './error-summary.tsx';
 export { leaveFocus } from './focus.ts';
@@ -156,4 +154,41 @@ function isUnknownAction(thrown: unknown): boolean {
 function steersNext(thrown: unknown): boolean {
   const { digest } = Object(thrown) as { digest?: unknown };
   return `${digest}`.startsWith('NEXT_');
+}
+
+/**
+ * Receives the keys that other tabs have seen settled, or have given up. A message is a hint: its receiver asks the
+ * server. Without a channel (old browsers, simulated ones) a tab knows of others what their shared storage says.
+ */
+export function openTabs(onEnd: (intent: string, key: string) => void): BroadcastChannel | undefined {
+  if (!window.BroadcastChannel) return;
+  const channel = new BroadcastChannel('oncekit');
+  channel.onmessage = ({ data: [intent, key] }) => onEnd(intent, key);
+  return channel;
+}
+
+/**
+ * Resolves after `ms` milliseconds, or at once when the signal aborts. `untilAborted` of core/wait.ts rejects then; a form
+ * that has been left or called off just stops.
+ */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    // A form may wait a hundred times under one signal: each wait takes its listener with it.
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+  });
+}
+
+/** Resolves when the browser says it is online, or when the signal aborts. */
+export function waitUntilOnline(signal: AbortSignal): Promise<unknown> | undefined {
+  if (navigator.onLine) return;
+  return new Promise((resolve) => {
+    window.addEventListener('online', resolve, { once: true, signal });
+    signal.addEventListener('abort', resolve);
+  });
 }

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
-import { sleep, waitUntilOnline } from './wait.ts';
+import { sleep, waitUntilOnline } from './recovery.ts';
 
 test('a wait ends with its time, and leaves no listener behind', async () => {
   const { signal } = new AbortController();

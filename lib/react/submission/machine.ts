@@ -59,22 +59,13 @@ export function reduce<R>(
   return handler?.(state, event);
 }
 
-export type RecoveryEvent =
-  | 'edited'
-  | 'unanswered'
-  | 'wentOffline'
-  | 'asked'
-  | 'found'
-  | 'otherTabSettled'
-  | 'issued'
-  | 'reset';
 type Handler<R> = (state: State<R>, event: Event<R>) => State<R> | undefined;
 export type Handlers<T extends Event<unknown>['type']> = {
   [E in T]: (state: State<unknown>, event: Extract<Event<unknown>, { type: E }>) => State<unknown> | undefined;
 };
 
 /** The handlers of events that need no recovery. An event that does not concern a state leaves it as it is. */
-const HANDLERS: Handlers<Exclude<Event<unknown>['type'], RecoveryEvent>> = {
+const HANDLERS = {
   // Keeps the result: fields may take their default values from it.
   submitted: (state) => (isLocked(state) ? state : enter(unlock(state), 'executing', { result: state.result })),
 
@@ -98,7 +89,10 @@ const HANDLERS: Handlers<Exclude<Event<unknown>['type'], RecoveryEvent>> = {
     if (state.status !== 'idle' || (!open && record?.key === state.key)) return undefined;
     return open ? startCheck(resume(open), 'shown') : state;
   },
-};
+} satisfies Partial<Handlers<Event<unknown>['type']>>;
+
+/** Those that do need it. */
+export type RecoveryEvent = Exclude<Event<unknown>['type'], keyof typeof HANDLERS>;
 
 /** Under a key that was sent by an earlier page, or by another tab. */
 export function resume(key: string): State<never> {

@@ -6,7 +6,7 @@ import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-d
 import { until } from '../../../scripts/testing/until.ts';
 import { createClient } from '../../../shop/db.ts';
 import { PrismaPg } from '../../adapter-pg/index.ts';
-import { joinTransaction } from '../../admin/join-transaction.ts';
+import { joinTransaction } from '../../admin/admin.ts';
 import { skipTime } from '../../integration/skip-time.fixture.ts';
 import { claimOf, DONE, HOW } from '../contract-harness.fixture.ts';
 import { storeOf } from './prisma-harness.fixture.ts';

@@ -92,7 +92,7 @@ export async function recordNotExecuted(
 // S4: compare-and-set on (state, token). It prevents this: the completer and a person find out at the same time, or a
 // late answer comes in, and each goes on with a result of its own.
 //
-// A person's verdict stays until the call is sent again (`foreign-start.ts`): a run that ends before that leaves it to the
+// A person's verdict stays until the call is sent again (`foreign-record.ts`): a run that ends before that leaves it to the
 // next one.
 const RESOLVE = `
 WITH held AS (
