@@ -89,7 +89,6 @@ export const REFUSAL_TRAITS: Readonly<Record<Code, RefusalTraits>> = {
   internal: { level: 'error', tallied: 'error' },
 };
 
-/** Whoever asks for a stored answer. */
 interface Reader {
   nextKey: string;
   /** A route asks, which needs the response and not the result. */

@@ -127,7 +127,6 @@ async function driveOn<Tx>({ engine, store }: OpenedKey<Tx>, row: KeyRow): Promi
   return (await store.find(row)) ?? row;
 }
 
-/** A key that is asked about. */
 interface OpenedKey<Tx> extends ResolvedKey {
   engine: Engine<Tx>;
   definition: Definition<Tx>;

@@ -96,9 +96,7 @@ async function sendInTime<Tx, A, R>(
   });
 }
 
-/**
- * A final answer as it is stored. It must not be lost for what cannot be stored of it: that is left out, and reported.
- */
+/** A final answer as it is stored. What cannot be stored of it is left out, and reported: it must not be lost. */
 function storableRefusal<Tx>(running: PhasesRun<Tx>, said: Exclude<ForeignVerdict, string>): RefusalAnswer {
   const { refuse, data, status, message } = said;
   try {

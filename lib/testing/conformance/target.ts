@@ -67,5 +67,4 @@ export function caseWith<const Needed extends Optional = never>(...needs: readon
   });
 }
 
-/** Makes cases that need nothing but the endpoint. */
 export const caseOf = caseWith();
