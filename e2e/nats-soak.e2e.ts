@@ -5,7 +5,7 @@ import { isWithout } from '../scripts/testing/without.ts';
 import { natsStorm, onceEach } from './fixtures/nats-storm.ts';
 import { random } from './fixtures/random.ts';
 
-/** `npm run test:soak` sets SOAK; without it there is nothing here. The short one is `lib/messaging/nats.db.test.ts`. */
+/** `npm run test:soak` sets SOAK; without it there is nothing here. The short one is `shop/nats/storm.db.test.ts`. */
 const LONG = Boolean(process.env.SOAK);
 const EVENTS = 10_000;
 /** A process dies behind so many events of its life: few enough for all its deaths to come. */

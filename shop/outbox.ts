@@ -1,16 +1,9 @@
-import { jetstream } from '@nats-io/jetstream';
-import { connect, headers } from '@nats-io/transport-node';
-import {
-  createOutbox,
-  type Destination,
-  natsStream,
-  type Origin,
-  type OutboxTransaction,
-  webhook,
-} from 'oncekit/messaging';
+import { connect } from '@nats-io/transport-node';
+import { createOutbox, type Destination, type Origin, type OutboxTransaction, webhook } from 'oncekit/messaging';
 import { clientOrNone } from './db.ts';
 import { eventSecrets } from './env.ts';
-import { EVENT_STREAM, natsAddress } from './receiver/stream-address.ts';
+import { EVENT_STREAM, natsAddress } from './nats/address.ts';
+import { natsPublisher } from './nats/publisher.ts';
 
 /** The destinations of the shop's events. */
 function destinations(): Destination[] {
@@ -20,10 +13,8 @@ function destinations(): Destination[] {
   if (process.env.NEXT_PHASE === 'phase-production-build') return found;
   if (url) found.push({ name: 'partner', publisher: webhook({ url, secrets: eventSecrets() }) });
   if (nats) {
-    const publisher = natsStream({
-      connect: (how) => connect({ ...natsAddress(nats), ...how }),
-      headers,
-      jetstream,
+    const publisher = natsPublisher({
+      connect: (settings) => connect({ ...natsAddress(nats), ...settings }),
       subject: EVENT_STREAM.subject,
     });
     found.push({ name: 'stream', publisher });

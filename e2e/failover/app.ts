@@ -4,14 +4,14 @@
  */
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
-import { jetstream } from '@nats-io/jetstream';
-import { connect, headers } from '@nats-io/transport-node';
+import { connect } from '@nats-io/transport-node';
 import { PrismaPg as PlainPg } from '@prisma/adapter-pg';
 import { createIdempotency, type ForeignRequest } from 'oncekit';
-import { createOutbox, natsStream, type Origin } from 'oncekit/messaging';
+import { createOutbox, type Origin } from 'oncekit/messaging';
 import { startWorker } from 'oncekit/worker';
 import { z } from 'zod';
 import { type Client, createClient, type Transaction } from '../../shop/db.ts';
+import { natsPublisher } from '../../shop/nats/publisher.ts';
 import type { Task } from '../fixtures/executor.ts';
 
 const { DATABASE_URL: url = '', GATEWAY_URL = '', NATS_URL: servers = '', EVENTS = '', DURABILITY } = process.env;
@@ -28,7 +28,7 @@ const plain = () =>
 function shopOn(client: Client) {
   const destination = {
     name: EVENTS,
-    publisher: natsStream({ connect: (how) => connect({ servers, ...how }), headers, jetstream, subject: EVENTS }),
+    publisher: natsPublisher({ connect: (settings) => connect({ servers, ...settings }), subject: EVENTS }),
     attempts: 1000,
     backoff: { baseMs: 50, capMs: 250 },
   };

@@ -1,7 +1,8 @@
 import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { createInbox, streamedEvent } from 'oncekit/messaging';
+import { createInbox } from 'oncekit/messaging';
 import { testDatabase } from '../../scripts/testing/test-database.ts';
+import { streamedEvent } from '../../shop/nats/message.ts';
 
 /** Somebody else's system: hears events from the stream, and keeps what it has done about each in a database of its own. */
 export interface Consumer {

@@ -41,7 +41,7 @@ const TYPE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 /** Visible ASCII and spaces between. A line break would begin another header. */
 const HEADER_VALUE = /^[!-~]([ -~]*[!-~])?$/;
-/** The publisher sets these; an app's headers must not take their place. */
+/** Publishers set these, and brokers do what some of them say; an app's headers must not take their place. */
 const RESERVED =
   /^(webhook-.*|nats-.*|content-.*|host|connection|keep-alive|upgrade|expect|te|trailer|transfer-encoding|proxy-.*|user-agent|idempotency-key)$/;
 

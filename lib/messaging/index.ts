@@ -17,15 +17,6 @@ export type { AllowAddress } from './allowed-fetch.ts';
 export type { Destination } from './destination.ts';
 export { EventError, type EventToSend, type Origin } from './event.ts';
 export type { Inbox, Retried } from './inbox.ts';
-export {
-  type JetStreamLike,
-  type NatsConnectionLike,
-  type NatsConnectionSettings,
-  type NatsHeadersLike,
-  type NatsStreamOptions,
-  natsStream,
-} from './nats.ts';
-export { type StreamedEvent, streamedEvent } from './nats-message.ts';
 export type { GivenUp } from './outbox.ts';
 export {
   createInbox,

@@ -268,7 +268,7 @@ const ASKING_NOTHING: Record<string, readonly string[]> = {
   ],
   'oncekit/next': ['IdempotentForm', 'problemResponse', 'readBody', 'readBytes', issueKey.name, 'rollbackAndRedirect'],
   'oncekit/messaging': [
-    ...['RELAY_TASK', 'EventError', 'natsStream', 'streamedEvent', 'isPublicAddress', 'PublishError'],
+    ...['RELAY_TASK', 'EventError', 'isPublicAddress', 'PublishError'],
     ...['SignatureError', 'signWebhook', 'verifyWebhook', 'webhook'],
   ],
   'oncekit/worker': ['line', 'enqueueJob'],

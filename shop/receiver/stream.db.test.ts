@@ -6,8 +6,8 @@ import { SECRETS } from '../../e2e/fixtures/app-process.ts';
 import { type Nats, startNats } from '../../scripts/services/nats.ts';
 import { type SupervisedChild, spawnChild } from '../../scripts/services/process.ts';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
+import { EVENT_STREAM, natsAddress } from '../nats/address.ts';
 import { openShop } from '../shop.fixture.ts';
-import { EVENT_STREAM, natsAddress } from './stream-address.ts';
 
 let nats: Nats;
 let shop: Awaited<ReturnType<typeof openShop>>;

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AckPolicy, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { BadPayloadError, isUnavailable } from 'oncekit';
-import { streamedEvent } from 'oncekit/messaging';
+import { EVENT_STREAM, natsAddress } from '../nats/address.ts';
+import { streamedEvent } from '../nats/message.ts';
 import { receiveShopEvent, type ShopEvent, shopEvent } from './receiver.ts';
-import { EVENT_STREAM, natsAddress } from './stream-address.ts';
 
 /** No reconnecting: what is new is one way for both, a server that was away and one that is. */
 const HOW = { name: 'demo receiver', reconnect: false, timeout: 5000, pingInterval: 5000 };

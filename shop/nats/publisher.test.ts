@@ -1,11 +1,11 @@
 /** @module-tag nats */
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
+import type { Attempt, OutgoingEvent, PublishError } from 'oncekit/messaging';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Nats, startNats } from '../../scripts/services/nats.ts';
-import { type NatsStreamOptions, natsStream } from './nats.ts';
-import { streamedEvent } from './nats-message.ts';
-import type { Attempt, OutgoingEvent, PublishError } from './publisher.ts';
+import { streamedEvent } from './message.ts';
+import { type NatsOptions, natsPublisher } from './publisher.ts';
 
 let nats: Nats;
 let admin: NatsConnection;
@@ -23,12 +23,12 @@ let names = 0;
 function subject({ url = nats.url, user = {} as { user?: string; pass?: string } } = {}) {
   const name = `s${++names}`;
   const opened: NatsConnection[] = [];
-  const open: NatsStreamOptions<NatsConnection, ReturnType<typeof headers>>['connect'] = async (how) => {
-    const connection = await connect({ servers: url, ...user, ...how });
+  const open: NatsOptions['connect'] = async (settings) => {
+    const connection = await connect({ servers: url, ...user, ...settings });
     opened.push(connection);
     return connection;
   };
-  const publisher = natsStream({ connect: open, headers, jetstream, subject: name });
+  const publisher = natsPublisher({ connect: open, subject: name });
   onTestFinished(() => publisher.close?.());
   return {
     name,
@@ -147,27 +147,9 @@ test.each(['{"ok":true}', '{"stream":""}', 'null', 'pong'])(
   },
 );
 
-test('a connection without a stream on it is closed again', async () => {
-  const opened: NatsConnection[] = [];
-  const publisher = natsStream({
-    connect: async (how) => {
-      const connection = await connect({ servers: nats.url, ...how });
-      opened.push(connection);
-      return connection;
-    },
-    headers,
-    jetstream: () => {
-      throw new Error('no jetstream');
-    },
-    subject: 'shop',
-  });
-  for (let times = 1; times <= 2; times++) await failure(publisher.publish(event(), attempt()));
-  expect(opened.map((connection) => connection.isClosed())).toEqual([true, true]);
-});
-
 test('no subject for the prefix is refused at once', () => {
   for (const wrong of ['', 'a b', 'a..b', 'a.>', '*'])
-    expect(() => natsStream({ connect, headers, jetstream, subject: wrong })).toThrow(/subject/);
+    expect(() => natsPublisher({ connect, subject: wrong })).toThrow(/subject/);
 });
 
 test('a frozen server: each attempt ends in time, what comes late is the same event, and the order holds', async () => {

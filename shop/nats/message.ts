@@ -1,4 +1,6 @@
-import { type OutgoingEvent, PublishError } from './publisher.ts';
+import type { JsMsg } from '@nats-io/jetstream';
+import { headers, type MsgHdrs } from '@nats-io/transport-node';
+import { type OutgoingEvent, PublishError } from 'oncekit/messaging';
 
 /** An event as a consumer of the stream gets it. Trace context and other headers are the message's own. */
 export type StreamedEvent = Omit<OutgoingEvent, 'headers'>;
@@ -15,19 +17,19 @@ const NAMES = {
 /** Dots divide a subject; between them there must be something, and no wildcard or space. */
 const SUBJECT = /^[^\s.*>]+(\.[^\s.*>]+)*$/;
 
-/** The subject of an event. Types may hold dots that no subject can. */
-export function subjectOf(event: OutgoingEvent, subject: string | ((event: OutgoingEvent) => string)): string {
-  const to = typeof subject === 'string' ? `${subject}.${event.type}` : subject(event);
-  if (isSubject(to)) return to;
-  throw new PublishError(`${JSON.stringify(to)} is no subject that NATS takes.`, { next: 'give-up' });
-}
-
 export function isSubject(text: string): boolean {
   return SUBJECT.test(text);
 }
 
+/** The subject of an event. Types may hold dots that no subject can. */
+export function subjectOf({ type }: OutgoingEvent, prefix: string): string {
+  const subject = `${prefix}.${type}`;
+  if (isSubject(subject)) return subject;
+  throw new PublishError(`${JSON.stringify(subject)} is no subject that NATS takes.`, { next: 'give-up' });
+}
+
 /** The event's own headers, and beside them, with precedence, what says which event it is. */
-export function headersOf<H extends { set(name: string, value: string): void }>(event: OutgoingEvent, headers: H): H {
+export function headersOf(event: OutgoingEvent): MsgHdrs {
   const own = {
     [NAMES.id]: event.id,
     [NAMES.type]: event.type,
@@ -37,15 +39,13 @@ export function headersOf<H extends { set(name: string, value: string): void }>(
     [NAMES.createdAt]: event.createdAt.toISOString(),
     [NAMES.derivedKey]: event.derivedKey,
   };
-  for (const [name, value] of Object.entries({ ...event.headers, ...own })) headers.set(name, value);
-  return headers;
+  const all = headers();
+  for (const [name, value] of Object.entries({ ...event.headers, ...own })) all.set(name, value);
+  return all;
 }
 
-/** Reads what `natsStream` has sent; a `JsMsg` of `@nats-io/jetstream` fits. Undefined: it comes from somebody else. */
-export function streamedEvent(message: {
-  headers?: { get(name: string): string } | undefined;
-  string(): string;
-}): StreamedEvent | undefined {
+/** Reads what `natsPublisher` has sent. Undefined: it comes from somebody else. */
+export function streamedEvent(message: Pick<JsMsg, 'headers' | 'string'>): StreamedEvent | undefined {
   const told = (name: keyof typeof NAMES) => message.headers?.get(NAMES[name]) ?? '';
   const event = {
     id: told('id'),

@@ -1,8 +1,10 @@
-/** @module-tag nats */
+/**
+ * @module-tag nats
+ * @module-tag all
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { natsStorm, onceEach } from '../../e2e/fixtures/nats-storm.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { tier } from '../../scripts/testing/tier.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -11,10 +13,7 @@ beforeAll(async () => {
 afterAll(() => database?.drop());
 
 /** A process dies behind so many events of its life, the server behind so many of all. */
-const PLAN =
-  tier === 'short'
-    ? { events: 120, deaths: { relay: [40], consumer: [20] }, serverDeaths: [70] }
-    : { events: 500, deaths: { relay: [150], consumer: [60, 120] }, serverDeaths: [250] };
+const PLAN = { events: 500, deaths: { relay: [150], consumer: [60, 120] }, serverDeaths: [250] };
 
 test(`${PLAN.events} events through JetStream, relay, consumer and server killed: each takes effect once, in order`, async () => {
   const { seconds, stored, replayed, sentAgain, ...came } = await natsStorm({
