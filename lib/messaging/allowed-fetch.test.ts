@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { allowedFetch } from './allowed-fetch.ts';
-import { isPublicAddress } from './public-address.ts';
+import { allowedFetch, isPublicAddress } from './allowed-fetch.ts';
 import type { OutgoingEvent } from './publisher.ts';
 import { webhook } from './webhook.ts';
 

@@ -1,7 +1,6 @@
 import type { Backoff } from '../core/backoff.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { OutgoingEvent, Publisher } from './publisher.ts';
-import type { Route } from './relay.ts';
 
 /** A receiver of events. */
 export interface Destination {
@@ -18,6 +17,16 @@ export interface Destination {
   backoff?: Backoff;
   /** A dead letter's effect on its aggregate: `block` it until a person looks (default), or `skip` the event. */
   onDead?: 'block' | 'skip' | ((event: OutgoingEvent) => 'block' | 'skip');
+}
+
+/** A destination, checked and filled in. */
+export interface Route {
+  name: string;
+  publisher: Publisher;
+  timeoutMs: number;
+  attempts: number;
+  backoff: Backoff;
+  onDead: (event: OutgoingEvent) => 'block' | 'skip';
 }
 
 /** @throws ConfigurationError for two of one name, and for one that cannot be used */

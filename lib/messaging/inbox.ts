@@ -4,11 +4,11 @@ import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
 import { gaugeOpen } from '../telemetry/messages.ts';
-import { KeyedMutex } from './keyed-mutex.ts';
 import {
   type Effect,
   type InboxContext,
   type InboxPoint,
+  KeyedMutex,
   type Received,
   type ReceivedEvent,
   receiveEvent,

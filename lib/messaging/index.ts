@@ -13,7 +13,7 @@ export {
   RELAY_TASK,
   type Stop,
 } from '../store/messages.ts';
-export type { AllowAddress } from './allowed-fetch.ts';
+export { type AllowAddress, isPublicAddress } from './allowed-fetch.ts';
 export type { Destination } from './destination.ts';
 export { EventError, type EventToSend, type Origin } from './event.ts';
 export type { Inbox, Retried } from './inbox.ts';
@@ -26,7 +26,6 @@ export {
   type OutboxOptions,
   type OutboxTransaction,
 } from './prisma.ts';
-export { isPublicAddress } from './public-address.ts';
 export { type Attempt, type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
 export type {
   Effect,

@@ -4,7 +4,7 @@ import { ConfigurationError } from '../core/errors.ts';
 import type { DeliveryFilter, DeliveryRow, Enqueued, FoundEvent, Open, OutboxStore, Stop } from '../store/messages.ts';
 import { countDelivery, gaugeOpen } from '../telemetry/messages.ts';
 import { traceHeaders } from '../telemetry/span.ts';
-import { type Destination, routesOf } from './destination.ts';
+import { type Destination, type Route, routesOf } from './destination.ts';
 import { EventError, type EventToSend, newEvent, type Origin, sendableTrace } from './event.ts';
 import {
   type RelayContext,
@@ -12,7 +12,6 @@ import {
   type RelayOptions,
   type RelayPoint,
   type RelayStore,
-  type Route,
   relayTo,
 } from './relay.ts';
 import { type EventName, logReport, type OnReport, quietly } from './report.ts';

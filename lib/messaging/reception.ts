@@ -4,7 +4,6 @@ import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
 import { countReception } from '../telemetry/messages.ts';
 import { inSpan, markFailed } from '../telemetry/span.ts';
-import type { KeyedMutex } from './keyed-mutex.ts';
 import { describe } from './publisher.ts';
 import type { EventName, OnReport } from './report.ts';
 import { assertName, hashOf, jsonResult, keepable } from './stored-payload.ts';
@@ -214,4 +213,23 @@ async function answerKnown<Tx, R>(
 
 function nameOf({ source, eventId }: Receipt): EventName {
   return { eventId, peer: source };
+}
+
+/**
+ * Lets calls of one name run one after the other in this process. Others wait for them in the database all the same; here
+ * they wait without a connection, so that many deliveries of one slow event do not use up the pool.
+ */
+export class KeyedMutex {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const mine = (this.#last.get(name) ?? Promise.resolve()).then(work);
+    const ended = mine.catch(() => {});
+    this.#last.set(name, ended);
+    try {
+      return await mine;
+    } finally {
+      if (this.#last.get(name) === ended) this.#last.delete(name);
+    }
+  }
 }

@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
-import { type Backoff, equalJitter } from '../core/backoff.ts';
+import { equalJitter } from '../core/backoff.ts';
 import { settleWithin, untilAborted } from '../core/wait.ts';
 import type { Delivery, OutboxStore } from '../store/messages.ts';
 import { countDelivery, recordLag } from '../telemetry/messages.ts';
 import { inSpan, type SpanOptions } from '../telemetry/span.ts';
-import { describe, type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
+import type { Route } from './destination.ts';
+import { describe, type OutgoingEvent, PublishError } from './publisher.ts';
 import type { EventName, OnReport } from './report.ts';
 
 /** Moments of a delivery at which a process may die; tests kill it there. */
@@ -17,16 +18,6 @@ export type RelayPoint =
   | 'acknowledged'
   /** Written down. */
   | 'marked';
-
-/** A destination, checked and filled in. */
-export interface Route {
-  name: string;
-  publisher: Publisher;
-  timeoutMs: number;
-  attempts: number;
-  backoff: Backoff;
-  onDead: (event: OutgoingEvent) => 'block' | 'skip';
-}
 
 /** The part of the port that the relay needs. */
 export type RelayStore = Pick<OutboxStore<never>, 'takeHeads' | 'delivered' | 'postpone' | 'giveUp' | 'giveBack'>;
