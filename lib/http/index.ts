@@ -8,8 +8,11 @@ export type { RetryingInit } from './client/call.ts';
 export type { BreakerOptions } from './client/circuits.ts';
 export type { Clock } from './client/clock.ts';
 export { AttemptTimeoutError, CircuitOpenError, NoAnswerError, type StoppedBy } from './client/errors.ts';
-export type { ClientHooks } from './client/hooks.ts';
-export type { RetryPolicy } from './client/policy.ts';
+export type { RetryPolicy, RetryReason } from './client/policy.ts';
 export type { RetryBudgetOptions } from './client/retry-budget.ts';
-export type { RetryReason } from './client/retry-reason.ts';
-export { createRetryingFetch, type RetryingFetch, type RetryingFetchOptions } from './client/retrying-fetch.ts';
+export {
+  type ClientHooks,
+  createRetryingFetch,
+  type RetryingFetch,
+  type RetryingFetchOptions,
+} from './client/retrying-fetch.ts';

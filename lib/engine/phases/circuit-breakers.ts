@@ -36,14 +36,13 @@ export class CircuitBreakers {
     if (dependency === undefined) return await call();
     // An app without such calls does not load it: it is a fifth of what `oncekit` takes to start.
     const { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } = await import('cockatiel');
-    let breaker = this.#byName.get(dependency);
-    if (!breaker) {
-      breaker = circuitBreaker(handleWhen(isFailure), {
+    const breaker =
+      this.#byName.get(dependency) ??
+      circuitBreaker(handleWhen(isFailure), {
         halfOpenAfter: HALF_OPEN_AFTER_MS,
         breaker: new ConsecutiveBreaker(FAILURES),
       });
-      this.#byName.set(dependency, breaker);
-    }
+    this.#byName.set(dependency, breaker);
     const isTrial = breaker.state !== CircuitState.Closed;
     const answer = await breaker.execute(async () => {
       try {

@@ -1,11 +1,20 @@
+import { ConfigurationError } from '../../core/errors.ts';
+import { isKey } from '../../core/key-syntax.ts';
 import { callerLimits } from '../caller-limits.ts';
-import { isRepeatable, settleKey } from './call-key.ts';
+import { keyOfHeader } from '../request-headers.ts';
 import type { StoppedBy } from './errors.ts';
-import { takePayload } from './payload.ts';
 import { requireNumber } from './policy.ts';
+
+const KEY_HEADER = 'Idempotency-Key';
 
 /** Methods that change nothing: what they ask for may be elsewhere. */
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Methods that may be sent again by definition (RFC 9110, 9.2.2; QUERY by its draft). All others need a key. */
+const IDEMPOTENT = new Set([...READS, 'TRACE', 'PUT', 'DELETE', 'QUERY']);
+
+/** Methods that get a key where the caller gave none. */
+const GETS_KEY = new Set(['POST', 'PATCH']);
 
 /** The options of fetch, and those that one call may set for itself. */
 export interface RetryingInit extends RequestInit {
@@ -54,8 +63,7 @@ export async function prepare(
   if (deadlineMs !== undefined) requireNumber('deadlineMs', deadlineMs, Number.NEGATIVE_INFINITY);
   const limits = callerLimits(headers);
   const key = settleKey(method, headers, givenKey, newKey);
-  const { body, contentType, isReplayable } = await takePayload(input, given.body);
-  if (contentType !== null && !headers.has('content-type')) headers.set('content-type', contentType);
+  const body = await settleBody(given.body ?? null, request, headers);
   // A redirect may take key and body to another origin, or make a GET of a POST, whose answer would count: it is the answer.
   const asked = given.redirect ?? (request?.redirect === 'follow' ? undefined : request?.redirect);
   const redirect = asked ?? (key !== undefined || !READS.has(method) ? 'manual' : 'follow');
@@ -63,7 +71,7 @@ export async function prepare(
   const checked = new Request(request?.url ?? input, {
     ...init,
     method: given.method ?? method,
-    body: isReplayable ? body : null,
+    body: isStream(body) ? null : body,
     signal: null,
   });
   return {
@@ -74,15 +82,75 @@ export async function prepare(
     origin: new URL(checked.url).origin,
     signal,
     deadlineMs: least(deadlineMs, limits.deadlineMs),
-    sentOnce: limits.innerRetries ? unfit(isRepeatable(method, key), isReplayable) : 'retry_layer',
+    sentOnce: limits.innerRetries ? whyOnce(method, key, body) : 'retry_layer',
   };
 }
 
-function unfit(isRepeatable: boolean, isReplayable: boolean): StoppedBy | undefined {
-  if (!isRepeatable) return 'no_key';
-  return isReplayable ? undefined : 'body';
+/**
+ * Settles the key of one call, once, and writes it into `headers`: every attempt sends the same one. The caller's `key`
+ * wins, then the caller's header, which is sent as it stands; with `false` there is none but the header's.
+ *
+ * @returns the bare key, without its quotes
+ * @throws ConfigurationError for a key that no server of the kit takes (K1)
+ */
+function settleKey(
+  method: string,
+  headers: Headers,
+  given: string | false | undefined,
+  newKey: () => string,
+): string | undefined {
+  const own = headers.get(KEY_HEADER);
+  // A value that is no key is still the same in all attempts: the server refuses it.
+  if (typeof given !== 'string' && own) return keyOfHeader(own) ?? undefined;
+  const key = given ?? (GETS_KEY.has(method) ? newKey() : false);
+  if (key === false) return;
+  if (!isKey(key)) {
+    throw new ConfigurationError('A key is 1 to 255 visible ASCII characters without comma and quotes.', {
+      existing: key,
+    });
+  }
+  headers.set(KEY_HEADER, `"${key.replaceAll('\\', '\\\\')}"`);
+  return key;
+}
+
+/**
+ * Takes the body once, so that every attempt sends the same bytes, also when the caller goes on filling the form: a
+ * server that compares the content of a key would refuse anything else. Its type, with the boundary of a form, goes into
+ * `headers`, unless the caller names one. A stream is passed on and can be sent once.
+ *
+ * @throws TypeError for a Request whose body has been read: nothing was sent
+ */
+async function settleBody(
+  given: BodyInit | null,
+  request: Request | undefined,
+  headers: Headers,
+): Promise<BodyInit | null> {
+  // The type of a request's own body is among its headers already.
+  if (given === null) return request && (request.body || request.bodyUsed) ? await request.blob() : null;
+  if (isStream(given)) return given;
+  // Response encodes as fetch does, and tells the type; it does so once, where fetch would draw a new boundary each time.
+  const encoded = new Response(given);
+  const type = encoded.headers.get('content-type');
+  if (type !== null && !headers.has('content-type')) headers.set('content-type', type);
+  return await encoded.blob();
+}
+
+/** A ReadableStream, or the async iterable that Node takes as well. A string or FormData is iterable, but not async. */
+function isStream(body: BodyInit | null): boolean {
+  return typeof body === 'object' && body !== null && (body instanceof ReadableStream || Symbol.asyncIterator in body);
+}
+
+function whyOnce(method: string, key: string | undefined, body: BodyInit | null): StoppedBy | undefined {
+  if (key === undefined && !IDEMPOTENT.has(method)) return 'no_key';
+  return isStream(body) ? 'body' : undefined;
 }
 
 function least(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
+}
+
+/** 122 random bits. `randomUUID` is missing from pages served without TLS; random bytes are not. */
+export function randomKey(): string {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -13,24 +13,16 @@ export interface BreakerOptions {
 const DEFAULTS: BreakerOptions = { failures: 10, openMs: 5000 };
 
 /** One circuit for each origin, shared by all calls of one client. It goes by `Date.now`, which is cockatiel's clock. */
-export class Circuits {
-  readonly #options: BreakerOptions;
-  readonly #byOrigin = new Map<string, Circuit>();
-
-  constructor(options: Partial<BreakerOptions> = {}) {
-    this.#options = { ...DEFAULTS, ...options };
-    requireNumber('breaker.failures', this.#options.failures, 1);
-    requireNumber('breaker.openMs', this.#options.openMs, 0);
-  }
-
-  of(origin: string): Circuit {
-    let circuit = this.#byOrigin.get(origin);
-    if (!circuit) {
-      circuit = new Circuit(this.#options);
-      this.#byOrigin.set(origin, circuit);
-    }
+export function createCircuits(given: Partial<BreakerOptions> = {}): (origin: string) => Circuit {
+  const options = { ...DEFAULTS, ...given };
+  requireNumber('breaker.failures', options.failures, 1);
+  requireNumber('breaker.openMs', options.openMs, 0);
+  const byOrigin = new Map<string, Circuit>();
+  return (origin) => {
+    const circuit = byOrigin.get(origin) ?? new Circuit(options);
+    byOrigin.set(origin, circuit);
     return circuit;
-  }
+  };
 }
 
 export class Circuit {
@@ -40,22 +32,15 @@ export class Circuit {
 
   constructor({ failures, openMs }: BreakerOptions) {
     this.#openMs = openMs;
+    const isFailure = handleWhenResult((reply) => saysDown(reply as Reply));
     const breaker = new ConsecutiveBreaker(failures);
-    this.#policy = circuitBreaker(
-      handleWhenResult((reply) => saysDown(reply as Reply)),
-      { halfOpenAfter: openMs, breaker },
-    );
+    this.#policy = circuitBreaker(isFailure, { halfOpenAfter: openMs, breaker });
     this.#policy.onBreak(() => {
       this.#openedAt = Date.now();
     });
   }
 
-  /** True where a call would be refused `inMs` milliseconds from now, as far as is known now. */
-  isOpen(inMs = 0): boolean {
-    return this.#policy.state === CircuitState.Open && this.retryAfterMs > inMs;
-  }
-
-  /** Milliseconds until one call may try it; 0 when one may, or is trying already. */
+  /** Milliseconds until one call may try it; 0 when one may, or is trying already, and while it is closed. */
   get retryAfterMs(): number {
     return this.#policy.state === CircuitState.Open ? Math.max(0, this.#openedAt + this.#openMs - Date.now()) : 0;
   }
@@ -65,7 +50,7 @@ export class Circuit {
    * origin is back, the others are refused too rather than queued behind it: their deadlines go on.
    */
   async run(send: () => Promise<Reply>): Promise<Reply | undefined> {
-    if (this.isOpen() || this.#policy.state === CircuitState.HalfOpen) return;
+    if (this.retryAfterMs > 0 || this.#policy.state === CircuitState.HalfOpen) return;
     const isTrial = this.#policy.state === CircuitState.Open;
     try {
       return await this.#policy.execute(async () => {

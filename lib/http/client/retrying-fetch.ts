@@ -1,13 +1,32 @@
-import { type Prepared, prepare, type RetryingInit } from './call.ts';
-import { randomKey } from './call-key.ts';
-import { type BreakerOptions, type Circuit, Circuits } from './circuits.ts';
+import { type Prepared, prepare, type RetryingInit, randomKey } from './call.ts';
+import { type BreakerOptions, type Circuit, createCircuits } from './circuits.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { CircuitOpenError, NoAnswerError, type StoppedBy } from './errors.ts';
-import { type ClientHooks, callHook } from './hooks.ts';
-import { completePolicy, computedDelayMs, type RetryPolicy } from './policy.ts';
+import {
+  askedDelayMs,
+  completePolicy,
+  computedDelayMs,
+  type RetryPolicy,
+  type RetryReason,
+  retryReason,
+} from './policy.ts';
 import { RetryBudget, type RetryBudgetOptions } from './retry-budget.ts';
-import { askedDelayMs, type RetryReason, retryReason } from './retry-reason.ts';
 import { type Reply, sendOnce } from './send-once.ts';
+
+/** The events that an application may want to count. `attempt` is 1 for the first. */
+export interface ClientHooks {
+  /** After each attempt, however it ended: with a `status`, or without an answer. */
+  onAttempt?: (event: { attempt: number; key: string | undefined; tookMs: number; status?: number }) => void;
+  /** Before each wait. `attempt` is the one that has failed. */
+  onRetry?: (event: { attempt: number; delayMs: number; reason: RetryReason; key: string | undefined }) => void;
+  /** When a failure that could have been tried again is handed back, or thrown; and when the caller aborts. */
+  onGiveUp?: (event: {
+    attempts: number;
+    stoppedBy: StoppedBy;
+    reason: RetryReason | undefined;
+    key: string | undefined;
+  }) => void;
+}
 
 /** How patient the client is. Without any of them it is as `createRetryingFetch` says. */
 export interface RetryingFetchOptions extends ClientHooks {
@@ -50,13 +69,13 @@ export function createRetryingFetch(options: RetryingFetchOptions = {}): Retryin
     clock: { ...systemClock, ...options.clock },
     fetch: options.fetch ?? ((...args) => globalThis.fetch(...args)),
   };
-  const circuits = options.breaker === false ? undefined : new Circuits(options.breaker);
+  const circuitOf = options.breaker === false ? undefined : createCircuits(options.breaker);
 
   return async (input, init = {}) => {
     const startedAt = client.clock.now();
     const call = await prepare(input, init, options.newKey ?? randomKey);
     call.signal?.throwIfAborted();
-    return run(client, call, circuits?.of(call.origin), startedAt + (call.deadlineMs ?? client.policy.deadlineMs));
+    return run(client, call, circuitOf?.(call.origin), startedAt + (call.deadlineMs ?? client.policy.deadlineMs));
   };
 }
 
@@ -109,7 +128,7 @@ async function run(client: Client, call: Prepared, circuit: Circuit | undefined,
   function whatStops(attempt: number, delayMs: number): StoppedBy | undefined {
     if (attempt >= policy.attempts) return 'attempts';
     if (clock.now() + delayMs >= endsAt) return 'deadline';
-    if (circuit?.isOpen(delayMs)) return 'circuit';
+    if (circuit && circuit.retryAfterMs > delayMs) return 'circuit';
     // Last, for it takes the token.
     return budget && !budget.spend() ? 'budget' : undefined;
   }
@@ -150,3 +169,12 @@ function discard(reply: Ended): void {
 }
 
 const NEVER = new AbortController().signal;
+
+/** Calls a hook. An error of the hook does not fail the request. */
+export function callHook<E>(hook: ((event: E) => void) | undefined, event: E): void {
+  try {
+    hook?.(event);
+  } catch {
+    // The request goes on.
+  }
+}

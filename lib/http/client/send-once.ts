@@ -1,3 +1,4 @@
+import { untilAborted } from '../../core/wait.ts';
 import type { Clock } from './clock.ts';
 import { AttemptTimeoutError } from './errors.ts';
 
@@ -30,11 +31,12 @@ export async function sendOnce({ send, readBody, timeoutMs, signal, clock }: Att
     if (!done.signal.aborted) timeout.abort(new AttemptTimeoutError(timeoutMs));
   });
   try {
-    const answer = send(either).then(async (response) => {
-      if (readBody && !isEventStream(response)) await readAhead(response.clone());
-      return response;
+    const response = await untilAborted(either, async () => {
+      const answer = await send(either);
+      if (readBody && !isEventStream(answer)) await readAhead(answer.clone());
+      return answer;
     });
-    return { type: 'answered', response: await Promise.race([answer, rejection(either, done.signal)]) };
+    return { type: 'answered', response };
   } catch (error) {
     // The order matters: an abort wins over a timeout of the same moment, and both over what they made fetch throw.
     if (signal?.aborted) return { type: 'aborted' };
@@ -45,13 +47,6 @@ export async function sendOnce({ send, readBody, timeoutMs, signal, clock }: Att
     // The body, where it was not read, stays under the caller's signal, but no longer under the timeout.
     done.abort();
   }
-}
-
-function rejection(signal: AbortSignal, done: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    signal.addEventListener('abort', () => reject(signal.reason), { signal: done });
-  });
 }
 
 /** How far an answer is read ahead. A server may send one without an end, or two megabytes that unpack to a gigabyte. */

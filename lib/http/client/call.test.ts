@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { isKey } from '../../core/key-syntax.ts';
-import { randomKey } from './call-key.ts';
+import { randomKey } from './call.ts';
 
 describe('H5 a random key', () => {
   afterEach(() => {
