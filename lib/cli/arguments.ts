@@ -3,6 +3,10 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { UsageError } from './command.ts';
 import { counted } from './doctor/finding.ts';
 
+/** The two kinds of options. */
+export const text = { type: 'string' } as const;
+export const flag = { type: 'boolean' } as const;
+
 type Options = NonNullable<ParseArgsConfig['options']>;
 
 /** The values of the options by their names, and the arguments without a dash. */

@@ -65,9 +65,23 @@ function assertAddress(url: string, from: string): void {
 }
 
 /** Closes a connection. It never throws, and does not wait for a server that says nothing any more. */
-export async function closeDatabase(client: pg.Client): Promise<void> {
+async function closeDatabase(client: pg.Client): Promise<void> {
   const ended = client.end().catch(() => {});
   await settleWithin(ended, GOODBYE_MS, () => {});
+}
+
+/** Opens a connection as `openDatabase` does, and closes it behind the work. */
+export async function withDatabase<Result>(
+  url: string,
+  work: (sql: pg.Client) => Promise<Result>,
+  from?: string,
+): Promise<Result> {
+  const sql = await openDatabase(url, from);
+  try {
+    return await work(sql);
+  } finally {
+    await closeDatabase(sql);
+  }
 }
 
 /** A check asks the database through it. The rows are as `pg` reads them. */

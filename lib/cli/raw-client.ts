@@ -1,15 +1,28 @@
 import type pg from 'pg';
+import { printable } from '../core/printable.ts';
 import type { PrismaClientLike } from '../store/prisma/client.ts';
 import { driverError, parserOf, toWire } from '../store/prisma/wire/encoding.ts';
 import { databaseUrl } from './app/env.ts';
 import { CliError } from './command.ts';
-import { closeDatabase, isUnavailable, openDatabase, reasonOf } from './database.ts';
+import { isUnavailable, reasonOf, withDatabase } from './database.ts';
 
 /** The result of a command. Not done: nothing was changed, for the reason in its words. */
 export interface CommandResult {
   isDone: boolean;
   words: string;
+  /** The same for a script, where the command knows `--json`. */
+  data?: unknown;
 }
+
+/** The result of what was done, told in words. */
+export const done = (words: string, data?: unknown): CommandResult => ({ isDone: true, words: printable(words), data });
+
+/** The result where nothing was done, for this reason. */
+export const notDone = (why: string, data?: unknown): CommandResult => ({
+  isDone: false,
+  words: printable(`Nothing was done: ${why}.`),
+  data,
+});
 
 /**
  * Runs `work` on the database at DATABASE_URL, and prints what it resolves with.
@@ -18,9 +31,8 @@ export interface CommandResult {
  * @throws CliError where the database cannot be asked
  */
 export async function runOnDatabase(work: (prisma: PrismaClientLike) => Promise<CommandResult>): Promise<number> {
-  const sql = await openDatabase(databaseUrl());
   try {
-    const { isDone, words } = await work(rawClient(sql));
+    const { isDone, words } = await withDatabase(databaseUrl(), (sql) => work(rawClient(sql)));
     (isDone ? console.log : console.error)(words);
     return isDone ? 0 : 1;
   } catch (error) {
@@ -28,8 +40,6 @@ export async function runOnDatabase(work: (prisma: PrismaClientLike) => Promise<
     const { name, cause } = error as { name?: string; cause?: unknown };
     if (name !== 'DriverAdapterError' && !isUnavailable(error)) throw error;
     throw new CliError(`The database could not do it: ${reasonOf(cause ?? error)}.`, 'Look at it: npx oncekit doctor');
-  } finally {
-    await closeDatabase(sql);
   }
 }
 

@@ -4,7 +4,7 @@ import { type TestDatabase, testDatabase } from '../../scripts/testing/test-data
 import { tier } from '../../scripts/testing/tier.ts';
 import { silentProxy } from '../store/prisma/wire/silent-proxy.fixture.ts';
 import { folders } from './app/app.fixture.ts';
-import { closeDatabase, openDatabase } from './database.ts';
+import { withDatabase } from './database.ts';
 import { SUBCOMMANDS as KEYS_COMMANDS } from './keys/arguments.ts';
 import { type Exit, makeRunnableApp, runOncekit, startOncekit } from './oncekit.fixture.ts';
 
@@ -82,10 +82,10 @@ test('each command is run here', async () => {
 
 test('a connection is closed that says nothing any more', async () => {
   const proxy = await silentProxy(database.url);
-  const sql = await openDatabase(proxy.url);
-  await sql.query('SELECT 1');
-  proxy.silence();
-  await closeDatabase(sql); // pg's own `end` waits for an answer without an end
+  await withDatabase(proxy.url, async (sql) => {
+    await sql.query('SELECT 1');
+    proxy.silence();
+  }); // pg's own `end` waits for an answer without an end
   proxy.close();
 });
 

@@ -3,10 +3,10 @@ import { databaseUrl, loadEnv } from './app/env.ts';
 import { folderTree } from './app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
 import { hiddenBox } from './app/messaging-modules.ts';
-import { readArgs } from './arguments.ts';
+import { readArgs, text } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
+import { withDatabase } from './database.ts';
 import { stopOnSignal } from './stop-signal.ts';
-import { waitingEvents } from './waiting-events.ts';
 
 const help = `oncekit worker
 
@@ -20,7 +20,7 @@ ${APP_HELP}
 DIRECT_URL says which database, or DATABASE_URL where there is none. Not through a pooler in transaction mode.`;
 
 async function run(args: string[]): Promise<number> {
-  const { values } = readArgs(args, { grace: { type: 'string' }, ...APP_OPTIONS });
+  const { values } = readArgs(args, { grace: text, ...APP_OPTIONS });
   const graceMs = Number(values.grace ?? 5000);
   if (!(graceMs >= 0)) throw new UsageError(`--grace takes milliseconds, not "${values.grace}".`);
   const root = process.cwd();
@@ -39,6 +39,22 @@ async function run(args: string[]): Promise<number> {
   for (const warning of warnings) if (warning) console.error(`${warning.says} Fix: ${warning.fix}`);
   await worker.ended;
   return 0;
+}
+
+const WAITING = "SELECT count(*)::int AS waiting FROM outbox_deliveries WHERE state = 'pending'";
+
+/**
+ * A warning about events that wait in the outbox, for a worker that was given none to send them by: the app makes it where its text
+ * does not show it, or does not make it any more. Undefined where none wait, or the database cannot say: it may lack the table.
+ */
+async function waitingEvents(connectionString: string): Promise<{ says: string; fix: string } | undefined> {
+  const answer = await withDatabase(connectionString, (sql) => sql.query(WAITING)).catch(() => undefined);
+  const waiting: number = answer?.rows[0].waiting ?? 0;
+  if (waiting === 0) return undefined;
+  return {
+    says: `${waiting === 1 ? 'An event waits' : `${waiting} events wait`} in the outbox, and no module of the app exports one, so this worker does not send them.`,
+    fix: 'Write in lib/messaging.ts: export const outbox = createOutbox({ … });',
+  };
 }
 
 export const worker: Command = { help, run };

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { CliError } from '../command.ts';
-import { closeDatabase, openDatabase } from '../database.ts';
+import { withDatabase } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
 type Mode = 'direct' | 'session' | 'transaction';
@@ -13,16 +13,13 @@ async function modeOf(sql: pg.Client, url: string): Promise<Mode> {
   const pid = async (client: pg.Client) => (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid as number;
   const ours = await pid(sql);
   if (ours === (sql as { processID?: number | null }).processID) return 'direct';
-  const other = await openDatabase(url);
-  try {
+  return await withDatabase(url, async (other) => {
     await other.query('BEGIN');
     // One that must wait for a server has none of its own.
     const isShared = (await pid(other)) === ours || (await pid(sql).catch(() => undefined)) !== ours;
     await other.query('COMMIT');
     return isShared ? 'transaction' : 'session';
-  } finally {
-    await closeDatabase(other);
-  }
+  });
 }
 
 /** The app may go through any pooler. A worker that runs jobs or a relay keeps a lock of its session and listens. */
@@ -41,12 +38,8 @@ export async function checkPooler(sql: pg.Client, url: string, directUrl: string
     );
   }
   try {
-    const direct = await openDatabase(directUrl, 'DIRECT_URL');
-    try {
-      if ((await modeOf(direct, directUrl)) !== 'transaction') return check.ok(`${app}; the worker takes DIRECT_URL.`);
-    } finally {
-      await closeDatabase(direct);
-    }
+    const direct = await withDatabase(directUrl, (other) => modeOf(other, directUrl), 'DIRECT_URL');
+    if (direct !== 'transaction') return check.ok(`${app}; the worker takes DIRECT_URL.`);
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     return check.problem(error.message, error.fix ?? '');

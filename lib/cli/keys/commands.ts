@@ -1,84 +1,69 @@
-import type { Admin, KeyDetail, KeySummary } from '../../admin/admin.ts';
+import type { Admin, KeyDetail, KeyFilter, KeySummary } from '../../admin/admin.ts';
 import { printable } from '../../core/printable.ts';
+import type { KeyId } from '../../core/scope.ts';
+import type { Operated } from '../../store/oversight.ts';
 import { CliError } from '../command.ts';
-import type { CommandResult } from '../raw-client.ts';
+import { type CommandResult, done, notDone } from '../raw-client.ts';
 import { table, when } from '../table.ts';
 import type { KeysRequest, Narrowing } from './arguments.ts';
 
 /** Does what was asked for. Of payloads, arguments and results nothing is shown but their shape, as in the admin view. */
 export async function runKeys(admin: Admin, request: KeysRequest): Promise<CommandResult> {
-  const { isDone, words, data } = await COMMANDS[request.command](admin, request as never);
+  const { isDone, words, data } = await resultOf(admin, request);
   return { isDone, words: request.json ? JSON.stringify(data, json, 2) : words };
 }
 
-interface KeysResult extends CommandResult {
-  data: unknown;
+async function resultOf(admin: Admin, request: KeysRequest): Promise<CommandResult> {
+  if (request.command === 'list') return await list(admin, request.filter);
+  const { key, actor } = request;
+  if (request.command === 'fence') return await fence(admin, { ...request.of, key }, actor);
+  const row = await findOne(admin, key, request.of);
+  switch (request.command) {
+    case 'show': {
+      const detail = (await admin.findKey(row)) as KeyDetail;
+      return { isDone: true, words: inWords(detail), data: detail };
+    }
+    case 'release':
+      return told(await admin.release(row, actor), {
+        recorded: `Released, by ${actor}: ${key}. A worker or the client's retry goes on.`,
+        changed: `${key} is no longer as it was: it is ${row.state}`,
+        refused:
+          'its executor may be alive, or a foreign call has begun whose provider may not know it again by its key',
+      });
+    case 'acknowledge':
+      return told(await admin.acknowledge(row, actor), {
+        recorded: `Seen to, by ${actor}: ${key}. It is deleted once it has expired.`,
+        changed: 'nobody is asked to look at it',
+        refused: `it is ${row.state}, and has to be finished first`,
+      });
+  }
 }
 
-type Does<Name extends KeysRequest['command']> = (
-  admin: Admin,
-  request: Extract<KeysRequest, { command: Name }>,
-) => Promise<KeysResult>;
+async function list(admin: Admin, filter: KeyFilter): Promise<CommandResult> {
+  const { rows, hasMore } = await admin.listKeys(filter);
+  const head = ['STATE', 'OPERATION', 'KEY', 'TENANT', 'PRINCIPAL', 'ATTEMPTS', 'CLAIMED', 'NEXT'];
+  const more = hasMore ? '\nThere are more: see --limit and the filters.' : '';
+  const words = rows.length === 0 ? 'No keys.' : table([head, ...rows.map(cellsOf)]) + more;
+  return { isDone: true, words, data: { rows, hasMore } };
+}
 
-const COMMANDS: { [Name in KeysRequest['command']]: Does<Name> } = {
-  list: async (admin, { filter }) => {
-    const { rows, hasMore } = await admin.listKeys({ ...filter, offset: 0 });
-    const head = ['STATE', 'OPERATION', 'KEY', 'TENANT', 'PRINCIPAL', 'ATTEMPTS', 'CLAIMED', 'NEXT'];
-    const more = hasMore ? '\nThere are more: see --limit and the filters.' : '';
-    const words = rows.length === 0 ? 'No keys.' : table([head, ...rows.map(cellsOf)]) + more;
-    return { isDone: true, words, data: { rows, hasMore } };
-  },
+async function fence(admin: Admin, id: KeyId, actor: string): Promise<CommandResult> {
+  const operated = await admin.fence(id, actor);
+  const found = operated === 'refused' ? await admin.findKey(id) : null;
+  return told(operated, {
+    recorded: `Given up, by ${actor}: ${id.key}. It never executes from now on.`,
+    changed: 'it was given up before',
+    refused: found
+      ? `there is such a key, and it is ${found.state}`
+      : 'it is no key of theirs, or runs at this moment, or is older than the window, so that it may have run',
+  });
+}
 
-  show: async (admin, { key, of }) => {
-    const detail = (await admin.findKey(await findOne(admin, key, of))) as KeyDetail;
-    return { isDone: true, words: inWords(detail), data: detail };
-  },
-
-  release: async (admin, { key, of, actor }) => {
-    const row = await findOne(admin, key, of);
-    const operated = await admin.release(row, actor);
-    if (operated === 'recorded')
-      return done(`Released, by ${actor}: ${key}. A worker or the client's retry goes on.`, operated);
-    if (operated === 'changed') return notDone(`${key} is no longer as it was: it is ${row.state}`, operated);
-    return notDone(
-      'its executor may be alive, or a foreign call has begun whose provider may not know it again by its key',
-      operated,
-    );
-  },
-
-  acknowledge: async (admin, { key, of, actor }) => {
-    const row = await findOne(admin, key, of);
-    const operated = await admin.acknowledge(row, actor);
-    if (operated === 'recorded')
-      return done(`Seen to, by ${actor}: ${key}. It is deleted once it has expired.`, operated);
-    if (operated === 'changed') return notDone('nobody is asked to look at it', operated);
-    return notDone(`it is ${row.state}, and has to be finished first`, operated);
-  },
-
-  fence: async (admin, { key, of, actor }) => {
-    const id = { ...of, key };
-    const operated = await admin.fence(id, actor);
-    if (operated === 'recorded') return done(`Given up, by ${actor}: ${key}. It never executes from now on.`, operated);
-    if (operated === 'changed') return notDone('it was given up before', operated);
-    const found = await admin.findKey(id);
-    if (found) return notDone(`there is such a key, and it is ${found.state}`, operated);
-    return notDone(
-      'it is no key of theirs, or runs at this moment, or is older than the window, so that it may have run',
-      operated,
-    );
-  },
-};
-
-const done = (words: string, operated: string): KeysResult => ({
-  isDone: true,
-  words: printable(words),
-  data: { operated },
-});
-const notDone = (why: string, operated: string): KeysResult => ({
-  isDone: false,
-  words: printable(`Nothing was done: ${why}.`),
-  data: { operated, why },
-});
+/** The result of what a person did to a key, in the words for it: what was done, or why nothing was. */
+function told(operated: Operated, says: Record<Operated, string>): CommandResult {
+  const words = says[operated];
+  return operated === 'recorded' ? done(words, { operated }) : notDone(words, { operated, why: words });
+}
 
 /** @throws CliError where there is none of that name, or more than one */
 async function findOne(admin: Admin, key: string, of: Narrowing): Promise<KeySummary> {
@@ -129,7 +114,7 @@ function inWords(key: KeyDetail): string {
     ['Trace', key.traceId],
     ['Answer', key.answer && shapeOf(key.answer)],
   ];
-  const told = facts.flatMap(([name, value]) => (value ? [[name, value]] : []));
+  const known = facts.flatMap(([name, value]) => (value ? [[name, value]] : []));
   const steps = key.phases.map(({ name, kind, state, sends, notExecuted, finishedAt, verdict }) => [
     '',
     name,
@@ -141,7 +126,7 @@ function inWords(key: KeyDetail): string {
   ]);
   const events = key.events.map(({ type, actor, at: time }) => ['', at(time) ?? '', type, actor]);
   const part = (title: string, rows: string[][]) => (rows.length > 0 ? `\n${title}\n${table(rows)}` : '');
-  return `${table(told)}${part('Steps', steps)}${part('Events', events)}`;
+  return `${table(known)}${part('Steps', steps)}${part('Events', events)}`;
 }
 
 const at = (time: Date | null) => time && `${time.toISOString()} (${when(time)})`;

@@ -1,4 +1,4 @@
-import { readActor, readArgs, readLimit, readName, readSubcommand } from '../arguments.ts';
+import { flag, readActor, readArgs, readLimit, readName, readSubcommand, text } from '../arguments.ts';
 import { UsageError } from '../command.ts';
 
 const STATES = { outbox: ['dead', 'pending', 'delivered', 'skipped'], inbox: ['dead', 'failed', 'processed'] } as const;
@@ -22,8 +22,7 @@ export interface MessagesRequest {
   isSure: boolean;
 }
 
-const text = { type: 'string' } as const;
-const OPTIONS = { actor: text, box: text, state: text, limit: text, yes: { type: 'boolean' } } as const;
+const OPTIONS = { actor: text, box: text, state: text, limit: text, yes: flag } as const;
 
 /** @throws UsageError that says what does not exist */
 export function readMessagesRequest([name = '', ...args]: string[]): MessagesRequest {
@@ -52,9 +51,9 @@ function readBoxes(name: string | undefined): Box[] {
 
 function readStates(name: string | undefined, boxes: Box[]): MessagesRequest['states'] {
   const wanted = name === undefined ? UNSETTLED : [name];
-  const isWanted = (state: string) => wanted.includes(state);
-  const states = { outbox: STATES.outbox.filter(isWanted), inbox: STATES.inbox.filter(isWanted) };
-  if (boxes.some((box) => states[box].length > 0)) return states;
+  const isWanted = (box: Box) => (state: string) => boxes.includes(box) && wanted.includes(state);
+  const states = { outbox: STATES.outbox.filter(isWanted('outbox')), inbox: STATES.inbox.filter(isWanted('inbox')) };
+  if (states.outbox.length + states.inbox.length > 0) return states;
   const known = new Set(boxes.flatMap((box): readonly string[] => STATES[box]));
   throw new UsageError(`There is no state "${name}".`, `There is: ${[...known].join(', ')}.`);
 }

@@ -1,6 +1,6 @@
 import type { createMessagesAdmin, DeliveryRow, ReceivedSummary } from '../../admin/index.ts';
 import { printable } from '../../core/printable.ts';
-import type { CommandResult } from '../raw-client.ts';
+import { type CommandResult, done, notDone } from '../raw-client.ts';
 import { span, table } from '../table.ts';
 import type { MessagesRequest } from './arguments.ts';
 
@@ -11,14 +11,13 @@ export async function runMessages(admin: MessagesAdmin, request: MessagesRequest
   return await COMMANDS[request.command](admin, request);
 }
 
-const COMMANDS: Record<
-  MessagesRequest['command'],
-  (admin: MessagesAdmin, request: MessagesRequest) => Promise<CommandResult>
-> = {
-  list: async ({ outbox, inbox }, { boxes, states, limit }) => {
+type Does = (admin: MessagesAdmin, request: MessagesRequest) => Promise<CommandResult>;
+
+const COMMANDS: Record<MessagesRequest['command'], Does> = {
+  list: async ({ outbox, inbox }, { states, limit }) => {
     const page = { limit, offset: 0 };
     const lines: string[] = [];
-    if (boxes.includes('outbox') && states.outbox.length > 0) {
+    if (states.outbox.length > 0) {
       const pages = await Promise.all(states.outbox.map((state) => outbox.list({ state, ...page })));
       const { stops } = await outbox.overview();
       lines.push(shown('Outbox', pages, sentCells));
@@ -26,7 +25,7 @@ const COMMANDS: Record<
         ...stops.map((stop) => printable(`${stop.destination} is stopped, and its events wait: ${stop.reason}`)),
       );
     }
-    if (boxes.includes('inbox') && states.inbox.length > 0) {
+    if (states.inbox.length > 0) {
       const pages = await Promise.all(states.inbox.map((state) => inbox.list({ state, ...page })));
       lines.push(shown('Inbox', pages, receivedCells));
     }
@@ -88,14 +87,6 @@ function shown<Row>(title: string, pages: { rows: Row[]; hasMore: boolean }[], c
   const rows = pages.flatMap((each) => each.rows.map(cells));
   const more = pages.some(({ hasMore }) => hasMore) ? '\nThere are more: see --state and --limit.' : '';
   return rows.length === 0 ? `${title}: nothing.` : `${title}:\n${table(rows)}${more}`;
-}
-
-function done(words: string): CommandResult {
-  return { isDone: true, words: printable(words) };
-}
-
-function notDone(why: string): CommandResult {
-  return { isDone: false, words: printable(`Nothing was done: ${why}.`) };
 }
 
 function unchanged(state: string | undefined, peer: string, eventId: string): CommandResult {

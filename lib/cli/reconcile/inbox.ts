@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { CliError, UsageError } from '../command.ts';
-import { closeDatabase, isCutShort, openDatabase, reasonOf, withoutPassword } from '../database.ts';
+import { isCutShort, reasonOf, withDatabase, withoutPassword } from '../database.ts';
 
 /** An event that a consumer has received, and that an intent announced: its id says so (a UUID of version 8). */
 export interface ConsumerEvent {
@@ -59,25 +59,26 @@ SELECT event_id AS id, source, received_at AS "receivedAt" FROM inbox_events
  *
  * @throws CliError where it cannot be read
  */
-export async function readInbox(url: string, { source, since }: EventFilter): Promise<ConsumerEvent[]> {
-  const sql = await openDatabase(url, '--inbox');
-  try {
-    await sql.query('BEGIN READ ONLY');
-    const events: ConsumerEvent[] = [];
-    for (;;) {
-      const last = events.at(-1);
-      const values = [since.toISOString(), source ?? null, last?.source ?? '', last?.id ?? ''];
-      const { rows }: pg.QueryResult<ConsumerEvent> = await sql.query(RECEIVED, values);
-      events.push(...rows);
-      if (rows.length < PAGE) return events;
-    }
-  } catch (error) {
-    throw new CliError(
-      `The inbox at ${withoutPassword(url)} cannot be read: ${reasonOf(error)}.`,
-      'Name a database with the table inbox_events, and a role that may read it.',
-    );
-  } finally {
-    await closeDatabase(sql);
+export async function readInbox(url: string, filter: EventFilter): Promise<ConsumerEvent[]> {
+  const read = (sql: pg.Client) =>
+    readEvents(sql, filter).catch((error) => {
+      throw new CliError(
+        `The inbox at ${withoutPassword(url)} cannot be read: ${reasonOf(error)}.`,
+        'Name a database with the table inbox_events, and a role that may read it.',
+      );
+    });
+  return await withDatabase(url, read, '--inbox');
+}
+
+async function readEvents(sql: pg.Client, { source, since }: EventFilter): Promise<ConsumerEvent[]> {
+  await sql.query('BEGIN READ ONLY');
+  const events: ConsumerEvent[] = [];
+  for (;;) {
+    const last = events.at(-1);
+    const values = [since.toISOString(), source ?? null, last?.source ?? '', last?.id ?? ''];
+    const { rows }: pg.QueryResult<ConsumerEvent> = await sql.query(RECEIVED, values);
+    events.push(...rows);
+    if (rows.length < PAGE) return events;
   }
 }
 

@@ -6,7 +6,7 @@ import { printable } from '../../core/printable.ts';
 import { loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from '../app/loader.ts';
-import { readArgs } from '../arguments.ts';
+import { flag, readArgs, readName, text } from '../arguments.ts';
 import { CliError, type Command, UsageError } from '../command.ts';
 import { confirm } from '../confirmation.ts';
 import { isUnavailable, reasonOf } from '../database.ts';
@@ -37,16 +37,14 @@ Each key's operation is tried in one transaction that is rolled back, for at mos
 never sent. Payloads and results are not shown. Ends with 0 when nothing is left to do, with 1 when something is, and with 2
 when it was asked for something that does not exist.`;
 
-const text = { type: 'string' } as const;
-const flag = { type: 'boolean' } as const;
 const OPTIONS = {
   keys: text,
-  inbox: { type: 'string', multiple: true },
+  inbox: { ...text, multiple: true },
   source: text,
   since: text,
   tenant: text,
   actor: text,
-  yes: { type: 'boolean', short: 'y' },
+  yes: { ...flag, short: 'y' },
   json: flag,
   ...APP_OPTIONS,
 } as const;
@@ -61,7 +59,7 @@ async function run(args: string[]): Promise<number> {
     );
   }
   const since = sinceOf(values.since ?? '72h');
-  const actor = actorOf(values.actor ?? userInfo().username);
+  const actor = readName('An --actor', values.actor ?? userInfo().username);
   const named = file === undefined ? [] : readNamedKeys(file, readBytes(file), values.tenant);
   const root = process.cwd();
   loadEnv(root);
@@ -123,11 +121,6 @@ function sinceOf(said: string): Date {
   } catch {
     throw new UsageError(`--since takes a time, not "${said}".`, 'Write 2026-11-23T10:00Z, or 6h for six hours ago.');
   }
-}
-
-function actorOf(name: string): string {
-  if (/^[^\0]{1,255}$/u.test(name)) return name;
-  throw new UsageError('An --actor has 1 to 255 characters.');
 }
 
 function readBytes(file: string): Uint8Array {
