@@ -3,7 +3,7 @@ import { loadEnv } from './app/env.ts';
 import { folderTree } from './app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
 import { hiddenBox } from './app/messaging-modules.ts';
-import { readArgs } from './arguments.ts';
+import { flag, readArgs } from './arguments.ts';
 import { CliError, type Command } from './command.ts';
 import { reasonOf } from './database.ts';
 
@@ -28,7 +28,7 @@ Ends with 0 when it could look, whatever it found, else with 1.`;
   return {
     help,
     async run(args) {
-      const { values } = readArgs(args, { json: { type: 'boolean' }, ...APP_OPTIONS });
+      const { values } = readArgs(args, { json: flag, ...APP_OPTIONS });
       const root = process.cwd();
       loadEnv(root);
       const tree = folderTree(root);

@@ -1,7 +1,7 @@
 import { folderTree } from '../app/file-tree.ts';
 import { readArgs, readSubcommand } from '../arguments.ts';
 import type { Command } from '../command.ts';
-import { carryOut } from '../init/carry-out.ts';
+import { carryOut, WRITE_OPTIONS } from '../init/carry-out.ts';
 import { planForm, planOperation } from './plan-add.ts';
 
 const help = `oncekit add operation <name> [--yes] [--dry-run]
@@ -17,13 +17,11 @@ would write and asks first. A file that is there is never changed, but for the l
 
 Ends with 0 when it is written, and with 1 when nothing was.`;
 
-const options = { yes: { type: 'boolean', short: 'y' }, 'dry-run': { type: 'boolean' } } as const;
-
 const PLANS = { operation: planOperation, form: planForm };
 
 async function run([kind = '', ...args]: string[]): Promise<number> {
   const plans = PLANS[readSubcommand('add', kind, Object.keys(PLANS) as (keyof typeof PLANS)[])];
-  const { values, positionals } = readArgs(args, options, 1);
+  const { values, positionals } = readArgs(args, WRITE_OPTIONS, 1);
   const root = process.cwd();
   const plan = plans(folderTree(root), positionals[0] ?? '');
   return await carryOut(root, plan, values);

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { type FileTree, filesBelow, SOURCE_FILE } from '../app/file-tree.ts';
+import { type FileTree, sourceFiles } from '../app/file-tree.ts';
 import { type App, findApp, findImports, type Imports, installed, specifier } from '../app/next-app.ts';
 import { CliError } from '../command.ts';
 import type { Plan, Write } from '../init/plan.ts';
@@ -93,11 +93,9 @@ function addOperation(draft: Draft): Found {
 
 /** By either of its names: keys have the one, code has the other. */
 function findOperation({ tree, names }: Draft): Found | undefined {
-  return filesBelow(tree, '', SOURCE_FILE)
-    .flatMap((file) => {
-      const text = tree.read(file) ?? '';
-      return text.includes('operation') ? exportedOperations(text).map((each) => ({ ...each, file })) : [];
-    })
+  return sourceFiles(tree)
+    .filter(({ text }) => text.includes('operation'))
+    .flatMap(({ file, text }) => exportedOperations(text).map((each) => ({ ...each, file })))
     .find(({ exported, name }) => name === names.kebab || exported === names.camel);
 }
 

@@ -31,6 +31,12 @@ const SKIPPED = ['node_modules/', 'dist/', 'build/', 'coverage/', 'generated/'];
 /** The name of a file of code that is no test. */
 export const SOURCE_FILE = /(?<!\.d|\.test|\.spec|\.e2e)\.[cm]?[jt]sx?$/;
 
+/** The files that a module may be in, by its path without an ending. */
+export function moduleNames(bare: string): string[] {
+  const endings = ['.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs'];
+  return [bare, `${bare}/index`].flatMap((stem) => endings.map((ending) => stem + ending));
+}
+
 /** Every file below a folder whose name ends so, in order. Leaves out what is hidden, installed or generated. */
 export function filesBelow(tree: FileTree, folder: string, ending: RegExp): string[] {
   return tree.list(folder).flatMap((name) => {
@@ -38,6 +44,11 @@ export function filesBelow(tree: FileTree, folder: string, ending: RegExp): stri
     if (!name.endsWith('/')) return ending.test(name) ? [file] : [];
     return name.startsWith('.') || SKIPPED.includes(name) ? [] : filesBelow(tree, file, ending);
   });
+}
+
+/** Every file of code of an app that is no test, with its text. */
+export function sourceFiles(tree: FileTree): { file: string; text: string }[] {
+  return filesBelow(tree, '', SOURCE_FILE).map((file) => ({ file, text: tree.read(file) ?? '' }));
 }
 
 function orElse<T>(read: () => T, otherwise: T): T {

@@ -3,15 +3,11 @@ import { execFileSync } from 'node:child_process';
 /** The files that Next.js reads variables from, and that hold secrets. */
 const ENV_FILES = ['.env', '.env.local', '.env.development', '.env.production'];
 
-/** A variable of an `.env` file that the folder's repository has, or had in its last 50 changes of such files. */
-interface CommittedVariable {
-  file: string;
-  name: string;
-  value: string;
-}
-
-/** None where the folder is in no repository, or there is no git here. */
-export function committedVariables(root: string): CommittedVariable[] {
+/**
+ * The variables of `.env` files that the folder's repository has, or had in its last 50 changes of such files. None where the
+ * folder is in no repository, or there is no git here.
+ */
+export function committedVariables(root: string): { file: string; name: string; value: string }[] {
   const git = (...args: string[]) => {
     try {
       return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { type FileTree, filesBelow, SOURCE_FILE } from './file-tree.ts';
+import { type FileTree, sourceFiles } from './file-tree.ts';
 import { findImports } from './next-app.ts';
 import { withoutComments } from './source-text.ts';
 
@@ -17,9 +17,7 @@ interface ImportGraph {
 }
 
 export function readImportGraph(tree: FileTree): ImportGraph {
-  const texts = new Map(
-    filesBelow(tree, '', SOURCE_FILE).map((file) => [file, withoutComments(tree.read(file) ?? '')] as const),
-  );
+  const texts = new Map(sourceFiles(tree).map(({ file, text }) => [file, withoutComments(text)]));
   const { alias } = findImports(tree);
   /** The file of the app that a file means by a name; undefined for a package. */
   const fileOf = (from: string, name: string): string | undefined => {

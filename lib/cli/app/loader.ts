@@ -4,8 +4,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Principal } from '../../core/scope.ts';
 import type { Idempotency } from '../../engine/idempotency.ts';
 import type { Driven } from '../../worker/passes.ts';
+import { text } from '../arguments.ts';
 import { CliError } from '../command.ts';
-import type { FileTree } from './file-tree.ts';
+import { type FileTree, moduleNames } from './file-tree.ts';
 import { type BoxModule, findBox } from './messaging-modules.ts';
 import { readPackageJson } from './next-app.ts';
 
@@ -25,7 +26,7 @@ export interface ModulePaths {
 }
 
 /** The options of every command that loads the app. */
-export const APP_OPTIONS = { idempotency: { type: 'string' }, operations: { type: 'string' } } as const;
+export const APP_OPTIONS = { idempotency: text, operations: text } as const;
 
 /** Their lines in the help. */
 export const APP_HELP = `  --idempotency <path>  the module that exports \`idempotency\`. It may export \`outbox\` and \`inbox\`, too; else they are
@@ -70,17 +71,11 @@ async function loadBox<Loaded>(root: string, found: BoxModule | undefined): Prom
   return ((await load(root, found.file)) as Record<string, Loaded>)[found.exported];
 }
 
-const ENDINGS = ['.ts', '.tsx', '.mts', '.js', '.mjs', '.jsx'];
-
 /** The file of one of the app's modules, by its path in the app. */
 export function fileOf(name: 'idempotency' | 'operations', tree: FileTree, given: ModulePaths = {}): string {
   const said = given[name] ?? readPackageJson(tree)?.oncekit?.[name];
   const bare = said !== undefined ? [said] : [`lib/${name}`, `src/lib/${name}`];
-  const tried = bare.flatMap((each) => [
-    each,
-    ...ENDINGS.map((ending) => each + ending),
-    ...ENDINGS.map((ending) => `${each}/index${ending}`),
-  ]);
+  const tried = bare.flatMap((each) => [each, ...moduleNames(each)]);
   const found = tried.find((file) => tree.read(file) !== undefined);
   if (found) return found;
   throw new CliError(

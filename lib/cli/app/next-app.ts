@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { renamerOf, type Tables } from '../../store/prisma/tables.ts';
 import { CliError } from '../command.ts';
 import type { FileTree } from './file-tree.ts';
@@ -12,7 +13,7 @@ export interface App {
   packageJson: PackageJson;
 }
 
-export interface PackageJson {
+interface PackageJson {
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
   workspaces?: unknown;
@@ -108,7 +109,7 @@ export function findImports(tree: FileTree): Imports {
   const ending = !isNode ? '' : options.allowImportingTsExtensions ? '.ts' : '.js';
   const found = Object.entries(options.paths ?? {}).flatMap(([pattern, targets]) => {
     const target = targets[0];
-    const folder = target && joined(options.baseUrl ?? '', target);
+    const folder = target && path.posix.join(options.baseUrl ?? '', target);
     const isRoot = folder === '*' || folder === 'src/*';
     return isRoot && pattern.endsWith('/*') ? { prefix: pattern.slice(0, -1), folder: folder.slice(0, -1) } : [];
   });
@@ -125,28 +126,14 @@ function compilerOptions(tree: FileTree, file: string, depth = 0): CompilerOptio
     throw new CliError(`${file} cannot be read: ${(error as Error).message}.`, 'Mend it, then run this again.');
   }
   const bases = [read.extends ?? []].flat().filter((base) => base.startsWith('.'));
-  const inherited = bases.map((base) => compilerOptions(tree, joined(file, '..', base), depth + 1));
+  const inherited = bases.map((base) => compilerOptions(tree, path.posix.join(file, '..', base), depth + 1));
   return Object.assign({}, ...inherited, read.compilerOptions);
-}
-
-/** `path.posix.join`, without a leading `./`. */
-function joined(...parts: string[]): string {
-  const out: string[] = [];
-  for (const part of parts.flatMap((each) => each.split('/'))) {
-    if (part === '..' && out.length > 0 && out.at(-1) !== '..') out.pop();
-    else if (part !== '' && part !== '.') out.push(part);
-  }
-  return out.join('/');
 }
 
 /** How one file of the app imports another; both are paths of .ts files in it. */
 export function specifier(from: string, to: string, { alias, ending }: Imports): string {
   const bare = to.replace(/\.tsx?$/, '').replace(ending === '' ? /\/index$/ : /$^/, '');
   if (alias && to.startsWith(alias.folder)) return alias.prefix + bare.slice(alias.folder.length) + ending;
-  const [here, there] = [from.split('/').slice(0, -1), bare.split('/')];
-  while (here.length > 0 && here[0] === there[0]) {
-    here.shift();
-    there.shift();
-  }
-  return (here.length === 0 ? './' : '../'.repeat(here.length)) + there.join('/') + ending;
+  const relative = path.posix.relative(path.posix.dirname(from), bare);
+  return (relative.startsWith('..') ? '' : './') + relative + ending;
 }

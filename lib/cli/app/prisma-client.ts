@@ -42,13 +42,7 @@ function exportOf(text: string | undefined): string | undefined {
   const declared = [...source.matchAll(/\bexport\s+(?:const|let|var)\s+(\w+)/g)].map(([, name]) => name ?? '');
   const listed = [...source.matchAll(/\bexport\s*\{([^}]*)\}/g)]
     .flatMap(([, names]) => (names ?? '').split(','))
-    .map(
-      (one) =>
-        one
-          .trim()
-          .split(/\s+as\s+/)
-          .at(-1) ?? '',
-    );
+    .map((one) => /\w+(?=\s*$)/.exec(one)?.[0] ?? '');
   const byDefault = /\bexport\s+default\b/.test(source) ? ['default'] : [];
   const exported = [...declared, ...listed, ...byDefault];
   return NAMES.find((name) => exported.includes(name));

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { CliError } from '../command.ts';
 import { type FileTree, filesBelow } from './file-tree.ts';
-import { installed, type PackageJson } from './next-app.ts';
+import { type App, installed } from './next-app.ts';
 import { withoutComments } from './source-text.ts';
 
 /** The paths of an app's Prisma models and migrations. */
@@ -23,7 +23,7 @@ const CONFIGS = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs'].flatMap((ending) => [
 const DEFAULTS = ['prisma/schema.prisma', 'schema.prisma', 'prisma/schema', 'prisma'];
 
 /** @throws CliError where there is no schema, or one that the kit cannot be added to */
-export function findPrisma(tree: FileTree, packageJson: PackageJson, given?: string): PrismaSchema {
+export function findPrisma(tree: FileTree, packageJson: App['packageJson'], given?: string): PrismaSchema {
   assertVersion(packageJson);
   const config = readConfig(tree);
   const named = given ?? config.schema ?? packageJson.prisma?.schema;
@@ -72,7 +72,7 @@ function stringBehind(what: RegExp, source: string): string | undefined {
 
 const clean = (name: string) => path.posix.normalize(name).replace(/\/$/, '');
 
-function assertVersion(packageJson: PackageJson): void {
+function assertVersion(packageJson: App['packageJson']): void {
   const packages = installed(packageJson);
   const range = packages['@prisma/client'] ?? packages.prisma;
   const major = Number(/\d+/.exec(range ?? '')?.[0] ?? Number.NaN);

@@ -15,14 +15,13 @@ import { readWindow, type Window } from './window.ts';
 /** The findings about the app's files, and the facts that later checks need. */
 export interface AppFacts {
   findings: Finding[];
-  /** undefined where there is no app here. */
-  app: App | undefined;
-  /** By its text; undefined where there is no set-up. */
-  window: Window | 'unreadable' | undefined;
-  /** The module of the set-up; undefined where there is none. */
-  setUpFile: string | undefined;
-  /** As the app has it; undefined where it cannot be loaded. */
-  setUp: SetUp | undefined;
+  /** Missing where there is no app here. */
+  app?: App;
+  /** By its text; missing where there is no set-up. */
+  window?: Window | 'unreadable';
+  /** The module of the set-up, and the set-up as the app has it; missing where it is not there, or cannot be loaded. */
+  setUpFile?: string;
+  setUp?: SetUp | undefined;
   hasPhases: boolean;
   /** Files with operations that say `oncePer`, as far as files tell. */
   oncePerIn: string[];
@@ -32,31 +31,25 @@ export interface AppFacts {
   hasCronRoute: boolean;
   /** The passes of a worker that something calls, as far as files tell. */
   called: string[];
-  /** Names of the operations; undefined where they cannot be loaded. */
-  operations: string[] | undefined;
+  /** Names of the operations; missing where they cannot be loaded. */
+  operations?: string[];
   /** Names of those that say `durability: 'replicated'`. */
   replicated: string[];
-  /** Of the app's own set-up; undefined where that cannot be loaded. */
-  tryClaim: LoadedApp['idempotency']['tryClaim'];
+  /** Of the app's own set-up; missing where that cannot be loaded. */
+  tryClaim?: LoadedApp['idempotency']['tryClaim'];
 }
 
 /** Set-up, operations and routes, by the app's files and, of the operations, by loading them. */
 export async function checkApp(tree: FileTree, given: ModulePaths, load: () => Promise<LoadedApp>): Promise<AppFacts> {
   const facts: AppFacts = {
     findings: [],
-    app: undefined,
-    window: undefined,
-    setUpFile: undefined,
-    setUp: undefined,
     hasPhases: false,
     oncePerIn: [],
     destinations: [],
     hasInbox: false,
     hasCronRoute: false,
     called: [],
-    operations: undefined,
     replicated: [],
-    tryClaim: undefined,
   };
   try {
     const app = findApp(tree);

@@ -160,12 +160,17 @@ function checkLevel(tried: TriedClaim, { level, source }: NonNullable<TriedClaim
   );
 }
 
-/** The place of the setting, by `pg_settings.source`. What forbids writing, forbids the remedy as well. */
-function withoutSetting(name: string, source: string, { user, quotedDatabase: database }: TriedClaim): string {
-  const reset = (of: string) => `BEGIN READ WRITE; ALTER ${of} RESET ${name}; COMMIT`;
-  if (source === 'user') return reset(`ROLE ${user}`);
-  if (source === 'database') return reset(`DATABASE ${database}`);
-  if (source === 'database user') return reset(`ROLE ${user} IN DATABASE ${database}`);
+/** What a setting was given to, by `pg_settings.source`; undefined where it is no role and no database. */
+export function holderOf(source: string, user: string, database: string): string | undefined {
+  if (source === 'user') return `ROLE ${user}`;
+  if (source === 'database') return `DATABASE ${database}`;
+  return source === 'database user' ? `ROLE ${user} IN DATABASE ${database}` : undefined;
+}
+
+function withoutSetting(name: string, source: string, { user, quotedDatabase }: TriedClaim): string {
+  const holder = holderOf(source, user, quotedDatabase);
+  // What forbids writing, forbids the remedy as well.
+  if (holder) return `BEGIN READ WRITE; ALTER ${holder} RESET ${name}; COMMIT`;
   if (source === 'client') return `Take ${name} out of the connection's options.`;
   if (source === 'session') return `Take SET ${name} out of what the client's connections begin with.`;
   return `ALTER SYSTEM SET ${name} = DEFAULT, then SELECT pg_reload_conf()`;

@@ -7,9 +7,9 @@ import { databaseUrl, loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp, type ModulePaths } from '../app/loader.ts';
 import { tablesOf } from '../app/next-app.ts';
-import { readArgs } from '../arguments.ts';
+import { flag, readArgs } from '../arguments.ts';
 import { CliError, type Command } from '../command.ts';
-import { closeDatabase, openDatabase, reasonOf, type Sql } from '../database.ts';
+import { reasonOf, type Sql, withDatabase } from '../database.ts';
 import { type AppFacts, checkApp } from './app.ts';
 import { checkClient } from './client.ts';
 import { checkSchema, checkServer } from './database.ts';
@@ -39,8 +39,7 @@ ${APP_HELP}
 Ends with 1 when there is a problem, else with 0.`;
 
 async function run(args: string[]): Promise<number> {
-  const own = { json: { type: 'boolean' }, sql: { type: 'boolean' } } as const;
-  const { values } = readArgs(args, { ...own, ...APP_OPTIONS });
+  const { values } = readArgs(args, { json: flag, sql: flag, ...APP_OPTIONS });
   if (values.sql) {
     console.log(await missingSql(process.cwd()));
     return 0;
@@ -56,15 +55,12 @@ async function run(args: string[]): Promise<number> {
 async function missingSql(root: string): Promise<string> {
   loadEnv(root);
   const rename = renamerOf(tablesOf(folderTree(root)));
-  const sql = await openDatabase(databaseUrl());
-  try {
+  return await withDatabase(databaseUrl(), async (sql) => {
     const [, messaging] = await checkSchema(sql, rename);
     const names: TableName[] = messaging ? [...TABLES_OF.keys, ...TABLES_OF.messaging] : [...TABLES_OF.keys];
     const lacking = await findLacking(sql, names, rename);
     return scriptFor(lacking, readKitSql(), rename) || '-- Nothing is lacking.';
-  } finally {
-    await closeDatabase(sql);
-  }
+  });
 }
 
 /** The words in which the kit refuses them while the app is loaded. */
@@ -123,27 +119,23 @@ async function onDatabase(
   const findings: Finding[] = [];
   try {
     const url = databaseUrl();
-    const sql = await openDatabase(url);
-    try {
-      await look(sql, url, findings);
-    } finally {
-      await closeDatabase(sql);
-    }
+    await withDatabase(url, (sql) => look(sql, url, findings));
   } catch (error) {
-    const check = checkNamed('Database');
-    if (error instanceof CliError) findings.push(check.problem(error.message, error.fix ?? ''));
-    else if (isOutage(error))
-      findings.push(check.problem(`It stopped to answer: ${reasonOf(error)}.`, 'Look at the network to it.'));
-    else if (!isAnswer(error)) throw error;
-    else
-      findings.push(
-        check.problem(
-          `It refuses to answer: ${reasonOf(error)}.`,
-          `Give the user of DATABASE_URL the rights that the kit needs: ${grantsTo('<user>').join('; ')}`,
-        ),
-      );
+    findings.push(checkNamed('Database').problem(...withoutAnswer(error)));
   }
   return findings;
+}
+
+/** The fault of a database that does not answer, or not to the end, and the remedy. A bug is thrown. */
+function withoutAnswer(error: unknown): [says: string, fix: string] {
+  if (error instanceof CliError) return [error.message, error.fix ?? ''];
+  if (isOutage(error)) return [`It stopped to answer: ${reasonOf(error)}.`, 'Look at the network to it.'];
+  if (!isAnswer(error)) throw error;
+  const rights = grantsTo('<user>').join('; ');
+  return [
+    `It refuses to answer: ${reasonOf(error)}.`,
+    `Give the user of DATABASE_URL the rights that the kit needs: ${rights}`,
+  ];
 }
 
 export const doctor: Command = { help, run };

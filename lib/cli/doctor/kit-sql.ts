@@ -141,11 +141,8 @@ export function isMadeBy(source: string, sql: string, rename: Rename | undefined
 /** Prints what is lacking, and has a Prisma app's own command run it. */
 export const RUN_SQL = 'npx oncekit doctor --sql | npx prisma db execute --stdin';
 
-/** Parts that the kit's migrations make and a database lacks: kit names of tables, indexes, triggers and functions. */
-export type Lacking = ReadonlySet<string>;
-
-/** Writes a script that makes what is lacking, and touches nothing that is there. */
-export function scriptFor(lacking: Lacking, { statements }: KitSql, rename: Rename | undefined): string {
+/** Writes a script that makes what is lacking, by kit names of all its parts, and touches nothing that is there. */
+export function scriptFor(lacking: ReadonlySet<string>, { statements }: KitSql, rename: Rename | undefined): string {
   if (lacking.size === 0) return '';
   const isWanted = (sql: string) => {
     const [, made] =

@@ -1,8 +1,9 @@
 import path from 'node:path';
-import { type FileTree, filesBelow, SOURCE_FILE } from '../app/file-tree.ts';
+import { type FileTree, sourceFiles } from '../app/file-tree.ts';
 import { blanked, endOf, lineAt } from '../app/source-text.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
+const check = checkNamed('Pages');
 const ISSUES = /\b(?:issueKey|mintKey)\s*\(/g;
 /** A value that is drawn while a component renders, and is the same for everybody when it renders once for everybody. */
 const DRAWN =
@@ -20,44 +21,32 @@ interface Page {
  * at build time, or when the page is asked for.
  */
 export function checkPages(tree: FileTree, router: string): Finding[] {
-  const check = checkNamed('Pages');
-  const pages = filesBelow(tree, '', SOURCE_FILE).flatMap((file): Page[] => {
-    const source = tree.read(file) ?? '';
-    return /issueKey|mintKey|idempoten|oncekit|force-static/i.test(source)
-      ? [{ file, source, code: blanked(source) }]
-      : [];
-  });
+  const pages = sourceFiles(tree)
+    .filter(({ text }) => /issueKey|mintKey|idempoten|oncekit|force-static/i.test(text))
+    .map(({ file, text }): Page => ({ file, source: text, code: blanked(text) }));
   const found = pages.flatMap((page) => [
     ...atModuleLevel(page),
     ...cached(page),
     ...forcedStatic(page, pages, router),
     ...drawn(page),
   ]);
-  if (found.length === 0) return [check.ok('None is seen to share a key among its visitors.')];
-  return found.map(({ says, fix }) => check.problem(says, fix));
-}
-
-interface Shared {
-  says: string;
-  fix: string;
+  return found.length > 0 ? found : [check.ok('None is seen to share a key among its visitors.')];
 }
 
 const inPage = 'Call issueKey inside the page component, so that each request gets its own.';
 
-function atModuleLevel({ file, code }: Page): Shared[] {
+function atModuleLevel({ file, code }: Page): Finding[] {
   return [...code.matchAll(ISSUES)].flatMap(({ index }) => {
     const before = code.slice(0, index);
     const statement = before.slice(
       Math.max(before.lastIndexOf(';'), before.lastIndexOf('}'), before.lastIndexOf('\n\n')) + 1,
     );
     const isInside = depthOf(before) > 0 || /=>|\bfunction\b|\bimport\b/.test(statement);
-    return isInside
-      ? []
-      : [{ says: `${file}:${lineAt(code, index)} issues a key once for all visitors.`, fix: inPage }];
+    return isInside ? [] : check.problem(`${file}:${lineAt(code, index)} issues a key once for all visitors.`, inPage);
   });
 }
 
-function cached({ file, source, code }: Page): Shared[] {
+function cached({ file, source, code }: Page): Finding[] {
   const directives = [...source.matchAll(/(['"])use cache(?:: ?\w+)?\1/g)].filter(({ index }) =>
     /['"]/.test(code[index] ?? ''),
   );
@@ -69,12 +58,12 @@ function cached({ file, source, code }: Page): Shared[] {
   return [...code.matchAll(ISSUES)].flatMap(({ index }) => {
     const isCached = [...blocks, ...calls].some(([from, to]) => from <= index && index < to);
     const says = `${file}:${lineAt(code, index)} issues a key inside a cache, which would hand it to everybody.`;
-    return isCached ? [{ says, fix: 'Issue the key outside of what is cached, and pass it in.' }] : [];
+    return isCached ? check.problem(says, 'Issue the key outside of what is cached, and pass it in.') : [];
   });
 }
 
 /** Under `force-static` Next renders once for everybody, whatever the page asks for; a layout speaks for what is below it. */
-function forcedStatic({ file, source, code }: Page, pages: Page[], router: string): Shared[] {
+function forcedStatic({ file, source, code }: Page, pages: Page[], router: string): Finding[] {
   const [, dynamic] = /\bexport\s+const\s+dynamic\s*=\s*['"](force-static|error)['"]/.exec(source) ?? [];
   if (!dynamic || !file.startsWith(`${router}/`) || depthOf(code) !== 0) return [];
   const folder = `${path.posix.dirname(file)}/`;
@@ -84,15 +73,17 @@ function forcedStatic({ file, source, code }: Page, pages: Page[], router: strin
   );
   if (!issuing) return [];
   const says = `${file} says dynamic = '${dynamic}', and ${issuing.file === file ? 'issues' : `${issuing.file} below it issues`} a key: one for all visitors.`;
-  return [{ says, fix: 'Remove that line.' }];
+  return [check.problem(says, 'Remove that line.')];
 }
 
-function drawn({ file, source, code }: Page): Shared[] {
+function drawn({ file, source, code }: Page): Finding[] {
   if (!/idempoten|initialKey/i.test(source)) return [];
-  return [...code.matchAll(DRAWN)].map(({ index }) => ({
-    says: `${file}:${lineAt(code, index)} draws a key while it renders: a page that is built once has the same for everybody.`,
-    fix: 'Take the key from issueKey in the page, and pass it as initialKey.',
-  }));
+  return [...code.matchAll(DRAWN)].map(({ index }) =>
+    check.problem(
+      `${file}:${lineAt(code, index)} draws a key while it renders: a page that is built once has the same for everybody.`,
+      'Take the key from issueKey in the page, and pass it as initialKey.',
+    ),
+  );
 }
 
 function depthOf(code: string): number {

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
+import { holderOf } from './client.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { isOnThisMachine } from './tls.ts';
 
@@ -38,17 +39,12 @@ export async function checkRole(
 
 function checkTriggersFire({ user, database, silentBy }: Role): Finding[] {
   if (silentBy === null) return [];
-  const places: Record<string, string> = {
-    user: `ALTER ROLE ${user} RESET`,
-    database: `ALTER DATABASE ${database} RESET`,
-    'database user': `ALTER ROLE ${user} IN DATABASE ${database} RESET`,
-  };
-  const reset = places[silentBy];
+  const holder = holderOf(silentBy, user, database);
   return [
     check.problem(
       'session_replication_role is replica: none of the triggers fires, and what they hold is held by nobody.',
-      reset
-        ? `${reset} session_replication_role`
+      holder
+        ? `ALTER ${holder} RESET session_replication_role`
         : 'Take session_replication_role out of what says so: the options of the connection, or the server.',
     ),
   ];

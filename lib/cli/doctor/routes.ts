@@ -9,28 +9,16 @@ import type { Source } from './operations.ts';
 
 const DEFAULT_PATH = '/api/idempotency';
 
-/** The findings about the kit's routes, and the passes of a worker that something calls. */
-interface Routes {
-  findings: Finding[];
-  /** `complete`, `reap`, `relay`, `inbox`: those that vercel.json has called. */
-  called: string[];
-}
-
-/** Where the kit's routes are, and whether they are asked there: by forms, and by the clock of the host. */
-export function checkRoutes(sources: Source[], tree: FileTree, router: string, loaded: LoadedApp): Routes {
+/** Where the kit's routes are, and whether they are asked there: by forms, and by the clock of the host, which calls passes. */
+export function checkRoutes(sources: Source[], tree: FileTree, router: string, loaded: LoadedApp) {
   const routes = sources.filter(({ name }) => /(^|\/)route\.[jt]sx?$/.test(name));
   const status = routes.find(({ text }) => /\bstatusRoute\s*\(/.test(text));
   const cron = routes.find(({ text }) => /\bcronRoute\s*\(/.test(text));
   const basePath = readBasePath(tree);
   const cronPath = cron && basePath !== undefined ? `${basePath}${pathOf(cron.name, router)}` : undefined;
-  const { called, misled } = cronCalls(tree, cronPath);
-  return {
-    findings: [
-      checkStatus(status, sources, router, basePath),
-      checkCron(cron, { tree, loaded, called, misled, cronPath }),
-    ],
-    called,
-  };
+  const calls = cronCalls(tree, cronPath);
+  const findings = [checkStatus(status, sources, router, basePath), checkCron(cron, tree, loaded, calls)];
+  return { findings, called: calls.called };
 }
 
 function checkStatus(route: Source | undefined, sources: Source[], router: string, basePath?: string): Finding {
@@ -90,13 +78,8 @@ function readBasePath(tree: FileTree): string | undefined {
   return plain ?? (/\bbasePath\b/.test(source) ? undefined : '');
 }
 
-interface CronCalls {
-  called: string[];
-  /** A path that leads to no cron route, and the one that would. */
-  misled: { path: string; right: string } | undefined;
-}
-
-function cronCalls(tree: FileTree, cronPath: string | undefined): CronCalls {
+/** What vercel.json calls: passes, and a path that leads to no cron route. */
+function cronCalls(tree: FileTree, cronPath: string | undefined) {
   const paths = [...(tree.read('vercel.json') ?? '').matchAll(/"path"\s*:\s*"([^"]*)"/g)].map(([, at = '']) => at);
   const tasks = paths.flatMap((at) => {
     const [, before = '', task] = /^(.*)\/(complete|reap|relay|inbox)\/?(?:\?.*)?$/.exec(at) ?? [];
@@ -105,17 +88,16 @@ function cronCalls(tree: FileTree, cronPath: string | undefined): CronCalls {
   const wrong = cronPath === undefined ? undefined : tasks.find(({ before }) => before !== cronPath);
   return {
     called: tasks.filter((one) => one !== wrong).map(({ task }) => task),
-    misled: wrong && { path: wrong.at, right: `${cronPath}/${wrong.task}` },
+    misled: wrong && { path: wrong.at, task: wrong.task, cronPath },
   };
 }
 
-interface CronFacts extends CronCalls {
-  tree: FileTree;
-  loaded: LoadedApp;
-  cronPath: string | undefined;
-}
-
-function checkCron(route: Source | undefined, { tree, loaded, called, misled, cronPath }: CronFacts): Finding {
+function checkCron(
+  route: Source | undefined,
+  tree: FileTree,
+  loaded: LoadedApp,
+  { called, misled }: ReturnType<typeof cronCalls>,
+): Finding {
   const check = checkNamed('Cron route');
   if (!route) return check.ok('There is none. Where a worker runs, none is needed.');
   if (!/\bsecret\b/.test(callAt(route.text, 'cronRoute') ?? '')) {
@@ -126,8 +108,8 @@ function checkCron(route: Source | undefined, { tree, loaded, called, misled, cr
   }
   if (misled) {
     return check.problem(
-      `vercel.json calls ${misled.path}, and the cron route answers at ${cronPath}/<task>.`,
-      `Write in vercel.json: "path": "${misled.right}"`,
+      `vercel.json calls ${misled.path}, and the cron route answers at ${misled.cronPath}/<task>.`,
+      `Write in vercel.json: "path": "${misled.cronPath}/${misled.task}"`,
     );
   }
   const lacking = drivesKeysAlone(route.text) ? BOXES.filter((box) => loaded[box]) : [];

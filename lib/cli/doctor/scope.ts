@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import { assertScope } from '../../core/scope.ts';
+import { settleWithin } from '../../core/wait.ts';
 import type { LoadedApp } from '../app/loader.ts';
 import { callAt } from '../app/source-text.ts';
 import { checkNamed, type Finding } from './finding.ts';
@@ -26,8 +27,8 @@ export async function checkScope(file: string, source: string, operations: Loade
   if (!ask)
     return check.ok(call === undefined ? `${file} does not call createIdempotency itself.` : `${file} says who acts.`);
   try {
-    const who = await within(ask());
-    if (who === LATE) {
+    const who = await settleWithin(ask(), WAIT_MS, () => 'late' as const);
+    if (who === 'late') {
       return check.warning(
         `scope in ${file} has not answered within ${WAIT_MS / 1000} s.`,
         'Let it give up what it waits for, and return null.',
@@ -50,20 +51,6 @@ export async function checkScope(file: string, source: string, operations: Loade
       `scope in ${file} throws where there is no request, and not because of that: ${lineOf(error)}.`,
       'Let it return null where it finds nobody.',
     );
-  }
-}
-
-const LATE = Symbol('late');
-
-async function within<T>(asked: Promise<T>): Promise<T | typeof LATE> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(resolve, WAIT_MS, LATE);
-  });
-  try {
-    return await Promise.race([asked, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,21 +1,17 @@
 import { weaknessOf } from '../../core/secret-strength.ts';
 import { LEAST_TO_SIGN, secretId, secretsIn } from '../../core/secrets.ts';
-import type { SetUp } from '../../engine/config.ts';
 import type { FileTree } from '../app/file-tree.ts';
 import { committedVariables, variableIn } from '../app/git-secrets.ts';
 import { lineAt, withoutComments } from '../app/source-text.ts';
+import type { AppFacts } from './app.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-interface SecretsOptions {
+interface SecretsOptions extends Pick<AppFacts, 'setUpFile' | 'setUp' | 'hasCronRoute'> {
   env: Environment;
   root: string;
   tree: FileTree;
-  /** The module of the set-up, and how it was set up; undefined where it cannot be loaded. */
-  setUpFile?: string | undefined;
-  setUp?: SetUp | undefined;
-  hasCronRoute: boolean;
 }
 
 const NAME = 'IDEMPOTENCY_SECRET';

@@ -1,7 +1,7 @@
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
 import type { Sql } from '../database.ts';
 import { checkNamed, counted, type Finding } from './finding.ts';
-import { type KitIndex, type KitSql, type Lacking, readKitSql, statementFor } from './kit-sql.ts';
+import { type KitIndex, type KitSql, readKitSql, statementFor } from './kit-sql.ts';
 import { checkTriggers, type FoundTriggers, readTriggers, triggerFor } from './triggers.ts';
 
 const check = checkNamed('Tables');
@@ -82,7 +82,11 @@ export async function checkTables(
 }
 
 /** All that is lacking, for `scriptFor`. */
-export async function findLacking(sql: Sql, names: readonly TableName[], rename?: Rename): Promise<Lacking> {
+export async function findLacking(
+  sql: Sql,
+  names: readonly TableName[],
+  rename?: Rename,
+): Promise<ReadonlySet<string>> {
   const kit = readKitSql();
   const found = await readFound(sql, names, rename ?? ((name) => name));
   const tables = names.filter((name) => !found.tables.has(name));

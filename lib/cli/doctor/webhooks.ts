@@ -1,4 +1,4 @@
-import { type FileTree, filesBelow, SOURCE_FILE } from '../app/file-tree.ts';
+import { type FileTree, sourceFiles } from '../app/file-tree.ts';
 import { blanked, endOf, lineAt } from '../app/source-text.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
@@ -9,10 +9,8 @@ const OF_A_ROW = /\burl\s*:\s*(?!process\.|env\b|config\b|settings\b)(?:await\s+
 /** Webhooks whose URL a customer may have chosen, and that may go anywhere, as far as their text tells. */
 export function checkWebhooks(tree: FileTree): Finding[] {
   const check = checkNamed('Webhooks');
-  const found = filesBelow(tree, '', SOURCE_FILE).flatMap((file) => {
-    const source = tree.read(file) ?? '';
-    return /oncekit\/messaging/.test(source) ? anywhere(source).map((at) => `${file}:${lineAt(source, at)}`) : [];
-  });
+  const using = sourceFiles(tree).filter(({ text }) => /oncekit\/messaging/.test(text));
+  const found = using.flatMap(({ file, text }) => anywhere(text).map((at) => `${file}:${lineAt(text, at)}`));
   return found.map((place) =>
     check.warning(
       `${place} sends to a URL that is not fixed. Whoever chooses it could have your server speak to your own network.`,

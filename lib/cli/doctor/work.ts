@@ -1,6 +1,7 @@
 import { UNDRIVEN_AFTER_MS } from '../../core/lease.ts';
 import { isUndriven, OPEN_KEYS, WAITS_FOR_PERSON } from '../../store/prisma/keys/list.ts';
 import type { Sql } from '../database.ts';
+import type { AppFacts } from './app.ts';
 import { checkNamed, counted, type Finding } from './finding.ts';
 
 /** Longer than a worker lets anything wait that is due, and than a cron job of each minute. */
@@ -9,17 +10,9 @@ const DUE_S = 120;
 const UNREAPED_H = 26;
 const SEEN_S = 90;
 
-interface WorkOptions {
+interface WorkOptions extends Pick<AppFacts, 'hasPhases' | 'destinations' | 'hasInbox' | 'called' | 'operations'> {
   /** The tables of messaging are there. */
   hasMessaging: boolean;
-  hasPhases: boolean;
-  /** Destinations of the app's outbox. */
-  destinations: readonly string[];
-  hasInbox: boolean;
-  /** The passes that something calls, as far as files tell. */
-  called: readonly string[];
-  /** Names of the app's operations; undefined where they are not known. */
-  operations?: readonly string[] | undefined;
 }
 
 const KEYS = `SELECT
@@ -120,14 +113,9 @@ function toNoDestination(name: string, count: number): [says: string, fix: strin
   ];
 }
 
-interface Attention {
-  attention: number;
-  slow: number;
-  dead_out: number;
-  dead_in: number;
-}
+type Counts = Record<'attention' | 'slow' | 'dead_out' | 'dead_in', number>;
 
-function checkAttention({ attention, slow, dead_out: unsent, dead_in: unprocessed }: Attention): Finding[] {
+function checkAttention({ attention, slow, dead_out: unsent, dead_in: unprocessed }: Counts): Finding[] {
   const check = checkNamed('Attention');
   const findings: Finding[] = [];
   const dead = (count: number, what: string, box: string) => {

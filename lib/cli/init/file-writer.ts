@@ -35,18 +35,14 @@ export async function writeFiles(
   const folders: string[] = [];
   try {
     for (const { file, at, fresh, before, content, shown } of steps) {
-      const now = await readFile(at, 'utf8').catch(() => undefined);
-      if (now !== before) throw new CliError(`${file} has just been changed.`, 'Run it again.');
+      await assertUnchanged(file, at, before);
       const made = await mkdir(path.dirname(at), { recursive: true });
       if (made) folders.push(made);
       // From the first byte, and not set behind it: between the two, anybody could open it and read on.
       await writeFile(fresh, content, { flag: 'wx', mode: shown || before !== undefined ? PRIVATE : 0o666 });
       if (before !== undefined) await chmod(fresh, (await stat(at)).mode);
     }
-    for (const { file, at, before } of goners) {
-      const now = await readFile(at, 'utf8').catch(() => undefined);
-      if (now !== before) throw new CliError(`${file} has just been changed.`, 'Run it again.');
-    }
+    for (const { file, at, before } of goners) await assertUnchanged(file, at, before);
     for (const step of steps) {
       await rename(step.fresh, step.at);
       moved.push(step);
@@ -67,6 +63,11 @@ export async function writeFiles(
     const { message } = error as Error;
     throw new CliError(`Nothing was written: ${message}.`, 'Make the folder writable, then run it again.');
   }
+}
+
+async function assertUnchanged(file: string, at: string, before: string | undefined): Promise<void> {
+  const now = await readFile(at, 'utf8').catch(() => undefined);
+  if (now !== before) throw new CliError(`${file} has just been changed.`, 'Run it again.');
 }
 
 /** The folder and those above it, as long as they hold nothing. */

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { folderTree } from '../app/file-tree.ts';
-import { readArgs } from '../arguments.ts';
+import { flag, readArgs, text } from '../arguments.ts';
 import type { Command } from '../command.ts';
-import { carryOut } from './carry-out.ts';
+import { carryOut, WRITE_OPTIONS } from './carry-out.ts';
 import { readKitFiles } from './kit-files.ts';
-import { remarks } from './plan-diff.ts';
 import { planInit } from './plan-init.ts';
 
 const help = `oncekit init [--yes] [--dry-run] [--messaging] [--schema <path>]
@@ -21,15 +20,8 @@ finds nothing to do. After an upgrade of the kit it adds what the new version ne
 
 Ends with 0 when the app has what it needs, and with 1 when nothing was written.`;
 
-const options = {
-  yes: { type: 'boolean', short: 'y' },
-  'dry-run': { type: 'boolean' },
-  messaging: { type: 'boolean' },
-  schema: { type: 'string' },
-} as const;
-
 async function run(args: string[]): Promise<number> {
-  const { values } = readArgs(args, options);
+  const { values } = readArgs(args, { ...WRITE_OPTIONS, messaging: flag, schema: text });
   const root = process.cwd();
   const plan = planInit(folderTree(root), readKitFiles(), {
     messaging: values.messaging,
@@ -37,13 +29,11 @@ async function run(args: string[]): Promise<number> {
     now: new Date(),
     secret: () => randomBytes(32).toString('base64url'),
   });
-  if (plan.writes.length === 0) {
-    for (const line of remarks(plan)) console.log(line);
-    console.log('Nothing to do: the app has what it needs.');
-    return 0;
-  }
-  const last = ['Look whether all of it works together: npx oncekit doctor'];
-  return await carryOut(root, plan, values, { full: values['dry-run'] ?? false, last });
+  return await carryOut(root, plan, values, {
+    nothing: 'Nothing to do: the app has what it needs.',
+    full: values['dry-run'] ?? false,
+    last: ['Look whether all of it works together: npx oncekit doctor'],
+  });
 }
 
 export const init: Command = { help, run };

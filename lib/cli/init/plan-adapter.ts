@@ -1,4 +1,4 @@
-import { type FileTree, filesBelow, SOURCE_FILE } from '../app/file-tree.ts';
+import { type FileTree, sourceFiles } from '../app/file-tree.ts';
 import { type App, installed } from '../app/next-app.ts';
 import type { ClientModule } from '../app/prisma-client.ts';
 import { blanked, withoutComments } from '../app/source-text.ts';
@@ -31,16 +31,13 @@ export function planAdapter(tree: FileTree, { packageJson }: App, client: Client
 
 /** In any file, for the adapter need not be made beside the client. */
 function isThere(tree: FileTree): boolean {
-  return filesBelow(tree, '', SOURCE_FILE).some((file) => {
-    const text = tree.read(file) ?? '';
-    return text.includes('oncekit') && /\boncekitPool\s*\(|['"]oncekit\/adapter-pg['"]/.test(withoutComments(text));
-  });
+  const mentions = /\boncekitPool\s*\(|['"]oncekit\/adapter-pg['"]/;
+  return sourceFiles(tree).some(({ text }) => text.includes('oncekit') && mentions.test(withoutComments(text)));
 }
 
 /** Gives the app's files Prisma's own adapter back, where they import the kit's in plain form. */
 export function planAdapterRemoval(tree: FileTree): Plan {
-  const writes = filesBelow(tree, '', SOURCE_FILE).flatMap((file) => {
-    const before = tree.read(file) ?? '';
+  const writes = sourceFiles(tree).flatMap(({ file, text: before }) => {
     const content = before.includes(OURS) ? exchanged(before, OURS, PRISMAS) : undefined;
     return content === undefined ? [] : [{ file, before, content }];
   });

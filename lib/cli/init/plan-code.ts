@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { type FileTree, filesBelow } from '../app/file-tree.ts';
+import { type FileTree, filesBelow, moduleNames } from '../app/file-tree.ts';
 import { BOXES, type Box, findBox } from '../app/messaging-modules.ts';
 import { type App, type Imports, specifier } from '../app/next-app.ts';
 import type { ClientModule } from '../app/prisma-client.ts';
@@ -64,11 +64,11 @@ export function planCode(tree: FileTree, { app, imports, client, messaging }: Co
     statusRoute(from(file, operations)),
   );
   addRoute(draft, routes, 'cron/[task]', 'cronRoute', (file) =>
-    cronRoute({
-      idempotency: from(file, idempotency),
-      operations: from(file, operations),
-      boxes: importsOf(boxes, (module) => from(file, module)),
-    }),
+    cronRoute(
+      from(file, idempotency),
+      from(file, operations),
+      importsOf(boxes, (module) => from(file, module)),
+    ),
   );
   const lacking = boxes.length > 0 && routes.find((file) => drivesKeysAlone(tree.read(file)));
   if (lacking) {
@@ -88,7 +88,7 @@ interface Draft {
 }
 
 function addFile({ tree, plan }: Draft, file: string, holds: string, content: () => string): void {
-  const there = variantsOf(file).find((each) => tree.read(each) !== undefined);
+  const there = moduleNames(file.replace(/\.[cm]?[jt]sx?$/, '')).find((each) => tree.read(each) !== undefined);
   if (!there) plan.writes.push({ file, content: content(), before: undefined } satisfies Write);
   else if (!tree.read(there)?.includes(holds)) {
     plan.kept.push(`${there} is there already and stays as it is. It should have: ${holds}.`);
@@ -111,14 +111,6 @@ function addRoute(
   const [, other] = rivals.exec(routes.join('\n')) ?? [];
   if (!other || other === file) addFile(draft, file, holds, () => content(file));
   else plan.kept.push(`${other} is there already, so ${file} was not written. Let it call ${holds}, or rename it.`);
-}
-
-function variantsOf(file: string): string[] {
-  const bare = file.replace(/\.[cm]?[jt]sx?$/, '');
-  return ['.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs'].flatMap((ending) => [
-    `${bare}${ending}`,
-    `${bare}/index${ending}`,
-  ]);
 }
 
 interface FoundBox {

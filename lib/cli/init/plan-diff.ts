@@ -9,12 +9,8 @@ import type { Plan, Write } from './plan.ts';
  */
 export function showPlan({ writes, kept, notes }: Plan, { full = false } = {}): string {
   const parts = writes.map((write) => (write.copyOf && !full ? named(write) : diffOf(write)));
-  return [...parts, ...remarks({ kept, notes })].join('\n');
-}
-
-/** Lists the files that stay as they are, and notes for a person. */
-export function remarks({ kept, notes }: Pick<Plan, 'kept' | 'notes'>): string[] {
-  return [...kept.map((each) => `Kept: ${each}`), ...notes.map((each) => `Note: ${each}`)];
+  const remarks = [...kept.map((each) => `Kept: ${each}`), ...notes.map((each) => `Note: ${each}`)];
+  return [...parts, ...remarks].join('\n');
 }
 
 function named({ file, content, copyOf }: Write): string {

@@ -11,9 +11,6 @@ import { planEnv } from './plan-env.ts';
 import { planMigrations } from './plan-migrations.ts';
 import { planModels } from './plan-models.ts';
 
-/** The next steps for a person; none where nothing is written. */
-type NextSteps = string[];
-
 interface PlanOptions {
   messaging?: boolean | undefined;
   /** The path of the Prisma schema, for one that cannot be found. */
@@ -28,9 +25,10 @@ interface PlanOptions {
  * out leads to an empty one. Nothing that differs is overwritten. Of a file that is there, these change: the kit's own block
  * of models, one word of the import of the client's adapter, and secrets that .env lacks.
  *
+ * @returns with the next steps for a person; none where nothing is written
  * @throws CliError where the app is not one that the kit can be added to
  */
-export function planInit(tree: FileTree, kit: KitFiles, options: PlanOptions): Plan & { next: NextSteps } {
+export function planInit(tree: FileTree, kit: KitFiles, options: PlanOptions): Plan & { next: string[] } {
   const app = findApp(tree);
   const prisma = findPrisma(tree, app.packageJson, options.schema);
   const client = findClient(tree);

@@ -1,14 +1,12 @@
 /** The files that `init` writes. Each builds as it is; the scope is closed until somebody says who acts. */
 
-export function idempotencyModule({
-  client,
-  exported,
-  isFound,
-}: {
+/** How a file imports the app's Prisma client: the module, and the client's name there. */
+interface ClientImport {
   client: string;
   exported: string;
-  isFound: boolean;
-}) {
+}
+
+export function idempotencyModule({ client, exported, isFound }: ClientImport & { isFound: boolean }) {
   const advice = isFound
     ? ''
     : '// Your Prisma client: `npx oncekit init` has found none. Make this module, or import the one that you have.\n';
@@ -51,15 +49,7 @@ export const { GET, DELETE } = statusRoute(operations);
 /** Modules of the app by how a file of it imports them, and what a worker takes from each: `outbox`, `events as outbox`. */
 export type BoxImports = Readonly<Record<string, readonly string[]>>;
 
-export function cronRoute({
-  idempotency,
-  operations,
-  boxes,
-}: {
-  idempotency: string;
-  operations: string;
-  boxes: BoxImports;
-}) {
+export function cronRoute(idempotency: string, operations: string, boxes: BoxImports) {
   const imports = Object.entries(boxes).map(([from, names]) => `import { ${names.join(', ')} } from '${from}';\n`);
   const names = Object.values(boxes).flatMap((list) => list.map((name) => name.replace(/^.* as /, '')));
   const driven = names.length > 0 ? `{ ...idempotency, ${names.join(', ')} }` : 'idempotency';
@@ -73,7 +63,7 @@ export const { GET, POST } = cronRoute(${driven}, { secret: process.env.CRON_SEC
 `;
 }
 
-export function messagingModule({ client, exported }: { client: string; exported: string }) {
+export function messagingModule({ client, exported }: ClientImport) {
   return `import { createInbox, createOutbox } from 'oncekit/messaging';
 import ${prismaFrom(exported)} from '${client}';
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { renamerOf } from '../../store/prisma/tables.ts';
 import type { SchemaPart } from '../../store/store.ts';
-import { type FileTree, filesBelow, SOURCE_FILE } from '../app/file-tree.ts';
+import { type FileTree, sourceFiles } from '../app/file-tree.ts';
 import { type App, findApp, findImports, installed, tablesOf } from '../app/next-app.ts';
 import { findClient } from '../app/prisma-client.ts';
 import { findPrisma } from '../app/prisma-schema.ts';
@@ -35,13 +35,13 @@ export function planRemove(tree: FileTree, kit: KitFiles, { now, schema }: { now
   const removals = [...unchangedCode(tree, app), ...models.removals, ...env.removals];
   const writes = plans.flatMap((plan) => plan.writes);
   const done = new Set([...removals, ...adapter.writes].map(({ file }) => file));
-  const users = filesBelow(tree, '', SOURCE_FILE).filter((file) => !done.has(file) && usesKit(tree.read(file) ?? ''));
+  const users = sourceFiles(tree).filter(({ file, text }) => !done.has(file) && usesKit(text));
   return {
     writes,
     removals,
     kept: [
       ...plans.flatMap(({ kept }) => kept),
-      ...users.map((file) => `${file} uses the kit and is yours: delete it, or take the kit out of it.`),
+      ...users.map(({ file }) => `${file} uses the kit and is yours: delete it, or take the kit out of it.`),
     ],
     notes: plans.flatMap(({ notes }) => notes),
     next: [

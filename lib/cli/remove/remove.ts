@@ -1,9 +1,8 @@
 import { folderTree } from '../app/file-tree.ts';
-import { readArgs } from '../arguments.ts';
+import { readArgs, text } from '../arguments.ts';
 import type { Command } from '../command.ts';
-import { carryOut } from '../init/carry-out.ts';
+import { carryOut, WRITE_OPTIONS } from '../init/carry-out.ts';
 import { readKitFiles } from '../init/kit-files.ts';
-import { remarks } from '../init/plan-diff.ts';
 import { planRemove } from './plan-remove.ts';
 
 const help = `oncekit remove [--yes] [--dry-run] [--schema <path>]
@@ -18,22 +17,11 @@ triggers; it never runs it. Shows all of it and asks first. Files of yours that 
 
 Ends with 0 when it is done, and with 1 when nothing was changed.`;
 
-const options = {
-  yes: { type: 'boolean', short: 'y' },
-  'dry-run': { type: 'boolean' },
-  schema: { type: 'string' },
-} as const;
-
 async function run(args: string[]): Promise<number> {
-  const { values } = readArgs(args, options);
+  const { values } = readArgs(args, { ...WRITE_OPTIONS, schema: text });
   const root = process.cwd();
   const plan = planRemove(folderTree(root), readKitFiles(), { now: new Date(), schema: values.schema });
-  if (plan.writes.length + plan.removals.length === 0) {
-    for (const line of remarks(plan)) console.log(line);
-    console.log('Nothing to do: nothing is left here that init has written.');
-    return 0;
-  }
-  return await carryOut(root, plan, values);
+  return await carryOut(root, plan, values, { nothing: 'Nothing to do: nothing is left here that init has written.' });
 }
 
 export const remove: Command = { help, run };
