@@ -76,6 +76,7 @@ export {
 } from './core/outcome.ts';
 export type { Principal, PrincipalInput, Scope } from './core/scope.ts';
 export { secretProblems } from './core/secret-strength.ts';
+export type { TransactionSettings } from './engine/begin.ts';
 export type { Run } from './engine/call-result.ts';
 export type { CrashPoint, Options, SetUp } from './engine/config.ts';
 export type { Admission, ExecuteRequest, OperationOptions, Refused } from './engine/definition.ts';
@@ -95,4 +96,4 @@ export { isUnavailable } from './store/prisma/outage.ts';
 export { serializeOn } from './store/prisma/serialize-on.ts';
 export type { TableName, Tables } from './store/prisma/tables.ts';
 export { oncekitPool } from './store/prisma/wire/pool.ts';
-export type { SchemaPart, SchemaState, TransactionSettings, TriedClaim } from './store/store.ts';
+export type { SchemaPart, SchemaState, TriedClaim } from './store/store.ts';

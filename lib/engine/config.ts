@@ -57,10 +57,10 @@ export interface Options {
   /** The app's name in derived keys: keeps two apps apart that share an account elsewhere. Never change it. Default `oncekit`. */
   namespace?: string;
   /**
-   * Says what each transaction of an execution begins with, for row-level security: the role that it runs as, and settings that
-   * policies ask for. They are sent as bound values with BEGIN, and end with the transaction. The kit's own statements in it run
-   * as that role, which needs the rights that docs/row-level-security.md lists. In a worker `scope` is the key's own. Data, and
-   * no promise: what it needs is looked up in `scope`. Default: the client's own user, and no settings.
+   * Says what each transaction of an execution begins with, for row-level security: the role that it runs as, and settings of your
+   * own that policies ask for. They are sent as bound values with BEGIN, and end with the transaction. The kit's own statements in
+   * it run as that role, which needs the rights that docs/row-level-security.md lists. In a worker `scope` is the key's own. What
+   * cannot be set is a ConfigurationError, and no handler runs. Default: the client's own user, and no settings.
    */
   begin?: Begin;
   /** How long a duplicate waits for the first before it is told `in_flight`. Default 1000; 0: not at all. */

@@ -10,6 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import * as zod from 'zod';
 import { appRole, type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../shop/db.ts';
+import { joinTransaction } from '../admin/index.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
 import { anything, freshKey, kit } from './kit.fixture.ts';
 
@@ -226,24 +227,36 @@ describe.each([
     expect(await keys(refused)).toMatchObject([{ state: 'failed', needsAttention: true }]);
   });
 
-  test.each<[string, object | Promise<object> | undefined, string]>([
+  test.each<[string, object | (() => Promise<object>) | undefined, string]>([
     ['a role that is not there', { role: 'nobody_at_all' }, 'nobody_at_all'],
     ['a role that the user is no member of', { role: 'pg_execute_server_program' }, 'pg_execute_server_program'],
     ['a role without the page’s rights', { role: bare }, 'idempotency_keys'],
-    ['a setting that is none', { settings: { no_such_setting: 'x' } }, 'no_such_setting'],
-    ['a value that its setting does not take', { settings: { statement_timeout: 'x' } }, 'statement_timeout'],
+    ['a setting of PostgreSQL’s own', { settings: { search_path: 'elsewhere' } }, 'with a dot'],
+    ['the role by another name', { role, settings: { ROLE: 'none' } }, 'with a dot'],
+    ['a setting of the kit’s', { settings: { 'oncekit.reruns': 'on' } }, 'with a dot'],
+    ['a name that is none', { settings: { "app.x'; --": 'x' } }, 'with a dot'],
+    ['an empty tenant', { settings: { 'app.tenant': '' } }, 'app.tenant'],
+    [
+      'what is no plain object',
+      new (class {
+        get settings() {
+          return { 'app.tenant': 'one' };
+        }
+      })(),
+      'an object',
+    ],
     ['a tenant that was not found', { settings: { 'app.tenant': undefined } }, 'app.tenant'],
     ['a role that was not found', { role: undefined }, 'the name of a role'],
     ['PostgreSQL’s name for no role', { role: 'none' }, 'the name of a role'],
     ['a number', { settings: { 'app.tenant': 7 } }, 'app.tenant'],
     ['a NUL', { settings: { 'app.tenant': 'a\0b' } }, 'app.tenant'],
-    ['a promise', Promise.resolve({ role }), 'no promise'],
+    ['a promise', async () => Promise.reject(new Error('nobody hears it')), 'no promise'],
     ['nothing', undefined, 'no promise'],
     ['an option that is none', { rol: role }, 'role'],
   ])('S7 %s is a ConfigurationError, and nothing is executed', async (_fault, returned, words) => {
     let runs = 0;
     const handle = async () => void runs++;
-    const idempotency = here({ begin: () => returned as object });
+    const idempotency = here({ begin: () => (typeof returned === 'function' ? returned() : returned) as object });
     const atomic = idempotency.operation({ name: 'atomic', schema: anything }).handler(handle);
     const phased = idempotency
       .operation({ name: 'phased', schema: anything })
@@ -257,18 +270,61 @@ describe.each([
     }
   });
 
-  test('names and values are bound: neither is a part of the SQL', async () => {
+  test('names and values are bound: neither is a part of the SQL, and they are those of the moment', async () => {
     const nasty = `'); DROP TABLE orders; --`;
     const operation = here({ begin: () => ({ settings: { 'app.tenant': nasty } }) })
       .operation({ name: 'bound', schema: anything })
       .handler(async ({ tx }) => (await tx.$queryRaw<object[]>`SELECT current_setting('app.tenant') AS tenant`)[0]);
     const run = () => operation.execute({ key: freshKey(), payload: {}, scope: as('one') });
     expect(await run()).toMatchObject({ ok: true, data: { tenant: nasty } });
-    const named = here({ begin: () => ({ settings: { [nasty]: 'x' } }) })
-      .operation({ name: 'named', schema: anything })
-      .handler(async () => null);
-    await expect(named.execute({ key: freshKey(), payload: {}, scope: as('one') })).rejects.toThrow('begin');
     expect(await run()).toMatchObject({ ok: true });
+    // One object for all, which `begin` fills anew each time.
+    const settings = { 'app.tenant': '' };
+    const shared = here({
+      begin: ({ scope }) => {
+        settings['app.tenant'] = scope.tenant;
+        return { role, settings };
+      },
+    })
+      .operation({ name: 'shared', schema: anything })
+      .handler(async ({ tx, scope }) => [
+        scope.tenant,
+        (await tx.$queryRaw<{ tenant: string }[]>`SELECT current_setting('app.tenant') AS tenant`)[0]?.tenant,
+      ]);
+    const tenants = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const all = tenants.map((tenant) => shared.execute({ key: freshKey(), payload: {}, scope: as(tenant) }));
+    expect((await Promise.all(all)).map((one) => one.ok && one.data)).toEqual(
+      tenants.map((tenant) => [tenant, tenant]),
+    );
+  });
+
+  test('a right that is lacking is said of the answer, too, and of phases; a begin that is none is refused', async () => {
+    let runs = 0;
+    await database.client.$executeRawUnsafe(`GRANT SELECT ON idempotency_keys, idempotency_phases TO ${bare}`);
+    const idempotency = here({ begin: () => ({ role: bare }) });
+    const atomic = idempotency.operation({ name: 'atomic', schema: anything }).handler(async () => void runs++);
+    const phased = idempotency
+      .operation({ name: 'phased', schema: anything })
+      .phases(async ({ atomic }) => await atomic('one', async () => void runs++));
+    const falsy = here({ begin: false as never })
+      .operation({ name: 'falsy', schema: anything })
+      .handler(async () => void runs++);
+    for (const operation of [atomic, phased, falsy]) {
+      const key = freshKey();
+      const refused = await operation.execute({ key, payload: {}, scope: as('one') }).catch((error) => error);
+      expect(refused).toBeInstanceOf(oncekit.ConfigurationError);
+      expect(await keys(key)).toEqual([]);
+    }
+    expect(runs).toBeLessThanOrEqual(1); // on the kit’s pool the answer alone is written, behind the handler
+  });
+
+  test('a transaction of the caller’s is not begun again', async () => {
+    await client.$transaction(async (tx) => {
+      const joined = kit(joinTransaction(tx) as never, { begin: () => ({ role }) });
+      const operation = joined.operation({ name: 'joined', schema: anything }).handler(async () => null);
+      const asked = operation.execute({ key: freshKey(), payload: {}, scope: as('one') });
+      await expect(asked).rejects.toThrow(oncekit.ConfigurationError);
+    });
   });
 
   test('an operation has its own in place of the kit’s, and an error of begin is one of its call', async () => {

@@ -73,19 +73,14 @@ export interface ExecuteOptions {
   deadline?: number | undefined;
   /** `replicated`: COMMIT waits for the synchronous standbys, and is in doubt where that wait was cut short. */
   durability?: Durability | undefined;
-  /** What is set for it, before anything else runs in it. */
-  begin?: TransactionSettings | undefined;
+  /** What is set for it before anything else runs in it, in that order: `role`, and settings of the app's. */
+  begin?: readonly Setting[] | undefined;
   /** Called right before COMMIT is sent. */
   beforeCommit: () => Promise<void> | void;
 }
 
-/** What is set for one transaction, and ends with it. */
-export interface TransactionSettings {
-  /** The role that it runs as, of which the client's own user is a member. Default: that user. */
-  role?: string;
-  /** By their names, such as `'app.tenant'`, for policies that ask `current_setting`. */
-  settings?: Readonly<Record<string, string>>;
-}
+/** A setting of the database's for one transaction: its name and its value. */
+export type Setting = readonly [name: string, value: string];
 
 /** The durability that an answer promises: see `OperationOptions.durability`. */
 export type Durability = 'local' | 'replicated';

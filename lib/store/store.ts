@@ -15,7 +15,7 @@ export {
   type IsolationLevel,
   type KeyRow,
   type RollbackReason,
-  type TransactionSettings,
+  type Setting,
 } from './rows.ts';
 
 /**

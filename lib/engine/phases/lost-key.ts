@@ -110,6 +110,12 @@ async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Trial
   const { store } = engine;
   const trial = new Trial();
   let announced: string[] = [];
+  let begin: ReturnType<typeof settingsFor>;
+  try {
+    begin = settingsFor(definition.options.begin ?? engine.config.begin, call.id);
+  } catch (error) {
+    return { kind: 'lost', calls: [], receivedEvents: [], stoppedBy: (error as Error).name }; // and others are looked up
+  }
   const executed = await store.execute(
     // It was claimed in its time: it carries none, so that no window refuses it.
     claimOf({ ...call, mintedAt: null }, engine.config.retentionMs, { waitMs: 0, thing: undefined }),
@@ -123,7 +129,7 @@ async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Trial
     },
     {
       ...withinTime({ ...definition.options, timeoutMs: TRIAL_MS, durability: 'local' }, call.deadline),
-      begin: settingsFor(definition.options.begin ?? engine.config.begin, call.id),
+      begin,
       beforeCommit: () => {},
     },
   );

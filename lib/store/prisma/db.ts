@@ -12,7 +12,7 @@ import { isOutage, outageError } from './outage.ts';
 import { runOwnTransaction } from './own-transaction.ts';
 import { renamedClient, renamedQueries } from './renaming.ts';
 import { needsOwnTransaction } from './replication.ts';
-import { refusedSettings } from './settings.ts';
+import { refusedRole } from './settings.ts';
 import type { Rename } from './tables.ts';
 import { QUESTION_MS, START_MS } from './timeouts.ts';
 import { failureOutcome, type Plan, type TransactionOutcome, timeLeft } from './transaction.ts';
@@ -124,7 +124,7 @@ export class Db {
    * interactive one of Prisma's, in which only those of `tx` are, where the pool is not the kit's.
    *
    * @throws ConfigurationError within a transaction of the kit's own, where COMMIT is to be replicated for a client that
-   *   cannot have such transactions, and where the database refuses what `how.begin` sets
+   *   cannot have such transactions, where `how.begin` is for a transaction of the caller's, and where its role is refused
    */
   async runTransaction<Tx, Skipped>(
     plan: Plan<Tx, Skipped>,
@@ -140,14 +140,13 @@ export class Db {
       return failureOutcome(error, 'claim');
     }
     if (how.durability === 'replicated' && !connections) throw needsOwnTransaction();
+    if (how.begin && !isWholeClient(this.#given)) throw joined();
     try {
       const outcome = await (pool && connections
         ? runOwnTransaction({ pool, connections, rename: this.#rename }, plan, how)
         : runInteractiveTransaction(this.client, plan, how));
-      if (how.begin && outcome.kind === 'rolled_back' && outcome.at === 'claim') {
-        const refused = refusedSettings(outcome.error, how.begin);
-        if (refused) throw refused;
-      }
+      const refused = outcome.kind === 'rolled_back' && refusedRole(outcome, how);
+      if (refused) throw refused;
       return outcome;
     } finally {
       started.add(this.#given);
@@ -200,6 +199,12 @@ export class Db {
     return explainSchemaError(error, read, this.#part);
   }
 }
+
+const joined = () =>
+  new ConfigurationError('A transaction that was joined has begun already: what `begin` sets would stay in it.', {
+    existing: 'joinTransaction, and `begin`',
+    expected: 'a client',
+  });
 
 /** Clients of which a question, or a transaction, has come to its end: their engine runs. */
 const started = new WeakSet<PrismaClientLike>();

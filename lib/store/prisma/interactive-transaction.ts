@@ -200,7 +200,7 @@ async function attempt<Tx, Skipped>(
   // beginning, so it is looked at, and set only for clients that have been found in another one. Under a stricter level a
   // claim's wait ends in a serialization failure, and is tried again.
   const level = SQL_LEVELS[how.isolationLevel ?? 'ReadCommitted'];
-  const settings = how.begin && settingsStatement(how.begin);
+  const settings = settingsStatement(how.begin);
   const setsLevel = level !== SQL_LEVELS.ReadCommitted || strict.has(client);
   let skipped: { skip: Skipped } | undefined;
   let last: Rows = [];

@@ -68,7 +68,7 @@ export async function runOwnTransaction<Tx, Skipped>(
   };
   try {
     const first = plan.first(true).map((statement) => renamed(statement, rename));
-    const settings = how.begin && settingsStatement(how.begin);
+    const settings = settingsStatement(how.begin);
     if (settings) first.unshift(settings);
     if (isReplicated) first.unshift(replicateStatement);
     const answered = connection.begin(isolationLevel, first);
