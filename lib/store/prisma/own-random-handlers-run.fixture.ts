@@ -1,22 +1,18 @@
 import type { Client } from '../../../shop/db.ts';
 import { IdempotencyError } from '../../core/errors.ts';
 import { fail } from '../../engine/handler.ts';
-import { type Context, ended, pidOf } from './ambient/ambient.fixture.ts';
+import { gate } from '../../integration/kit.fixture.ts';
+import { type Context, ended, execute, pidOf } from './ambient/ambient.fixture.ts';
 import { outside } from './async-context.ts';
 import { type By, needsKill, rowsOf, type Step, WRITES, type Write } from './own-random-handlers.fixture.ts';
+import { announcing, type Way } from './own-random-handlers-client.fixture.ts';
 
-/** Runs a program as a handler, and says what is wrong with what has become of its writes. */
+/** Runs programs as handlers, and says what is wrong with what has become of their writes. */
 
-export interface Way {
-  isPlain: boolean;
-  client: Client;
-  /** On a pool of its own. */
-  other: Client;
-  kill: (pid: number) => Promise<unknown>;
-}
+export const PATIENT = { timeoutMs: 60_000, maxWaitMs: 60_000 };
 
 /** The fate of a write. */
-export interface Note {
+interface Note {
   step: Write;
   /** Its rows have it. */
   name: string;
@@ -24,21 +20,55 @@ export interface Note {
   within: { isUndone: boolean }[];
   /** It is asked past the execution's transaction. */
   isPast: boolean;
-  hasResolved: boolean;
-  error?: unknown;
+  /** Whether it was refused by the kit, or has failed. None of either while nobody has heard of it. */
+  end?: 'resolved' | 'refused' | 'failed';
 }
 
-/** One program on its way. */
-export interface Running {
+/** What is known of a program in its process. */
+export interface Seen {
   key: string;
-  way: Way;
+  program: readonly Step[];
   notes: Note[];
   /** How often the handler was called. */
   runs: number;
+  /** What the caller was told. */
+  answer?: { kind: string; executed: boolean | 'unknown' };
+}
+
+/** One program on its way. */
+interface Running extends Seen {
+  way: Way;
+  onStep: () => void;
   /** A `$transaction` of it was rolled back, and the handler went on, or might have. */
   behind: Promise<void>;
   /** Everything that nobody in the handler waits for. */
   loose: Promise<unknown>[];
+}
+
+export interface Case {
+  key: string;
+  program: readonly Step[];
+  way: Way;
+}
+
+/** Begins these at once. `onStep` is called before each step of theirs. */
+export function begin(cases: readonly Case[], onStep = () => {}): { seen: Seen[]; done: Promise<void> } {
+  const behind = gate();
+  const all = cases.map((one): Running => ({ ...one, notes: [], runs: 0, onStep, behind: behind.opened, loose: [] }));
+  const run = async () => {
+    await Promise.all(all.map(executeOne));
+    behind.open();
+    await Promise.all(all.flatMap(({ loose }) => loose));
+  };
+  return { seen: all, done: run() };
+}
+
+async function executeOne(running: Running): Promise<void> {
+  const { key, way } = running;
+  const { outcome } = await execute(way.client, (context) => handle(context, running), { key, ...PATIENT });
+  running.answer = outcome.ok
+    ? { kind: 'ok', executed: true }
+    : { kind: `${outcome.code}, ${outcome.executed}`, executed: outcome.executed };
 }
 
 interface Scope extends Pick<Note, 'within'> {
@@ -58,9 +88,11 @@ async function performAll(steps: readonly Step[], scope: Scope): Promise<void> {
 
 async function perform(step: Step, scope: Scope): Promise<void> {
   const { clients, running } = scope;
+  running.onStep();
   if ('write' in step) return await write(step, scope);
   if ('nested' in step) return await nest(step, scope);
   if ('caught' in step) return await performAll(step.caught, scope).catch(() => {});
+  if ('loses' in step) return void (await clients.tx.$queryRawUnsafe(announcing(step.loses)));
   if ('breaks' in step) return void (await clients.tx.$executeRaw`SELECT 1 / 0`);
   if ('read' in step) {
     const db = clients[step.by];
@@ -83,15 +115,15 @@ async function write(step: Write, { running, clients, within, isInnerPast }: Sco
   const isGone = how === 'outside' || how === 'left behind';
   const isPast = by === 'other' || (by === 'global' && running.way.isPlain) || (by === 'inner' && isInnerPast);
   const name = `${running.key}/${running.runs}.${step.number}`;
-  const note: Note = { step, name, within, isPast: isPast && !isGone, hasResolved: false };
+  const note: Note = { step, name, within, isPast: isPast && !isGone };
   running.notes.push(note);
   const ask = () => WRITES[step.write](clients[by], name);
   const noted = async (asked: PromiseLike<unknown>) => {
     try {
       await asked;
-      note.hasResolved = true;
+      note.end = 'resolved';
     } catch (error) {
-      note.error = error;
+      note.end = error instanceof IdempotencyError ? 'refused' : 'failed';
       throw error;
     }
   };
@@ -124,12 +156,11 @@ async function nest({ nested, by }: Extract<Step, { nested: unknown }>, scope: S
   }
 }
 
-/** The handler. */
-export async function handle({ tx }: Context, program: readonly Step[], running: Running): Promise<string> {
-  const { client: global, other } = running.way;
+async function handle({ tx }: Context, running: Running): Promise<string> {
+  const { program, way } = running;
   running.runs++;
   const pid = needsKill(program) ? await pidOf(tx) : 0;
-  const clients = { tx, inner: tx, global, other };
+  const clients = { tx, inner: tx, global: way.client, other: way.other };
   await performAll(program, { running, clients, innermost: tx, within: [], pid, isInnerPast: false });
   return 'done';
 }
@@ -143,31 +174,31 @@ interface Answer {
 }
 
 /** What is wrong with a write, in words. */
-export function* faultsOf(
-  note: Note,
-  { key, runs }: Running,
-  { executed, isSettled, rows }: Answer,
-): Generator<string> {
-  const { step, within, hasResolved, isPast } = note;
+export function* faultsOf(note: Note, { key, runs }: Seen, { executed, isSettled, rows }: Answer): Generator<string> {
+  const { step, within, isPast, end } = note;
+  const hasResolved = end === 'resolved';
   const isThere = rows > 0;
   const isUndone = within.some((nested) => nested.isUndone);
   if (isThere && rows !== rowsOf(step)) yield `${rows} of ${rowsOf(step)} rows`;
   if (isPast && hasResolved) yield 'is past the transaction, and was not refused';
   if (step.how === 'outside' || step.how === 'left behind') {
-    if (isThere !== hasResolved) yield `resolved: ${hasResolved}, there: ${isThere}`;
+    if (isThere !== hasResolved && !(isThere && isPending(note))) yield `resolved: ${hasResolved}, there: ${isThere}`;
     if (step.how === 'left behind') yield* faultsBehind(note, executed, isUndone);
     return;
   }
   const isOfLast = note.name.startsWith(`${key}/${runs}.`);
   const counts = isSettled && isOfLast && !isUndone;
-  if (isThere !== (counts && hasResolved))
+  if (isThere !== (counts && hasResolved) && !(counts && isPending(note)))
     yield `resolved: ${hasResolved}, rolled back: ${isUndone}, there: ${isThere}`;
   if (step.how === 'never sent' && counts && !isPast) yield 'is missing in a success';
 }
 
-function* faultsBehind({ step: { by }, hasResolved, error }: Note, executed: unknown, isUndone: boolean) {
-  if (hasResolved && (by === 'tx' || by === 'inner')) yield 'was done behind the end';
-  else if (hasResolved && executed !== true) yield 'was done behind a rollback, or an end that is not known';
-  else if (error instanceof IdempotencyError && (by === 'global' || by === 'other') && executed === true && !isUndone)
+/** Its process was killed before its end was heard of: it may be there. */
+const isPending = ({ end, step }: Note) => end === undefined && step.how !== 'never sent';
+
+function* faultsBehind({ step: { by }, end }: Note, executed: unknown, isUndone: boolean) {
+  if (end === 'resolved' && (by === 'tx' || by === 'inner')) yield 'was done behind the end';
+  else if (end === 'resolved' && executed !== true) yield 'was done behind a rollback, or an end that is not known';
+  else if (end === 'refused' && (by === 'global' || by === 'other') && executed === true && !isUndone)
     yield 'was refused behind COMMIT';
 }

@@ -1,5 +1,6 @@
 import type { Client } from '../../../shop/db.ts';
 import { orderWithRefund } from './ambient/ambient.fixture.ts';
+import { announcing, type Loss } from './own-random-handlers-client.fixture.ts';
 
 /**
  * Random handlers, as data, so that one can be run on both ways, printed and made smaller. What a seed gives stays the same for
@@ -16,6 +17,8 @@ export type Step =
   | { caught: Step[] }
   /** The server ends the connection of the execution; or may do so, whatever the handler does meanwhile. */
   | { kills: 'at once' | 'meanwhile' }
+  /** The connection is lost later, with COMMIT or its answer. */
+  | { loses: Loss }
   /** A statement that fails in the server, and so does everything behind it. */
   | { breaks: 'tx' }
   | { ends: 'throw' | 'fail' };
@@ -85,7 +88,8 @@ export function programOf(random: () => number): Step[] {
     if (kind < 0.88) return write('sent, and not awaited', ['tx', 'inner', 'global', 'other']);
     if (kind < 0.91) return write('never sent', ['tx', 'inner']);
     if (kind < 0.93) return { kills: oneOf(['at once', 'meanwhile']) };
-    if (kind < 0.945) return mostlyCaught({ breaks: 'tx' });
+    if (kind < 0.95) return { loses: oneOf(['COMMIT', 'its answer']) };
+    if (kind < 0.965) return mostlyCaught({ breaks: 'tx' });
     return { ends: oneOf(['throw', 'throw', 'fail']) };
   };
   const steps = (depth: number, most: number): Step[] => Array.from({ length: 1 + below(most) }, () => step(depth));
@@ -127,6 +131,7 @@ export function codeOf(steps: readonly Step[], indent = ''): string {
 function lineOf(step: Exclude<Step, { nested: Step[] } | { caught: Step[] }>): string {
   if ('read' in step) return `await ${step.by}.${step.read}();`;
   if ('kills' in step) return `${step.kills === 'at once' ? 'await' : 'void'} kill(connection);`;
+  if ('loses' in step) return `await tx.$queryRawUnsafe('${announcing(step.loses)}');`;
   if ('breaks' in step) return 'await tx.$executeRaw`SELECT 1 / 0`;';
   if ('ends' in step) return step.ends === 'throw' ? "throw new Error('thrown');" : "fail('refused');";
   const query = `${step.by}.${step.write}(${step.number})`;
