@@ -1,11 +1,12 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { PrismaPg as PlainPg } from '@prisma/adapter-pg';
 import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { type Client, createClient } from '../../../shop/db.ts';
 import { createAdmin } from '../../admin/index.ts';
-import { anything, effect, freshKey, kit } from '../../integration/kit.fixture.ts';
+import { anything, effect, freshKey, gate, kit } from '../../integration/kit.fixture.ts';
 import { createInbox } from '../../messaging/prisma.ts';
-import { ended, execute, stage } from './ambient/ambient.fixture.ts';
+import { barrier, ended, execute, stage } from './ambient/ambient.fixture.ts';
 
 /** Clients with a `$transaction` of their own, which catches, tries again, or goes on behind COMMIT; and what else an extension adds. */
 
@@ -190,4 +191,79 @@ describe.each(Object.entries(WAYS))('on the way of %s', (_, make) => {
 test('tx has no $connect, nor $extends, to `in`, as in Prisma', async () => {
   const { outcome } = await execute(here.another().client, async ({ tx }) => '$connect' in tx || '$extends' in tx);
   expect(outcome).toMatchObject({ data: false });
+});
+
+describe('in a transaction of Prisma’s', () => {
+  /** Lets one through at a time, and begins the next where the one before has ended: in that one's async context. */
+  function oneByOne() {
+    const waiting: (() => void)[] = [];
+    let isBusy = false;
+    const next = () => {
+      isBusy = false;
+      waiting.shift()?.();
+    };
+    return <T>(run: () => PromiseLike<T>) =>
+      new Promise<T>((resolve, reject) => {
+        const begin = () => {
+          isBusy = true;
+          run().then(resolve, reject);
+        };
+        if (isBusy) waiting.push(begin);
+        else begin();
+      }).finally(next);
+  }
+
+  test('a query that an extension’s queue sends in the context of another execution is in its own transaction', async () => {
+    const [queued, whose, meet] = [oneByOne(), new AsyncLocalStorage<string>(), barrier(3)];
+    let strayed = 0;
+    const client = WAYS.prisma().$extends({
+      query: {
+        auditRecord: {
+          create: ({ args, query }) =>
+            queued(() => {
+              if (whose.getStore() !== args.data.action) strayed++;
+              return query(args);
+            }),
+        },
+      },
+    }) as unknown as Client;
+    const run = async (key: string, isThrown: boolean) => {
+      const { outcome, error } = await execute(
+        client,
+        ({ tx }) =>
+          whose.run(key, async () => {
+            await meet();
+            for (let n = 0; n < 2; n++) await effect(tx, key);
+            if (isThrown) throw new Error('boom');
+          }),
+        { key },
+      );
+      return [outcome.ok, error?.message, ...(await here.counted(key))];
+    };
+    const told = await Promise.all([false, true, false].map((isThrown) => run(freshKey(), isThrown)));
+    expect(strayed).toBeGreaterThan(0);
+    const done = [true, undefined, 2, 1];
+    expectCounted(told).toEqual([done, [false, 'boom', 0, 0], done]);
+  });
+
+  test('a $transaction of tx waits for what was asked of tx before, and does not take it along when it is rolled back', async () => {
+    const go = gate();
+    const client = WAYS.prisma().$extends({
+      query: { auditRecord: { create: ({ args, query }) => go.opened.then(() => query(args)) } },
+    }) as unknown as Client;
+    const { key, outcome } = await execute(client, async ({ tx, key }) => {
+      const before = tx.auditRecord.create({ data: { action: key, tenant: 't', principal: 'p' } }).then();
+      const nested = tx.$transaction(async () => {
+        go.open();
+        await before;
+        throw new Error('boom');
+      });
+      // Time for it to begin, were it not to wait.
+      for (let n = 0; n < 5; n++) await here.watch.query('SELECT 1');
+      go.open();
+      await Promise.all([before, ended(nested)]);
+    });
+    expect(outcome.ok).toBe(true);
+    expectCounted(await here.counted(key)).toEqual([1, 1]);
+  });
 });
