@@ -39,7 +39,7 @@ export function settingsFor(
   if (given instanceof Promise) given.catch(() => {}); // refused, whatever it comes to
   if (!isPlain(given)) throw unusable(given, 'an object, such as { role, settings }, and no promise of one');
   assertKnownOptions(`begin of ${operation}`, given, KNOWN);
-  const { role, settings = {} } = given as TransactionSettings;
+  const { role, settings } = { settings: {}, ...given } as TransactionSettings;
   // PostgreSQL takes `none` for no role at all.
   if ('role' in given && (!isText(role) || role === 'none')) throw unusable(role, 'role: the name of a role');
   if (!isPlain(settings)) throw unusable(settings, "settings: { 'app.tenant': scope.tenant }");

@@ -235,6 +235,7 @@ describe.each([
     ['the role by another name', { role, settings: { ROLE: 'none' } }, 'with a dot'],
     ['a setting of the kit’s', { settings: { 'oncekit.reruns': 'on' } }, 'with a dot'],
     ['a name that is none', { settings: { "app.x'; --": 'x' } }, 'with a dot'],
+    ['settings that were not found', { settings: undefined }, 'settings'],
     ['an empty tenant', { settings: { 'app.tenant': '' } }, 'app.tenant'],
     [
       'what is no plain object',
