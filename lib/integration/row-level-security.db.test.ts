@@ -40,7 +40,7 @@ beforeAll(async () => {
   await database.client.$executeRawUnsafe(`GRANT ${bare} TO ${appRole}`);
 });
 afterAll(async () => {
-  await database?.client.$executeRawUnsafe(`DROP OWNED BY ${role}`);
+  await database?.client.$executeRawUnsafe(`DROP OWNED BY ${role}, ${bare}`);
   await database?.client.$executeRawUnsafe(`DROP ROLE ${role}, ${bare}`);
   await database?.drop();
 });
