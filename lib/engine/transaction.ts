@@ -3,6 +3,7 @@ import { fullJitter } from '../core/backoff.ts';
 import { copyOf } from '../core/copy.ts';
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
+import type { Scope } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Claim, Completion, Executed, ExecuteOptions } from '../store/store.ts';
 import { recordDelay } from '../telemetry/keys.ts';
@@ -12,6 +13,7 @@ import { settingsFor } from './begin.ts';
 import { type Call, pointOf } from './call.ts';
 import type { ExecutionResult } from './call-result.ts';
 import type { AtomicDefinition, OperationOptions } from './definition.ts';
+import type { Engine } from './engine.ts';
 import { type AfterCommit, createCapture, fail, type HandlerContext, runToAnswer } from './handler.ts';
 import { recordTransition } from './instrumentation.ts';
 import { retentionOf } from './thing.ts';
@@ -143,16 +145,24 @@ export function withinTime<Tx>(
   };
 }
 
+/** The same of a transaction for a key of that scope, which begins as `begin` says. Throws as `settingsFor` does. */
+export function asBegun<Tx>(
+  { config }: Engine<Tx>,
+  options: OperationOptions<StandardSchema, Tx>,
+  { id, deadline, waitMs }: { id: Scope; deadline: number; waitMs?: number },
+): Omit<ExecuteOptions, 'beforeCommit'> {
+  return { ...withinTime(options, deadline, waitMs), begin: settingsFor(options.begin ?? config.begin, id) };
+}
+
 function howToExecute<Tx>({ call, definition }: Plan<Tx>, waitMs: number): ExecuteOptions {
-  const { onPoint, begin } = call.engine.config;
+  const { onPoint } = call.engine.config;
   // The last moment at which it can still be taken back: the caller has stopped listening.
   const assertInTime = () => {
     if (timeLeft(call.deadline) > 0) return;
     throw new CodedError('unavailable', "The caller's time is up; everything is rolled back.");
   };
   return {
-    ...withinTime(definition.options, call.deadline, waitMs),
-    begin: settingsFor(definition.options.begin ?? begin, call.id),
+    ...asBegun(call.engine, definition.options, { id: call.id, deadline: call.deadline, waitMs }),
     beforeCommit: onPoint
       ? async () => {
           await onPoint('before-commit', pointOf(call));

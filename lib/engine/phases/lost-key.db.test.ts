@@ -244,6 +244,16 @@ describe('what nobody outside knows', () => {
     const key = freshKey();
     expect(await idempotency.lookUpLost(named(key, 'broken'), nothing)).toMatchObject({ stoppedBy: 'TypeError' });
     expect(await idempotency.lookUpLost(named(key, 'refuses'), nothing)).toMatchObject({ stoppedBy: 'sold_out' });
+    const begin = () => {
+      throw new RangeError('secret-card');
+    };
+    idempotency.operation({ name: 'begins', schema: anything, begin }).handler(async () => 'never');
+    expect(await idempotency.lookUpLost(named(key, 'begins'), nothing)).toEqual({
+      kind: 'lost',
+      calls: [],
+      receivedEvents: [],
+      stoppedBy: 'RangeError',
+    });
     expect(await idempotency.lookUpLost(named(key, 'nobody'), nothing)).toEqual({
       kind: 'refused',
       why: 'no such operation',

@@ -5,12 +5,11 @@ import { seal } from '../../core/seal.ts';
 import { settleWithin } from '../../core/wait.ts';
 import { type EnteredLost, type LostKey, StoreUnavailableError } from '../../store/store.ts';
 import { encodeAnswer } from '../answer.ts';
-import { settingsFor } from '../begin.ts';
 import { type Call, checkInput, openCall } from '../call.ts';
 import type { Definition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
 import { isOfOtherKey, retentionOf, thingOf } from '../thing.ts';
-import { claimOf, executeInTransaction, withinTime } from '../transaction.ts';
+import { asBegun, claimOf, executeInTransaction } from '../transaction.ts';
 import { completeKey } from './completer.ts';
 import { encodeInput } from './stored-input.ts';
 import { type CallAnswer, Trial, tryHandler, tryPhases } from './trial.ts';
@@ -110,9 +109,9 @@ async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Trial
   const { store } = engine;
   const trial = new Trial();
   let announced: string[] = [];
-  let begin: ReturnType<typeof settingsFor>;
+  let how: ReturnType<typeof asBegun>;
   try {
-    begin = settingsFor(definition.options.begin ?? engine.config.begin, call.id);
+    how = asBegun(engine, { ...definition.options, timeoutMs: TRIAL_MS, durability: 'local' }, call);
   } catch (error) {
     return { kind: 'lost', calls: [], receivedEvents: [], stoppedBy: (error as Error).name }; // and others are looked up
   }
@@ -127,11 +126,7 @@ async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Trial
       announced = await store.announcedIn(tx).catch(() => []); // the handler may have broken its transaction
       throw new Undo();
     },
-    {
-      ...withinTime({ ...definition.options, timeoutMs: TRIAL_MS, durability: 'local' }, call.deadline),
-      begin,
-      beforeCommit: () => {},
-    },
+    { ...how, beforeCommit: () => {} },
   );
   if (executed.kind === 'existing') return { kind: 'known', state: executed.row.state };
   if (executed.kind === 'locked') return { kind: 'running' };

@@ -1,9 +1,8 @@
 import { CodedError } from '../../core/errors.ts';
 import type { Begun, Held, LeasedClaim, NewStep, Write } from '../../store/leases.ts';
 import type { KeyRow } from '../../store/store.ts';
-import { settingsFor } from '../begin.ts';
 import { recordTransition } from '../instrumentation.ts';
-import { mayTryAgain, withinTime } from '../transaction.ts';
+import { asBegun, mayTryAgain } from '../transaction.ts';
 import { OpenTransaction, type RunTransaction } from './open-transaction.ts';
 import { assertGoesOn, endRun, type PhasesRun, reach } from './run.ts';
 
@@ -105,11 +104,8 @@ export async function openTransaction<Tx>(
     for (const { name } of phases) await reach(at, 'before-commit', name);
     if (phases.length === 0 && write.settle) await reach(at, 'before-commit');
   };
-  const how = {
-    ...withinTime(options, deadline, 'claim' in on ? on.claim.waitMs : 0),
-    begin: settingsFor(options.begin ?? config.begin, 'claim' in on ? on.claim : on.held.id),
-    beforeCommit,
-  };
+  const of = 'claim' in on ? { id: on.claim, waitMs: on.claim.waitMs } : { id: on.held.id };
+  const how = { ...asBegun(engine, options, { ...of, deadline }), beforeCommit };
   const transaction = new OpenTransaction<Tx, Begun>((run) =>
     'claim' in on ? store.begin(on.claim, run, how) : store.transact(on.held, config.leaseMs, run, how),
   );
