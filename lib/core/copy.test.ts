@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { copyOf } from './copy.ts';
 
 test('data is copied to any depth, and what is changed in the copy is not in what it was made of', () => {
@@ -37,6 +37,10 @@ test('a part that stands in two places, or in itself, is one in the copy', () =>
   expect(copy[0]).not.toBe(part);
   expect([copy[1], copy[0]?.self]).toEqual([copy[0], copy[0]]);
   expect(copy[1]).toBe(copy[0]);
+  const at = new Date(5);
+  const dates = copyOf({ from: at, to: at });
+  expect(dates.from).not.toBe(at);
+  expect(dates.to).toBe(dates.from);
 });
 
 test('what is no data is the same in both', () => {
@@ -50,4 +54,12 @@ test('what is no data is the same in both', () => {
 test('a name that an object may not have is a name of the copy like any other', () => {
   const copy = copyOf(JSON.parse('{"__proto__":{"isAdmin":true}}'));
   expect([Object.getPrototypeOf(copy), copy.isAdmin]).toEqual([Object.prototype, undefined]);
+  expect(Object.keys(copy)).toEqual(['__proto__']);
+  const named = { of: 'a' };
+  const set = vi.fn();
+  Object.defineProperty(Object.prototype, 'of', { set, configurable: true });
+  const other = copyOf(named);
+  delete (Object.prototype as { of?: unknown }).of;
+  expect(other).toEqual(named);
+  expect(set).not.toHaveBeenCalled();
 });

@@ -2,40 +2,51 @@
  * A copy of data: of its objects, lists, Maps, Sets, Dates and bytes, to any depth; a part that stands in two places is one in the
  * copy, too. What is no data (files, forms, instances of classes, functions) is the same in both.
  *
- * @param replace what stands in a part's place, before that is copied
+ * @param replace what stands in an object's place, before that is copied
  */
-export function copyOf<T>(value: T, replace: Replace = (part) => part, copies = new Map<unknown, unknown>()): T {
-  return (copies.get(value) ?? made(value, replace, copies)) as T;
+export function copyOf<T>(value: T, replace: Replace = (part) => part): T {
+  return made(value, replace, new Map()) as T;
 }
 
-type Replace = (part: unknown) => unknown;
+type Replace = (part: object) => unknown;
 
 function made(original: unknown, replace: Replace, copies: Map<unknown, unknown>): unknown {
+  if (typeof original !== 'object' || original === null) return original;
+  const known = copies.get(original);
+  if (known !== undefined) return known;
   const value = replace(original);
-  if (value instanceof Date) return new Date(value);
-  if (value instanceof Uint8Array) return Uint8Array.prototype.slice.call(value);
+  if (typeof value !== 'object' || value === null) return value;
   const copy = emptyAs(value);
   // Known before its parts are copied: one of them may be itself.
   copies.set(original, copy);
-  if (copy === value) return value;
-  const part = (of: unknown) => copyOf(of, replace, copies);
+  const part = (of: unknown) => made(of, replace, copies);
   if (copy instanceof Map) for (const [name, of] of value as Map<unknown, unknown>) copy.set(part(name), part(of));
   else if (copy instanceof Set) for (const of of value as Set<unknown>) copy.add(part(of));
-  // Defined, for a name may be __proto__.
-  else
-    for (const [name, of] of Object.entries(value as object))
-      Object.defineProperty(copy, name, { ...OPEN, value: part(of) });
+  else if (Array.isArray(copy)) for (const of of value as unknown[]) copy.push(part(of));
+  else if (isPlain(copy)) for (const name of Object.keys(value)) put(copy, name, part((value as typeof copy)[name]));
   return copy;
 }
 
-const OPEN = { writable: true, enumerable: true, configurable: true };
-
-/** What the parts of the copy are put into; the value itself where it is no data, or has no parts. */
-function emptyAs(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
+/** What the parts of the copy are put into; the copy itself of what has none; the value where it is no data. */
+function emptyAs(value: object): object {
   if (Array.isArray(value)) return [];
+  if (isPlain(value)) return Object.getPrototypeOf(value) === null ? Object.create(null) : {};
+  if (value instanceof Date) return new Date(value);
+  if (value instanceof Uint8Array) return Uint8Array.prototype.slice.call(value);
   if (value instanceof Map) return new Map();
   if (value instanceof Set) return new Set();
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null ? Object.create(prototype) : value;
+  return value;
 }
+
+function isPlain(value: object): value is Record<string, unknown> {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** Defined where the prototype has the name, too: `__proto__` would set that. Elsewhere assigned, which is faster. */
+function put(copy: Record<string, unknown>, name: string, value: unknown): void {
+  if (name in copy) Object.defineProperty(copy, name, { ...OPEN, value });
+  else copy[name] = value;
+}
+
+const OPEN = { writable: true, enumerable: true, configurable: true };

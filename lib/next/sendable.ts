@@ -18,7 +18,7 @@ export function sendable<T>(value: T): Sent<T> {
   return copyOf<unknown>(value, inReactsWords) as Sent<T>;
 }
 
-function inReactsWords(part: unknown): unknown {
+function inReactsWords(part: object): unknown {
   if (isDecimal(part)) return part.valueOf();
   if (part instanceof URL || part instanceof RegExp) return String(part);
   return isPlainObject(part) ? { ...part } : part;
