@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { copyOf } from '../lib/core/copy.ts';
 import { testDatabase } from '../scripts/testing/test-database.ts';
 import { bare, obvious, orderOf, POOL, plainClient, rawOrderOf } from './order.ts';
 import { median, type Report, type Row } from './report.ts';
@@ -17,10 +18,12 @@ export async function first(): Promise<Report> {
   const { client, url, drop } = await testDatabase({ max: POOL });
   const plain = plainClient(url);
   const [kit, raw, fallback] = [orderOf(client), rawOrderOf(client), orderOf(plain)];
+  const begun = orderOf(client, undefined, ({ scope }) => ({ settings: { 'app.tenant': scope.tenant } }));
   const runs = {
     floor: (n: number) => bare(plain, n),
     kit: (n: number) => kit({ key: randomUUID(), n }),
     raw: (n: number) => raw({ key: randomUUID(), n }),
+    begun: (n: number) => begun({ key: randomUUID(), n }),
     plain: (n: number) => fallback({ key: randomUUID(), n }),
     obvious: (n: number) => obvious(plain, n),
   };
@@ -35,6 +38,7 @@ export async function first(): Promise<Report> {
       kit: measured('kit'),
       raw: measured('raw'),
       again: measured('floor'),
+      begun: measured('begun'),
       plain: measured('plain', FEWER),
       obvious: measured('obvious', FEWER),
     });
@@ -49,6 +53,9 @@ export async function first(): Promise<Report> {
         row('SQL past Prisma, throughput', ways.raw, 'perSecond', { atLeast: 1.2 }),
         row("SQL past Prisma, Node's CPU per operation", ways.raw, 'cpuUs', { atMost: 0.68 }),
         row("SQL past Prisma, PostgreSQL's CPU per operation", ways.raw, 'postgresUs'),
+        row('with a setting of `begin`, throughput', ways.begun, 'perSecond'),
+        row("with a setting of `begin`, Node's CPU per operation", ways.begun, 'cpuUs'),
+        row("with a setting of `begin`, PostgreSQL's CPU per operation", ways.begun, 'postgresUs'),
         row("throughput, without the kit's pool", ways.plain, 'perSecond', { atLeast: 0.42 }),
         row("Node's CPU, without the kit's pool", ways.plain, 'cpuUs', { atMost: 2.3 }),
         row("PostgreSQL's CPU, without the kit's pool", ways.plain, 'postgresUs'),
@@ -56,12 +63,28 @@ export async function first(): Promise<Report> {
         row("Node's CPU of the obvious one", ways.obvious, 'cpuUs'),
         row("PostgreSQL's CPU of the obvious one", ways.obvious, 'postgresUs'),
         ...absolute([...floor, ...again]),
+        { figure: "the copy of the order's input, in µs", value: copied({ n: 1 }) },
+        { figure: 'the copy of an input of a hundred lines, in µs', value: copied(HUNDRED_LINES) },
       ],
     };
   } finally {
     await plain.$disconnect();
     await drop();
   }
+}
+
+const HUNDRED_LINES = { lines: Array.from({ length: 100 }, (_, n) => ({ sku: `mug-${n}`, quantity: n, note: null })) };
+
+/** What each try's copy of its input takes. */
+function copied(input: unknown): string {
+  const copies = 20_000;
+  const run = () => {
+    for (let n = 0; n < copies; n++) copyOf(input);
+  };
+  run(); // V8 compiles it
+  const started = performance.now();
+  run();
+  return (((performance.now() - started) / copies) * 1000).toFixed(2);
 }
 
 /** The floors of the ratios, for a feeling of size. They hold for this machine alone. */

@@ -23,6 +23,8 @@ export function orderRow(n: number) {
   };
 }
 
+export type Begin = NonNullable<Parameters<typeof createIdempotency>[0]['begin']>;
+
 /** What a handler does, and the bare transaction beside it. */
 export type Business = (tx: Transaction, n: number) => Promise<{ id: string }>;
 
@@ -69,15 +71,15 @@ export async function obvious(client: Client, n: number) {
 }
 
 /** The same with the kit. Each call sets it up anew, as a process that knows no key yet. */
-export function orderOperation(prisma: Client, business = inTurn(1)) {
-  return createIdempotency({ prisma, secret: SECRET, poolSize: POOL, scope: () => who })
+export function orderOperation(prisma: Client, business = inTurn(1), begin?: Begin) {
+  return createIdempotency({ prisma, secret: SECRET, poolSize: POOL, scope: () => who, begin })
     .operation({ name: 'order', schema: orderInput })
     .handler(async ({ input, tx }) => await business(tx, input.n));
 }
 
 /** Its execution; throws where there is no success to be measured. */
-export function orderOf(client: Client, business?: Business) {
-  return executing(orderOperation(client, business));
+export function orderOf(client: Client, business?: Business, begin?: Begin) {
+  return executing(orderOperation(client, business, begin));
 }
 
 function executing(operation: Pick<ReturnType<typeof orderOperation>, 'execute'>) {
