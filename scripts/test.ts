@@ -78,6 +78,11 @@ function splitAt(word: string, args: string[]): [before: string[], behind: strin
   return at === -1 ? [args, []] : [args.slice(0, at), args.slice(at + 1)];
 }
 
+/** Of every process of the tests. */
+const SHORT_LIVED = {
+  NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --require="${fileURLToPath(new URL('testing/short-lived.cjs', import.meta.url))}"`,
+};
+
 /** Runs a tool and shows what it prints. */
 async function runner(
   name: string,
@@ -88,7 +93,14 @@ async function runner(
 ): Promise<Count> {
   stopping.signal.throwIfAborted();
   say(`\n${name}`);
-  const child = spawnChild({ name, command: process.execPath, args, env, onLine, log: say });
+  const child = spawnChild({
+    name,
+    command: process.execPath,
+    args,
+    env: { ...SHORT_LIVED, ...env },
+    onLine,
+    log: say,
+  });
   stopping.signal.addEventListener('abort', child.stop);
   const code = await child.ended;
   stopping.signal.removeEventListener('abort', child.stop);

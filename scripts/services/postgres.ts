@@ -5,8 +5,9 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, chown, cp, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, lstat, mkdir, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { freemem } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,13 +24,15 @@ export type Postgres = { url: string; dataDir: string; stop(): Promise<void> };
 export type Server = Postgres & { kill(): Promise<void> };
 /**
  * `port`: a free one by default; a fixed one lets a server come back where its clients look for it. `copyOf`: the data folder
- * of a stopped server, which a new one begins with. `more`: settings of its own, such as `max_connections=5`.
+ * of a stopped server, which a new one begins with. `more`: settings of its own, such as `max_connections=5`. `mayForget`: its data
+ * lies in memory where there is plenty, and goes when it is stopped.
  */
 export type StartOptions = {
   name: 'demo' | 'test' | 'outage' | `scratch-${string}`;
   port?: number;
   copyOf?: string;
   more?: readonly string[];
+  mayForget?: boolean;
   onLog?: (line: string) => void;
 };
 
@@ -45,11 +48,19 @@ const settingsOf = (name: string): string[] => (name === 'demo' ? [] : [...quick
  * `.data/postgres-<name>` and survives restarts. The server ends with this process. Throws when another process runs it.
  */
 export async function startPostgres(options: StartOptions): Promise<Postgres> {
-  const { name, port, copyOf, more = [], onLog = () => {} } = options;
-  const place = await findPlace(name, onLog);
+  const { name, port, copyOf, more = [], mayForget = false, onLog = () => {} } = options;
+  const found = await findPlace(name, onLog);
+  const inMemory = mayForget && (await hasMemory());
+  const place = inMemory ? { ...found, home: path.join(await folderIn(MEMORY), `postgres-${name}`) } : found;
   if (copyOf !== undefined) await copyCluster(copyOf, place);
   else if (!existsSync(path.join(place.home, 'data'))) await createCluster(place);
-  return await startServer(place, { port, flags: [...settingsOf(name), ...more], onLog });
+  const server = await startServer(place, { port, flags: [...settingsOf(name), ...more], onLog });
+  if (!inMemory) return server;
+  const stop = async () => {
+    await server.stop();
+    await rm(place.home, { recursive: true, force: true });
+  };
+  return { ...server, stop };
 }
 
 /** Starts the server of a place, with settings of its own, and waits until it answers: also one that only reads. */
@@ -125,14 +136,29 @@ function postgresUser() {
   return owner;
 }
 
-/** A folder of this clone that every user can enter, with a copy of the binaries (60 MB). */
-async function placeOutside(native: string, owner: { uid: number; gid: number }): Promise<string> {
-  const folder = `/var/tmp/oncekit-${createHash('sha256').update(clone).digest('hex').slice(0, 12)}`;
+const MEMORY = '/dev/shm';
+/** The tests' databases come and go, three hundred files each: the file system of a disk spends a fifth of a run's CPU on that. */
+const hasMemory = async () =>
+  freemem() > 4 * 2 ** 30 &&
+  (await statfs(MEMORY).then(
+    ({ bavail, bsize }) => bavail * bsize > 2 * 2 ** 30,
+    () => false,
+  ));
+
+/** This clone's folder, which every user can enter, in one that is everybody's. */
+async function folderIn(shared: string): Promise<string> {
+  const folder = path.join(shared, `oncekit-${createHash('sha256').update(clone).digest('hex').slice(0, 12)}`);
   await mkdir(folder, { recursive: true });
-  // /var/tmp is everybody's: never run what another user has laid there for us.
+  // Never run what another user has laid there for us.
   const found = await lstat(folder);
-  if (!found.isDirectory() || found.uid !== 0) throw new Error(`${folder} is not root's folder. Remove it.`);
+  if (!found.isDirectory() || found.uid !== process.getuid?.()) throw new Error(`${folder} is not yours. Remove it.`);
   await chmod(folder, 0o755);
+  return folder;
+}
+
+/** A folder with a copy of the binaries (60 MB). */
+async function placeOutside(native: string, owner: { uid: number; gid: number }): Promise<string> {
+  const folder = await folderIn('/var/tmp');
   const [target, copy] = [path.join(folder, 'native'), path.join(folder, `native.new-${process.pid}`)];
   if (existsSync(target)) return folder;
   await cp(native, copy, { recursive: true, verbatimSymlinks: true });

@@ -5,7 +5,7 @@ import setup from './vitest-global-setup.ts';
 const held = globalThis as { oncekitTestSetup?: { users: number; done: Promise<() => Promise<void>> } };
 
 export default async function setupOnce(): Promise<() => Promise<void>> {
-  held.oncekitTestSetup ??= { users: 0, done: setup() };
+  held.oncekitTestSetup ??= { users: 0, done: setup({ mayForget: true }) };
   const shared = held.oncekitTestSetup;
   shared.users++;
   const teardown = await shared.done;

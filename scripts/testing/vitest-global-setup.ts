@@ -7,9 +7,12 @@ import { startPostgres } from '../services/postgres.ts';
 import { seed } from '../services/seed.ts';
 import { appRole, templateName, testDatabasePrefix } from './test-database.ts';
 
-/** DATABASE_URL's server where it is set (PostgreSQL 14 or newer), else the clone's own. */
-export default async function setup(): Promise<() => Promise<void>> {
-  const own = process.env.DATABASE_URL ? undefined : await startPostgres({ name: 'test' });
+/**
+ * DATABASE_URL's server where it is set (PostgreSQL 14 or newer), else the clone's own, whose databases are in memory where `mayForget`
+ * says so and there is plenty.
+ */
+export default async function setup({ mayForget = false } = {}): Promise<() => Promise<void>> {
+  const own = process.env.DATABASE_URL ? undefined : await startPostgres({ name: 'test', mayForget });
   const url = process.env.DATABASE_URL ?? (own?.url as string);
   try {
     const release = await prepareTemplate(url);
