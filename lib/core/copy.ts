@@ -1,3 +1,5 @@
+import { isPlainObject } from './canonical.ts';
+
 /**
  * A copy of data: of its objects, lists, Maps, Sets, Dates and bytes, to any depth; a part that stands in two places is one in the
  * copy, too. What is no data (files, forms, instances of classes, functions) is the same in both.
@@ -23,24 +25,20 @@ function made(original: unknown, replace: Replace, copies: Map<unknown, unknown>
   if (copy instanceof Map) for (const [name, of] of value as Map<unknown, unknown>) copy.set(part(name), part(of));
   else if (copy instanceof Set) for (const of of value as Set<unknown>) copy.add(part(of));
   else if (Array.isArray(copy)) for (const of of value as unknown[]) copy.push(part(of));
-  else if (isPlain(copy)) for (const name of Object.keys(value)) put(copy, name, part((value as typeof copy)[name]));
+  else if (isPlainObject(copy))
+    for (const name of Object.keys(value)) put(copy, name, part((value as typeof copy)[name]));
   return copy;
 }
 
 /** What the parts of the copy are put into; the copy itself of what has none; the value where it is no data. */
 function emptyAs(value: object): object {
   if (Array.isArray(value)) return [];
-  if (isPlain(value)) return Object.getPrototypeOf(value) === null ? Object.create(null) : {};
+  if (isPlainObject(value)) return Object.getPrototypeOf(value) === null ? Object.create(null) : {};
   if (value instanceof Date) return new Date(value);
   if (value instanceof Uint8Array) return Uint8Array.prototype.slice.call(value);
   if (value instanceof Map) return new Map();
   if (value instanceof Set) return new Set();
   return value;
-}
-
-function isPlain(value: object): value is Record<string, unknown> {
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }
 
 /** Defined where the prototype has the name, too: `__proto__` would set that. Elsewhere assigned, which is faster. */

@@ -1,3 +1,4 @@
+import { isPlainObject } from '../core/canonical.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import type { Scope } from '../core/scope.ts';
@@ -37,24 +38,18 @@ export function settingsFor(
   if (typeof begin !== 'function') throw unusable(begin, 'begin: ({ scope }) => ({ role, settings })');
   const given: unknown = begin({ scope: { tenant, principal, operation } });
   if (given instanceof Promise) given.catch(() => {}); // refused, whatever it comes to
-  if (!isPlain(given)) throw unusable(given, 'an object, such as { role, settings }, and no promise of one');
+  if (!isPlainObject(given)) throw unusable(given, 'an object, such as { role, settings }, and no promise of one');
   assertKnownOptions(`begin of ${operation}`, given, KNOWN);
   const { role, settings } = { settings: {}, ...given } as TransactionSettings;
   // PostgreSQL takes `none` for no role at all.
   if ('role' in given && (!isText(role) || role === 'none')) throw unusable(role, 'role: the name of a role');
-  if (!isPlain(settings)) throw unusable(settings, "settings: { 'app.tenant': scope.tenant }");
+  if (!isPlainObject(settings)) throw unusable(settings, "settings: { 'app.tenant': scope.tenant }");
   const set = Object.entries(settings);
   for (const [name, value] of set) {
     if (!NAME.test(name)) throw unusable(name, 'settings of your own, with a dot in the name, such as app.tenant');
     if (!isText(value)) throw unusable(value, `a text for the setting ${name}, and no empty one`);
   }
   return role === undefined ? set : [['role', role], ...set];
-}
-
-function isPlain(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }
 
 const isText = (value: unknown): value is string =>
