@@ -1,6 +1,6 @@
 /**
  * `npm run build:registry`: what `shadcn add <the demo's address>/r/<name>.json` installs, from the demo's own files
- * (registry-items.ts). A test holds that what lies in public/r is what this makes.
+ * (package/registry/items.ts). A test holds that what lies in public/r is what this makes.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * `npm run check`, behind the generated code: format and lint, types, rooms, unused code, the rules of the contract, the waits of
- * tests, the size of a form and of the kit. The types take as long as all the rest, so both run at once. What a check says is printed in one piece.
+ * `npm run check`, behind the generated code: format and lint, types, rooms, unused code, the rules of the contract, the map, the
+ * waits of tests, the size of a form and of the kit. The types take as long as all the rest, so both run at once. What a check says is printed in one piece.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,6 +23,7 @@ const REST = [
   ['depcruise', '--config', '.dependency-cruiser.mjs', ...ROOMS],
   ['knip'],
   ['npm', 'run', 'contract', '--silent'],
+  ['npm', 'run', 'map', '--silent'],
   ['npm', 'run', 'waits', '--silent'],
   ['npm', 'run', 'size', '--silent'],
   ['npm', 'run', 'size:kit', '--silent'],

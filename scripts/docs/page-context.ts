@@ -1,6 +1,6 @@
 /**
  * The pages take this for granted: a shop's client with its models, and the kit set up for it. A page's code imports these
- * files by name, or uses what `context.tsx` declares without saying where it comes from.
+ * files by name, or uses what the last one declares without saying where it comes from.
  */
 export const PAGE_CONTEXT = {
   'lib/generated/prisma/client.ts': `

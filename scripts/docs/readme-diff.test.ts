@@ -6,7 +6,7 @@ import { readPage, root } from './pages.ts';
 
 const text = readFileSync(path.join(root, 'README.md'), 'utf8');
 
-// That both sides of it compile is seen with all other code of the docs: docs-compile.test.ts.
+// That both sides of it compile is seen with all other code of the docs: compile.test.ts.
 test('the diff in the README, the kit added to a form, changes at most 8 lines', () => {
   const diff = readmeDiff(readPage('README.md', text));
   const sum = (kind: 'added' | 'removed') => diff.reduce((lines, change) => lines + change[kind], 0);

@@ -7,7 +7,7 @@ export interface Group {
   guides: { href: string; name: string; text: string }[];
 }
 
-/** Reads the index: a title, a lead, then headings with lists of lines such as `[Name](file.md): what it is about`. */
+/** Reads the index: a title, a lead, then headings with lists of lines such as `[Name](x.md): what it is about`. */
 export function readGroups(markdown: string, addresses: Addresses): { title: string; lead: string; groups: Group[] } {
   const [title, lead, ...rest] = new Marked().lexer(markdown).filter(({ type }) => type !== 'space');
   const groups: Group[] = [];

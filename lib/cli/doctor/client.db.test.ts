@@ -9,7 +9,7 @@ import { folders, ready } from '../app/app.fixture.ts';
 import { examine } from './doctor.ts';
 
 // Doctor's own connection may do what the app's client may not, or be elsewhere. Each fix is run as it stands there, on a
-// connection of its own. Apps that are broken in other ways: broken-apps.db.test.ts.
+// connection of its own. Apps that are broken in other ways: broken-app.db.test.ts.
 
 const made = folders();
 let database: TestDatabase;

@@ -101,7 +101,7 @@ function entries(): RoomStatement[] {
   );
 }
 
-/** Where a table is named in a text that is no part of a constant, and so would not be found: `keys/take.ts:12`. */
+/** Where a table is named in a text that is no part of a constant, and so would not be found: `keys/lease.ts:12`. */
 export function hiddenStatements(): string[] {
   return filesOfRoom().flatMap((file) => {
     const source = ts.createSourceFile(file, readFileSync(path.join(room, file), 'utf8'), ts.ScriptTarget.ES2022, true);

@@ -3,7 +3,7 @@ import type { SchemaPart } from '../store.ts';
 
 /**
  * Every table of the kit's, by the name that its statements and migrations give it. The first one of a part carries the
- * part's version: schema-version.ts.
+ * part's version: keys/schema.ts.
  */
 export const TABLES_OF = {
   keys: ['idempotency_keys', 'idempotency_phases', 'idempotency_events', 'idempotency_tallies', 'idempotency_audit'],

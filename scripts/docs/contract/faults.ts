@@ -1,5 +1,6 @@
+import type { Files } from '../repository-files.ts';
+import { type SourceText, sourceTexts } from '../source-texts.ts';
 import { CONTRACT, codeFinder, type FindCodes, readRules } from './rules.ts';
-import { type SourceText, sourceTexts } from './source-texts.ts';
 
 /** A place that breaks what docs/contract.md is for, and what to do about it. */
 export interface ContractFault {
@@ -7,9 +8,6 @@ export interface ContractFault {
   line: number;
   advice: string;
 }
-
-/** The files of the repository by their names. */
-export type Files = ReadonlyMap<string, string>;
 
 /** A code where it stands. */
 interface Citation {

@@ -1,0 +1,20 @@
+/**
+ * `npm run map`, a part of `npm run check`: ARCHITECTURE.md draws the arrows that the rules allow, names what the code declares,
+ * and no comment names a file that is gone. `-- --write` draws the arrows anew.
+ */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { rooms } from '../.dependency-cruiser.mjs';
+import { MAP, mapFaults, withDrawing } from './docs/map/faults.ts';
+import { root } from './docs/pages.ts';
+import { repositoryFiles } from './docs/repository-files.ts';
+
+const files = repositoryFiles();
+if (process.argv.includes('--write')) {
+  const map = withDrawing(files, rooms);
+  writeFileSync(path.join(root, MAP), map);
+  files.set(MAP, map);
+}
+const faults = mapFaults(files, rooms);
+for (const { file, line, advice } of faults) console.error(`${file}:${line}: ${advice}`);
+if (faults.length > 0) process.exitCode = 1;
