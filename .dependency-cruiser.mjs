@@ -5,8 +5,8 @@
 const tests = '\\.(test|test-d|testsuite|fixture|child|browser\\.test)\\.tsx?$';
 
 /**
- * What a room may import of this repository beside itself: other rooms, or one file of another. `npm`: the packages that it
- * may import, where they are not for others to choose, too.
+ * Each room `may` import, of this repository, these rooms or files beside itself, and of npm these packages; any package where there is
+ * no `npm`.
  */
 export const rooms = {
   app: { may: ['components', 'shop', 'entries'] },

@@ -75,7 +75,7 @@ export async function first(): Promise<Report> {
 
 const HUNDRED_LINES = { lines: Array.from({ length: 100 }, (_, n) => ({ sku: `mug-${n}`, quantity: n, note: null })) };
 
-/** What each try's copy of its input takes. */
+/** Measures the copy of its input that each try gets. */
 function copied(input: unknown): string {
   const copies = 20_000;
   const run = () => {

@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rooms } from '../.dependency-cruiser.mjs';
+import { reportFaults } from './docs/fault.ts';
 import { MAP, mapFaults, withDrawing } from './docs/map/faults.ts';
 import { root } from './docs/pages.ts';
 import { repositoryFiles } from './docs/repository-files.ts';
@@ -15,6 +16,4 @@ if (process.argv.includes('--write')) {
   writeFileSync(path.join(root, MAP), map);
   files.set(MAP, map);
 }
-const faults = mapFaults(files, rooms);
-for (const { file, line, advice } of faults) console.error(`${file}:${line}: ${advice}`);
-if (faults.length > 0) process.exitCode = 1;
+reportFaults(mapFaults(files, rooms));

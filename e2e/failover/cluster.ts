@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { migrate } from '../../scripts/services/migrate.ts';
-import { createCluster, findPlace, type Place, type Server, startServer } from '../../scripts/services/postgres.ts';
+import { createCluster, type Server, startServer } from '../../scripts/services/postgres.ts';
+import { findPlace, type Place } from '../../scripts/services/postgres-place.ts';
 import { seed } from '../../scripts/services/seed.ts';
 import { Link } from './link.ts';
 

@@ -30,7 +30,7 @@ function made(original: unknown, replace: Replace, copies: Map<unknown, unknown>
   return copy;
 }
 
-/** What the parts of the copy are put into; the copy itself of what has none; the value where it is no data. */
+/** An empty object of its kind, for the parts of the copy; the whole copy where there are no parts; the value where it is no data. */
 function emptyAs(value: object): object {
   if (Array.isArray(value)) return [];
   if (isPlainObject(value)) return Object.getPrototypeOf(value) === null ? Object.create(null) : {};

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { marked, type Token } from 'marked';
+import { lineAt } from './fault.ts';
 
 export const root = path.resolve(import.meta.dirname, '../..');
 
@@ -48,7 +49,7 @@ export function readPage(file: string, text: string): MarkdownPage {
     if (token.type !== 'code') return;
     const [lang = '', word = ''] = (token.lang ?? '').split(' ');
     from = text.indexOf(`\`\`\`${token.lang ?? ''}\n`, from) + 1;
-    page.blocks.push({ lang, word, text: token.text, line: text.slice(0, from).split('\n').length, context });
+    page.blocks.push({ lang, word, text: token.text, line: lineAt(text, from), context });
     context = '';
   });
   return page;

@@ -6,6 +6,7 @@ import { root } from './pages.ts';
 /** The files of the repository by their names. */
 export type Files = ReadonlyMap<string, string>;
 
+const TEST = /\.(test|test-d|testsuite|fixture|child|e2e|engine)\.tsx?$/;
 const READ = /\.(tsx?|mjs|cjs|md|sql|prisma)$/;
 
 /** The files of the repository that people read, also those that are not committed yet. */
@@ -16,4 +17,9 @@ export function repositoryFiles(): Map<string, string> {
   });
   const names = listed.split('\n').filter((name) => READ.test(name) && existsSync(path.join(root, name)));
   return new Map(names.map((name) => [name, readFileSync(path.join(root, name), 'utf8')]));
+}
+
+/** Tells a test, or what tests share, by its name. */
+export function isTest(file: string): boolean {
+  return TEST.test(file);
 }

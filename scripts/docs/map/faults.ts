@@ -1,20 +1,13 @@
 import ts from 'typescript';
-import type { Files } from '../repository-files.ts';
+import { type Fault, lineAt } from '../fault.ts';
+import { type Files, isTest } from '../repository-files.ts';
 import { sourceTexts } from '../source-texts.ts';
 import { drawRooms, type Rooms } from './drawing.ts';
-
-/** A place where the map, or a comment, does not say what the code is, and what to do about it. */
-export interface MapFault {
-  file: string;
-  line: number;
-  advice: string;
-}
 
 /** The page of the map. */
 export const MAP = 'ARCHITECTURE.md';
 
 const CODE = /\.(tsx?|mjs|cjs)$/;
-const TEST = /\.(test|test-d|testsuite|fixture|child|e2e|engine)\.tsx?$/;
 /** Between these lines the map has what is drawn of the rules. */
 const BEGIN = '<!-- drawn by `npm run map -- --write` -->';
 const END = '<!-- /drawn -->';
@@ -26,7 +19,7 @@ const FILE =
 const OF_USERS = ['lib/operations.ts', 'lib/prisma.ts'];
 
 /** Finds what is untrue in the map, the arrows that nobody uses, and the comments that name a file that is gone. */
-export function mapFaults(files: Files, rooms: Rooms): MapFault[] {
+export function mapFaults(files: Files, rooms: Rooms): Fault[] {
   return [
     ...drawingFaults(files, rooms),
     ...arrowFaults(files, rooms),
@@ -43,7 +36,7 @@ export function withDrawing(files: Files, rooms: Rooms): string {
   return (files.get(MAP) ?? '').replace(DRAWN, () => drawing);
 }
 
-function drawingFaults(files: Files, rooms: Rooms): MapFault[] {
+function drawingFaults(files: Files, rooms: Rooms): Fault[] {
   const map = files.get(MAP) ?? '';
   const drawn = DRAWN.exec(map);
   if (!drawn) return [{ file: MAP, line: 1, advice: 'has no place for the drawing of the rooms.' }];
@@ -53,11 +46,11 @@ function drawingFaults(files: Files, rooms: Rooms): MapFault[] {
 }
 
 /** A rule that allows what nobody does draws an arrow that is not there. */
-function arrowFaults(files: Files, rooms: Rooms): MapFault[] {
+function arrowFaults(files: Files, rooms: Rooms): Fault[] {
   const names = Object.keys(rooms);
   const used = new Set<string>();
   for (const [file, content] of files) {
-    if (!CODE.test(file) || TEST.test(file)) continue;
+    if (!CODE.test(file) || isTest(file)) continue;
     const from = roomOf(file, names);
     for (const { fileName } of from ? ts.preProcessFile(content).importedFiles : []) {
       const to = new URL(fileName, `file:///${file}`).pathname.slice(1);
@@ -82,7 +75,7 @@ function roomOf(file: string, names: readonly string[]): string | undefined {
 }
 
 /** The files that the map names, and what it looks for in them: `[`symbol`](file)`, and before it names that stand `in` the symbol. */
-function placeFaults(files: Files): MapFault[] {
+function placeFaults(files: Files): Fault[] {
   const map = files.get(MAP) ?? '';
   const at = (index: number, advice: string) => ({ file: MAP, line: lineAt(map, index), advice });
   const gone = [...map.matchAll(/\]\(([\w./[\]-]+\.\w+)(?:#[\w-]*)?\)/g)]
@@ -103,10 +96,10 @@ function placeFaults(files: Files): MapFault[] {
   return [...gone, ...lost];
 }
 
-/** What the ways of the map call by name. */
-function wayFaults(files: Files): MapFault[] {
+/** Names of the three ways that no file of the kit declares. */
+function wayFaults(files: Files): Fault[] {
   const map = files.get(MAP) ?? '';
-  const kit = [...files].filter(([file]) => file.startsWith('lib/') && CODE.test(file) && !TEST.test(file));
+  const kit = [...files].filter(([file]) => file.startsWith('lib/') && CODE.test(file) && !isTest(file));
   const code = kit.map(([, content]) => content).join('\n');
   const ways = [...map.matchAll(/(?<=^## The way of [^\n]*\n)[\s\S]*?(?=^## )/gm)];
   return ways.flatMap(({ 0: way, index: from }) =>
@@ -130,22 +123,22 @@ function isDeclared(name: string, code: string): boolean {
   );
 }
 
-function commentFaults(files: Files): MapFault[] {
+function commentFaults(files: Files): Fault[] {
   const ends = new Set(
     [...files.keys()].flatMap((file) => file.split('/').map((_, at, parts) => parts.slice(at).join('/'))),
   );
   const isThere = (name: string) => ends.has(name) || OF_USERS.includes(name) || /(^|\/)x\./.test(name);
-  return [...files].flatMap(([file, content]) =>
-    commentsOf(file, content).flatMap(({ text, position }) =>
-      [...text.matchAll(FILE)]
-        .filter(([, name = '']) => !isThere(name))
-        .map(({ index, 1: name }) => ({
-          file,
-          line: lineAt(content, position + index),
-          advice: `a comment names ${name}, which is gone. Name the file that has its part now, or none.`,
-        })),
-    ),
-  );
+  return [...files].flatMap(([file, content]) => {
+    const gone = [...content.matchAll(FILE)].filter(([, name = '']) => !isThere(name));
+    const comments = gone.length === 0 ? [] : commentsOf(file, content);
+    return gone
+      .filter(({ index }) => comments.some(({ text, position }) => index >= position && index < position + text.length))
+      .map(({ index, 1: name }) => ({
+        file,
+        line: lineAt(content, index),
+        advice: `a comment names ${name}, which is gone. Name the file that has its part now, or none.`,
+      }));
+  });
 }
 
 function commentsOf(file: string, content: string): { text: string; position: number }[] {
@@ -153,8 +146,4 @@ function commentsOf(file: string, content: string): { text: string; position: nu
   if (CODE.test(file)) return sourceTexts(file, content).filter(({ kind }) => kind === 'comment');
   if (!/\.(sql|prisma)$/.test(file)) return [];
   return [...content.matchAll(/--.*|\/\/.*/g)].map(({ 0: text, index }) => ({ text, position: index }));
-}
-
-function lineAt(text: string, position: number): number {
-  return text.slice(0, position).split('\n').length;
 }
