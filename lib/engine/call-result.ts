@@ -9,7 +9,7 @@ import type { Secrets } from '../core/secrets.ts';
 import type { Tallied } from '../core/tally.ts';
 import { leadUp } from '../core/upcast.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
-import type { Executed, KeyRow, RollbackReason } from '../store/store.ts';
+import type { ExecutionResult, KeyRow } from '../store/store.ts';
 import type { Counted } from '../telemetry/keys.ts';
 import { type Answer, decodeAnswer, type StoredResponse } from './answer.ts';
 import { beforeDeadline } from './deadline.ts';
@@ -17,13 +17,12 @@ import type { Definition } from './definition.ts';
 import type { AfterCommit } from './handler.ts';
 import { responseOf } from './response.ts';
 
-/** How an execution in this process ended. Calls that have joined it get the same one. */
-export type ExecutionResult =
-  | Exclude<Executed, { kind: 'committed' | 'rolled_back' }>
-  /** `afterCommit`: run by the call that has executed, and by none that has joined it. */
-  | { kind: 'committed'; row: KeyRow; afterCommit?: readonly AfterCommit[] }
-  /** `at: 'answer'`: the handler had ended by itself, and its answer could not be made. Else as in `Executed`. */
-  | { kind: 'rolled_back'; error: unknown; why: RollbackReason; at: 'claim' | 'run' | 'answer' | 'commit' }
+/**
+ * How an execution in this process ended. Calls that have joined it get the same one. `afterCommit`: run by the call that has
+ * executed, and by none that has joined it. Of a handler `at: 'commit'` says, too, that its answer could not be made.
+ */
+export type FlightResult =
+  | (ExecutionResult & { afterCommit?: readonly AfterCommit[] })
   | { kind: 'not_admitted'; retryAfterMs: number }
   /** In phases: what was finished stands, and the key can go on from there. */
   | { kind: 'suspended'; error: unknown };

@@ -6,7 +6,7 @@ import { decodeAnswer } from './answer.ts';
 import { type Call, pointOf, storeFor } from './call.ts';
 import {
   comparePayload,
-  type ExecutionResult,
+  type FlightResult,
   mayReplay,
   presentAnswer,
   proofOfRow,
@@ -25,7 +25,7 @@ import type { ResolvedKey } from './identity.ts';
 import { isOfOtherKey, isTheirs } from './thing.ts';
 
 /** The outcome of an execution of this call's own. */
-export function answerOwn<Tx, T>(call: Call<Tx>, ended: ExecutionResult): Awaitable<Run<T>> {
+export function answerOwn<Tx, T>(call: Call<Tx>, ended: FlightResult): Awaitable<Run<T>> {
   if (ended.kind !== 'committed') return answerFrom<Tx, T>(call, ended);
   const { row, afterCommit = [] } = ended;
   if (afterCommit.length === 0) return presentOwn(call, row);
@@ -44,7 +44,7 @@ function presentOwn<Tx, T>(call: Call<Tx>, row: KeyRow): Run<T> {
 }
 
 /** The outcome of an execution that gave this call no answer of its own. */
-export function answerFrom<Tx, T>(call: Call<Tx>, ended: ExecutionResult): Awaitable<Run<T>> {
+export function answerFrom<Tx, T>(call: Call<Tx>, ended: FlightResult): Awaitable<Run<T>> {
   switch (ended.kind) {
     case 'committed':
     case 'existing':

@@ -1,6 +1,6 @@
 import { isSettled } from '../core/key-state.ts';
 import { StoreUnavailableError } from '../store/store.ts';
-import type { ExecutionResult } from './call-result.ts';
+import type { FlightResult } from './call-result.ts';
 import type { Definition } from './definition.ts';
 import type { Engine } from './engine.ts';
 import { withinTime } from './transaction.ts';
@@ -31,7 +31,7 @@ export async function awaitReplication<Tx>(where: Durable<Tx>): Promise<void> {
 }
 
 /** The same of a row that was found: in doubt where that is not known. */
-export async function confirmReplicated<Tx>(where: Durable<Tx>, ended: ExecutionResult): Promise<ExecutionResult> {
+export async function confirmReplicated<Tx>(where: Durable<Tx>, ended: FlightResult): Promise<FlightResult> {
   if (ended.kind !== 'existing' || !isSettled(ended.row.state)) return ended;
   try {
     await awaitReplication(where);

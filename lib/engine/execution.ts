@@ -6,7 +6,7 @@ import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, proofOfCall } from '../core/proof.ts';
 import { type Awaitable, isPromised, proceed } from '../core/wait.ts';
 import { type Call, type Checked, checkInput, openCall, storeFor } from './call.ts';
-import type { ExecutionResult, Run } from './call-result.ts';
+import type { FlightResult, Run } from './call-result.ts';
 import {
   answerByRow,
   answerFrom,
@@ -148,12 +148,12 @@ async function joinFlight<Tx, T>(call: Call<Tx>, flight: Flight, waitMs: number)
 }
 
 /** With another payload there is no more to wait for once the flight's row is there. */
-function untilRowOf(flight: Flight): { result: Promise<ExecutionResult | undefined> } {
+function untilRowOf(flight: Flight): { result: Promise<FlightResult | undefined> } {
   return { result: Promise.race([flight.result, flight.rowCommitted().then(() => undefined)]) };
 }
 
 /** Tells whether a call may do better than the flight that it joined: not where that flight's fate would be its own. */
-function mayDoBetter<Tx>(call: Call<Tx>, flight: FlightCall, ended: ExecutionResult): boolean {
+function mayDoBetter<Tx>(call: Call<Tx>, flight: FlightCall, ended: FlightResult): boolean {
   switch (ended.kind) {
     case 'in_doubt':
       return true;
@@ -172,7 +172,7 @@ async function startFlight<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number
   const { fingerprint, waitMs: patience, deadline, request, engine } = call;
   const led = { fingerprint: fingerprint.hash, waitMs: patience, deadline, signal: request.signal };
   const flight = engine.flights.start(call.id, led);
-  let ended: ExecutionResult;
+  let ended: FlightResult;
   try {
     const thing = thingOf(call.definition.options, call.id, input);
     const found = mustCheckFirst(call) ? await findRowOrAdmit(call, input, thing) : undefined;
@@ -195,7 +195,7 @@ interface Work {
   waitMs: number;
 }
 
-function execute<Tx>(call: Call<Tx>, flight: Flight, { input, thing, waitMs }: Work): Promise<ExecutionResult> {
+function execute<Tx>(call: Call<Tx>, flight: Flight, { input, thing, waitMs }: Work): Promise<FlightResult> {
   const { definition } = call;
   if (!definition.phases) return executeInTransaction({ call, definition, input, waitMs, thing });
   const claimed = () => {
@@ -218,7 +218,7 @@ async function findRowOrAdmit<Tx>(
   call: Call<Tx>,
   input: unknown,
   thing: string | undefined,
-): Promise<ExecutionResult | undefined> {
+): Promise<FlightResult | undefined> {
   const { definition, id } = call;
   const row = await storeFor(call).find(thing === undefined ? id : { ...id, thing });
   if (row) return definition.phases && !isSettled(row.state) ? undefined : { kind: 'existing', row };

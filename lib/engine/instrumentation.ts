@@ -5,7 +5,7 @@ import type { KeyId } from '../core/scope.ts';
 import type { Held } from '../store/leases.ts';
 import { type Counted, countKey, isMeasured, recordDuration } from '../telemetry/keys.ts';
 import { inSpan, isTraced, linksTo, markFailed, recordedTraceParent, type Span } from '../telemetry/span.ts';
-import { type ExecutionResult, REFUSAL_TRAITS, type Run } from './call-result.ts';
+import { type FlightResult, REFUSAL_TRAITS, type Run } from './call-result.ts';
 import type { Config } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { loggedKey } from './identity.ts';
@@ -51,7 +51,7 @@ export async function instrumentCall<T>(call: Watched, work: () => Promise<Run<T
  * Runs a key that its executor has left, without its client, in the span `idempotency.complete`: the beginning of a trace
  * of its own, linked to the first run's.
  */
-export async function instrumentCompletion(held: Held, work: () => Promise<ExecutionResult>): Promise<ExecutionResult> {
+export async function instrumentCompletion(held: Held, work: () => Promise<FlightResult>): Promise<FlightResult> {
   if (!isTraced()) return await work();
   const { id, attempts, traceParent } = held;
   const attributes = {

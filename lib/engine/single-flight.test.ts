@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { ExecutionResult } from './call-result.ts';
+import type { FlightResult } from './call-result.ts';
 import { join, SingleFlight } from './single-flight.ts';
 
 const id = { tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'k1' };
 const led = { fingerprint: new Uint8Array([1]), waitMs: 1000, deadline: Infinity };
-const ENDED: ExecutionResult = { kind: 'locked' };
+const ENDED: FlightResult = { kind: 'locked' };
 
 function begun() {
   const flights = new SingleFlight();

@@ -1,6 +1,6 @@
 import { type KeyId, nameOf } from '../core/scope.ts';
 import { settleWithin } from '../core/wait.ts';
-import type { ExecutionResult } from './call-result.ts';
+import type { FlightResult } from './call-result.ts';
 
 /** The call that started a flight, as far as those that join compare themselves with it. */
 export interface FlightCall {
@@ -21,8 +21,8 @@ export class Flight {
   #seeRow: (() => void)[] = [];
   readonly #remove: () => void;
   /** Made once somebody joins: most executions nobody does, and each promise costs. */
-  #result: Promise<ExecutionResult> | undefined;
-  #resolve: ((result: ExecutionResult) => void) | undefined;
+  #result: Promise<FlightResult> | undefined;
+  #resolve: ((result: FlightResult) => void) | undefined;
   #reject: ((error: unknown) => void) | undefined;
 
   constructor(startedBy: FlightCall, remove: () => void) {
@@ -31,7 +31,7 @@ export class Flight {
   }
 
   /** Ask in the tick in which `SingleFlight.find` has found the flight: an end that has been is told to nobody. */
-  get result(): Promise<ExecutionResult> {
+  get result(): Promise<FlightResult> {
     this.#result ??= new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -51,7 +51,7 @@ export class Flight {
   }
 
   /** It is over. A call that had joined and must execute by itself hears of it in a later tick, when the flight is gone. */
-  end(result: ExecutionResult): void {
+  end(result: FlightResult): void {
     this.#remove();
     this.#resolve?.(result);
   }
@@ -85,9 +85,9 @@ export class SingleFlight {
 
 /** How a flight ended, or undefined when it outlasted `waitMs`. */
 export async function join(
-  flight: { result: Promise<ExecutionResult | undefined> },
+  flight: { result: Promise<FlightResult | undefined> },
   waitMs: number,
-): Promise<ExecutionResult | undefined> {
+): Promise<FlightResult | undefined> {
   if (waitMs <= 0) return undefined;
   return await settleWithin(flight.result, waitMs, () => undefined);
 }

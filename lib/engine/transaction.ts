@@ -5,13 +5,13 @@ import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
 import type { Scope } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
-import type { Claim, Completion, Executed, ExecuteOptions } from '../store/store.ts';
+import type { Claim, Completion, ExecuteOptions, ExecutionResult } from '../store/store.ts';
 import { recordDelay } from '../telemetry/keys.ts';
 import { recordedTraceParent } from '../telemetry/span.ts';
 import { encodeAnswer } from './answer.ts';
 import { settingsFor } from './begin.ts';
 import { type Call, pointOf } from './call.ts';
-import type { ExecutionResult } from './call-result.ts';
+import type { FlightResult } from './call-result.ts';
 import type { AtomicDefinition, OperationOptions } from './definition.ts';
 import type { Engine } from './engine.ts';
 import { type AfterCommit, createCapture, fail, type HandlerContext, runToAnswer } from './handler.ts';
@@ -23,7 +23,7 @@ const MAX_TRIES = 5;
 const JITTER = { baseMs: 20, capMs: 500 };
 
 /** The call that an execution is for, with its function and input. */
-export interface Plan<Tx> extends Claiming {
+interface Execution<Tx> extends Claiming {
   call: Call<Tx>;
   definition: AtomicDefinition<Tx>;
   input: unknown;
@@ -46,16 +46,14 @@ interface Try<Tx> {
 }
 
 /** Runs the handler and stores its answer in one transaction, again where that conflicts with others. */
-export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<ExecutionResult> {
-  const { call, waitMs } = plan;
+export async function executeInTransaction<Tx>(execution: Execution<Tx>): Promise<FlightResult> {
+  const { call, waitMs } = execution;
   const { slots, config } = call.engine;
   const capture = createCapture();
   if (config.onPoint) await config.onPoint('before-claim', pointOf(call));
-  const tryOnce = (wait: number) => executeOnce(plan, capture, wait);
   for (let attempt = 1; ; attempt++) {
-    const first = await tryOnce(0);
     const patience = Math.min(waitMs, timeLeft(call.deadline));
-    const ended = first.kind === 'locked' ? await slots.again(first, patience, tryOnce) : first;
+    const ended = await slots.patiently(patience, (wait) => executeOnce(execution, capture, wait), isLocked);
     if (ended.kind === 'committed') {
       const { state: to, fingerprint } = ended.row;
       recordTransition(config, call.id, { from: 'absent', to, attempt: call.request.attempt, fingerprint });
@@ -66,37 +64,46 @@ export async function executeInTransaction<Tx>(plan: Plan<Tx>): Promise<Executio
   }
 }
 
-async function executeOnce<Tx>(plan: Plan<Tx>, capture: Try<Tx>['capture'], waitMs: number): Promise<ExecutionResult> {
-  const { engine } = plan.call;
+async function executeOnce<Tx>(
+  execution: Execution<Tx>,
+  capture: Try<Tx>['capture'],
+  waitMs: number,
+): Promise<FlightResult> {
+  const { engine } = execution.call;
   const { onPoint, retentionMs } = engine.config;
   const current: Try<Tx> = { capture, afterCommit: [], hasAnswered: false };
   const run = (tx: Tx) => {
     // Of this run alone: a `$transaction` of the client's own may try again.
-    current.afterCommit = onPoint ? [() => onPoint('after-commit', pointOf(plan.call))] : [];
-    return runHandler(plan, tx, current);
+    current.afterCommit = onPoint ? [() => onPoint('after-commit', pointOf(execution.call))] : [];
+    return runHandler(execution, tx, current);
   };
-  const claim = claimOf(plan.call, retentionMs, { ...plan, waitMs });
-  return resultOf(current, await engine.store.execute(claim, run, howToExecute(plan, waitMs)));
+  const claim = claimOf(execution.call, retentionMs, { ...execution, waitMs });
+  return resultOf(current, await engine.store.execute(claim, run, howToExecute(execution, waitMs)));
 }
 
 /** Runs the handler again in place of a stored answer that this version cannot read (R3). A refusal changes nothing. */
-export async function executeAgain<Tx>(plan: Plan<Tx>): Promise<ExecutionResult> {
+export async function executeAgain<Tx>(execution: Execution<Tx>): Promise<FlightResult> {
   const current: Try<Tx> = { capture: createCapture(), afterCommit: [], hasAnswered: false };
   const run = async (tx: Tx) => {
-    const completion = await runHandler(plan, tx, current);
+    const completion = await runHandler(execution, tx, current);
     if (completion.state === 'succeeded') return completion;
     throw new ResultUnreadableError(
       'result_unreadable',
       'The stored answer cannot be read, and running again was refused.',
     );
   };
-  const { store, config } = plan.call.engine;
-  return resultOf(current, await store.rerun(claimOf(plan.call, config.retentionMs, plan), run, howToExecute(plan, 0)));
+  const { store, config } = execution.call.engine;
+  return resultOf(
+    current,
+    await store.rerun(claimOf(execution.call, config.retentionMs, execution), run, howToExecute(execution, 0)),
+  );
 }
 
-function resultOf<Tx>({ afterCommit, hasAnswered }: Try<Tx>, executed: Executed): ExecutionResult {
+const isLocked = ({ kind }: FlightResult) => kind === 'locked';
+
+function resultOf<Tx>({ afterCommit, hasAnswered }: Try<Tx>, executed: ExecutionResult): FlightResult {
   if (executed.kind === 'committed') return { ...executed, afterCommit };
-  if (executed.kind === 'rolled_back' && executed.at === 'run' && hasAnswered) return { ...executed, at: 'answer' };
+  if (executed.kind === 'rolled_back' && executed.at === 'run' && hasAnswered) return { ...executed, at: 'commit' };
   return executed;
 }
 
@@ -154,7 +161,7 @@ export function asBegun<Tx>(
   return { ...withinTime(options, deadline, waitMs), begin: settingsFor(options.begin ?? config.begin, id) };
 }
 
-function howToExecute<Tx>({ call, definition }: Plan<Tx>, waitMs: number): ExecuteOptions {
+function howToExecute<Tx>({ call, definition }: Execution<Tx>, waitMs: number): ExecuteOptions {
   const { onPoint } = call.engine.config;
   // The last moment at which it can still be taken back: the caller has stopped listening.
   const assertInTime = () => {
@@ -178,7 +185,7 @@ export function timeLeft(deadline: number): number {
 }
 
 async function runHandler<Tx>(
-  { call, definition: { handler, options }, input: validated }: Plan<Tx>,
+  { call, definition: { handler, options }, input: validated }: Execution<Tx>,
   tx: Tx,
   current: Try<Tx>,
 ): Promise<Completion> {

@@ -92,3 +92,20 @@ export type IsolationLevel = 'ReadCommitted' | 'RepeatableRead' | 'Serializable'
  * be reached, or time ran out. `error`: anything else, most often thrown by the handler.
  */
 export type RollbackReason = 'conflict' | 'unavailable' | 'error';
+
+/**
+ * Nothing was committed by it, for certain. `at`: what failed. Behind `claim` the claim had been made, so no row of the key
+ * stood, and what was rolled back is all there was.
+ */
+export interface RolledBack {
+  kind: 'rolled_back';
+  error: unknown;
+  why: RollbackReason;
+  at: 'claim' | 'run' | 'commit';
+}
+
+/** COMMIT was sent and no answer came: it may or may not have been committed. */
+export interface InDoubt {
+  kind: 'in_doubt';
+  error: unknown;
+}

@@ -2,7 +2,7 @@ import type { KeyId } from '../core/scope.ts';
 import type { Leases } from './leases.ts';
 import type { LostKeys } from './lost-keys.ts';
 import type { Oversight } from './oversight.ts';
-import type { Claim, Completion, ExecuteOptions, KeyRow, RollbackReason, Window } from './rows.ts';
+import type { Claim, Completion, ExecuteOptions, InDoubt, KeyRow, RolledBack, Window } from './rows.ts';
 
 export type { EnteredLost, LostKey, LostStep } from './lost-keys.ts';
 export type { Tally } from './oversight.ts';
@@ -37,7 +37,7 @@ export interface Store<Tx> extends Leases<Tx>, Oversight, LostKeys<Tx> {
    * is committed together or not at all. Never runs `run` twice. A duplicate waits for another's uncommitted claim,
    * at most `claim.waitMs`, and never starts.
    */
-  execute(claim: Claim, run: (tx: Tx, claimed: Claimed) => Promise<Completion>, how: ExecuteOptions): Promise<Executed>;
+  execute(claim: Claim, run: (tx: Tx) => Promise<Completion>, how: ExecuteOptions): Promise<ExecutionResult>;
 
   /**
    * Runs `run` for a key that has succeeded under an older schema version, and stores its answer in place of the old
@@ -48,7 +48,7 @@ export interface Store<Tx> extends Leases<Tx>, Oversight, LostKeys<Tx> {
     id: KeyId & { schemaVersion: number },
     run: (tx: Tx) => Promise<Completion>,
     how: ExecuteOptions,
-  ): Promise<Executed>;
+  ): Promise<ExecutionResult>;
 
   /** The committed row, read on the primary; where a thing is given and the key has no row, the one that holds the thing. */
   find(id: KeyId & Pick<Claim, 'thing'>): Promise<KeyRow | undefined>;
@@ -139,12 +139,8 @@ export interface SchemaState {
   advice?: string;
 }
 
-export interface Claimed {
-  fencingToken: number;
-  expiresAt: Date;
-}
-
-export type Executed =
+/** How an execution ended. */
+export type ExecutionResult =
   /** `run` ran and the database said that it committed. */
   | { kind: 'committed'; row: KeyRow }
   /** Someone else's row was there: the key's, or else that of another key which holds its thing. */
@@ -153,13 +149,8 @@ export type Executed =
   | { kind: 'locked' }
   /** No row, and the minted key is outside its window: `expired`, or `early` when it comes from the future. */
   | { kind: 'expired' | 'early' }
-  /**
-   * Nothing was committed by this execution, for certain. `at`: what failed. Behind `claim` the claim had been inserted,
-   * so no row of the key stood, and what was rolled back is all there was.
-   */
-  | { kind: 'rolled_back'; error: unknown; why: RollbackReason; at: 'claim' | 'run' | 'commit' }
-  /** COMMIT was sent and no answer came: it may or may not have been committed. */
-  | { kind: 'in_doubt'; error: unknown };
+  | RolledBack
+  | InDoubt;
 
 export type Probed = { kind: 'absent' } | { kind: 'locked' } | { kind: 'existing'; row: KeyRow };
 

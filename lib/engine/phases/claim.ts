@@ -4,7 +4,7 @@ import { seal } from '../../core/seal.ts';
 import type { LeasedClaim } from '../../store/leases.ts';
 import { StoreUnavailableError } from '../../store/store.ts';
 import { type Call, pointOf, storeFor } from '../call.ts';
-import { comparePayload, type ExecutionResult, mayReplay } from '../call-result.ts';
+import { comparePayload, type FlightResult, mayReplay } from '../call-result.ts';
 import type { PhasedDefinition } from '../definition.ts';
 import { recordTransition } from '../instrumentation.ts';
 import { isOfOtherKey, isTheirs } from '../thing.ts';
@@ -28,7 +28,7 @@ export async function executeInPhases<Tx>(
   call: Call<Tx>,
   definition: PhasedDefinition<Tx>,
   { input, waitMs, thing, claimed }: Plan,
-): Promise<ExecutionResult> {
+): Promise<FlightResult> {
   const { engine, id, fingerprint, request, deadline } = call;
   const { config, slots } = engine;
   const store = storeFor(call);

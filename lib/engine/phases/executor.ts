@@ -5,7 +5,7 @@ import { settleWithin, untilAborted } from '../../core/wait.ts';
 import type { Held } from '../../store/leases.ts';
 import { GRACE_MS, type KeyRow } from '../../store/store.ts';
 import { encodeAnswer } from '../answer.ts';
-import type { ExecutionResult } from '../call-result.ts';
+import type { FlightResult } from '../call-result.ts';
 import type { ExecuteRequest, PhasedDefinition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
 import { fail, runToAnswer } from '../handler.ts';
@@ -42,7 +42,7 @@ export async function runHeld<Tx>(
   held: Held,
   { deadline, stop, response, innerRetries = true }: How,
   { transaction, claiming }: Partial<Pick<PhasesRun<Tx>, 'transaction' | 'claiming'>> = {},
-): Promise<ExecutionResult> {
+): Promise<FlightResult> {
   const heldAt = performance.now();
   const { options } = definition;
   const maxRunMs = options.maxRunMs ?? MAX_RUN_MS;
@@ -92,7 +92,7 @@ async function runFunction<Tx>(
   running: PhasesRun<Tx>,
   { phases, options }: PhasedDefinition<Tx>,
   how: ResponseOptions | undefined,
-): Promise<ExecutionResult> {
+): Promise<FlightResult> {
   const { id, input: sealed } = running.held;
   const text = unseal(sealed ?? new Uint8Array(), 'input', id, running.engine.config.secrets);
   const { input, context } = decodeInput(text, options);
@@ -135,16 +135,12 @@ async function inTime<Tx, R>({ signal }: PhasesRun<Tx>, run: () => Promise<R>): 
 }
 
 /** `committed` is answered without a look at whose row it is and what was sent, so it is only what this run has settled. */
-function resultOf({ row, isOthers = false }: Extract<Ending, { row: KeyRow }>): ExecutionResult {
+function resultOf({ row, isOthers = false }: Extract<Ending, { row: KeyRow }>): FlightResult {
   return { kind: isSettled(row.state) && !isOthers ? 'committed' : 'existing', row };
 }
 
 /** The caller waits no longer than it has time; what is to be written for whoever comes next goes on behind that. */
-async function interruptInTime<Tx>(
-  running: PhasesRun<Tx>,
-  thrown: unknown,
-  deadline: number,
-): Promise<ExecutionResult> {
+async function interruptInTime<Tx>(running: PhasesRun<Tx>, thrown: unknown, deadline: number): Promise<FlightResult> {
   const { ending } = running;
   const error = thrown instanceof RunEnded && ending && 'error' in ending ? ending.error : thrown;
   const ended = interrupt(running, error);
@@ -154,7 +150,7 @@ async function interruptInTime<Tx>(
 }
 
 /** Ends a run that cannot go on. Finished steps stand. If the run still holds the key, it suspends it. */
-async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<ExecutionResult> {
+async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<FlightResult> {
   const { engine, held, ending } = running;
   if (ending && 'row' in ending) return resultOf(ending);
   running.ending ??= { error }; // a step that nobody has awaited begins nothing any more

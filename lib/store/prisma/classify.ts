@@ -16,7 +16,7 @@ import {
 import { explainReadOnly, isOutage, isReadOnly, isUnavailable } from './outage.ts';
 
 /** How far a transaction had come when something failed: its first statements, the user's code, its last statement, COMMIT. */
-export type Stage = 'claim' | 'work' | 'completion' | 'commit';
+export type Stage = 'claim' | 'run' | 'completion' | 'commit';
 
 /** The errors that some caller answers in a way of its own. */
 export type Meaning =
@@ -44,7 +44,7 @@ interface Rule {
   why?: RollbackReason;
 }
 
-const ALWAYS: readonly Stage[] = ['claim', 'work', 'completion', 'commit'];
+const ALWAYS: readonly Stage[] = ['claim', 'run', 'completion', 'commit'];
 /** The kit's own statements: a failure of the socket can be nobody else's there. In the handler it may be another service's. */
 const OURS: readonly Stage[] = ['claim', 'completion', 'commit'];
 
@@ -52,7 +52,7 @@ const OURS: readonly Stage[] = ['claim', 'completion', 'commit'];
 // docs/internals/calls.md has the same table in words.
 const RULES: readonly Rule[] = [
   { at: ['claim'], when: isLockTimeout, means: 'locked' },
-  { at: ['claim', 'work'], when: isSetupFault, means: 'setup_fault' },
+  { at: ['claim', 'run'], when: isSetupFault, means: 'setup_fault' },
   { at: OURS, when: isMissingSchema, means: 'missing_schema' },
   { at: ['completion'], when: isUniqueViolation, means: 'duplicate' },
   { at: ['completion'], when: isInvalidNumber, means: 'invalid_number' },

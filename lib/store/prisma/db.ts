@@ -15,7 +15,13 @@ import { needsOwnTransaction } from './replication.ts';
 import { refusedRole } from './settings.ts';
 import type { Rename } from './tables.ts';
 import { QUESTION_MS, START_MS } from './timeouts.ts';
-import { failureOutcome, type Plan, type TransactionOutcome, timeLeft } from './transaction.ts';
+import {
+  failureResult,
+  type Last,
+  type TransactionPlan,
+  type TransactionResult,
+  withinDeadline,
+} from './transaction-plan.ts';
 import { CheckedOutClients } from './wire/checked-out-clients.ts';
 import { clientOn } from './wire/connection-client.ts';
 import type { PoolLike } from './wire/driver.ts';
@@ -126,28 +132,28 @@ export class Db {
    * @throws ConfigurationError within a transaction of the kit's own, where COMMIT is to be replicated for a client that
    *   cannot have such transactions, where `how.begin` is for a transaction of the caller's, and where its role is refused
    */
-  async runTransaction<Tx, Skipped>(
-    plan: Plan<Tx, Skipped>,
+  async runTransaction<Tx, Claimed, Made extends Last, Conflict extends object>(
+    plan: TransactionPlan<Tx, Claimed, Made, Conflict>,
     how: ExecuteOptions,
-  ): Promise<TransactionOutcome<Skipped>> {
+  ): Promise<TransactionResult<Made, Conflict>> {
     let connections: PoolLike | undefined;
     const { pool } = this;
     try {
       connections =
-        pool && (pool.current ?? (await withTimeout(pool.find(how), timeLeft(how, Number.POSITIVE_INFINITY))));
+        pool && (pool.current ?? (await withTimeout(pool.find(how), withinDeadline(how, Number.POSITIVE_INFINITY))));
     } catch (error) {
       if (error instanceof ConfigurationError) throw error;
-      return failureOutcome(error, 'claim');
+      return failureResult(error, 'claim');
     }
     if (how.durability === 'replicated' && !connections) throw needsOwnTransaction();
     if (how.begin && !isWholeClient(this.#given)) throw joined();
     try {
-      const outcome = await (pool && connections
+      const ended = await (pool && connections
         ? runOwnTransaction({ pool, connections, rename: this.#rename }, plan, how)
         : runInteractiveTransaction(this.client, plan, how));
-      const refused = outcome.kind === 'rolled_back' && refusedRole(outcome, how);
+      const refused = 'means' in ended && refusedRole(ended, how);
       if (refused) throw refused;
-      return outcome;
+      return ended;
     } finally {
       started.add(this.#given);
     }

@@ -122,8 +122,17 @@ export abstract class ExecutionTransaction implements ContextTransaction {
     this.#isUndone = true;
   }
 
+  /** Runs its code, so that queries find to it by whatever name they are asked. */
+  async inside<T>(code: () => Promise<T>): Promise<T> {
+    try {
+      return await runInContext(this.context, code);
+    } finally {
+      this.leave();
+    }
+  }
+
   /** Its code has returned, or thrown: what asks from now on was left behind. */
-  leave(): void {
+  protected leave(): void {
     this.#leftAt = performance.now();
   }
 

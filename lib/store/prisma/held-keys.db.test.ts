@@ -7,7 +7,7 @@ import type { Held } from '../leases.ts';
 import type { Store } from '../store.ts';
 import type { TransactionOf } from './client.ts';
 import { Db } from './db.ts';
-import { confirmCommit } from './execution.ts';
+import { confirmCommit } from './execute.ts';
 import { storeOf } from './prisma-harness.fixture.ts';
 import { prismaStore } from './store.ts';
 

@@ -17,7 +17,14 @@ import { live } from './query-loader.ts';
 import { originalOf } from './renaming.ts';
 import { settingsStatement } from './settings.ts';
 import { LEVEL, type Rows, SQL_LEVELS } from './statement.ts';
-import { failureOutcome, type Plan, SILENCE_MS, type TransactionOutcome, timeLeft } from './transaction.ts';
+import {
+  failureResult,
+  type Last,
+  SILENCE_MS,
+  type TransactionPlan,
+  type TransactionResult,
+  withinDeadline,
+} from './transaction-plan.ts';
 import { withTimeout } from './with-timeout.ts';
 
 /** Clients whose transactions have begun in another level than READ COMMITTED, by their own options or the database's. */
@@ -81,15 +88,13 @@ class InteractiveTransaction extends ExecutionTransaction {
   /** Runs code of the user's in it. @throws as `finish` */
   async run<T>(db: object, work: (tx: object) => T): Promise<Awaited<T>> {
     try {
-      const value = await runInContext(this.context, async () => await work(txOf(db, this)));
+      const value = await this.inside(async () => await work(txOf(db, this)));
       this.finish();
       return value;
     } catch (error) {
       this.undo();
       await this.idle(); // behind the rollback of a nested one it would be the outer one's
       throw error;
-    } finally {
-      this.leave();
     }
   }
 }
@@ -156,31 +161,30 @@ export async function transactInPrisma<T>(
  * The plan in an interactive transaction of Prisma's, each statement of ours a round trip of its own. Prisma does not look
  * whether COMMIT was one, so a commit is not proven.
  */
-export async function runInteractiveTransaction<Tx, Skipped>(
+export async function runInteractiveTransaction<Tx, Claimed, Made extends Last, Conflict extends object>(
   client: PrismaClientLike,
-  plan: Plan<Tx, Skipped>,
+  plan: TransactionPlan<Tx, Claimed, Made, Conflict>,
   how: ExecuteOptions,
-): Promise<TransactionOutcome<Skipped>> {
-  const progress: Progress = { at: 'claim', hasBegun: false, isGivenUp: false };
+): Promise<TransactionResult<Made, Conflict>> {
+  const progress: Progress<Made> = { at: 'claim', hasBegun: false, isGivenUp: false };
   const { whyUnproven: why } = seen(originalOf(client));
   if (why) warnOnce(originalOf(client), 'transactions', () => why.message);
   // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller
   // and all who follow it, for ever.
-  const timeoutMs = timeLeft(how, how.timeoutMs + how.maxWaitMs + SILENCE_MS);
-  const outcome = await withTimeout(attempt(client, plan, how, progress), timeoutMs).catch((error) => {
+  const timeoutMs = withinDeadline(how, how.timeoutMs + how.maxWaitMs + SILENCE_MS);
+  const result = await withTimeout(attempt(client, plan, how, progress), timeoutMs).catch((error) => {
     progress.isGivenUp = true;
     progress.giveUp?.();
-    return failureOutcome<Skipped>(error, progress.at);
+    return failureResult(error, progress.at, progress.made);
   });
   // A query that was not seen may have gone past what was rolled back.
-  return why && progress.hasBegun && outcome.kind === 'rolled_back'
-    ? { kind: 'in_doubt', error: outcome.error }
-    : outcome;
+  return why && progress.hasBegun && 'means' in result ? { kind: 'in_doubt', error: result.error } : result;
 }
 
 /** Decides what an error means: before COMMIT nothing can be committed, after it everything can. */
-interface Progress {
+interface Progress<Made> {
   at: Stage;
+  made?: Made | undefined;
   /** Code of the user's runs, or has run. */
   hasBegun: boolean;
   /** A try has come to COMMIT: a `$transaction` of the client's own may go on behind it, or try again. */
@@ -190,55 +194,53 @@ interface Progress {
   giveUp?: () => void;
 }
 
-async function attempt<Tx, Skipped>(
+async function attempt<Tx, Claimed, Made extends Last, Conflict extends object>(
   client: PrismaClientLike,
-  plan: Plan<Tx, Skipped>,
+  plan: TransactionPlan<Tx, Claimed, Made, Conflict>,
   how: ExecuteOptions,
-  progress: Progress,
-): Promise<TransactionOutcome<Skipped>> {
+  progress: Progress<Made>,
+): Promise<TransactionResult<Made, Conflict>> {
   // READ COMMITTED: what a statement has waited for, the next one must see. Nearly every transaction is in it from the
   // beginning, so it is looked at, and set only for clients that have been found in another one. Under a stricter level a
   // claim's wait ends in a serialization failure, and is tried again.
   const level = SQL_LEVELS[how.isolationLevel ?? 'ReadCommitted'];
   const settings = settingsStatement(how.begin);
   const setsLevel = level !== SQL_LEVELS.ReadCommitted || strict.has(client);
-  let skipped: { skip: Skipped } | undefined;
-  let last: Rows = [];
   let isStrict = false;
-  const run = async ({ db, handle, giveUp }: Inside) => {
+  const run = async ({ db, handle, giveUp }: Inside): Promise<{ conflict: Conflict } | { made: Made; rows: Rows }> => {
     progress.giveUp = giveUp;
-    skipped = undefined;
-    progress.at = 'claim'; // also where an extension of the client tries a transaction again
+    // Also where an extension of the client tries a transaction again.
+    progress.at = 'claim';
+    progress.made = undefined;
     if (setsLevel) await db.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${level}`);
     if (settings) await send(db, settings);
     let rows: Rows = [];
     for (const statement of plan.first(false)) rows = await send(db, statement);
     isStrict = !setsLevel && (await levelOf(db, rows)) !== 'read committed';
     if (isStrict) throw new Error('Rolled back, and begun again in the right isolation level.');
-    progress.at = 'work';
+    const checked = await plan.check(rows, db);
+    if ('conflict' in checked) return checked;
+    progress.at = 'run';
     progress.hasBegun = true;
-    const next = await handle((tx: Tx) => plan.work(tx, rows, db));
-    if ('skip' in next) {
-      skipped = next;
-      return;
-    }
+    const made = await handle((tx: Tx) => plan.work(tx, checked.claimed));
+    progress.made = made;
     await how.beforeCommit();
     progress.at = 'completion';
-    last = await send(db, next.last);
+    const written = await send(db, made.last);
     if (progress.isGivenUp) throw new Error('Rolled back: its time is over.');
     progress.at = 'commit';
     progress.hasCommitted = true;
+    return { made, rows: written };
   };
   try {
-    await transactInPrisma(client, run, { timeout: how.timeoutMs, maxWait: how.maxWaitMs });
+    const ended = await transactInPrisma(client, run, { timeout: how.timeoutMs, maxWait: how.maxWaitMs });
+    return 'conflict' in ended ? ended.conflict : { kind: 'committed', ...ended, isProven: false };
   } catch (error) {
     if (progress.hasCommitted && seen(originalOf(client)).hasOwnTransaction) return { kind: 'in_doubt', error };
-    if (!isStrict) return failureOutcome(error, progress.at);
+    if (!isStrict) return failureResult(error, progress.at, progress.made);
     strict.add(client);
     return await attempt(client, plan, how, progress);
   }
-  if (skipped) return { kind: 'skipped', value: skipped.skip };
-  return { kind: 'committed', last, isProven: false };
 }
 
 /** The level that the transaction is in, where its first statement does not say it by another one. */

@@ -4,7 +4,7 @@ import { isOutage, isUnavailable } from './outage.ts';
 import { driverError } from './wire/encoding.ts';
 
 const provesRollback = (error: unknown) => classify(error, 'commit').kind === 'rolled_back';
-const rollbackReason = (error: unknown) => classify(error, 'work').why;
+const rollbackReason = (error: unknown) => classify(error, 'run').why;
 
 /** Errors that a real server here does not give; `server-away.db.test.ts` and `read-only.db.test.ts` ask real ones. */
 

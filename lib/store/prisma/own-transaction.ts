@@ -2,16 +2,24 @@ import { ConfigurationError } from '../../core/errors.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { AmbientTransaction } from './ambient/ambient-transaction.ts';
-import { currentContext, ownTransactionIn, runInContext } from './async-context.ts';
+import { currentContext, ownTransactionIn } from './async-context.ts';
 import type { ClientPool } from './client-pool.ts';
 import { txOf } from './handler-tx.ts';
 import { isOutage, isReadOnly } from './outage.ts';
 import { queriesBy } from './renaming.ts';
 import { explainNoStandby, replicateStatement } from './replication.ts';
 import { settingsStatement } from './settings.ts';
-import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
+import { type Rows, renamed, rowsOf } from './statement.ts';
 import type { Rename } from './tables.ts';
-import { commitOutcome, type Plan, rolledBack, SILENCE_MS, type TransactionOutcome, timeLeft } from './transaction.ts';
+import {
+  commitResult,
+  type Last,
+  rolledBack,
+  SILENCE_MS,
+  type TransactionPlan,
+  type TransactionResult,
+  withinDeadline,
+} from './transaction-plan.ts';
 import type { CommitAnswer } from './wire/connection.ts';
 import type { PoolLike } from './wire/driver.ts';
 import { type AcquiredConnection, acquire } from './wire/pool.ts';
@@ -31,14 +39,14 @@ interface OwnConnections {
  *
  * @throws ConfigurationError within another execution
  */
-export async function runOwnTransaction<Tx, Skipped>(
+export async function runOwnTransaction<Tx, Claimed, Made extends Last, Conflict extends object>(
   { pool, connections, rename }: OwnConnections,
-  plan: Plan<Tx, Skipped>,
+  plan: TransactionPlan<Tx, Claimed, Made, Conflict>,
   how: ExecuteOptions,
-): Promise<TransactionOutcome<Skipped>> {
+): Promise<TransactionResult<Made, Conflict>> {
   try {
     const ending = currentContext()?.transaction?.ending;
-    if (ending) await withTimeout(ending, timeLeft(how, how.maxWaitMs)); // an await costs even if there is nothing to wait for
+    if (ending) await withTimeout(ending, withinDeadline(how, how.maxWaitMs)); // an await costs even if there is nothing to wait for
   } catch (error) {
     return rolledBack(error, 'claim');
   }
@@ -47,7 +55,7 @@ export async function runOwnTransaction<Tx, Skipped>(
   if (outer) throw nested();
   let acquired: AcquiredConnection;
   try {
-    acquired = await acquire(connections, timeLeft(how, how.maxWaitMs));
+    acquired = await acquire(connections, withinDeadline(how, how.maxWaitMs));
   } catch (error) {
     return rolledBack(error, 'claim');
   }
@@ -58,13 +66,18 @@ export async function runOwnTransaction<Tx, Skipped>(
   const isolationLevel = how.isolationLevel ?? 'ReadCommitted';
   const begun = { pool: connections, isolationLevel, connection, queue };
   const transaction = new AmbientTransaction(pool.original, begun);
-  let at: 'claim' | 'work' = 'claim';
+  let at: 'claim' | 'run' = 'claim';
   const perform = async (rows: Rows) => {
-    const next = await doWork({ pool, rename }, transaction, plan, rows);
+    const db = queriesBy((statement) => transaction.ask(statement), rename);
+    const checked = await plan.check(rows, db);
+    if ('conflict' in checked) return checked;
+    at = 'run';
+    const tx = txOf(pool.client as object, transaction) as Tx;
+    const made = await transaction.inside(() => plan.work(tx, checked.claimed));
     transaction.finish();
-    const waiting = 'skip' in next ? undefined : how.beforeCommit();
+    const waiting = how.beforeCommit();
     if (waiting) await waiting; // an await costs even if there is nothing to wait for
-    return next;
+    return made;
   };
   try {
     const first = plan.first(true).map((statement) => renamed(statement, rename));
@@ -73,49 +86,33 @@ export async function runOwnTransaction<Tx, Skipped>(
     if (isReplicated) first.unshift(replicateStatement);
     const answered = connection.begin(isolationLevel, first);
     // A claim that may wait has a limit of its own, and the server's word is better than our guess.
-    const rows = rowsOf(await withTimeout(answered, timeLeft(how, how.timeoutMs + SILENCE_MS), overdue));
-    at = 'work';
-    const next = await withTimeout(perform(rows), deadline - performance.now(), overdue);
-    if (!('skip' in next)) {
-      const withinMs = timeLeft(how, deadline + SILENCE_MS - performance.now());
-      const outcome = await commit<Skipped>(acquired, renamed(next.last, rename), { isReplicated, withinMs });
-      transaction.end(outcome.kind === 'committed');
-      return outcome;
+    const rows = rowsOf(await withTimeout(answered, withinDeadline(how, how.timeoutMs + SILENCE_MS), overdue));
+    const made = await withTimeout(perform(rows), deadline - performance.now(), overdue);
+    if ('conflict' in made) {
+      transaction.close();
+      transaction.end(false);
+      await rollBack(acquired, queue, { withinMs: withinDeadline(how, SILENCE_MS) });
+      return made.conflict;
     }
-    transaction.end(false);
-    await rollBack(acquired, queue, { withinMs: timeLeft(how, SILENCE_MS) });
-    return { kind: 'skipped', value: next.skip };
+    const withinMs = withinDeadline(how, deadline + SILENCE_MS - performance.now());
+    const result = await commit(acquired, made, { rename, isReplicated, withinMs });
+    transaction.end(result.kind === 'committed');
+    return result;
   } catch (error) {
     // Before anything else is awaited: what is still running in the handler must find it closed.
     transaction.close();
     transaction.end(false);
     // A server that takes no writes any more: the next connection may lead to the one that does.
     const unfit = isReadOnly(error) ? error : undefined;
-    await rollBack(acquired, queue, { withinMs: timeLeft(how, SILENCE_MS), unfit });
+    await rollBack(acquired, queue, { withinMs: withinDeadline(how, SILENCE_MS), unfit });
     if (isOutage(queue.lossError)) return { ...rolledBack(error, at), why: 'unavailable' };
     if (queue.hasStaleStatement) {
       connection.stopPreparing();
       return { ...rolledBack(error, at), why: 'conflict' };
     }
-    const outcome = rolledBack(at === 'claim' ? explainNoStandby(error) : error, at);
+    const result = rolledBack(at === 'claim' ? explainNoStandby(error) : error, at);
     // An aborted transaction of another client, where no query of this one has failed.
-    return outcome.means === 'aborted' && !queue.hasFailed ? { ...outcome, means: 'other' } : outcome;
-  }
-}
-
-/** In the transaction's context, so that the client's queries find to it by whatever name they are asked. */
-async function doWork<Tx, Skipped>(
-  { pool, rename }: Pick<OwnConnections, 'pool' | 'rename'>,
-  transaction: AmbientTransaction,
-  plan: Plan<Tx, Skipped>,
-  rows: Rows,
-): ReturnType<typeof plan.work> {
-  const tx = txOf(pool.client as object, transaction) as Tx;
-  const db = queriesBy((statement) => transaction.ask(statement), rename);
-  try {
-    return await runInContext(transaction.context, () => plan.work(tx, rows, db));
-  } finally {
-    transaction.leave();
+    return result.means === 'aborted' && !queue.hasFailed ? { ...result, means: 'other' } : result;
   }
 }
 
@@ -135,20 +132,20 @@ async function rollBack(
   release(broken);
 }
 
-async function commit<Skipped>(
+async function commit<Made extends Last>(
   { connection, release }: AcquiredConnection,
-  last: Statement,
-  { isReplicated, withinMs }: { isReplicated: boolean; withinMs: number },
-): Promise<TransactionOutcome<Skipped>> {
+  made: Made,
+  { rename, isReplicated, withinMs }: { rename: Rename | undefined; isReplicated: boolean; withinMs: number },
+): Promise<TransactionResult<Made, never>> {
   let answer: CommitAnswer;
   try {
-    answer = await withTimeout(connection.commit(last, { isReplicated }), withinMs);
+    answer = await withTimeout(connection.commit(renamed(made.last, rename), { isReplicated }), withinMs);
   } catch (error) {
     release(error);
     return { kind: 'in_doubt', error };
   }
   release('error' in answer.commit ? answer.commit.error : undefined);
-  return commitOutcome(answer);
+  return commitResult(answer, made);
 }
 
 const overdue = () => new StoreUnavailableError('The transaction took longer than its timeoutMs, and was rolled back.');

@@ -1,7 +1,7 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Begun, Held, LeasedClaim, Transacted, Work, Write } from '../leases.ts';
 import type { ExecuteOptions, KeyRow } from '../rows.ts';
-import { currentContext, runInContext } from './async-context.ts';
+import { currentContext, ownTransactionIn, runInContext } from './async-context.ts';
 import { explain } from './classify.ts';
 import type { RawQueries } from './client.ts';
 import type { Db } from './db.ts';
@@ -10,51 +10,36 @@ import { writeStatement } from './keys/complete.ts';
 import { assertHeld, beginStatement, claimedHeld, leaseLost, renewStatement } from './keys/lease.ts';
 import { hasStep, isCommitted, type RawRow, toKeyRow } from './keys/read.ts';
 import { explainSchemaError } from './keys/schema.ts';
-import type { Statement } from './statement.ts';
-import type { Plan, TransactionOutcome } from './transaction.ts';
+import type { Last, TransactionPlan, TransactionResult } from './transaction-plan.ts';
 import { addPendingCommit } from './wire/pending-commits.ts';
 
-/** A transaction of an executor that holds a key: who has it, and what it is going to write. */
-interface Phase {
-  held: Held;
-  leaseMs: number;
-  /** The transaction is the kit's own, and so is the pool. */
-  isOwn?: boolean;
-  write?: Write;
+/** What a transaction of an executor writes, with the statement that does. */
+interface Made extends Last {
+  write: Write;
 }
 
 /** Claims a key with a lease and runs the first phase in the same transaction: see `Leases.begin`. */
 export async function begin<Tx>(db: Db, claim: LeasedClaim, run: Work<Tx>, how: ExecuteOptions): Promise<Begun> {
+  const held = claimedHeld(claim);
+  const plan: TransactionPlan<Tx, Held, Made, ClaimConflict> = {
+    first: () => [beginStatement(claim, how.timeoutMs)],
+    check: async ([claimed], queries) =>
+      claimed ? { claimed: held } : { conflict: await findConflict(queries, claim) },
+    work: (tx, claimed) => runWork(tx, claimed, claim.leaseMs, run),
+  };
   for (let attempt = 1; ; attempt++) {
-    const begun = await beginOnce(db, claim, run, how);
-    if (begun !== 'vanished') return begun;
+    const ended = await db.runTransaction(plan, how);
+    if (ended.kind === 'committed' || ended.kind === 'rolled_back' || ended.kind === 'in_doubt') {
+      if (ended.kind === 'rolled_back' && ended.at === 'claim') {
+        if (ended.means === 'locked') return { kind: 'locked' };
+        // The claim is a statement of the kit's alone, so the fault is not the user's.
+        if (ended.means === 'setup_fault') throw await explainSchemaError(ended.error, undefined, 'keys');
+      }
+      return await resultOf(db, how, held, ended);
+    }
+    if (ended.kind !== 'vanished') return ended;
     if (attempt === MAX_CLAIMS) return { kind: 'locked' };
   }
-}
-
-async function beginOnce<Tx>(
-  db: Db,
-  claim: LeasedClaim,
-  run: Work<Tx>,
-  how: ExecuteOptions,
-): Promise<Begun | 'vanished'> {
-  const phase: Phase = { held: claimedHeld(claim), leaseMs: claim.leaseMs };
-  const plan: Plan<Tx, ClaimConflict> = {
-    first(isOwn) {
-      phase.isOwn = isOwn;
-      return [beginStatement(claim, how.timeoutMs)];
-    },
-    work: async (tx, [claimed], queries) =>
-      claimed ? await runPhase(phase, tx, run) : { skip: await findConflict(queries, claim) },
-  };
-  const outcome = await db.runTransaction(plan, how);
-  if (outcome.kind === 'skipped') return outcome.value;
-  if (outcome.kind === 'rolled_back' && outcome.at === 'claim') {
-    if (outcome.means === 'locked') return { kind: 'locked' };
-    // The claim is a statement of the kit's alone, so the fault is not the user's.
-    if (outcome.means === 'setup_fault') throw await explainSchemaError(outcome.error, undefined, 'keys');
-  }
-  return await resultOf(db, how, phase, outcome);
 }
 
 /** Runs a phase of a key that the executor holds, in one transaction: see `Leases.transact`. */
@@ -65,49 +50,45 @@ export async function transact<Tx>(
   run: Work<Tx>,
   how: ExecuteOptions,
 ): Promise<Transacted> {
-  const phase: Phase = { held, leaseMs };
-  const plan: Plan<Tx, never> = {
+  const plan: TransactionPlan<Tx, Held, Made, never> = {
     // Renewed first, so that an executor that was overtaken takes no business lock. See `renew`.
-    first(isOwn) {
-      phase.isOwn = isOwn;
-      return [renewStatement(held, leaseMs, how.timeoutMs)];
-    },
-    async work(tx, rows) {
+    first: () => [renewStatement(held, leaseMs, how.timeoutMs)],
+    check(rows) {
       assertHeld(rows, held);
-      return await runPhase(phase, tx, run);
+      return { claimed: held };
     },
+    work: (tx, claimed) => runWork(tx, claimed, leaseMs, run),
   };
-  const outcome = await db.runTransaction(plan, how);
-  return outcome.kind === 'skipped' ? outcome.value : await resultOf(db, how, phase, outcome);
+  return await resultOf(db, how, held, await db.runTransaction(plan, how));
 }
 
-async function runPhase<Tx>(phase: Phase, tx: Tx, run: Work<Tx>): Promise<{ last: Statement }> {
-  const { held, leaseMs, isOwn } = phase;
+async function runWork<Tx>(tx: Tx, held: Held, leaseMs: number, run: Work<Tx>): Promise<Made> {
   const here = currentContext();
   // Where the pool is not the kit's, a query cannot be made to wait for COMMIT.
-  const inside = <T>(work: () => T) => runInContext(here, work);
-  phase.write = await run({ tx, held, inside, withhold: isOwn ? addPendingCommit : undefined });
-  return { last: writeStatement(held, leaseMs, phase.write) };
+  const withhold = ownTransactionIn(here) && addPendingCommit;
+  const write = await run({ tx, held, inside: (work) => runInContext(here, work), withhold });
+  return { last: writeStatement(held, leaseMs, write), write };
 }
 
 async function resultOf(
   db: Db,
   how: ExecuteOptions,
-  { held, write = {} }: Phase,
-  outcome: Exclude<TransactionOutcome<never>, { kind: 'skipped' }>,
+  held: Held,
+  ended: TransactionResult<Made, never>,
 ): Promise<Transacted> {
-  switch (outcome.kind) {
+  switch (ended.kind) {
     case 'in_doubt':
-      return outcome;
+      return ended;
     case 'rolled_back': {
-      const { means, error, why } = outcome;
+      const { means, error, why } = ended;
       if (means === 'missing_schema') await db.throwMissingSchema(error);
-      return { kind: 'rolled_back', error: means === 'overtaken' ? leaseLost(held) : explain(outcome), why };
+      return { kind: 'rolled_back', error: means === 'overtaken' ? leaseLost(held) : explain(ended), why };
     }
     case 'committed': {
-      const row = write.settle && toKeyRow(outcome.last[0] as RawRow);
+      const { write } = ended.made;
+      const row = write.settle && toKeyRow(ended.rows[0] as RawRow);
       const committed = row ? ({ kind: 'committed', row } as const) : ({ kind: 'committed' } as const);
-      return outcome.isProven ? committed : await confirmPhase(db, how, { held, write }, committed);
+      return ended.isProven ? committed : await confirmPhase(db, how, { held, write }, committed);
     }
   }
 }

@@ -1,8 +1,7 @@
 import { ConfigurationError } from '../../core/errors.ts';
-import type { ExecuteOptions, Setting } from '../rows.ts';
+import type { ExecuteOptions, RolledBack, Setting } from '../rows.ts';
 import { serverMessage, sqlState } from './errors.ts';
 import type { Statement } from './statement.ts';
-import type { RolledBack } from './transaction.ts';
 
 const SET = 'SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS given (name, value)';
 
@@ -18,7 +17,7 @@ const REFUSED = ['22023', '42501', '42P01'];
 /** The reason why a transaction that runs as a role was rolled back by a statement of the kit's. Undefined: another one. */
 export function refusedRole({ error, at }: RolledBack, { begin = [] }: ExecuteOptions): ConfigurationError | undefined {
   const hasRole = begin.some(([name]) => name === 'role');
-  if (!hasRole || at === 'work' || !REFUSED.includes(sqlState(error) ?? '')) return undefined;
+  if (!hasRole || at === 'run' || !REFUSED.includes(sqlState(error) ?? '')) return undefined;
   return new ConfigurationError(
     "The database refuses a statement of the kit's as the role that `begin` says, and everything was rolled back. See docs/row-level-security.md; npx oncekit doctor says whether its tables are there.",
     {

@@ -4,7 +4,7 @@ import type { PrismaClientLike, RawQueries, TransactionOf } from './client.ts';
 import { ClientPool } from './client-pool.ts';
 import { databaseFacts } from './database-facts.ts';
 import { type AskOptions, askingBy, Db } from './db.ts';
-import { execute, rerun } from './execution.ts';
+import { execute, rerun } from './execute.ts';
 import { audit, reapAudit, record } from './keys/audit.ts';
 import { probe } from './keys/claim.ts';
 import { tryClaim } from './keys/claim-check.ts';

@@ -11,7 +11,7 @@ import { rightsOn } from '../rights.ts';
 import type { Rows } from '../statement.ts';
 import { TABLES } from '../tables.ts';
 import { BATCH_MS } from '../timeouts.ts';
-import type { Plan } from '../transaction.ts';
+import type { TransactionPlan } from '../transaction-plan.ts';
 import { claimStatements, readClaim } from './claim.ts';
 import { completionStatement } from './complete.ts';
 import { find, IS_KEY } from './read.ts';
@@ -97,21 +97,21 @@ async function look(client: PrismaClientLike): Promise<Place & Rights & Pick<Tri
 
 async function tryOn(db: Db, claim: Claim, keyTable: string | null): Promise<Trial> {
   let found: Trial | undefined;
-  const plan: Plan<object, never> = {
+  const plan: TransactionPlan<object, TriedClaim['ignored'], never, never> = {
     first: () => claimStatements(claim, HOW.timeoutMs, false),
-    async work(tx, rows, queries) {
-      const ignored = await tryRest(queries, claim, rows);
+    check: async (rows, queries) => ({ claimed: await tryRest(queries, claim, rows) }),
+    async work(tx, ignored) {
       const escapes = ignored ? undefined : await tryModel(tx, { db, claim, keyTable });
       found = { ...(ignored && { ignored }), ...(escapes && { escapes }) };
       throw new Undo();
     },
   };
-  const outcome = await db.runTransaction(plan, HOW);
+  const ended = await db.runTransaction(plan, HOW);
   // Whatever came of it. An extension may have begun no transaction, or committed what was to be rolled back.
   if (await db.run((queries) => remove(queries, claim))) return { escapes: STAYED };
   // And may have put an error of its own in the place of `Undo`.
   if (found) return found;
-  const error = 'error' in outcome ? outcome.error : undefined;
+  const error = 'error' in ended ? ended.error : undefined;
   if (error instanceof PastTransactionError) return { escapes: factOf(error) };
   const state = sqlState(error);
   if (state === undefined) throw error;

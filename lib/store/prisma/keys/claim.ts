@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { lengthPrefixed } from '../../../core/length-prefix.ts';
 import type { KeyId } from '../../../core/scope.ts';
-import type { Claim, KeyRow, Window } from '../../rows.ts';
+import type { Begun, Transacted } from '../../leases.ts';
+import type { Claim, Window } from '../../rows.ts';
 import type { Probed } from '../../store.ts';
 import type { PrismaClientLike, RawQueries } from '../client.ts';
 import { isLockTimeout } from '../errors.ts';
@@ -249,7 +250,7 @@ export function readClaim(claim: Claim, [row]: Rows): Claimed | undefined {
 export const MAX_CLAIMS = 3;
 
 /** The obstacle of a claim. `vanished`: a row that is gone again, so the claim may be tried once more. */
-export type ClaimConflict = { kind: 'existing'; row: KeyRow } | { kind: 'expired' | 'early' | 'locked' } | 'vanished';
+export type ClaimConflict = Exclude<Begun, Transacted> | { kind: 'vanished' };
 
 /** Reads the obstacle in a statement of its own: the one that waited for it cannot see it. */
 export async function findConflict(db: RawQueries, claim: Claim): Promise<ClaimConflict> {
@@ -257,7 +258,7 @@ export async function findConflict(db: RawQueries, claim: Claim): Promise<ClaimC
   if (row) return { kind: 'existing', row };
   const verdict = await judgeWindow(db, claim);
   if (verdict !== 'open') return { kind: verdict };
-  return claim.waitMs > 0 ? 'vanished' : { kind: 'locked' };
+  return claim.waitMs > 0 ? { kind: 'vanished' } : { kind: 'locked' };
 }
 
 // It is alone in its transaction, so the ticket is given back at once. The lock is shared, so that two probes never meet.

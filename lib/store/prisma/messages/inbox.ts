@@ -12,7 +12,7 @@ import type { RawQueries } from '../client.ts';
 import type { Db } from '../db.ts';
 import { isOutage, outageError } from '../outage.ts';
 import { LEVEL, type Statement } from '../statement.ts';
-import type { Plan } from '../transaction.ts';
+import type { Last, TransactionPlan } from '../transaction-plan.ts';
 import { truncate } from './delivery.ts';
 
 /** How long a transaction may wait for a connection. */
@@ -69,10 +69,11 @@ export async function receive<Tx>(
     values: [source, eventId, payloadHash, retentionMs, idle, taken !== undefined],
     mayWait: true,
   };
-  const plan: Plan<Tx, Receiving> = {
+  const plan: TransactionPlan<Tx, true, Last, Receiving> = {
     first: () => [claim],
-    async work(tx, claimed, queries) {
-      if (claimed.length === 0) return { skip: await findConflict(queries, event) };
+    check: async ([claimed], queries) =>
+      claimed ? { claimed: true } : { conflict: await findConflict(queries, event) },
+    async work(tx) {
       await onPoint('claimed');
       return { last: completion(event, await run(tx)) };
     },
@@ -80,24 +81,24 @@ export async function receive<Tx>(
   // READ COMMITTED, the default: what another transaction has committed while this one waited for it must be seen.
   const how = { timeoutMs, maxWaitMs: MAX_WAIT_MS, beforeCommit: () => onPoint('handled') };
   const began = performance.now();
-  const outcome = await db.runTransaction(plan, how);
-  switch (outcome.kind) {
-    case 'skipped':
-      return outcome.value;
+  const ended = await db.runTransaction(plan, how);
+  switch (ended.kind) {
     case 'committed':
-      return outcome.isProven ? { kind: 'processed' } : await confirmReceived(db, event);
+      return ended.isProven ? { kind: 'processed' } : await confirmReceived(db, event);
     case 'in_doubt':
-      return { kind: 'failed', error: outcome.error, isConflict: false };
+      return { kind: 'failed', error: ended.error, isConflict: false };
     case 'rolled_back': {
-      const { error } = outcome;
+      const { error } = ended;
       // Once claimed, it may be the handler's: a statement out of its time, another system's database. If it is the kit's
       // database that is away, counting the failure finds out.
-      if (outcome.at === 'claim') {
+      if (ended.at === 'claim') {
         if (isOutage(error)) throw outageError(error, performance.now() - began);
         await db.throwMissingSchema(error);
       }
-      return { kind: 'failed', error: explain(outcome), isConflict: outcome.why === 'conflict' };
+      return { kind: 'failed', error: explain(ended), isConflict: ended.why === 'conflict' };
     }
+    default:
+      return ended;
   }
 }
 

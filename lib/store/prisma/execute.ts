@@ -1,7 +1,7 @@
 import { IdempotencyError, LeaseLostError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { Claim, Completion, ExecuteOptions, KeyRow } from '../rows.ts';
-import type { Claimed as ClaimedKey, Executed } from '../store.ts';
+import type { ExecutionResult } from '../store.ts';
 import { explain } from './classify.ts';
 import { RERUNS } from './client.ts';
 import type { Db } from './db.ts';
@@ -18,49 +18,52 @@ import { find, isCommitted, KEY_COLUMNS, type RawRow, toKeyRow } from './keys/re
 import { explainSchemaError } from './keys/schema.ts';
 import { findDeciding } from './keys/thing.ts';
 import { LEVEL } from './statement.ts';
-import type { Plan, RolledBack } from './transaction.ts';
+import type { ExplainedRollback, Last, TransactionPlan } from './transaction-plan.ts';
 
 const LOWEST = 'ReadCommitted';
 
-/** The stages of a transaction as the port names them. */
-const AT = { claim: 'claim', work: 'run', completion: 'commit', commit: 'commit' } as const;
+/** What an execution has made, with the statement that writes it. */
+interface Made extends Last {
+  claimed: Claimed;
+  completion: Completion;
+}
 
 /** Claims the key, runs the user's code and completes the key in one transaction: see `Store.execute`. */
 export async function execute<Tx>(
   db: Db,
   claim: Claim,
-  run: (tx: Tx, claimed: ClaimedKey) => Promise<Completion>,
+  run: (tx: Tx) => Promise<Completion>,
   how: ExecuteOptions,
-): Promise<Executed> {
-  const { isolationLevel } = how;
+): Promise<ExecutionResult> {
+  const { isolationLevel = LOWEST } = how;
+  const plan: TransactionPlan<Tx, Claimed, Made, ClaimConflict> = {
+    // Under a stricter level all statements see what the first one saw: a row that came since would be missed.
+    first: (isOwn) => claimStatements(claim, how.timeoutMs, isOwn && isolationLevel === LOWEST),
+    async check(rows, queries) {
+      const claimed = readClaim(claim, rows);
+      return claimed ? { claimed } : { conflict: await findConflict(queries, claim) };
+    },
+    async work(tx, claimed) {
+      const completion = await run(tx);
+      return { last: completionStatement(claim, claimed, completion), claimed, completion };
+    },
+  };
   for (let attempt = 1; ; attempt++) {
-    let claimed: Claimed | undefined;
-    let completion: Completion | undefined;
-    const plan: Plan<Tx, ClaimConflict> = {
-      // Under a stricter level all statements see what the first one saw: a row that came since would be missed.
-      first: (isOwn) => claimStatements(claim, how.timeoutMs, isOwn && (isolationLevel ?? LOWEST) === LOWEST),
-      async work(tx, rows, queries) {
-        claimed = readClaim(claim, rows);
-        if (!claimed) return { skip: await findConflict(queries, claim) };
-        completion = await run(tx, { fencingToken: FIRST_TOKEN, expiresAt: new Date(claimed.expiresAtMs) });
-        return { last: completionStatement(claim, claimed, completion) };
-      },
-    };
-    const outcome = await db.runTransaction(plan, how);
-    switch (outcome.kind) {
-      case 'skipped':
-        if (outcome.value !== 'vanished') return outcome.value;
+    const ended = await db.runTransaction(plan, how);
+    switch (ended.kind) {
+      case 'vanished':
         if (attempt === MAX_CLAIMS) return { kind: 'locked' };
         continue;
-      case 'in_doubt':
-        return outcome;
       case 'rolled_back':
-        return await afterRollback(db, claim, outcome, claimed);
+        return await afterRollback(db, claim, ended);
       case 'committed': {
-        if (outcome.last.length === 0) return { kind: 'in_doubt', error: nothingWritten() };
-        const row = completedRow(claim, claimed as Claimed, completion as Completion, outcome.last);
-        return outcome.isProven ? { kind: 'committed', row } : await confirmCommit(db, row, how.maxWaitMs);
+        const { made, rows, isProven } = ended;
+        if (rows.length === 0) return { kind: 'in_doubt', error: nothingWritten() };
+        const row = completedRow(claim, made.claimed, made.completion, rows);
+        return isProven ? { kind: 'committed', row } : await confirmCommit(db, row, how.maxWaitMs);
       }
+      default:
+        return ended;
     }
   }
 }
@@ -68,27 +71,25 @@ export async function execute<Tx>(
 async function afterRollback(
   db: Db,
   claim: Claim,
-  { at, error, means, why }: RolledBack,
-  claimed: Claimed | undefined,
-): Promise<Executed> {
+  { at, error, means, why, made }: ExplainedRollback<Made>,
+): Promise<ExecutionResult> {
   if (means === 'locked') return { kind: 'locked' };
   if (means === 'missing_schema') await db.throwMissingSchema(error);
-  if (!claimed) {
-    // The claim is a statement of the kit's alone, so the fault is not the handler's.
-    if (means === 'setup_fault') throw await explainSchemaError(error, undefined, 'keys');
-    return { kind: 'rolled_back', why, error: explain({ error, means }), at: 'claim' };
+  // The claim is a statement of the kit's alone, so the fault is not the handler's.
+  if (at === 'claim' && means === 'setup_fault') throw await explainSchemaError(error, undefined, 'keys');
+  if (made && !made.claimed.isWritten) {
+    if (means === 'duplicate') {
+      // A row has come without a ticket, of the key or of its thing, so there was nothing to claim.
+      const row = await db.run((queries) => findDeciding(queries, claim), { isRepeatable: true });
+      return row ? { kind: 'existing', row } : { kind: 'rolled_back', why: 'conflict', error, at: 'claim' };
+    }
+    // The handler has ended the transaction by SQL that was not recognised: its writes before that may be committed.
+    if (means === 'invalid_number') return { kind: 'in_doubt', error: endedTransaction(error) };
   }
-  if (!claimed.isWritten && means === 'duplicate') {
-    // A row has come without a ticket, of the key or of its thing, so there was nothing to claim.
-    const row = await db.run((queries) => findDeciding(queries, claim), { isRepeatable: true });
-    return row ? { kind: 'existing', row } : { kind: 'rolled_back', why: 'conflict', error, at: 'claim' };
-  }
-  // The handler has ended the transaction by SQL that was not recognised: its writes before that may be committed.
-  if (!claimed.isWritten && means === 'invalid_number') return { kind: 'in_doubt', error: endedTransaction(error) };
-  if (means === 'overtaken') return { kind: 'rolled_back', why, error: keyLost(), at: AT[at] };
+  if (means === 'overtaken') return { kind: 'rolled_back', why, error: keyLost(), at };
   // An error of the handler's own reaches its caller as it was thrown, but for one that only says that there was another.
-  const isHandlers = at === 'work' && means !== 'read_only' && means !== 'aborted';
-  return { kind: 'rolled_back', why, error: isHandlers ? error : explain({ error, means }), at: AT[at] };
+  const isHandlers = at === 'run' && means !== 'read_only' && means !== 'aborted';
+  return { kind: 'rolled_back', why, error: isHandlers ? error : explain({ error, means }), at };
 }
 
 /**
@@ -96,7 +97,7 @@ async function afterRollback(
  * ROLLBACK, and Prisma does not look at that. It happens when a handler leaves a query unawaited: one of its statements can
  * fail between the completion and COMMIT. Without this look a customer would hear of an order that does not exist.
  */
-export async function confirmCommit(db: Db, expected: KeyRow, withinMs: number): Promise<Executed> {
+export async function confirmCommit(db: Db, expected: KeyRow, withinMs: number): Promise<ExecutionResult> {
   let row: KeyRow | undefined;
   const options = { withinMs, isRepeatable: true };
   try {
@@ -135,35 +136,35 @@ export async function rerun<Tx>(
   id: KeyId & { schemaVersion: number },
   run: (tx: Tx) => Promise<Completion>,
   how: ExecuteOptions,
-): Promise<Executed> {
+): Promise<ExecutionResult> {
   const key = [id.tenant, id.principal, id.operation, id.key];
-  let found: KeyRow | undefined;
-  const plan: Plan<Tx, Executed> = {
+  const plan: TransactionPlan<
+    Tx,
+    KeyRow,
+    Last & { found: KeyRow },
+    Extract<ExecutionResult, { kind: 'existing' | 'locked' }>
+  > = {
     first: () => [{ text: LOCK, values: key, mayWait: true }],
-    async work(tx, [stored]) {
-      if (!stored) return { skip: { kind: 'locked' } };
+    check([stored]) {
+      if (!stored) return { conflict: { kind: 'locked' } };
       const row = toKeyRow(stored as RawRow);
-      found = row;
       // An answer that a person has erased is not made again, not even by work that does no harm twice.
-      if (row.result === null || row.schemaVersion >= id.schemaVersion) return { skip: { kind: 'existing', row } };
+      const isUpToDate = row.result === null || row.schemaVersion >= id.schemaVersion;
+      return isUpToDate ? { conflict: { kind: 'existing', row } } : { claimed: row };
+    },
+    async work(tx, found) {
       const { result } = await run(tx);
-      return { last: { text: REPLACE, values: [...key, result, id.schemaVersion] } };
+      return { last: { text: REPLACE, values: [...key, result, id.schemaVersion] }, found };
     },
   };
-  const outcome = await db.runTransaction(plan, { ...how, isolationLevel: LOWEST });
-  switch (outcome.kind) {
-    case 'skipped':
-      return outcome.value;
-    case 'in_doubt':
-      return outcome;
-    case 'rolled_back':
-      return { kind: 'rolled_back', error: explain(outcome), why: outcome.why, at: AT[outcome.at] };
-    case 'committed': {
-      const [replaced] = outcome.last;
-      const row = replaced ? toKeyRow(replaced as RawRow) : (found as KeyRow);
-      return outcome.isProven ? { kind: 'committed', row } : await confirmCommit(db, row, how.maxWaitMs);
-    }
+  const ended = await db.runTransaction(plan, { ...how, isolationLevel: LOWEST });
+  if (ended.kind === 'rolled_back') {
+    return { kind: 'rolled_back', error: explain(ended), why: ended.why, at: ended.at };
   }
+  if (ended.kind !== 'committed') return ended;
+  const [replaced] = ended.rows;
+  const row = replaced ? toKeyRow(replaced as RawRow) : ended.made.found;
+  return ended.isProven ? { kind: 'committed', row } : await confirmCommit(db, row, how.maxWaitMs);
 }
 
 const nothingWritten = () =>
