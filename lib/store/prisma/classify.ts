@@ -72,7 +72,7 @@ const RULES: readonly Rule[] = [
 export function classify(error: unknown, stage: Stage): Classified {
   const rules = RULES.filter(({ at, when }) => at.includes(stage) && when(error));
   return {
-    kind: stage !== 'commit' || provesRollback(error) ? 'rolled_back' : 'in_doubt',
+    kind: (stage !== 'commit' || provesRollback(error)) && !isCommitted(error) ? 'rolled_back' : 'in_doubt',
     means: rules.find(({ means }) => means)?.means ?? 'other',
     why: rules.find(({ why }) => why)?.why ?? 'error',
   };
@@ -84,11 +84,18 @@ export function classify(error: unknown, stage: Stage): Classified {
  * proves nothing: the COMMIT may have arrived.
  */
 function provesRollback(error: unknown): boolean {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   // Where a client tries again by itself, one that could not begin says nothing of the one before it.
-  if (code === 'P2028') return !String(message).includes('Unable to start');
+  if (codeOf(error) === 'P2028') return !messageOf(error).includes('Unable to start');
   return isReadOnly(error) || (sqlState(error) !== undefined && !isUnavailable(error));
 }
+
+/** Prisma has sent COMMIT before it was told to. */
+function isCommitted(error: unknown): boolean {
+  return codeOf(error) === 'P2028' && messageOf(error).includes('on a committed transaction');
+}
+
+const codeOf = (error: unknown) => (error as { code?: unknown } | null | undefined)?.code;
+const messageOf = (error: unknown) => String((error as { message?: unknown }).message);
 
 /** The error in words that say what to do, where the kit knows them; otherwise as it is. */
 export function explain({ error, means }: { error: unknown; means: Meaning }): unknown {

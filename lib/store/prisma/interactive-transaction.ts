@@ -57,7 +57,13 @@ class InteractiveTransaction extends ExecutionTransaction {
   /** Prisma would roll a query beside an open savepoint back with it: there is one at a time, and nothing beside it. */
   async enclose(begin: (run: (db: object) => unknown) => unknown, run: (tx: object) => unknown): Promise<unknown> {
     return await this.nestBehind(this.#queries, async () =>
-      begin((db) => new InteractiveTransaction(this.client, db, this).run(db, run)),
+      begin(async (db) => {
+        const value = await new InteractiveTransaction(this.client, db, this).run(db, run);
+        // Where one of its statements has failed, unseen, Prisma 7.10 would fail to release its savepoint, roll back to the one
+        // around it, and send COMMIT where that one ends.
+        await runInContext(this.kitContext, () => (db as RawQueries).$queryRawUnsafe('SELECT 1'));
+        return value;
+      }),
     );
   }
 

@@ -52,6 +52,15 @@ describe('an answer that says that the database cannot be asked', () => {
     }
   });
 
+  test.each(['run', 'completion', 'commit'] as const)(
+    'of a transaction that Prisma has committed by itself nothing is known: %s',
+    (at) => {
+      const message = 'Transaction already closed: A query cannot be executed on a committed transaction.';
+      const error = Object.assign(new Error(message), { code: 'P2028' });
+      expect(classify(error, at).kind).toBe('in_doubt');
+    },
+  );
+
   test.each([
     said('ERROR', '23505', 'duplicate key'),
     said('ERROR', '58P01', 'could not open file'),

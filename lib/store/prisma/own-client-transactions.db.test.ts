@@ -266,4 +266,23 @@ describe('in a transaction of Prisma’s', () => {
     expect(outcome.ok).toBe(true);
     expectCounted(await here.counted(key)).toEqual([1, 1]);
   });
+
+  test.each(Object.entries(WAYS))(
+    'what fails unseen in a $transaction of a $transaction goes alone, on the way of %s',
+    async (_, make) => {
+      const { key, outcome } = await execute(make(), async ({ tx, key }) => {
+        await tx.$transaction(async (outer) => {
+          const failing = outer.$transaction(async (inner) => {
+            await effect(inner as Client, key);
+            await inner.$executeRaw`SELECT 1 / 0`.catch(() => {});
+          });
+          await failing.catch(() => {});
+          await effect(outer as Client, key);
+        });
+        await effect(tx, key);
+      });
+      expect(outcome.ok).toBe(true);
+      expectCounted(await here.counted(key)).toEqual([2, 1]);
+    },
+  );
 });
