@@ -55,6 +55,7 @@ function heardOutside(options: Options): Options {
   };
 }
 
+export { ADVICE, type Code, type Retry } from './core/codes.ts';
 export { derivedId } from './core/derived-key.ts';
 export {
   BadPayloadError,
@@ -64,16 +65,7 @@ export {
   LeaseLostError,
 } from './core/errors.ts';
 export { KEY_STATES, type KeyState, type KeyStateOrAbsent } from './core/key-state.ts';
-export {
-  ADVICE,
-  type Code,
-  type Executed,
-  type Outcome,
-  type Refusal,
-  type Retry,
-  refuse,
-  type Success,
-} from './core/outcome.ts';
+export { type Executed, type Outcome, type Refusal, refuse, type Success } from './core/outcome.ts';
 export type { Principal, PrincipalInput, Scope } from './core/scope.ts';
 export { secretProblems } from './core/secret-strength.ts';
 export type { TransactionSettings } from './engine/begin.ts';

@@ -1,4 +1,4 @@
-import type { Code } from './outcome.ts';
+import type { Code } from './codes.ts';
 
 interface Facts {
   /** The value that was found. */

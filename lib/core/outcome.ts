@@ -1,3 +1,4 @@
+import { ADVICE, type Code, type Retry } from './codes.ts';
 import type { FieldErrors } from './field-path.ts';
 
 /**
@@ -5,87 +6,11 @@ import type { FieldErrors } from './field-path.ts';
  * This file is free of Node, so that the browser half may import it.
  */
 
-/** The caller's next move: nothing, try again with the same key, or let a person start a new intent. */
-export type Retry = 'never' | 'same-key' | 'new-key';
-
 /**
  * Says of the effect of this *key* whether it exists, not whether this attempt ran. `false` only where it is proven that
  * nothing was committed and nothing can have been (`proof.ts`); `'unknown'` is honest about everything else.
  */
 export type Executed = boolean | 'unknown';
-
-interface Advice {
-  /** HTTP status of the refusal. `failed` carries the status its handler stored instead. */
-  readonly status: number;
-  readonly retry: Retry;
-  /** A sentence for a person, used unless the operation gives a better one. */
-  readonly message: string;
-}
-
-/** Every code, its status, its retry advice and its words. The error pages and the tests hold to this table. */
-export const ADVICE = {
-  validation: { status: 400, retry: 'same-key', message: 'Some fields need your attention.' },
-  malformed_body: { status: 400, retry: 'never', message: 'The request could not be read.' },
-  unsupported_media_type: { status: 415, retry: 'never', message: 'This content type is not accepted.' },
-  payload_too_large: { status: 413, retry: 'never', message: 'What was sent is too large, so nothing was done.' },
-  key_missing: { status: 400, retry: 'new-key', message: 'The idempotency key is missing.' },
-  key_malformed: { status: 400, retry: 'new-key', message: 'The idempotency key is not well-formed.' },
-  key_invalid: {
-    status: 400,
-    retry: 'never',
-    message:
-      'Your session has changed since this page was opened, so nothing was done just now. Sign in as before, then try again.',
-  },
-  key_expired: {
-    status: 410,
-    retry: 'never',
-    message: 'This page was open for too long, so nothing was done just now. Reload it to see how things stand.',
-  },
-  key_abandoned: {
-    status: 410,
-    retry: 'new-key',
-    message: 'This was called off before it was done, so nothing was done. Send it again if you still want it.',
-  },
-  unauthorized: { status: 401, retry: 'same-key', message: 'Please sign in, then send it again.' },
-  precondition_failed: { status: 412, retry: 'never', message: 'It has changed since you read it.' },
-  precondition_required: { status: 428, retry: 'never', message: 'Say which version you are changing.' },
-  not_found: { status: 404, retry: 'never', message: 'There is nothing here.' },
-  payload_mismatch: {
-    status: 422,
-    retry: 'never',
-    message: 'This form was already sent with other values, so these were not used.',
-  },
-  in_flight: { status: 409, retry: 'same-key', message: 'Your first submission is still being processed.' },
-  already_done: {
-    status: 409,
-    retry: 'never',
-    message: 'This has been done already, by somebody else. There is no need to send it again.',
-  },
-  outcome_unknown: { status: 409, retry: 'same-key', message: 'We are finding out whether it went through.' },
-  rate_limited: { status: 429, retry: 'same-key', message: 'Too many requests. Please wait a moment.' },
-  failed: { status: 422, retry: 'new-key', message: 'This could not be done.' },
-  unavailable: { status: 503, retry: 'same-key', message: 'The service is not available right now.' },
-  phase_mismatch: {
-    status: 500,
-    retry: 'never',
-    message:
-      'The site was changed while this was under way, so it could not be finished. Ask us before you send it again.',
-  },
-  result_unreadable: {
-    status: 500,
-    retry: 'never',
-    message: 'This has been dealt with, but we cannot show what came of it. There is no need to send it again.',
-  },
-  result_too_large: {
-    status: 500,
-    retry: 'never',
-    message: 'This could not be done, and nothing was changed. Sending it again will not help.',
-  },
-  internal: { status: 500, retry: 'same-key', message: 'Something went wrong on our side. You can send it again.' },
-} as const satisfies Record<string, Advice>;
-
-/** A failure's code. Each has a page: `docs/errors/<code>.md`. */
-export type Code = keyof typeof ADVICE;
 
 /**
  * The words of a `payload_mismatch` for whoever may be told what the first submission came to, by the state of its key: only a

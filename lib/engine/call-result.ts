@@ -1,16 +1,14 @@
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { type Fingerprint, matchFingerprint } from '../core/fingerprint.ts';
 import type { KeyState } from '../core/key-state.ts';
-import { type Code, type Outcome, refuse } from '../core/outcome.ts';
+import { type Outcome, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import type { Redirect } from '../core/redirect.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
-import type { Tallied } from '../core/tally.ts';
 import { leadUp } from '../core/upcast.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
 import type { ExecutionResult, KeyRow } from '../store/store.ts';
-import type { Counted } from '../telemetry/keys.ts';
 import { type Answer, decodeAnswer, type StoredResponse } from './answer.ts';
 import { beforeDeadline } from './deadline.ts';
 import type { Definition } from './definition.ts';
@@ -50,43 +48,6 @@ export interface Run<T> {
 
 /** How long to wait before asking again after a key that is still running, in milliseconds. */
 export const RETRY_AFTER_MS = 1000;
-
-interface RefusalTraits {
-  /** Of its line in the log. `error`: nobody has intended it. */
-  level: 'info' | 'warn' | 'error';
-  /** The counter it adds to, where it says something about keys. */
-  counted?: Counted;
-  /** The kind that such a call counts as in the admin's chart. None from before its key mattered: it says nothing about keys. */
-  tallied?: Tallied;
-}
-
-/** How refusals of each code are logged and counted. */
-export const REFUSAL_TRAITS: Readonly<Record<Code, RefusalTraits>> = {
-  validation: { level: 'info' },
-  malformed_body: { level: 'info' },
-  unsupported_media_type: { level: 'info' },
-  payload_too_large: { level: 'info' },
-  key_missing: { level: 'info' },
-  key_malformed: { level: 'info' },
-  key_invalid: { level: 'warn' },
-  key_expired: { level: 'info', counted: 'expired', tallied: 'expired' },
-  key_abandoned: { level: 'info', tallied: 'expired' },
-  unauthorized: { level: 'info' },
-  precondition_failed: { level: 'info' },
-  precondition_required: { level: 'info' },
-  not_found: { level: 'info' },
-  payload_mismatch: { level: 'warn', counted: 'mismatch', tallied: 'mismatch' },
-  in_flight: { level: 'info', counted: 'conflict', tallied: 'in_flight' },
-  already_done: { level: 'info', counted: 'conflict', tallied: 'replayed' },
-  outcome_unknown: { level: 'warn', tallied: 'unknown' },
-  rate_limited: { level: 'info' },
-  failed: { level: 'info', tallied: 'failed' },
-  unavailable: { level: 'error', tallied: 'error' },
-  phase_mismatch: { level: 'error', tallied: 'error' },
-  result_unreadable: { level: 'error', tallied: 'error' },
-  result_too_large: { level: 'error', tallied: 'error' },
-  internal: { level: 'error', tallied: 'error' },
-};
 
 interface Reader {
   nextKey: string;

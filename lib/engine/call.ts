@@ -1,9 +1,10 @@
 import { canonicalText, MAX_VALUES } from '../core/canonical.ts';
+import type { Code } from '../core/codes.ts';
 import { type BadPayloadError, isBadPayload } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
 import { formValues } from '../core/form-values.ts';
 import { listOf } from '../core/options.ts';
-import { type Code, type Refusal, refuse } from '../core/outcome.ts';
+import { type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { executedBy, type Proof, proofOfCall } from '../core/proof.ts';
 import { type NameOf, type StandardSchema, validate } from '../core/standard-schema.ts';

@@ -1,4 +1,5 @@
-import { type Code, type Refusal, refuse } from '../core/outcome.ts';
+import type { Code } from '../core/codes.ts';
+import { type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy, type Proof } from '../core/proof.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
 import type { KeyRow } from '../store/store.ts';

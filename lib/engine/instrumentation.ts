@@ -1,3 +1,4 @@
+import { telemetryOf } from '../core/codes.ts';
 import type { Fingerprint } from '../core/fingerprint.ts';
 import type { KeyStateOrAbsent } from '../core/key-state.ts';
 import { isControlFlow } from '../core/redirect.ts';
@@ -5,7 +6,7 @@ import type { KeyId } from '../core/scope.ts';
 import type { Held } from '../store/leases.ts';
 import { type Counted, countKey, isMeasured, recordDuration } from '../telemetry/keys.ts';
 import { inSpan, isTraced, linksTo, markFailed, recordedTraceParent, type Span } from '../telemetry/span.ts';
-import { type FlightResult, REFUSAL_TRAITS, type Run } from './call-result.ts';
+import type { FlightResult, Run } from './call-result.ts';
 import type { Config } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { loggedKey } from './identity.ts';
@@ -84,7 +85,7 @@ function report<T>(call: Watched, run: Run<T>, ms: number): void {
   const replayed = isReplayed(run);
   const code = outcome.ok ? undefined : outcome.code;
   recordDuration(ms, { operation, outcome: wordOf(run), replayed });
-  const counted = replayed ? 'replayed' : code && REFUSAL_TRAITS[code].counted;
+  const counted = replayed ? 'replayed' : code && telemetryOf(code).counter;
   if (counted) countKey(counted, operation);
   // This call's own execution is in the log as its transition, and a reported error by its instance.
   if (!config.log || instance || (!replayed && (outcome.ok || code === 'failed'))) return;
@@ -117,7 +118,7 @@ function isReplayed<T>({ outcome, row, isOwn }: Run<T>): boolean {
 
 /** A thrown redirect is intended, whatever its code. */
 function levelOf<T>({ outcome, thrown }: Run<T>): LogEntry['level'] {
-  return outcome.ok || isControlFlow(thrown) ? 'info' : REFUSAL_TRAITS[outcome.code].level;
+  return outcome.ok || isControlFlow(thrown) ? 'info' : telemetryOf(outcome.code).level;
 }
 
 /** A step from one state to another that has been committed. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Code, type Outcome, refuse } from '../core/outcome.ts';
+import type { Code } from '../core/codes.ts';
+import { type Outcome, refuse } from '../core/outcome.ts';
 import type { Tally } from '../store/store.ts';
 import { Tallies, tallied } from './tally.ts';
 

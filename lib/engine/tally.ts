@@ -1,7 +1,7 @@
+import { telemetryOf } from '../core/codes.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Tallied } from '../core/tally.ts';
 import type { Tally } from '../store/store.ts';
-import { REFUSAL_TRAITS } from './call-result.ts';
 
 /** How long counts stay in this process, in milliseconds. */
 const EVERY_MS = 10_000;
@@ -73,5 +73,5 @@ export class Tallies {
 export function tallied(outcome: Outcome<unknown>): Tallied | undefined {
   if (outcome.ok) return outcome.replayed ? 'replayed' : 'created';
   if (outcome.code === 'failed' && outcome.replayed) return 'replayed';
-  return REFUSAL_TRAITS[outcome.code].tallied;
+  return telemetryOf(outcome.code).tallied;
 }

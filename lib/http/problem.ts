@@ -1,39 +1,7 @@
 import { STATUS_CODES } from 'node:http';
-import { ADVICE, type Code, type Refusal } from '../core/outcome.ts';
+import { ADVICE } from '../core/codes.ts';
+import type { Refusal } from '../core/outcome.ts';
 import { originOf } from './origin.ts';
-
-/**
- * The refusal in words for whoever calls an API. Those of `ADVICE` are for a person in front of a form. None of them advises
- * to send again: that depends on the request, too, and `retry` says it.
- */
-const DETAIL: Record<Code, string> = {
-  validation: 'The input does not fit the schema: see `fieldErrors`.',
-  malformed_body: 'The body cannot be read.',
-  unsupported_media_type: 'The Content-Type of the body is not accepted.',
-  payload_too_large: 'The body is too large.',
-  key_missing: 'The request has no idempotency key: send one in the header Idempotency-Key.',
-  key_malformed: 'The idempotency key is not 1 to 255 visible ASCII characters without comma and quotes.',
-  key_invalid:
-    'The idempotency key was not issued to this caller for this operation, so this request was not executed.',
-  key_expired:
-    'The idempotency key is too old, so this request was not executed. What came of an earlier one is not kept.',
-  key_abandoned: 'The idempotency key was given up before it was executed, and is never executed.',
-  unauthorized: 'The request has no valid credentials.',
-  precondition_failed: 'The resource has another version than the request says.',
-  precondition_required: 'The request must say which version of the resource it changes, in the header If-Match.',
-  not_found: 'There is nothing at this address.',
-  payload_mismatch: 'The idempotency key was first sent with other content, so this request was not executed.',
-  in_flight: 'The first request with this idempotency key is still being executed.',
-  already_done: 'This was done already, under the idempotency key of another caller.',
-  outcome_unknown: 'The first request with this idempotency key may have been executed: the server is finding out.',
-  rate_limited: 'There were too many requests.',
-  failed: 'The request was refused.',
-  unavailable: 'The service is not available right now.',
-  phase_mismatch: 'The operation was changed before this request was finished, so it cannot be finished.',
-  result_unreadable: 'The request was executed. Its stored answer cannot be read.',
-  result_too_large: 'The answer is too large to be stored, so the request was rolled back.',
-  internal: 'Something went wrong on the server.',
-};
 
 /** Details of one refusal that its code does not say. */
 export interface ProblemOptions {
@@ -72,7 +40,7 @@ export function problemResponse(refusal: Refusal, request: Request, options: Pro
     // Of `about:blank` it is the phrase of the status (RFC 9457, 4.2.1).
     title: (page ? undefined : STATUS_CODES[status]) ?? refusal.code.replaceAll('_', ' '),
     status,
-    detail: refusal.message === ADVICE[refusal.code].message ? DETAIL[refusal.code] : refusal.message,
+    detail: refusal.message === ADVICE[refusal.code].message ? ADVICE[refusal.code].detail : refusal.message,
     instance,
     ...(forForm ? { message: refusal.message } : {}),
     code: refusal.code,

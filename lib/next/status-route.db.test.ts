@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
-import { ADVICE, type Code } from '../core/outcome.ts';
+import { ADVICE, type Code } from '../core/codes.ts';
 import { ANN, anything, BOB, freshKey, kit, rowsOf, SECRET, stopping } from '../integration/kit.fixture.ts';
 import { type StatusRouteOptions, statusRoute } from './index.ts';
 

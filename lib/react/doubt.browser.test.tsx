@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { userEvent } from 'vitest/browser';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
-import type { Code } from '../core/outcome.ts';
+import type { Code } from '../core/codes.ts';
 import { refuse, type TestOperationOptions } from '../testing/browser.ts';
 import { IMPATIENT, keysOf, ONCE, type Order, open, sendElsewhere, shop } from './form.fixture.tsx';
 import type { RetryPolicy } from './index.ts';

@@ -1,4 +1,5 @@
-import type { Code, Outcome, Refusal } from '../core/outcome.ts';
+import type { Code } from '../core/codes.ts';
+import type { Outcome, Refusal } from '../core/outcome.ts';
 import type { IdempotentSubmit } from './idempotent-submit.ts';
 import type { Status } from './submission/state.ts';
 

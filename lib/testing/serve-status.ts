@@ -1,5 +1,6 @@
+import { ADVICE } from '../core/codes.ts';
 import { isKey } from '../core/key-syntax.ts';
-import { ADVICE, type Refusal, refuse } from '../core/outcome.ts';
+import { type Refusal, refuse } from '../core/outcome.ts';
 import { disconnected } from './test-faults.ts';
 import type { TestOperation } from './test-operation.ts';
 

@@ -1,4 +1,5 @@
-import { type Code, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
+import type { Code } from '../core/codes.ts';
+import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy } from '../core/proof.ts';
 import { type Arrival, mintTestKey, proofOf } from './test-keys.ts';
 

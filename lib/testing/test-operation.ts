@@ -1,6 +1,7 @@
+import type { Code } from '../core/codes.ts';
 import { ATTEMPT_FIELD, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
 import { isKey } from '../core/key-syntax.ts';
-import { type Code, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
+import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { executedBy } from '../core/proof.ts';
 import {
   disconnected,

@@ -1,3 +1,4 @@
+import { MEANINGS } from '../../core/codes.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import {
   applyOutcome,
@@ -21,7 +22,6 @@ import {
   openKey,
   type State,
 } from '../submission/state.ts';
-import { MEANINGS } from './code-meaning.ts';
 
 /** The handlers of news about a key: from the status route, from other tabs, and late. */
 export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | 'shown'> = {

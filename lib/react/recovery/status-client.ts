@@ -1,8 +1,8 @@
+import { type Code, MEANINGS } from '../../core/codes.ts';
 import type { KeyStateOrAbsent } from '../../core/key-state.ts';
-import type { Code, Outcome } from '../../core/outcome.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import { isOutcome } from '../submission/action.ts';
 import { operationOf, type Settings } from '../submission/settings.ts';
-import { MEANINGS } from './code-meaning.ts';
 
 /** The status route's answer about a key. */
 export interface KeyAnswer<R> {

@@ -1,4 +1,5 @@
-import { type Code, type Outcome, type Refusal, refuse } from '../../core/outcome.ts';
+import type { Code } from '../../core/codes.ts';
+import { type Outcome, type Refusal, refuse } from '../../core/outcome.ts';
 import { RECOVERY_HANDLERS } from '../recovery/machine.ts';
 import { type Event, reduce as reduceAny } from './machine.ts';
 import { isOpen, type State } from './state.ts';

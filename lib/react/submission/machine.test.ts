@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ADVICE } from '../../core/outcome.ts';
+import { ADVICE } from '../../core/codes.ts';
 import { describeSubmit } from '../labels.ts';
 import { messages } from '../recovery/labels.ts';
 import { canStartOver } from '../recovery/machine.ts';

@@ -118,8 +118,9 @@ export function startCheck<R>(state: State<R>, by: Asker, result = state.result)
 
 /**
  * Applies an answer to the key that it was given for, as far as nothing follows by itself. A code that no pattern matches
- * turns away this attempt only, which does not tell what an earlier one has done. The patterns abridge the table in
- * recovery/code-meaning.ts, which is too large for the first load; its test compares the two.
+ * turns away this attempt only, which does not tell what an earlier one has done. The patterns abridge `MEANINGS` of
+ * core/codes.ts, which is too large for the first load; code-patterns.test.ts compares
+ * the two.
  */
 export function applyOutcome<R>(state: State<R>, outcome: Outcome<R>): State<R> {
   const known = { ...state, result: outcome };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type Code, refuse } from '../../core/outcome.ts';
-import { applyOutcome, createState } from '../submission/machine.ts';
-import { MEANINGS, type Meaning } from './code-meaning.ts';
+import { type Code, MEANINGS, type Meaning } from '../../core/codes.ts';
+import { refuse } from '../../core/outcome.ts';
+import { applyOutcome, createState } from './machine.ts';
 
 const IN_DOUBT = { ...createState<string>('k1'), attempt: 2, doubt: true };
 const SENT_ONCE = { ...createState<string>('k1'), attempt: 1 };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ADVICE, type Code, refuse } from './outcome.ts';
+import { ADVICE, type Code } from './codes.ts';
+import { refuse } from './outcome.ts';
 
 /** The contract's table, written down again: status and retry advice of every code. */
 const CONTRACT: Record<Code, [status: number, retry: string]> = {
