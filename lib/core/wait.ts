@@ -19,6 +19,21 @@ export function proceed<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable
 /** The longest that a timer can wait, in milliseconds. */
 const LONGEST_MS = 2 ** 31 - 1;
 
+/** Resolves after `ms` milliseconds, or at once when the signal aborts; it never rejects. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    // A signal may live as long as a page: each wait takes its listener with it.
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, Math.min(ms, LONGEST_MS));
+    signal.addEventListener('abort', done);
+  });
+}
+
 /**
  * Waits for a promise, and no longer than `ms` milliseconds: then the result is what `late` returns, or throws. The work
  * goes on, and its result is not heard any more. Leaves no timer behind.

@@ -1,5 +1,6 @@
 import { fullJitter } from '../../core/backoff.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import { sleep } from '../../core/wait.ts';
 import type { ActionReply, PendingAttempt, Send } from '../submission/action.ts';
 import { sendAttempt } from '../submission/attempt.ts';
 import type { Recovery, SubmissionContext } from '../submission/context.ts';
@@ -165,23 +166,6 @@ export function openTabs(onEnd: (intent: string, key: string) => void): Broadcas
   const channel = new BroadcastChannel('oncekit');
   channel.onmessage = ({ data: [intent, key] }) => onEnd(intent, key);
   return channel;
-}
-
-/**
- * Resolves after `ms` milliseconds, or at once when the signal aborts. `untilAborted` of core/wait.ts rejects then; a form
- * that has been left or called off just stops.
- */
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    // A form may wait a hundred times under one signal: each wait takes its listener with it.
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done);
-  });
 }
 
 /** Resolves when the browser says it is online, or when the signal aborts. */

@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
-import { sleep, waitUntilOnline } from './recovery.ts';
+import { sleep } from '../../core/wait.ts';
+import { waitUntilOnline } from './recovery.ts';
 
 test('a wait ends with its time, and leaves no listener behind', async () => {
   const { signal } = new AbortController();
