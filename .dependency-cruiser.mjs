@@ -19,7 +19,7 @@ export const rooms = {
     npm: ['next', 'react'],
   },
   'lib/react': { may: ['lib/core'], npm: ['react'] },
-  'lib/http': { may: ['lib/core'], npm: ['cockatiel'] },
+  'lib/http': { may: ['lib/core'], npm: [] },
   'lib/cli': {
     may: ['lib/core', 'lib/engine', 'lib/store', 'lib/store/prisma', 'lib/messaging', 'lib/worker', 'lib/admin'],
     npm: ['diff', 'pg'],
@@ -29,12 +29,12 @@ export const rooms = {
   'lib/messaging': { may: ['lib/core', 'lib/telemetry', 'lib/store', 'lib/store/prisma'] },
   'lib/stripe': { may: ['lib/engine'], npm: [] },
   'lib/adapter-pg': { may: ['lib/store/prisma'], npm: ['@prisma/adapter-pg'] },
-  'lib/engine': { may: ['lib/core', 'lib/telemetry', 'lib/store'], npm: ['devalue', 'cockatiel'] },
+  'lib/engine': { may: ['lib/core', 'lib/telemetry', 'lib/store'], npm: ['devalue'] },
   'lib/store/prisma': { may: ['lib/core', 'lib/store'], npm: ['@prisma/client'] },
   'lib/store': { may: ['lib/core'], npm: [] },
   'lib/telemetry': { may: [], npm: ['@opentelemetry/api'] },
   'lib/testing': { may: ['lib/core'] },
-  'lib/core': { may: [], npm: ['canonicalize', 'devalue'] },
+  'lib/core': { may: [], npm: ['canonicalize', 'cockatiel', 'devalue'] },
 };
 
 /** Matches the files of a room, or the one file that is named. `entries`: the kit's public ones. */

@@ -5,14 +5,12 @@
  */
 
 export type { RetryingInit } from './client/call.ts';
-export type { BreakerOptions } from './client/circuits.ts';
-export type { Clock } from './client/clock.ts';
 export { AttemptTimeoutError, CircuitOpenError, NoAnswerError, type StoppedBy } from './client/errors.ts';
-export type { RetryPolicy, RetryReason } from './client/policy.ts';
-export type { RetryBudgetOptions } from './client/retry-budget.ts';
+export type { BreakerOptions, RetryBudgetOptions, RetryPolicy, RetryReason } from './client/policy.ts';
 export {
   type ClientHooks,
   createRetryingFetch,
   type RetryingFetch,
   type RetryingFetchOptions,
 } from './client/retrying-fetch.ts';
+export type { Clock } from './client/send-once.ts';

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { ADVICE } from '../core/codes.ts';
 import type { Refusal } from '../core/outcome.ts';
-import { originOf } from './origin.ts';
+import { originOf } from './request-headers.ts';
 
 /** Details of one refusal that its code does not say. */
 export interface ProblemOptions {

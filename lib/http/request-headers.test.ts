@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseKey } from '../core/key.ts';
-import { keyOfHeader } from './request-headers.ts';
+import { callerLimits, keyOfHeader } from './request-headers.ts';
 
 const isMalformed = (header: string, strict?: boolean) =>
   parseKey(keyOfHeader(header, strict) ?? '').shape === 'malformed';
@@ -44,4 +44,17 @@ describe('K1 the Idempotency-Key header', () => {
     expect(isMalformed('abc', true)).toBe(true);
     expect(keyOfHeader('"abc"', true)).toBe('abc');
   });
+});
+
+test.each([
+  [{}, { innerRetries: true }],
+  [{ 'X-Request-Timeout': '2000' }, { deadlineMs: 2000, innerRetries: true }],
+  [{ 'X-Request-Timeout': '0' }, { deadlineMs: 0, innerRetries: true }],
+  [{ 'X-Request-Timeout': '999999999999' }, { deadlineMs: 600_000, innerRetries: true }],
+  [{ 'X-Request-Timeout': 'soon' }, { innerRetries: true }],
+  [{ 'X-Request-Timeout': '-1' }, { innerRetries: true }],
+  [{ 'X-Retry-Layer': 'None' }, { innerRetries: false }],
+  [{ 'X-Retry-Layer': 'client' }, { innerRetries: true }],
+])('H4 %j', (headers, limits) => {
+  expect(callerLimits(new Headers(headers as Record<string, string>))).toEqual(limits);
 });

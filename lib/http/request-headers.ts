@@ -18,3 +18,30 @@ export function keyOfHeader(header: string | null, strict = false): string | nul
 
 /** No key: `key_malformed`, where an empty one would be `key_missing`. */
 const MALFORMED = '"';
+
+const MAX_TIMEOUT_MS = 600_000;
+
+/**
+ * The caller's own limits (H4): `X-Request-Timeout`, in milliseconds, and `X-Retry-Layer: none`, by
+ * which a layer that retries asks those below not to multiply that. What is no number is not understood, and ignored.
+ */
+export function callerLimits(headers: Headers): { deadlineMs?: number; innerRetries: boolean } {
+  const timeout = headers.get('x-request-timeout')?.trim() ?? '';
+  const innerRetries = headers.get('x-retry-layer')?.trim().toLowerCase() !== 'none';
+  return /^\d{1,12}$/.test(timeout)
+    ? { deadlineMs: Math.min(Number(timeout), MAX_TIMEOUT_MS), innerRetries }
+    : { innerRetries };
+}
+
+/**
+ * The address at which the client has found us. Next's own server writes its `localhost` into `request.url`, whatever was
+ * asked for. Use it for the client's own answer alone: a client may claim any address, and nobody else is to hear of it.
+ */
+export function originOf({ url, headers }: Request): string {
+  const first = (name: string) => headers.get(name)?.split(',')[0]?.trim();
+  const host = first('x-forwarded-host') ?? headers.get('host');
+  const proto = first('x-forwarded-proto')?.toLowerCase();
+  const scheme = proto === 'http' || proto === 'https' ? proto : new URL(url).protocol.slice(0, -1);
+  const asked = `${scheme}://${host}`;
+  return new URL(host && URL.canParse(asked) ? asked : url).origin;
+}

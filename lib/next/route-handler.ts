@@ -5,10 +5,9 @@ import { isControlFlow } from '../core/redirect.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';
 import { repeatedHeaders, ServerErrorResponse } from '../engine/response.ts';
-import { callerLimits } from '../http/caller-limits.ts';
 import { plainJson, problemResponse } from '../http/problem.ts';
 import { dropBody, readBody } from '../http/read-body.ts';
-import { keyOfHeader } from '../http/request-headers.ts';
+import { callerLimits, keyOfHeader } from '../http/request-headers.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
 import { answerRoute, seeOther } from './route-response.ts';
 

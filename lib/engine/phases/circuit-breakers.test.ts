@@ -1,7 +1,22 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { CircuitBreakers, DependencyFailure, isCircuitOpen } from './circuit-breakers.ts';
+import type { Health } from '../../core/circuit-breaker.ts';
+import { CircuitBreakers, isCircuitOpen } from './circuit-breakers.ts';
 
 const OPEN_MS = 5000;
+
+/** Says something about the dependency. */
+class DependencyFailure extends Error {
+  override readonly name = 'DependencyFailure';
+
+  constructor(cause: unknown) {
+    super('The call failed without an answer that counts.', { cause });
+  }
+}
+
+function healthOf(error: unknown): Health {
+  if (error instanceof DependencyFailure) return 'down';
+  return (error as Error).message === 'card declined' ? 'up' : 'unsaid';
+}
 
 const succeed = async () => 'done';
 const failure = async () => {
@@ -23,7 +38,7 @@ async function told(
       ran = true;
       return call();
     };
-    return await breakers.run(dependency, run, (error) => (error as Error).message === 'card declined');
+    return await breakers.run(dependency, run, healthOf);
   } catch (error) {
     if (!isCircuitOpen(error)) return (error as Error).name;
     expect(ran, 'a call that was refused has not begun').toBe(false);
@@ -56,7 +71,10 @@ describe('circuit breakers', () => {
     const call = async () => {
       throw new DependencyFailure(cause);
     };
-    await expect(new CircuitBreakers().run('stripe', call)).rejects.toMatchObject({ name: 'DependencyFailure', cause });
+    await expect(new CircuitBreakers().run('stripe', call, healthOf)).rejects.toMatchObject({
+      name: 'DependencyFailure',
+      cause,
+    });
   });
 
   test('P2 opens however long the five take: traffic may be low', async () => {
@@ -95,7 +113,7 @@ describe('circuit breakers', () => {
     expect(await repeat(3, breakers, ours)).toEqual(Array(3).fill('Error'));
     expect(await repeat(2, breakers, failure)).toEqual(['DependencyFailure', 'open']);
     await vi.advanceTimersByTimeAsync(OPEN_MS);
-    expect(await repeat(2, breakers, ours)).toEqual(['DependencyFailure', 'open']);
+    expect(await repeat(2, breakers, ours)).toEqual(['Error', 'open']);
   });
 
   test('P2 calls that share a name share it; other names and calls without one go on', async () => {

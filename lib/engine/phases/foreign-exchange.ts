@@ -1,3 +1,4 @@
+import type { Health } from '../../core/circuit-breaker.ts';
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
 import type { Answered } from '../../core/foreign.ts';
 import { isControlFlow } from '../../core/redirect.ts';
@@ -9,7 +10,7 @@ import { encodeAnswer, encodeStep } from '../answer.ts';
 import { isRefusalStatus, type RefusalAnswer, refusalAnswer } from '../handler.ts';
 import { retentionOf } from '../thing.ts';
 import { timeLeft } from '../transaction.ts';
-import { DependencyFailure, isCircuitOpen } from './circuit-breakers.ts';
+import { isCircuitOpen } from './circuit-breakers.ts';
 import {
   assertForeignCall,
   type ForeignCall,
@@ -46,22 +47,27 @@ export async function send<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<
     // The row is written inside the breaker: while the circuit is open nothing is begun, and nothing can be in doubt.
     const sendIt = async () => {
       const step = await start(running, talk);
-      return await runJudged(running, call, () => sendInTime(running, talk, step, stored));
+      return await sendInTime(running, talk, step, stored).catch((error) => {
+        throw new JudgedError(error, judge(running, call, error));
+      });
     };
-    const isAnswer = (error: unknown) => error instanceof JudgedError && error.verdict !== 'indeterminate';
-    const result = await breakers.run(call.dependency, sendIt, isAnswer);
+    const result = await breakers.run(call.dependency, sendIt, (error) => {
+      // Ours: the row could not be written.
+      if (!(error instanceof JudgedError)) return 'unsaid';
+      // A declined card is an answer: it says nothing against the system that gave it.
+      return error.verdict === 'indeterminate' ? healthAfterSilence(running) : 'up';
+    });
     await reach(running, 'after-answer', name);
     return { kind: 'result', result };
   } catch (error) {
     if (isCircuitOpen(error)) return { kind: 'failed', verdict: 'not_executed', error };
-    const failure = error instanceof DependencyFailure ? error.cause : error;
-    if (!(failure instanceof JudgedError)) throw failure; // ours: the row could not be written
-    if (isControlFlow(failure.error)) throw redirectInside(name);
+    if (!(error instanceof JudgedError)) throw error;
+    if (isControlFlow(error.error)) throw redirectInside(name);
     await reach(running, 'after-answer', name);
-    const { verdict } = failure;
+    const { verdict } = error;
     return typeof verdict === 'object'
       ? { kind: 'refused', refusal: storableRefusal(running, verdict) }
-      : { kind: 'failed', verdict, error: failure.error };
+      : { kind: 'failed', verdict, error: error.error };
   }
 }
 
@@ -121,15 +127,14 @@ export async function lookUp<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignStat
   if (!lookup || !step) return { kind: 'nothing' };
   const stored = argumentsOf(running, talk);
   try {
-    const looked = await running.engine.breakers.run(call.dependency, () =>
-      inTime(running, call, step, (request) => lookup.call(call, stored, request)).catch((error) => {
-        throw isOutOfTime(running) ? error : new DependencyFailure(error);
-      }),
+    const looked = await running.engine.breakers.run(
+      call.dependency,
+      () => inTime(running, call, step, (request) => lookup.call(call, stored, request)),
+      () => healthAfterSilence(running),
     );
     return typeof looked === 'string' ? { kind: 'answered', answer: looked } : { kind: 'result', result: looked.found };
   } catch (error) {
-    const cause = error instanceof DependencyFailure ? error.cause : error;
-    return { kind: 'failed', verdict: 'indeterminate', error: cause };
+    return { kind: 'failed', verdict: 'indeterminate', error };
   }
 }
 
@@ -157,18 +162,6 @@ class JudgedError extends Error {
   }
 }
 
-async function runJudged<Tx, A, R>(running: PhasesRun<Tx>, call: ForeignCall<A, R>, run: () => Promise<R>): Promise<R> {
-  try {
-    return await run();
-  } catch (error) {
-    const verdict = judge(running, call, error);
-    const judgement = new JudgedError(error, verdict);
-    // A declined card is an answer: it says nothing against the system that gave it. Nor does a caller's short patience.
-    const isTheirs = verdict === 'indeterminate' && !isOutOfTime(running);
-    throw isTheirs ? new DependencyFailure(judgement) : judgement;
-  }
-}
-
 const WORDS: readonly unknown[] = ['indeterminate', 'not_executed', 'look_up'];
 
 /** What an error proves: nothing, where the call's `judge` says nothing that can be believed, which is reported. */
@@ -186,8 +179,9 @@ function judge<Tx, A, R>(running: PhasesRun<Tx>, call: ForeignCall<A, R>, error:
   }
 }
 
-function isOutOfTime<Tx>({ signal, deadline }: PhasesRun<Tx>): boolean {
-  return signal.aborted || timeLeft(deadline) < 2 * MARGIN.mostMs;
+/** What a call without an answer says of its dependency: nothing where the caller's patience was short. */
+function healthAfterSilence<Tx>({ signal, deadline }: PhasesRun<Tx>): Health {
+  return signal.aborted || timeLeft(deadline) < 2 * MARGIN.mostMs ? 'unsaid' : 'down';
 }
 
 /** Ends with the time it may take, also when what it calls ignores its signal. */

@@ -1,7 +1,6 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import { isKey } from '../../core/key-syntax.ts';
-import { callerLimits } from '../caller-limits.ts';
-import { keyOfHeader } from '../request-headers.ts';
+import { callerLimits, keyOfHeader } from '../request-headers.ts';
 import type { StoppedBy } from './errors.ts';
 import { requireNumber } from './policy.ts';
 

@@ -19,13 +19,6 @@ export type StoppedBy =
   /** The caller's signal. */
   | 'aborted';
 
-interface Call {
-  attempts: number;
-  key: string | undefined;
-  stoppedBy: StoppedBy;
-  cause: unknown;
-}
-
 /**
  * No answer came: a lost connection or a timeout. Whether the server did it is unknown. Send the same `key` again later,
  * with the same content; never a new one.
@@ -40,7 +33,7 @@ export class NoAnswerError extends IdempotencyError {
   readonly key: string | undefined;
   readonly stoppedBy: StoppedBy;
 
-  constructor({ attempts, key, stoppedBy, cause }: Call) {
+  constructor({ attempts, key, stoppedBy, cause }: Pick<NoAnswerError, 'attempts' | 'key' | 'stoppedBy' | 'cause'>) {
     const sent = attempts === 1 ? 'once' : `${attempts} times`;
     super(`No answer came (sent ${sent}, stopped by: ${stoppedBy}). Whether it was done is unknown.`, { cause });
     this.attempts = attempts;
@@ -59,7 +52,7 @@ export class CircuitOpenError extends IdempotencyError {
   /** Milliseconds until the next call is let through to see; 0 while one is on its way. */
   readonly retryAfterMs: number;
 
-  constructor({ origin, key, retryAfterMs }: { origin: string; key: string | undefined; retryAfterMs: number }) {
+  constructor({ origin, key, retryAfterMs }: Pick<CircuitOpenError, 'origin' | 'key' | 'retryAfterMs'>) {
     super(`${origin} has failed too often in a row; nothing was sent.`);
     this.origin = origin;
     this.key = key;

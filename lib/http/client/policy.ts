@@ -18,29 +18,60 @@ export interface RetryPolicy {
   attemptTimeoutMs: number;
 }
 
-const JITTERS = ['full', 'equal', 'decorrelated'];
+/** How much load retries may add. */
+export interface RetryBudgetOptions {
+  /** The earnings of each request, in retries: 0.1 lets one request in ten be a retry. Default 0.1. */
+  ratio: number;
+  /** Retries that can be had before any are earned, so that a client that sends little can retry. Default 10. */
+  reserve: number;
+  /** The most that can be saved up, so that a quiet day does not pay for a storm of retries. Default 10. */
+  max: number;
+}
 
-const DEFAULTS: RetryPolicy = {
-  attempts: 5,
-  jitter: 'full',
-  baseMs: 100,
-  capMs: 2000,
-  deadlineMs: 10_000,
-  attemptTimeoutMs: 5000,
-};
+/** When an origin counts as down. */
+export interface BreakerOptions {
+  /** Failures in a row that open its circuit: lost connections, timeouts, 5xx. Default 10: more than one call's. */
+  failures: number;
+  /** How long it is then left alone, before one call tries it. Default 5000. */
+  openMs: number;
+}
+
+const POLICY = { attempts: 5, baseMs: 100, capMs: 2000, deadlineMs: 10_000, attemptTimeoutMs: 5000 };
+const JITTERS = ['full', 'equal', 'decorrelated'];
+const BUDGET: RetryBudgetOptions = { ratio: 0.1, reserve: 10, max: 10 };
+const BREAKER: BreakerOptions = { failures: 10, openMs: 5000 };
 
 /** @throws ConfigurationError for a number that would end in no attempt, or in a wait that never ends */
-export function completePolicy(given: Partial<RetryPolicy> = {}): RetryPolicy {
-  const policy = { ...DEFAULTS, ...given };
-  const { jitter, ...numbers } = policy;
+export function completePolicy({ jitter = 'full', ...given }: Partial<RetryPolicy> = {}): RetryPolicy {
   if (!JITTERS.includes(jitter)) {
     throw new ConfigurationError(`policy.jitter is unknown: ${jitter}`, { existing: jitter, expected: JITTERS });
   }
   const least = { attempts: 1, baseMs: 0, capMs: 0, deadlineMs: 1, attemptTimeoutMs: 1 };
-  for (const [name, min] of Object.entries(least)) {
-    requireNumber(`policy.${name}`, numbers[name as keyof typeof numbers], min);
+  return { ...completeNumbers('policy', POLICY, given, least), jitter };
+}
+
+/** @throws ConfigurationError for a circuit that would be open from the first, or for ever */
+export function completeBreaker(given?: Partial<BreakerOptions>): BreakerOptions {
+  return completeNumbers('breaker', BREAKER, given, { failures: 1, openMs: 0 });
+}
+
+function completeNumbers<T extends object>(
+  option: string,
+  defaults: T,
+  given: Partial<T> | undefined,
+  least: Record<keyof T, number>,
+): T {
+  const all = { ...defaults, ...given };
+  for (const name in least) requireNumber(`${option}.${name}`, all[name], least[name]);
+  return all;
+}
+
+/** NaN passes every comparison of the wrong kind, and would make a deadline that never comes. */
+export function requireNumber(name: string, value: unknown, min: number): void {
+  if (!((value as number) >= min)) {
+    const least = min === Number.NEGATIVE_INFINITY ? '' : ` of at least ${min}`;
+    throw new ConfigurationError(`${name} must be a number${least}.`, { existing: value, expected: min });
   }
-  return policy;
 }
 
 /**
@@ -76,10 +107,33 @@ export function askedDelayMs(reply: Reply, nowMs: number): number | undefined {
   return parseRetryAfter(headers.get('retry-after'), parseHttpDate(headers.get('date')) ?? nowMs);
 }
 
-/** NaN passes every comparison of the wrong kind, and would make a deadline that never comes. */
-export function requireNumber(name: string, value: number, min: number): void {
-  if (!(value >= min)) {
-    const least = min === Number.NEGATIVE_INFINITY ? '' : ` of at least ${min}`;
-    throw new ConfigurationError(`${name} must be a number${least}.`, { existing: value, expected: min });
+/**
+ * Of n requests, at most `ratio` × n + `reserve` are retries, whatever happens: when a service is down, retries of all
+ * callers together do not bury it. A token bucket, shared by all calls of one client. Source: the per-client retry
+ * budget in "Handling Overload", Site Reliability Engineering (Google, 2016), chapter 21.
+ */
+export class RetryBudget {
+  readonly #earns: number;
+  readonly #max: number;
+  // In thousandths: ten times 0.1 is less than 1 in floating point, and a retry would go missing.
+  #tokens: number;
+
+  constructor(options: Partial<RetryBudgetOptions> = {}) {
+    const { ratio, reserve, max } = completeNumbers('budget', BUDGET, options, { ratio: 0, reserve: 0, max: 0 });
+    this.#earns = Math.round(ratio * 1000);
+    this.#max = Math.round(max * 1000);
+    this.#tokens = Math.min(this.#max, Math.round(reserve * 1000));
+  }
+
+  /** Call it for each first attempt. */
+  earn(): void {
+    this.#tokens = Math.min(this.#max, this.#tokens + this.#earns);
+  }
+
+  /** Takes what one retry costs, or says that there is not enough left. */
+  spend(): boolean {
+    if (this.#tokens < 1000) return false;
+    this.#tokens -= 1000;
+    return true;
   }
 }

@@ -1,17 +1,19 @@
+import { type CircuitBreaker, circuitBreakers, type Health } from '../../core/circuit-breaker.ts';
 import { type Prepared, prepare, type RetryingInit, randomKey } from './call.ts';
-import { type BreakerOptions, type Circuit, createCircuits } from './circuits.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { CircuitOpenError, NoAnswerError, type StoppedBy } from './errors.ts';
 import {
   askedDelayMs,
+  type BreakerOptions,
+  completeBreaker,
   completePolicy,
   computedDelayMs,
+  RetryBudget,
+  type RetryBudgetOptions,
   type RetryPolicy,
   type RetryReason,
   retryReason,
 } from './policy.ts';
-import { RetryBudget, type RetryBudgetOptions } from './retry-budget.ts';
-import { type Reply, sendOnce } from './send-once.ts';
+import { type Clock, type Reply, sendOnce, systemClock } from './send-once.ts';
 
 /** The events that an application may want to count. `attempt` is 1 for the first. */
 export interface ClientHooks {
@@ -69,13 +71,13 @@ export function createRetryingFetch(options: RetryingFetchOptions = {}): Retryin
     clock: { ...systemClock, ...options.clock },
     fetch: options.fetch ?? ((...args) => globalThis.fetch(...args)),
   };
-  const circuitOf = options.breaker === false ? undefined : createCircuits(options.breaker);
+  const breakerOf = options.breaker === false ? undefined : circuitBreakers(completeBreaker(options.breaker));
 
   return async (input, init = {}) => {
     const startedAt = client.clock.now();
     const call = await prepare(input, init, options.newKey ?? randomKey);
     call.signal?.throwIfAborted();
-    return run(client, call, circuitOf?.(call.origin), startedAt + (call.deadlineMs ?? client.policy.deadlineMs));
+    return run(client, call, breakerOf?.(call.origin), startedAt + (call.deadlineMs ?? client.policy.deadlineMs));
   };
 }
 
@@ -89,7 +91,12 @@ interface Client {
 
 type Ended = Exclude<Reply, { type: 'aborted' }>;
 
-async function run(client: Client, call: Prepared, circuit: Circuit | undefined, endsAt: number): Promise<Response> {
+async function run(
+  client: Client,
+  call: Prepared,
+  breaker: CircuitBreaker | undefined,
+  endsAt: number,
+): Promise<Response> {
   const { options, policy, budget, clock } = client;
   const { key, signal } = call;
   let last: { reply: Ended; reason: RetryReason } | undefined;
@@ -98,18 +105,17 @@ async function run(client: Client, call: Prepared, circuit: Circuit | undefined,
   for (let attempt = 1; ; attempt++) {
     // A timer may be late, and a caller may have used up its time: what is sent now would be lost for certain.
     if (clock.now() >= endsAt) return giveUp(attempt - 1, 'deadline');
-    const send = (): Promise<Reply> => {
-      // The former answer was kept until now, in case that it stays the last one; unread, it would hold its connection.
-      if (last) discard(last.reply);
-      else budget?.earn();
-      return sendAttempt(client, call, attempt, endsAt);
-    };
-    const reply = circuit ? await circuit.run(send) : await send();
-    if (reply?.type === 'aborted') return aborted(attempt);
-    if (!reply && !last) {
-      throw new CircuitOpenError({ origin: call.origin, key, retryAfterMs: circuit?.retryAfterMs ?? 0 });
+    // While one call tries whether the origin is back, the others are refused rather than queued behind it: their deadlines go on.
+    if (breaker?.isTried || breaker?.retryAfterMs) {
+      if (last) return giveUp(attempt - 1, 'circuit');
+      throw new CircuitOpenError({ origin: call.origin, key, retryAfterMs: breaker.retryAfterMs });
     }
-    if (!reply) return giveUp(attempt - 1, 'circuit');
+    // The former answer was kept until now, in case that it stays the last one; unread, it would hold its connection.
+    if (last) discard(last.reply);
+    else budget?.earn();
+    const send = () => sendAttempt(client, call, attempt, endsAt);
+    const reply = breaker ? await breaker.run(send, healthOf) : await send();
+    if (reply.type === 'aborted') return aborted(attempt);
 
     const reason = retryReason(reply);
     if (!reason && reply.type === 'answered') return reply.response;
@@ -128,7 +134,7 @@ async function run(client: Client, call: Prepared, circuit: Circuit | undefined,
   function whatStops(attempt: number, delayMs: number): StoppedBy | undefined {
     if (attempt >= policy.attempts) return 'attempts';
     if (clock.now() + delayMs >= endsAt) return 'deadline';
-    if (circuit && circuit.retryAfterMs > delayMs) return 'circuit';
+    if (breaker && breaker.retryAfterMs > delayMs) return 'circuit';
     // Last, for it takes the token.
     return budget && !budget.spend() ? 'budget' : undefined;
   }
@@ -164,6 +170,12 @@ async function sendAttempt(client: Client, call: Prepared, attempt: number, ends
   return reply;
 }
 
+/** What an attempt says of its origin. A refusal below 500, 429 included, comes from one that is up. */
+function healthOf(reply: Reply): Health {
+  if (reply.type === 'aborted') return 'unsaid';
+  return reply.type === 'answered' && reply.response.status < 500 ? 'up' : 'down';
+}
+
 function discard(reply: Ended): void {
   if (reply.type === 'answered') reply.response.body?.cancel().catch(() => {});
 }
@@ -171,7 +183,7 @@ function discard(reply: Ended): void {
 const NEVER = new AbortController().signal;
 
 /** Calls a hook. An error of the hook does not fail the request. */
-export function callHook<E>(hook: ((event: E) => void) | undefined, event: E): void {
+function callHook<E>(hook: ((event: E) => void) | undefined, event: E): void {
   try {
     hook?.(event);
   } catch {

@@ -1,6 +1,18 @@
-import { untilAborted } from '../../core/wait.ts';
-import type { Clock } from './clock.ts';
+import { sleep, untilAborted } from '../../core/wait.ts';
 import { AttemptTimeoutError } from './errors.ts';
+
+/** Time and chance, as the client sees them. To be replaced in tests alone. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Resolves after `ms` milliseconds, or at once when the signal aborts; it never rejects. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** At least 0, less than 1. */
+  random(): number;
+}
+
+/** The real one. It looks its functions up at each call, so that fake timers reach it. */
+export const systemClock: Clock = { now: () => Date.now(), random: () => Math.random(), sleep };
 
 /** How one attempt ended. */
 export type Reply =

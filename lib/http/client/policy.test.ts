@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RetryBudget } from './retry-budget.ts';
+import { RetryBudget } from './policy.ts';
 
 function spendAll(budget: RetryBudget): number {
   let retries = 0;
