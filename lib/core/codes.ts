@@ -11,16 +11,15 @@ interface Advice {
   readonly message: string;
   /** A sentence for whoever calls an API. None advises to send again: that depends on the request, too, and `retry` says it. */
   readonly detail: string;
-  readonly telemetry: CodeTelemetry;
-}
-
-interface CodeTelemetry {
-  /** Of its line in the log. `error`: nobody has intended it. */
-  readonly level: 'info' | 'warn' | 'error';
-  /** The counter it adds to, where it says something about keys. */
-  readonly counter?: 'conflict' | 'mismatch' | 'expired';
-  /** The kind that it counts as in the admin's chart. None from before its key mattered: it says nothing about keys. */
-  readonly tallied?: Tallied;
+  /** How a call that was refused with it is logged and counted. */
+  readonly telemetry: {
+    /** Of its line in the log. `error`: nobody has intended it. */
+    readonly level: 'info' | 'warn' | 'error';
+    /** The counter it adds to, where it says something about keys. */
+    readonly counter?: 'conflict' | 'mismatch' | 'expired';
+    /** The kind that it counts as in the admin's chart. None from before its key mattered: it says nothing about keys. */
+    readonly tallied?: Tallied;
+  };
 }
 
 /** Every code: its status, its retry advice, its words, how it is logged and counted. The error pages and the tests hold to this table. */
@@ -201,8 +200,8 @@ export const ADVICE = {
 /** A failure's code. Each has a page: `docs/errors/<code>.md`. */
 export type Code = keyof typeof ADVICE;
 
-/** How calls that were refused with this code are logged and counted. */
-export function telemetryOf(code: Code): CodeTelemetry {
+/** How refusals with this code are logged and counted. */
+export function telemetryOf(code: Code): Advice['telemetry'] {
   return ADVICE[code].telemetry;
 }
 

@@ -1,9 +1,6 @@
 import type { circuitBreakers, Health } from '../../core/circuit-breaker.ts';
 
-/**
- * Failures in a row, not a share of the calls within a time: a shop that charges once a minute would never have enough of
- * them.
- */
+/** Failures in a row, not a share of calls within a time: a shop that charges once a minute would never have enough. */
 const OPENING = { failures: 5, openMs: 5000 };
 
 /** One circuit breaker for each system that foreign calls depend on, shared by all of this process's calls. */

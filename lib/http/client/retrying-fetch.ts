@@ -77,7 +77,7 @@ export function createRetryingFetch(options: RetryingFetchOptions = {}): Retryin
     const startedAt = client.clock.now();
     const call = await prepare(input, init, options.newKey ?? randomKey);
     call.signal?.throwIfAborted();
-    return run(client, call, breakerOf?.(call.origin), startedAt + (call.deadlineMs ?? client.policy.deadlineMs));
+    return run(client, call, startedAt + (call.deadlineMs ?? client.policy.deadlineMs), breakerOf?.(call.origin));
   };
 }
 
@@ -91,12 +91,7 @@ interface Client {
 
 type Ended = Exclude<Reply, { type: 'aborted' }>;
 
-async function run(
-  client: Client,
-  call: Prepared,
-  breaker: CircuitBreaker | undefined,
-  endsAt: number,
-): Promise<Response> {
+async function run(client: Client, call: Prepared, endsAt: number, breaker?: CircuitBreaker): Promise<Response> {
   const { options, policy, budget, clock } = client;
   const { key, signal } = call;
   let last: { reply: Ended; reason: RetryReason } | undefined;
