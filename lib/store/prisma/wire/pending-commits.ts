@@ -1,4 +1,10 @@
-const pending = new Set<() => Promise<unknown>>();
+type Commit = () => Promise<unknown>;
+
+// On the global object: a bundler may give the app's client, whose pool asks, and its pages a copy of this module each.
+const PENDING = Symbol.for('oncekit.pending-commits');
+const shared = globalThis as { [PENDING]?: Set<Commit> };
+shared[PENDING] ??= new Set();
+const pending = shared[PENDING];
 
 /**
  * Registers a transaction that is ready and not yet committed. Whoever asks for a connection next may read what it has
@@ -6,7 +12,7 @@ const pending = new Set<() => Promise<unknown>>();
  *
  * @returns removes it
  */
-export function addPendingCommit(commit: () => Promise<unknown>): () => void {
+export function addPendingCommit(commit: Commit): () => void {
   pending.add(commit);
   return () => void pending.delete(commit);
 }
