@@ -22,7 +22,7 @@ import type { Tables } from '../store/prisma/tables.ts';
 import type { KeyEvent, KeyRow } from '../store/store.ts';
 import { linksTo } from '../telemetry/span.ts';
 import type { AuditLog } from './audit-log.ts';
-import { type AfterCommit, type Complete, type OnErase, type Operations, operationsOn } from './operations.ts';
+import { type Complete, type OnErase, type Operations, operationsOn, type RunAfterCommit } from './operations.ts';
 import { type DatabasePromise, promisesOf } from './promises.ts';
 import { type PhaseView, phaseView, type RedactedAnswer, redactAnswer } from './redaction.ts';
 
@@ -107,7 +107,7 @@ export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike
    * Where `prisma` is a transaction of yours (`joinTransaction`): takes what must wait for its commit, which is `complete`,
    * `dropRecent` and `log`. What the handler of an operation is given fits.
    */
-  afterCommit?: AfterCommit | undefined;
+  afterCommit?: RunAfterCommit | undefined;
   /** When a key that is not settled counts as stuck, in milliseconds since its claim. Default 60,000. */
   stuckAfterMs?: number | undefined;
   /** The same as for `createIdempotency`: a key that was signed for somebody else is not fenced for the one who is named. */

@@ -97,9 +97,9 @@ test('what is kept of it is not erased before a person has looked', async () => 
 
 test('P5 the reaper leaves it, however old, until a person has seen to it', async () => {
   const key = await flaggedKey('old', { expired: true });
-  expect(await store().reap(10)).toBe(0);
+  expect(await store().reapKeys(10)).toBe(0);
   expect(await admin().acknowledge(seen(key), 'eve')).toBe('recorded');
-  expect(await store().reap(10)).toBe(1);
+  expect(await store().reapKeys(10)).toBe(1);
   expect(await recordsOf(key)).toEqual([{ type: 'acknowledged', actor: 'eve' }]);
 });
 

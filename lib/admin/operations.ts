@@ -5,7 +5,7 @@ import { settleWithin } from '../core/wait.ts';
 import { identify } from '../engine/identity.ts';
 import type { Remembered } from '../engine/recent-rows.ts';
 import type { SeenCall, Verdict } from '../store/leases.ts';
-import type { Erased, ErasedKeys, NewAuditRecord, Operated as Outcome, Person, SeenRow } from '../store/oversight.ts';
+import type { ActResult, Erased, ErasedKeys, NewAuditRecord, Person, SeenRow } from '../store/oversight.ts';
 import type { Fence, Fenced, Store } from '../store/store.ts';
 import { type AuditLog, auditLog } from './audit-log.ts';
 
@@ -13,7 +13,7 @@ import { type AuditLog, auditLog } from './audit-log.ts';
 export type SeenKey = SeenRow;
 
 /** `changed`: the key is no longer as the admin saw it, and nothing was done. */
-export type Operated = Exclude<Outcome, 'refused'>;
+export type Operated = Exclude<ActResult, 'refused'>;
 
 /** Drives a key on at once; `idempotency.completeKey` is one. */
 export type Complete = (id: KeyId) => Promise<unknown>;
@@ -82,7 +82,7 @@ export interface Operations {
 }
 
 /** Runs what must wait for a commit. */
-export type AfterCommit = (run: () => void | Promise<void>) => void | Promise<void>;
+export type RunAfterCommit = (run: () => void | Promise<void>) => void | Promise<void>;
 
 /** How long an admin waits to see the effect; it goes on without them. */
 const PATIENCE_MS = 5000;
@@ -90,7 +90,7 @@ const PATIENCE_MS = 5000;
 interface OperateOptions {
   complete?: Complete | undefined;
   dropRecent?: ((of: Remembered) => void) | undefined;
-  afterCommit?: AfterCommit | undefined;
+  afterCommit?: RunAfterCommit | undefined;
   windowMs: number;
   retentionMs: number;
   secrets: Secrets;
@@ -109,7 +109,7 @@ export function operationsOn(store: Operable, options: OperateOptions): Operatio
   const line = auditLog(options.log);
   const tell: typeof line = (act) => void afterCommit(() => line(act));
   /** A second click has done nothing, so it leaves no line either. */
-  const told = <Result extends Outcome>(operated: Result, type: string, id: KeyId, actor: string): Result => {
+  const told = <Result extends ActResult>(operated: Result, type: string, id: KeyId, actor: string): Result => {
     const { tenant, principal, operation, key } = id;
     if (operated === 'recorded') tell({ type, actor, tenant, principal, operation, key });
     return operated;

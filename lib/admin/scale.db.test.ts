@@ -164,7 +164,7 @@ test('a claim that was committed without its answer is found along an index, and
   await insert('stray-old', 60); // more claims came since than are looked through
   expect(await strays()).toEqual(['stray-1', 'stray-2', 'stray-3']);
   expect(await waysOf({ stuck: true, limit: 25, offset: 0 })).toContain('Index Scan idempotency_keys_claimed_at_idx');
-  await prismaStore(client).reap(1000);
+  await prismaStore(client).reapKeys(1000);
   expect(await strays()).toEqual(['stray-1', 'stray-2', 'stray-3', 'stray-old']);
   await client.$executeRaw`DELETE FROM idempotency_keys WHERE starts_with(key, 'stray')`;
 });

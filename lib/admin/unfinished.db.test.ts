@@ -95,7 +95,7 @@ describe('what is committed and not finished is listed, counted and reported, wh
 
   test('before the reaper has flagged it, and after', async () => {
     const key = await strayKey();
-    expect(await prismaStore(database.client).reap(10)).toBe(0);
+    expect(await prismaStore(database.client).reapKeys(10)).toBe(0);
     expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'in_progress', needsAttention: true }]);
     await expectSeen(key, 'checkout');
   });

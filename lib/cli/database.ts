@@ -23,7 +23,7 @@ export async function openDatabase(url: string, from = 'DATABASE_URL'): Promise<
     await client.connect();
   } catch (error) {
     await closeDatabase(client);
-    throw new CliError(`No database answers at ${withoutPassword(url)}: ${reasonOf(error)}.`, fixFor(error, from));
+    throw new CliError(`No database answers at ${withoutPassword(url)}: ${errorLine(error)}.`, fixFor(error, from));
   }
   return client;
 }
@@ -54,7 +54,7 @@ function assertAddress(url: string, from: string): void {
   }
   if ((unusable as NodeJS.ErrnoException | undefined)?.syscall) {
     throw new CliError(
-      `${from} cannot be used: ${reasonOf(unusable)}.`,
+      `${from} cannot be used: ${errorLine(unusable)}.`,
       `Mend the path of sslrootcert, sslcert or sslkey in ${from}: it is looked for from the folder of the command.`,
     );
   }
@@ -85,7 +85,7 @@ export async function withDatabase<Result>(
 }
 
 /** A check asks the database through it. The rows are as `pg` reads them. */
-export interface Sql {
+export interface Queryable {
   // biome-ignore lint/suspicious/noExplicitAny: each statement knows its own columns.
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
 }
@@ -98,7 +98,7 @@ export function withoutPassword(url: string): string {
 }
 
 /** One line of a database's or a network's error. A refused connection has a code and no message. */
-export function reasonOf(error: unknown): string {
+export function errorLine(error: unknown): string {
   const { message, code } = error as { message?: string; code?: string };
   const said = (message ?? '').trim().split('\n').at(-1) || code || String(error);
   return said.replace(/\.$/, '');
@@ -121,6 +121,6 @@ function fixFor(error: unknown, from: string): string {
 }
 
 /** Tells by its name whether an error says that the database could not be asked: the app may load another copy of the kit. */
-export function isUnavailable(error: unknown): boolean {
+export function isStoreUnavailable(error: unknown): boolean {
   return (error as Error).name === 'StoreUnavailableError';
 }

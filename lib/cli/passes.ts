@@ -5,7 +5,7 @@ import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
 import { hiddenBox } from './app/messaging-modules.ts';
 import { flag, readArgs } from './arguments.ts';
 import { CliError, type Command } from './command.ts';
-import { reasonOf } from './database.ts';
+import { errorLine } from './database.ts';
 
 const DOES: Record<string, string> = {
   complete: 'Finishes operations in phases that are due now: their process died, or their outcome is unknown.',
@@ -45,7 +45,7 @@ Ends with 0 when it could look, whatever it found, else with 1.`;
       const run = PASSES[name] as (typeof PASSES)[string];
       const driven = { ...app.idempotency, outbox: app.outbox, inbox: app.inbox };
       const figures = await run(driven).catch((error) => {
-        throw new CliError(`${name} failed: ${reasonOf(error)}.`, 'Look at the database: npx oncekit doctor');
+        throw new CliError(`${name} failed: ${errorLine(error)}.`, 'Look at the database: npx oncekit doctor');
       });
       console.log(values.json ? JSON.stringify({ task: name, ...figures }) : line(name, figures));
       return 0;

@@ -4,7 +4,7 @@ import type { PrismaClientLike } from '../store/prisma/client.ts';
 import { driverError, parserOf, toWire } from '../store/prisma/wire/encoding.ts';
 import { databaseUrl } from './app/env.ts';
 import { CliError } from './command.ts';
-import { isUnavailable, reasonOf, withDatabase } from './database.ts';
+import { errorLine, isStoreUnavailable, withDatabase } from './database.ts';
 
 /** The result of a command. Not done: nothing was changed, for the reason in its words. */
 export interface CommandResult {
@@ -38,8 +38,8 @@ export async function runOnDatabase(work: (prisma: PrismaClientLike) => Promise<
   } catch (error) {
     if (error instanceof CliError) throw error;
     const { name, cause } = error as { name?: string; cause?: unknown };
-    if (name !== 'DriverAdapterError' && !isUnavailable(error)) throw error;
-    throw new CliError(`The database could not do it: ${reasonOf(cause ?? error)}.`, 'Look at it: npx oncekit doctor');
+    if (name !== 'DriverAdapterError' && !isStoreUnavailable(error)) throw error;
+    throw new CliError(`The database could not do it: ${errorLine(cause ?? error)}.`, 'Look at it: npx oncekit doctor');
   }
 }
 

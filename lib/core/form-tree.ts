@@ -64,7 +64,7 @@ export function newNode(name = ''): FormNode {
  * Returns the places behind a node in the order of their indices, without the gaps of rows that were taken out. Null where
  * something else than indices lies behind it. The tree must be whole, as the answer is kept.
  */
-export function rowsOf(node: FormNode): readonly FormNode[] | null {
+export function indexedRows(node: FormNode): readonly FormNode[] | null {
   if (node.rows !== undefined) return node.rows;
   node.rows = [...node.children.keys()].every((step) => INDEX.test(step))
     ? [...node.children].sort(([a], [b]) => Number(a) - Number(b)).map(([, row]) => row)
@@ -79,7 +79,7 @@ export function nameAt({ root, isInBrackets }: FormTree, path: readonly Property
   for (const step of path) {
     if (node && node.values.length > 0) break;
     const rows: readonly FormNode[] | null | undefined =
-      typeof step === 'number' && node && node.children.size > 0 ? rowsOf(node) : null;
+      typeof step === 'number' && node && node.children.size > 0 ? indexedRows(node) : null;
     const next: FormNode | undefined = rows ? rows[step as number] : node?.children.get(String(step));
     name = next?.name ?? join(name, step, isInBrackets);
     node = next;

@@ -1,5 +1,5 @@
-import { allowsEmptyText, type FormShape, isNullable, type Shape, shapeOf, typeOf } from './form-shape.ts';
-import { type FormNode, formTree, MAX_DEPTH, nameAt, newNode, rowsOf } from './form-tree.ts';
+import { allowsEmptyText, type FormShape, formShapeOf, isNullable, type JsonSchema, typeOf } from './form-shape.ts';
+import { type FormNode, formTree, indexedRows, MAX_DEPTH, nameAt, newNode } from './form-tree.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
 /** A form as its schema gets it. */
@@ -18,7 +18,7 @@ interface FormValues {
  * @throws BadPayloadError where one field has two names in the form
  */
 export function formValues(form: FormData, schema: StandardSchema): FormValues {
-  const shapes = shapeOf(schema);
+  const shapes = formShapeOf(schema);
   const literal = shapes?.resolve(shapes.root)?.properties ?? {};
   const tree = formTree(form, (name) => Object.hasOwn(literal, name));
   return { values: new FormReader(shapes).readForm(tree.root), nameOf: (path) => nameAt(tree, path) };
@@ -37,7 +37,7 @@ class FormReader {
     return this.#readObject(root, this.#resolve(this.#shapes?.root, root), 0);
   }
 
-  #read(node: FormNode | undefined, given: Shape | boolean | undefined, depth: number): unknown {
+  #read(node: FormNode | undefined, given: JsonSchema | boolean | undefined, depth: number): unknown {
     const shape = this.#resolve(given, node);
     const type = typeOf(shape);
     if (!node) {
@@ -47,14 +47,14 @@ class FormReader {
     }
     const { values, children } = node;
     const isList = type === 'array' || (!shape && children.size > 0);
-    const rows = isList && rowsOf(node);
+    const rows = isList && indexedRows(node);
     if (rows) return this.#readList(node, rows, shape ?? {}, depth);
     if (children.size > 0) return this.#readObject(node, shape, depth);
     if (node.isList || values.length > 1) return values;
     return coerce(values[0] as FormDataEntryValue, shape);
   }
 
-  #readObject(node: FormNode, shape: Shape = {}, depth: number): Record<string, unknown> {
+  #readObject(node: FormNode, shape: JsonSchema = {}, depth: number): Record<string, unknown> {
     const { properties = {}, required = [], additionalProperties } = shape;
     const entries = new Map<string, unknown>();
     for (const [name, child] of node.children) {
@@ -73,7 +73,12 @@ class FormReader {
     return Object.fromEntries([...entries].filter(([, value]) => value !== undefined));
   }
 
-  #readList(node: FormNode, rows: readonly FormNode[], { items, prefixItems = [] }: Shape, depth: number): unknown[] {
+  #readList(
+    node: FormNode,
+    rows: readonly FormNode[],
+    { items, prefixItems = [] }: JsonSchema,
+    depth: number,
+  ): unknown[] {
     const itemShape = (n: number) => prefixItems[n] ?? items;
     if (node.children.size === 0) {
       const chosen = node.values.filter((value) => !isUnchosenFile(value));
@@ -82,13 +87,13 @@ class FormReader {
     return rows.map((row, n) => this.#read(row, itemShape(n), depth + 1));
   }
 
-  #resolve(shape: Shape | boolean | undefined, node?: FormNode): Shape | undefined {
+  #resolve(shape: JsonSchema | boolean | undefined, node?: FormNode): JsonSchema | undefined {
     return this.#shapes?.resolve(shape, node && ((name) => node.children.get(name)?.values[0]));
   }
 }
 
 /** One value as its type; as it is where it is none of that type. */
-function coerce(value: FormDataEntryValue, shape: Shape | undefined): unknown {
+function coerce(value: FormDataEntryValue, shape: JsonSchema | undefined): unknown {
   if (isUnchosenFile(value)) return shape ? undefined : value;
   if (typeof value !== 'string') return value;
   if (value === '' && isNullable(shape) && !allowsEmptyText(shape)) return null;

@@ -24,7 +24,7 @@ export function needsReplication<Tx>({ definition }: Pick<Durable<Tx>, 'definiti
  *
  * @throws StoreUnavailableError where that is not known in time
  */
-export async function awaitReplication<Tx>(where: Durable<Tx>): Promise<void> {
+export async function ensureReplicated<Tx>(where: Durable<Tx>): Promise<void> {
   if (!needsReplication(where)) return;
   const { engine, definition, deadline = Number.POSITIVE_INFINITY } = where;
   await engine.store.awaitReplication(withinTime(definition.options, deadline));
@@ -34,7 +34,7 @@ export async function awaitReplication<Tx>(where: Durable<Tx>): Promise<void> {
 export async function confirmReplicated<Tx>(where: Durable<Tx>, ended: FlightResult): Promise<FlightResult> {
   if (ended.kind !== 'existing' || !isSettled(ended.row.state)) return ended;
   try {
-    await awaitReplication(where);
+    await ensureReplicated(where);
     return ended;
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;

@@ -24,7 +24,7 @@ import { refusalFromError } from './failure.ts';
 import { instrumentCall, isInstrumented } from './instrumentation.ts';
 import { executeInPhases } from './phases/claim.ts';
 import { type Flight, type FlightCall, join } from './single-flight.ts';
-import { isOfOtherKey, thingOf } from './thing.ts';
+import { isOfOtherKey, thingOfInput } from './thing.ts';
 import { executeAgain, executeInTransaction } from './transaction.ts';
 import { enteredValues } from './values.ts';
 
@@ -174,7 +174,7 @@ async function startFlight<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number
   const flight = engine.flights.start(call.id, led);
   let ended: FlightResult;
   try {
-    const thing = thingOf(call.definition.options, call.id, input);
+    const thing = thingOfInput(call.definition.options, call.id, input);
     const found = mustCheckFirst(call) ? await findRowOrAdmit(call, input, thing) : undefined;
     ended = found ?? (await execute(call, flight, { input, thing, waitMs }));
     if (needsReplication(call)) ended = await confirmReplicated(call, ended);

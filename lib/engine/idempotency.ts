@@ -161,7 +161,7 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
 
 async function reap<Tx>({ store, config }: Engine<Tx>, how: Batches = {}): Promise<number> {
   return await everyOne(
-    () => untilNoneIsLeft((limit) => store.reap(limit), how),
+    () => untilNoneIsLeft((limit) => store.reapKeys(limit), how),
     () => untilNoneIsLeft((limit) => store.reapAudit(config.auditRetentionMs, limit), how),
     async () => how.signal?.aborted || (await store.reapTallies()),
   );

@@ -7,7 +7,7 @@ import { mayReplay, RETRY_AFTER_MS, replayRow } from './call-result.ts';
 import { keysOf } from './conclusion.ts';
 import { newInstance } from './config.ts';
 import type { Definition } from './definition.ts';
-import { awaitReplication } from './durability.ts';
+import { ensureReplicated } from './durability.ts';
 import type { Engine } from './engine.ts';
 import { type ResolvedKey, readKey, resolveKey } from './identity.ts';
 import { recordTransition } from './instrumentation.ts';
@@ -86,12 +86,12 @@ export async function fenceKey<Tx, T>(
   );
   switch (fenced.kind) {
     case 'fenced':
-      await awaitReplication(opened);
+      await ensureReplicated(opened);
       recordTransition(engine.config, opened.id, { from: 'absent', to: 'abandoned' });
       return { fenced: true, nextKey: opened.nextKey };
     case 'existing':
       if (fenced.row.state !== 'abandoned') return await tooLate(opened, fenced.row);
-      await awaitReplication(opened);
+      await ensureReplicated(opened);
       return { fenced: true, nextKey: opened.nextKey };
     case 'locked':
       return { fenced: false, ...describe<T>(opened, 'in_progress') };
@@ -163,7 +163,7 @@ async function describeFound<Tx, T>(opened: OpenedKey<Tx>, found: KeyRow): Promi
   const { id, definition, deadline, store } = opened;
   if (!(await mayReplay(definition, id, deadline))) return refuse('unauthorized', keysOf(opened));
   const row = await driveOn(opened, found);
-  if (isSettled(row.state)) await awaitReplication(opened);
+  if (isSettled(row.state)) await ensureReplicated(opened);
   const described = describeRow<Tx, T>(opened, row);
   const thing = definition.options.oncePer ? await store.thingOf(row) : null;
   return thing === null ? described : { ...described, thing };

@@ -13,7 +13,7 @@ const MAX_ONCE_FOR_MS = MAX_YEARS * 365 * 86_400_000;
  *
  * @throws ConfigurationError for what is no name of a thing; and what `oncePer` throws
  */
-export function thingOf<Tx>(
+export function thingOfInput<Tx>(
   { oncePer }: Pick<OperationOptions<StandardSchema, Tx>, 'oncePer'>,
   { tenant, principal, operation }: KeyId,
   input: unknown,

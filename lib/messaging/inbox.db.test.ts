@@ -405,7 +405,7 @@ describe('M3 failures', () => {
     const inbox = inboxOn(client, settings);
     await inbox.receiveOnce(event('unwritten'));
     const failed = () => Promise.reject(new StoreUnavailableError('away'));
-    const forgetful = makeInbox({ ...prismaInbox<Tx>(client), failed }, settings);
+    const forgetful = makeInbox({ ...prismaInbox<Tx>(client), recordFailure: failed }, settings);
     for (let times = 0; times < 3; times++) {
       await timePasses();
       await expect(forgetful.retryDue()).rejects.toThrow('away');
@@ -460,10 +460,13 @@ describe('M3 failures', () => {
     expect(takes.map((taken) => taken?.attempts)).toEqual([2, 3]);
     const receipt = { source: 'stripe', eventId: 'overtaken', payloadHash: new Uint8Array(32) };
     const failure = { payload: null, pausesMs: [1, 1], error: 'no' };
-    expect(await store.failed(receipt, { ...failure, taken: 2 })).toMatchObject({ state: 'failed', attempts: 3 });
+    expect(await store.recordFailure(receipt, { ...failure, taken: 2 })).toMatchObject({
+      state: 'failed',
+      attempts: 3,
+    });
     if (takes[0]) await store.giveBack(takes[0]);
     expect(await rowOf('overtaken')).toMatchObject({ state: 'failed', attempts: 3 });
-    expect(await store.failed(receipt, { ...failure, taken: 3 })).toMatchObject({ state: 'dead', attempts: 3 });
+    expect(await store.recordFailure(receipt, { ...failure, taken: 3 })).toMatchObject({ state: 'dead', attempts: 3 });
   });
 
   test('an effect that takes too long is rolled back and counted', async () => {

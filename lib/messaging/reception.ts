@@ -49,7 +49,7 @@ export interface SourceOptions<Tx> {
 
 /** An inbox that is set up: its store, and its settings checked and filled in. */
 export interface InboxContext<Tx> {
-  store: Pick<InboxStore<Tx>, 'receive' | 'failed' | 'mismatched'>;
+  store: Pick<InboxStore<Tx>, 'receive' | 'recordFailure' | 'recordMismatch'>;
   sources: Readonly<Record<string, SourceOptions<Tx>>>;
   attempts: number;
   backoff: Backoff;
@@ -176,7 +176,7 @@ async function recordFailure<Tx, R>(
   const { store, attempts, backoff, random, report } = context;
   const pausesMs = Array.from({ length: attempts - 1 }, (_, n) => equalJitter(n + 1, backoff, random()));
   const kept = await keepable(payload);
-  const row = await store.failed(receipt, { payload: kept, pausesMs, error: describe(error), taken });
+  const row = await store.recordFailure(receipt, { payload: kept, pausesMs, error: describe(error), taken });
   if (row.state === 'processed' || (taken === undefined && !isSamePayload(row, receipt))) {
     return await answerKnown(context, receipt, row);
   }
@@ -196,7 +196,7 @@ async function answerKnown<Tx, R>(
 ): Promise<Received<R>> {
   const differs = !isSamePayload(row, receipt);
   if (differs) {
-    await store.mismatched(receipt);
+    await store.recordMismatch(receipt);
     countReception(receipt.source, 'mismatch');
     report({ kind: 'mismatch', event: nameOf(receipt) });
   }

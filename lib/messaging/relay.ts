@@ -20,7 +20,10 @@ export type RelayPoint =
   | 'marked';
 
 /** The part of the port that the relay needs. */
-export type RelayStore = Pick<OutboxStore<never>, 'takeHeads' | 'delivered' | 'postpone' | 'giveUp' | 'giveBack'>;
+export type RelayStore = Pick<
+  OutboxStore<never>,
+  'takeHeads' | 'markDelivered' | 'postponeDelivery' | 'giveUp' | 'giveBack'
+>;
 
 export interface RelayContext {
   store: RelayStore;
@@ -119,7 +122,7 @@ async function sendInOrder(pass: Pass, head: Delivery): Promise<void> {
     await pass.onPoint('acknowledged', name);
     const isTurnOver = count >= AT_A_STRETCH || performance.now() - began >= STRETCH_MS;
     const goesOn = !isTurnOver && !isOver(pass);
-    const { marked, next } = await pass.store.delivered(held, goesOn ? pass.leaseMs : null);
+    const { marked, next } = await pass.store.markDelivered(held, goesOn ? pass.leaseMs : null);
     if (!marked) return reportLost(pass, name);
     pass.sum.delivered++;
     countDelivery(held.destination, 'delivered');
@@ -190,7 +193,7 @@ async function recordFailure(pass: Pass, held: Delivery, { thrown: error, tookMs
   }
   const askedMs = Math.min(refusal?.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
   const pauseMs = Math.max(askedMs, equalJitter(attempt, route.backoff, random()));
-  if (!(await store.postpone(held, pauseMs, describe(error)))) return reportLost(pass, event);
+  if (!(await store.postponeDelivery(held, pauseMs, describe(error)))) return reportLost(pass, event);
   sum.failed++;
   report({ kind: 'failed', error, attempt, blocks: true, event });
 }

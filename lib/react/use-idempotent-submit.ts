@@ -7,7 +7,7 @@ import type { IdempotentSubmit, IdempotentSubmitOptions } from './idempotent-sub
 import type { SubmitAction, ValuesAction } from './submission/action.ts';
 import { initialState } from './submission/machine.ts';
 import { recoveryModule } from './submission/recovery-loader.ts';
-import { operationOf, type Settings } from './submission/settings.ts';
+import { askedOperation, type Settings } from './submission/settings.ts';
 import { canCheck, fieldKey, isLocked } from './submission/state.ts';
 import { openRecords } from './submission/storage.ts';
 import { createSubmission } from './submission/submission.ts';
@@ -76,7 +76,7 @@ export function useIdempotentSubmit<R>(
     if (process.env.NODE_ENV === 'development') {
       const { currentTarget } = event;
       void import('./development.ts').then((words) =>
-        words.complainOfMissingField(currentTarget, operationOf(options)),
+        words.complainOfMissingField(currentTarget, askedOperation(options)),
       );
     }
     void submission.submit(new FormData(event.currentTarget, submitter));

@@ -123,7 +123,7 @@ export interface Leases<Tx> {
   countOpen(stuckAfterMs: number): Promise<OpenCount[]>;
 
   /** Deletes settled rows past their retention, at most `limit`; never one that is flagged. Returns how many. */
-  reap(limit: number): Promise<number>;
+  reapKeys(limit: number): Promise<number>;
 }
 
 /** How many keys of an operation may be taken at once. */

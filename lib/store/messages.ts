@@ -21,10 +21,10 @@ export interface OutboxStore<Tx> {
   takeHeads(destination: string, leaseMs: number, limit: number, after: string): Promise<Delivery[]>;
 
   /** Marks it delivered. With `leaseMs`, also takes what is next in its aggregate. False: the lease was lost. */
-  delivered(taken: Taken, leaseMs: number | null): Promise<{ marked: boolean; next: Delivery | undefined }>;
+  markDelivered(taken: Taken, leaseMs: number | null): Promise<{ marked: boolean; next: Delivery | undefined }>;
 
   /** Puts it off after a failed attempt. False: the lease was lost. */
-  postpone(taken: Taken, pauseMs: number, error: string): Promise<boolean>;
+  postponeDelivery(taken: Taken, pauseMs: number, error: string): Promise<boolean>;
 
   /** Gives it up: `dead` blocks its aggregate until a person looks, `skipped` does not. False: the lease was lost. */
   giveUp(taken: Taken, as: 'dead' | 'skipped', error: string): Promise<boolean>;
@@ -80,10 +80,10 @@ export interface InboxStore<Tx> {
    * an event that is processed or dead, has been taken since, or, where it was not taken, has failed under another payload or
    * is not due yet; returns the row as it is.
    */
-  failed(event: Receipt, failure: FailedAttempt): Promise<KnownRow>;
+  recordFailure(event: Receipt, failure: FailedAttempt): Promise<KnownRow>;
 
   /** Records that an event came with another payload than the one that counts. */
-  mismatched(event: Receipt): Promise<void>;
+  recordMismatch(event: Receipt): Promise<void>;
 
   /** A failed event of these sources that is due. Counts the attempt; nobody else is given the event for `leaseMs`. */
   takeFailed(sources: readonly string[], leaseMs: number): Promise<FailedEvent | undefined>;

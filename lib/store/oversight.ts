@@ -49,19 +49,19 @@ export interface Oversight {
    * never had a lease, and was committed without its answer. `refused`: the lease is live, a transaction of the executor is
    * open, or a foreign call has begun at a provider that knows no key of it.
    */
-  release(id: SeenRow, actor: string): Promise<Operated>;
+  release(id: SeenRow, actor: string): Promise<ActResult>;
 
   /**
    * Erases the stored answer of a settled key, and what is stored of its steps. `refused`: it is not settled, or flagged for
    * a person, or a tombstone.
    */
-  forget(id: SeenRow, actor: string): Promise<Operated>;
+  forget(id: SeenRow, actor: string): Promise<ActResult>;
 
   /**
    * Takes the flag off a settled key, with what was kept of its steps: a person has seen to it. From its expiry on it is
    * deleted as any other. `refused`: it is not settled.
    */
-  acknowledge(id: SeenRow, actor: string): Promise<Operated>;
+  acknowledge(id: SeenRow, actor: string): Promise<ActResult>;
 
   /**
    * `forget` for every settled key of a person, under all their names. Reads the whole table. Recorded in any case, also
@@ -88,7 +88,7 @@ export interface Oversight {
 /** A key as a person saw it. */
 export type SeenRow = KeyId & { fencingToken: number };
 
-export type Operated = 'recorded' | 'changed' | 'refused';
+export type ActResult = 'recorded' | 'changed' | 'refused';
 
 /** Which keys a list shows, in which order, and from where on. */
 export interface KeyFilter {

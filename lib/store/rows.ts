@@ -30,14 +30,14 @@ export interface KeyRow extends KeyId {
 }
 
 /** The window in which a key may be claimed. Judged by the database's clock, inside the statement (K3). */
-export interface Window {
+export interface KeyWindow {
   /** The time a minted key carries; null for a key that was not minted here, whose time is ignored. */
   mintedAt: Date | null;
   windowMs: number;
   retentionMs: number;
 }
 
-export interface Claim extends KeyId, Window {
+export interface Claim extends KeyId, KeyWindow {
   fingerprint: Fingerprint;
   schemaVersion: number;
   /** How long to wait for another's uncommitted claim. 0: not at all. */

@@ -2,7 +2,7 @@ import type { KeyId } from '../core/scope.ts';
 import type { Leases } from './leases.ts';
 import type { LostKeys } from './lost-keys.ts';
 import type { Oversight } from './oversight.ts';
-import type { Claim, Completion, ExecuteOptions, InDoubt, KeyRow, RolledBack, Window } from './rows.ts';
+import type { Claim, Completion, ExecuteOptions, InDoubt, KeyRow, KeyWindow, RolledBack } from './rows.ts';
 
 export type { EnteredLost, LostKey, LostStep } from './lost-keys.ts';
 export type { Tally } from './oversight.ts';
@@ -154,7 +154,7 @@ export type ExecutionResult =
 
 export type Probed = { kind: 'absent' } | { kind: 'locked' } | { kind: 'existing'; row: KeyRow };
 
-export interface Fence extends KeyId, Window {
+export interface Fence extends KeyId, KeyWindow {
   waitMs: number;
   /** The person who gives it up, for the record that outlives the key. None: the client did. */
   actor?: string | undefined;

@@ -70,7 +70,7 @@ export function recordDelay(ms: number, waits: Waits): void {
 }
 
 /** The keys of one operation in one state that are not settled, or flagged for a person. */
-export interface OpenCount {
+interface OpenCount {
   operation: string;
   state: string;
   count: number;

@@ -22,7 +22,7 @@ import {
   type TestEffect,
   type TestKeyStatus,
 } from './test-keys.ts';
-import { copyOf, formOf, withValues } from './test-payload.ts';
+import { copyForm, formOf, withValues } from './test-payload.ts';
 
 /** The operation's handler, and how patient its form has to be. */
 export interface TestOperationOptions<R> {
@@ -93,7 +93,8 @@ export function testOperation<R>(name: string, { run, retryAfterMs = 20 }: TestO
   let isDown = false;
 
   async function action(first: unknown, second: FormData | KeyedCall): Promise<Outcome<R>> {
-    const sent = second instanceof FormData ? { form: copyOf(second) } : { form: formOf(first, second), values: first };
+    const sent =
+      second instanceof FormData ? { form: copyForm(second) } : { form: formOf(first, second), values: first };
     const { form } = sent;
     const key = String(form.get(KEY_FIELD) ?? '');
     const arrival = { key, attempt: Number(form.get(ATTEMPT_FIELD) ?? 1), ...sent };

@@ -20,7 +20,7 @@ export function withValues<R>(outcome: Outcome<R>, form: FormData): Outcome<R> {
 }
 
 /** A copy, since the browser half sets its fields anew for each attempt. */
-export function copyOf(form: FormData): FormData {
+export function copyForm(form: FormData): FormData {
   const copy = new FormData();
   for (const [name, value] of form) copy.append(name, value);
   return copy;

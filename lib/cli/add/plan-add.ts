@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type FileTree, sourceFiles } from '../app/file-tree.ts';
 import { type App, findApp, findImports, type Imports, installed, specifier } from '../app/next-app.ts';
 import { CliError } from '../command.ts';
-import type { Plan, Write } from '../init/plan.ts';
+import type { FileWrite, Plan } from '../init/plan.ts';
 import { moduleFiles } from '../init/plan-code.ts';
 import { type Names, namesOf } from './names.ts';
 import { exportedOperations, withOperation } from './operation-list.ts';
@@ -86,7 +86,7 @@ function addOperation(draft: Draft): Found {
   const before = tree.read(operations);
   const listing = { exported: names.camel, from: specifier(operations, file, imports) };
   const content = before === undefined ? undefined : withOperation(before, listing);
-  if (content !== undefined) plan.writes.push({ file: operations, before, content } satisfies Write);
+  if (content !== undefined) plan.writes.push({ file: operations, before, content } satisfies FileWrite);
   else plan.kept.push(`${operations} has no plain list: add ${names.camel} to \`operations\` yourself.`);
   return { exported: names.camel, name: names.kebab, file };
 }
@@ -103,5 +103,5 @@ function addFile({ tree, plan }: Draft, file: string, content: string): void {
   const bare = file.replace(/\.tsx?$/, '');
   const there = ['.ts', '.tsx', '.js', '.jsx'].map((ending) => `${bare}${ending}`).find((each) => tree.read(each));
   if (there) throw new CliError(`${there} is there already, and stays as it is.`, 'Choose another name.');
-  plan.writes.push({ file, content, before: undefined } satisfies Write);
+  plan.writes.push({ file, content, before: undefined } satisfies FileWrite);
 }

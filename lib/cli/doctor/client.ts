@@ -1,7 +1,7 @@
 import { PLACE } from '../../store/prisma/keys/claim-check.ts';
 import type { Rename } from '../../store/prisma/tables.ts';
 import type { TriedClaim } from '../../store/store.ts';
-import { reasonOf, type Sql } from '../database.ts';
+import { errorLine, type Queryable } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { checkTransaction } from './transaction.ts';
 
@@ -15,7 +15,7 @@ const SAME_ADDRESS = 'Give the client the same address: connectionString: proces
  * @param isLost that the key table has lost its unique index is said already
  */
 export async function checkClient(
-  sql: Sql,
+  sql: Queryable,
   tryClaim: () => Promise<TriedClaim>,
   { rename = (text) => text, isLost = false }: { rename?: Rename | undefined; isLost?: boolean } = {},
 ): Promise<Finding[]> {
@@ -25,7 +25,7 @@ export async function checkClient(
   } catch (error) {
     return [
       check.problem(
-        `The app's client gets no answer: ${reasonOf((error as Error).cause ?? error)}.`,
+        `The app's client gets no answer: ${errorLine((error as Error).cause ?? error)}.`,
         'Give it the address that works here: connectionString: process.env.DATABASE_URL.',
       ),
     ];
@@ -70,7 +70,7 @@ export function withoutSchema(user: string, schema: string): [says: string, fix:
   ];
 }
 
-async function closedSchema(sql: Sql, user: string, rename: Rename): Promise<string | undefined> {
+async function closedSchema(sql: Queryable, user: string, rename: Rename): Promise<string | undefined> {
   const { rows } = await sql.query(
     `SELECT quote_ident(nspname) AS schema FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
       WHERE pg_class.oid = to_regclass($1) AND NOT has_schema_privilege((parse_ident($2))[1]::name, relnamespace, 'USAGE')`,
@@ -111,7 +111,7 @@ function checkClaim(tried: TriedClaim, inTheWay: readonly string[]): Finding {
   if (ignored || refused) {
     const says = ignored
       ? `${keyTable} takes the ${ignored} of a key without an error, and does nothing.`
-      : `A claim of a key fails: ${reasonOf({ message: refused?.says })}.`;
+      : `A claim of a key fails: ${errorLine({ message: refused?.says })}.`;
     const mends = inTheWay.length > 0 ? inTheWay.join('; ') : `Mend what it says, at ${keyTable}.`;
     return check.problem(says, mends);
   }
@@ -119,7 +119,7 @@ function checkClaim(tried: TriedClaim, inTheWay: readonly string[]): Finding {
 }
 
 /** Statements that drop the rules and triggers of the key table that are not the kit's. */
-async function strangersOn(sql: Sql, rename: Rename): Promise<string[]> {
+async function strangersOn(sql: Queryable, rename: Rename): Promise<string[]> {
   const { rows } = await sql.query(
     `SELECT format('DROP RULE %I ON %s', rulename, ev_class::regclass) AS mend FROM pg_rewrite WHERE ev_class = to_regclass($1)
      UNION ALL

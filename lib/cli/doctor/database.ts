@@ -1,7 +1,7 @@
 import { INIT, SCHEMA_VERSIONS, versionOf } from '../../store/prisma/keys/schema.ts';
 import { type Rename, TABLES_OF } from '../../store/prisma/tables.ts';
 import type { SchemaPart } from '../../store/store.ts';
-import type { Sql } from '../database.ts';
+import type { Queryable } from '../database.ts';
 import { withoutSchema } from './client.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { RUN_SQL } from './kit-sql.ts';
@@ -10,11 +10,11 @@ const SKEW_MS = 5000;
 const WORST_SKEW_MS = 60_000;
 
 /** Looks at the server itself: its version, its clock, and the connections that are left. */
-export async function checkServer(sql: Sql): Promise<Finding[]> {
+export async function checkServer(sql: Queryable): Promise<Finding[]> {
   return [await checkVersion(sql), await checkClock(sql), await checkConnections(sql)];
 }
 
-async function checkVersion(sql: Sql): Promise<Finding> {
+async function checkVersion(sql: Queryable): Promise<Finding> {
   const check = checkNamed('Database');
   const { rows } = await sql.query(`SELECT current_setting('server_version_num')::int AS number,
     current_setting('server_version') AS name, pg_is_in_recovery() AS replica`);
@@ -27,7 +27,7 @@ async function checkVersion(sql: Sql): Promise<Finding> {
 }
 
 /** Keys carry the app's time and are judged by the database's (K3). */
-async function checkClock(sql: Sql): Promise<Finding> {
+async function checkClock(sql: Queryable): Promise<Finding> {
   const check = checkNamed('Clock');
   const before = Date.now();
   const { rows } = await sql.query('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms');
@@ -40,7 +40,7 @@ async function checkClock(sql: Sql): Promise<Finding> {
   return Math.abs(skew) >= SKEW_MS ? check.warning(apart, fix) : check.ok('App and database tell the same time.');
 }
 
-async function checkConnections(sql: Sql): Promise<Finding> {
+async function checkConnections(sql: Queryable): Promise<Finding> {
   const check = checkNamed('Connections');
   const { rows } = await sql.query(`SELECT current_setting('max_connections')::int
     - current_setting('superuser_reserved_connections')::int AS most,
@@ -60,7 +60,7 @@ async function checkConnections(sql: Sql): Promise<Finding> {
  *
  * @param rename gives the tables the names that they have in this app
  */
-export async function checkSchema(sql: Sql, rename: Rename = asIs): Promise<Finding[]> {
+export async function checkSchema(sql: Queryable, rename: Rename = asIs): Promise<Finding[]> {
   const names = Object.values(TABLES_OF).flat();
   const { rows } = await sql.query(SEEN, [names, names.map(rename)]);
   const found = new Map<string, Seen>(rows.map((row) => [row.name, row]));

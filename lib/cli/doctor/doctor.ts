@@ -9,7 +9,7 @@ import { APP_HELP, APP_OPTIONS, loadApp, type ModulePaths } from '../app/loader.
 import { tablesOf } from '../app/next-app.ts';
 import { flag, readArgs } from '../arguments.ts';
 import { CliError, type Command } from '../command.ts';
-import { reasonOf, type Sql, withDatabase } from '../database.ts';
+import { errorLine, type Queryable, withDatabase } from '../database.ts';
 import { type AppFacts, checkApp } from './app.ts';
 import { checkClient } from './client.ts';
 import { checkSchema, checkServer } from './database.ts';
@@ -105,7 +105,7 @@ async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, findi
   findings.push(...client);
   // The following checks read the tables, which must be there, and readable.
   if (keys?.level === 'problem' || client.some(({ level }) => level === 'problem')) return;
-  const renamed: Sql = rename ? { query: (text, values) => sql.query(rename(text), values) } : sql;
+  const renamed: Queryable = rename ? { query: (text, values) => sql.query(rename(text), values) } : sql;
   findings.push(...(await checkDurability(sql, { rename, replicated })));
   const isRefused = facts.findings.some(({ says }) => OF_A_RETENTION.test(says));
   const window = setUp ?? (isRefused ? undefined : facts.window);
@@ -129,11 +129,11 @@ async function onDatabase(
 /** The fault of a database that does not answer, or not to the end, and the remedy. A bug is thrown. */
 function withoutAnswer(error: unknown): [says: string, fix: string] {
   if (error instanceof CliError) return [error.message, error.fix ?? ''];
-  if (isOutage(error)) return [`It stopped to answer: ${reasonOf(error)}.`, 'Look at the network to it.'];
+  if (isOutage(error)) return [`It stopped to answer: ${errorLine(error)}.`, 'Look at the network to it.'];
   if (!isAnswer(error)) throw error;
   const rights = grantsTo('<user>').join('; ');
   return [
-    `It refuses to answer: ${reasonOf(error)}.`,
+    `It refuses to answer: ${errorLine(error)}.`,
     `Give the user of DATABASE_URL the rights that the kit needs: ${rights}`,
   ];
 }

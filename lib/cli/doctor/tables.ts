@@ -1,5 +1,5 @@
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
-import type { Sql } from '../database.ts';
+import type { Queryable } from '../database.ts';
 import { checkNamed, counted, type Finding } from './finding.ts';
 import { type KitIndex, type KitSql, readKitSql, statementFor } from './kit-sql.ts';
 import { checkTriggers, type FoundTriggers, readTriggers, triggerFor } from './triggers.ts';
@@ -49,7 +49,7 @@ const READ = {
     LEFT JOIN pg_constraint ON conindid = indexrelid AND conrelid = indrelid AND contype IN ('p', 'u', 'x')`,
 };
 
-async function readFound(sql: Sql, names: readonly TableName[], rename: Rename): Promise<Found> {
+async function readFound(sql: Queryable, names: readonly TableName[], rename: Rename): Promise<Found> {
   const values = [names, names.map(rename)];
   const tables = new Map<TableName, FoundTable>(
     (await sql.query(READ.tables, values)).rows.map((row) => [row.name, row]),
@@ -65,7 +65,7 @@ async function readFound(sql: Sql, names: readonly TableName[], rename: Rename):
  * @param oncePerIn files of the app with operations that say `oncePer`
  */
 export async function checkTables(
-  sql: Sql,
+  sql: Queryable,
   names: readonly TableName[],
   { rename, oncePerIn }: { rename: Rename | undefined; oncePerIn: readonly string[] },
 ): Promise<Finding[]> {
@@ -83,7 +83,7 @@ export async function checkTables(
 
 /** All that is lacking, for `scriptFor`. */
 export async function findLacking(
-  sql: Sql,
+  sql: Queryable,
   names: readonly TableName[],
   rename?: Rename,
 ): Promise<ReadonlySet<string>> {
@@ -125,7 +125,7 @@ function isSame(found: FoundIndex, wanted: KitIndex): boolean {
 }
 
 async function checkUnique(
-  sql: Sql,
+  sql: Queryable,
   kit: KitSql,
   found: Found,
   { rename, oncePerIn }: { rename: Rename | undefined; oncePerIn: readonly string[] },
@@ -157,7 +157,7 @@ async function checkUnique(
   return findings;
 }
 
-async function countTwice(sql: Sql, table: string, columns: string): Promise<number> {
+async function countTwice(sql: Queryable, table: string, columns: string): Promise<number> {
   const groups = `SELECT FROM ${table} GROUP BY ${columns} HAVING count(*) > 1`;
   return (await sql.query(`SELECT count(*)::int AS n FROM (${groups}) AS twice`)).rows[0].n;
 }

@@ -1,6 +1,6 @@
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
 import { isAnswer } from '../../store/prisma/wire/encoding.ts';
-import { reasonOf, type Sql } from '../database.ts';
+import { errorLine, type Queryable } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { argumentsOf, isMadeBy, type KitSql, type KitTrigger, RUN_SQL, scriptOf, statementFor } from './kit-sql.ts';
 
@@ -42,7 +42,7 @@ SELECT name AS table, quote_ident(tgname) AS name, proname::text AS calls, prosr
   JOIN pg_trigger ON tgrelid = to_regclass(called) AND NOT tgisinternal
   JOIN pg_proc ON pg_proc.oid = tgfoid`;
 
-export async function readTriggers(sql: Sql, tables: FoundTriggers['tables']): Promise<FoundTriggers> {
+export async function readTriggers(sql: Queryable, tables: FoundTriggers['tables']): Promise<FoundTriggers> {
   const names = [[...tables.keys()], [...tables.values()].map(({ called }) => called)];
   const functions = await sql.query("SELECT proname::text AS name FROM pg_proc WHERE proname LIKE 'oncekit%'");
   return {
@@ -62,7 +62,7 @@ function triggersFor(wanted: KitTrigger, { triggers }: FoundTriggers): FoundTrig
 
 /** Checks that each trigger is there, fires for the rows that it is for, and calls a function that does what the kit's does. */
 export async function checkTriggers(
-  sql: Sql,
+  sql: Queryable,
   kit: KitSql,
   found: FoundTriggers,
   rename: Rename | undefined,
@@ -104,7 +104,7 @@ export async function checkTriggers(
  * The conditions of the kit's triggers as this server prints them: read from triggers that are made so, on a temporary table that
  * is rolled back. A trigger without one here could not be made.
  */
-async function readConditions(sql: Sql, kit: KitSql, found: FoundTriggers) {
+async function readConditions(sql: Queryable, kit: KitSql, found: FoundTriggers) {
   const conditions = new Map<KitTrigger, string>();
   const findings: Finding[] = [];
   const wanted = kit.triggers.filter((each) => each.hasCondition && triggerFor(each, found));
@@ -122,7 +122,7 @@ async function readConditions(sql: Sql, kit: KitSql, found: FoundTriggers) {
     if (!isAnswer(error)) throw error;
     findings.push(
       check.warning(
-        `Whether triggers fire for the rows that they are for was not looked at: ${reasonOf(error)}.`,
+        `Whether triggers fire for the rows that they are for was not looked at: ${errorLine(error)}.`,
         "Run doctor on the primary, as a role that may make temporary tables, such as the tables' owner.",
       ),
     );

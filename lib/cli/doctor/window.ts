@@ -1,7 +1,7 @@
 import { type Duration, toMs } from '../../core/duration.ts';
 import { mintedAtOf, type RawRow } from '../../store/prisma/keys/read.ts';
 import { callAt, withoutComments } from '../app/source-text.ts';
-import type { Sql } from '../database.ts';
+import type { Queryable } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
 const HOUR_MS = 3_600_000;
@@ -47,7 +47,7 @@ type KeptRow = Pick<RawRow, 'key' | 'secret_id' | 'minted_at' | 'claimed_at' | '
  * Checks that every row outlives the time in which its key may come again (K5). A window that was raised together with
  * the retention, or before it, leaves rows behind that go too early.
  */
-export async function checkWindow(sql: Sql, window: Window | 'unreadable'): Promise<Finding> {
+export async function checkWindow(sql: Queryable, window: Window | 'unreadable'): Promise<Finding> {
   const check = checkNamed('Window');
   if (window === 'unreadable') {
     return check.warning(

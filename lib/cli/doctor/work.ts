@@ -1,6 +1,6 @@
 import { UNDRIVEN_AFTER_MS } from '../../core/lease.ts';
 import { isUndriven, OPEN_KEYS, WAITS_FOR_PERSON } from '../../store/prisma/keys/list.ts';
-import type { Sql } from '../database.ts';
+import type { Queryable } from '../database.ts';
 import type { AppFacts } from './app.ts';
 import { checkNamed, counted, type Finding } from './finding.ts';
 
@@ -47,7 +47,7 @@ const SEEN = `SELECT EXTRACT(epoch FROM clock_timestamp() - max(state_change))::
     AND (query LIKE '%oncekit.worker %' OR query LIKE '%idempotency_keys%SKIP LOCKED%')`;
 
 /** Checks that a worker does what is due, by its traces, and by what is overdue. */
-export async function checkWork(sql: Sql, options: WorkOptions): Promise<Finding[]> {
+export async function checkWork(sql: Queryable, options: WorkOptions): Promise<Finding[]> {
   const check = checkNamed('Worker');
   const { due, undriven, slow, attention, unreaped } = (await sql.query(KEYS)).rows[0];
   const { seconds } = (await sql.query(SEEN)).rows[0];

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, realpath, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CliError } from '../command.ts';
-import type { Removal, Write } from './plan.ts';
+import type { FileWrite, Removal } from './plan.ts';
 
 /** For its owner alone. */
 const PRIVATE = 0o600;
@@ -18,7 +18,7 @@ const PRIVATE = 0o600;
  */
 export async function writeFiles(
   root: string,
-  writes: readonly Write[],
+  writes: readonly FileWrite[],
   removals: readonly Removal[] = [],
 ): Promise<string[]> {
   const mark = `.oncekit-${randomBytes(4).toString('hex')}`;
@@ -82,7 +82,7 @@ async function removeEmptyFolders(root: string, folder: string): Promise<void> {
 }
 
 /** Windows knows no such modes, and shows all files as open. */
-async function openToOthers(written: readonly (Write & { at: string })[]): Promise<string[]> {
+async function openToOthers(written: readonly (FileWrite & { at: string })[]): Promise<string[]> {
   if (process.platform === 'win32') return [];
   const secret = written.filter(({ shown }) => shown);
   const modes = await Promise.all(secret.map(async ({ at }) => (await stat(at)).mode));

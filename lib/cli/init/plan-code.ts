@@ -4,15 +4,15 @@ import { BOXES, type Box, findBox } from '../app/messaging-modules.ts';
 import { type App, type Imports, specifier } from '../app/next-app.ts';
 import type { ClientModule } from '../app/prisma-client.ts';
 import { callAt, withoutComments } from '../app/source-text.ts';
-import type { Plan, Write } from './plan.ts';
+import type { FileWrite, Plan } from './plan.ts';
 import { ADAPTER_LINE } from './plan-adapter.ts';
 import {
   type BoxImports,
-  cronRoute,
+  cronRouteModule,
   idempotencyModule,
   messagingModule,
   operationsModule,
-  statusRoute,
+  statusRouteModule,
 } from './templates.ts';
 
 /** The paths of the app's own modules, as package.json says, or as `init` writes them. */
@@ -61,10 +61,10 @@ export function planCode(tree: FileTree, { app, imports, client, messaging }: Co
 
   const routes = filesBelow(tree, app.router, /(^|\/)route\.[jt]sx?$/);
   addRoute(draft, routes, 'idempotency/[operation]/[key]', 'statusRoute', (file) =>
-    statusRoute(from(file, operations)),
+    statusRouteModule(from(file, operations)),
   );
   addRoute(draft, routes, 'cron/[task]', 'cronRoute', (file) =>
-    cronRoute(
+    cronRouteModule(
       from(file, idempotency),
       from(file, operations),
       importsOf(boxes, (module) => from(file, module)),
@@ -89,7 +89,7 @@ interface Draft {
 
 function addFile({ tree, plan }: Draft, file: string, holds: string, content: () => string): void {
   const there = moduleNames(file.replace(/\.[cm]?[jt]sx?$/, '')).find((each) => tree.read(each) !== undefined);
-  if (!there) plan.writes.push({ file, content: content(), before: undefined } satisfies Write);
+  if (!there) plan.writes.push({ file, content: content(), before: undefined } satisfies FileWrite);
   else if (!tree.read(there)?.includes(holds)) {
     plan.kept.push(`${there} is there already and stays as it is. It should have: ${holds}.`);
   }

@@ -1,5 +1,5 @@
 import { createTwoFilesPatch } from 'diff';
-import type { Plan, Write } from './plan.ts';
+import type { FileWrite, Plan } from './plan.ts';
 
 /**
  * A plan as a person reads it before anything is written. Secrets are not shown, nor what stands beside them; a plain copy
@@ -13,12 +13,12 @@ export function showPlan({ writes, kept, notes }: Plan, { full = false } = {}): 
   return [...parts, ...remarks].join('\n');
 }
 
-function named({ file, content, copyOf }: Write): string {
+function named({ file, content, copyOf }: FileWrite): string {
   const lines = content.trimEnd().split('\n').length;
   return `+++ ${file}  (new, ${lines} lines: a copy of node_modules/oncekit/${copyOf})\n`;
 }
 
-function diffOf({ file, before, content, shown }: Write): string {
+function diffOf({ file, before, content, shown }: FileWrite): string {
   const is = before === undefined ? 'new' : 'changed';
   if (shown) return `+++ ${file}  (${is})\n${shown.join('\n')}\n`;
   const patch = createTwoFilesPatch(before === undefined ? '/dev/null' : file, file, before ?? '', content);

@@ -6,7 +6,7 @@ import type { PrismaSchema } from '../app/prisma-schema.ts';
 import { withoutComments } from '../app/source-text.ts';
 import { CliError } from '../command.ts';
 import { type KitFiles, MODELS } from './kit-files.ts';
-import type { Plan, Removal, Write } from './plan.ts';
+import type { FileWrite, Plan, Removal } from './plan.ts';
 
 /** The text between the marks of a part, with its hash. Line ends do not count: git may have changed them. */
 const blockIn = (part: SchemaPart, content: string) =>
@@ -41,7 +41,7 @@ export function planModels(prisma: PrismaSchema, kit: KitFiles, parts: SchemaPar
 }
 
 /** undefined: it is there. A sentence: it is there in another form. */
-function planPart(prisma: PrismaSchema, part: SchemaPart, models: string): Write | string | undefined {
+function planPart(prisma: PrismaSchema, part: SchemaPart, models: string): FileWrite | string | undefined {
   const block = blockOf(part, models);
   for (const { file, content } of prisma.files) {
     if (unix(content).trim() === models.trim()) return undefined; // copied by hand

@@ -1,5 +1,5 @@
 /** A file that `init` would write. */
-export interface Write {
+export interface FileWrite {
   file: string;
   content: string;
   /** The present content; undefined: there is no such file. */
@@ -18,7 +18,7 @@ export interface Removal {
 
 /** The changes that `init` would make, and those that it would leave to a person. Nothing has been written. */
 export interface Plan {
-  writes: Write[];
+  writes: FileWrite[];
   /** Files that differ and stay as they are; each says what to look at. */
   kept: string[];
   /** Notes for a person. */

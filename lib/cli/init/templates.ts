@@ -37,7 +37,7 @@ export const operations = [] as const;
 `;
 }
 
-export function statusRoute(operations: string) {
+export function statusRouteModule(operations: string) {
   return `import { statusRoute } from 'oncekit/next';
 import { operations } from '${operations}';
 
@@ -49,7 +49,7 @@ export const { GET, DELETE } = statusRoute(operations);
 /** Modules of the app by how a file of it imports them, and what a worker takes from each: `outbox`, `events as outbox`. */
 export type BoxImports = Readonly<Record<string, readonly string[]>>;
 
-export function cronRoute(idempotency: string, operations: string, boxes: BoxImports) {
+export function cronRouteModule(idempotency: string, operations: string, boxes: BoxImports) {
   const imports = Object.entries(boxes).map(([from, names]) => `import { ${names.join(', ')} } from '${from}';\n`);
   const names = Object.values(boxes).flatMap((list) => list.map((name) => name.replace(/^.* as /, '')));
   const driven = names.length > 0 ? `{ ...idempotency, ${names.join(', ')} }` : 'idempotency';

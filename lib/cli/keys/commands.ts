@@ -1,7 +1,7 @@
 import type { Admin, KeyDetail, KeyFilter, KeySummary } from '../../admin/admin.ts';
 import { printable } from '../../core/printable.ts';
 import type { KeyId } from '../../core/scope.ts';
-import type { Operated } from '../../store/oversight.ts';
+import type { ActResult } from '../../store/oversight.ts';
 import { CliError } from '../command.ts';
 import { type CommandResult, done, notDone } from '../raw-client.ts';
 import { table, when } from '../table.ts';
@@ -60,7 +60,7 @@ async function fence(admin: Admin, id: KeyId, actor: string): Promise<CommandRes
 }
 
 /** The result of what a person did to a key, in the words for it: what was done, or why nothing was. */
-function told(operated: Operated, says: Record<Operated, string>): CommandResult {
+function told(operated: ActResult, says: Record<ActResult, string>): CommandResult {
   const words = says[operated];
   return operated === 'recorded' ? done(words, { operated }) : notDone(words, { operated, why: words });
 }

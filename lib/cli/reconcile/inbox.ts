@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { CliError, UsageError } from '../command.ts';
-import { isCutShort, reasonOf, withDatabase, withoutPassword } from '../database.ts';
+import { errorLine, isCutShort, withDatabase, withoutPassword } from '../database.ts';
 
 /** An event that a consumer has received, and that an intent announced: its id says so (a UUID of version 8). */
 export interface ConsumerEvent {
@@ -63,7 +63,7 @@ export async function readInbox(url: string, filter: EventFilter): Promise<Consu
   const read = (sql: pg.Client) =>
     readEvents(sql, filter).catch((error) => {
       throw new CliError(
-        `The inbox at ${withoutPassword(url)} cannot be read: ${reasonOf(error)}.`,
+        `The inbox at ${withoutPassword(url)} cannot be read: ${errorLine(error)}.`,
         'Name a database with the table inbox_events, and a role that may read it.',
       );
     });

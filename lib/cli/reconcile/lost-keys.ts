@@ -1,6 +1,6 @@
 import { printable } from '../../core/printable.ts';
 import type { NamedKey } from '../../engine/phases/lost-key.ts';
-import { enteredLine, outside, type Reconciled } from './report.ts';
+import { describeOutside, enteredLine, type Reconciled } from './report.ts';
 
 /** How often a long list says how far it is, in milliseconds. */
 const PROGRESS_MS = 5000;
@@ -31,7 +31,7 @@ export async function enterAll(
   for (const each of keys) {
     const { named, state } = each;
     if (state.kind !== 'lost' || !state.enter) continue;
-    const question = `Enter ${named.key} of ${named.operation} (${outside(state)})? [y/N] `;
+    const question = `Enter ${named.key} of ${named.operation} (${describeOutside(state)})? [y/N] `;
     if (!(await ask(printable(question)))) continue;
     each.entered = await state.enter(actor);
     tell(enteredLine(named, each.entered));

@@ -9,7 +9,7 @@ import { APP_HELP, APP_OPTIONS, loadApp } from '../app/loader.ts';
 import { flag, readArgs, readName, text } from '../arguments.ts';
 import { CliError, type Command, UsageError } from '../command.ts';
 import { confirm } from '../confirmation.ts';
-import { isUnavailable, reasonOf } from '../database.ts';
+import { errorLine, isStoreUnavailable } from '../database.ts';
 import { counted } from '../doctor/finding.ts';
 import { type ConsumerEvent, inboxAddress, orphansOf, readInbox } from './inbox.ts';
 import { readNamedKeys } from './key-file.ts';
@@ -83,9 +83,9 @@ async function run(args: string[]): Promise<number> {
     if (json) console.log(JSON.stringify(figures(keys, rest), null, 2));
     return conclude(keys, rest, json);
   } catch (error) {
-    if (!isUnavailable(error)) throw error;
+    if (!isStoreUnavailable(error)) throw error;
     throw new CliError(
-      `The database could not do it: ${reasonOf((error as Error).cause ?? error)}.`,
+      `The database could not do it: ${errorLine((error as Error).cause ?? error)}.`,
       'Look at it (npx oncekit doctor), then run this again: what was entered stays, and is then known.',
     );
   }

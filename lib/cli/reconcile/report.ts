@@ -22,7 +22,7 @@ export function listing(keys: readonly Reconciled[], orphans: readonly ConsumerE
     named.operation,
     named.principal,
     inDatabase(state),
-    outside(state),
+    describeOutside(state),
   ]);
   const parts = keys.length > 0 ? [table([head, ...rows])] : [];
   if (orphans.length > 0) {
@@ -50,7 +50,7 @@ function inDatabase(state: NamedKeyState): string {
 }
 
 /** Says in a few words what the outside knows of a lost key. */
-export function outside(state: NamedKeyState): string {
+export function describeOutside(state: NamedKeyState): string {
   if (state.kind !== 'lost') return '';
   const { calls, receivedEvents, stoppedBy } = state;
   const said = calls.map(({ name, answer }) => `${name}: ${answer === 'unasked' ? 'cannot be asked' : answer}`);

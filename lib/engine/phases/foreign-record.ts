@@ -4,7 +4,7 @@ import type { Answered } from '../../core/foreign.ts';
 import { seal } from '../../core/seal.ts';
 import type { ForeignStart, Held, LateAnswer, Step } from '../../store/leases.ts';
 import { encodeStep } from '../answer.ts';
-import { awaitReplication } from '../durability.ts';
+import { ensureReplicated } from '../durability.ts';
 import type { RefusalAnswer } from '../handler.ts';
 import { recordTransition } from '../instrumentation.ts';
 import { type ForeignCall, versionOf } from './foreign-call.ts';
@@ -67,7 +67,7 @@ export async function start<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState
   } else {
     talk.stored = await store.startForeign(running.held, config.leaseMs, begun);
     // Sent without it, the call would be known to the provider alone after a failover.
-    await awaitReplication({ engine: running.engine, definition: running, deadline: running.deadline });
+    await ensureReplicated({ engine: running.engine, definition: running, deadline: running.deadline });
   }
   if (talk.verdict) {
     // A person has vouched for the sends before this one.

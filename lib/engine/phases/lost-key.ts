@@ -8,7 +8,7 @@ import { encodeAnswer } from '../answer.ts';
 import { type Call, checkInput, openCall } from '../call.ts';
 import type { Definition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
-import { isOfOtherKey, retentionOf, thingOf } from '../thing.ts';
+import { isOfOtherKey, retentionOf, thingOfInput } from '../thing.ts';
 import { asBegun, claimOf, executeInTransaction } from '../transaction.ts';
 import { completeKey } from './completer.ts';
 import { encodeInput } from './stored-input.ts';
@@ -158,7 +158,7 @@ function enterTried<Tx>(call: Call<Tx>, input: unknown, trial: Trial, events: re
     const sealed = seal(text, 'input', id, config.secrets);
     const is = { input: sealed, steps: trial.steps };
     const retentionMs = retentionOf(definition.options, config.phasesRetentionMs);
-    const thing = thingOf(definition.options, id, input);
+    const thing = thingOfInput(definition.options, id, input);
     const lost: LostKey = { ...id, fingerprint, schemaVersion, retentionMs, thing, is };
     const entered = await store.enterLost(lost, { actor, detail });
     if (entered !== 'entered') return REFUSED_ENTRIES[entered];
@@ -189,7 +189,7 @@ async function executeLost<Tx>(
     definition: recorded,
     input,
     waitMs: 0,
-    thing: thingOf(definition.options, call.id, input),
+    thing: thingOfInput(definition.options, call.id, input),
   });
   switch (executed.kind) {
     case 'committed':
@@ -224,7 +224,7 @@ function enterByHand<Tx>(
     let thing: string | undefined;
     try {
       result = encodeAnswer({ kind: 'data', data });
-      thing = sent && thingOf(definition.options, id, sent.input);
+      thing = sent && thingOfInput(definition.options, id, sent.input);
     } catch (error) {
       return { kind: 'failed', why: error instanceof CodedError ? error.code : (error as Error).name };
     }

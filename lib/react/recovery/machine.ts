@@ -6,7 +6,7 @@ import {
   createState,
   type Handlers,
   type RecoveryEvent,
-  resume,
+  resumeKey,
   startCheck,
   unlock,
 } from '../submission/machine.ts';
@@ -93,7 +93,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     }
     if (status !== 'idle' || !record) return state;
     const open = openKey(record);
-    if (open) return startCheck(resume(open), 'shown');
+    if (open) return startCheck(resumeKey(open), 'shown');
     // A cached page brings a key that has had its answer.
     if (record.key !== key) return state;
     return record.nextKey ? createState(record.nextKey) : startCheck({ ...state, attempt: 1 }, 'shown');
@@ -123,7 +123,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     // Nothing has come of our own key, and the intent is done: so show that, and do not do it again.
     const isFree = status === 'idle' || status === 'hasErrored' || status === 'offline';
     return isFree && key !== state.key && !doubt
-      ? startCheck({ ...resume(key), nextKey: fieldKey(state) }, 'otherTab')
+      ? startCheck({ ...resumeKey(key), nextKey: fieldKey(state) }, 'otherTab')
       : state;
   },
 };

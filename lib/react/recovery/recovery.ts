@@ -6,7 +6,7 @@ import { sendAttempt } from '../submission/attempt.ts';
 import type { Recovery, SubmissionContext } from '../submission/context.ts';
 import { type Event, VIEW_EVENTS } from '../submission/machine.ts';
 import { policyOf } from '../submission/settings.ts';
-import { isFence, isSettled, type State } from '../submission/state.ts';
+import { hasFinalAnswer, isFence, type State } from '../submission/state.ts';
 import { RECOVERY_HANDLERS } from './machine.ts';
 import { askStatus, probeStatusRoute, statusUrlOf } from './status-client.ts';
 
@@ -105,7 +105,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       if (process.env.NODE_ENV === 'development') probeStatusRoute(settings(), state().key);
       const { status, isPending, key } = state();
       // The key has ended before anybody listened, or was sent before this page could run.
-      if (isSettled(state())) end(key);
+      if (hasFinalAnswer(state())) end(key);
       // This form has been in doubt meanwhile.
       if (status === 'unknown' && !isPending) dispatch({ type: 'shown', record: null });
     }
@@ -123,7 +123,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
 
   function follow({ type }: Event<R>, before: State<R>): void {
     const { status, key, redirect } = state();
-    const isOver = status === 'hasNavigated' || (isSettled(state()) && !isSettled(before));
+    const isOver = status === 'hasNavigated' || (hasFinalAnswer(state()) && !hasFinalAnswer(before));
     // The key was given up or is settled. A redirect is a success, as a rule.
     if (!VIEW_EVENTS.includes(type) && (isOver || (type === 'found' && key !== before.key))) {
       if (before.by === 'otherTab') endedKeys.add(before.key);

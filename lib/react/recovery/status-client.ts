@@ -2,7 +2,7 @@ import { type Code, MEANINGS } from '../../core/codes.ts';
 import type { KeyStateOrAbsent } from '../../core/key-state.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { isOutcome } from '../submission/action.ts';
-import { operationOf, type Settings } from '../submission/settings.ts';
+import { askedOperation, type Settings } from '../submission/settings.ts';
 
 /** The status route's answer about a key. */
 export interface KeyAnswer<R> {
@@ -31,7 +31,7 @@ export function statusUrlOf(
   key: string,
 ): string {
   const { statusUrl = STATUS_URL } = settings;
-  return `${statusUrl}/${encodeURIComponent(operationOf(settings))}/${encodeURIComponent(key)}`;
+  return `${statusUrl}/${encodeURIComponent(askedOperation(settings))}/${encodeURIComponent(key)}`;
 }
 
 const TIMEOUT_MS = 8000;

@@ -8,7 +8,7 @@ import { RECOVERY_HANDLERS } from '../recovery/machine.ts';
 import type { KeyAnswer } from '../recovery/status-client.ts';
 import { type Ev, isCalledOff, record, refused, success } from './machine.fixture.ts';
 import { initialState, reduce, VIEW_EVENTS } from './machine.ts';
-import { isFence, isSettled, mayWriteRecord, type State, toRecordState } from './state.ts';
+import { hasFinalAnswer, isFence, mayWriteRecord, type State, toRecordState } from './state.ts';
 import type { KeyRecord } from './storage.ts';
 
 type Final = 'succeeded' | 'failed' | 'abandoned';
@@ -272,13 +272,14 @@ class World {
     const before = tab.state;
     const state = this.next(event);
     tab.state = state;
-    if (isSettled(state)) this.of(state.key).told = true;
+    if (hasFinalAnswer(state)) this.of(state.key).told = true;
     if (state !== before && !VIEW_EVENTS.includes(event.type)) {
       const as = toRecordState(state);
       if (mayWriteRecord(this.stored, before, state))
         this.stored = as && { ...record(as, state.nextKey), key: state.key };
       const isGivenUp = event.type === 'found' && before.key !== state.key;
-      const hasEnded = isGivenUp || state.status === 'hasNavigated' || (isSettled(state) && !isSettled(before));
+      const hasEnded =
+        isGivenUp || state.status === 'hasNavigated' || (hasFinalAnswer(state) && !hasFinalAnswer(before));
       if (hasEnded) tab.done.add(before.key);
       if (hasEnded && before.by !== 'otherTab') this.news.push(before.key);
     }
@@ -389,7 +390,7 @@ class World {
     const where = `${key}: ${last}, and the form is ${status}`;
     if (last === 'succeeded') expect(['hasSucceeded', 'hasNavigated'], where).toContain(status);
     if (last === 'failed')
-      expect([status, isSettled(state) || status === 'hasNavigated'], where).toEqual([status, true]);
+      expect([status, hasFinalAnswer(state) || status === 'hasNavigated'], where).toEqual([status, true]);
     // It will never run, so the next gesture needs another one.
     if (last === 'abandoned') expect(Boolean(nextKey) || status === 'hasNavigated', where).toBe(true);
   }

@@ -73,7 +73,7 @@ const HANDLERS = {
     if (!state.isPending || state.by) return state;
     // Another tab has sent this intent: under one key, the two submits have one effect. Nothing may be behind our own.
     const other = openKey(record);
-    const joined = other && !state.doubt && (other !== state.key || !state.attempt) ? resume(other) : state;
+    const joined = other && !state.doubt && (other !== state.key || !state.attempt) ? resumeKey(other) : state;
     return enter(joined, again ? 'retrying' : 'executing', { attempt: joined.attempt + 1, isOut: true });
   },
 
@@ -87,7 +87,7 @@ const HANDLERS = {
     const open = openKey(record);
     // A submit that was under way has ended with the page's visibility, or a cached page brings a key that has had its answer.
     if (state.status !== 'idle' || (!open && record?.key === state.key)) return undefined;
-    return open ? startCheck(resume(open), 'shown') : state;
+    return open ? startCheck(resumeKey(open), 'shown') : state;
   },
 } satisfies Partial<Handlers<Event<unknown>['type']>>;
 
@@ -95,7 +95,7 @@ const HANDLERS = {
 export type RecoveryEvent = Exclude<Event<unknown>['type'], keyof typeof HANDLERS>;
 
 /** Under a key that was sent by an earlier page, or by another tab. */
-export function resume(key: string): State<never> {
+export function resumeKey(key: string): State<never> {
   return { ...createState<never>(key), attempt: 1, doubt: true };
 }
 

@@ -57,6 +57,6 @@ export interface Settings<R> {
 }
 
 /** The operation that the status route is asked about. */
-export function operationOf({ operation, intent }: Pick<Settings<unknown>, 'operation' | 'intent'>): string {
+export function askedOperation({ operation, intent }: Pick<Settings<unknown>, 'operation' | 'intent'>): string {
   return operation ?? intent.replace(/:.*/s, '');
 }

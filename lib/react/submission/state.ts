@@ -86,7 +86,7 @@ export function canCheck({ by, isPending, status }: State<unknown>): boolean {
 }
 
 /** The intent has its final answer: done, or refused for good. */
-export function isSettled({ status, result }: State<unknown>): boolean {
+export function hasFinalAnswer({ status, result }: State<unknown>): boolean {
   return status === 'hasSucceeded' || (status === 'hasErrored' && (result as Refusal | null)?.code === 'failed');
 }
 

@@ -5,7 +5,7 @@ import { FuzzServer, journey } from './fuzz-server.fixture.ts';
 import { isCalledOff } from './machine.fixture.ts';
 import { initialState } from './machine.ts';
 import type { Settings } from './settings.ts';
-import { isLocked, isSettled } from './state.ts';
+import { hasFinalAnswer, isLocked } from './state.ts';
 import { openRecords } from './storage.ts';
 import { onAPage, online, sharedByTabs, status, wires } from './submission.fixture.ts';
 import { createSubmission } from './submission.ts';
@@ -77,7 +77,7 @@ function openTab(server: FuzzServer, complain: (fault: string) => void) {
   let before = submission.state();
   submission.subscribe(() => {
     const now = submission.state();
-    if (isSettled(now)) server.of(now.key).isTold = true;
+    if (hasFinalAnswer(now)) server.of(now.key).isTold = true;
     if (now.status === 'hasNavigated') server.of(now.key).isTold ||= server.of(now.key).state === 'succeeded';
     if (now.result?.ok && now.result.data !== now.key) complain(`${now.result.data} was shown for ${now.key}`);
     // A key that was only heard of is the other tab's to keep.

@@ -6,7 +6,7 @@ import type { SubmissionContext } from './context.ts';
 import { type Event, reduce, VIEW_EVENTS } from './machine.ts';
 import { loadRecovery, recoveryModule, whenIdle } from './recovery-loader.ts';
 import type { Settings } from './settings.ts';
-import { isLocked, isOpen, isSettled, mayWriteRecord, openKey, type State, toRecordState } from './state.ts';
+import { hasFinalAnswer, isLocked, isOpen, mayWriteRecord, openKey, type State, toRecordState } from './state.ts';
 
 /** The submission of one form, for the component that renders it. */
 export interface Submission<R> extends SubmissionContext<R> {
@@ -106,7 +106,8 @@ function callHooks<R>(form: SubmissionContext<R>, { type }: Event<R>, before: St
   const { intent, onSettled, onTransition } = form.settings();
   const { key, attempt, status, result, recovered } = now;
   queueMicrotask(() => onTransition?.({ intent, key, attempt, event: type, from: before.status, to: status }));
-  if (isSettled(now) && !isSettled(before)) queueMicrotask(() => onSettled?.(result as Outcome<R>, { recovered }));
+  if (hasFinalAnswer(now) && !hasFinalAnswer(before))
+    queueMicrotask(() => onSettled?.(result as Outcome<R>, { recovered }));
 }
 
 /** Sends until there is an answer, the budget is spent, or a person must decide. */

@@ -19,7 +19,7 @@ import { explainReadOnly, isOutage, isReadOnly, isUnavailable } from './outage.t
 export type Stage = 'claim' | 'run' | 'completion' | 'commit';
 
 /** The errors that some caller answers in a way of its own. */
-export type Meaning =
+export type ErrorMeaning =
   | 'locked'
   | 'setup_fault'
   | 'missing_schema'
@@ -33,14 +33,14 @@ export type Meaning =
 interface Classified {
   /** `rolled_back`: nothing was committed, for certain. `in_doubt`: COMMIT may have arrived. */
   kind: 'rolled_back' | 'in_doubt';
-  means: Meaning;
+  means: ErrorMeaning;
   why: RollbackReason;
 }
 
 interface Rule {
   at: readonly Stage[];
   when: (error: unknown) => boolean;
-  means?: Meaning;
+  means?: ErrorMeaning;
   why?: RollbackReason;
 }
 
@@ -98,7 +98,7 @@ const codeOf = (error: unknown) => (error as { code?: unknown } | null | undefin
 const messageOf = (error: unknown) => String((error as { message?: unknown }).message);
 
 /** The error in words that say what to do, where the kit knows them; otherwise as it is. */
-export function explain({ error, means }: { error: unknown; means: Meaning }): unknown {
+export function explain({ error, means }: { error: unknown; means: ErrorMeaning }): unknown {
   if (means === 'read_only') return explainReadOnly(error);
   if (means !== 'aborted') return error;
   return new IdempotencyError(

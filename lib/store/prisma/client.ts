@@ -39,7 +39,7 @@ export function assertTransaction(tx: RawQueries, words: string): void {
  *
  * @throws NoRowsChangedError where it had to change a row, and found none
  */
-export async function send(db: RawQueries, { text, alone, values }: Statement): Promise<Rows> {
+export async function sendStatement(db: RawQueries, { text, alone, values }: Statement): Promise<Rows> {
   const rows = await db.$queryRawUnsafe<Rows>(alone ?? text, ...values);
   if (alone && rows.length === 0) throw new NoRowsChangedError();
   return rows;

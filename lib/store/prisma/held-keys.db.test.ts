@@ -155,7 +155,7 @@ describe('a transaction of the executor', () => {
     const keptMs = Number(row?.expiresAt) - Number(row?.settledAt);
     expect(keptMs).toBeGreaterThan(DAY - 1000);
     expect(keptMs).toBeLessThan(DAY + 1000);
-    await store.reap(100);
+    await store.reapKeys(100);
     expect(await store.find(held.id)).toMatchObject({ result: '"late"' });
   });
 

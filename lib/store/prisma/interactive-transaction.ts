@@ -8,7 +8,7 @@ import {
   type PrismaClientLike,
   type RawQueries,
   scopeOf,
-  send,
+  sendStatement,
   type TransactionOptions,
 } from './client.ts';
 import { ExecutionTransaction } from './execution-transaction.ts';
@@ -219,9 +219,9 @@ async function attempt<Tx, Claimed, Made extends Last, Conflict extends object>(
     progress.at = 'claim';
     progress.made = undefined;
     if (setsLevel) await db.$queryRawUnsafe(`SET TRANSACTION ISOLATION LEVEL ${level}`);
-    if (settings) await send(db, settings);
+    if (settings) await sendStatement(db, settings);
     let rows: Rows = [];
-    for (const statement of plan.first(false)) rows = await send(db, statement);
+    for (const statement of plan.first(false)) rows = await sendStatement(db, statement);
     isStrict = !setsLevel && (await levelOf(db, rows)) !== 'read committed';
     if (isStrict) throw new Error('Rolled back, and begun again in the right isolation level.');
     const checked = await plan.check(rows, db);
@@ -232,7 +232,7 @@ async function attempt<Tx, Claimed, Made extends Last, Conflict extends object>(
     progress.made = made;
     await how.beforeCommit();
     progress.at = 'completion';
-    const written = await send(db, made.last);
+    const written = await sendStatement(db, made.last);
     if (progress.isGivenUp) throw new Error('Rolled back: its time is over.');
     progress.at = 'commit';
     progress.hasCommitted = true;

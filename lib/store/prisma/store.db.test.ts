@@ -7,7 +7,7 @@ import { storeContract } from '../contract.testsuite.ts';
 import { claimOf, DONE, gate, HOW } from '../contract-harness.fixture.ts';
 import type { Claim } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { type RawQueries, send } from './client.ts';
+import { type RawQueries, sendStatement } from './client.ts';
 import { claimStatements } from './keys/claim.ts';
 import { prismaInbox, prismaOutbox } from './messages/store.ts';
 import { prismaHarness, type Tx } from './prisma-harness.fixture.ts';
@@ -15,7 +15,7 @@ import { prismaStore } from './store.ts';
 
 const claimKey = async (tx: RawQueries, claim: Claim, holdMs: number) => {
   let rows: readonly unknown[] = [];
-  for (const statement of claimStatements(claim, holdMs, false)) rows = await send(tx, statement);
+  for (const statement of claimStatements(claim, holdMs, false)) rows = await sendStatement(tx, statement);
   return rows;
 };
 

@@ -11,11 +11,11 @@ import { tryClaim } from './keys/claim-check.ts';
 import { recordEvidence, recordLateAnswer } from './keys/evidence.ts';
 import { fence } from './keys/fence.ts';
 import { markUnknown, postpone, renew, suspend, takeDue, takeOver } from './keys/lease.ts';
-import { type Counted, countOpen, list, overview } from './keys/list.ts';
+import { type CountCache, countOpen, list, overview } from './keys/list.ts';
 import { enterLost } from './keys/lost-keys.ts';
 import { acknowledge, erasePrincipal, forget, release, retryNow } from './keys/operate.ts';
 import { findEvents, findSteps, recordEvent } from './keys/read.ts';
-import { type Reaped, reap } from './keys/reap.ts';
+import { type Reaped, reapKeys } from './keys/reap.ts';
 import { readSchema } from './keys/schema.ts';
 import { finishForeign, recordCapture, recordNotExecuted, resolve, startForeign } from './keys/steps.ts';
 import { addTallies, reapTallies, tallies } from './keys/tallies.ts';
@@ -47,7 +47,7 @@ const BATCH: AskOptions = { withinMs: BATCH_MS };
 const REPEATABLE: AskOptions = { isRepeatable: true };
 
 /** @param progress what the reaper and the counts remember from one call to the next */
-function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): Store<Tx> {
+function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }): Store<Tx> {
   const asking = askingBy(db);
   /** Makes a function of the port that asks in a transaction of the caller's. */
   const joining =
@@ -93,7 +93,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: Counted }): St
     retryNow: asking(retryNow),
     recordEvidence: joining(recordEvidence),
     countOpen: asking(countOpen),
-    reap: (limit) => db.run((queries) => reap(queries, limit, progress.reaped), BATCH),
+    reapKeys: (limit) => db.run((queries) => reapKeys(queries, limit, progress.reaped), BATCH),
 
     list: asking(list, BATCH),
     overview: (stuckAfterMs, tenant) =>

@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../core/wait.ts';
 import { type ExecuteOptions, GRACE_MS, type InDoubt, type RolledBack } from '../rows.ts';
-import { classify, type Meaning, type Stage } from './classify.ts';
+import { classify, type ErrorMeaning, type Stage } from './classify.ts';
 import type { RawQueries } from './client.ts';
 import type { Rows, Statement } from './statement.ts';
 import type { CommitAnswer } from './wire/connection.ts';
@@ -42,7 +42,7 @@ export type TransactionResult<Made, Conflict> =
 
 /** `made` is there where the user's code had returned. */
 export interface ExplainedRollback<Made = unknown> extends RolledBack {
-  means: Meaning;
+  means: ErrorMeaning;
   made?: Made | undefined;
 }
 

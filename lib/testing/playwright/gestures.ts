@@ -1,5 +1,5 @@
 import type { PlaywrightLocator, PlaywrightPage, PlaywrightRoute, UrlMatch } from './network.ts';
-import { cut, finish } from './network.ts';
+import { cut, finishRequest } from './network.ts';
 
 /**
  * Clicks twice in one tick, which is faster than any render: only a lock that holds at once stops the second click.
@@ -35,7 +35,7 @@ export async function reloadMidFlight(
     isFirst = false;
     isOut.come();
     // By the test, and not by the page, which is about to go.
-    await finish(route);
+    await finishRequest(route);
     isServed.come();
     await isLoaded.reached;
     await cut(route);

@@ -57,7 +57,7 @@ export async function loseResponse(
     // Counted before the server is asked: the next request may come while it works.
     if (route.request().method() !== 'POST' || taken >= times) return route.fallback();
     taken++;
-    await finish(route);
+    await finishRequest(route);
     await cut(route);
     count++;
   };
@@ -85,7 +85,7 @@ export async function goOffline<T>(where: PlaywrightPage | PlaywrightContext, wo
 }
 
 /** Brings the request to the server and waits for its answer. Redirects are the browser's to follow. */
-export async function finish(route: PlaywrightRoute): Promise<void> {
+export async function finishRequest(route: PlaywrightRoute): Promise<void> {
   // A server that breaks off gives no answer that could be lost.
   await route.fetch({ maxRedirects: 0 }).catch(() => {});
 }

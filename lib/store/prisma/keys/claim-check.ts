@@ -3,7 +3,7 @@ import { FINGERPRINT_VERSION } from '../../../core/fingerprint.ts';
 import { NO_SECRET } from '../../../core/secrets.ts';
 import type { Claim } from '../../rows.ts';
 import type { TriedClaim } from '../../store.ts';
-import { type PrismaClientLike, primaryOf, type RawQueries, send } from '../client.ts';
+import { type PrismaClientLike, primaryOf, type RawQueries, sendStatement } from '../client.ts';
 import type { Db } from '../db.ts';
 import { NoRowsChangedError, serverMessage, sqlState } from '../errors.ts';
 import { PastTransactionError } from '../query-loader.ts';
@@ -123,7 +123,7 @@ async function tryRest(db: RawQueries, claim: Claim, rows: Rows): Promise<TriedC
   const claimed = readClaim(claim, rows);
   if (!claimed) return 'claim';
   try {
-    await send(db, completionStatement(claim, claimed, { state: 'succeeded', result: ANSWER }));
+    await sendStatement(db, completionStatement(claim, claimed, { state: 'succeeded', result: ANSWER }));
   } catch (error) {
     if (error instanceof NoRowsChangedError) return 'completion';
     throw error;
@@ -131,7 +131,7 @@ async function tryRest(db: RawQueries, claim: Claim, rows: Rows): Promise<TriedC
   const row = await find(db, claim);
   if (row?.state !== 'succeeded' || row.result !== ANSWER) return 'replay';
   let again: Rows = [];
-  for (const statement of claimStatements(claim, HOW.timeoutMs, false)) again = await send(db, statement);
+  for (const statement of claimStatements(claim, HOW.timeoutMs, false)) again = await sendStatement(db, statement);
   return readClaim(claim, again) ? 'unique index' : undefined;
 }
 

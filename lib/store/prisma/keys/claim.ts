@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { lengthPrefixed } from '../../../core/length-prefix.ts';
 import type { KeyId } from '../../../core/scope.ts';
 import type { Begun, Transacted } from '../../leases.ts';
-import type { Claim, Window } from '../../rows.ts';
+import type { Claim, KeyWindow } from '../../rows.ts';
 import type { Probed } from '../../store.ts';
 import type { PrismaClientLike, RawQueries } from '../client.ts';
 import { isLockTimeout } from '../errors.ts';
@@ -74,7 +74,7 @@ SELECT CASE WHEN $1::timestamptz <= clock_timestamp() - $2::float8 * interval '1
             ELSE 'open' END AS verdict`;
 
 /** Tells whether a key that has no row may still be claimed, by the server's clock. */
-export async function judgeWindow(db: RawQueries, window: Window): Promise<'open' | 'expired' | 'early'> {
+export async function judgeWindow(db: RawQueries, window: KeyWindow): Promise<'open' | 'expired' | 'early'> {
   if (window.mintedAt === null) return 'open';
   const rows = await db.$queryRawUnsafe<{ verdict: 'open' | 'expired' | 'early' }[]>(
     JUDGE,

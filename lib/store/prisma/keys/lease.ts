@@ -2,7 +2,7 @@ import { LeaseLostError } from '../../../core/errors.ts';
 import type { KeyId } from '../../../core/scope.ts';
 import type { Held, LeasedClaim, PutOff, Share } from '../../leases.ts';
 import type { KeyRow } from '../../rows.ts';
-import { type RawQueries, send } from '../client.ts';
+import { type RawQueries, sendStatement } from '../client.ts';
 import { LEVEL, type Statement } from '../statement.ts';
 import { claimValues, drawTicket, drawTickets, inWindow, lockTimeout } from './claim.ts';
 import { findSteps, KEY_COLUMNS, NOW, type RawRow, toKeyRow } from './read.ts';
@@ -46,7 +46,7 @@ export function heldValues({ id, state, fencingToken }: Held): unknown[] {
  * @param idleMs how long the transaction may be idle before the server ends it
  */
 export async function renew(db: RawQueries, held: Held, leaseMs: number, idleMs: number): Promise<boolean> {
-  return (await send(db, renewStatement(held, leaseMs, idleMs))).length > 0;
+  return (await sendStatement(db, renewStatement(held, leaseMs, idleMs))).length > 0;
 }
 
 /** The same, to be sent with BEGIN: a row, or none where somebody else has the key. */

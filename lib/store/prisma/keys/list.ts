@@ -180,7 +180,7 @@ interface About {
 type Counts = { state: KeyState; count: number }[];
 
 /** The last count of a store: however many look, and however often, the table is read once in ten seconds. */
-export interface Counted {
+export interface CountCache {
   last?: { ofOne: string | null; settled: Counts; at: number };
 }
 
@@ -189,7 +189,7 @@ export async function overview(
   db: RawQueries,
   stuckAfterMs: number,
   tenant: string | undefined,
-  { counted = {} as Counted, usedAgain = USED_AGAIN, estimated = ESTIMATED, sampled = SAMPLED } = {},
+  { counted = {} as CountCache, usedAgain = USED_AGAIN, estimated = ESTIMATED, sampled = SAMPLED } = {},
 ): Promise<Overview> {
   const ofOne = tenant ?? null;
   const [about] = (await db.$queryRawUnsafe<About[]>(ABOUT, stuckAfterMs, ofOne)) as [About];
@@ -212,7 +212,7 @@ export async function overview(
   };
 }
 
-async function count(db: RawQueries, ofOne: string | null, counted: Counted, mayUseAgain: boolean): Promise<Counts> {
+async function count(db: RawQueries, ofOne: string | null, counted: CountCache, mayUseAgain: boolean): Promise<Counts> {
   const known = mayUseAgain && counted.last?.ofOne === ofOne ? counted.last : undefined;
   if (known && performance.now() - known.at < KEEP_MS) return known.settled;
   const at = performance.now();

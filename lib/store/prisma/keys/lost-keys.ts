@@ -1,5 +1,5 @@
 import type { EnteredLost, LostKey, LostStep, Reconciliation } from '../../lost-keys.ts';
-import { type RawQueries, send } from '../client.ts';
+import { type RawQueries, sendStatement } from '../client.ts';
 import type { Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
 import { AUDIT } from './audit.ts';
@@ -49,7 +49,7 @@ SELECT drawn, EXISTS (SELECT FROM entered) AS entered FROM ticket`;
 
 /** `LostKeys.enterLost`. */
 export async function enterLost(db: RawQueries, lost: LostKey, by: Reconciliation): Promise<EnteredLost> {
-  const [row] = (await send(db, enterStatement(lost, by))) as { drawn: boolean; entered: boolean }[];
+  const [row] = (await sendStatement(db, enterStatement(lost, by))) as { drawn: boolean; entered: boolean }[];
   if (row?.entered) return 'entered';
   if (!row?.drawn) return 'locked';
   // A row is in the way: the key's own, or another key's that has its thing and may be younger than the statement's snapshot.

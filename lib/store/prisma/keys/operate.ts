@@ -1,4 +1,4 @@
-import type { Erased, ErasedKeys, Operated, Person, SeenRow } from '../../oversight.ts';
+import type { ActResult, Erased, ErasedKeys, Person, SeenRow } from '../../oversight.ts';
 import type { PrismaClientLike, RawQueries } from '../client.ts';
 import { transactInPrisma } from '../interactive-transaction.ts';
 import { ERASE_MS } from '../timeouts.ts';
@@ -125,10 +125,10 @@ export const forget = operating(FORGET);
 export const acknowledge = operating(ACKNOWLEDGE);
 
 function operating(statement: string) {
-  return async (db: RawQueries, id: SeenRow, actor: string): Promise<Operated> => {
+  return async (db: RawQueries, id: SeenRow, actor: string): Promise<ActResult> => {
     const { tenant, principal, operation, key, fencingToken } = id;
     const values = [tenant, principal, operation, key, fencingToken, actor];
-    const [row] = await db.$queryRawUnsafe<[{ operated: Operated }]>(statement, ...values);
+    const [row] = await db.$queryRawUnsafe<[{ operated: ActResult }]>(statement, ...values);
     return row.operated;
   };
 }

@@ -8,7 +8,7 @@ import { gate } from '../../contract-harness.fixture.ts';
 import type { Store } from '../../store.ts';
 import type { TransactionOf } from '../client.ts';
 import { prismaStore } from '../store.ts';
-import { REAP, reap } from './reap.ts';
+import { REAP, reapKeys } from './reap.ts';
 
 type Client = TestDatabase['client'];
 type State = 'in_progress' | 'succeeded' | 'failed' | 'unknown' | 'abandoned';
@@ -65,26 +65,26 @@ test('K5 P5 of all rows only the expired and settled ones go', async () => {
     await rows(`${state}-expired`, 'expired', { state });
     await rows(`${state}-live`, 'live', { state });
   }
-  expect(await store.reap(100)).toBe(SETTLED.length);
+  expect(await store.reapKeys(100)).toBe(SETTLED.length);
   const kept = ['in_progress-expired-1', 'unknown-expired-1', ...STATES.map((state) => `${state}-live-1`)];
   expect((await keys()).sort()).toEqual(kept.sort());
-  expect(await store.reap(100)).toBe(0);
+  expect(await store.reapKeys(100)).toBe(0);
 });
 
 test('K5 a row goes from the moment of its expiry on, by the clock of the database', async () => {
   await rows('key', 'live', { count: 2 });
   await client.$executeRaw`UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 s' WHERE key = 'key-1'`;
   await client.$executeRaw`UPDATE idempotency_keys SET expires_at = clock_timestamp() + interval '1 minute' WHERE key = 'key-2'`;
-  expect(await store.reap(100)).toBe(1);
+  expect(await store.reapKeys(100)).toBe(1);
   expect(await keys()).toEqual(['key-2']);
 });
 
 test('P5 a batch takes as many as it may, those that expired first', async () => {
   await rows('old', 'expired', { count: 25 });
   await rows('new', 'live', { count: 5 });
-  expect(await store.reap(10)).toBe(10);
+  expect(await store.reapKeys(10)).toBe(10);
   expect((await keys()).slice(0, 2)).toEqual(['old-11', 'old-12']);
-  expect([await store.reap(10), await store.reap(10), await store.reap(10)]).toEqual([10, 5, 0]);
+  expect([await store.reapKeys(10), await store.reapKeys(10), await store.reapKeys(10)]).toEqual([10, 5, 0]);
   expect(await keys()).toEqual(['new-1', 'new-2', 'new-3', 'new-4', 'new-5']);
 });
 
@@ -92,7 +92,7 @@ test('P5 what is not settled does not use up the batch, however old', async () =
   await rows('asked', 'expired', { state: 'unknown', count: 20 });
   await client.$executeRaw`UPDATE idempotency_keys SET expires_at = expires_at - interval '1 hour'`;
   await rows('old', 'expired', { count: 3 });
-  expect(await store.reap(3)).toBe(3);
+  expect(await store.reapKeys(3)).toBe(3);
   expect(await client.idempotencyKey.count({ where: { state: 'unknown' } })).toBe(20);
 });
 
@@ -110,7 +110,7 @@ test('P5 steps and events go with their key; those of all others stay', async ()
     await withStepAndEvent('asked-1'),
     await withStepAndEvent('old-1', 'bob'),
   ];
-  expect(await store.reap(100)).toBe(1);
+  expect(await store.reapKeys(100)).toBe(1);
   expect([await store.steps(old), await store.events(old)]).toEqual([[], []]);
   for (const id of others) expect([await store.steps(id), await store.events(id)]).toMatchObject([[{}], [{}]]);
   expect(await client.idempotencyPhase.count()).toBe(3);
@@ -124,7 +124,7 @@ test('K5 orders and audit records stay when their key goes', async () => {
   const order = { ...who, ...goods, id: randomUUID(), source: 'checkout', idempotencyKey: 'old-1' };
   await client.order.create({ data: order });
   await client.auditRecord.create({ data: { ...who, action: 'order.placed', orderId: order.id } });
-  expect(await store.reap(100)).toBe(1);
+  expect(await store.reapKeys(100)).toBe(1);
   expect(await client.order.findUnique({ where: { id: order.id } })).toMatchObject(order);
   expectCounted(await client.auditRecord.count({ where: { orderId: order.id } })).toBe(1);
 });
@@ -136,7 +136,7 @@ test.each(['commit', 'roll back'])('P5 a reaper takes what another has not, at o
   const slow = client
     .$transaction(
       async (tx) => {
-        expect(await reap(tx, 10)).toBe(10);
+        expect(await reapKeys(tx, 10)).toBe(10);
         taken.open();
         await end.opened;
         if (how === 'roll back') throw new Error('rolled back');
@@ -146,12 +146,12 @@ test.each(['commit', 'roll back'])('P5 a reaper takes what another has not, at o
     .catch(() => {});
   await taken.opened;
   // The other is not finished, so an answer proves that it was not waited for.
-  expect([await store.reap(15), await store.reap(15)]).toEqual([15, 5]);
+  expect([await store.reapKeys(15), await store.reapKeys(15)]).toEqual([15, 5]);
   end.open();
   await slow;
   const left = how === 'commit' ? 0 : 10;
   expect(await keys()).toHaveLength(left);
-  expect(await store.reap(100)).toBe(left);
+  expect(await store.reapKeys(100)).toBe(left);
 });
 
 test('P5 two reapers at once delete each row once', async () => {
@@ -159,10 +159,10 @@ test('P5 two reapers at once delete each row once', async () => {
   await rows('new', 'live', { count: 20 });
   const other = createClient(database.url, { max: 1 });
   const rival = prismaStore(other);
-  await rival.reap(0); // connected, so that both begin at once
-  const all = async (each: { reap(limit: number): Promise<number> }) => {
+  await rival.reapKeys(0); // connected, so that both begin at once
+  const all = async (each: { reapKeys(limit: number): Promise<number> }) => {
     let sum = 0;
-    for (let last = 1; last > 0; sum += last) last = await each.reap(7);
+    for (let last = 1; last > 0; sum += last) last = await each.reapKeys(7);
     return sum;
   };
   const [mine, theirs] = await Promise.all([all(store), all(rival)]);
@@ -185,12 +185,12 @@ test('P5 a row that somebody holds is passed over, not waited for, and goes late
     { timeout: 20_000 },
   );
   await held.opened;
-  expect(await store.reap(100)).toBe(2);
+  expect(await store.reapKeys(100)).toBe(2);
   expect(await keys()).toEqual(['old-2']);
-  expect(await store.reap(100)).toBe(0);
+  expect(await store.reapKeys(100)).toBe(0);
   end.open();
   await holding;
-  expect(await store.reap(100)).toBe(1);
+  expect(await store.reapKeys(100)).toBe(1);
 });
 
 test('P5 a batch goes on where the one before has ended, and in the end goes back to what was passed over', async () => {
@@ -206,21 +206,21 @@ test('P5 a batch goes on where the one before has ended, and in the end goes bac
     { timeout: 20_000 },
   );
   await held.opened;
-  expect(await store.reap(10)).toBe(10);
+  expect(await store.reapKeys(10)).toBe(10);
   end.open();
   await holding;
-  expect(await store.reap(10)).toBe(10);
+  expect(await store.reapKeys(10)).toBe(10);
   expect(await keys()).toEqual(['old-1', 'old-22', 'old-23', 'old-24', 'old-25']);
-  expect(await store.reap(10)).toBe(5);
+  expect(await store.reapKeys(10)).toBe(5);
 });
 
 test('P5 a row whose expiry its holder has put off stays', async () => {
   await rows('old', 'expired', { count: 2 });
   await client.$transaction(async (tx) => {
     await tx.$executeRaw`UPDATE idempotency_keys SET expires_at = now() + interval '1 hour' WHERE key = 'old-1'`;
-    expect(await store.reap(100)).toBe(1);
+    expect(await store.reapKeys(100)).toBe(1);
   });
-  expect(await store.reap(100)).toBe(0);
+  expect(await store.reapKeys(100)).toBe(0);
   expect(await keys()).toEqual(['old-1']);
 });
 

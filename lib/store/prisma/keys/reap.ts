@@ -58,8 +58,8 @@ export interface Reaped {
   end?: Date | undefined;
 }
 
-/** `Leases.reap`. */
-export async function reap(db: RawQueries, limit: number, reaped: Reaped = {}): Promise<number> {
+/** `Leases.reapKeys`. */
+export async function reapKeys(db: RawQueries, limit: number, reaped: Reaped = {}): Promise<number> {
   const start = reaped.end;
   const count = await reapFrom(db, start, limit, reaped);
   if (count === limit) return count;

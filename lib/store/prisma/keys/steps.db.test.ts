@@ -83,9 +83,9 @@ test('P5 they go with all keys of a batch of the reaper', async () => {
     expect(await store.transact(held, LEASE_MS, async () => ({ settle }), HOW)).toMatchObject({ kind: 'committed' });
     await person.query(`UPDATE idempotency_keys SET expires_at = now() - interval '1 s' WHERE key = $1`, [held.id.key]);
   }
-  expect(await store.reap(2)).toBe(2);
+  expect(await store.reapKeys(2)).toBe(2);
   expect((await Promise.all(helds.map(({ id }) => store.steps(id)))).map((steps) => steps.length)).toEqual([0, 0, 2]);
-  expect(await store.reap(2)).toBe(1);
+  expect(await store.reapKeys(2)).toBe(1);
   expect(await store.steps((helds[2] as Held).id)).toEqual([]);
 });
 
@@ -100,7 +100,7 @@ test('P5 the reaper takes them along where no trigger does, as in tables that `p
   await pushed.client.$executeRaw`
     INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, fencing_token)
     SELECT tenant, principal, operation, key, 'paid', 1, 'atomic', 'done', 1 FROM idempotency_keys`;
-  expect(await prismaStore(pushed.client).reap(10)).toBe(2);
+  expect(await prismaStore(pushed.client).reapKeys(10)).toBe(2);
   expect(await pushed.client.idempotencyPhase.findMany()).toMatchObject([{ key: 'key-2' }]);
 });
 

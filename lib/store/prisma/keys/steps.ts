@@ -1,5 +1,5 @@
 import type { FinalAnswer, FinishedStep, ForeignStart, Held, Step } from '../../leases.ts';
-import { type RawQueries, send } from '../client.ts';
+import { type RawQueries, sendStatement } from '../client.ts';
 import { isNoRowsChanged } from '../errors.ts';
 import { writeStatement } from './complete.ts';
 import { assertHeld, heldValues, IS_HELD, leaseLost, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
@@ -62,7 +62,7 @@ RETURNING name`;
 
 /** Writes a captured value. */
 export async function recordCapture(db: RawQueries, held: Held, leaseMs: number, step: FinishedStep): Promise<void> {
-  await send(db, writeStatement(held, leaseMs, { steps: [{ ...step, kind: 'capture' }] })).catch((error) => {
+  await sendStatement(db, writeStatement(held, leaseMs, { steps: [{ ...step, kind: 'capture' }] })).catch((error) => {
     throw isNoRowsChanged(error) ? leaseLost(held) : error;
   });
 }

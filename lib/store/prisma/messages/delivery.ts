@@ -96,7 +96,7 @@ taken AS (
   RETURNING ${TAKEN_COLUMNS})
 SELECT EXISTS (SELECT FROM done) AS marked, taken.* FROM (SELECT 1) one LEFT JOIN taken ON true`;
 
-/** `OutboxStore.delivered`. */
+/** `OutboxStore.markDelivered`. */
 export async function markDelivered(
   db: RawQueries,
   taken: Taken,
@@ -136,8 +136,8 @@ WITH stopped AS (
 INSERT INTO message_events (box, event_id, peer, type, actor)
 SELECT 'outbox', $3::varchar, destination, 'stopped', 'relay' FROM stopped`;
 
-/** `OutboxStore.postpone`. */
-export async function postpone(db: RawQueries, taken: Taken, pauseMs: number, error: string): Promise<boolean> {
+/** `OutboxStore.postponeDelivery`. */
+export async function postponeDelivery(db: RawQueries, taken: Taken, pauseMs: number, error: string): Promise<boolean> {
   return (await db.$queryRawUnsafe<unknown[]>(POSTPONE, ...heldValues(taken), pauseMs, truncate(error))).length > 0;
 }
 
@@ -147,7 +147,7 @@ export async function giveUp(db: RawQueries, taken: Taken, as: 'dead' | 'skipped
 }
 
 /** `OutboxStore.giveBack`. */
-export async function release(db: RawQueries, taken: Taken, stop: string | null): Promise<boolean> {
+export async function giveBack(db: RawQueries, taken: Taken, stop: string | null): Promise<boolean> {
   if (stop !== null) await db.$queryRawUnsafe(STOP, taken.destination, truncate(stop), taken.eventId);
   return (await db.$queryRawUnsafe<unknown[]>(GIVE_BACK, ...heldValues(taken))).length > 0;
 }

@@ -191,7 +191,7 @@ const GIVE_BACK = `
 UPDATE inbox_events SET attempts = attempts - 1
  WHERE source = $1::text AND event_id = $2::text AND state = 'failed' AND attempts = $3::int`;
 
-/** `InboxStore.failed`. */
+/** `InboxStore.recordFailure`. */
 export async function recordFailure(
   db: RawQueries,
   event: Receipt,
@@ -204,7 +204,7 @@ export async function recordFailure(
   return row;
 }
 
-/** `InboxStore.mismatched`. */
+/** `InboxStore.recordMismatch`. */
 export async function recordMismatch(db: RawQueries, { source, eventId }: Receipt): Promise<void> {
   await db.$queryRawUnsafe(MISMATCHED, source, eventId);
 }

@@ -5,7 +5,7 @@ import { ClientPool } from '../client-pool.ts';
 import { type AskOptions, askingBy, Db } from '../db.ts';
 import { renamerOf, type Tables } from '../tables.ts';
 import { BATCH_MS } from '../timeouts.ts';
-import { giveUp, markDelivered, postpone, release, takeHeads } from './delivery.ts';
+import { giveBack, giveUp, markDelivered, postponeDelivery, takeHeads } from './delivery.ts';
 import { giveBackFailed, receive, recordFailure, recordMismatch, takeFailed } from './inbox.ts';
 import {
   findEvent,
@@ -48,10 +48,10 @@ export function outboxOn(db: Db): OutboxStore<RawQueries> {
     // The caller's transaction, and so the caller's error.
     enqueue: (tx, event) => enqueue(db.inTransaction(tx), event),
     takeHeads: asking(takeHeads),
-    delivered: asking(markDelivered),
-    postpone: asking(postpone),
+    markDelivered: asking(markDelivered),
+    postponeDelivery: asking(postponeDelivery),
     giveUp: asking(giveUp),
-    giveBack: asking(release),
+    giveBack: asking(giveBack),
     requeue: asking(requeue),
     skip: asking(skip),
     abandon: asking(abandon, BATCH),
@@ -70,8 +70,8 @@ export function inboxOn<Tx>(db: Db): InboxStore<Tx> {
   return {
     // A transaction of its own, also where a handler receives.
     receive: (event, run, how) => outside(() => receive(db, event, run, how)),
-    failed: asking(recordFailure),
-    mismatched: asking(recordMismatch),
+    recordFailure: asking(recordFailure),
+    recordMismatch: asking(recordMismatch),
     takeFailed: asking(takeFailed),
     giveBack: asking(giveBackFailed),
     requeue: asking(requeueReceived),
