@@ -3,7 +3,7 @@ import type { Fingerprint } from '../core/fingerprint.ts';
 import type { KeyStateOrAbsent } from '../core/key-state.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { KeyId } from '../core/scope.ts';
-import type { Held } from '../store/leases.ts';
+import type { HeldKey } from '../store/leases.ts';
 import { type Counted, countKey, isMeasured, recordDuration } from '../telemetry/keys.ts';
 import { inSpan, isTraced, linksTo, markFailed, recordedTraceParent, type Span } from '../telemetry/span.ts';
 import type { FlightResult, Run } from './call-result.ts';
@@ -52,7 +52,7 @@ export async function instrumentCall<T>(call: Watched, work: () => Promise<Run<T
  * Runs a key that its executor has left, without its client, in the span `idempotency.complete`: the beginning of a trace
  * of its own, linked to the first run's.
  */
-export async function instrumentCompletion(held: Held, work: () => Promise<FlightResult>): Promise<FlightResult> {
+export async function instrumentCompletion(held: HeldKey, work: () => Promise<FlightResult>): Promise<FlightResult> {
   if (!isTraced()) return await work();
   const { id, attempts, traceParent } = held;
   const attributes = {

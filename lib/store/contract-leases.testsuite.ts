@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { claimOf, gate, HOW, type Suite } from './contract-harness.fixture.ts';
-import type { Held, LeasedClaim, Write } from './leases.ts';
+import type { HeldKey, LeasedClaim, Write } from './leases.ts';
 import type { Store } from './store.ts';
 
 const LEASE_MS = 30_000;
@@ -12,8 +12,8 @@ const start = (name: string, position: number) =>
 const settle = { state: 'succeeded', result: '"done"', schemaVersion: 4 } as const;
 
 /** Claims a key, with what is written at once. */
-async function begun<Tx>(store: Store<Tx>, write: Write = {}, claim = leased()): Promise<Held> {
-  let held: Held | undefined;
+async function begun<Tx>(store: Store<Tx>, write: Write = {}, claim = leased()): Promise<HeldKey> {
+  let held: HeldKey | undefined;
   const { kind } = await store.begin(
     claim,
     async (opened) => {

@@ -23,58 +23,58 @@ export interface Leases<Tx> {
    *
    * @param early also when a failed attempt has asked for a pause that is not over
    */
-  takeOver(id: KeyId, leaseMs: number, early: boolean): Promise<Held | undefined>;
+  takeOver(id: KeyId, leaseMs: number, early: boolean): Promise<HeldKey | undefined>;
 
   /** `takeOver` for whatever is due: of each operation so many, the longest due first. */
-  takeDue(shares: readonly Share[], leaseMs: number): Promise<Held[]>;
+  takeDue(shares: readonly Share[], leaseMs: number): Promise<HeldKey[]>;
 
   /**
    * Prolongs the lease. The completer's next look, where it was put off for longer, stays put off. False: it is no longer
    * this executor's.
    */
-  renew(held: Held, leaseMs: number): Promise<boolean>;
+  renew(held: HeldKey, leaseMs: number): Promise<boolean>;
 
   /**
    * One transaction of the executor: checks the token first, which also keeps others from taking the key over until
    * it ends; then runs `run`; then writes what that resolves to.
    */
-  transact(held: Held, leaseMs: number, run: Work<Tx>, how: ExecuteOptions): Promise<Transacted>;
+  transact(held: HeldKey, leaseMs: number, run: Work<Tx>, how: ExecuteOptions): Promise<Transacted>;
 
   /** Writes a captured value as a finished step. */
-  recordCapture(held: Held, leaseMs: number, step: FinishedStep): Promise<void>;
+  recordCapture(held: HeldKey, leaseMs: number, step: FinishedStep): Promise<void>;
 
   /**
    * Writes down that a foreign call is about to be sent, and what. A second time: that it is sent again, and a refusal and a
    * verdict of the time before are void.
    */
-  startForeign(held: Held, leaseMs: number, call: ForeignStart): Promise<Step>;
+  startForeign(held: HeldKey, leaseMs: number, call: ForeignStart): Promise<Step>;
 
   /** Writes down what a foreign call came to. */
-  finishForeign(held: Held, leaseMs: number, step: FinishedStep): Promise<void>;
+  finishForeign(held: HeldKey, leaseMs: number, step: FinishedStep): Promise<void>;
 
   /**
    * Leads an `unknown` key back to `in_progress` under a higher token, with the result that was found in the same
    * statement; with null it is to be sent again.
    */
-  resolve(held: Held, leaseMs: number, step: { name: string; result: string | null }): Promise<Held>;
+  resolve(held: HeldKey, leaseMs: number, step: { name: string; result: string | null }): Promise<HeldKey>;
 
   /** Writes down that the last send of a started call has proved that nothing was done, and what else it said. */
-  recordNotExecuted(held: Held, leaseMs: number, name: string, said?: FinalAnswer): Promise<void>;
+  recordNotExecuted(held: HeldKey, leaseMs: number, name: string, said?: FinalAnswer): Promise<void>;
 
   /**
    * Lets go of the lease after a failed attempt: a retry may go on at once, the completer after the pause. Returns
    * whether a person is asked to look at the key.
    */
-  suspend(held: Held, put: PutOff): Promise<boolean>;
+  suspend(held: HeldKey, put: PutOff): Promise<boolean>;
 
   /** The same for the completer alone, and the lease goes on: in case that the run comes to no end. */
-  postpone(held: Held, put: PutOff): Promise<boolean>;
+  postpone(held: HeldKey, put: PutOff): Promise<boolean>;
 
   /**
    * Writes that a foreign call's outcome cannot be learned now. `askAfterMs` null: nobody can be asked, a person must
    * find out. Also for a key that is `unknown` already and stays so.
    */
-  markUnknown(held: Held, how: { askAfterMs: number | null } & Pick<PutOff, 'attentionAfterMs'>): Promise<KeyRow>;
+  markUnknown(held: HeldKey, how: { askAfterMs: number | null } & Pick<PutOff, 'attentionAfterMs'>): Promise<KeyRow>;
 
   /**
    * A send was answered when nobody waited for it any more: its executor had lost the key, or given the send up. Recorded as an
@@ -146,7 +146,7 @@ export type Begun = Transacted | { kind: 'existing'; row: KeyRow } | { kind: 'lo
 /** A transaction of the executor, to whoever runs in it. */
 export interface Opened<Tx> {
   readonly tx: Tx;
-  readonly held: Held;
+  readonly held: HeldKey;
   /** Runs something so that its queries are the transaction's, as those of the function that was given this are. */
   inside<T>(work: () => T): T;
   /**
@@ -160,7 +160,7 @@ export interface Opened<Tx> {
 export type Work<Tx> = (opened: Opened<Tx>) => Promise<Write>;
 
 /** A key as its executor holds it. */
-export interface Held {
+export interface HeldKey {
   readonly id: KeyId;
   readonly state: 'in_progress' | 'unknown';
   readonly fencingToken: number;

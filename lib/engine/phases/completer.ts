@@ -2,7 +2,7 @@ import { ConfigurationError } from '../../core/errors.ts';
 import type { KeyState } from '../../core/key-state.ts';
 import { UNDRIVEN_AFTER_MS } from '../../core/lease.ts';
 import type { KeyId } from '../../core/scope.ts';
-import type { Held } from '../../store/leases.ts';
+import type { HeldKey } from '../../store/leases.ts';
 import { assertSecret, newInstance } from '../config.ts';
 import type { Engine } from '../engine.ts';
 import { instrumentCompletion, recordTransition } from '../instrumentation.ts';
@@ -61,7 +61,7 @@ const COUNTED_AS = {
  * Takes the keys that are due of each operation, as far as this process does not drive `limit` keys of it already. Calls
  * that overlap share the limit, so that a slow provider keeps no other operation waiting.
  */
-async function takeShares<Tx>({ registry, driving, store, config }: Engine<Tx>, limit: number): Promise<Held[]> {
+async function takeShares<Tx>({ registry, driving, store, config }: Engine<Tx>, limit: number): Promise<HeldKey[]> {
   const shares = [...registry.keys()]
     .map((operation) => ({ operation, most: limit - (driving.get(operation) ?? 0) }))
     .filter(({ most }) => most > 0);
@@ -85,7 +85,7 @@ export async function completeKey<Tx>(engine: Engine<Tx>, id: KeyId): Promise<Ke
 }
 
 /** Runs a key that nobody's client waits for, and says in which state it left it. */
-async function drive<Tx>(engine: Engine<Tx>, held: Held, stop?: AbortSignal): Promise<KeyState | undefined> {
+async function drive<Tx>(engine: Engine<Tx>, held: HeldKey, stop?: AbortSignal): Promise<KeyState | undefined> {
   const definition = engine.registry.get(held.id.operation);
   if (!definition) return undefined;
   recordTransition(engine.config, held.id, { from: held.state, to: held.state, attempt: held.attempts });

@@ -2,7 +2,7 @@ import { LeaseLostError, UntrustedDataError } from '../../core/errors.ts';
 import { assertTransition, isSettled } from '../../core/key-state.ts';
 import { unseal } from '../../core/seal.ts';
 import { settleWithin, untilAborted } from '../../core/wait.ts';
-import type { Held } from '../../store/leases.ts';
+import type { HeldKey } from '../../store/leases.ts';
 import { GRACE_MS, type KeyRow } from '../../store/store.ts';
 import { encodeAnswer } from '../answer.ts';
 import type { FlightResult } from '../call-result.ts';
@@ -39,7 +39,7 @@ interface How extends Pick<ExecuteRequest, 'response' | 'innerRetries'> {
 export async function runHeld<Tx>(
   engine: Engine<Tx>,
   definition: PhasedDefinition<Tx>,
-  held: Held,
+  held: HeldKey,
   { deadline, stop, response, innerRetries = true }: How,
   { transaction, claiming }: Partial<Pick<PhasesRun<Tx>, 'transaction' | 'claiming'>> = {},
 ): Promise<FlightResult> {

@@ -2,7 +2,7 @@ import { derivedKey } from '../../core/derived-key.ts';
 import { LeaseLostError } from '../../core/errors.ts';
 import type { Answered } from '../../core/foreign.ts';
 import { seal } from '../../core/seal.ts';
-import type { ForeignStart, Held, LateAnswer, Step } from '../../store/leases.ts';
+import type { ForeignStart, HeldKey, LateAnswer, Step } from '../../store/leases.ts';
 import { encodeStep } from '../answer.ts';
 import { ensureReplicated } from '../durability.ts';
 import type { RefusalAnswer } from '../handler.ts';
@@ -83,7 +83,7 @@ export async function start<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState
 }
 
 /** The step as it was written down: its first send. */
-function firstSend({ fencingToken }: Held, { providerKeyTtlMs, ...begun }: ForeignStart): Step {
+function firstSend({ fencingToken }: HeldKey, { providerKeyTtlMs, ...begun }: ForeignStart): Step {
   return {
     ...begun,
     kind: 'foreign',

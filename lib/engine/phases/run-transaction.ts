@@ -1,5 +1,5 @@
 import { CodedError } from '../../core/errors.ts';
-import type { Begun, Held, LeasedClaim, NewStep, Write } from '../../store/leases.ts';
+import type { Begun, HeldKey, LeasedClaim, NewStep, Write } from '../../store/leases.ts';
 import type { KeyRow } from '../../store/store.ts';
 import { recordTransition } from '../instrumentation.ts';
 import { asBegun, mayTryAgain } from '../transaction.ts';
@@ -94,7 +94,7 @@ async function transactionFor<Tx>(running: PhasesRun<Tx>, { joins = false }: How
 /** A transaction of the executor, with the claim in it where the key is yet to be claimed; or why there is none. */
 export async function openTransaction<Tx>(
   { engine, options, deadline }: Pick<PhasesRun<Tx>, 'engine' | 'options' | 'deadline'>,
-  on: { claim: LeasedClaim } | { held: Held },
+  on: { claim: LeasedClaim } | { held: HeldKey },
 ): Promise<RunTransaction<Tx> | NotOpened> {
   const { store, config } = engine;
   const write: RunTransaction<Tx>['write'] = { steps: [] };

@@ -1,7 +1,7 @@
 import { CodedError, LeaseLostError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { StandardSchema } from '../../core/standard-schema.ts';
-import type { Held, LeasedClaim, NewStep, StepKind } from '../../store/leases.ts';
+import type { HeldKey, LeasedClaim, NewStep, StepKind } from '../../store/leases.ts';
 import type { KeyRow } from '../../store/store.ts';
 import { inSpan, isTraced } from '../../telemetry/span.ts';
 import { type CrashPoint, newInstance } from '../config.ts';
@@ -23,7 +23,7 @@ export interface PhasesRun<Tx> {
   readonly engine: Engine<Tx>;
   readonly options: OperationOptions<StandardSchema, Tx>;
   /** Replaced when the key comes back from `unknown`, under a higher token. */
-  held: Held;
+  held: HeldKey;
   /** When the run took it up, in milliseconds of `performance.now()`: the ages of its steps count from there. */
   readonly heldAt: number;
   readonly heartbeat: Heartbeat;

@@ -3,7 +3,7 @@ import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-d
 import { until } from '../../../scripts/testing/until.ts';
 import { createClient } from '../../../shop/db.ts';
 import { claimOf, DONE, HOW } from '../contract-harness.fixture.ts';
-import type { Held } from '../leases.ts';
+import type { HeldKey } from '../leases.ts';
 import type { Store } from '../store.ts';
 import type { TransactionOf } from './client.ts';
 import { Db } from './db.ts';
@@ -30,9 +30,9 @@ const LEASE_MS = 30_000;
 const set = (key: string, sql: string) =>
   client.$executeRawUnsafe(`UPDATE idempotency_keys SET ${sql} WHERE key = $1`, key);
 
-async function heldKey(): Promise<Held> {
-  let held: Held | undefined;
-  const run = async (opened: { held: Held }) => {
+async function heldKey(): Promise<HeldKey> {
+  let held: HeldKey | undefined;
+  const run = async (opened: { held: HeldKey }) => {
     held = opened.held;
     return {};
   };

@@ -3,7 +3,7 @@ import { bound } from '../../../scripts/testing/patience.ts';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { createClient } from '../../../shop/db.ts';
 import { claimOf, DONE, HOW } from '../contract-harness.fixture.ts';
-import type { Held, LeasedClaim } from '../leases.ts';
+import type { HeldKey, LeasedClaim } from '../leases.ts';
 import type { Store } from '../store.ts';
 import { ClientPool } from './client-pool.ts';
 import { Db } from './db.ts';
@@ -61,7 +61,7 @@ const leased = (): LeasedClaim => ({
   firstToken: 1,
   input: new Uint8Array([1]),
 });
-const held: Held = {
+const held: HeldKey = {
   id,
   state: 'in_progress',
   fencingToken: 1,

@@ -1,5 +1,5 @@
 import { IdempotencyError } from '../../core/errors.ts';
-import type { Begun, Held, LeasedClaim, Transacted, Work, Write } from '../leases.ts';
+import type { Begun, HeldKey, LeasedClaim, Transacted, Work, Write } from '../leases.ts';
 import type { ExecuteOptions, KeyRow } from '../rows.ts';
 import { currentContext, ownTransactionIn, runInContext } from './async-context.ts';
 import { explain } from './classify.ts';
@@ -21,7 +21,7 @@ interface Made extends Last {
 /** Claims a key with a lease and runs the first phase in the same transaction: see `Leases.begin`. */
 export async function begin<Tx>(db: Db, claim: LeasedClaim, run: Work<Tx>, how: ExecuteOptions): Promise<Begun> {
   const held = claimedHeld(claim);
-  const plan: TransactionPlan<Tx, Held, Made, ClaimConflict> = {
+  const plan: TransactionPlan<Tx, HeldKey, Made, ClaimConflict> = {
     first: () => [beginStatement(claim, how.timeoutMs)],
     check: async ([claimed], queries) =>
       claimed ? { claimed: held } : { conflict: await findConflict(queries, claim) },
@@ -45,12 +45,12 @@ export async function begin<Tx>(db: Db, claim: LeasedClaim, run: Work<Tx>, how: 
 /** Runs a phase of a key that the executor holds, in one transaction: see `Leases.transact`. */
 export async function transact<Tx>(
   db: Db,
-  held: Held,
+  held: HeldKey,
   leaseMs: number,
   run: Work<Tx>,
   how: ExecuteOptions,
 ): Promise<Transacted> {
-  const plan: TransactionPlan<Tx, Held, Made, never> = {
+  const plan: TransactionPlan<Tx, HeldKey, Made, never> = {
     // Renewed first, so that an executor that was overtaken takes no business lock. See `renew`.
     first: () => [renewStatement(held, leaseMs, how.timeoutMs)],
     check(rows) {
@@ -62,7 +62,7 @@ export async function transact<Tx>(
   return await resultOf(db, how, held, await db.runTransaction(plan, how));
 }
 
-async function runWork<Tx>(tx: Tx, held: Held, leaseMs: number, run: Work<Tx>): Promise<Made> {
+async function runWork<Tx>(tx: Tx, held: HeldKey, leaseMs: number, run: Work<Tx>): Promise<Made> {
   const here = currentContext();
   // Where the pool is not the kit's, a query cannot be made to wait for COMMIT.
   const withhold = ownTransactionIn(here) && addPendingCommit;
@@ -73,7 +73,7 @@ async function runWork<Tx>(tx: Tx, held: Held, leaseMs: number, run: Work<Tx>): 
 async function resultOf(
   db: Db,
   how: ExecuteOptions,
-  held: Held,
+  held: HeldKey,
   ended: TransactionResult<Made, never>,
 ): Promise<Transacted> {
   switch (ended.kind) {
@@ -97,7 +97,7 @@ async function resultOf(
 async function confirmPhase(
   db: Db,
   { maxWaitMs: withinMs }: ExecuteOptions,
-  { held: { id }, write: { steps = [], start } }: { held: Held; write: Write },
+  { held: { id }, write: { steps = [], start } }: { held: HeldKey; write: Write },
   committed: { kind: 'committed'; row?: KeyRow },
 ): Promise<Transacted> {
   const name = start?.name ?? steps.at(-1)?.name;

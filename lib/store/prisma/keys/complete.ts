@@ -1,4 +1,4 @@
-import type { Held, LeasedCompletion, Write } from '../../leases.ts';
+import type { HeldKey, LeasedCompletion, Write } from '../../leases.ts';
 import type { Claim, Completion, KeyRow } from '../../rows.ts';
 import type { Rows, Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
@@ -97,7 +97,7 @@ const IS_CONTRADICTED = `EXISTS (
  * The recovery point is the last atomic phase: of a captured value, or a call that has begun, nothing is finished yet. The
  * insert fails on a step that is there already, which no run with the right token can reach.
  */
-export function writeStatement(held: Held, leaseMs: number, { steps = [], start, settle }: Write): Statement {
+export function writeStatement(held: HeldKey, leaseMs: number, { steps = [], start, settle }: Write): Statement {
   const values: unknown[] = heldValues(held);
   const $ = (value: unknown) => `$${values.push(value)}`;
   const lease = settle ? undefined : values.push(leaseMs); // $7, as in lease.ts

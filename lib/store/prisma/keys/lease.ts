@@ -1,6 +1,6 @@
 import { LeaseLostError } from '../../../core/errors.ts';
 import type { KeyId } from '../../../core/scope.ts';
-import type { Held, LeasedClaim, PutOff, Share } from '../../leases.ts';
+import type { HeldKey, LeasedClaim, PutOff, Share } from '../../leases.ts';
 import type { KeyRow } from '../../rows.ts';
 import { type RawQueries, sendStatement } from '../client.ts';
 import { LEVEL, type Statement } from '../statement.ts';
@@ -33,7 +33,7 @@ const RENEW = `
 UPDATE idempotency_keys SET ${SET_LEASE} WHERE ${IS_HELD}
 RETURNING set_config('idle_in_transaction_session_timeout', $8, true) AS bounded, ${LEVEL}`;
 
-export function heldValues({ id, state, fencingToken }: Held): unknown[] {
+export function heldValues({ id, state, fencingToken }: HeldKey): unknown[] {
   return [id.tenant, id.principal, id.operation, id.key, state, fencingToken];
 }
 
@@ -45,12 +45,12 @@ export function heldValues({ id, state, fencingToken }: Held): unknown[] {
  *
  * @param idleMs how long the transaction may be idle before the server ends it
  */
-export async function renew(db: RawQueries, held: Held, leaseMs: number, idleMs: number): Promise<boolean> {
+export async function renew(db: RawQueries, held: HeldKey, leaseMs: number, idleMs: number): Promise<boolean> {
   return (await sendStatement(db, renewStatement(held, leaseMs, idleMs))).length > 0;
 }
 
 /** The same, to be sent with BEGIN: a row, or none where somebody else has the key. */
-export function renewStatement(held: Held, leaseMs: number, idleMs: number): Statement {
+export function renewStatement(held: HeldKey, leaseMs: number, idleMs: number): Statement {
   return { text: RENEW, values: [...heldValues(held), leaseMs, `${Math.ceil(idleMs) + 1000}ms`], mayWait: true };
 }
 
@@ -60,12 +60,12 @@ export function failIfEmpty(rows: string): string {
 }
 
 /** @throws LeaseLostError unless there is a row: what the statement should have changed is no longer this executor's */
-export function assertHeld<Row>(rows: readonly Row[], { state, fencingToken, id }: Held): Row {
+export function assertHeld<Row>(rows: readonly Row[], { state, fencingToken, id }: HeldKey): Row {
   if (rows[0] !== undefined) return rows[0];
   throw leaseLost({ state, fencingToken, id });
 }
 
-export function leaseLost({ state, fencingToken, id }: Pick<Held, 'state' | 'fencingToken' | 'id'>): LeaseLostError {
+export function leaseLost({ state, fencingToken, id }: Pick<HeldKey, 'state' | 'fencingToken' | 'id'>): LeaseLostError {
   return new LeaseLostError(`Another executor has taken over ${id.operation} ${id.key}; this write changed nothing.`, {
     existing: 'another state or fencing token',
     expected: `${state} with fencing token ${fencingToken}`,
@@ -115,7 +115,7 @@ export function beginStatement(claim: LeasedClaim, idleMs: number): Statement {
 }
 
 /** The key as it is for the executor that has just claimed it. */
-export function claimedHeld(claim: LeasedClaim): Held {
+export function claimedHeld(claim: LeasedClaim): HeldKey {
   const { tenant, principal, operation, key, firstToken, schemaVersion, input, traceParent = null } = claim;
   return {
     id: { tenant, principal, operation, key },
@@ -130,7 +130,7 @@ export function claimedHeld(claim: LeasedClaim): Held {
   };
 }
 
-type Taken = KeyId & Omit<Held, 'id' | 'steps'>;
+type Taken = KeyId & Omit<HeldKey, 'id' | 'steps'>;
 
 // A higher token for a key in progress, so that its old executor's next write changes nothing; by a step that is drawn, for a
 // takeover may be lost in a failover, and made again by another. An unknown key keeps its
@@ -177,24 +177,29 @@ const TAKE_DUE = take(
 );
 
 /** `Leases.takeOver`. */
-export async function takeOver(db: RawQueries, id: KeyId, leaseMs: number, early: boolean): Promise<Held | undefined> {
+export async function takeOver(
+  db: RawQueries,
+  id: KeyId,
+  leaseMs: number,
+  early: boolean,
+): Promise<HeldKey | undefined> {
   const { tenant, principal, operation, key } = id;
   const rows = await db.$queryRawUnsafe<Taken[]>(TAKE_ONE, leaseMs, tenant, principal, operation, key, early);
   return rows[0] && (await heldOf(db, rows[0]));
 }
 
 /** `Leases.takeDue`. */
-export async function takeDue(db: RawQueries, shares: readonly Share[], leaseMs: number): Promise<Held[]> {
+export async function takeDue(db: RawQueries, shares: readonly Share[], leaseMs: number): Promise<HeldKey[]> {
   const operations = shares.map(({ operation }) => operation);
   const limits = shares.map(({ most }) => most);
   const rows = await db.$queryRawUnsafe<Taken[]>(TAKE_DUE, leaseMs, operations, limits);
-  const taken: Held[] = [];
+  const taken: HeldKey[] = [];
   for (const row of rows) taken.push(await heldOf(db, row));
   return taken;
 }
 
 /** Read behind the take, in a statement of its own: from there on the old executor writes no step any more. */
-async function heldOf(db: RawQueries, row: Taken): Promise<Held> {
+async function heldOf(db: RawQueries, row: Taken): Promise<HeldKey> {
   const { tenant, principal, operation, key, ...held } = row;
   const id = { tenant, principal, operation, key };
   return { id, ...held, steps: await findSteps(db, id) };
@@ -229,16 +234,16 @@ UPDATE idempotency_keys
 RETURNING ${KEY_COLUMNS}`;
 
 /** `Leases.suspend`. */
-export async function suspend(db: RawQueries, held: Held, put: PutOff): Promise<boolean> {
+export async function suspend(db: RawQueries, held: HeldKey, put: PutOff): Promise<boolean> {
   return await putOff(db, SUSPEND, held, put);
 }
 
 /** `Leases.postpone`. */
-export async function postpone(db: RawQueries, held: Held, put: PutOff): Promise<boolean> {
+export async function postpone(db: RawQueries, held: HeldKey, put: PutOff): Promise<boolean> {
   return await putOff(db, POSTPONE, held, put);
 }
 
-async function putOff(db: RawQueries, statement: string, held: Held, put: PutOff): Promise<boolean> {
+async function putOff(db: RawQueries, statement: string, held: HeldKey, put: PutOff): Promise<boolean> {
   const values = [...heldValues(held), put.pauseMs, put.attentionAfterMs];
   return assertHeld(await db.$queryRawUnsafe<{ needsAttention: boolean }[]>(statement, ...values), held).needsAttention;
 }
@@ -246,7 +251,7 @@ async function putOff(db: RawQueries, statement: string, held: Held, put: PutOff
 /** `Leases.markUnknown`. */
 export async function markUnknown(
   db: RawQueries,
-  held: Held,
+  held: HeldKey,
   { askAfterMs, attentionAfterMs }: { askAfterMs: number | null; attentionAfterMs: number },
 ): Promise<KeyRow> {
   const rows = await db.$queryRawUnsafe<RawRow[]>(UNKNOWN, ...heldValues(held), askAfterMs, attentionAfterMs);

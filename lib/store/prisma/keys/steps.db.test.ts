@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { until } from '../../../../scripts/testing/until.ts';
 import { claimOf, DONE, gate, HOW } from '../../contract-harness.fixture.ts';
-import type { Held } from '../../leases.ts';
+import type { HeldKey } from '../../leases.ts';
 import { prismaStore } from '../store.ts';
 
 /** Steps go with their key, though no foreign key binds them: a key that comes again must not find what was done before. */
@@ -30,13 +30,13 @@ async function connected() {
   return client;
 }
 
-async function begun(): Promise<Held> {
+async function begun(): Promise<HeldKey> {
   return await beginOn(claimOf());
 }
 
-async function beginOn(claim: ReturnType<typeof claimOf>): Promise<Held> {
-  let held: Held | undefined;
-  const run = async (opened: { held: Held }) => {
+async function beginOn(claim: ReturnType<typeof claimOf>): Promise<HeldKey> {
+  let held: HeldKey | undefined;
+  const run = async (opened: { held: HeldKey }) => {
     held = opened.held;
     return {};
   };
@@ -46,7 +46,7 @@ async function beginOn(claim: ReturnType<typeof claimOf>): Promise<Held> {
 }
 
 /** A key with a captured value and an atomic phase. */
-async function withSteps(): Promise<Held> {
+async function withSteps(): Promise<HeldKey> {
   const held = await begun();
   await store.recordCapture(held, LEASE_MS, { name: 'id', position: 1, result: '1' });
   const step = { name: 'paid', position: 2, result: '{}' };
@@ -58,7 +58,7 @@ async function withSteps(): Promise<Held> {
 }
 
 const remove = (key: string) => person.query('DELETE FROM idempotency_keys WHERE key = $1', [key]);
-const isKept = async ({ id }: Held) => (await store.find(id)) !== undefined;
+const isKept = async ({ id }: HeldKey) => (await store.find(id)) !== undefined;
 
 /** Resolves once somebody waits for a row that this database's transactions hold. */
 async function untilWaiting() {
@@ -86,7 +86,7 @@ test('P5 they go with all keys of a batch of the reaper', async () => {
   expect(await store.reapKeys(2)).toBe(2);
   expect((await Promise.all(helds.map(({ id }) => store.steps(id)))).map((steps) => steps.length)).toEqual([0, 0, 2]);
   expect(await store.reapKeys(2)).toBe(1);
-  expect(await store.steps((helds[2] as Held).id)).toEqual([]);
+  expect(await store.steps((helds[2] as HeldKey).id)).toEqual([]);
 });
 
 test('P5 the reaper takes them along where no trigger does, as in tables that `prisma db push` has made', async () => {

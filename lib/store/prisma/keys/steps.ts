@@ -1,4 +1,4 @@
-import type { FinalAnswer, FinishedStep, ForeignStart, Held, Step } from '../../leases.ts';
+import type { FinalAnswer, FinishedStep, ForeignStart, HeldKey, Step } from '../../leases.ts';
 import { type RawQueries, sendStatement } from '../client.ts';
 import { isNoRowsChanged } from '../errors.ts';
 import { writeStatement } from './complete.ts';
@@ -34,7 +34,7 @@ ON CONFLICT (tenant, principal, operation, key, name) DO UPDATE
 RETURNING ${STEP_COLUMNS}`;
 
 /** `Leases.startForeign`. */
-export async function startForeign(db: RawQueries, held: Held, leaseMs: number, call: ForeignStart): Promise<Step> {
+export async function startForeign(db: RawQueries, held: HeldKey, leaseMs: number, call: ForeignStart): Promise<Step> {
   const { name, position, derivedKey, providerKeyTtlMs = 0 } = call;
   const values = [...heldValues(held), leaseMs, name, position, call.arguments, derivedKey, providerKeyTtlMs];
   return assertHeld(await db.$queryRawUnsafe<Step[]>(START, ...values), held);
@@ -61,7 +61,7 @@ UPDATE idempotency_phases
 RETURNING name`;
 
 /** Writes a captured value. */
-export async function recordCapture(db: RawQueries, held: Held, leaseMs: number, step: FinishedStep): Promise<void> {
+export async function recordCapture(db: RawQueries, held: HeldKey, leaseMs: number, step: FinishedStep): Promise<void> {
   await sendStatement(db, writeStatement(held, leaseMs, { steps: [{ ...step, kind: 'capture' }] })).catch((error) => {
     throw isNoRowsChanged(error) ? leaseLost(held) : error;
   });
@@ -70,7 +70,7 @@ export async function recordCapture(db: RawQueries, held: Held, leaseMs: number,
 /** Writes what a started foreign call came to. */
 export async function finishForeign(
   db: RawQueries,
-  held: Held,
+  held: HeldKey,
   leaseMs: number,
   { name, result }: FinishedStep,
 ): Promise<void> {
@@ -80,7 +80,7 @@ export async function finishForeign(
 /** `Leases.recordNotExecuted`. */
 export async function recordNotExecuted(
   db: RawQueries,
-  held: Held,
+  held: HeldKey,
   leaseMs: number,
   name: string,
   { refusal, coversAll }: Partial<FinalAnswer> = {},
@@ -117,10 +117,10 @@ RETURNING held.fencing_token AS "fencingToken"`;
 /** `Leases.resolve`. */
 export async function resolve(
   db: RawQueries,
-  held: Held,
+  held: HeldKey,
   leaseMs: number,
   { name, result }: { name: string; result: string | null },
-): Promise<Held> {
+): Promise<HeldKey> {
   const rows = await db.$queryRawUnsafe<{ fencingToken: number }[]>(
     RESOLVE,
     ...heldValues(held),
