@@ -1,7 +1,16 @@
 import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
 import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
-import type { DeliveryFilter, DeliveryRow, Enqueued, FoundEvent, Open, OutboxStore, Stop } from '../store/messages.ts';
+import type {
+  DeliveryFilter,
+  DeliveryRow,
+  Enqueued,
+  FoundEvent,
+  NewEvent,
+  Open,
+  OutboxStore,
+  Stop,
+} from '../store/messages.ts';
 import { countDelivery, gaugeOpen } from '../telemetry/messages.ts';
 import { traceHeaders } from '../telemetry/span.ts';
 import { type Destination, type Route, routesOf } from './destination.ts';
@@ -102,7 +111,14 @@ export function makeOutbox<Tx>(
   const retentionMs = toMs(settings.retention ?? WEEK, 'retention');
   return {
     destinations: routes.map(({ name }) => name),
-    enqueue: (tx, event, from) => enqueue(store, settings, tx, event, from),
+    enqueue: async (tx, event, from) => {
+      const enqueued = await store.insertEvent(tx, rowOf(event, from, settings));
+      if (enqueued) return enqueued;
+      throw new EventError('This intent has announced this event before. Give each a `step` of its own.', {
+        existing: `an event for the step ${from?.step ?? `event ${event.type} ${event.aggregate}`}`,
+        expected: 'none',
+      });
+    },
     relayDue: ({ destination, ...how } = {}) => {
       const chosen = routes.filter(({ name }) => destination === undefined || name === destination);
       return relayToAll(relay, chosen, how);
@@ -143,23 +159,11 @@ function relayContext(
   };
 }
 
-async function enqueue<Tx>(
-  store: OutboxStore<Tx>,
-  settings: OutboxSettings,
-  tx: Tx,
-  event: EventToSend,
-  from: Origin | undefined,
-): Promise<Enqueued> {
+function rowOf(event: EventToSend, from: Origin | undefined, settings: OutboxSettings): NewEvent {
   const { destinations, namespace = 'oncekit', wake = true, clock = Date.now, traceContext = traceHeaders } = settings;
   const headers = { ...sendableTrace(traced(traceContext)), ...event.headers };
   const to = destinations.filter(({ types }) => !types || types.includes(event.type)).map(({ name }) => name);
-  const row = newEvent({ ...event, headers }, from, { namespace, now: clock(), destinations: to, wakes: wake });
-  const enqueued = await store.enqueue(tx, row);
-  if (enqueued) return enqueued;
-  throw new EventError('This intent has announced this event before. Give each a `step` of its own.', {
-    existing: `an event for the step ${from?.step ?? `event ${event.type} ${event.aggregate}`}`,
-    expected: 'none',
-  });
+  return newEvent({ ...event, headers }, from, { namespace, now: clock(), destinations: to, wakes: wake });
 }
 
 /** @throws what one pass has thrown, when all have ended */

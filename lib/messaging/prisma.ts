@@ -1,10 +1,5 @@
 import type { Enqueued } from '../store/messages.ts';
-import {
-  assertTransaction,
-  type PrismaClientLike,
-  type RawQueries,
-  type TransactionOf,
-} from '../store/prisma/client.ts';
+import type { PrismaClientLike, RawQueries, TransactionOf } from '../store/prisma/client.ts';
 import { prismaInbox, prismaOutbox } from '../store/prisma/messages/store.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import type { EventToSend, Origin } from './event.ts';
@@ -39,14 +34,7 @@ export interface Outbox extends OutboxOperations {
 /** Sets the outbox up: once per app, in a module that both the app and its worker import. */
 export function createOutbox(options: OutboxOptions): Outbox {
   const { prisma, tables, ...settings } = options;
-  const outbox = makeOutbox(prismaOutbox(prisma, tables), settings);
-  return {
-    ...outbox,
-    enqueue: async (tx, event, from) => {
-      assertTransaction(tx, 'An event is written by the transaction of its effect. Give `enqueue` its `tx`.');
-      return await outbox.enqueue(tx, event, from);
-    },
-  };
+  return makeOutbox(prismaOutbox(prisma, tables), settings);
 }
 
 /** The sources of events, and how long events are remembered and tried. */

@@ -12,7 +12,7 @@ export interface OutboxStore<Tx> {
    * @returns undefined: an event with this derived key is there already, and nothing was written. In the transaction of an
    *   operation that runs again: the event of its earlier execution
    */
-  enqueue(tx: Tx, event: NewEvent): Promise<Enqueued | undefined>;
+  insertEvent(tx: Tx, event: NewEvent): Promise<Enqueued | undefined>;
 
   /**
    * Takes the next event of each aggregate whose next event is due, of at most `limit` aggregates behind `after` in

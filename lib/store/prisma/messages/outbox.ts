@@ -19,7 +19,7 @@ import { timestamp } from '../wire/encoding.ts';
 // in words; a unique violation would abort the transaction first. No number is drawn for it, in case the caller catches
 // the error and commits. An operation that runs again (R3) announces again what its earlier execution has announced: that
 // event is its event, and stays as it is.
-const ENQUEUE = `
+const INSERT_EVENT = `
 WITH numbered AS (
   INSERT INTO outbox_aggregates AS a (aggregate, last_sequence)
   SELECT $2::varchar, 1 WHERE NOT EXISTS (SELECT FROM outbox_events WHERE derived_key = $6::varchar)
@@ -42,13 +42,13 @@ UNION ALL
 SELECT id, sequence, false FROM outbox_events
  WHERE derived_key = $6::varchar AND created_at < transaction_timestamp() AND current_setting('${RERUNS}', true) = 'on'`;
 
-/** `OutboxStore.enqueue`. */
-export async function enqueue(tx: RawQueries, event: NewEvent): Promise<Enqueued | undefined> {
+/** `OutboxStore.insertEvent`. */
+export async function insertEvent(tx: RawQueries, event: NewEvent): Promise<Enqueued | undefined> {
   const { id, aggregate, type, payload, headers, derivedKey, destinations, wakes } = event;
   const values = [id, aggregate, type, payload, JSON.stringify(headers), derivedKey, destinations];
   let rows: { eventId: string; sequence: bigint; can_wake: boolean }[];
   try {
-    rows = await tx.$queryRawUnsafe(ENQUEUE, ...values);
+    rows = await tx.$queryRawUnsafe(INSERT_EVENT, ...values);
   } catch (error) {
     // The transaction has failed, and takes no questions: what the database has instead is not asked.
     throw await explainSchemaError(error, undefined, 'messaging');

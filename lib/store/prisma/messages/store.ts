@@ -1,6 +1,6 @@
 import type { InboxStore, OutboxStore } from '../../messages.ts';
 import { outside } from '../async-context.ts';
-import type { PrismaClientLike, RawQueries, TransactionOf } from '../client.ts';
+import { assertTransaction, type PrismaClientLike, type RawQueries, type TransactionOf } from '../client.ts';
 import { ClientPool } from '../client-pool.ts';
 import { type AskOptions, askingBy, Db } from '../db.ts';
 import { renamerOf, type Tables } from '../tables.ts';
@@ -17,7 +17,7 @@ import {
   openSent,
 } from './list.ts';
 import { abandon, requeue, requeueReceived, resume, skip } from './operate.ts';
-import { enqueue } from './outbox.ts';
+import { insertEvent } from './outbox.ts';
 import { reapReceived, reapRecords, reapSent } from './reap.ts';
 
 const BATCH: AskOptions = { withinMs: BATCH_MS };
@@ -45,8 +45,10 @@ export function prismaInbox<Client extends PrismaClientLike>(
 export function outboxOn(db: Db): OutboxStore<RawQueries> {
   const asking = askingBy(db);
   return {
-    // The caller's transaction, and so the caller's error.
-    enqueue: (tx, event) => enqueue(db.inTransaction(tx), event),
+    async insertEvent(tx, event) {
+      assertTransaction(tx, 'An event is written by the transaction of its effect. Give `enqueue` its `tx`.');
+      return await insertEvent(db.inTransaction(tx), event); // the caller's transaction, and so the caller's error
+    },
     takeHeads: asking(takeHeads),
     markDelivered: asking(markDelivered),
     postponeDelivery: asking(postponeDelivery),
