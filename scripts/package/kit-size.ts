@@ -32,7 +32,7 @@ export function measureKit(folder: string): KitSize {
     size.code += code.size;
     size.comments += [...comments].filter((line) => !code.has(line)).length;
     size.files++;
-    size.exports += exportsOf(source);
+    size.exports += exportedNames(source).size;
   }
   return size;
 }
@@ -64,18 +64,19 @@ function linesOf(source: ts.SourceFile): { code: Set<number>; comments: Set<numb
   return { code, comments };
 }
 
-function exportsOf({ statements }: ts.SourceFile): number {
-  const names = new Set<string>();
+/** The names that a file declares and exports, each with where it does. */
+export function exportedNames({ statements }: ts.SourceFile): Map<string, ts.Node> {
+  const names = new Map<string, ts.Node>();
   for (const statement of statements) {
     const modifiers = ts.canHaveModifiers(statement) ? ts.getModifiers(statement) : undefined;
     if (!modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) continue;
     const declared = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [statement];
     for (const { name } of declared as readonly ts.NamedDeclaration[]) {
       const many = name && ts.isArrayBindingPattern(name) ? name.elements : [name];
-      for (const each of many) names.add(each?.getText() ?? 'default');
+      for (const each of many) names.set(each?.getText() ?? 'default', each ?? statement);
     }
   }
-  return names.size;
+  return names;
 }
 
 /** How large the kit may be from a change on, and why. */
