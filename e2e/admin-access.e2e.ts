@@ -66,8 +66,8 @@ test('X2 every admin page refuses a stranger and a shopper, and leads to the sig
         if ('RSC' in headers) answer = await ask(answer.headers().location ?? `${address}?a=b`);
         const text = await answer.text();
         // The stream with which one page becomes another says in itself where to go.
-        const led = answer.headers().location ?? /NEXT_REDIRECT;\w+;([^;]+);/.exec(text)?.[1];
-        const { pathname, searchParams } = new URL(led ?? '', 'http://any');
+        const location = answer.headers().location ?? /NEXT_REDIRECT;\w+;([^;]+);/.exec(text)?.[1];
+        const { pathname, searchParams } = new URL(location ?? '', 'http://any');
         const next = searchParams.get('next')?.split('&')[0];
         expect([pathname, next], `${who} at ${address}: ${answer.status()} ${text.slice(0, 400)}`).toEqual([
           '/admin/sign-in',
@@ -112,13 +112,13 @@ test('X2 every admin action refuses a stranger, a shopper, and a form of another
   expect(actions.map(({ name }) => name).sort()).toEqual((await exportsOfActions('app/admin')).sort());
   await asShopper(page);
   const admin = await playwright.request.newContext({ baseURL: baseURL ?? '' });
-  const office = await page
+  const adminPage = await page
     .context()
     .browser()
     ?.newPage({ baseURL: baseURL ?? '' });
-  if (!office) throw new Error('There is no browser.');
-  await signInAsAdmin(office);
-  const cookie = (await office.context().cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
+  if (!adminPage) throw new Error('There is no browser.');
+  await signInAsAdmin(adminPage);
+  const cookie = (await adminPage.context().cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
   for (const action of actions.filter(({ name }) => !DOORS.includes(name))) {
     for (const [who, asked] of Object.entries({ stranger: request, shopper: page.request })) {
       const answer = await send(asked, action, { origin: baseURL ?? '' });
@@ -139,7 +139,7 @@ test('X2 every admin action refuses a stranger, a shopper, and a form of another
   const done = await send(admin, forget, { origin: baseURL ?? '', cookie });
   expect(done.headers().location).toContain('notice=forgotten');
   await admin.dispose();
-  await office.close();
+  await adminPage.close();
 });
 
 test('a session that was signed out of stays over, also for whoever has copied its cookie', async ({ page }) => {

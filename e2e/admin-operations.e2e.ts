@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Page } from '@playwright/test';
 import { enter, policyBreaches } from './fixtures/admin.ts';
-import { expect, type Office, sendTwice, test } from './fixtures/admin-office.ts';
+import { type AdminApp, expect, sendTwice, test } from './fixtures/admin-app.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
 import { axeFinds } from './fixtures/page-checks.ts';
 import { ADA } from './fixtures/shop.ts';
 
 /** A checkout that is not finished: `left` says how it comes to that. Then its customer goes away. */
-async function unfinished(page: Page, { db }: Office, left: () => Promise<unknown>) {
+async function unfinished(page: Page, { db }: AdminApp, left: () => Promise<unknown>) {
   await page.goto('/');
   await page.getByRole('button', { name: 'Buy Enamel mug' }).click();
   await page.waitForURL('**/checkout?cart=*');
@@ -20,20 +20,21 @@ async function unfinished(page: Page, { db }: Office, left: () => Promise<unknow
 }
 
 /** A key that has run. */
-function settledKey(db: Office['db'], principal: string) {
+function settledKey(db: AdminApp['db'], principal: string) {
   const id = { tenant: 'demo', principal, operation: 'lab.order', key: randomUUID() };
   const [settledAt, expiresAt] = [new Date(), new Date(Date.now() + 86_400_000)];
   return db.idempotencyKey.create({ data: { ...id, state: 'succeeded', result: '{"v":1}', settledAt, expiresAt } });
 }
 
-const auditOf = (db: Office['db'], key: string) =>
+const auditOf = (db: AdminApp['db'], key: string) =>
   db.idempotencyAudit.findMany({ where: { key, actor: 'admin' }, orderBy: { id: 'asc' } });
-const orderOf = (db: Office['db'], idempotencyKey: string) => db.order.findFirstOrThrow({ where: { idempotencyKey } });
+const orderOf = (db: AdminApp['db'], idempotencyKey: string) =>
+  db.order.findFirstOrThrow({ where: { idempotencyKey } });
 
 test('no worker runs and the process was killed mid-charge: found and driven to the truth in three clicks', {
   tag: '@all',
-}, async ({ page, context, office }) => {
-  const { app, db, gateway } = office;
+}, async ({ page, context, adminApp }) => {
+  const { app, db, gateway } = adminApp;
   const desk = await context.newPage();
   const breaches = policyBreaches(desk);
   await enter(desk, app);
@@ -41,7 +42,7 @@ test('no worker runs and the process was killed mid-charge: found and driven to 
   await expect(desk.locator('[data-count=stuck]')).toHaveText('0');
   // A refresh that is under way when the app is killed leaves the page, for the browser's own error.
   await desk.getByRole('button', { name: 'Pause updates' }).click();
-  const { key } = await unfinished(page, office, () => app.crashAt('after-answer'));
+  const { key } = await unfinished(page, adminApp, () => app.crashAt('after-answer'));
   await page.close();
   await expect.poll(() => app.lines.some((line) => line.includes('was killed by SIGKILL'))).toBe(true);
   await app.untilHealthy();
@@ -75,14 +76,14 @@ test('X3 a live lease is not released; one that is over is, and each operation s
   page: desk,
   browser,
   baseURL,
-  office,
+  adminApp,
 }) => {
-  const { app, db, gateway } = office;
+  const { app, db, gateway } = adminApp;
   await enter(desk, app);
   // Without JavaScript: nothing sends the form once more while we look.
   const page = await browser.newPage({ javaScriptEnabled: false, ...(baseURL ? { baseURL } : {}) });
   const down = { path: '/v1/payment_intents', kind: 'down', times: 1000 } as const;
-  const { key, tenant, principal, operation } = await unfinished(page, office, () => gateway.break(down));
+  const { key, tenant, principal, operation } = await unfinished(page, adminApp, () => gateway.break(down));
   await expect.poll(() => db.idempotencyPhase.count({ where: { key, state: 'started' } })).toBe(1);
   // It has tried, and let go.
   await expect.poll(() => db.idempotencyKey.count({ where: { key, leaseUntil: { lte: new Date() } } })).toBe(1);
@@ -124,9 +125,9 @@ test('X3 a live lease is not released; one that is over is, and each operation s
 
 test('a settled key whose call was answered too late is listed, and a person says once that they have seen to it', async ({
   page,
-  office,
+  adminApp,
 }) => {
-  const { app, db } = office;
+  const { app, db } = adminApp;
   await enter(page, app);
   const { key, ...of } = await settledKey(db, randomUUID());
   // A settled key becomes no other one, but past its trigger.
@@ -161,15 +162,15 @@ test('a settled key whose call was answered too late is listed, and a person say
 
 test('S5 a key that was never seen is given up once; one that has run is left alone, and shown', async ({
   page,
-  office,
+  adminApp,
 }) => {
-  const { app, db } = office;
+  const { app, db } = adminApp;
   await enter(page, app);
   const key = randomUUID();
   await page.goto(`/admin/keys/fence?${new URLSearchParams({ principal: 'carol', key })}`);
   await page.getByLabel('Operation').selectOption('checkout');
-  const led = await sendTwice(page, page.getByRole('button', { name: 'Give it up for good' }));
-  expect(led.map(noticeOf)).toEqual(['fenced', 'fenced']);
+  const answers = await sendTwice(page, page.getByRole('button', { name: 'Give it up for good' }));
+  expect(answers.map(noticeOf)).toEqual(['fenced', 'fenced']);
   expect(await db.idempotencyKey.findMany({ where: { key } })).toMatchObject([
     { state: 'abandoned', principal: 'carol' },
   ]);
@@ -182,15 +183,15 @@ test('S5 a key that was never seen is given up once; one that has run is left al
   expect((await auditOf(db, ran.key)).map(({ type }) => type)).not.toContain('fenced');
 });
 
-test('what is stored of a person is erased once, and their orders stay', async ({ page, context, office }) => {
-  const { app, db } = office;
+test('what is stored of a person is erased once, and their orders stay', async ({ page, context, adminApp }) => {
+  const { app, db } = adminApp;
   const principal = randomUUID();
   for (const _ of [1, 2]) await settledKey(db, principal);
   const orders = await db.order.count();
   await enter(page, app);
   await page.goto(`/admin/keys/erase?${new URLSearchParams({ principal })}`);
-  const led = await sendTwice(page, page.getByRole('button', { name: 'Erase it for good' }));
-  expect(led.map(noticeOf)).toEqual(['erased', 'erased']);
+  const answers = await sendTwice(page, page.getByRole('button', { name: 'Erase it for good' }));
+  expect(answers.map(noticeOf)).toEqual(['erased', 'erased']);
   const erasures = await db.idempotencyAudit.findMany({ where: { principal, type: 'erased' }, orderBy: { id: 'asc' } });
   expect(erasures.map(({ detail }) => (detail as { keys: string }).keys)).toEqual(['2']);
   expect(await db.idempotencyKey.count({ where: { principal, result: null } })).toBe(2);
@@ -202,8 +203,8 @@ test('what is stored of a person is erased once, and their orders stay', async (
   await expect(other.getByRole('main').getByRole('status')).toContainText('nothing left to erase');
 });
 
-test('A7 what was done to a key is to be found when the key is gone, and who signed in', async ({ page, office }) => {
-  const { app, db } = office;
+test('A7 what was done to a key is to be found when the key is gone, and who signed in', async ({ page, adminApp }) => {
+  const { app, db } = adminApp;
   await enter(page, app);
   const id = await settledKey(db, randomUUID());
   const { tenant, principal, operation, key } = id;
@@ -224,8 +225,8 @@ test('A7 what was done to a key is to be found when the key is gone, and who sig
 
 test('axe finds nothing in the pages of keys, light and dark, and none scrolls sideways on a phone', {
   tag: '@all',
-}, async ({ page, office }) => {
-  const { app, db } = office;
+}, async ({ page, adminApp }) => {
+  const { app, db } = adminApp;
   await enter(page, app);
   const { tenant, principal, operation, key } = await settledKey(db, randomUUID());
   await page.setViewportSize({ width: 375, height: 812 });
@@ -248,6 +249,6 @@ test('axe finds nothing in the pages of keys, light and dark, and none scrolls s
   }
 });
 
-function noticeOf(led: string): string | null {
-  return new URL(led.split(' ')[1] ?? '', 'http://any').searchParams.get('notice');
+function noticeOf(answer: string): string | null {
+  return new URL(answer.split(' ')[1] ?? '', 'http://any').searchParams.get('notice');
 }

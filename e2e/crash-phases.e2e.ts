@@ -81,10 +81,10 @@ for (const [n, { kind, workers, retries, path }] of (['checkout', 'refund'] as c
       rows.push(`${point.padEnd(44)} finished ${String(Math.round(ms)).padStart(5)} ms after the kill`);
     };
     const points = turnOf(KINDS[kind], path, kind === 'refund' ? 1 : 0);
-    const lane = async () => {
+    const sendInTurn = async () => {
       for (let point = points.shift(); point; point = points.shift()) await cell(point);
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+    await Promise.all(Array.from({ length: AT_ONCE }, sendInTurn));
     await seller.end();
     console.log(rows.sort().join('\n'));
   });

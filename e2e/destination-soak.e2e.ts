@@ -28,7 +28,7 @@ const DOWN_MS = 30_000;
 const FLAPPING_MS = 20_000;
 const SETTLE_MS = 120_000;
 /** In how many ways at once the shop sells. */
-const LANES = 4;
+const AT_ONCE = 4;
 
 // Too long for `npm test`: `npm run test:soak` sets SOAK.
 if (process.env.SOAK) {
@@ -95,8 +95,8 @@ async function sell(db: Client, executor: Executor, ms: number): Promise<void> {
     if (!told?.ok) throw new Error(`${operation}: ${JSON.stringify(told)}`);
     return told.data?.id;
   };
-  const lane = async () => {
-    for (let count = 0; count < ORDERS / LANES; count++) {
+  const sendInTurn = async () => {
+    for (let count = 0; count < ORDERS / AT_ONCE; count++) {
       const principal = crypto.randomUUID();
       const cart = { id: crypto.randomUUID(), shopper: principal, sku: 'mug', quantity: 1 };
       await db.cart.create({ data: cart });
@@ -106,12 +106,12 @@ async function sell(db: Client, executor: Executor, ms: number): Promise<void> {
         payment_method: 'pm_card_visa',
       });
       for (let part = 1; part < EVENTS_EACH; part++) {
-        await wait((ms * LANES) / EVENTS);
+        await wait((ms * AT_ONCE) / EVENTS);
         await execute('refund', principal, { order_id, amount: '5.00' });
       }
     }
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await Promise.all(Array.from({ length: AT_ONCE }, sendInTurn));
 }
 
 /** The partner: verifies, and lets each event take effect once. While it flaps, most calls come to nothing, or seem to. */

@@ -69,6 +69,6 @@ test('the same key with other values shows the first order and a way to a fresh 
 
 test('what is not there is a 404, and "sign in first" a redirect, before anything is shown', async ({ request }) => {
   expect((await request.get('/orders/nobody-has-this')).status()).toBe(404);
-  const office = await request.get('/admin/keys', { maxRedirects: 0 });
-  expect([office.status(), office.headers().location]).toEqual([307, '/admin/sign-in?next=%2Fadmin%2Fkeys']);
+  const adminPage = await request.get('/admin/keys', { maxRedirects: 0 });
+  expect([adminPage.status(), adminPage.headers().location]).toEqual([307, '/admin/sign-in?next=%2Fadmin%2Fkeys']);
 });

@@ -78,15 +78,15 @@ test('the database goes away under load: 503 and never a wrong answer, and every
   };
   const answers: Awaited<ReturnType<typeof order>>[] = [];
   let left = posts;
-  const lane = async () => {
+  const sendInTurn = async () => {
     while (left-- > 0) answers.push(await order());
   };
-  const lanes = Promise.all(Array.from({ length: 10 }, lane));
+  const clients = Promise.all(Array.from({ length: 10 }, sendInTurn));
   await expect.poll(() => answers.length, { message: 'some are through' }).toBeGreaterThanOrEqual(10);
   await outage.stop();
   await expect.poll(() => seen.filter(({ status }) => status === 503).length).toBeGreaterThanOrEqual(10);
   await outage.restart();
-  await lanes;
+  await clients;
 
   expect(answers.map(({ status }) => status)).toEqual(Array(posts).fill(201));
   const ids = new Set(answers.map(({ id }) => id));

@@ -36,10 +36,10 @@ test(`H5 ${POSTS} posts through a network that breaks every third: ${POSTS} orde
   };
   const answers: Response[] = [];
   const todo = Array.from({ length: POSTS }, (_, index) => index);
-  const lane = async () => {
+  const sendInTurn = async () => {
     for (let index = todo.shift(); index !== undefined; index = todo.shift()) answers.push(await post(index));
   };
-  await Promise.all(Array.from({ length: 8 }, lane));
+  await Promise.all(Array.from({ length: 8 }, sendInTurn));
 
   expect(answers.filter(({ status }) => status !== 201).map(({ status }) => status)).toEqual([]);
   const ids = new Set(await Promise.all(answers.map(async (answer) => (await answer.json()).id as string)));

@@ -29,9 +29,9 @@ async function openUnknownKey(page: Page, db: Client, operation: string): Promis
 }
 
 /** Says that the charge went through. A completer may act on an earlier word meanwhile: that is no reason to look again. */
-async function sayItWentThrough(office: Page, db: Client, reference: string): Promise<void> {
-  await office.getByLabel('Reference at the provider').fill(reference);
-  await office.getByRole('button', { name: 'It went through' }).click();
+async function sayItWentThrough(adminPage: Page, db: Client, reference: string): Promise<void> {
+  await adminPage.getByLabel('Reference at the provider').fill(reference);
+  await adminPage.getByRole('button', { name: 'It went through' }).click();
   const said = { type: 'verdict', detail: { path: ['reference'], equals: reference } };
   await expect.poll(() => db.idempotencyAudit.count({ where: said })).toBe(1);
 }
@@ -50,14 +50,14 @@ test('a lost charge waits for a person, who gives its reference: paid, charged o
   const { id } = await latestOrder(db);
   const [charge] = await gateway.charges(id);
 
-  const office = await page.context().newPage();
-  await openUnknownKey(office, db, 'checkout');
+  const adminPage = await page.context().newPage();
+  await openUnknownKey(adminPage, db, 'checkout');
   // A reference of something else is recorded, and not believed.
-  await sayItWentThrough(office, db, 'pi_of_somebody_else');
-  await expect(office.getByText(/it went through \(pi_of_somebody_else\)/)).toBeVisible();
+  await sayItWentThrough(adminPage, db, 'pi_of_somebody_else');
+  await expect(adminPage.getByText(/it went through \(pi_of_somebody_else\)/)).toBeVisible();
   expect(await latestOrder(db)).toMatchObject({ id, status: 'paying' });
-  await sayItWentThrough(office, db, charge?.payment_intent ?? '');
-  await expect(office.getByText('succeeded', { exact: true })).toBeVisible();
+  await sayItWentThrough(adminPage, db, charge?.payment_intent ?? '');
+  await expect(adminPage.getByText('succeeded', { exact: true })).toBeVisible();
 
   // The form, which has asked all the while, hears of it.
   await page.waitForURL(`**/orders/${id}`);
@@ -75,11 +75,11 @@ test('a lost refund waits for a person, who says that it shall not happen: nothi
   await gateway.break({ path: '/v1/refunds', kind: 'error-before' });
   await page.getByRole('button', { name: /refund/i }).click();
 
-  const office = await page.context().newPage();
-  await openUnknownKey(office, db, 'refund');
-  await office.getByText('It did not happen and shall not').click();
-  await office.getByRole('button', { name: 'It shall not happen' }).click();
-  await expect(office.getByText('failed', { exact: true })).toBeVisible();
+  const adminPage = await page.context().newPage();
+  await openUnknownKey(adminPage, db, 'refund');
+  await adminPage.getByText('It did not happen and shall not').click();
+  await adminPage.getByRole('button', { name: 'It shall not happen' }).click();
+  await expect(adminPage.getByText('failed', { exact: true })).toBeVisible();
 
   expect(await db.refund.findMany({ where: { orderId: id } })).toMatchObject([{ status: 'failed' }]);
   expect(await latestOrder(db)).toMatchObject({ id, status: 'paid' });

@@ -313,11 +313,11 @@ describe('a verdict on a key that is not as it was when the page was made', () =
     const on = shop();
     const { key, seen } = await unknownKey(on);
     // Nobody acts upon it.
-    const office = createAdmin({ prisma: database.client });
-    expect(await office.resolve(seen, { kind: 'retry' }, 'eve')).toBe('recorded');
+    const admin = createAdmin({ prisma: database.client });
+    expect(await admin.resolve(seen, { kind: 'retry' }, 'eve')).toBe('recorded');
     const again = await seenNow(on, key);
-    expect(await office.resolve(again, { kind: 'retry' }, 'bob')).toBe('recorded');
-    expect(await office.resolve(again, { kind: 'retry' }, 'ann')).toBe('changed');
+    expect(await admin.resolve(again, { kind: 'retry' }, 'bob')).toBe('recorded');
+    expect(await admin.resolve(again, { kind: 'retry' }, 'ann')).toBe('changed');
     expect(await recordsOf(key, 'verdict')).toBe(2);
   });
 

@@ -15,7 +15,7 @@ const recordsOf = async (key: string) =>
   (await database.client.idempotencyAudit.findMany({ where: { key } })).map(({ type }) => type);
 
 /** An admin's `act` as an operation of the kit. `said`: what waited for the commit, and how many records stood by then. */
-function office(act: (admin: ReturnType<typeof createAdmin>, key: string) => Promise<string>, fails = false) {
+function adminOperation(act: (admin: ReturnType<typeof createAdmin>, key: string) => Promise<string>, fails = false) {
   const said: string[] = [];
   const operation = kit(database.client)
     .operation({ name: 'admin.act', schema: anything })
@@ -50,7 +50,7 @@ const UNFINISHED = `state = 'in_progress', result = NULL, settled_at = NULL, lea
 
 test('sent three times at once and once later, all get the same answer, and it is done and recorded once', async () => {
   const key = await keyThat(UNFINISHED);
-  const { operation, said } = office((admin, of) => admin.retryNow(seen(of), 'eve'));
+  const { operation, said } = adminOperation((admin, of) => admin.retryNow(seen(of), 'eve'));
   const actKey = freshKey();
   const send = () => operation.execute({ key: actKey, payload: { key }, scope: ADMIN });
   const copies = [...(await Promise.all([send(), send(), send()])), await send()];
@@ -74,15 +74,15 @@ test('done with its key, or not at all', async () => {
       },
       'forgotten',
     ],
-  ] as [string, Parameters<typeof office>[0], string][]) {
+  ] as [string, Parameters<typeof adminOperation>[0], string][]) {
     const key = await keyThat(sql);
     const before = await rowsOf(database.client, key);
-    const failing = office(act, true);
+    const failing = adminOperation(act, true);
     await failing.operation.execute({ key: freshKey(), payload: { key }, scope: ADMIN });
     expectCounted(await rowsOf(database.client, key), type).toEqual(before);
     expect(await recordsOf(key), type).toEqual([]);
     expect(failing.said, type).toEqual([]);
-    const { operation } = office(act);
+    const { operation } = adminOperation(act);
     expect(await operation.execute({ key: freshKey(), payload: { key }, scope: ADMIN })).toMatchObject({ ok: true });
     expect(await recordsOf(key), type).toEqual([type]);
     expectCounted(await rowsOf(database.client, key), type).not.toEqual(before);
@@ -90,7 +90,7 @@ test('done with its key, or not at all', async () => {
 });
 
 test('a key is given up in it, once, and one that runs or has run is left alone', async () => {
-  const { operation } = office((admin, of) => admin.fence(idOf(of), 'eve'));
+  const { operation } = adminOperation((admin, of) => admin.fence(idOf(of), 'eve'));
   const fence = async (key: string, actKey: string) => {
     const outcome = await operation.execute({ key: actKey, payload: { key }, scope: ADMIN });
     return outcome.ok && outcome.data;

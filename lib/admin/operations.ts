@@ -109,31 +109,37 @@ export function operationsOn(store: Operable, options: OperateOptions): Operatio
   const line = auditLog(options.log);
   const tell: typeof line = (act) => void afterCommit(() => line(act));
   /** A second click has done nothing, so it leaves no line either. */
-  const told = <Result extends ActResult>(operated: Result, type: string, id: KeyId, actor: string): Result => {
+  const logIfRecorded = <Result extends ActResult>(
+    operated: Result,
+    type: string,
+    id: KeyId,
+    actor: string,
+  ): Result => {
     const { tenant, principal, operation, key } = id;
     if (operated === 'recorded') tell({ type, actor, tenant, principal, operation, key });
     return operated;
   };
-  const driven = async (isRecorded: boolean, type: string, id: KeyId, actor: string): Promise<Operated> => {
-    const operated = told(isRecorded ? 'recorded' : 'changed', type, id, actor);
+  const completeIfRecorded = async (isRecorded: boolean, type: string, id: KeyId, actor: string): Promise<Operated> => {
+    const operated = logIfRecorded(isRecorded ? 'recorded' : 'changed', type, id, actor);
     if (isRecorded && complete) await afterCommit(() => inPatience(complete, id));
     return operated;
   };
   return {
-    resolve: async (id, verdict, actor) => driven(await store.recordVerdict(id, verdict, actor), 'verdict', id, actor),
-    retryNow: async (id, actor) => driven(await store.retryNow(id, actor), 'retry', id, actor),
-    release: async (id, actor) => told(await store.release(id, actor), 'released', id, actor),
+    resolve: async (id, verdict, actor) =>
+      completeIfRecorded(await store.recordVerdict(id, verdict, actor), 'verdict', id, actor),
+    retryNow: async (id, actor) => completeIfRecorded(await store.retryNow(id, actor), 'retry', id, actor),
+    release: async (id, actor) => logIfRecorded(await store.release(id, actor), 'released', id, actor),
     fence: async (id, actor) => {
       const wanted = fenceOf(id, actor, options);
-      return wanted ? told(fencedAs(await store.fence(wanted)), 'fenced', id, actor) : 'refused';
+      return wanted ? logIfRecorded(fencedAs(await store.fence(wanted)), 'fenced', id, actor) : 'refused';
     },
     forget: async (seen, actor) => {
       const { tenant, principal, operation, key, fencingToken } = seen;
       const operated = await store.forget({ tenant, principal, operation, key, fencingToken }, actor);
       await afterCommit(() => dropRecent?.({ tenant, principal, operation, key }));
-      return told(operated, 'forgotten', seen, actor);
+      return logIfRecorded(operated, 'forgotten', seen, actor);
     },
-    acknowledge: async (id, actor) => told(await store.acknowledge(id, actor), 'acknowledged', id, actor),
+    acknowledge: async (id, actor) => logIfRecorded(await store.acknowledge(id, actor), 'acknowledged', id, actor),
     erasePrincipal: async (given, actor) => {
       const { tenant, principal: name, aliases = [] } = principalOf(given);
       const person = { tenant, names: [...new Set([name, ...aliases])] };
@@ -178,10 +184,10 @@ function fencedAs(fenced: Fenced): Operated | 'refused' {
 
 async function inPatience(complete: Complete, { tenant, principal, operation, key }: KeyId): Promise<void> {
   // What fails here must not hide that the verdict is recorded. Nothing is lost: the key is due, and a worker comes.
-  const driven = Promise.resolve({ tenant, principal, operation, key })
+  const completed = Promise.resolve({ tenant, principal, operation, key })
     .then(complete)
     .catch(() => {});
-  await settleWithin(driven, PATIENCE_MS, () => {});
+  await settleWithin(completed, PATIENCE_MS, () => {});
 }
 
 /** The result of the app's own erasing. Names and numbers: they are recorded, and shown to the admin. */

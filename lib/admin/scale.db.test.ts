@@ -156,16 +156,16 @@ test('a claim that was committed without its answer is found along an index, and
     INSERT INTO idempotency_keys (tenant, principal, operation, key, state, claimed_at, expires_at)
     VALUES ('acme', 'ann', 'checkout', ${key}, 'in_progress', now() - ${days}::int * interval '1 day',
             now() - interval '1 hour')`;
-  const strays = async () => {
+  const unanswered = async () => {
     const { rows } = await admin.listKeys({ stuck: true, search: 'stray', limit: 25, offset: 0 });
     return rows.map(({ key }) => key).sort();
   };
   for (const key of ['stray-1', 'stray-2', 'stray-3']) await insert(key, 1);
   await insert('stray-old', 60); // more claims came since than are looked through
-  expect(await strays()).toEqual(['stray-1', 'stray-2', 'stray-3']);
+  expect(await unanswered()).toEqual(['stray-1', 'stray-2', 'stray-3']);
   expect(await waysOf({ stuck: true, limit: 25, offset: 0 })).toContain('Index Scan idempotency_keys_claimed_at_idx');
   await prismaStore(client).reapKeys(1000);
-  expect(await strays()).toEqual(['stray-1', 'stray-2', 'stray-3', 'stray-old']);
+  expect(await unanswered()).toEqual(['stray-1', 'stray-2', 'stray-3', 'stray-old']);
   await client.$executeRaw`DELETE FROM idempotency_keys WHERE starts_with(key, 'stray')`;
 });
 

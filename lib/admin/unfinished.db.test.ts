@@ -29,7 +29,7 @@ const admin = () => createAdmin({ prisma: database.client });
 const seen = (key: string, operation: string, fencingToken = 1) => ({ ...ANN, operation, key, fencingToken });
 
 /** A handler that ends its transaction itself, in a process that dies then: the claim is committed, the answer is not. */
-async function strayKey() {
+async function unansweredKey() {
   const key = freshKey();
   await sql.query(
     `INSERT INTO idempotency_keys (tenant, principal, operation, key, state, expires_at)
@@ -85,7 +85,7 @@ async function expectSeen(key: string, operation: string) {
 
 describe('what is committed and not finished is listed, counted and reported, whatever its lease columns say', () => {
   test('a claim in one transaction, without its answer', async () => {
-    await expectSeen(await strayKey(), 'checkout');
+    await expectSeen(await unansweredKey(), 'checkout');
   });
 
   test('a key in phases without its lease', async () => {
@@ -94,7 +94,7 @@ describe('what is committed and not finished is listed, counted and reported, wh
   });
 
   test('before the reaper has flagged it, and after', async () => {
-    const key = await strayKey();
+    const key = await unansweredKey();
     expect(await prismaStore(database.client).reapKeys(10)).toBe(0);
     expectCounted(await rowsOf(database.client, key)).toMatchObject([{ state: 'in_progress', needsAttention: true }]);
     await expectSeen(key, 'checkout');
@@ -103,7 +103,7 @@ describe('what is committed and not finished is listed, counted and reported, wh
 
 test('an operation that no worker knows is named, with its keys', async () => {
   const { key, idempotency } = await leaselessKey();
-  await strayKey();
+  await unansweredKey();
   const view = createAdmin({ prisma: database.client, operations: [] });
   expect((await view.overview()).unlisted).toEqual(
     expect.arrayContaining(['pay', 'checkout'].map((operation) => ({ operation, count: 1 }))),
@@ -117,7 +117,7 @@ test('an operation that no worker knows is named, with its keys', async () => {
 
 describe('a person gets it going', () => {
   test('releases a claim in one transaction, once: whatever its process still writes changes nothing', async () => {
-    const key = await strayKey();
+    const key = await unansweredKey();
     expect(await admin().release(seen(key, 'checkout'), 'eve')).toBe('recorded');
     expect(await admin().release(seen(key, 'checkout'), 'eve')).toBe('changed');
     expectCounted(await rowsOf(database.client, key)).toMatchObject([

@@ -2,7 +2,7 @@ import { line, NEEDS, PASSES } from '../worker/passes.ts';
 import { loadEnv } from './app/env.ts';
 import { folderTree } from './app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
-import { hiddenBox } from './app/messaging-modules.ts';
+import { unexportedBox } from './app/messaging-modules.ts';
 import { flag, readArgs } from './arguments.ts';
 import { CliError, type Command } from './command.ts';
 import { errorLine } from './database.ts';
@@ -35,7 +35,7 @@ Ends with 0 when it could look, whatever it found, else with 1.`;
       const app = await loadApp(root, tree, values);
       const box = NEEDS[name];
       if (box && !app[box]) {
-        const hidden = hiddenBox(tree, box);
+        const hidden = unexportedBox(tree, box);
         if (hidden) throw new CliError(hidden.says, hidden.fix);
         throw new CliError(
           `The app exports no \`${box}\`, so there is nothing to ${name === 'inbox' ? 'run' : name}.`,

@@ -12,7 +12,7 @@ import { type Exit, makeRunnableApp, runOncekit, startOncekit } from './oncekit.
 // one in: each ends by itself, says why, and ends with 1. A command that is new fails here until it is run, too.
 
 /** Processes at once: each waits for most of its time. */
-const LANES = 8;
+const AT_ONCE = 8;
 const made = folders();
 let database: TestDatabase;
 let [dark, mute]: Awaited<ReturnType<typeof silentProxy>>[] = [];
@@ -50,10 +50,10 @@ const oncekit = (url: string | undefined, args: string[]) => runOncekit(args, op
 async function runAll(url: string | undefined, commands: string[][]): Promise<Exit[]> {
   const ended: Exit[] = [];
   const waiting = commands.entries();
-  const lane = async () => {
+  const sendInTurn = async () => {
     for (const [n, args] of waiting) ended[n] = await oncekit(url, args);
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await Promise.all(Array.from({ length: AT_ONCE }, sendInTurn));
   return ended;
 }
 

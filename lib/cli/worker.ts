@@ -2,7 +2,7 @@ import { startWorker } from '../worker/worker.ts';
 import { databaseUrl, loadEnv } from './app/env.ts';
 import { folderTree } from './app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
-import { hiddenBox } from './app/messaging-modules.ts';
+import { unexportedBox } from './app/messaging-modules.ts';
 import { readArgs, text } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
 import { withDatabase } from './database.ts';
@@ -33,8 +33,8 @@ async function run(args: string[]): Promise<number> {
   console.log(`The worker runs. Operations: ${operations.map(({ name }) => name).join(', ') || 'none'}`);
   if (outbox) console.log(`It sends events to: ${outbox.destinations.join(', ') || 'nobody yet'}`);
   const warnings = [
-    outbox ? undefined : (hiddenBox(tree, 'outbox') ?? (await waitingEvents(connectionString))),
-    inbox ? undefined : hiddenBox(tree, 'inbox'),
+    outbox ? undefined : (unexportedBox(tree, 'outbox') ?? (await waitingEvents(connectionString))),
+    inbox ? undefined : unexportedBox(tree, 'inbox'),
   ];
   for (const warning of warnings) if (warning) console.error(`${warning.says} Fix: ${warning.fix}`);
   await worker.ended;

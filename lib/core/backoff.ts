@@ -61,9 +61,9 @@ const IMF_FIXDATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d\d) ([A-Z][a-z][a-z]) 
  * @returns milliseconds
  */
 export function parseRetryAfter(value: string | null, nowMs: number): number | undefined {
-  const told = value?.trim() ?? '';
-  if (/^\d+$/.test(told)) return Number(told) * 1000;
-  const at = parseHttpDate(told);
+  const text = value?.trim() ?? '';
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const at = parseHttpDate(text);
   return at === undefined ? undefined : Math.max(0, at - nowMs);
 }
 

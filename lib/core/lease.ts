@@ -14,11 +14,11 @@ export function drawToken(): number {
 }
 
 /**
- * How long a key must be due, in milliseconds, to count as one that nobody drives. As long as the longest pause of a
- * completer, so that whoever drives its operation has come by, and far longer than workers are away for a deploy or a cron job
+ * How long a key must be due, in milliseconds, to count as one whose operation no worker runs. As long as the longest pause of
+ * a completer, so that a worker that runs it has come by, and far longer than workers are away for a deploy or a cron job
  * waits between its calls: where teams have workers of their own, none of them is told of another's keys.
  */
-export const UNDRIVEN_AFTER_MS = 3_600_000;
+export const NO_WORKER_AFTER_MS = 3_600_000;
 
 /** How often a lease is renewed, in milliseconds: two renewals may be lost before the third comes too late. */
 export function renewalIntervalMs(leaseMs: number): number {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { leadUp, type Upcasts } from './upcast.ts';
+import { type Upcasts, upcastData } from './upcast.ts';
 
 const upcasts: Upcasts = {
   1: (name: string) => [name],
@@ -15,7 +15,7 @@ const lead = (from: number, to: number) => {
     return new Error('failed');
   };
   try {
-    return leadUp('Ada', { from, to, upcasts }, errorOf);
+    return upcastData('Ada', { from, to, upcasts }, errorOf);
   } catch {
     return failures;
   }

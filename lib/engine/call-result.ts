@@ -6,7 +6,7 @@ import { executedBy, type Proof } from '../core/proof.ts';
 import type { Redirect } from '../core/redirect.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
-import { leadUp } from '../core/upcast.ts';
+import { upcastData } from '../core/upcast.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
 import type { ExecutionResult, KeyRow } from '../store/store.ts';
 import { type Answer, decodeAnswer, type StoredResponse } from './answer.ts';
@@ -88,7 +88,7 @@ function replayAnswer<T>(
     // A route's stored response stays as it was; only a caller that wants the result needs it brought up to date.
     const isWhole = asResponse && 'response' in answer && answer.response;
     if (answer.kind === 'data' && !isWhole) {
-      answer.data = leadUp(answer.data, { from: row.schemaVersion, to: schemaVersion, upcasts }, unreadableAt);
+      answer.data = upcastData(answer.data, { from: row.schemaVersion, to: schemaVersion, upcasts }, unreadableAt);
     }
     return { ...presentAnswer<T>(answer, { replayed: true, ...shared }), expiresAt: row.expiresAt };
   } catch (error) {

@@ -170,8 +170,8 @@ function mayDoBetter<Tx>(call: Call<Tx>, flight: FlightCall, ended: FlightResult
 
 async function startFlight<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Promise<Run<T>> {
   const { fingerprint, waitMs: patience, deadline, request, engine } = call;
-  const led = { fingerprint: fingerprint.hash, waitMs: patience, deadline, signal: request.signal };
-  const flight = engine.flights.start(call.id, led);
+  const startedBy = { fingerprint: fingerprint.hash, waitMs: patience, deadline, signal: request.signal };
+  const flight = engine.flights.start(call.id, startedBy);
   let ended: FlightResult;
   try {
     const thing = thingOfInput(call.definition.options, call.id, input);

@@ -44,12 +44,12 @@ async function startAndJoin<T>(
   }: { reached: { opened: Promise<unknown> }; followed: () => Promise<void>; goOn: () => void },
 ) {
   const key = freshKey();
-  const led = execute({ key, ...FIRST });
+  const starting = execute({ key, ...FIRST });
   await reached.opened;
   const following = execute({ key, ...FIRST });
   await followed();
   goOn();
-  return { key, joiner: await following, starter: await led };
+  return { key, joiner: await following, starter: await starting };
 }
 
 /** Admits one call, and nobody after it: a joiner that takes over is stopped before it could prove anything. */

@@ -11,13 +11,13 @@ export interface AskedKey {
 }
 
 /** By kit, the names of operations about which it has been said: strangers who make names up fill neither log nor memory. */
-const toldBy = new WeakMap<Config, Set<string>>();
-const MOST_TOLD = 100;
+const reportedBy = new WeakMap<Config, Set<string>>();
+const MAX_REPORTED = 100;
 
-function toldOf(config: Config): Set<string> {
-  const told = toldBy.get(config) ?? new Set();
-  toldBy.set(config, told);
-  return told;
+function reportedOf(config: Config): Set<string> {
+  const operations = reportedBy.get(config) ?? new Set();
+  reportedBy.set(config, operations);
+  return operations;
 }
 
 /**
@@ -33,15 +33,15 @@ export async function explainMissing<Tx>(
 ): Promise<string | undefined> {
   const parsed = parseKey(key);
   const { shape } = parsed;
-  const told = toldOf(config);
-  if ((shape !== 'signed' && shape !== 'unsigned') || told.size >= MOST_TOLD) return undefined;
+  const reported = reportedOf(config);
+  if ((shape !== 'signed' && shape !== 'unsigned') || reported.size >= MAX_REPORTED) return undefined;
   const who = await whoActsHere(config);
   if (!who || !isSignedHere(config.secrets, { operation, key, parsed }, who)) return undefined;
   const words = operations.has(operation)
     ? `The status route is asked about keys of ${operation}, which is not in its list. Add it there, or write statusRoute(idempotency), which knows all that were imported.`
     : `The status route is asked about keys of ${operation}, and its bundle has no operation of that name. Import the module that defines it in lib/operations, and that in the route.`;
-  if (told.has(operation)) return words;
-  told.add(operation);
+  if (reported.has(operation)) return words;
+  reported.add(operation);
   console.error(`[oncekit] ${words} Until then its forms cannot learn what became of a lost answer.`);
   config.log?.({ level: 'error', msg: 'the status route does not know an operation', operation, key });
   return words;

@@ -2,7 +2,17 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
-import { ANN, anything, effects, freshKey, gate, kit, stopping, told, watchOf } from '../integration/kit.fixture.ts';
+import {
+  ANN,
+  anything,
+  effects,
+  freshKey,
+  gate,
+  kit,
+  stopping,
+  watchOf,
+  withoutKeys,
+} from '../integration/kit.fixture.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import { idempotencyOn } from './idempotency.ts';
 
@@ -43,7 +53,7 @@ describe('C2 duplicates inside one process', () => {
     const outcomes = await Promise.all(calls);
     expect(outcomes.filter((outcome) => outcome.ok && !outcome.replayed)).toHaveLength(1);
     for (const outcome of outcomes)
-      expect(told(outcome)).toEqual({
+      expect(withoutKeys(outcome)).toEqual({
         ok: true,
         data: { run: 1 },
         replayed: (outcome as { replayed: boolean }).replayed,

@@ -3,19 +3,19 @@ import type { FlightResult } from './call-result.ts';
 import { join, SingleFlight } from './single-flight.ts';
 
 const id = { tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'k1' };
-const led = { fingerprint: new Uint8Array([1]), waitMs: 1000, deadline: Infinity };
+const startedBy = { fingerprint: new Uint8Array([1]), waitMs: 1000, deadline: Infinity };
 const ENDED: FlightResult = { kind: 'locked' };
 
 function begun() {
   const flights = new SingleFlight();
-  return { flights, flight: flights.start(id, led) };
+  return { flights, flight: flights.start(id, startedBy) };
 }
 
 describe('C2 starters', () => {
   test('C2 a starter is found in the same tick, with its fingerprint and wait', () => {
     const { flights, flight } = begun();
     expect(flights.find(id)).toBe(flight);
-    expect(flight).toMatchObject({ startedBy: led, hasRow: false });
+    expect(flight).toMatchObject({ startedBy: startedBy, hasRow: false });
   });
 
   test.each([

@@ -72,7 +72,7 @@ export function stopping() {
 }
 
 /** The part that distinguishes outcomes, without the keys that differ from call to call. */
-export function told(outcome: Outcome<unknown>) {
+export function withoutKeys(outcome: Outcome<unknown>) {
   const { nextKey, key, ...rest } = outcome;
   return rest;
 }

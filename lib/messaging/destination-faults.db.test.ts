@@ -131,7 +131,7 @@ describe('a destination that fails loses nothing', () => {
       await healed.relayDue();
       expect([partner.firstArrivals('a'), partner.firstArrivals('b')]).toEqual([upTo(4), upTo(2)]);
       expect(partner.times(ids.a[0] ?? ''), 'how often the first one came').toBe(fault ? ATTEMPTS + 1 : 1);
-      expect(partner.strays, 'nobody else was told').toEqual([]);
+      expect(partner.unexpected, 'nobody else was told').toEqual([]);
       await expectOnce([...ids.a, ...ids.b, last]);
     },
   );

@@ -77,11 +77,11 @@ export const ODD = {
 export async function startPartner(client: Client, source: string) {
   const inbox = createInbox({ prisma: client });
   const calls: { id: string; aggregate: string; sequence: number }[] = [];
-  const strays: (string | undefined)[] = [];
+  const unexpected: (string | undefined)[] = [];
   const partner = {
     calls,
     /** The other paths that were called. */
-    strays,
+    unexpected,
     faultFor: (_call: Call): Fault | undefined => undefined,
     /** `sequence` of the events of one aggregate, in the order in which they came first. */
     firstArrivals: (aggregate: string) => [
@@ -101,7 +101,7 @@ export async function startPartner(client: Client, source: string) {
   };
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.url !== '/hook') {
-      strays.push(request.url);
+      unexpected.push(request.url);
       return void response.writeHead(204).end();
     }
     let body = '';

@@ -154,15 +154,15 @@ describe('M3 an event takes effect once', () => {
 
   test('an effect whose query is not awaited and fails is not acknowledged', async () => {
     const id = freshKey();
-    let stray: Promise<unknown> = Promise.resolve();
+    let unawaited: Promise<unknown> = Promise.resolve();
     const inbox = inboxOn(client, {
       onPoint: async (at) => {
-        if (at === 'handled') await stray;
+        if (at === 'handled') await unawaited;
       },
     });
     const received = await inbox.receiveOnce(event(id), async (tx) => {
       await effect(tx, id);
-      stray = Promise.resolve(tx.$queryRawUnsafe('SELECT 1/0')).catch(() => {});
+      unawaited = Promise.resolve(tx.$queryRawUnsafe('SELECT 1/0')).catch(() => {});
     });
     expect(received).toMatchObject({ kind: 'failed' });
     expectCounted(await effects(client, id)).toBe(0);

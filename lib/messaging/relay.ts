@@ -55,9 +55,9 @@ export interface Relayed {
 }
 
 const LIMIT = 20;
-/** One aggregate that never runs dry, or whose events take long, must not keep a lane from the others. */
-const AT_A_STRETCH = 100;
-const STRETCH_MS = 1000;
+/** The turn of an aggregate, after which others have theirs: it may never run dry, or its events may take long. */
+const MAX_EVENTS_PER_TURN = 100;
+const MAX_TURN_MS = 1000;
 const LOOK_AGAIN_MS = 1000;
 /** A pass that is told to stop gives back what it has just begun; what has taken longer was an attempt. */
 const JUST_BEGUN_MS = 1000;
@@ -77,31 +77,31 @@ interface Pass extends RelayContext, Pick<RelayOptions, 'until' | 'signal'> {
  */
 export async function relayTo(context: RelayContext, route: Route, options: RelayOptions): Promise<Relayed> {
   const { limit = LIMIT, until, signal } = options;
-  if (signal) setMaxListeners(0, signal); // one for each lane
+  if (signal) setMaxListeners(0, signal); // one listener for each aggregate
   const pass: Pass = { ...context, route, until, signal, sum: { delivered: 0, failed: 0, dead: 0, unfinished: 0 } };
-  const lanes = new Set<Promise<void>>();
+  const sending = new Set<Promise<void>>();
   const problems: unknown[] = [];
   const start = (head: Delivery) => {
-    const lane = sendInOrder(pass, head)
+    const sent = sendInOrder(pass, head)
       .catch((problem) => void problems.push(problem))
-      .finally(() => lanes.delete(lane));
-    lanes.add(lane);
+      .finally(() => sending.delete(sent));
+    sending.add(sent);
   };
-  // Round and round, so that an aggregate late in the order of names has its turn, too. A lane that has ended is filled
-  // again at once: an event does not wait for a slow one beside it.
+  // Round and round, so that an aggregate late in the order of names has its turn, too. Where one has
+  // ended the next begins at once: an event does not wait for a slow one of another aggregate.
   let after = '';
   while (!isOver(pass) && problems.length === 0) {
-    const free = limit - lanes.size;
+    const free = limit - sending.size;
     const heads = await pass.store.takeHeads(route.name, pass.leaseMs, free, after);
-    if (heads.length === 0 && after === '' && lanes.size === 0) break;
+    if (heads.length === 0 && after === '' && sending.size === 0) break;
     for (const head of heads) start(head);
     const isOneRound = heads.length < free;
-    if (lanes.size === limit) await Promise.race(lanes);
-    // A free lane looks again for events that are announced meanwhile, or become due, while slow ones are under way.
-    else if (isOneRound && after === '') await settleWithin(Promise.race(lanes), LOOK_AGAIN_MS, () => {});
+    if (sending.size === limit) await Promise.race(sending);
+    // Looks again for events that are announced meanwhile, or become due, while slow ones are under way.
+    else if (isOneRound && after === '') await settleWithin(Promise.race(sending), LOOK_AGAIN_MS, () => {});
     after = isOneRound ? '' : heads.map(({ aggregate }) => aggregate).reduce((a, b) => (a > b ? a : b));
   }
-  await Promise.all(lanes);
+  await Promise.all(sending);
   if (problems.length > 0) throw problems[0];
   return pass.sum;
 }
@@ -120,7 +120,7 @@ async function sendInOrder(pass: Pass, head: Delivery): Promise<void> {
     const failure = await send(pass, held);
     if (failure) return await recordFailure(pass, held, failure);
     await pass.onPoint('acknowledged', name);
-    const isTurnOver = count >= AT_A_STRETCH || performance.now() - began >= STRETCH_MS;
+    const isTurnOver = count >= MAX_EVENTS_PER_TURN || performance.now() - began >= MAX_TURN_MS;
     const goesOn = !isTurnOver && !isOver(pass);
     const { marked, next } = await pass.store.markDelivered(held, goesOn ? pass.leaseMs : null);
     if (!marked) return reportLost(pass, name);

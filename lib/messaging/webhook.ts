@@ -86,10 +86,10 @@ function webhookBody({ type, createdAt, aggregate, sequence, payload }: Outgoing
 }
 
 function refusalOf({ status, headers }: Response, nowMs: number): PublishError {
-  const told = `HTTP ${status}`;
-  if (status === 410) return new PublishError(`${told}: it wants no more events.`, { next: 'stop' });
+  const message = `HTTP ${status}`;
+  if (status === 410) return new PublishError(`${message}: it wants no more events.`, { next: 'stop' });
   const asked = parseRetryAfter(headers.get('retry-after'), parseHttpDate(headers.get('date')) ?? nowMs);
-  return new PublishError(told, { retryAfterMs: asked });
+  return new PublishError(message, { retryAfterMs: asked });
 }
 
 /** The status has been read, so a body that breaks off, or never ends, or drips, changes nothing. */

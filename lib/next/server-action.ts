@@ -152,8 +152,8 @@ async function withFirstAnswer<Result>(
   if (outcome.ok || outcome.code !== 'payload_mismatch' || outcome.key === undefined) return outcome;
   const status = await operation.status({ key: outcome.key });
   if (!('state' in status)) return outcome;
-  const told = { ...outcome, message: MISMATCH_MESSAGES[status.state] };
-  return status.outcome ? { ...told, data: { first: status.outcome } } : told;
+  const mismatch = { ...outcome, message: MISMATCH_MESSAGES[status.state] };
+  return status.outcome ? { ...mismatch, data: { first: status.outcome } } : mismatch;
 }
 
 /**

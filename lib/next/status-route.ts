@@ -70,9 +70,9 @@ export function statusRoute(known: Known, options: StatusRouteOptions = {}): { G
     const principal = await operation.whoActs();
     const allowed = counted?.byCaller(request, principal) ?? true;
     if (allowed !== true) return limited(allowed);
-    const told = await ask(operation, { key, scope: principal ?? undefined });
-    if (!('ok' in told)) return answer(told, request);
-    return problemResponse(told, request, { errorPages: operation.errorPages, forForm: true });
+    const status = await ask(operation, { key, scope: principal ?? undefined });
+    if (!('ok' in status)) return answer(status, request);
+    return problemResponse(status, request, { errorPages: operation.errorPages, forForm: true });
   };
   return {
     GET: handler((operation, asked) => operation.status(asked)),
@@ -112,10 +112,10 @@ function askedOf(request: Request) {
 type Ask = (operation: AnyOperation, asked: KeyRequest) => ReturnType<AnyOperation['status' | 'fence']>;
 
 /** A status, the tombstone, or the state of the key that was faster than it. */
-function answer(told: KeyStatus<unknown> | FenceResult<unknown>, request: Request): Response {
-  if (!('fenced' in told)) return json(200, told, request);
-  if (told.fenced) return json(200, { state: 'abandoned', nextKey: told.nextKey }, request);
-  const { fenced, ...status } = told;
+function answer(found: KeyStatus<unknown> | FenceResult<unknown>, request: Request): Response {
+  if (!('fenced' in found)) return json(200, found, request);
+  if (found.fenced) return json(200, { state: 'abandoned', nextKey: found.nextKey }, request);
+  const { fenced, ...status } = found;
   return json(409, status, request);
 }
 

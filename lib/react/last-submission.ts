@@ -34,8 +34,8 @@ type Found = Omit<LastSubmission, 'tryAgain'>;
 
 /** Older submissions are old news on a page that is not theirs. */
 const RECENT_MS = 5 * 60_000;
-/** The submission that this browser was last led to without being asked. */
-const LED = 'oncekit-led';
+/** The submission to whose page this browser was last redirected by itself. */
+const LAST_REDIRECTED = 'oncekit-led';
 
 /**
  * For `error.tsx` and `global-error.tsx`: finds out what became of the form that was sent last, and leads there.
@@ -157,9 +157,9 @@ async function reopen({ record, records }: Submission): Promise<void> {
 function mayLead({ key, submittedAt }: KeyRecord): boolean {
   const name = `${key} ${submittedAt}`;
   try {
-    if (sessionStorage.getItem(LED) === name) return false;
-    sessionStorage.setItem(LED, name);
-    return sessionStorage.getItem(LED) === name;
+    if (sessionStorage.getItem(LAST_REDIRECTED) === name) return false;
+    sessionStorage.setItem(LAST_REDIRECTED, name);
+    return sessionStorage.getItem(LAST_REDIRECTED) === name;
   } catch {
     return false;
   }

@@ -18,7 +18,7 @@ export interface Oversight {
   overview(stuckAfterMs: number, tenant?: string): Promise<Overview>;
 
   /**
-   * Finds the unfinished keys that nobody drives, of operations other than those that are `listed`: due for longer than
+   * Finds the unfinished keys that no worker runs, of operations other than those that are `listed`: due for longer than
    * `overdueMs`, in which no completer has taken a key of their operation. Flags those whose foreign call may have been
    * done, each with an event that says `why`.
    */
@@ -143,7 +143,7 @@ export interface Overview {
   storage: { rows: number; bytes: number } | null;
 }
 
-/** The keys of an operation that nobody drives. */
+/** The keys of an operation that no worker runs. */
 export interface UnlistedKeys {
   operation: string;
   count: number;

@@ -108,12 +108,12 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
   function status(key: string): TestKeyStatus<R> {
     const keys = { key, nextKey: mintTestKey() };
     const { state, outcome, thrown } = rows.get(key) ?? { state: 'absent' };
-    const told: TestKeyStatus<R> = { operation: name, state, ...keys };
-    if (state === 'in_progress') told.retryAfterMs = retryAfterMs;
-    if (state === 'abandoned') told.outcome = abandoned(keys);
-    if (outcome) told.outcome = replayed(outcome, keys);
+    const status: TestKeyStatus<R> = { operation: name, state, ...keys };
+    if (state === 'in_progress') status.retryAfterMs = retryAfterMs;
+    if (state === 'abandoned') status.outcome = abandoned(keys);
+    if (outcome) status.outcome = replayed(outcome, keys);
     const redirect = redirectOf(thrown)?.url;
-    return redirect ? { ...told, redirect } : told;
+    return redirect ? { ...status, redirect } : status;
   }
 
   /** The tombstone, or the state of what was faster; a refusal where the key is too old for either (S5). */

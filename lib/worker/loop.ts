@@ -8,7 +8,7 @@ export interface LoopOptions {
   /** From the end of one pass to the beginning of the next. */
   everyMs: number;
   /** How many passes may run at once, each in a rhythm of its own: a long one then holds up no other. */
-  lanes?: number;
+  concurrency?: number;
   /** The next pass begins without waiting for one that takes longer than the rhythm. */
   overlaps?: boolean;
   /** The longest wait after failures; `everyMs` where that is longer. */
@@ -27,7 +27,7 @@ export interface LoopOptions {
  * slowly and goes on by itself; it is logged once, however long that takes, and once more when it works again.
  */
 export async function loop(options: LoopOptions): Promise<void> {
-  const { name, everyMs, lanes = 1, overlaps = false, capMs = CAP_MS, pass, stopping, log } = options;
+  const { name, everyMs, concurrency = 1, overlaps = false, capMs = CAP_MS, pass, stopping, log } = options;
   const { wait = untilElapsed, random = Math.random } = options;
   let failures = 0;
   const works = () => {
@@ -46,7 +46,7 @@ export async function loop(options: LoopOptions): Promise<void> {
     }
   };
   const running = new Set<Promise<void>>();
-  const lane = async () => {
+  const repeat = async () => {
     while (!stopping.aborted) {
       const attempted = attempt().finally(() => running.delete(attempted));
       running.add(attempted);
@@ -57,7 +57,7 @@ export async function loop(options: LoopOptions): Promise<void> {
       await wait(ms * (0.75 + random() / 2), stopping);
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: concurrency }, repeat));
   await Promise.all(running);
 }
 

@@ -99,6 +99,6 @@ export const NEEDS: Readonly<Record<string, 'outbox' | 'inbox'>> = { relay: 'out
 
 /** One line: `complete: 3 taken, 2 settled, 1 unknown, 0 unfinished`. */
 export function line(task: string, figures: Figures): string {
-  const told = Object.entries(figures).map(([figure, count]) => `${count} ${figure}`);
-  return `${task}: ${told.join(', ')}`;
+  const counts = Object.entries(figures).map(([figure, count]) => `${count} ${figure}`);
+  return `${task}: ${counts.join(', ')}`;
 }

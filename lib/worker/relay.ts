@@ -3,8 +3,8 @@ import type { Tasks } from './graphile-worker.ts';
 import { loop, untilElapsed } from './loop.ts';
 import type { Figures, Messaging } from './passes.ts';
 
-/** A pass takes as long as its slowest answer; the other lane meanwhile sends what has come since. */
-const LANES = 2;
+/** A pass takes as long as its slowest answer; another one meanwhile sends what has come since. */
+const CONCURRENCY = 2;
 const SHORT_LOOK_MS = 50;
 
 interface RelayLoops {
@@ -50,7 +50,15 @@ function startRelay(
     if (restMs > SHORT_LOOK_MS) await untilElapsed(restMs, stop);
     await wake.wait(ms, stop);
   };
-  const ended = loop({ name: `The relay to ${destination}`, everyMs, lanes: LANES, pass, wait, stopping, log });
+  const ended = loop({
+    name: `The relay to ${destination}`,
+    everyMs,
+    concurrency: CONCURRENCY,
+    pass,
+    wait,
+    stopping,
+    log,
+  });
   return { ended, wake };
 }
 

@@ -30,30 +30,30 @@ export const keyActs = actsOnce(
   kit
     .operation({ name: 'admin.keys', schema, timeoutMs: TIMEOUT_MS })
     .handler(async ({ input, tx, scope: { principal: actor }, afterCommit }) => {
-      const office = admin(input, { tx, afterCommit });
+      const keys = admin(input, { tx, afterCommit });
       switch (input.act) {
         case 'retry':
-          return said(await office.retryNow(seen(input), actor), 'retried', 'changed');
+          return said(await keys.retryNow(seen(input), actor), 'retried', 'changed');
         case 'release':
-          return said(await office.release(seen(input), actor), 'released', 'not_released');
+          return said(await keys.release(seen(input), actor), 'released', 'not_released');
         case 'forget':
-          return said(await office.forget(seen(input), actor), 'forgotten', 'not_forgotten');
+          return said(await keys.forget(seen(input), actor), 'forgotten', 'not_forgotten');
         case 'acknowledge':
-          return said(await office.acknowledge(seen(input), actor), 'acknowledged', 'not_acknowledged');
+          return said(await keys.acknowledge(seen(input), actor), 'acknowledged', 'not_acknowledged');
         case 'found':
-          return await office.resolve(seen(input), { kind: 'succeeded', reference: input.reference }, actor);
+          return await keys.resolve(seen(input), { kind: 'succeeded', reference: input.reference }, actor);
         case 'not_done':
-          return await office.resolve(seen(input), { kind: 'failed' }, actor);
+          return await keys.resolve(seen(input), { kind: 'failed' }, actor);
         case 'send_again':
-          return await office.resolve(seen(input), { kind: 'retry' }, actor);
+          return await keys.resolve(seen(input), { kind: 'retry' }, actor);
         case 'fence': {
-          const fenced = await office.fence(input, actor);
+          const fenced = await keys.fence(input, actor);
           if (fenced === 'changed') return 'was_fenced';
           if (fenced === 'recorded') return 'fenced';
-          return (await office.findKey(input)) ? 'not_fenced' : 'refused';
+          return (await keys.findKey(input)) ? 'not_fenced' : 'refused';
         }
         case 'erase':
-          await office.erasePrincipal(input, actor);
+          await keys.erasePrincipal(input, actor);
           return 'erased';
       }
     }),

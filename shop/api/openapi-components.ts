@@ -113,13 +113,13 @@ function refusal(status: number, all: readonly Refused[], isKeyed: boolean): Jso
     code: { enum: codes },
     ...(reasons.length > 0 ? { reason: { enum: reasons } } : {}),
   };
-  const told: HeaderName[] = ['Link'];
-  if (all.some((one) => WAIT.includes(one))) told.push('Retry-After');
-  if (status === 401) told.push('WWW-Authenticate');
-  if (isKeyed && reasons.length > 0) told.push('Idempotency-Status', 'Idempotency-Key-Expires');
+  const headers: HeaderName[] = ['Link'];
+  if (all.some((one) => WAIT.includes(one))) headers.push('Retry-After');
+  if (status === 401) headers.push('WWW-Authenticate');
+  if (isKeyed && reasons.length > 0) headers.push('Idempotency-Status', 'Idempotency-Key-Expires');
   return {
     description: all.map((one) => (typeof one === 'string' ? ADVICE[one].message : `\`${one.reason}\``)).join(' · '),
-    headers: headersNamed(...told),
+    headers: headersNamed(...headers),
     content: { 'application/problem+json': { schema: { allOf: [schema('Problem'), { properties }] } } },
   };
 }

@@ -46,15 +46,15 @@ export function headersOf(event: OutgoingEvent): MsgHdrs {
 
 /** Reads what `natsPublisher` has sent. Undefined: it comes from somebody else. */
 export function streamedEvent(message: Pick<JsMsg, 'headers' | 'string'>): StreamedEvent | undefined {
-  const told = (name: keyof typeof NAMES) => message.headers?.get(NAMES[name]) ?? '';
+  const header = (name: keyof typeof NAMES) => message.headers?.get(NAMES[name]) ?? '';
   const event = {
-    id: told('id'),
-    type: told('type'),
-    aggregate: decoded(told('aggregate')),
-    sequence: Number(told('sequence')),
+    id: header('id'),
+    type: header('type'),
+    aggregate: decoded(header('aggregate')),
+    sequence: Number(header('sequence')),
     payload: message.string(),
-    derivedKey: told('derivedKey'),
-    createdAt: new Date(told('createdAt')),
+    derivedKey: header('derivedKey'),
+    createdAt: new Date(header('createdAt')),
   };
   const isOurs = event.id && event.type && event.aggregate && event.sequence >= 1 && event.createdAt.getTime() > 0;
   return isOurs ? event : undefined;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { APP, treeOf } from './app.fixture.ts';
-import { findBox, hiddenBox } from './messaging-modules.ts';
+import { findBox, unexportedBox } from './messaging-modules.ts';
 
 const find = (files: Record<string, string>) => findBox(treeOf({ ...APP, ...files }), 'outbox');
 const crm = "{ prisma, destinations: [{ name: 'crm', publisher }] }";
@@ -35,12 +35,12 @@ test('what makes none is passed over: comments, strings, tests, and the bare one
   expect(find({ 'lib/a.test.ts': `export const outbox = createOutbox(${crm});` })).toBeUndefined();
   expect(find({ 'lib/oncekit-admin-messages.ts': bare })).toBeUndefined();
   const tree = treeOf({ ...APP, 'lib/a.ts': 'const inbox = createInbox({ prisma });' });
-  expect([hiddenBox(tree, 'inbox'), hiddenBox(tree, 'outbox')]).toEqual([undefined, undefined]);
+  expect([unexportedBox(tree, 'inbox'), unexportedBox(tree, 'outbox')]).toEqual([undefined, undefined]);
 });
 
 test('of one that no worker can import a person is told the file and the line to write', () => {
   const tree = treeOf({ ...APP, 'lib/a.ts': 'const inbox = createInbox({ prisma, sources: { bank: { handle } } });' });
-  expect(hiddenBox(tree, 'inbox')).toEqual({
+  expect(unexportedBox(tree, 'inbox')).toEqual({
     says: 'lib/a.ts does not export its inbox, so no worker runs its failed events again.',
     fix: 'Write there: export const inbox = createInbox({ … });',
   });

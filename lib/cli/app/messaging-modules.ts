@@ -49,7 +49,7 @@ function exportOf(code: string, make: string): string | undefined {
 }
 
 /** A warning about an outbox or inbox that no worker can import; undefined where there is none. */
-export function hiddenBox(tree: FileTree, box: Box): { says: string; fix: string } | undefined {
+export function unexportedBox(tree: FileTree, box: Box): { says: string; fix: string } | undefined {
   const found = findBox(tree, box);
   if (!found || found.exported) return undefined;
   const lacks = box === 'outbox' ? 'no worker sends its events' : 'no worker runs its failed events again';

@@ -2,7 +2,7 @@ import type { SetUp } from '../../engine/config.ts';
 import type { FileTree } from '../app/file-tree.ts';
 import { readImportGraph } from '../app/import-graph.ts';
 import { fileOf, type LoadedApp, type ModulePaths } from '../app/loader.ts';
-import { BOXES, hiddenBox } from '../app/messaging-modules.ts';
+import { BOXES, unexportedBox } from '../app/messaging-modules.ts';
 import { type App, findApp } from '../app/next-app.ts';
 import { withoutComments } from '../app/source-text.ts';
 import { CliError } from '../command.ts';
@@ -95,7 +95,7 @@ function readSources(tree: FileTree, roots: readonly string[]): { sources: Sourc
 
 function checkMessaging(tree: FileTree): Finding[] {
   return BOXES.flatMap((box) => {
-    const hidden = hiddenBox(tree, box);
+    const hidden = unexportedBox(tree, box);
     return hidden ? [checkNamed(box === 'outbox' ? 'Outbox' : 'Inbox').problem(hidden.says, hidden.fix)] : [];
   });
 }

@@ -1,5 +1,5 @@
-import { UNDRIVEN_AFTER_MS } from '../../core/lease.ts';
-import { isUndriven, OPEN_KEYS, WAITS_FOR_PERSON } from '../../store/prisma/keys/list.ts';
+import { NO_WORKER_AFTER_MS } from '../../core/lease.ts';
+import { hasNoWorker, OPEN_KEYS, WAITS_FOR_PERSON } from '../../store/prisma/keys/list.ts';
 import type { Queryable } from '../database.ts';
 import type { AppFacts } from './app.ts';
 import { checkNamed, counted, type Finding } from './finding.ts';
@@ -20,7 +20,7 @@ const KEYS = `SELECT
      FROM (SELECT operation, count(*) AS due FROM idempotency_keys
             WHERE next_attempt_at < clock_timestamp() - interval '${DUE_S} s' GROUP BY operation) AS late) AS due,
   (SELECT coalesce(json_agg(DISTINCT operation), '[]') FROM idempotency_keys
-    WHERE ${isUndriven(String(UNDRIVEN_AFTER_MS))}) AS undriven,
+    WHERE ${hasNoWorker(String(NO_WORKER_AFTER_MS))}) AS "withoutWorker",
   (SELECT count(*)::int FROM ${OPEN_KEYS} WHERE ${WAITS_FOR_PERSON}) AS attention,
   (SELECT count(*)::int FROM ${OPEN_KEYS}
     WHERE needs_attention AND next_attempt_at >= clock_timestamp() - interval '${DUE_S} s' AND NOT ${WAITS_FOR_PERSON}) AS slow,
@@ -49,7 +49,7 @@ const SEEN = `SELECT EXTRACT(epoch FROM clock_timestamp() - max(state_change))::
 /** Checks that a worker does what is due, by its traces, and by what is overdue. */
 export async function checkWork(sql: Queryable, options: WorkOptions): Promise<Finding[]> {
   const check = checkNamed('Worker');
-  const { due, undriven, slow, attention, unreaped } = (await sql.query(KEYS)).rows[0];
+  const { due, withoutWorker, slow, attention, unreaped } = (await sql.query(KEYS)).rows[0];
   const { seconds } = (await sql.query(SEEN)).rows[0];
   const nothing = { unsent: {}, unprocessed: 0, dead_out: 0, dead_in: 0 };
   const messages = options.hasMessaging ? (await sql.query(MESSAGES)).rows[0] : nothing;
@@ -63,7 +63,7 @@ export async function checkWork(sql: Queryable, options: WorkOptions): Promise<F
   const keys = split(due, operations);
   for (const [name, count] of keys.unknown) findings.push(check.problem(...ofNoOperation(name, count)));
   // A worker is there, and lets them lie: to run another one is no help.
-  const isPassedOver = ([name]: [string, number]) => isRecent(seconds) && undriven.includes(name);
+  const isPassedOver = ([name]: [string, number]) => isRecent(seconds) && withoutWorker.includes(name);
   for (const [name, count] of keys.known.filter(isPassedOver)) findings.push(check.problem(...ofNoWorker(name, count)));
   left(sum(keys.known.filter((each) => !isPassedOver(each))), 'unfinished key', 'complete');
   // An app that could not be loaded, or has no outbox here, may have one elsewhere.

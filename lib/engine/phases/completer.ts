@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import type { KeyState } from '../../core/key-state.ts';
-import { UNDRIVEN_AFTER_MS } from '../../core/lease.ts';
+import { NO_WORKER_AFTER_MS } from '../../core/lease.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { HeldKey } from '../../store/leases.ts';
 import { assertSecret, newInstance } from '../config.ts';
@@ -114,7 +114,7 @@ export async function reportUnlisted<Tx>({ store, config, registry, unlisted }: 
   if (performance.now() < unlisted.nextLookAt) return;
   unlisted.nextLookAt = performance.now() + LOOK_EVERY_MS;
   const found = await store
-    .flagUnlisted([...registry.keys()], { overdueMs: UNDRIVEN_AFTER_MS, why: WHY })
+    .flagUnlisted([...registry.keys()], { overdueMs: NO_WORKER_AFTER_MS, why: WHY })
     .catch(() => []);
   for (const { operation, count, doubtful, oldestKey: key } of found) {
     if (unlisted.reported.has(operation)) continue;

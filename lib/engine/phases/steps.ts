@@ -1,5 +1,5 @@
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
-import { leadUp } from '../../core/upcast.ts';
+import { upcastData } from '../../core/upcast.ts';
 import type { Step, Write } from '../../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.ts';
 import { type RefusalAnswer, runToAnswer } from '../handler.ts';
@@ -135,7 +135,7 @@ export function readStored<R>(what: string, text: string | null, { version = 1, 
     const words = `A newer deploy has stored the ${what}, and its instances go on. If you have taken it back, deploy it again.`;
     throw new CodedError('unavailable', words, { existing: `version ${from}`, expected: `at most ${version}` });
   }
-  return leadUp(data, { from, to: version, upcasts }, (older, thrown) => {
+  return upcastData(data, { from, to: version, upcasts }, (older, thrown) => {
     const why = thrown ? `\`upcasts[${older}]\` threw. Mend it` : `there is no \`upcasts[${older}]\`. Add it`;
     const words = `An older deploy has stored the ${what}, and ${why}, or bring the old code back.`;
     const facts = { existing: `version ${older}`, expected: `an upcast to version ${older + 1}`, ...thrown };

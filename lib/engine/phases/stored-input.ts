@@ -1,5 +1,5 @@
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
-import { leadUp, type Upcasts } from '../../core/upcast.ts';
+import { type Upcasts, upcastData } from '../../core/upcast.ts';
 import { parseValue, stringifyValue } from '../stored-value.ts';
 
 /** The input of a run, for later runs, which have the key and its steps besides. */
@@ -37,7 +37,7 @@ export function decodeInput(text: string, { inputVersion = 1, inputUpcasts = {} 
       expected: `at most ${inputVersion}`,
     });
   }
-  const input = leadUp(stored.input, { from: version, to: inputVersion, upcasts: inputUpcasts }, (from, thrown) =>
+  const input = upcastData(stored.input, { from: version, to: inputVersion, upcasts: inputUpcasts }, (from, thrown) =>
     thrown
       ? thrown.cause
       : new ConfigurationError('An unfinished key has an older input, which no upcast leads to this version.', {

@@ -188,8 +188,8 @@ export abstract class ExecutionTransaction implements ContextTransaction {
 
 export function signal(): { known: Promise<void>; tell: () => void } {
   let tell = () => {};
-  const known = new Promise<void>((told) => {
-    tell = told;
+  const known = new Promise<void>((resolve) => {
+    tell = resolve;
   });
   return { known, tell };
 }

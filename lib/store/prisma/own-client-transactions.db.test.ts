@@ -215,13 +215,13 @@ describe('in a transaction of Prisma’s', () => {
 
   test('a query that an extension’s queue sends in the context of another execution is in its own transaction', async () => {
     const [queued, whose, meet] = [oneByOne(), new AsyncLocalStorage<string>(), barrier(3)];
-    let strayed = 0;
+    let lostContexts = 0;
     const client = WAYS.prisma().$extends({
       query: {
         auditRecord: {
           create: ({ args, query }) =>
             queued(() => {
-              if (whose.getStore() !== args.data.action) strayed++;
+              if (whose.getStore() !== args.data.action) lostContexts++;
               return query(args);
             }),
         },
@@ -241,7 +241,7 @@ describe('in a transaction of Prisma’s', () => {
       return [outcome.ok, error?.message, ...(await here.counted(key))];
     };
     const told = await Promise.all([false, true, false].map((isThrown) => run(freshKey(), isThrown)));
-    expect(strayed).toBeGreaterThan(0);
+    expect(lostContexts).toBeGreaterThan(0);
     const done = [true, undefined, 2, 1];
     expectCounted(told).toEqual([done, [false, 'boom', 0, 0], done]);
   });

@@ -11,8 +11,8 @@ const SCOPE = ['tenant', 'principal', 'operation', 'key'];
 const ABOUT_MANY_KEYS: Record<string, string> = {
   'keys/lease.ts TAKE_DUE': 'the completer: whatever is due',
   'keys/reap.ts REAP': 'the reaper: whatever is past its retention',
-  'keys/reap.ts FLAG_STRAYS': 'the reaper: whatever no index holds',
-  'keys/unlisted.ts FLAG_UNLISTED': 'the completer: whatever nobody drives',
+  'keys/reap.ts FLAG_UNANSWERED': 'the reaper: whatever no index holds',
+  'keys/unlisted.ts FLAG_UNLISTED': 'the completer: whatever no worker runs',
   'keys/list.ts COUNT_OPEN': 'gauges: how much is open',
   'keys/list.ts ABOUT': 'the admin view: what is open, and the size',
   'keys/list.ts COUNT': 'the admin view: how many have settled',

@@ -11,8 +11,8 @@ export async function applyPayment(tx: Tx, type: string, intent: Stripe.PaymentI
   const { success: isId, data: id } = z.uuid().safeParse(intent.metadata.order_id);
   const order = isId ? await tx.order.findUnique({ where: { id } }) : null;
   if (!order) return NOT_OURS;
-  const told = await tell(tx, 'order', order, `${type} ${intent.id}`);
-  if (told) return told;
+  const applied = await tell(tx, 'order', order, `${type} ${intent.id}`);
+  if (applied) return applied;
   if (type !== 'payment_intent.succeeded') return { did: 'nothing', why: 'its operation has ended' };
 
   // Behind the key: the operation may have ended while this waited for it.

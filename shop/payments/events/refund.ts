@@ -18,8 +18,8 @@ export async function applyRefund(tx: Tx, type: string, refund: Stripe.Refund): 
   const paymentIntent = idOf(refund.payment_intent);
   if (!paymentIntent) return NOT_OURS;
   const own = await ownRefund(tx, refund, paymentIntent);
-  const told = own && (await tell(tx, 'refund', own, `${type} ${refund.id}`));
-  if (told) return told;
+  const applied = own && (await tell(tx, 'refund', own, `${type} ${refund.id}`));
+  if (applied) return applied;
 
   const order = await orderOfPayment(tx, paymentIntent, refund.created);
   if (!order) return NOT_OURS;

@@ -4,7 +4,7 @@ import { type TestDatabase, testDatabase } from '../../../../scripts/testing/tes
 import { SEED, tier } from '../../../../scripts/testing/tier.ts';
 import { ignoreWarning } from '../../../../scripts/testing/warnings.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
-import { anything, gate, kit, told } from '../../../integration/kit.fixture.ts';
+import { anything, gate, kit, withoutKeys } from '../../../integration/kit.fixture.ts';
 import { codeOf, type Program, programOf, smaller } from './ambient-fuzz.fixture.ts';
 import { businessRows, type Mode, type Names, namesOf, QUERIES } from './ambient-fuzz-queries.fixture.ts';
 import { type Context, perform, plain, worked } from './ambient-fuzz-run.fixture.ts';
@@ -154,10 +154,12 @@ async function observeOne(
   const execution: Execution = { program, names, mode, runs: 0, meet, committed: [] };
   executions.set(key, execution);
   const operation = operations(mode, program);
-  const outcome = plain(told(await operation.execute({ key, payload: {} })), names);
+  const outcome = plain(withoutKeys(await operation.execute({ key, payload: {} })), names);
   arrive();
   const isAsked = execution.committed.length > 0 || program.isRunAgain;
-  const again = isAsked ? plain(told(await operation.execute({ key, payload: {}, attempt: 2 })), names) : 'not asked';
+  const again = isAsked
+    ? plain(withoutKeys(await operation.execute({ key, payload: {}, attempt: 2 })), names)
+    : 'not asked';
   executions.delete(key);
   const { runs, committed } = execution;
   return { outcome, again, runs, committed };

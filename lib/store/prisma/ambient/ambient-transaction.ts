@@ -26,8 +26,8 @@ export class AmbientTransaction extends ExecutionTransaction implements OwnConte
   readonly queryContext: AsyncContext = { transaction: this, isPrismaQuery: true };
   readonly begun: BegunTransaction;
   readonly #depth: number;
-  /** Queries of several statements that are not through, each until it is. */
-  readonly #halves = new Set<Promise<void>>();
+  /** Queries of several statements that have not sent their last one, each until it has. */
+  readonly #unfinished = new Set<Promise<void>>();
 
   /** @param begun the transaction on its connection; of a savepoint the same, and what it is in */
   constructor(client: object, begun: BegunTransaction, outer?: AmbientTransaction) {
@@ -76,15 +76,15 @@ export class AmbientTransaction extends ExecutionTransaction implements OwnConte
         if (MAY_CONTROL.test(text)) throw isPrismaQuery ? unknownControl(text) : foreignTransaction();
         return await this.#send(asked as never[]);
       };
-      const client = { query, release: beginIn(this.#halves), on: () => client, removeListener: () => client };
+      const client = { query, release: beginIn(this.#unfinished), on: () => client, removeListener: () => client };
       return client;
     });
   }
 
   /** Runs it in a savepoint, to which everything is rolled back where it throws. */
   async nest<T>(run: (nested: AmbientTransaction) => Promise<T>): Promise<T> {
-    // With the first half of a query before it, and the second one behind, it would be neither's.
-    return await this.nestBehind(this.#halves, () =>
+    // Between two statements of one query, a savepoint would hold the first and not the second.
+    return await this.nestBehind(this.#unfinished, () =>
       this.#inSavepoint(new AmbientTransaction(this.client, this.begun, this), run),
     );
   }
@@ -113,7 +113,7 @@ export class AmbientTransaction extends ExecutionTransaction implements OwnConte
     const { queue } = this.begun;
     if (queue.isLost) throw lostQuery();
     if (queue.hasStaleStatement) throw staleStatement();
-    return super.hasUnanswered() || this.#halves.size > 0 || queue.pending > 0;
+    return super.hasUnanswered() || this.#unfinished.size > 0 || queue.pending > 0;
   }
 
   /** @throws IdempotencyError for what would control the transaction */

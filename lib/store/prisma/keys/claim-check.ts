@@ -73,7 +73,7 @@ export async function tryClaim(db: Db): Promise<TriedClaim> {
   const looked = await db.runThroughClient(look, { withinMs: BATCH_MS });
   const whyNotOwn = await db.pool?.whyNot(HOW);
   const { whyUnproven } = db;
-  const claim = { ...NOBODYS, key: randomUUID() };
+  const claim = { ...TRIAL_CLAIM, key: randomUUID() };
   const trial = await tryOn(db, claim, looked.keyTable);
   return {
     ...looked,
@@ -207,7 +207,7 @@ const ANSWER = '"tried"';
 
 const HOW = { timeoutMs: 5000, maxWaitMs: 2000, beforeCommit: () => undefined };
 
-const NOBODYS: Omit<Claim, 'key'> = {
+const TRIAL_CLAIM: Omit<Claim, 'key'> = {
   tenant: 'oncekit',
   principal: 'nobody',
   operation: 'oncekit.doctor',

@@ -11,22 +11,22 @@ import { KEY_COLUMNS, type RawRow, toKeyRow } from './read.ts';
 const IS_INDEXED = '(next_attempt_at IS NOT NULL OR needs_attention)';
 
 /** A claim in one transaction, committed without its answer: nothing but its state tells it from a settled row. */
-export const IS_STRAY = `settled_at IS NULL AND NOT ${IS_INDEXED}`;
+export const IS_UNANSWERED = `settled_at IS NULL AND NOT ${IS_INDEXED}`;
 
-/** How many of the newest claims are looked through for strays, which no index holds: some 30 ms. */
+/** How many of the newest claims are looked through for unanswered ones, which no index holds: some 30 ms. */
 const NEWEST = 100_000;
 
 /**
  * Every committed row that is not settled, whatever its lease says, or that is settled and flagged for a person. An index
- * of the unsettled states would cost each claim an entry, and each completion its place on the page, so a stray is looked
- * for among the newest claims. The reaper flags those that it sees there, and all whose retention is over, and so puts
+ * of the unsettled states would cost each claim an entry, and each completion its place on the page, so an unanswered one is
+ * looked for among the newest claims. The reaper flags those that it sees there, and all whose retention is over, and so puts
  * them into the index (`reap.ts`).
  */
 export const OPEN_KEYS = `(
   SELECT * FROM idempotency_keys WHERE ${IS_INDEXED}
   UNION ALL
   SELECT * FROM (SELECT * FROM idempotency_keys ORDER BY claimed_at DESC LIMIT ${NEWEST}) AS newest
-   WHERE ${IS_STRAY}) AS open`;
+   WHERE ${IS_UNANSWERED}) AS open`;
 
 /** Of an open row: no completer will come for it. */
 export const WAITS_FOR_PERSON = `(next_attempt_at IS NULL OR (state = 'in_progress' AND lease_until IS NULL))`;
@@ -42,14 +42,14 @@ export function isStuck(ms: string): string {
 }
 
 /**
- * True of unfinished keys that nobody drives. Whoever drives a key moves its `next_attempt_at` on before anything else. So one
- * that was due long ago is driven by nobody, or stands behind others of its operation: then some completer has taken one of
+ * True of unfinished keys whose operation no worker runs. A completer moves a key's `next_attempt_at` on before anything else.
+ * So a key that was due long ago has no completer, or waits behind others of its operation: then a completer has taken one of
  * those, which alone raises `attempts` above the claim's 1. Calls of clients do not count, for they go on where no worker
  * knows the operation.
  *
- * @param ms the parameter, or the number, that says how many milliseconds ago it was due: `UNDRIVEN_AFTER_MS`
+ * @param ms the parameter, or the number, that says how many milliseconds ago it was due: `NO_WORKER_AFTER_MS`
  */
-export function isUndriven(ms: string): string {
+export function hasNoWorker(ms: string): string {
   const longAgo = `statement_timestamp() - ${ms}::float8 * interval '1 ms'`;
   return `next_attempt_at <= ${longAgo} AND (state = 'unknown' OR lease_until <= statement_timestamp())
      AND operation NOT IN (SELECT operation FROM idempotency_keys WHERE next_attempt_at > ${longAgo} AND attempts > 1)`;

@@ -1,5 +1,5 @@
 import type { RawQueries } from '../client.ts';
-import { IS_STRAY, OPEN_KEYS } from './list.ts';
+import { IS_UNANSWERED, OPEN_KEYS } from './list.ts';
 
 // By the time of the statement, not `clock_timestamp()`: that one is volatile, and no index would bound the look by it.
 // Bounded, oldest first by the index on expires_at, and SKIP LOCKED: several reapers share the work, and none waits for
@@ -39,14 +39,14 @@ events AS (
    WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM reaped))
 SELECT count(*)::int AS count, (SELECT max(expires_at) FROM expired) AS reached FROM reaped`;
 
-// Strays are in no index, and nobody finds them once they are no longer among the newest. This puts them into one.
-const FLAG_STRAYS = `
+// Claims without an answer are in no index, and are not found once they are no longer among the newest. This puts them into one.
+const FLAG_UNANSWERED = `
 UPDATE idempotency_keys SET needs_attention = true
- WHERE ${IS_STRAY} AND (key, operation, principal, tenant) IN (
-   SELECT key, operation, principal, tenant FROM ${OPEN_KEYS} WHERE ${IS_STRAY}
+ WHERE ${IS_UNANSWERED} AND (key, operation, principal, tenant) IN (
+   SELECT key, operation, principal, tenant FROM ${OPEN_KEYS} WHERE ${IS_UNANSWERED}
    UNION ALL
    SELECT key, operation, principal, tenant FROM idempotency_keys
-    WHERE expires_at <= statement_timestamp() AND ${IS_STRAY})`;
+    WHERE expires_at <= statement_timestamp() AND ${IS_UNANSWERED})`;
 
 /**
  * How far a store's reaper has come. `end`: where the batch before has ended, and the next one starts. The entries of deleted rows stay in the index until a
@@ -65,7 +65,7 @@ export async function reapKeys(db: RawQueries, limit: number, reaped: Reaped = {
   if (count === limit) return count;
   const rest = start ? await reapFrom(db, undefined, limit - count, reaped) : 0;
   // Among the expired ones there is little left but what is not settled.
-  if (count + rest < limit) await db.$queryRawUnsafe(FLAG_STRAYS);
+  if (count + rest < limit) await db.$queryRawUnsafe(FLAG_UNANSWERED);
   return count + rest;
 }
 

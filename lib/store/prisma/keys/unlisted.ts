@@ -1,6 +1,6 @@
 import type { UnlistedKeys } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
-import { isUndriven } from './list.ts';
+import { hasNoWorker } from './list.ts';
 
 /** How many keys one look flags at most: the next one goes on. */
 const MOST = 1000;
@@ -16,7 +16,7 @@ const FLAG_UNLISTED = `
 WITH unlisted AS MATERIALIZED (
   SELECT tenant, principal, operation, key, next_attempt_at, ${IS_DOUBTFUL} AS is_doubtful
     FROM idempotency_keys AS k
-   WHERE operation <> ALL ($1::text[]) AND ${isUndriven('$2')}),
+   WHERE operation <> ALL ($1::text[]) AND ${hasNoWorker('$2')}),
 chosen AS MATERIALIZED (
   SELECT tenant, principal, operation, key FROM idempotency_keys
    WHERE (tenant, principal, operation, key, next_attempt_at) IN (

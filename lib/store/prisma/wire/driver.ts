@@ -8,7 +8,7 @@ export interface PoolLike {
   }) => object;
   connect(...args: never[]): unknown;
   query(config: never): unknown;
-  on(event: 'acquire' | 'release', listener: (...told: never[]) => void): unknown;
+  on(event: 'acquire' | 'release', listener: (...args: never[]) => void): unknown;
 }
 
 /** A connection as `pg`'s pool gives it. */
