@@ -113,7 +113,7 @@ const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unkn
   recordVerdict: (store) => store.recordVerdict(seen, { kind: 'failed' }, 'eve'),
   retryNow: (store) => store.retryNow(seen, 'eve'),
   countOpen: (store) => store.countOpen(1000),
-  reap: (store) => store.reapKeys(1),
+  reapKeys: (store) => store.reapKeys(1),
   list: (store) => store.list(page),
   databaseFacts: (store) => store.databaseFacts(),
   overview: (store) => store.overview(1000),
@@ -191,8 +191,8 @@ type Inbox = ReturnType<typeof inboxOn>;
 
 const OUTBOX: Record<string, (store: Outbox) => Promise<unknown>> = {
   takeHeads: (store) => store.takeHeads('hook', 1000, 1, ''),
-  delivered: (store) => store.markDelivered(taken, 1000),
-  postpone: (store) => store.postponeDelivery(taken, 1000, 'HTTP 500'),
+  markDelivered: (store) => store.markDelivered(taken, 1000),
+  postponeDelivery: (store) => store.postponeDelivery(taken, 1000, 'HTTP 500'),
   giveUp: (store) => store.giveUp(taken, 'dead', 'HTTP 500'),
   giveBack: (store) => store.giveBack(taken, null),
   requeue: (store) => store.requeue('hook', taken.eventId, 'eve'),
@@ -214,8 +214,8 @@ const INBOX: Record<string, (store: Inbox) => Promise<unknown>> = {
       retentionMs: 1000,
       onPoint: async () => {},
     }),
-  failed: (store) => store.recordFailure(receipt, { payload: null, pausesMs: [], error: 'no' }),
-  mismatched: (store) => store.recordMismatch(receipt),
+  recordFailure: (store) => store.recordFailure(receipt, { payload: null, pausesMs: [], error: 'no' }),
+  recordMismatch: (store) => store.recordMismatch(receipt),
   takeFailed: (store) => store.takeFailed(['stripe'], 1000),
   giveBack: (store) => store.giveBack({ source: 'stripe', eventId: 'evt', payload: '{}', attempts: 1 }),
   requeue: (store) => store.requeue('stripe', 'evt', 'eve'),
@@ -235,7 +235,7 @@ describe('A3 the same of messages', () => {
     inboxOn(dbUntil(client, over, new ClientPool(client, { claimsIn: 'inbox' })));
 
   test('each function of outbox and inbox is asked here', () => {
-    expect([...Object.keys(OUTBOX), 'enqueue'].sort()).toEqual(Object.keys(outboxUntil(database.client, 0)).sort());
+    expect([...Object.keys(OUTBOX), 'insertEvent'].sort()).toEqual(Object.keys(outboxUntil(database.client, 0)).sort());
     expect(Object.keys(INBOX).sort()).toEqual(Object.keys(inboxUntil(database.client, 0)).sort());
   });
 

@@ -1,9 +1,9 @@
+import { build } from 'esbuild';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { createClient } from '../../../../shop/db.ts';
 import { anything, effect, freshKey, kit } from '../../../integration/kit.fixture.ts';
-import { oncekitPool } from './pool.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -12,10 +12,7 @@ beforeAll(async () => {
 afterAll(() => database?.drop());
 
 test('what a phase has written is found by the function also where another copy of the kit has wrapped the pool', async () => {
-  vi.resetModules();
-  const copy = await import('./pool.ts'); // as a bundler gives one to the module of the app's client
-  expect(copy.oncekitPool).not.toBe(oncekitPool);
-  const pool = copy.oncekitPool(new pg.Pool({ connectionString: database.url }));
+  const pool: pg.Pool = (await poolOfItsOwnCopy()).oncekitPool(new pg.Pool({ connectionString: database.url }));
   await Promise.all([1, 2, 3].map(() => pool.query('SELECT 1'))); // to connect takes longer than the phase is kept open
   const client = createClient(database.url, { pool });
   const key = freshKey();
@@ -28,3 +25,10 @@ test('what a phase has written is found by the function also where another copy 
   expect(await pay.execute({ key, payload: {} })).toMatchObject({ ok: true, data: 1 });
   await client.$disconnect();
 });
+
+/** As a bundler gives a copy of the kit to the module of the app's client. */
+async function poolOfItsOwnCopy() {
+  const entry = { entryPoints: ['lib/store/prisma/wire/pool.ts'], bundle: true, write: false } as const;
+  const { outputFiles } = await build({ ...entry, format: 'esm', platform: 'node' });
+  return await import(`data:text/javascript,${encodeURIComponent(outputFiles[0]?.text ?? '')}`);
+}
