@@ -102,7 +102,7 @@ export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions
 } {
   const tell = auditLog(log);
   /** Nothing was done where there is nothing to count, so there is no line either. */
-  const logIfDone = <Done extends boolean | number>(
+  const logged = <Done extends boolean | number>(
     done: Done,
     act: { type: string; actor: string; peer: string; event?: string },
   ): Done => {
@@ -118,14 +118,14 @@ export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions
       list: (filter) => paged(filter, (more) => outbox.list(more)),
       find: async (eventId) => sentDetail(await outbox.find(eventId)),
       requeue: async (delivery, actor) =>
-        operated(logIfDone(await outbox.requeue(delivery, actor), { type: 'requeued', actor, ...named(delivery) })),
+        operated(logged(await outbox.requeue(delivery, actor), { type: 'requeued', actor, ...named(delivery) })),
       requeueAll: async (peer, actor) =>
-        logIfDone(await outbox.requeueAll(peer, actor), { type: 'requeued', actor, peer }),
+        logged(await outbox.requeueAll(peer, actor), { type: 'requeued', actor, peer }),
       skip: async (delivery, actor) =>
-        operated(logIfDone(await outbox.skip(delivery, actor), { type: 'skipped', actor, ...named(delivery) })),
-      abandon: async (peer, actor) => logIfDone(await outbox.abandon(peer, actor), { type: 'abandoned', actor, peer }),
+        operated(logged(await outbox.skip(delivery, actor), { type: 'skipped', actor, ...named(delivery) })),
+      abandon: async (peer, actor) => logged(await outbox.abandon(peer, actor), { type: 'abandoned', actor, peer }),
       resume: async (peer, actor) =>
-        operated(logIfDone(await outbox.resume(peer, actor), { type: 'resumed', actor, peer })),
+        operated(logged(await outbox.resume(peer, actor), { type: 'resumed', actor, peer })),
     },
     inbox: {
       overview: async () => ({ open: await inbox.open() }),
@@ -136,7 +136,7 @@ export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions
       find: async (event) => receivedDetail(await inbox.find(event)),
       requeue: async ({ source: peer, eventId: event }, actor) => {
         const isDone = await inbox.requeue({ source: peer, eventId: event }, actor);
-        return operated(logIfDone(isDone, { type: 'requeued', actor, peer, event }));
+        return operated(logged(isDone, { type: 'requeued', actor, peer, event }));
       },
     },
   };

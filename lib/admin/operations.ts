@@ -109,37 +109,32 @@ export function operationsOn(store: Operable, options: OperateOptions): Operatio
   const line = auditLog(options.log);
   const tell: typeof line = (act) => void afterCommit(() => line(act));
   /** A second click has done nothing, so it leaves no line either. */
-  const logIfRecorded = <Result extends ActResult>(
-    operated: Result,
-    type: string,
-    id: KeyId,
-    actor: string,
-  ): Result => {
+  const logged = <Result extends ActResult>(operated: Result, type: string, id: KeyId, actor: string): Result => {
     const { tenant, principal, operation, key } = id;
     if (operated === 'recorded') tell({ type, actor, tenant, principal, operation, key });
     return operated;
   };
-  const completeIfRecorded = async (isRecorded: boolean, type: string, id: KeyId, actor: string): Promise<Operated> => {
-    const operated = logIfRecorded(isRecorded ? 'recorded' : 'changed', type, id, actor);
+  const completing = async (isRecorded: boolean, type: string, id: KeyId, actor: string): Promise<Operated> => {
+    const operated = logged(isRecorded ? 'recorded' : 'changed', type, id, actor);
     if (isRecorded && complete) await afterCommit(() => inPatience(complete, id));
     return operated;
   };
   return {
     resolve: async (id, verdict, actor) =>
-      completeIfRecorded(await store.recordVerdict(id, verdict, actor), 'verdict', id, actor),
-    retryNow: async (id, actor) => completeIfRecorded(await store.retryNow(id, actor), 'retry', id, actor),
-    release: async (id, actor) => logIfRecorded(await store.release(id, actor), 'released', id, actor),
+      completing(await store.recordVerdict(id, verdict, actor), 'verdict', id, actor),
+    retryNow: async (id, actor) => completing(await store.retryNow(id, actor), 'retry', id, actor),
+    release: async (id, actor) => logged(await store.release(id, actor), 'released', id, actor),
     fence: async (id, actor) => {
       const wanted = fenceOf(id, actor, options);
-      return wanted ? logIfRecorded(fencedAs(await store.fence(wanted)), 'fenced', id, actor) : 'refused';
+      return wanted ? logged(fencedAs(await store.fence(wanted)), 'fenced', id, actor) : 'refused';
     },
     forget: async (seen, actor) => {
       const { tenant, principal, operation, key, fencingToken } = seen;
       const operated = await store.forget({ tenant, principal, operation, key, fencingToken }, actor);
       await afterCommit(() => dropRecent?.({ tenant, principal, operation, key }));
-      return logIfRecorded(operated, 'forgotten', seen, actor);
+      return logged(operated, 'forgotten', seen, actor);
     },
-    acknowledge: async (id, actor) => logIfRecorded(await store.acknowledge(id, actor), 'acknowledged', id, actor),
+    acknowledge: async (id, actor) => logged(await store.acknowledge(id, actor), 'acknowledged', id, actor),
     erasePrincipal: async (given, actor) => {
       const { tenant, principal: name, aliases = [] } = principalOf(given);
       const person = { tenant, names: [...new Set([name, ...aliases])] };

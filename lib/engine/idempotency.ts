@@ -82,7 +82,7 @@ export interface Idempotency<Tx> {
   /** Which version of the kit's tables the database has, what this kit needs, and what to run where they differ. */
   readSchema(): Promise<SchemaState[]>;
   /**
-   * Claims a key of nobody's through the app's client, completes and replays it, and rolls it back: whether its role, its
+   * Claims a made-up key through the app's client, completes and replays it, and rolls it back: whether its role, its
    * extensions, its tables and its database let an execution do its part. For `npx oncekit doctor`. Leaves nothing.
    */
   tryClaim(): Promise<TriedClaim>;

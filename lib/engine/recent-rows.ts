@@ -22,7 +22,7 @@ interface Kept {
 /**
  * The settled rows that this process has seen within the last five seconds: most duplicates come right behind their
  * first, and are answered from here without the database. A settled row never changes again (S1), so what is told from
- * memory is what the row would say. The two ways in which its answer can go all the same, a person who has it erased
+ * memory is what the row would say. The two ways in which its answer can go all the same, a person who erases it
  * (X3) in another process and a newer deploy that runs a naturally idempotent operation again (R3), show here five
  * seconds later at most; so does a row that was reaped.
  *

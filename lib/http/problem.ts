@@ -67,7 +67,7 @@ export function plainJson(_name: string, value: unknown): unknown {
   return value instanceof Map || value instanceof Set ? [...value] : value;
 }
 
-/** Of the caller's own answer; of nobody else's (H3). */
+/** Given with the caller's own answer only (H3). */
 function detailsOf({ code, reason, data, fieldErrors }: Refusal): Record<string, unknown> {
   if (code === 'failed') return given({ reason, data: isJson(data) ? data : undefined });
   return code === 'validation' ? given({ fieldErrors }) : {};

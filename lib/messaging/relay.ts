@@ -14,7 +14,7 @@ export type RelayPoint =
   | 'claimed'
   /** Handed to the publisher; no answer yet. */
   | 'sent'
-  /** The destination has it; nothing is written down. */
+  /** The destination has the event; nothing is written down yet. */
   | 'acknowledged'
   /** Written down. */
   | 'marked';
@@ -87,8 +87,8 @@ export async function relayTo(context: RelayContext, route: Route, options: Rela
       .finally(() => sending.delete(sent));
     sending.add(sent);
   };
-  // Round and round, so that an aggregate late in the order of names has its turn, too. Where one has
-  // ended the next begins at once: an event does not wait for a slow one of another aggregate.
+  // Round and round, so that an aggregate late in the order of names has its turn, too. Where one has ended the next begins
+  // at once: an event does not wait for a slow one of another aggregate.
   let after = '';
   while (!isOver(pass) && problems.length === 0) {
     const free = limit - sending.size;
@@ -137,7 +137,7 @@ interface Failure {
   tookMs: number;
 }
 
-/** Undefined: the destination has it. Else why not, as far as is known: it may have it all the same. */
+/** Undefined: the destination has taken the event. Else why not, as far as is known: it may have taken it all the same. */
 async function send(pass: Pass, held: Delivery): Promise<Failure | undefined> {
   const { leaseMs, onPoint, route } = pass;
   // Taken more often than it is tried: its relays did not live to write down what came of it.

@@ -273,7 +273,7 @@ export interface FoundReceived extends InboxRow {
 }
 
 export interface FailedAttempt {
-  /** The payload for the next try; null where only its sender has it. */
+  /** The payload for the next try; null where it is not kept, and only its sender can send it again. */
   payload: string | null;
   /** One pause for each attempt but the last: beyond them it is dead. */
   pausesMs: number[];

@@ -87,7 +87,7 @@ export interface Store<Tx> extends Leases<Tx>, Oversight, LostKeys<Tx> {
   /** Which version of the kit's tables the database has, by part. */
   readSchema(): Promise<SchemaState[]>;
 
-  /** Claims, completes and replays a key of nobody's as an execution does, and rolls it back: whether one can do its part here. Leaves nothing. */
+  /** Claims, completes and replays a made-up key as an execution does, and rolls it back: whether one can do its part here. Leaves nothing. */
   tryClaim(): Promise<TriedClaim>;
 }
 

@@ -3,8 +3,6 @@ import type { Tasks } from './graphile-worker.ts';
 import { loop, untilElapsed } from './loop.ts';
 import type { Figures, Messaging } from './passes.ts';
 
-/** A pass takes as long as its slowest answer; another one meanwhile sends what has come since. */
-const CONCURRENCY = 2;
 const SHORT_LOOK_MS = 50;
 
 interface RelayLoops {
@@ -50,15 +48,8 @@ function startRelay(
     if (restMs > SHORT_LOOK_MS) await untilElapsed(restMs, stop);
     await wake.wait(ms, stop);
   };
-  const ended = loop({
-    name: `The relay to ${destination}`,
-    everyMs,
-    concurrency: CONCURRENCY,
-    pass,
-    wait,
-    stopping,
-    log,
-  });
+  // A pass takes as long as its slowest answer; another one meanwhile sends what has come since.
+  const ended = loop({ name: `The relay to ${destination}`, everyMs, concurrency: 2, pass, wait, stopping, log });
   return { ended, wake };
 }
 

@@ -29,13 +29,13 @@ export function checkTls(sql: pg.Client, url: string): Finding {
 }
 
 interface TlsState {
-  /** Only a TLS socket has it. */
+  /** Missing on a socket without TLS. */
   encrypted?: boolean;
   /** Its certificate was checked, and was found to be good. */
   authorized?: boolean;
 }
 
-/** As the socket has it, and not as the URL asks for it: `ssl` may be set elsewhere. */
+/** Reads the socket, not the URL: `ssl` may be set elsewhere. */
 function socketOf(sql: pg.Client): TlsState {
   return (sql as unknown as { connection?: { stream?: TlsState } }).connection?.stream ?? {};
 }

@@ -90,7 +90,7 @@ export function isTransactionLeftOpen(error: unknown): boolean {
   return sqlState(error) === '25001';
 }
 
-/** The error of the server, or of the socket, as Prisma's adapter has it, within an error of Prisma's or by itself. */
+/** The error of the server or the socket, in the form that Prisma's adapter gives it: inside one of Prisma's, or by itself. */
 export function driverCause(error: unknown): Cause | undefined {
   const { meta, cause, name } = (error ?? {}) as Shape;
   return meta?.driverAdapterError?.cause ?? (name === 'DriverAdapterError' ? cause : undefined);

@@ -5,7 +5,7 @@ import { type Client, createClient } from '../../../shop/db.ts';
 import { anything, effect, freshKey, kit } from '../../integration/kit.fixture.ts';
 import { execute, stage } from './ambient/ambient.fixture.ts';
 
-/** Whose transaction an execution has, where nobody says. */
+/** Whether an execution has the kit's transaction or Prisma's, where no option says. */
 
 const here = stage();
 const warned = vi.spyOn(console, 'warn');

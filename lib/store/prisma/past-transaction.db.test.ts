@@ -398,7 +398,7 @@ describe('what is left behind', () => {
     });
     await watch.untilWaiting(1);
     asking.open();
-    await client.product.count(); // of nobody's transaction, it comes and goes meanwhile
+    await client.product.count(); // in no transaction, on a connection of its own
     expect(isAnswered).toBe(false);
     await watch.query('SELECT pg_advisory_unlock(4712)');
     expect((await executing).outcome.ok).toBe(end === 'commits');

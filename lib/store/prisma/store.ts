@@ -100,7 +100,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }):
       db.run((queries) => overview(queries, stuckAfterMs, tenant, { counted: progress.counted }), BATCH),
     flagUnlisted: asking(flagUnlisted, BATCH),
     databaseFacts: asking(databaseFacts),
-    // A lost answer has it sent again: it may be counted twice.
+    // Sent again where its answer is lost, so it may be counted twice.
     addTallies: asking(addTallies, REPEATABLE),
     tallies: asking(tallies),
     reapTallies: asking(reapTallies, BATCH),

@@ -66,7 +66,7 @@ type Rights = Omit<
 class Undo extends Error {}
 
 /**
- * Claims a key of nobody's, completes it, replays its answer and claims it once more, by the statements of every execution and
+ * Claims a made-up key, completes it, replays its answer and claims it once more, by the statements of every execution and
  * in a transaction as those have, which is rolled back. What stays all the same is removed.
  */
 export async function tryClaim(db: Db): Promise<TriedClaim> {

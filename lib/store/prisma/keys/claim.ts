@@ -93,7 +93,7 @@ export async function judgeWindow(db: RawQueries, window: KeyWindow): Promise<'o
  * (not an error: P2002 would abort the transaction); when it rolls back, the waiting INSERT goes in.
  *
  * The ticket makes that wait visible before it begins, so that whoever must not wait does not: it tries to draw it, and
- * inserts nothing if another transaction has it. Whoever waits does so for the ticket, within `lock_timeout`, which is
+ * inserts nothing if another transaction holds the ticket. Whoever waits does so for the ticket, within `lock_timeout`, which is
  * set in the same statement and put back by it, so that it never hits the handler's own locks. The CTEs depend on each
  * other to fix their order. Where no row comes back the transaction has nothing left to do, and the setting ends with it.
  *

@@ -36,7 +36,7 @@ VALUES ($1, $2, $3, $4, $5, $6::bytea, $7::smallint, $8, $9::int, $10::timestamp
 RETURNING ${epochMs('settled_at')} AS "settledAtMs"`;
 
 const WRITE = write();
-/** The same with the thing, which a refusal does not hold. Fails where another key has it. */
+/** The same with the thing, which a refusal does not hold. Fails where another key holds the thing. */
 const WRITE_WITH_THING = write('$15');
 
 /** Stores the answer with the effect, at the end of the transaction that claimed the key. */
