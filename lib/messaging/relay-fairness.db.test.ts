@@ -43,7 +43,7 @@ describe('M2 side by side', () => {
     expect(await outbox.relayDue({ limit: 2 })).toEqual({ delivered: 5, failed: 0, dead: 0, unfinished: 0 });
   });
 
-  test('an aggregate whose events take long gives its lane up after a second', async () => {
+  test('an aggregate whose events take long lets others go after a second', async () => {
     const sink = destination();
     const outbox = outboxOn(client, [sink.route]);
     await announce(client, outbox, 'a', 3);
@@ -59,7 +59,7 @@ describe('M2 side by side', () => {
     expect(sink.sent.map(({ aggregate, sequence }) => `${aggregate}${sequence}`)).toEqual(['a1', 'b1', 'a2', 'a3']);
   });
 
-  test('twenty lanes on one signal are no leak', async () => {
+  test('twenty aggregates on one signal are no leak', async () => {
     const warned: string[] = [];
     const hear = (warning: Error) => warned.push(warning.name);
     process.on('warning', hear);

@@ -90,11 +90,11 @@ test('stopping ends a wait at once, and what it broke off is no outage', async (
   expect(log).not.toHaveBeenCalled();
 });
 
-test('a long pass in one lane does not hold up the others; an outage of all is still one line', async () => {
+test('a long pass does not hold up the others; an outage of all is still one line', async () => {
   const stopping = new AbortController();
   const log: string[] = [];
   let passes = 0;
-  // The first pass ends only when the other lane has made ten.
+  // The first pass ends only when the other one of the two at once has made ten.
   let release = () => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -108,7 +108,7 @@ test('a long pass in one lane does not hold up the others; an outage of all is s
     await down();
   };
   const wait = () => new Promise<void>((resolve) => setImmediate(resolve));
-  const base = { name: 'The completer', everyMs: 1, lanes: 2, stopping: stopping.signal };
+  const base = { name: 'The completer', everyMs: 1, concurrency: 2, stopping: stopping.signal };
   await loop({ ...base, pass, wait, log: (line) => log.push(line) });
   expect(log).toEqual(['The completer fails and is tried again until it works: ECONNREFUSED']);
 });

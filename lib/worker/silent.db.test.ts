@@ -9,7 +9,7 @@ import { addLetter, door, isShown, jobs, type Letter, start, within } from './wo
 
 /** A network that says nothing any more: a worker goes on by itself, on new connections, and is not restarted. */
 
-/** Two lanes poll every 2 s each, so that of three jobs in a row one waits for 1 s at least, unless it is heard of. */
+/** Two of the runner’s loops poll every 2 s each, so that of three jobs in a row one waits for 1 s at least, unless it is heard of. */
 const HEARD_MS = 700;
 const HOUR = 3_600_000;
 /** The database answers half-way, and the statement's time is over behind three quarters. */
@@ -75,7 +75,7 @@ test('jobs are run, the relay is woken, and the worker is seen and listens, on n
   }, within);
 });
 
-test('a statement of a handler’s own has a bound of its own, and then its lane is free again', async () => {
+test('a statement of a handler’s own has a bound of its own, and then its place is free again', async () => {
   const proxy = await proxied();
   const ended = vi.fn();
   const letter = vi.fn<Letter>(async (payload, { query }) => {
