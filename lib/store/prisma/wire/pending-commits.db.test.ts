@@ -28,7 +28,9 @@ test('what a phase has written is found by the function also where another copy 
 
 /** As a bundler gives a copy of the kit to the module of the app's client. */
 async function poolOfItsOwnCopy() {
-  const entry = { entryPoints: ['lib/store/prisma/wire/pool.ts'], bundle: true, write: false } as const;
-  const { outputFiles } = await build({ ...entry, format: 'esm', platform: 'node' });
+  const { outputFiles } = await build({
+    entryPoints: ['lib/store/prisma/wire/pool.ts'],
+    ...({ bundle: true, format: 'esm', write: false, platform: 'node' } as const),
+  });
   return await import(`data:text/javascript,${encodeURIComponent(outputFiles[0]?.text ?? '')}`);
 }
