@@ -22,7 +22,7 @@ import { confirmReplicated, needsReplication } from './durability.ts';
 import type { Engine } from './engine.ts';
 import { refusalFromError } from './failure.ts';
 import { instrumentCall, isInstrumented } from './instrumentation.ts';
-import { executeInPhases } from './phases/claim.ts';
+import { executeInPhases } from './phases/phased-call.ts';
 import { type Flight, type FlightCall, join } from './single-flight.ts';
 import { isOfOtherKey, thingOfInput } from './thing.ts';
 import { executeAgain, executeInTransaction } from './transaction.ts';

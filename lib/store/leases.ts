@@ -150,10 +150,10 @@ export interface Opened<Tx> {
   /** Runs something so that its queries are the transaction's, as those of the function that was given this are. */
   inside<T>(work: () => T): T;
   /**
-   * Says that the transaction is ready to be committed and is kept open all the same: whoever asks for a connection from now on
-   * commits it first, and waits for that. Returns what ends that. None where queries cannot be made to wait.
+   * For a transaction that is ready to be committed and stays open: whatever asks for a connection from now on has it
+   * committed first, and waits for that. Returns what ends that. None where queries cannot be made to wait.
    */
-  readonly withhold: ((commit: () => Promise<unknown>) => () => void) | undefined;
+  readonly addPendingCommit: ((commit: () => Promise<unknown>) => () => void) | undefined;
 }
 
 /** Runs in a transaction of the executor, and says what that is to end in. */

@@ -8,23 +8,20 @@ export class CircuitBreakers {
   #breakerOf: ReturnType<typeof circuitBreakers> | undefined;
 
   /**
-   * Runs the call, unless its dependency is known to be down. `healthOf` says of an error what it shows of the dependency: a
-   * declined card speaks for it, a lost connection against it, our own database or a caller's short patience says nothing.
+   * Runs the call, unless its dependency is known to be down. `healthOf` says of its end what that shows of the dependency: a
+   * declined card speaks for it, a lost connection against it, a caller's short patience says nothing. Nor does what the call
+   * throws, such as an error of our own database.
    *
    * @throws BrokenCircuitError without running it
    */
-  async run<R>(
-    dependency: string | undefined,
-    call: () => Promise<R>,
-    healthOf: (error: unknown) => Health,
-  ): Promise<R> {
+  async run<R>(dependency: string | undefined, call: () => Promise<R>, healthOf: (end: R) => Health): Promise<R> {
     if (dependency === undefined) return await call();
     // An app without such calls does not load cockatiel: it is a fifth of what `oncekit` takes to start.
     const { circuitBreakers } = await import('../../core/circuit-breaker.ts');
     this.#breakerOf ??= circuitBreakers(OPENING);
     const end = await this.#breakerOf(dependency).run(
       async () => (await Promise.allSettled([call()]))[0],
-      (ended) => (ended.status === 'fulfilled' ? 'up' : healthOf(ended.reason)),
+      (ended) => (ended.status === 'fulfilled' ? healthOf(ended.value) : 'unsaid'),
     );
     if (end.status === 'rejected') throw end.reason;
     return end.value;

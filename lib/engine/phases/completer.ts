@@ -36,7 +36,7 @@ export async function completeDue<Tx>(
   if (signal?.aborted) return completed;
   const taken = await takeShares(engine, limit);
   completed.taken = taken.length;
-  const looked = reportUnlisted(engine); // beside the runs: the leases of what was taken have begun
+  const reported = reportUnlisted(engine); // beside the runs: the leases of what was taken have begun
   const states = await Promise.all(
     taken.map((held) =>
       drive(engine, held, signal)
@@ -44,7 +44,7 @@ export async function completeDue<Tx>(
         .finally(() => engine.driving.set(held.id.operation, (engine.driving.get(held.id.operation) ?? 1) - 1)),
     ),
   );
-  await looked;
+  await reported;
   for (const state of states) completed[state ? COUNTED_AS[state] : 'unfinished']++;
   return completed;
 }
@@ -90,8 +90,8 @@ async function drive<Tx>(engine: Engine<Tx>, held: HeldKey, stop?: AbortSignal):
   if (!definition) return undefined;
   recordTransition(engine.config, held.id, { from: held.state, to: held.state, attempt: held.attempts });
   await postponeCompleter({ engine, held, options: definition.options });
-  const how = { deadline: Number.POSITIVE_INFINITY, stop };
-  const ended = await instrumentCompletion(held, () => runHeld(engine, definition, held, how));
+  const limits = { deadline: Number.POSITIVE_INFINITY, stop };
+  const ended = await instrumentCompletion(held, () => runHeld(engine, definition, held, limits));
   if (ended.kind === 'committed' || ended.kind === 'existing') return ended.row.state;
   if (ended.kind === 'suspended') {
     const { operation, key } = held.id;

@@ -3,7 +3,7 @@ import { assertTransition, isSettled } from '../../core/key-state.ts';
 import { unseal } from '../../core/seal.ts';
 import { settleWithin, untilAborted } from '../../core/wait.ts';
 import type { HeldKey } from '../../store/leases.ts';
-import { GRACE_MS, type KeyRow } from '../../store/store.ts';
+import { GRACE_MS } from '../../store/store.ts';
 import { encodeAnswer } from '../answer.ts';
 import type { FlightResult } from '../call-result.ts';
 import type { ExecuteRequest, PhasedDefinition } from '../definition.ts';
@@ -12,19 +12,19 @@ import { fail, runToAnswer } from '../handler.ts';
 import type { ResponseOptions } from '../response.ts';
 import { timeLeft } from '../transaction.ts';
 import type { PhasesContext } from './context.ts';
+import { atomic, capture, refuseIn } from './database-steps.ts';
 import { foreign } from './foreign.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { Journal } from './journal.ts';
-import { type Ending, type PhasesRun, RunEnded, reach, reasonOf, reportError } from './run.ts';
-import { abandonOpen, linger, openTransaction, runPhase } from './run-transaction.ts';
-import { atomic, capture, refuseIn } from './steps.ts';
+import { abortErrorOf, type PhasesRun, RunEnded, reach, reportError } from './run.ts';
+import { type EndRow, type PendingClaim, RunTransaction } from './run-transaction.ts';
 import { decodeInput } from './stored-input.ts';
 import { leaveToPerson, suspendRun } from './suspension.ts';
 
 const MAX_RUN_MS = 300_000;
 
 /** The limits of a run, and the form of its answer. */
-interface How extends Pick<ExecuteRequest, 'response' | 'innerRetries'> {
+interface RunOptions extends Pick<ExecuteRequest, 'response' | 'innerRetries'> {
   deadline: number;
   stop?: AbortSignal | undefined;
 }
@@ -40,14 +40,14 @@ export async function runHeld<Tx>(
   engine: Engine<Tx>,
   definition: PhasedDefinition<Tx>,
   held: HeldKey,
-  { deadline, stop, response, innerRetries = true }: How,
-  { transaction, claiming }: Partial<Pick<PhasesRun<Tx>, 'transaction' | 'claiming'>> = {},
+  { deadline, stop, response, innerRetries = true }: RunOptions,
+  claim?: PendingClaim<Tx>,
 ): Promise<FlightResult> {
   const heldAt = performance.now();
   const { options } = definition;
-  const maxRunMs = options.maxRunMs ?? MAX_RUN_MS;
-  const endsAt = Math.min(deadline, performance.now() + maxRunMs);
+  const endsAt = Math.min(deadline, heldAt + (options.maxRunMs ?? MAX_RUN_MS));
   const overdue = AbortSignal.timeout(Math.max(0, Math.ceil(timeLeft(endsAt))));
+  const settings = { engine, options, deadline: endsAt, innerRetries };
   const heartbeat = startHeartbeat({
     leaseMs: engine.config.leaseMs,
     renew: async () => {
@@ -55,12 +55,11 @@ export async function runHeld<Tx>(
       // A key that came back from `unknown` meanwhile has another token, and is held all the same.
       return (await engine.store.renew(asked, engine.config.leaseMs)) || running.held !== asked;
     },
-    isHeldAnyway: () => running.inTransaction || running.claiming !== undefined,
+    isRowLocked: () => running.transaction.locksKey,
     until: overdue,
   });
   const running: PhasesRun<Tx> = {
-    engine,
-    options,
+    ...settings,
     held,
     heldAt,
     heartbeat,
@@ -68,18 +67,12 @@ export async function runHeld<Tx>(
     input: undefined,
     signal: AbortSignal.any([heartbeat.signal, overdue]),
     stopSignal: stop,
-    innerRetries,
-    deadline: endsAt,
-    claiming,
-    transaction,
-    inTransaction: transaction !== undefined,
-    carried: [],
-    closing: undefined,
-    hasProgressed: false,
+    transaction: new RunTransaction(settings, () => running.held, claim),
+    hasFinishedCall: false,
     ending: undefined,
   };
   try {
-    if (claiming) await reach(running, 'after-claim');
+    if (claim) await reach(running, 'after-claim');
     return await runFunction(running, definition, response);
   } catch (error) {
     return await interruptInTime(running, error, deadline);
@@ -91,21 +84,21 @@ export async function runHeld<Tx>(
 async function runFunction<Tx>(
   running: PhasesRun<Tx>,
   { phases, options }: PhasedDefinition<Tx>,
-  how: ResponseOptions | undefined,
+  response: ResponseOptions | undefined,
 ): Promise<FlightResult> {
+  const { transaction } = running;
   const { id, input: sealed } = running.held;
   const text = unseal(sealed ?? new Uint8Array(), 'input', id, running.engine.config.secrets);
   const { input, context } = decodeInput(text, options);
   running.input = input;
-  const work = () => runToAnswer(() => phases(contextOf(running, input, context)), how);
-  if (running.transaction) linger(running, running.transaction); // the claim, for the function's first step
+  const work = () => runToAnswer(() => phases(contextOf(running, input, context)), response);
+  transaction.keepOpen(); // the claim, for the function's first step
   const answer = await inTime(running, work).catch((error) => {
     // A refusal that ended the run is stored like one that the function threw.
     if (running.ending && 'refusal' in running.ending) return running.ending.refusal;
     throw error;
   });
-  running.transaction?.stopLingering?.();
-  if (running.closing) await running.closing;
+  await transaction.ready();
   const { ending } = running;
   if (ending && 'row' in ending) return resultOf(ending);
   if (ending && 'error' in ending) throw ending.error;
@@ -114,8 +107,7 @@ async function runFunction<Tx>(
   assertTransition(running.held.state, result.kind === 'refusal' ? 'failed' : 'succeeded');
   await reach(running, 'before-finish');
   const { schemaVersion = 1 } = options;
-  const row = await runPhase(
-    running,
+  const end = await transaction.runPhase(
     async (tx) =>
       result.kind === 'refusal'
         ? await refuseIn(running, tx, result)
@@ -123,19 +115,20 @@ async function runFunction<Tx>(
     // A refusal undoes what is committed; an answer goes with the last phase.
     { joins: result.kind !== 'refusal' },
   );
+  if (end?.isOthers) return resultOf(end);
   await reach(running, 'after-finish');
-  return row ? resultOf({ row }) : { kind: 'suspended', error: new Error('The key was settled without a row.') };
+  return end ? resultOf(end) : { kind: 'suspended', error: new Error('The key was settled without a row.') };
 }
 
 /** Ends with the run's time or lease, also when the function waits for something that takes no notice of them. */
 async function inTime<Tx, R>({ signal }: PhasesRun<Tx>, run: () => Promise<R>): Promise<R> {
   return await untilAborted(signal, run).catch((error) => {
-    throw signal.aborted && error === signal.reason ? reasonOf(signal) : error;
+    throw signal.aborted && error === signal.reason ? abortErrorOf(signal) : error;
   });
 }
 
 /** `committed` is answered without a look at whose row it is and what was sent, so it is only what this run has settled. */
-function resultOf({ row, isOthers = false }: Extract<Ending, { row: KeyRow }>): FlightResult {
+function resultOf({ row, isOthers = false }: EndRow): FlightResult {
   return { kind: isSettled(row.state) && !isOthers ? 'committed' : 'existing', row };
 }
 
@@ -155,8 +148,8 @@ async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<Fl
   if (ending && 'row' in ending) return resultOf(ending);
   running.ending ??= { error }; // a step that nobody has awaited begins nothing any more
   try {
-    await abandonOpen(running, error).catch(() => {});
-    await repeatClaim(running);
+    await running.transaction.abandon(error).catch(() => {});
+    await running.transaction.repeatClaim();
     if (error instanceof UntrustedDataError) await leaveToPerson(running, error.message);
     else if (!(error instanceof LeaseLostError)) await suspendRun(running);
   } catch {
@@ -169,20 +162,6 @@ async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<Fl
   }
   // Without a row nobody holds it: it cannot be looked at, or a failover has lost it, with what was committed under it.
   return { kind: error instanceof LeaseLostError ? 'in_doubt' : 'suspended', error };
-}
-
-/**
- * The claim was rolled back with the first phase: it is made again, so that a later run goes on as behind any other phase.
- * Rejects where somebody else has made it meanwhile.
- */
-async function repeatClaim<Tx>({ engine, options, claiming, carried }: PhasesRun<Tx>): Promise<void> {
-  if (!claiming) return;
-  // The caller's time may be up: this is for whoever comes behind it.
-  const begun = await openTransaction({ engine, options, deadline: Number.POSITIVE_INFINITY }, claiming);
-  if (!('opened' in begun)) throw new Error(`The key is not claimed: ${begun.kind}.`);
-  begun.write.steps.push(...carried.splice(0));
-  const claimed = await begun.transaction.commit(begun.write);
-  if (claimed.kind === 'committed') claiming.committed();
 }
 
 /** The context of one run. */

@@ -105,7 +105,7 @@ const OPTIONS: OptionNames<ForeignCall<never, never>> = {
 };
 
 /** The version of a call's stored arguments, or of its stored result. */
-export function versionOf<A, R>(
+export function versionOfPart<A, R>(
   { version, upcasts }: ForeignCall<A, R>,
   part: 'arguments' | 'result',
 ): { version: number | undefined; upcasts: Upcasts } {

@@ -1,85 +1,58 @@
 import { derivedKey } from '../../core/derived-key.ts';
 import { LeaseLostError } from '../../core/errors.ts';
-import type { Answered } from '../../core/foreign.ts';
 import { seal } from '../../core/seal.ts';
 import type { ForeignStart, HeldKey, LateAnswer, Step } from '../../store/leases.ts';
 import { encodeStep } from '../answer.ts';
 import { ensureReplicated } from '../durability.ts';
-import type { RefusalAnswer } from '../handler.ts';
 import { recordTransition } from '../instrumentation.ts';
-import { type ForeignCall, versionOf } from './foreign-call.ts';
+import { finishStep } from './database-steps.ts';
+import { type ForeignCall, versionOfPart } from './foreign-call.ts';
 import { assertGoesOn, type PhasesRun, reach, reportError } from './run.ts';
-import { commitOpen } from './run-transaction.ts';
-import { finish } from './steps.ts';
 
-/** The knowledge of one foreign call while it is being settled. */
-export interface ForeignState<A, R> {
+/** A foreign call as a step of its run. */
+export interface ForeignStep<A, R> {
   readonly name: string;
   readonly position: number;
   readonly call: ForeignCall<A, R>;
-  stored: Step | undefined;
-  /** When `stored` was read, in milliseconds of `performance.now()`: its ages count from there. */
-  readAt: number;
-  /** True if this run has sent it. */
-  hasSent: boolean;
-  /** True if some send may have arrived. */
-  mayBeDone: boolean;
-  /** True if an executor before this run may have sent it. */
-  tookOver: boolean;
-  /** How many sends of this run have not ended, in time or later. */
-  openSends: number;
-  /** When the last of those that ended did so, in milliseconds of `performance.now()`: what it did may be as young as that. */
-  endedAt: number;
-  /** What one of them came to when nobody waited for it any more. */
-  late: { result: R } | undefined;
-  /** True once nobody looks at `late`. */
-  isOver: boolean;
-  verdict: 'succeeded' | 'retry' | undefined;
-  /** The answer of the last send that was final, for the whole intent. */
-  refusal: RefusalAnswer | undefined;
-  mustLookUp: boolean;
-  answered: Answered | undefined;
+}
+
+/** A call that is about to be sent, as it was written down. */
+export interface StartedCall {
+  readonly stored: Step;
+  /** When that was, in milliseconds of `performance.now()`: its ages count from there. */
+  readonly readAt: number;
 }
 
 /** Writes down what is about to be sent (P2), under the token. Whoever finds the row knows that it may have happened. */
-export async function start<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, R>): Promise<Step> {
+export async function recordStart<Tx, A, R>(
+  running: PhasesRun<Tx>,
+  { name, position, call }: ForeignStep<A, R>,
+): Promise<StartedCall> {
   assertGoesOn(running); // the circuit breaker may have kept it waiting
-  const { store, config } = running.engine;
-  const { name, position, call } = talk;
-  if (running.held.state === 'unknown') {
-    await resumeUnknown(running, { name, result: null });
-  }
+  const { engine, transaction, deadline } = running;
+  const { store, config } = engine;
+  if (running.held.state === 'unknown') await resumeUnknown(running, { name, result: null });
   await reach(running, 'before-started', name);
-  const { id } = running.held;
-  const sealed = seal(encodeStep(call.arguments, call.version), `arguments of ${name}`, id, config.secrets);
-  const begun = {
+  const { held } = running;
+  const start: ForeignStart = {
     name,
     position,
-    arguments: sealed,
-    derivedKey: derivedKey(config.namespace, id, name),
+    arguments: seal(encodeStep(call.arguments, call.version), `arguments of ${name}`, held.id, config.secrets),
+    derivedKey: derivedKey(config.namespace, held.id, name),
     providerKeyTtlMs: call.providerKeyTtlMs,
   };
-  talk.readAt = performance.now();
-  if (running.transaction) {
-    // With the end of the phase before it: what is sent behind COMMIT is known to be sent, as by itself.
-    await commitOpen(running, { start: begun });
-    talk.stored = firstSend(running.held, begun);
+  const readAt = performance.now();
+  let stored: Step;
+  // With the end of the phase before it: what is sent behind COMMIT is known to be sent, as by itself.
+  if (await transaction.commit(start)) {
+    stored = firstSend(held, start);
   } else {
-    talk.stored = await store.startForeign(running.held, config.leaseMs, begun);
+    stored = await store.startForeign(held, config.leaseMs, start);
     // Sent without it, the call would be known to the provider alone after a failover.
-    await ensureReplicated({ engine: running.engine, definition: running, deadline: running.deadline });
+    await ensureReplicated({ engine, definition: running, deadline });
   }
-  if (talk.verdict) {
-    // A person has vouched for the sends before this one.
-    talk.mayBeDone = false;
-    talk.tookOver = false;
-    talk.verdict = undefined;
-  }
-  talk.answered = undefined;
-  talk.mustLookUp = false;
-  talk.refusal = undefined;
   await reach(running, 'after-started', name);
-  return talk.stored;
+  return { stored, readAt };
 }
 
 /** The step as it was written down: its first send. */
@@ -105,7 +78,7 @@ function firstSend({ fencingToken }: HeldKey, { providerKeyTtlMs, ...begun }: Fo
 /** Stores what the call came to as its step's result, and returns it as a later run would read it. */
 export async function recordResult<Tx, A, R>(
   running: PhasesRun<Tx>,
-  { name, position, call }: { readonly name: string; readonly position: number; readonly call: ForeignCall<A, R> },
+  { name, position, call }: ForeignStep<A, R>,
   found: R,
 ): Promise<R> {
   const { store, config } = running.engine;
@@ -119,17 +92,17 @@ export async function recordResult<Tx, A, R>(
       await store.finishForeign(running.held, config.leaseMs, { name, position, result });
     }
   });
-  running.hasProgressed = true;
+  running.hasFinishedCall = true;
   await reach(running, 'after-recorded', name);
-  return finish<Tx, R>(running, name, result, versionOf(call, 'result'), call);
+  return finishStep<Tx, R>(running, name, result, versionOfPart(call, 'result'), call);
 }
 
-type Heard = Omit<LateAnswer, 'token'>;
+type ProviderAnswer = Omit<LateAnswer, 'token'>;
 
 /** Writes down what the provider has said. Where the lease is lost it must not be lost: whoever has the key is told (S4). */
 export async function recordAnswer<Tx>(
   running: PhasesRun<Tx>,
-  answer: Heard,
+  answer: ProviderAnswer,
   write: () => Promise<void>,
 ): Promise<void> {
   try {
@@ -141,19 +114,16 @@ export async function recordAnswer<Tx>(
 }
 
 /** Notes that a send was answered when nobody waited for it any more: whoever asks next finds it. */
-export function noteLateAnswer<Tx>(running: PhasesRun<Tx>, answer: Heard): void {
+export function noteLateAnswer<Tx>(running: PhasesRun<Tx>, answer: ProviderAnswer): void {
   void recordLateAnswer(running, answer).catch((error) => reportError(running, error));
 }
 
-async function recordLateAnswer<Tx>({ engine: { store }, held }: PhasesRun<Tx>, answer: Heard): Promise<void> {
+async function recordLateAnswer<Tx>({ engine: { store }, held }: PhasesRun<Tx>, answer: ProviderAnswer): Promise<void> {
   await store.recordLateAnswer(held.id, { ...answer, token: held.fencingToken });
 }
 
 /** Leads a key from `unknown` back to work, under a higher token (S4). */
-export async function resumeUnknown<Tx>(
-  running: PhasesRun<Tx>,
-  step: { name: string; result: string | null },
-): Promise<void> {
+async function resumeUnknown<Tx>(running: PhasesRun<Tx>, step: { name: string; result: string | null }): Promise<void> {
   const { store, config } = running.engine;
   running.held = await store.resolve(running.held, config.leaseMs, step);
   const { id, attempts } = running.held;

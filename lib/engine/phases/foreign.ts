@@ -1,54 +1,58 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fullJitter } from '../../core/backoff.ts';
 import { CodedError } from '../../core/errors.ts';
-import { isRemembered, type Move, nextMove, type Situation } from '../../core/foreign.ts';
-import { isDoubtful } from '../../store/leases.ts';
+import { type Answered, isRemembered, type Move, nextMove, type Situation } from '../../core/foreign.ts';
+import { isDoubtful, type Step } from '../../store/leases.ts';
 import { recordDelay } from '../../telemetry/keys.ts';
 import { encodeAnswer } from '../answer.ts';
 import { type RefusalAnswer, refusalAnswer } from '../handler.ts';
 import { timeLeft } from '../transaction.ts';
-import { type ForeignCall, versionOf } from './foreign-call.ts';
-import { lookUp, type Reply, readReference, send } from './foreign-exchange.ts';
-import { type ForeignState, noteLateAnswer, recordAnswer, recordResult } from './foreign-record.ts';
-import { assertGoesOn, endRun, enterStep, inStepSpan, type PhasesRun, reportError } from './run.ts';
-import { assertReady, commitOpen } from './run-transaction.ts';
-import { finish, readRefusal } from './steps.ts';
-import { markUnknown } from './suspension.ts';
+import { finishStep, readRefusal } from './database-steps.ts';
+import { type ForeignCall, versionOfPart } from './foreign-call.ts';
+import { ForeignExchange, type ForeignReply } from './foreign-exchange.ts';
+import { recordAnswer, recordResult, type StartedCall } from './foreign-record.ts';
+import { assertGoesOn, beginStep, endRun, enterStep, inStepSpan, type PhasesRun } from './run.ts';
+import { endUnknown } from './suspension.ts';
 
 const JITTER = { baseMs: 200, capMs: 2000 };
 const MAX_TRIES = 4;
 const SETTLE_MS = 60_000;
 
+/** What is known of a call, besides what its `ForeignExchange` tells; as `Situation` has it, where the names are the same. */
+interface CallState {
+  readonly stored: Step | undefined;
+  /** When `stored` was read, in milliseconds of `performance.now()`: its ages count from there. */
+  readonly readAt: number;
+  readonly hasSent: boolean;
+  readonly mayBeDone: boolean;
+  /** True if an executor before this run may have sent it. */
+  readonly tookOver: boolean;
+  readonly verdict: Situation['verdict'];
+  /** The answer of the last send that was final, for the whole intent. */
+  readonly refusal: RefusalAnswer | undefined;
+  readonly mustLookUp: boolean;
+  readonly answered: Answered | undefined;
+}
+
+/** A move, and what is known behind it. */
+interface Moved<R> {
+  state: CallState;
+  /** `over`: nobody can be asked, or asking does not help. */
+  reply: ForeignReply<R> | { kind: 'over' };
+}
+
 /** `foreign`: see `PhasesContext`, and `core/foreign.ts` for what is done when. */
 export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, call: ForeignCall<A, R>): Promise<R> {
   const { position, stored } = enterStep(running, name, 'foreign');
   try {
-    if (stored?.state === 'done') return finish<Tx, R>(running, name, stored.result, versionOf(call, 'result'), call);
-    await assertReady(running);
+    if (stored?.state === 'done')
+      return finishStep<Tx, R>(running, name, stored.result, versionOfPart(call, 'result'), call);
+    await beginStep(running);
     // Of a key that was lost the phases before it have run just now, and what is written of the call waits for their end.
-    if (stored) await commitOpen(running);
-    const mayBeDone = stored !== undefined && isDoubtful(stored);
-    const talk: ForeignState<A, R> = {
-      name,
-      position,
-      call,
-      stored,
-      readAt: running.heldAt,
-      hasSent: false,
-      mayBeDone,
-      tookOver: mayBeDone,
-      openSends: 0,
-      endedAt: Number.NEGATIVE_INFINITY,
-      late: undefined,
-      isOver: false,
-      verdict: undefined,
-      refusal: stored ? readRefusal(stored) : undefined,
-      mustLookUp: false,
-      answered: undefined,
-    };
-    return await inStepSpan(running, 'foreign', name, () => settleCall(running, talk)).catch((error) => {
-      talk.isOver = true;
-      if (talk.late) noteLateAnswer(running, { step: name, isResult: true });
+    if (stored) await running.transaction.commit();
+    const exchange = new ForeignExchange(running, { name, position, call });
+    return await inStepSpan(running, 'foreign', name, () => settleCall(exchange, stored)).catch((error) => {
+      exchange.close();
       throw error;
     });
   } catch (error) {
@@ -59,27 +63,46 @@ export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, ca
 }
 
 /** Sends or asks until the outcome is known, or nothing more can be done in this run. */
-async function settleCall<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, R>): Promise<R> {
-  const { maxTries = MAX_TRIES } = talk.call;
-  const found = await actOnVerdict(running, talk);
-  if (found) return await recordResult(running, talk, found.result);
+async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored: Step | undefined): Promise<R> {
+  const { running, step } = exchange;
+  const { maxTries = MAX_TRIES } = step.call;
+  if (stored?.verdict === 'failed') return endRun(running, { refusal: refusalAnswer('marked_failed') });
+  const found = stored?.verdict === 'succeeded' ? await exchange.readReference(stored) : undefined;
+  if (found) return await recordResult(running, step, found.result);
+  const mayBeDone = stored !== undefined && isDoubtful(stored);
+  let state: CallState = {
+    stored,
+    readAt: running.heldAt,
+    hasSent: false,
+    mayBeDone,
+    tookOver: mayBeDone,
+    verdict: stored?.verdict ?? undefined,
+    refusal: stored && readRefusal(stored),
+    mustLookUp: false,
+    answered: undefined,
+  };
   let lastError: unknown;
   let tries = 1;
   for (;;) {
-    const late = takeLate(talk);
-    const move = nextMove(situationOf(talk));
+    const late = exchange.takeLateResult();
+    const move = nextMove(situationOf(exchange, state));
     // The caller sends again, not we (H4). To ask is no retry: it changes nothing.
-    if (!late && move === 'send' && talk.hasSent && !running.innerRetries)
-      return await endEfforts(running, talk, false, lastError);
-    const heard = late ?? (await makeMove(running, talk, move));
+    if (!late && move === 'send' && state.hasSent && !running.innerRetries)
+      return await endEfforts(exchange, state, { isOver: false, cause: lastError });
+    const moved: Moved<R> = late
+      ? { state, reply: { kind: 'result', ...late } }
+      : await makeMove(exchange, state, move);
+    const { reply } = moved;
+    state = moved.state;
     // First of all: what is known now is written down, also when the time has just run out. The token guards it.
-    if (heard.kind === 'result') return await recordResult(running, talk, heard.result);
-    if (heard.kind === 'failed') lastError = heard.error;
-    if (talk.late || needsNoPause(nextMove(situationOf(talk)), heard.kind)) continue;
+    if (reply.kind === 'result') return await recordResult(running, step, reply.result);
+    if (reply.kind === 'failed') lastError = reply.error;
+    if (exchange.lateResult || needsNoPause(nextMove(situationOf(exchange, state)), reply.kind)) continue;
     assertGoesOn(running);
     const pauseMs = fullJitter(tries, JITTER, Math.random());
-    const isOver = heard.kind === 'over' || tries >= maxTries || pauseMs > timeLeft(running.deadline);
-    if (isOver) return await endEfforts(running, talk, heard.kind === 'over', lastError);
+    const isOver = reply.kind === 'over';
+    if (isOver || tries >= maxTries || pauseMs > timeLeft(running.deadline))
+      return await endEfforts(exchange, state, { isOver, cause: lastError });
     recordDelay(pauseMs, 'foreign');
     await wait(pauseMs, undefined, { signal: running.signal }).catch(() => assertGoesOn(running));
     tries++;
@@ -87,133 +110,105 @@ async function settleCall<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A
 }
 
 /** True for what ends the call, and for the send that an answer has allowed: the two are one try. */
-function needsNoPause(next: Move, heard: Reply<unknown>['kind'] | 'over'): boolean {
-  if (heard === 'over') return false;
-  return next === 'refuse' || next === 'give up' || (next === 'send' && heard === 'answered');
+function needsNoPause(next: Move, reply: Moved<unknown>['reply']['kind']): boolean {
+  if (reply === 'over') return false;
+  return next === 'refuse' || next === 'give up' || (next === 'send' && reply === 'answered');
 }
 
 async function makeMove<Tx, A, R>(
-  running: PhasesRun<Tx>,
-  talk: ForeignState<A, R>,
+  exchange: ForeignExchange<Tx, A, R>,
+  state: CallState,
   move: Move,
-): Promise<Reply<R> | { kind: 'over' }> {
+): Promise<Moved<R>> {
   switch (move) {
     case 'send':
-      talk.hasSent = true;
-      return await sendOnce(running, talk);
+      return await sendOnce(exchange, state);
     case 'look up': {
-      const { openSends } = talk;
-      const heard = await lookUp(running, talk);
+      const { openSends } = exchange;
+      const reply = await exchange.lookUp(state.stored);
       // Asked before a send of ours ended, which may have arrived behind the answer.
-      if (heard.kind === 'answered' && talk.openSends < openSends) return { kind: 'nothing' };
-      return noteReply(talk, heard);
+      const isStale = reply.kind === 'answered' && exchange.openSends < openSends;
+      return isStale ? { state, reply: { kind: 'nothing' } } : { state: afterReply(state, reply), reply };
     }
     case 'ask later':
       // The next turn asks; it never sends on the strength of an answer that was not final.
-      talk.answered = undefined;
-      talk.mustLookUp = true;
-      return { kind: 'nothing' };
+      return { state: { ...state, answered: undefined, mustLookUp: true }, reply: { kind: 'nothing' } };
     case 'refuse':
-      return endRun(running, { refusal: talk.refusal as RefusalAnswer });
+      return endRun(exchange.running, { refusal: state.refusal as RefusalAnswer });
     case 'give up':
-      return { kind: 'over' };
+      return { state, reply: { kind: 'over' } };
   }
-}
-
-/** The result of a send that was given up, where it has come meanwhile. */
-function takeLate<A, R>(talk: ForeignState<A, R>): Reply<R> | undefined {
-  const { late } = talk;
-  talk.late = undefined;
-  return late && { kind: 'result', result: late.result };
 }
 
 /** Sends it, and writes down where that has proved that nothing was done. */
-async function sendOnce<Tx, A, R>(running: PhasesRun<Tx>, talk: ForeignState<A, R>): Promise<Reply<R>> {
+async function sendOnce<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, before: CallState): Promise<Moved<R>> {
+  const { running, step } = exchange;
   const { store, config } = running.engine;
-  const { stored: before } = talk;
-  const heard = await send(running, talk);
-  await commitOpen(running); // behind an open circuit nothing has taken it along
-  if (heard.kind === 'refused') {
-    const { isRemembered, canLookUp } = situationOf(talk);
-    // To its key, so for all that was sent under it. Where one can ask about those, one asks.
-    const coversAll = isRemembered && !canLookUp;
-    const refusal = encodeAnswer(heard.refusal);
-    await recordAnswer(running, { step: talk.name, isResult: false }, () =>
-      store.recordNotExecuted(running.held, config.leaseMs, talk.name, { refusal, coversAll }),
-    );
-    talk.refusal = heard.refusal;
-    if (coversAll) talk.mayBeDone = false;
-  } else if (heard.kind === 'failed' && heard.verdict === 'not_executed' && talk.stored !== before) {
-    // Behind an open circuit nothing was begun, and nothing written down.
-    await store.recordNotExecuted(running.held, config.leaseMs, talk.name);
+  const { started, reply } = await exchange.send(before.stored);
+  if (!started) {
+    await running.transaction.commit(); // nothing has taken it along
+    return { state: { ...before, hasSent: true }, reply };
   }
-  return noteReply(talk, heard);
-}
-
-function noteReply<A, R>(talk: ForeignState<A, R>, heard: Reply<R>): Reply<R> {
-  if (heard.kind === 'answered') talk.answered = heard.answer;
-  if (heard.kind === 'failed' && heard.verdict !== 'not_executed') talk.mayBeDone = true;
-  if (heard.kind === 'failed' && heard.verdict === 'look_up') talk.mustLookUp = true;
-  return heard;
-}
-
-/** A person has found out what nobody could ask: it is acted upon by the run that comes next. */
-async function actOnVerdict<Tx, A, R>(
-  running: PhasesRun<Tx>,
-  talk: ForeignState<A, R>,
-): Promise<{ result: R } | undefined> {
-  const { stored, call } = talk;
-  if (!stored?.verdict) return undefined;
-  if (stored.verdict === 'failed') return endRun(running, { refusal: refusalAnswer('marked_failed') });
-  talk.verdict = stored.verdict;
-  if (stored.verdict === 'retry') return undefined;
-  if (!call.fromReference && !call.lookup) throw needsReader(talk.name);
-  try {
-    return await readReference(running, call, stored);
-  } catch (error) {
-    if (!call.lookup) throw error;
-    reportError(running, error);
-    return undefined;
+  const state = afterReply(afterStart(before, started), reply);
+  if (reply.kind === 'failed' && reply.verdict === 'not_executed') {
+    await store.recordNotExecuted(running.held, config.leaseMs, step.name);
   }
+  if (reply.kind !== 'refused') return { state, reply };
+  const { isRemembered, canLookUp } = situationOf(exchange, state);
+  // To its key, so for all that was sent under it. Where one can ask about those, one asks.
+  const coversAll = isRemembered && !canLookUp;
+  const refusal = encodeAnswer(reply.refusal);
+  await recordAnswer(running, { step: step.name, isResult: false }, () =>
+    store.recordNotExecuted(running.held, config.leaseMs, step.name, { refusal, coversAll }),
+  );
+  return { state: { ...state, refusal: reply.refusal, mayBeDone: state.mayBeDone && !coversAll }, reply };
 }
 
-function needsReader(name: string): CodedError {
-  const what = 'a person says that it went through, and the call has neither `fromReference` nor `lookup`';
-  return new CodedError('internal', `${name}: ${what}. Give it one: its key is then finished by the next run.`);
+function afterStart(state: CallState, started: StartedCall): CallState {
+  // A person has vouched for the sends before this one.
+  const vouched = state.verdict && { mayBeDone: false, tookOver: false, verdict: undefined };
+  const unanswered = { answered: undefined, mustLookUp: false, refusal: undefined };
+  return { ...state, ...started, ...vouched, ...unanswered, hasSent: true };
+}
+
+function afterReply(state: CallState, reply: ForeignReply<unknown>): CallState {
+  if (reply.kind === 'answered') return { ...state, answered: reply.answer };
+  if (reply.kind !== 'failed' || reply.verdict === 'not_executed') return state;
+  return { ...state, mayBeDone: true, mustLookUp: state.mustLookUp || reply.verdict === 'look_up' };
 }
 
 /** The end of this run's efforts: a later run may send again, or it is unknown. */
 async function endEfforts<Tx, A, R>(
-  running: PhasesRun<Tx>,
-  talk: ForeignState<A, R>,
-  isOver: boolean,
-  cause: unknown,
+  exchange: ForeignExchange<Tx, A, R>,
+  state: CallState,
+  { isOver, cause }: { isOver: boolean; cause: unknown },
 ): Promise<never> {
-  const { name } = talk;
-  const later = nextMove({ ...situationOf(talk), answered: undefined });
+  const { running, step } = exchange;
+  const later = nextMove({ ...situationOf(exchange, state), answered: undefined });
   if (!isOver && later === 'send' && running.held.state === 'in_progress') {
-    const words = `${name} has not succeeded yet; a later run goes on.`;
+    const words = `${step.name} has not succeeded yet; a later run goes on.`;
     return endRun(running, { error: new CodedError('unavailable', words, { cause }) });
   }
   // What asking has not helped with may still be found by asking later: a request that was on its way arrives.
-  return await markUnknown(running, { step: name, canAsk: later !== 'give up', needsPerson: isOver });
+  return await endUnknown(running, { step: step.name, canAsk: later !== 'give up', needsPerson: isOver });
 }
 
-function situationOf<A, R>({ call, stored, readAt, ...talk }: ForeignState<A, R>): Situation {
-  const { sinceFirstSentMs, sinceLastSentMs, rememberedForMs = null } = stored ?? {};
-  const since = performance.now() - readAt;
+function situationOf<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, state: CallState): Situation {
+  const { call } = exchange.step;
+  const { sinceFirstSentMs, sinceLastSentMs, rememberedForMs = null } = state.stored ?? {};
+  const since = performance.now() - state.readAt;
   const leftMs = rememberedForMs === null ? null : rememberedForMs - since;
   return {
     indeterminate: call.indeterminate,
     canLookUp: call.lookup !== undefined,
-    verdict: talk.verdict,
-    mayBeDone: talk.mayBeDone,
+    verdict: state.verdict,
+    mayBeDone: state.mayBeDone,
     isRemembered: isRemembered((sinceFirstSentMs ?? 0) + since, leftMs, call.providerKeyTtlMs ?? 0),
-    isUnderWay: talk.tookOver || talk.openSends > 0,
-    isRefused: talk.refusal !== undefined,
-    mustLookUp: talk.mustLookUp,
-    answered: talk.answered,
-    sinceLastSentMs: Math.min((sinceLastSentMs ?? 0) + since, performance.now() - talk.endedAt),
+    isUnderWay: state.tookOver || exchange.openSends > 0,
+    isRefused: state.refusal !== undefined,
+    mustLookUp: state.mustLookUp,
+    answered: state.answered,
+    sinceLastSentMs: Math.min((sinceLastSentMs ?? 0) + since, performance.now() - exchange.endedAt),
     settleMs: call.settleMs ?? SETTLE_MS,
   };
 }

@@ -15,7 +15,7 @@ test('P3 a lease is counted from when its renewal was asked for, not from when i
       if (++asked === 1) return true;
       throw new Error('no answer');
     },
-    isHeldAnyway: () => false,
+    isRowLocked: () => false,
     until: new AbortController().signal,
   });
   await once(signal, 'abort');

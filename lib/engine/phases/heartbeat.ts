@@ -10,12 +10,12 @@ export interface Heartbeat {
   stop(): Promise<void>;
 }
 
-interface Pulse {
+interface HeartbeatOptions {
   leaseMs: number;
   /** False: the key is somebody else's. Rejects when the database cannot be asked. */
   renew(): Promise<boolean>;
-  /** Tells whether a transaction of the executor's own holds the key: it renews by itself, and a renewal would wait for it. */
-  isHeldAnyway(): boolean;
+  /** Tells whether a transaction of the executor's own locks the key: it renews by itself, and a renewal would wait for it. */
+  isRowLocked(): boolean;
   /** Ends it: a run that takes too long must lose its lease. */
   until: AbortSignal;
 }
@@ -24,7 +24,7 @@ interface Pulse {
  * Renews the lease while its executor lives. A renewal that could not be asked for is tried again; when none has
  * succeeded for as long as a lease lasts, another executor may have the key, and this one stops.
  */
-export function startHeartbeat({ leaseMs, renew, isHeldAnyway, until }: Pulse): Heartbeat {
+export function startHeartbeat({ leaseMs, renew, isRowLocked, until }: HeartbeatOptions): Heartbeat {
   const lost = new AbortController();
   const stopping = new AbortController();
   let renewedAt = performance.now();
@@ -34,7 +34,7 @@ export function startHeartbeat({ leaseMs, renew, isHeldAnyway, until }: Pulse): 
 
   async function beat(): Promise<void> {
     const askedAt = performance.now();
-    renewal = isHeldAnyway() ? Promise.resolve(true) : renew().catch(() => undefined);
+    renewal = isRowLocked() ? Promise.resolve(true) : renew().catch(() => undefined);
     // An answer that does not come must not keep the executor in its belief.
     const isRenewed = await renewalInTime();
     if (stopping.signal.aborted) return;

@@ -61,7 +61,7 @@ const TRIAL_MS = 30_000;
 const PATIENCE_MS = 30_000;
 
 /** Ends the transaction of a trial: nothing of it stays. */
-class Undo extends Error {}
+class TrialRollback extends Error {}
 
 /**
  * `Idempotency.lookUpLost`.
@@ -109,9 +109,9 @@ async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Trial
   const { store } = engine;
   const trial = new Trial();
   let announced: string[] = [];
-  let how: ReturnType<typeof asBegun>;
+  let options: ReturnType<typeof asBegun>;
   try {
-    how = asBegun(engine, { ...definition.options, timeoutMs: TRIAL_MS, durability: 'local' }, call);
+    options = asBegun(engine, { ...definition.options, timeoutMs: TRIAL_MS, durability: 'local' }, call);
   } catch (error) {
     return { kind: 'lost', calls: [], receivedEvents: [], stoppedBy: (error as Error).name }; // and others are looked up
   }
@@ -124,9 +124,9 @@ async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Trial
         ? tryPhases(trial, call, definition, inside)
         : tryHandler(trial, call, definition, inside));
       announced = await store.announcedIn(tx).catch(() => []); // the handler may have broken its transaction
-      throw new Undo();
+      throw new TrialRollback();
     },
-    { ...how, beforeCommit: () => {} },
+    { ...options, beforeCommit: () => {} },
   );
   if (executed.kind === 'existing') return { kind: 'known', state: executed.row.state };
   if (executed.kind === 'locked') return { kind: 'running' };
@@ -134,7 +134,7 @@ async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Trial
   const { calls, ended } = trial;
   const error = 'error' in executed ? (executed.error as Error) : undefined;
   // Broken off: what it had not asked yet would be sent as if for the first time.
-  if (!(error instanceof Undo)) return { kind: 'lost', calls, receivedEvents: [], stoppedBy: error?.name };
+  if (!(error instanceof TrialRollback)) return { kind: 'lost', calls, receivedEvents: [], stoppedBy: error?.name };
   const receivedEvents = announced.filter(isReceived);
   const isKnown = receivedEvents.length > 0 || calls.some(({ answer }) => answer === 'found' || answer === 'pending');
   // A person's word counts where nobody can be asked, and not against a provider's.
@@ -147,9 +147,9 @@ async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Trial
 function enterTried<Tx>(call: Call<Tx>, input: unknown, trial: Trial, events: readonly string[]) {
   const { engine, definition, id, fingerprint } = call;
   const { config, store } = engine;
-  const told = trial.calls.map(({ name, answer }) => `${name}: ${answer}`);
+  const answers = trial.calls.map(({ name, answer }) => `${name}: ${answer}`);
   const detail: Record<string, string> = {
-    by: [...told, ...events.map((event) => `event ${event}`)].join(', ').slice(0, 1000),
+    by: [...answers, ...events.map((event) => `event ${event}`)].join(', ').slice(0, 1000),
   };
   return async (actor: string): Promise<EnteredKey> => {
     if (!definition.phases) return await executeLost(call, definition, input, { actor, detail });

@@ -1,59 +1,54 @@
-import type { Begun, NewStep, Opened, Work, Write } from '../../store/leases.ts';
+import type { StandardSchema } from '../../core/standard-schema.ts';
+import type { Begun, HeldKey, LeasedClaim, NewStep, Opened, Write } from '../../store/leases.ts';
+import type { OperationOptions } from '../definition.ts';
+import type { Engine } from '../engine.ts';
+import { asBegun } from '../transaction.ts';
 
-/**
- * A transaction that stays open while the code outside goes on, which says what it is to end in. `Ended`: what the store
- * says of it then. Whatever it ends in, it writes once.
- */
-export class OpenTransaction<Tx, Ended> {
-  /** Undefined where it has ended before anything could run in it. */
-  readonly opened: Promise<Opened<Tx> | undefined>;
-  /** Never rejects, unless the store does. */
-  readonly ended: Promise<Ended>;
-  #end!: (write: Write) => void;
-  #fail!: (error: unknown) => void;
-
-  /** @param begin hands its transaction out, and ends it with what it is given */
-  constructor(begin: (run: Work<Tx>) => Promise<Ended>) {
-    const write = new Promise<Write>((resolve, reject) => {
-      this.#end = resolve;
-      this.#fail = reject;
-    });
-    write.catch(() => {}); // nobody waits for it where the transaction could not begin
-    let open!: (opened: Opened<Tx> | undefined) => void;
-    this.opened = new Promise((resolve) => {
-      open = resolve;
-    });
-    this.ended = begin((opened) => {
-      open(opened);
-      return write;
-    });
-    const over = () => open(undefined);
-    this.ended.then(over, over);
-  }
-
-  /** Writes this, and commits. */
-  commit(write: Write): Promise<Ended> {
-    this.#end(write);
-    return this.ended;
-  }
-
-  /** Rolls back. What it comes to says why. */
-  rollBack(error: unknown): Promise<Ended> {
-    this.#fail(error);
-    return this.ended;
-  }
+/** How the transactions of a run are made. */
+export interface RunSettings<Tx> {
+  readonly engine: Engine<Tx>;
+  readonly options: OperationOptions<StandardSchema, Tx>;
+  /** When the run's time is up, in milliseconds of `performance.now()`. */
+  readonly deadline: number;
+  /** False: the caller retries, and nobody below shall multiply that (H4). */
+  readonly innerRetries: boolean;
 }
 
-/** The open transaction of a run. */
-export interface RunTransaction<Tx> {
-  readonly transaction: OpenTransaction<Tx, Begun>;
-  readonly opened: Opened<Tx>;
-  /** The write that it is to make. */
+/** A transaction of the executor that stays open until it is told how to end, or has ended by itself. */
+export interface OpenTransaction<Tx> extends Opened<Tx> {
+  /** The one write that it makes as it is committed. */
   readonly write: Write & { steps: NewStep[] };
-  /** A phase is running in it. */
-  isBusy: boolean;
-  /** There once it is being committed. */
-  committing: Promise<Begun> | undefined;
-  /** There while it is kept open for the function's next step. */
-  stopLingering: (() => void) | undefined;
+  readonly ended: Promise<Begun>;
+  commit(): void;
+  rollBack(error: unknown): void;
+}
+
+/** A transaction that did not open; nothing can have been committed in it. */
+type NotOpened = Exclude<Begun, { kind: 'committed' }>;
+
+/** Opens a transaction of the executor, with the claim in it where the key is yet to be claimed; or says why there is none. */
+export async function openTransaction<Tx>(
+  { engine, options, deadline }: Omit<RunSettings<Tx>, 'innerRetries'>,
+  on: { claim: LeasedClaim } | { held: HeldKey },
+): Promise<OpenTransaction<Tx> | NotOpened> {
+  const { store, config } = engine;
+  const id = 'claim' in on ? on.claim : on.held.id;
+  const waitMs = 'claim' in on ? on.claim.waitMs : 0;
+  const write: OpenTransaction<Tx>['write'] = { steps: [] };
+  const beforeCommit = async () => {
+    const { operation, key } = id;
+    const phases = write.steps.filter(({ kind }) => kind !== 'capture');
+    for (const { name: step } of phases) await config.onPoint?.('before-commit', { operation, key, step });
+    if (phases.length === 0 && write.settle) await config.onPoint?.('before-commit', { operation, key });
+  };
+  const how = { ...asBegun(engine, options, { id, waitMs, deadline }), beforeCommit };
+  return await new Promise((resolve, reject) => {
+    const stayOpen = (opened: Opened<Tx>) =>
+      new Promise<Write>((commit, rollBack) => {
+        resolve({ ...opened, write, ended, commit: () => commit(write), rollBack });
+      });
+    const ended: Promise<Begun> =
+      'claim' in on ? store.begin(on.claim, stayOpen, how) : store.transact(on.held, config.leaseMs, stayOpen, how);
+    ended.then((begun) => resolve(begun as NotOpened), reject);
+  });
 }

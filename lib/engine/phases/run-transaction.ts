@@ -1,212 +1,252 @@
 import { CodedError } from '../../core/errors.ts';
-import type { Begun, HeldKey, LeasedClaim, NewStep, Write } from '../../store/leases.ts';
+import type { Begun, FinishedStep, ForeignStart, HeldKey, LeasedClaim, NewStep, Write } from '../../store/leases.ts';
 import type { KeyRow } from '../../store/store.ts';
 import { recordTransition } from '../instrumentation.ts';
-import { asBegun, mayTryAgain } from '../transaction.ts';
-import { OpenTransaction, type RunTransaction } from './open-transaction.ts';
-import { assertGoesOn, endRun, type PhasesRun, reach } from './run.ts';
-
-/** Without anything that could have been committed in it. */
-type NotOpened = Exclude<Begun, { kind: 'committed' }>;
+import { mayTryAgain } from '../transaction.ts';
+import { type OpenTransaction, openTransaction, type RunSettings } from './open-transaction.ts';
 
 /** Runs in a transaction of the executor: finishes a step, or settles the key. */
 export type Phase<Tx> = (tx: Tx) => Promise<Pick<Write, 'settle'> & { step?: NewStep }>;
 
-interface How {
-  /** Goes on in a transaction whose phase is finished. */
-  joins?: boolean;
+/** The row that a run has ended in. `isOthers`: it is another executor's, or of another key that holds the thing. */
+export interface EndRow {
+  row: KeyRow;
+  isOthers?: boolean;
 }
+
+/** A claim that is committed with the first transaction of its run; nothing of the key is there before. */
+export interface PendingClaim<Tx> {
+  claim: LeasedClaim;
+  /** The transaction in which it was made. */
+  open: OpenTransaction<Tx>;
+  committed(): void;
+}
+
+type State<Tx> =
+  | { name: 'none' }
+  | { name: 'opening' }
+  | { name: 'in phase'; open: OpenTransaction<Tx> }
+  /** A step has begun, or will, that commits it or goes on in it. */
+  | { name: 'ready'; open: OpenTransaction<Tx> }
+  /** The function's own code is running. Whatever comes next ends this, by `release` or COMMIT. */
+  | { name: 'kept open'; open: OpenTransaction<Tx>; release: () => void }
+  | { name: 'committing'; open: OpenTransaction<Tx>; committed: Promise<Begun> };
 
 /**
- * Runs a phase in a transaction of this run, again where it conflicts with others (C4). A finished step need not be
- * committed when this resolves: it is with the function's next step, at the latest when the event loop turns (ADR 37).
- *
- * @returns the row where it settled the key
+ * The transaction of a run, of which one at most is open at a time. A finished step need not be committed when its promise
+ * resolves: it is with the function's next step, at the latest when the event loop turns (ADR 37).
  */
-export async function runPhase<Tx>(
-  running: PhasesRun<Tx>,
-  phase: Phase<Tx>,
-  how: How = {},
-): Promise<KeyRow | undefined> {
-  for (let attempt = 1; ; attempt++) {
-    const begun = await transactionFor(running, how);
-    const ended: Begun | 'lingers' = 'opened' in begun ? await runPhaseIn(running, begun, phase) : begun;
-    if (ended === 'lingers') return undefined;
-    if (ended.kind === 'committed') return ended.row;
-    // The claim was rolled back with a conflict. Somebody else has claimed the key or its thing before it was made again.
-    if (ended.kind === 'existing') return endRun(running, { row: ended.row, isOthers: true });
-    const isConflict = ended.kind === 'rolled_back' && ended.why === 'conflict';
-    if (isConflict && running.innerRetries && (await mayTryAgain(attempt, running.deadline))) continue;
-    throw errorOf(ended);
+export class RunTransaction<Tx> {
+  /** True if a phase of this run was committed. */
+  hasFinishedPhase = false;
+  /** A COMMIT that no step has asked for, while it is under way and where it has failed: then the run goes on from the top. */
+  backgroundCommit: Promise<void> | undefined;
+  readonly #settings: RunSettings<Tx>;
+  readonly #held: () => HeldKey;
+  #claim: PendingClaim<Tx> | undefined;
+  #state: State<Tx>;
+  /** Values that were rolled back with what they were captured before: every later try has the first one's (S6). */
+  #captures: readonly NewStep[] = [];
+
+  /** @param held gives the key as the run holds it now */
+  constructor(settings: RunSettings<Tx>, held: () => HeldKey, claim: PendingClaim<Tx> | undefined) {
+    this.#settings = settings;
+    this.#held = held;
+    this.#claim = claim;
+    this.#state = claim ? { name: 'ready', open: claim.open } : { name: 'none' };
   }
-}
 
-async function runPhaseIn<Tx>(
-  running: PhasesRun<Tx>,
-  current: RunTransaction<Tx>,
-  phase: Phase<Tx>,
-): Promise<Begun | 'lingers'> {
-  const { transaction, opened, write } = current;
-  current.isBusy = true;
-  const ended = transaction.ended.then((ended) => ({ ended })); // by its own time, whatever the phase still waits for
-  let done: Awaited<ReturnType<Phase<Tx>>> | { ended: Begun };
-  try {
-    done = await Promise.race([opened.inside(() => phase(opened.tx)), ended]);
-  } catch (error) {
-    const ended = await awaitEnd(running, current, transaction.rollBack(error));
-    // The run has ended meanwhile, and what was there before the phase is committed.
-    return ended.kind === 'committed' ? { kind: 'rolled_back', error, why: 'error' } : ended;
+  /** True while one is open or about to be: a renewal would wait for its lock, and find the key settled behind it. */
+  get locksKey(): boolean {
+    return this.#state.name !== 'none' || this.#claim !== undefined;
   }
-  current.isBusy = false;
-  if ('ended' in done) return await awaitEnd(running, current, transaction.ended);
-  const { step, settle } = done;
-  if (step) write.steps.push(step);
-  if (settle) write.settle = settle;
-  // A strict level may refuse the COMMIT, and the phase must then run again at once.
-  const mayLinger = !settle && opened.withhold && running.options.isolationLevel !== 'Serializable';
-  if (!mayLinger) return await commit(running, current);
-  linger(running, current);
-  return 'lingers';
-}
 
-/** The transaction that the next phase runs in. Where none could be begun, why not. */
-async function transactionFor<Tx>(running: PhasesRun<Tx>, { joins = false }: How): Promise<RunTransaction<Tx> | Begun> {
-  const { transaction } = running;
-  transaction?.stopLingering?.();
-  const mayGoOn = joins || transaction?.write.steps.every(isCapture);
-  if (transaction && mayGoOn && !transaction.committing) return transaction;
-  if (transaction) await commitOpen(running);
-  const { claiming, held } = running;
-  running.inTransaction = true;
-  const begun = await openTransaction(running, claiming ?? { held }).catch((error) => {
-    running.inTransaction = false;
-    throw error;
-  });
-  if ('opened' in begun) {
-    begun.write.steps.push(...running.carried.splice(0));
-    running.transaction = begun;
-  } else {
-    running.inTransaction = false;
+  /** Called as a step begins, so that none runs beside a COMMIT. Rejects as `backgroundCommit` does. */
+  async ready(): Promise<void> {
+    this.#release();
+    if (this.backgroundCommit) await this.backgroundCommit;
   }
-  return begun;
-}
 
-/** A transaction of the executor, with the claim in it where the key is yet to be claimed; or why there is none. */
-export async function openTransaction<Tx>(
-  { engine, options, deadline }: Pick<PhasesRun<Tx>, 'engine' | 'options' | 'deadline'>,
-  on: { claim: LeasedClaim } | { held: HeldKey },
-): Promise<RunTransaction<Tx> | NotOpened> {
-  const { store, config } = engine;
-  const write: RunTransaction<Tx>['write'] = { steps: [] };
-  const beforeCommit = async () => {
-    const at = { engine, held: 'held' in on ? on.held : { id: on.claim } };
-    const phases = write.steps.filter((step) => !isCapture(step));
-    for (const { name } of phases) await reach(at, 'before-commit', name);
-    if (phases.length === 0 && write.settle) await reach(at, 'before-commit');
-  };
-  const of = 'claim' in on ? { id: on.claim, waitMs: on.claim.waitMs } : { id: on.held.id };
-  const how = { ...asBegun(engine, options, { ...of, deadline }), beforeCommit };
-  const transaction = new OpenTransaction<Tx, Begun>((run) =>
-    'claim' in on ? store.begin(on.claim, run, how) : store.transact(on.held, config.leaseMs, run, how),
-  );
-  const opened = await transaction.opened;
-  if (!opened) return (await transaction.ended) as NotOpened;
-  return { transaction, opened, write, isBusy: false, committing: undefined, stopLingering: undefined };
-}
-
-/**
- * Keeps it open for the function's next step, for as long as nothing but the function's own code can run: whatever asks
- * for a connection has it committed first, and so does the next turn of the event loop.
- */
-export function linger<Tx>(running: PhasesRun<Tx>, current: RunTransaction<Tx>): void {
-  const close = () => {
-    if (current.stopLingering) closeLingering(running);
-    return running.closing ?? Promise.resolve();
-  };
-  const turn = setImmediate(close);
-  const unwithhold = current.opened.withhold?.(close);
-  current.stopLingering = () => {
-    clearImmediate(turn);
-    unwithhold?.();
-    current.stopLingering = undefined;
-  };
-}
-
-/** Commits what no step waits for. Where that fails the run has ended: it goes on from the top. */
-function closeLingering<Tx>(running: PhasesRun<Tx>): void {
-  running.closing = commitOpen(running)
-    .catch((error) => {
-      running.ending ??= { error };
-    })
-    .then(() => {
-      running.closing = undefined;
-    });
-}
-
-/** Commits the open transaction, with a call that is about to be sent where one is given. */
-export async function commitOpen<Tx>(running: PhasesRun<Tx>, more: Pick<Write, 'start'> = {}): Promise<void> {
-  const { transaction } = running;
-  if (!transaction) return;
-  Object.assign(transaction.write, more);
-  const ended = await commit(running, transaction);
-  if (ended.kind !== 'committed') throw errorOf(ended);
-}
-
-/** Ends the open transaction of a run that has failed: what is finished in it stays, a phase that runs does not. */
-export async function abandonOpen<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<void> {
-  await running.closing;
-  const { transaction } = running;
-  if (!transaction) return;
-  if (transaction.isBusy) await awaitEnd(running, transaction, transaction.transaction.rollBack(error));
-  else await commitOpen(running);
-}
-
-/** Called as a step begins, so that none runs beside a COMMIT. */
-export async function assertReady<Tx>(running: PhasesRun<Tx>): Promise<void> {
-  running.transaction?.stopLingering?.();
-  if (running.closing) await running.closing;
-  assertGoesOn(running);
-}
-
-function commit<Tx>(running: PhasesRun<Tx>, current: RunTransaction<Tx>): Promise<Begun> {
-  current.committing ??= commitOnce(running, current);
-  return current.committing;
-}
-
-async function commitOnce<Tx>(running: PhasesRun<Tx>, current: RunTransaction<Tx>): Promise<Begun> {
-  const { engine, held, claiming } = running;
-  const ended = await awaitEnd(running, current, current.transaction.commit(current.write));
-  if (ended.kind !== 'committed') return ended;
-  running.claiming = undefined;
-  claiming?.committed();
-  if (ended.row) {
-    const { state: to, attempts: attempt, fingerprint } = ended.row;
-    recordTransition(engine.config, ended.row, { from: held.state, to, attempt, fingerprint });
-  }
-  for (const step of current.write.steps) {
-    if (isCapture(step)) continue;
-    running.hasProgressed = true;
-    await reach(running, 'after-commit', step.name);
-  }
-  return ended;
-}
-
-async function awaitEnd<Tx>(
-  running: PhasesRun<Tx>,
-  current: RunTransaction<Tx>,
-  ending: Promise<Begun>,
-): Promise<Begun> {
-  current.stopLingering?.();
-  let ended: Begun | undefined;
-  try {
-    ended = await ending;
-    return ended;
-  } finally {
-    if (running.transaction === current) {
-      running.transaction = undefined;
-      running.inTransaction = false;
-      if (ended?.kind === 'rolled_back') running.carried.push(...capturedBefore(current.write.steps));
+  /**
+   * Runs a phase, again where it conflicts with others (C4).
+   *
+   * @param joins it goes on in a transaction whose phase is finished
+   * @returns the row that the run has ended in, where it has
+   */
+  async runPhase(phase: Phase<Tx>, { joins = false } = {}): Promise<EndRow | undefined> {
+    const { innerRetries, deadline } = this.#settings;
+    for (let attempt = 1; ; attempt++) {
+      const open = await this.#openFor(joins);
+      const ended = 'tx' in open ? await this.#runIn(open, phase) : open;
+      if (ended === 'kept open') return undefined;
+      if (ended.kind === 'committed') return ended.row && { row: ended.row };
+      // The claim was rolled back with a conflict. Somebody else has claimed the key or its thing before it was made again.
+      if (ended.kind === 'existing') return { row: ended.row, isOthers: true };
+      const isConflict = ended.kind === 'rolled_back' && ended.why === 'conflict';
+      if (isConflict && innerRetries && (await mayTryAgain(attempt, deadline))) continue;
+      throw errorOf(ended);
     }
+  }
+
+  /** Adds a captured value to what is open, and keeps that open. False where nothing is open. */
+  addCapture(step: FinishedStep): boolean {
+    if (!('open' in this.#state)) return false;
+    this.#state.open.write.steps.push({ ...step, kind: 'capture' });
+    this.keepOpen();
+    return true;
+  }
+
+  /**
+   * Keeps what is open for the function's next step, for as long as nothing but the function's own code can run: whatever asks
+   * for a connection has it committed first, and so does the next turn of the event loop.
+   */
+  keepOpen(): void {
+    if (this.#state.name !== 'ready') return;
+    const { open } = this.#state;
+    const commit = () => {
+      this.backgroundCommit = this.commit().then(() => {
+        this.backgroundCommit = undefined;
+      });
+      this.backgroundCommit.catch(() => {}); // the function's next step finds it
+      return this.backgroundCommit;
+    };
+    const turn = setImmediate(commit);
+    const removePendingCommit = open.addPendingCommit?.(commit);
+    const release = () => {
+      clearImmediate(turn);
+      removePendingCommit?.();
+    };
+    this.#state = { name: 'kept open', open, release };
+  }
+
+  /**
+   * Commits what is open, with a call that is about to be sent where one is given. False where nothing is open.
+   *
+   * @throws what has kept it from being committed: the run goes on from the top
+   */
+  async commit(start?: ForeignStart): Promise<boolean> {
+    if (!('open' in this.#state)) return false;
+    const { open } = this.#state;
+    if (start) open.write.start = start;
+    const ended = await this.#commit(open);
+    if (ended.kind !== 'committed') throw errorOf(ended);
+    return true;
+  }
+
+  /** Ends what is open of a run that has failed: what is finished in it stays, a phase that runs does not. Throws as `commit`. */
+  async abandon(error: unknown): Promise<void> {
+    await this.backgroundCommit;
+    if (this.#state.name !== 'in phase') return void (await this.commit());
+    const { open } = this.#state;
+    open.rollBack(error);
+    await this.#endOf(open);
+  }
+
+  /**
+   * Makes a claim again that was rolled back with the first phase, so that a later run goes on as behind any other phase.
+   * Rejects where somebody else has made it meanwhile.
+   */
+  async repeatClaim(): Promise<void> {
+    if (!this.#claim) return;
+    // The caller's time may be up: this is for whoever comes behind it.
+    const begun = await openTransaction({ ...this.#settings, deadline: Number.POSITIVE_INFINITY }, this.#claim);
+    if (!('tx' in begun)) throw new Error(`The key is not claimed: ${begun.kind}.`);
+    begun.write.steps.push(...this.#captures);
+    begun.commit();
+    const claimed = await begun.ended;
+    if (claimed.kind === 'committed') this.#claim.committed();
+  }
+
+  /** The transaction that a phase runs in from here on. Where none could be opened, why not. */
+  async #openFor(joins: boolean): Promise<OpenTransaction<Tx> | Begun> {
+    this.#release();
+    if (
+      this.#state.name === 'ready' &&
+      (joins || this.#state.open.write.steps.every(({ kind }) => kind === 'capture'))
+    ) {
+      const { open } = this.#state;
+      this.#state = { name: 'in phase', open };
+      return open;
+    }
+    await this.commit();
+    this.#state = { name: 'opening' };
+    const begun = await openTransaction(this.#settings, this.#claim ?? { held: this.#held() }).catch((error) => {
+      this.#state = { name: 'none' };
+      throw error;
+    });
+    this.#state = 'tx' in begun ? { name: 'in phase', open: begun } : { name: 'none' };
+    if ('tx' in begun) begun.write.steps.push(...this.#captures);
+    return begun;
+  }
+
+  async #runIn(open: OpenTransaction<Tx>, phase: Phase<Tx>): Promise<Begun | 'kept open'> {
+    const byItself = open.ended.then((ended) => ({ ended })); // by its own time, whatever the phase still waits for
+    let done: Awaited<ReturnType<Phase<Tx>>> | { ended: Begun };
+    try {
+      done = await Promise.race([open.inside(() => phase(open.tx)), byItself]);
+    } catch (error) {
+      open.rollBack(error);
+      return await this.#endOf(open);
+    }
+    if ('ended' in done) return await this.#endOf(open);
+    this.#state = { name: 'ready', open };
+    const { step, settle } = done;
+    if (step) open.write.steps.push(step);
+    if (settle) open.write.settle = settle;
+    // A strict level may refuse the COMMIT, and the phase must then run again at once.
+    const mayWait = !settle && open.addPendingCommit && this.#settings.options.isolationLevel !== 'Serializable';
+    if (!mayWait) return await this.#commit(open);
+    this.keepOpen();
+    return 'kept open';
+  }
+
+  #commit(open: OpenTransaction<Tx>): Promise<Begun> {
+    if (this.#state.name === 'committing') return this.#state.committed;
+    this.#release();
+    const committed = this.#commitOnce(open);
+    this.#state = { name: 'committing', open, committed };
+    return committed;
+  }
+
+  async #commitOnce(open: OpenTransaction<Tx>): Promise<Begun> {
+    const { config } = this.#settings.engine;
+    const { id, state: from } = open.held;
+    open.commit();
+    const ended = await this.#endOf(open);
+    if (ended.kind !== 'committed') return ended;
+    this.#claim?.committed();
+    this.#claim = undefined;
+    if (ended.row) {
+      const { state: to, attempts: attempt, fingerprint } = ended.row;
+      recordTransition(config, ended.row, { from, to, attempt, fingerprint });
+    }
+    for (const { kind, name: step } of open.write.steps) {
+      if (kind === 'capture') continue;
+      this.hasFinishedPhase = true;
+      await config.onPoint?.('after-commit', { operation: id.operation, key: id.key, step });
+    }
+    return ended;
+  }
+
+  async #endOf(open: OpenTransaction<Tx>): Promise<Begun> {
+    const isCurrent = () => 'open' in this.#state && this.#state.open === open;
+    try {
+      const ended = await open.ended;
+      if (isCurrent()) this.#captures = ended.kind === 'rolled_back' ? capturedBeforePhases(open.write.steps) : [];
+      return ended;
+    } finally {
+      if (isCurrent()) {
+        this.#release(); // a phase may have returned while it was rolled back
+        this.#state = { name: 'none' };
+      }
+    }
+  }
+
+  #release(): void {
+    if (this.#state.name !== 'kept open') return;
+    const { open, release } = this.#state;
+    release();
+    this.#state = { name: 'ready', open };
   }
 }
 
@@ -218,10 +258,7 @@ function errorOf(ended: Begun): unknown {
   });
 }
 
-const isCapture = ({ kind }: NewStep) => kind === 'capture';
-
-/** The values that were captured before the first phase: every later try has the first one's (S6). */
-function capturedBefore(steps: readonly NewStep[]): readonly NewStep[] {
-  const first = steps.findIndex((step) => !isCapture(step));
+function capturedBeforePhases(steps: readonly NewStep[]): readonly NewStep[] {
+  const first = steps.findIndex(({ kind }) => kind !== 'capture');
   return first === -1 ? steps : steps.slice(0, first);
 }

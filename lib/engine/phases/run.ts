@@ -1,27 +1,20 @@
 import { CodedError, LeaseLostError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/scope.ts';
-import type { StandardSchema } from '../../core/standard-schema.ts';
-import type { HeldKey, LeasedClaim, NewStep, StepKind } from '../../store/leases.ts';
-import type { KeyRow } from '../../store/store.ts';
+import type { HeldKey, StepKind } from '../../store/leases.ts';
 import { inSpan, isTraced } from '../../telemetry/span.ts';
 import { type CrashPoint, newInstance } from '../config.ts';
-import type { OperationOptions } from '../definition.ts';
 import type { Engine } from '../engine.ts';
 import type { RefusalAnswer } from '../handler.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { Entry, Journal } from './journal.ts';
-import type { RunTransaction } from './open-transaction.ts';
+import type { RunSettings } from './open-transaction.ts';
+import type { EndRow, RunTransaction } from './run-transaction.ts';
 
-/**
- * The end of a run before its function's own: the settled or unknown row, a refusal to store, or an error. `isOthers`: the
- * row is another executor's, or of another key that holds the thing.
- */
-export type Ending = { row: KeyRow; isOthers?: boolean } | { refusal: RefusalAnswer } | { error: unknown };
+/** The end of a run before its function's own: the settled or unknown row, a refusal to store, or an error. */
+export type Ending = EndRow | { refusal: RefusalAnswer } | { error: unknown };
 
 /** One run of a phases function by the executor that holds its key. */
-export interface PhasesRun<Tx> {
-  readonly engine: Engine<Tx>;
-  readonly options: OperationOptions<StandardSchema, Tx>;
+export interface PhasesRun<Tx> extends RunSettings<Tx> {
   /** Replaced when the key comes back from `unknown`, under a higher token. */
   held: HeldKey;
   /** When the run took it up, in milliseconds of `performance.now()`: the ages of its steps count from there. */
@@ -33,22 +26,9 @@ export interface PhasesRun<Tx> {
   readonly signal: AbortSignal;
   /** Ends the run before its next step: a worker that stops does not break off a call that is under way. */
   readonly stopSignal: AbortSignal | undefined;
-  /** False: the caller retries, and nobody below shall multiply that (H4). */
-  readonly innerRetries: boolean;
-  /** When the time is up, in milliseconds of `performance.now()`. */
-  readonly deadline: number;
-  /** There until the claim is committed, with the first transaction of the run; then nothing of the key is there before. */
-  claiming: { claim: LeasedClaim; committed(): void } | undefined;
-  /** The transaction of this run that is open. */
-  transaction: RunTransaction<Tx> | undefined;
-  /** True if one is open, or about to be: a renewal would wait for its lock, and find the key settled behind it. */
-  inTransaction: boolean;
-  /** Captured values that were rolled back with the claim, and go with the next one. */
-  readonly carried: NewStep[];
-  /** There while one is being committed that no step waits for. Never rejects: its failure is the run's `ending`. */
-  closing: Promise<void> | undefined;
-  /** True if this run has finished a step. */
-  hasProgressed: boolean;
+  readonly transaction: RunTransaction<Tx>;
+  /** True if this run has finished a foreign call. */
+  hasFinishedCall: boolean;
   ending: Ending | undefined;
 }
 
@@ -80,14 +60,20 @@ export function enterStep<Tx>(running: PhasesRun<Tx>, name: string, kind: StepKi
 export function assertGoesOn<Tx>(running: PhasesRun<Tx>): void {
   if (running.ending) endRun(running, running.ending);
   for (const signal of [running.signal, running.stopSignal]) {
-    if (signal?.aborted) endRun(running, { error: reasonOf(signal) });
+    if (signal?.aborted) endRun(running, { error: abortErrorOf(signal) });
   }
 }
 
 /** Why a run may not go on: its lease is lost, or its time is up. */
-export function reasonOf({ reason }: AbortSignal): unknown {
+export function abortErrorOf({ reason }: AbortSignal): unknown {
   if (reason instanceof LeaseLostError) return reason;
   return new CodedError('unavailable', 'The time of this run is up; a later run goes on.', { cause: reason });
+}
+
+/** Called as a step that is not stored yet begins, so that none runs beside a COMMIT. Throws as `assertGoesOn` does. */
+export async function beginStep<Tx>(running: PhasesRun<Tx>): Promise<void> {
+  await running.transaction.ready();
+  assertGoesOn(running);
 }
 
 /** Passes an error on that changes nothing about the run. */

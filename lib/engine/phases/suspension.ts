@@ -13,19 +13,23 @@ const PACE = { baseMs: 1000, capMs: 3_600_000, factor: 1.25 };
 /** How old a key may be that a run has not finished, before a person is told. */
 const ATTENTION_AFTER_MS = 900_000;
 
-type Left<Tx> = Pick<PhasesRun<Tx>, 'engine' | 'held' | 'options'>;
+type SuspendedRun<Tx> = Pick<PhasesRun<Tx>, 'engine' | 'held' | 'options'>;
 
 /** When the completer is to look at a key again, and from which age on a person is to look at it meanwhile. */
-function pauseAfter<Tx>({ options }: Left<Tx>, attempts: number): { pauseMs: number; attentionAfterMs: number } {
+function pauseAfter<Tx>(
+  { options }: SuspendedRun<Tx>,
+  attempts: number,
+): { pauseMs: number; attentionAfterMs: number } {
   const pauseMs = equalJitter(Math.max(1, attempts), PACE, Math.random());
   return { pauseMs, attentionAfterMs: options.attentionAfterMs ?? ATTENTION_AFTER_MS };
 }
 
 /** Lets go of a key whose run threw: it goes on after a pause, however often that happens. */
 export async function suspendRun<Tx>(running: PhasesRun<Tx>): Promise<void> {
-  const { engine, held, hasProgressed, stopSignal, heartbeat } = running;
+  const { engine, held, transaction, stopSignal, heartbeat } = running;
   await heartbeat.stop(); // a renewal that came behind it would lease the key to nobody
   // A run that got further, or was told to stop, says nothing against the next one.
+  const hasProgressed = running.hasFinishedCall || transaction.hasFinishedPhase;
   const put = pauseAfter(running, hasProgressed || stopSignal?.aborted ? 1 : held.attempts);
   recordDelay(put.pauseMs, 'completer');
   await recordAttention(running, await engine.store.suspend(held, put));
@@ -35,7 +39,7 @@ export async function suspendRun<Tx>(running: PhasesRun<Tx>): Promise<void> {
  * Puts the completer's next look off before the run begins, where the pace asks for more than a lease: a run that kills
  * its process comes to no end that could do it. A client's retry need not wait for that.
  */
-export async function postponeCompleter<Tx>(left: Left<Tx>): Promise<void> {
+export async function postponeCompleter<Tx>(left: SuspendedRun<Tx>): Promise<void> {
   const { engine, held } = left;
   const put = pauseAfter(left, held.attempts);
   if (put.pauseMs > engine.config.leaseMs) await recordAttention(left, await engine.store.postpone(held, put));
@@ -60,7 +64,7 @@ export async function leaveToPerson<Tx>({ engine, held }: PhasesRun<Tx>, why: st
  * @param canAsk whether it can be asked about, or sent again, later; otherwise only a person can go on
  * @param needsPerson whether asking will most likely not help
  */
-export async function markUnknown<Tx>(
+export async function endUnknown<Tx>(
   running: PhasesRun<Tx>,
   { step, canAsk, needsPerson }: { step: string; canAsk: boolean; needsPerson: boolean },
 ): Promise<never> {
@@ -81,7 +85,7 @@ export async function markUnknown<Tx>(
 }
 
 /** Records that from here on a person is asked to look at the key: once. */
-async function recordAttention<Tx>({ engine, held }: Left<Tx>, needsAttention: boolean): Promise<void> {
+async function recordAttention<Tx>({ engine, held }: SuspendedRun<Tx>, needsAttention: boolean): Promise<void> {
   if (!needsAttention || held.needsAttention) return;
   await engine.store.recordEvent(held.id, { type: 'needs_attention', actor: 'executor', detail: null });
 }

@@ -8,10 +8,10 @@ import type { Call } from '../call.ts';
 import type { AtomicDefinition, PhasedDefinition } from '../definition.ts';
 import { createCapture, fail, runToAnswer } from '../handler.ts';
 import { timeLeft } from '../transaction.ts';
+import { readStep, redirectInside } from './database-steps.ts';
 import type { ForeignCall, LookedUp } from './foreign-call.ts';
 import { requestWith } from './foreign-exchange.ts';
 import { Journal } from './journal.ts';
-import { readStep, redirectInside } from './steps.ts';
 
 /** A foreign system's answer about a call. `unasked`: it has no look-up, or that gave no answer. */
 export type CallAnswer = 'found' | 'absent' | 'pending' | 'unasked';

@@ -65,8 +65,8 @@ export async function transact<Tx>(
 async function runWork<Tx>(tx: Tx, held: HeldKey, leaseMs: number, run: Work<Tx>): Promise<Made> {
   const here = currentContext();
   // Where the pool is not the kit's, a query cannot be made to wait for COMMIT.
-  const withhold = ownTransactionIn(here) && addPendingCommit;
-  const write = await run({ tx, held, inside: (work) => runInContext(here, work), withhold });
+  const inside = <T>(work: () => T) => runInContext(here, work);
+  const write = await run({ tx, held, inside, addPendingCommit: ownTransactionIn(here) && addPendingCommit });
   return { last: writeStatement(held, leaseMs, write), write };
 }
 

@@ -5,8 +5,8 @@ import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.t
 import { type RefusalAnswer, runToAnswer } from '../handler.ts';
 import type { StepVersion } from './context.ts';
 import type { Compensation } from './journal.ts';
-import { assertGoesOn, endRun, enterStep, inStepSpan, type PhasesRun, reportError } from './run.ts';
-import { assertReady, linger, type Phase, runPhase } from './run-transaction.ts';
+import { assertGoesOn, beginStep, endRun, enterStep, inStepSpan, type PhasesRun, reportError } from './run.ts';
+import type { Phase } from './run-transaction.ts';
 
 /** `atomic`: see `PhasesContext`. */
 export async function atomic<Tx, R>(
@@ -17,8 +17,8 @@ export async function atomic<Tx, R>(
 ): Promise<R> {
   const { position, stored } = enterStep(running, name, 'atomic');
   try {
-    if (stored) return finish<Tx, R>(running, name, stored.result, version);
-    await assertReady(running);
+    if (stored) return finishStep<Tx, R>(running, name, stored.result, version);
+    await beginStep(running);
     let result: string | null = null;
     const phase: Phase<Tx> = async (tx) => {
       const answer = await runToAnswer(() => run(tx));
@@ -34,10 +34,10 @@ export async function atomic<Tx, R>(
       return { step: { name, position, kind: 'atomic', result } };
     };
     return await inStepSpan(running, 'atomic', name, async () => {
-      const row = await runPhase(running, phase);
-      if (row) endRun(running, { row });
+      const end = await running.transaction.runPhase(phase);
+      if (end) endRun(running, end);
       // Decoded from the row, not taken from the function: a later run gets the same, to the letter.
-      return finish<Tx, R>(running, name, result, version);
+      return finishStep<Tx, R>(running, name, result, version);
     });
   } catch (error) {
     return endRun(running, { error });
@@ -55,20 +55,15 @@ export async function capture<Tx, T>(
 ): Promise<T> {
   const { position, stored } = enterStep(running, name, 'capture');
   try {
-    if (stored) return finish<Tx, T>(running, name, stored.result, version);
-    if (running.closing) await running.closing;
+    if (stored) return finishStep<Tx, T>(running, name, stored.result, version);
+    if (running.transaction.backgroundCommit) await running.transaction.backgroundCommit;
     assertGoesOn(running);
     const result = encodeStep(await make(), version?.version);
-    await assertReady(running); // it may have taken longer than the run
-    const { transaction, engine } = running;
+    await beginStep(running); // it may have taken longer than the run
+    const { transaction, engine, held } = running;
     const step = { name, position, result };
-    if (!transaction) {
-      await engine.store.recordCapture(running.held, engine.config.leaseMs, step);
-    } else {
-      transaction.write.steps.push({ ...step, kind: 'capture' });
-      linger(running, transaction);
-    }
-    return finish<Tx, T>(running, name, result, version);
+    if (!transaction.addCapture(step)) await engine.store.recordCapture(held, engine.config.leaseMs, step);
+    return finishStep<Tx, T>(running, name, result, version);
   } catch (error) {
     return endRun(running, { error });
   } finally {
@@ -77,7 +72,7 @@ export async function capture<Tx, T>(
 }
 
 /** The result of a step, which what comes behind it may ask for. `call`: the step's, where it is a foreign one. */
-export function finish<Tx, R>(
+export function finishStep<Tx, R>(
   { journal }: PhasesRun<Tx>,
   name: string,
   result: string | null,

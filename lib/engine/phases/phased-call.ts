@@ -10,11 +10,11 @@ import { recordTransition } from '../instrumentation.ts';
 import { isOfOtherKey, isTheirs } from '../thing.ts';
 import { type Claiming, claimOf, mayTryAgain, timeLeft } from '../transaction.ts';
 import { runHeld } from './executor.ts';
-import { openTransaction } from './run-transaction.ts';
+import { openTransaction } from './open-transaction.ts';
 import { encodeInput } from './stored-input.ts';
 
-/** How a call of phases begins. */
-interface Plan extends Claiming {
+/** What a call of an operation in phases begins with. */
+interface PhasedCall extends Claiming {
   input: unknown;
   /** Called as soon as a committed row has the call's fingerprint. */
   claimed: () => void;
@@ -27,13 +27,13 @@ interface Plan extends Claiming {
 export async function executeInPhases<Tx>(
   call: Call<Tx>,
   definition: PhasedDefinition<Tx>,
-  { input, waitMs, thing, claimed }: Plan,
+  { input, waitMs, thing, claimed }: PhasedCall,
 ): Promise<FlightResult> {
   const { engine, id, fingerprint, request, deadline } = call;
   const { config, slots } = engine;
   const store = storeFor(call);
   const { signal: stop, response, innerRetries } = request;
-  const how = { deadline, stop, response, innerRetries };
+  const limits = { deadline, stop, response, innerRetries };
   const text = encodeInput({ input, context: request.context ?? [] }, definition.options);
   await config.onPoint?.('before-claim', pointOf(call));
   const claim: LeasedClaim = {
@@ -48,7 +48,7 @@ export async function executeInPhases<Tx>(
       .patiently(
         Math.min(waitMs, timeLeft(deadline)),
         (wait) => openTransaction(run, { claim: { ...claim, waitMs: wait } }),
-        (opened) => 'kind' in opened && opened.kind === 'locked',
+        (begun) => 'kind' in begun && begun.kind === 'locked',
       )
       .catch((error) => ({ kind: 'rolled_back' as const, error, why: 'error' as const }));
   let begun = await claimOnce();
@@ -57,15 +57,12 @@ export async function executeInPhases<Tx>(
     if (!(await mayTryAgain(attempt, deadline))) break;
     begun = await claimOnce();
   }
-  if ('opened' in begun) {
+  if ('tx' in begun) {
     const committed = () => {
       claimed();
       recordTransition(config, id, { from: 'absent', to: 'in_progress', attempt: 1, fingerprint });
     };
-    return await runHeld(engine, definition, begun.opened.held, how, {
-      transaction: begun,
-      claiming: { claim, committed },
-    });
+    return await runHeld(engine, definition, begun.held, limits, { claim, open: begun, committed });
   }
   if (begun.kind === 'rolled_back') return { ...begun, at: 'claim' };
   if (begun.kind !== 'existing' || isSettled(begun.row.state)) return begun;
@@ -84,7 +81,7 @@ export async function executeInPhases<Tx>(
     const { id: taking, state, attempts } = taken.held;
     const to = { from: row.state, to: state, attempt: attempts, ...(isOther ? {} : { fingerprint }) };
     recordTransition(config, taking, to);
-    const ended = await runHeld(engine, definition, taken.held, how);
+    const ended = await runHeld(engine, definition, taken.held, limits);
     // To this caller the answer of another key is a replay.
     return isOther && ended.kind === 'committed' ? { kind: 'existing', row: ended.row } : ended;
   }
