@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { buildApp, generateClient } from './services/build-app.ts';
+import { buildApp, generateSources } from './services/build-app.ts';
 import { type DemoProcesses, reachable, startProcesses } from './services/demo-processes.ts';
 import { paymentsFrom } from './services/payments.ts';
 import { portFrom, refuseTakenPort, untilAnswering } from './services/ports.ts';
@@ -23,7 +23,9 @@ async function demo(): Promise<void> {
   if (gatewayPort !== undefined) await refuseTakenPort(gatewayPort, '127.0.0.1', 'GATEWAY_PORT');
 
   const secrets = loadSecrets();
-  await (dev ? generateClient({ log: say, signal: stopping.signal }) : buildApp({ log: say, signal: stopping.signal }));
+  await (dev
+    ? generateSources({ log: say, signal: stopping.signal })
+    : buildApp({ log: say, signal: stopping.signal }));
   stopping.signal.throwIfAborted();
   const databaseUrl = process.env.DATABASE_URL || (await startDatabase());
   await prepareDatabase(databaseUrl);
@@ -46,7 +48,7 @@ async function startDatabase(): Promise<string> {
   return database.url;
 }
 
-/** Imported late: both need the generated client, which `generateClient` may only just have written. */
+/** Imported late: both need the generated client, which `generateSources` may only just have written. */
 async function prepareDatabase(url: string): Promise<void> {
   const { migrate } = await import('./services/migrate.ts');
   const { seed } = await import('./services/seed.ts');

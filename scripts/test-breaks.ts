@@ -7,7 +7,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { generateClient } from './services/build-app.ts';
+import { generateSources } from './services/build-app.ts';
 import { spawnChild } from './services/process.ts';
 import { type Count, countIn, inShort, reportInto } from './testing/test-count.ts';
 
@@ -41,7 +41,7 @@ async function copyOfAll(): Promise<string> {
   const files = listed.toString().split('\0').filter(Boolean);
   for (const file of files) cpSync(path.join(ROOT, file), path.join(copy, file), { force: true });
   symlinkSync(path.join(ROOT, 'node_modules'), path.join(copy, 'node_modules'));
-  await generateClient({ root: copy, log: say, signal: stopping.signal });
+  await generateSources({ root: copy, log: say, signal: stopping.signal });
   return copy;
 }
 

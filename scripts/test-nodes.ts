@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { generateClient } from './services/build-app.ts';
+import { generateSources } from './services/build-app.ts';
 import { installPrograms } from './services/install-programs.ts';
 import { spawnChild } from './services/process.ts';
 import { runVisibly } from './services/programs.ts';
@@ -88,7 +88,7 @@ function table(outcomes: Outcome[]): string[] {
 try {
   const { signal } = stopping;
   const log = console.log;
-  await generateClient({ log, signal });
+  await generateSources({ log, signal });
   const lacks = await installPrograms(['nats', 'pgbouncer'], { log, signal });
   const programs: string[] = [];
   for (const major of VERSIONS) programs.push(await ensureNode(major));

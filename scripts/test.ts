@@ -10,7 +10,7 @@ import { randomInt } from 'node:crypto';
 import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { envOf, nameOf, VARIANTS, variantOf } from '../shop/variants.ts';
-import { buildApp, generateClient } from './services/build-app.ts';
+import { buildApp, generateSources } from './services/build-app.ts';
 import { ensureEngines } from './services/engines-install.ts';
 import { findPrograms, installPrograms } from './services/install-programs.ts';
 import { spawnChild } from './services/process.ts';
@@ -199,7 +199,7 @@ async function main(): Promise<boolean> {
   if (runsVitest) needed.push('pgbouncer');
   const programs = await findPrograms(needed);
   say(['', ...planLines({ slowness, steps: steps(), total: MINUTES[tier ?? ''], programs }), ''].join('\n'));
-  await generateClient({ log: say, signal });
+  await generateSources({ log: say, signal });
   const lacks = await installPrograms(needed, { log: say, signal });
   if (isEngines) {
     // Without one of the engines there is nothing to compare.

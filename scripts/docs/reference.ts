@@ -40,7 +40,7 @@ type Exports = NonNullable<ReturnType<ReturnType<typeof publicExports>['get']>>;
 
 function pageOf(entry: string, all: Exports, program: ts.Program): string {
   const lead = leads[entry];
-  if (!lead) throw new Error(`Say in scripts/docs/reference-pages.ts what ${entry} is for.`);
+  if (!lead) throw new Error(`Say in scripts/docs/reference.ts what ${entry} is for.`);
   const checker = program.getTypeChecker();
   const source = program.getSourceFile(path.join(root, publicEntries().get(entry) ?? ''));
   const module = source && checker.getSymbolAtLocation(source);
@@ -102,7 +102,7 @@ function homesOf(exported: ReadonlyMap<string, readonly { name: string }[]>): Ho
   return homes;
 }
 
-/** The file of an entry's page in docs/reference: `oncekit/next` -> `next.md`. */
+/** The file of an entry's page in docs/reference, named as the entry is without `oncekit/`. */
 function pageName(entry: string): string {
   return `${entry.replace(/^oncekit\//, '')}.md`;
 }

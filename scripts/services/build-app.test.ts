@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, w
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { buildApp, generateClient } from './build-app.ts';
+import { buildApp, generateSources } from './build-app.ts';
 
 let root: string;
 let said: string[];
@@ -17,7 +17,7 @@ const build = () => buildApp({ root, log: (line) => said.push(line) });
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'build-'));
   said = [];
-  // Stand-ins for the two tools, which leave what the real ones leave.
+  // Stand-ins for the three tools, which leave what the real ones leave.
   const tool = (product: string) => `
     const fs = require('node:fs');
     if (fs.existsSync('broken')) { console.error('Type error: no such thing'); process.exit(1); }
@@ -27,6 +27,8 @@ beforeEach(() => {
   write('package.json', '{}');
   write('node_modules/next/dist/bin/next', tool('.next/BUILD_ID'));
   write('node_modules/prisma/build/index.js', tool('shop/generated/prisma/client.ts'));
+  // It does the work of the script that it is to run: Node 20 reads no .ts.
+  write('node_modules/tsx/index.js', `${tool('docs/reference/oncekit.md')}\nprocess.exit(0);`);
   write('app/page.tsx', 'one');
   write('prisma/schema.prisma', 'one');
 });
@@ -38,6 +40,8 @@ test('builds once, and again when a source changes', async () => {
   expect(said).toEqual([
     'Generating the database client …',
     expect.stringMatching(/^Generating the database client took \d+\.\d s$/),
+    'Writing docs/reference …',
+    expect.stringMatching(/^Writing docs\/reference took/),
     'Building the app …',
     expect.stringMatching(/^Building the app took/),
   ]);
@@ -97,11 +101,23 @@ test('a build that was deleted is made again', async () => {
 });
 
 test('the client is generated when it is missing or the schema changed', async () => {
-  expect(await generateClient({ root, log: () => {} })).toBe(true);
-  expect(await generateClient({ root, log: () => {} })).toBe(false);
+  expect(await generateSources({ root, log: () => {} })).toBe(true);
+  expect(await generateSources({ root, log: () => {} })).toBe(false);
   write('prisma/schema.prisma', 'two');
-  expect(await generateClient({ root, log: () => {} })).toBe(true);
+  expect(await generateSources({ root, log: () => {} })).toBe(true);
   rmSync(join(root, 'shop/generated'), { recursive: true });
-  expect(await generateClient({ root, log: () => {} })).toBe(true);
+  expect(await generateSources({ root, log: () => {} })).toBe(true);
   expect(existsSync(join(root, 'shop/generated/prisma/client.ts'))).toBe(true);
+});
+
+test('the reference is written when it is missing or a source of the kit changed', async () => {
+  await generateSources({ root, log: () => {} });
+  expect(existsSync(join(root, 'docs/reference/oncekit.md'))).toBe(true);
+  write('lib/core/key.test.ts', 'new');
+  expect(await generateSources({ root, log: () => {} })).toBe(false);
+  write('lib/core/key.ts', 'new');
+  expect(await generateSources({ root, log: () => {} })).toBe(true);
+  rmSync(join(root, 'docs/reference'), { recursive: true });
+  expect(await generateSources({ root, log: () => {} })).toBe(true);
+  expect(existsSync(join(root, 'docs/reference/oncekit.md'))).toBe(true);
 });

@@ -9,6 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The files that a build is made of. A name that does not exist counts as empty: adding it later changes the hash. */
 const SCHEMA = ['prisma', 'prisma.config.ts', 'package-lock.json'];
+const REFERENCE = ['lib', 'tsconfig.json', 'scripts/docs/reference.ts', 'scripts/package/public-exports.ts'];
 const SOURCES = [
   ...['app', 'components', 'lib', 'shop', 'public', 'docs', ...SCHEMA],
   ...['next.config.ts', 'shop/variants.ts', 'postcss.config.mjs', 'tsconfig.json', 'package.json'],
@@ -32,7 +33,7 @@ export interface BuildOptions {
  * build fails.
  */
 export async function buildApp(options: BuildOptions = {}): Promise<boolean> {
-  await generateClient(options);
+  await generateSources(options);
   const variant = options.variant ?? variantOf(process.env);
   const folder = distDirOf(variant);
   const title = folder === '.next' ? 'Building the app' : `Building the app (${nameOf(variant)})`;
@@ -41,11 +42,26 @@ export async function buildApp(options: BuildOptions = {}): Promise<boolean> {
   );
 }
 
-/** Prisma's client in `shop/generated`, written again when the schema or the installed packages have changed. */
-export async function generateClient(options: BuildOptions = {}): Promise<boolean> {
-  return unlessFresh(options, SCHEMA, 'shop/generated/schema-hash', 'shop/generated/prisma/client.ts', () =>
-    step('Generating the database client', options, ['node_modules/prisma/build/index.js', 'generate']),
+/**
+ * What Git does not keep and a build is made of: Prisma's client in `shop/generated`, written again when the schema or the installed
+ * packages have changed, and docs/reference, when a source of the kit has. Resolves with whether one was.
+ */
+export async function generateSources(options: BuildOptions = {}): Promise<boolean> {
+  const hasNewClient = await unlessFresh(
+    options,
+    SCHEMA,
+    'shop/generated/schema-hash',
+    'shop/generated/prisma/client.ts',
+    () => step('Generating the database client', options, ['node_modules/prisma/build/index.js', 'generate']),
   );
+  const hasNewReference = await unlessFresh(
+    options,
+    REFERENCE,
+    'docs/reference/sources-hash',
+    'docs/reference/oncekit.md',
+    () => step('Writing docs/reference', options, ['--import', 'tsx', 'scripts/build-reference.ts']),
+  );
+  return hasNewClient || hasNewReference;
 }
 
 async function unlessFresh(

@@ -89,7 +89,7 @@ export interface Key {
 `;
   const reference = '### Key\n\n| `text` | `string` | Short enough for every header (K1). |\n';
   expect(said({ 'lib/key.ts': content }, reference)).toEqual([
-    'lib/key.ts:8 K1 stands in a docstring of the public API. Say the rule in words: codes are for the code. Then run `npm run build:reference`.',
+    'lib/key.ts:8 K1 stands in a docstring of the public API. Say the rule in words: codes are for the code.',
   ]);
 });
 

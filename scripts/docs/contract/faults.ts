@@ -27,7 +27,7 @@ const PROSE = /[a-z]{3,}\W+\w*[a-z]{2,}/i;
 
 const IN_WORDS = 'Say the rule in words: codes are for the code.';
 const ADVICE: Partial<Record<Citation['kind'], string>> = {
-  docstring: `stands in a docstring of the public API. ${IN_WORDS} Then run \`npm run build:reference\`.`,
+  docstring: `stands in a docstring of the public API. ${IN_WORDS}`,
   message: `stands in the message of an error. ${IN_WORDS}`,
   text: `stands in a text for users. ${IN_WORDS}`,
 };

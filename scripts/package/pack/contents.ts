@@ -49,7 +49,14 @@ const kB = (bytes: number) => `${Math.round(bytes / 1000)} kB`;
 function holdsOnlyWhatIsNeeded({ files }: Tarball): void {
   const strange = files.filter(({ path }) => !WANTED.some((one) => one.test(path)) || UNWANTED.test(path));
   if (strange.length > 0) throw new Error(`These do not belong into the package:\n${paths(strange)}`);
-  for (const wanted of ['README.md', 'LICENSE', 'llms.txt', 'docs/quick-start.md', ...MODELS]) {
+  for (const wanted of [
+    'README.md',
+    'LICENSE',
+    'llms.txt',
+    'docs/quick-start.md',
+    'docs/reference/oncekit.md',
+    ...MODELS,
+  ]) {
     if (!files.some(({ path }) => path === wanted)) throw new Error(`The package lacks ${wanted}.`);
   }
 }

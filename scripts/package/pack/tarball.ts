@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { generateSources } from '../../services/build-app.ts';
 import { command } from './commands.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -21,6 +22,7 @@ export interface Tarball {
  * @param isChecked its types have been: what is built is the same, in half the time
  */
 export async function packKit(signal: AbortSignal, { isChecked }: { isChecked: boolean }): Promise<Tarball> {
+  await generateSources({ log: () => {}, signal });
   const build = ['scripts/build-kit.ts', ...(isChecked ? ['--noCheck'] : [])];
   await command([process.execPath, '--import', 'tsx', ...build], { cwd: ROOT, signal });
   const folder = path.join(ROOT, '.data/pack');
