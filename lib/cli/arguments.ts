@@ -38,11 +38,11 @@ export function readArgs<O extends Options>(args: string[], options: O, names = 
   }
 }
 
-/** @throws UsageError with the names that exist, for one that does not */
-export function readSubcommand<Name extends string>(of: string, name: string, names: readonly Name[]): Name {
-  const found = names.find((one) => one === name);
-  if (found !== undefined) return found;
-  throw new UsageError(name ? `There is no "${of} ${name}".` : `What about ${of}?`, `There is: ${names.join(', ')}.`);
+/** What `all` has under the name. @throws UsageError with the names that exist, for one that does not */
+export function readSubcommand<T>(of: string, name: string | undefined, all: Readonly<Record<string, T>>): T {
+  if (name && Object.hasOwn(all, name)) return all[name] as T;
+  const names = Object.keys(all).join(', ');
+  throw new UsageError(name ? `There is no "${of} ${name}".` : `What about ${of}?`, `There is: ${names}.`);
 }
 
 /** @throws UsageError for a name that no column holds */

@@ -1,8 +1,11 @@
 import type pg from 'pg';
 import { printable } from '../core/printable.ts';
 import type { PrismaClientLike } from '../store/prisma/client.ts';
+import type { Tables } from '../store/prisma/tables.ts';
 import { driverError, parserOf, toWire } from '../store/prisma/wire/encoding.ts';
-import { databaseUrl } from './app/env.ts';
+import { databaseUrl, loadEnv } from './app/env.ts';
+import { folderTree } from './app/file-tree.ts';
+import { tablesOf } from './app/next-app.ts';
 import { CliError } from './command.ts';
 import { errorLine, isStoreUnavailable, withDatabase } from './database.ts';
 
@@ -24,15 +27,26 @@ export const notDone = (why: string, data?: unknown): CommandResult => ({
   data,
 });
 
+interface AppDatabase {
+  root: string;
+  prisma: PrismaClientLike;
+  tables: Tables | undefined;
+}
+
 /**
- * Runs `work` on the database at DATABASE_URL, and prints what it resolves with.
+ * Runs `work` on the database of the app in this folder, and prints what it resolves with.
  *
  * @returns the exit code: 1 where nothing was done
  * @throws CliError where the database cannot be asked
  */
-export async function runOnDatabase(work: (prisma: PrismaClientLike) => Promise<CommandResult>): Promise<number> {
+export async function runOnDatabase(work: (database: AppDatabase) => Promise<CommandResult>): Promise<number> {
+  const root = process.cwd();
+  loadEnv(root);
+  const tables = tablesOf(folderTree(root));
   try {
-    const { isDone, words } = await withDatabase(databaseUrl(), (sql) => work(rawClient(sql)));
+    const { isDone, words } = await withDatabase(databaseUrl(), (sql) =>
+      work({ root, prisma: rawClient(sql), tables }),
+    );
     (isDone ? console.log : console.error)(words);
     return isDone ? 0 : 1;
   } catch (error) {

@@ -5,7 +5,7 @@ import { tier } from '../../scripts/testing/tier.ts';
 import { silentProxy } from '../store/prisma/wire/silent-proxy.fixture.ts';
 import { folders } from './app/app.fixture.ts';
 import { withDatabase } from './database.ts';
-import { SUBCOMMANDS as KEYS_COMMANDS } from './keys/arguments.ts';
+import { KEY_ACTS } from './keys/keys.ts';
 import { type Exit, makeRunnableApp, runOncekit, startOncekit } from './oncekit.fixture.ts';
 
 // Each command as a process, at a database that takes connections and says nothing, from the first or as soon as it has let
@@ -58,7 +58,7 @@ async function runAll(url: string | undefined, commands: string[][]): Promise<Ex
 }
 
 const WHOSE = ['--operation', 'checkout', '--tenant', 'main', '--principal', 'ann'];
-const KEYS: Record<(typeof KEYS_COMMANDS)[number], string[]> = {
+const KEYS: Record<keyof typeof KEY_ACTS, string[]> = {
   list: ['keys', 'list'],
   show: ['keys', 'show', 'k'],
   release: ['keys', 'release', 'k'],
@@ -77,7 +77,7 @@ test('each command is run here', async () => {
   expect(listed.split(', ').sort()).toEqual(
     [...Object.keys(PASSES), ...Object.keys(RECONCILE), 'keys', 'messages', 'doctor', 'worker', ...ASK_NOTHING].sort(),
   );
-  expect(Object.keys(KEYS).sort()).toEqual([...KEYS_COMMANDS].sort());
+  expect(Object.keys(KEYS).sort()).toEqual(Object.keys(KEY_ACTS).sort());
 });
 
 test('a connection is closed that says nothing any more', async () => {

@@ -20,7 +20,7 @@ Ends with 0 when it is written, and with 1 when nothing was.`;
 const PLANS = { operation: planOperation, form: planForm };
 
 async function run([kind = '', ...args]: string[]): Promise<number> {
-  const plans = PLANS[readSubcommand('add', kind, Object.keys(PLANS) as (keyof typeof PLANS)[])];
+  const plans = readSubcommand('add', kind, PLANS);
   const { values, positionals } = readArgs(args, WRITE_OPTIONS, 1);
   const root = process.cwd();
   const plan = plans(folderTree(root), positionals[0] ?? '');

@@ -6,8 +6,7 @@ import { createAdmin } from '../../admin/admin.ts';
 import { mintKey } from '../../core/key.ts';
 import { readSecrets } from '../../core/secrets.ts';
 import { rawClient } from '../raw-client.ts';
-import { readKeysRequest } from './arguments.ts';
-import { runKeys } from './commands.ts';
+import { readKeyAct } from './keys.ts';
 
 const secret = ['a secret that is long enough for a test'];
 let database: TestDatabase;
@@ -74,8 +73,7 @@ afterAll(async () => {
 });
 
 /** As the command does it, in this process and on a connection of `pg` alone. */
-const keys = async (...args: string[]) =>
-  runKeys(createAdmin({ prisma: rawClient(sql), secret }), readKeysRequest(args));
+const keys = async (...args: string[]) => readKeyAct(args).run(createAdmin({ prisma: rawClient(sql), secret }));
 const eventsOf = async (key: string) =>
   (await database.client.idempotencyAudit.findMany({ where: { key } })).map(({ type, actor }) => `${type} ${actor}`);
 
@@ -188,5 +186,5 @@ test.each([
   ['release k --actor=', 'A --actor has 1 to 255 characters.'],
   ['list --sate done', "Unknown option '--sate'."],
 ])('"keys %s" is refused: %s', (words, why) => {
-  expect(() => readKeysRequest(words.split(' ').filter(Boolean))).toThrow(why);
+  expect(() => readKeyAct(words.split(' ').filter(Boolean))).toThrow(why);
 });

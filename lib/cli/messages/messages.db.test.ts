@@ -6,9 +6,7 @@ import { createInbox, createOutbox, PublishError } from '../../messaging/index.t
 import { folders } from '../app/app.fixture.ts';
 import { runOncekit } from '../oncekit.fixture.ts';
 import { rawClient } from '../raw-client.ts';
-import { readMessagesRequest } from './arguments.ts';
-import { runMessages } from './commands.ts';
-import { bareMessagesAdmin } from './messages.ts';
+import { bareMessagesAdmin, readMessageAct } from './messages.ts';
 
 const made = folders();
 let database: TestDatabase;
@@ -56,7 +54,7 @@ const recordsOf = async (peer: string) =>
   );
 
 /** As the command does it, in this process and on a connection of `pg` alone. */
-const messages = (...args: string[]) => runMessages(bareMessagesAdmin(rawClient(sql)), readMessagesRequest(args));
+const messages = (...args: string[]) => readMessageAct(args)(bareMessagesAdmin(rawClient(sql)));
 
 test('M4 lists what is not settled, without payloads', async () => {
   const { words } = await messages('list');
@@ -137,5 +135,5 @@ test.each([
   ['list --limit 0', '--limit takes a number'],
   ['abandon crm --actor=', 'A --actor has 1 to 255 characters.'],
 ])('"messages %s" is refused: %s', (words, why) => {
-  expect(() => readMessagesRequest(words.split(' ').filter(Boolean))).toThrow(why);
+  expect(() => readMessageAct(words.split(' ').filter(Boolean))).toThrow(why);
 });
