@@ -5,9 +5,9 @@
  */
 
 export * from './browser.ts';
-export { ConformanceError } from './conformance/checks.ts';
+export { type ConformanceCase, ConformanceError } from './conformance/endpoint.ts';
 export { casesFor, conformanceCases } from './conformance/suite.ts';
-export type { ConformanceCase, ConformanceTarget, JsonObject } from './conformance/target.ts';
+export type { ConformanceTarget, JsonObject } from './conformance/target.ts';
 export { mintKeyAt } from './mint-key-at.ts';
 export { expectExactlyOne, NotExactlyOneError } from './playwright/expect.ts';
 export { doubleSubmit, reloadMidFlight } from './playwright/gestures.ts';

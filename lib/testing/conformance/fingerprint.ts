@@ -1,5 +1,5 @@
-import { executesNew, hasEffects, mismatches, refuses, refusesUnused, replays } from './checks.ts';
-import { type ConformanceCase, caseOf, caseWith, type JsonObject } from './target.ts';
+import { type ConformanceCase, caseOf, caseWith } from './endpoint.ts';
+import type { JsonObject } from './target.ts';
 
 /** Texts that no two readers read alike (F1), made of one that is accepted. */
 const AMBIGUOUS: readonly [name: string, spoil: (body: JsonObject) => string][] = [
@@ -23,39 +23,39 @@ const REWRITTEN: readonly [name: string, rewrite: (body: JsonObject) => string][
 /** Fingerprints. */
 export const fingerprintCases: readonly ConformanceCase[] = [
   ...REWRITTEN.map(([name, rewrite]) =>
-    caseOf('fingerprint', `does not matter: ${name}`, async (target) => {
-      const { key, body } = await executesNew(target);
-      await replays(target, { key, raw: rewrite(body) });
-      await hasEffects(target, key, 1);
+    caseOf('fingerprint', `does not matter: ${name}`, async (api) => {
+      const { key, body } = await api.executesNew();
+      await api.replays({ key, raw: rewrite(body) });
+      await api.hasEffects(key, 1);
     }),
   ),
-  caseOf('fingerprint', 'another value is a mismatch, and not executed', async (target) => {
-    const { key, body } = await executesNew(target);
-    await refuses(target, { key, body: target.otherBody() }, 422, 'payload_mismatch');
-    await replays(target, { key, body });
-    await hasEffects(target, key, 1);
+  caseOf('fingerprint', 'another value is a mismatch, and not executed', async (api) => {
+    const { key, body } = await api.executesNew();
+    await api.refuses({ key, body: api.otherBody() }, 422, 'payload_mismatch');
+    await api.replays({ key, body });
+    await api.hasEffects(key, 1);
   }),
-  caseOf('fingerprint', 'one member more is a mismatch, also one that the schema does not know', async (target) => {
-    const { key, body } = await executesNew(target);
+  caseOf('fingerprint', 'one member more is a mismatch, also one that the schema does not know', async (api) => {
+    const { key, body } = await api.executesNew();
     const raw = withMember(body, '"oncekit_extra":true');
-    await mismatches(target, { key, raw });
+    await api.mismatches({ key, raw });
   }),
-  caseOf('fingerprint', 'the query counts', async (target) => {
-    const { key, body } = await executesNew(target);
-    const path = `${target.path}${target.path.includes('?') ? '&' : '?'}oncekit=1`;
-    await mismatches(target, { key, body, path });
+  caseOf('fingerprint', 'the query counts', async (api) => {
+    const { key, body } = await api.executesNew();
+    const path = `${api.target.path}${api.target.path.includes('?') ? '&' : '?'}oncekit=1`;
+    await api.mismatches({ key, body, path });
   }),
   caseWith('otherPath')(
     'fingerprint',
     'the path counts: one key on two things of one kind is a mismatch',
-    async (target) => {
-      const { key, body } = await executesNew(target);
-      await mismatches(target, { key, body, path: target.otherPath });
+    async (api) => {
+      const { key, body } = await api.executesNew();
+      await api.mismatches({ key, body, path: api.target.otherPath });
     },
   ),
   ...AMBIGUOUS.map(([name, spoil]) =>
-    caseOf('fingerprint', `refused: ${name}`, async (target) => {
-      await refusesUnused(target, { raw: spoil(target.body()) }, 400, 'malformed_body');
+    caseOf('fingerprint', `refused: ${name}`, async (api) => {
+      await api.refusesUnused({ raw: spoil(api.body()) }, 400, 'malformed_body');
     }),
   ),
 ];

@@ -1,104 +1,100 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   type Answer,
-  executes,
-  executesNew,
+  type ConformanceCase,
+  caseOf,
+  caseWith,
+  type Endpoint,
   fits,
-  hasEffects,
   holds,
   isSuccess,
   newKey,
-  refuses,
-  replays,
   type Sent,
   same,
-  send,
   shown,
-} from './checks.ts';
-import { type ConformanceCase, type ConformanceTarget, caseOf, caseWith } from './target.ts';
+} from './endpoint.ts';
 
 const UUID_URN = /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const SETTLES_WITHIN_MS = 30_000;
 
 /** Requests that are refused, each by another code (H2). */
-const REFUSED: readonly [code: string, request: (target: ConformanceTarget, key: string) => Sent][] = [
-  ['key_missing', (target) => ({ body: target.body() })],
-  ['key_malformed', (target) => ({ rawKey: '"no key"', body: target.body() })],
+const REFUSED: readonly [code: string, request: (api: Endpoint, key: string) => Sent][] = [
+  ['key_missing', (api) => ({ body: api.body() })],
+  ['key_malformed', (api) => ({ rawKey: '"no key"', body: api.body() })],
   ['malformed_body', (_, key) => ({ key, raw: '{' })],
   ['unsupported_media_type', (_, key) => ({ key, raw: 'hello', headers: { 'Content-Type': 'text/plain' } })],
 ];
 
 /** Methods, problems, headers and budgets. */
 export const httpCases: readonly ConformanceCase[] = [
-  caseOf('methods', 'GET, HEAD, OPTIONS and PUT need no key', async (target) => {
+  caseOf('methods', 'GET, HEAD, OPTIONS and PUT need no key', async (api) => {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT']) {
-      const answer = await send(target, { method, ...(method === 'PUT' ? { body: target.body() } : {}) });
+      const answer = await api.send({ method, ...(method === 'PUT' ? { body: api.body() } : {}) });
       const asks = answer.json.code === 'key_missing' || answer.status >= 500;
       holds(`${method} without a key`, !asks, shown(answer), 'an answer that asks for no key');
     }
   }),
   ...REFUSED.map(([code, request]) =>
-    caseOf('problem details', `${code}`, async (target) => {
+    caseOf('problem details', `${code}`, async (api) => {
       const key = newKey();
-      const sent = request(target, key);
-      isProblem(await send(target, sent), { code, key: sent.key ?? undefined });
+      const sent = request(api, key);
+      isProblem(await api.send(sent), { code, key: sent.key ?? undefined });
     }),
   ),
-  caseOf('problem details', 'payload_mismatch', async (target) => {
-    const { key } = await executesNew(target);
-    isProblem(await send(target, { key, body: target.otherBody() }), { code: 'payload_mismatch', key });
+  caseOf('problem details', 'payload_mismatch', async (api) => {
+    const { key } = await api.executesNew();
+    isProblem(await api.send({ key, body: api.otherBody() }), { code: 'payload_mismatch', key });
   }),
-  caseOf('problem details', 'the type is a page that exists, or leads nowhere', async (target) => {
+  caseOf('problem details', 'the type is a page that exists, or leads nowhere', async (api) => {
     for (const [, request] of REFUSED) {
-      const type = String((await send(target, request(target, newKey()))).json.type);
+      const type = String((await api.send(request(api, newKey()))).json.type);
       fits('type', type, new RegExp(`^(${NO_PAGE}$|https?://)`));
-      const { origin } = new URL(target.origin);
+      const { origin } = new URL(api.target.origin);
       // No page, or one of somebody else's server, which is not asked.
       if (!type.startsWith(`${origin}/`)) continue;
-      same(`The page ${type}`, (await send(target, { method: 'GET', path: type, as: {} })).status, 200);
+      same(`The page ${type}`, (await api.send({ method: 'GET', path: type, as: {} })).status, 200);
     }
   }),
-  caseOf('problem details', 'each refusal has a name of its own', async (target) => {
-    const names = [await send(target, { body: target.body() }), await send(target, { body: target.body() })];
+  caseOf('problem details', 'each refusal has a name of its own', async (api) => {
+    const names = [await api.send({ body: api.body() }), await api.send({ body: api.body() })];
     holds('instance', names[0]?.json.instance !== names[1]?.json.instance, names[0]?.json.instance, 'two names');
   }),
-  caseWith('refusedBody')('problem details', 'failed, with the reason', async (target) => {
+  caseWith('refusedBody')('problem details', 'failed, with the reason', async (api) => {
     const key = newKey();
-    const answer = await send(target, { key, body: target.refusedBody() });
+    const answer = await api.send({ key, body: api.target.refusedBody() });
     isProblem(answer, { code: 'failed', key });
     fits('reason', answer.json.reason, /./);
   }),
-  caseWith('invalidBody')('problem details', 'validation, with the fields', async (target) => {
+  caseWith('invalidBody')('problem details', 'validation, with the fields', async (api) => {
     const key = newKey();
-    const answer = await send(target, { key, body: target.invalidBody() });
+    const answer = await api.send({ key, body: api.target.invalidBody() });
     isProblem(answer, { code: 'validation', key });
     const { fieldErrors } = answer.json;
     holds('fieldErrors', Object.keys(fieldErrors ?? {}).length > 0, fieldErrors, 'at least one field');
   }),
-  caseOf('first answer', 'stored, then replayed', async (target) => {
-    const request = await executesNew(target);
-    await replays(target, request);
+  caseOf('first answer', 'stored, then replayed', async (api) => {
+    await api.replays(await api.executesNew());
   }),
-  caseOf('first answer', 'a mismatch tells nothing of the first answer', async (target) => {
-    const { key, first } = await executesNew(target);
-    const mismatch = await refuses(target, { key, body: target.otherBody() }, 422, 'payload_mismatch');
+  caseOf('first answer', 'a mismatch tells nothing of the first answer', async (api) => {
+    const { key, first } = await api.executesNew();
+    const mismatch = await api.refuses({ key, body: api.otherBody() }, 422, 'payload_mismatch');
     const told = `${mismatch.text} ${JSON.stringify(mismatch.headers)}`;
     for (const secret of secretsOf(first, key)) holds('What is told', !told.includes(secret), told, `no ${secret}`);
     for (const name of ['location', 'etag', 'idempotency-status']) same(name, mismatch.headers[name], undefined);
   }),
-  caseOf('time budget', 'a budget of 1 ms: executed at most once, and found again', async (target) => {
-    const request: Sent = { key: newKey(), body: target.body() };
-    const first = await send(target, { ...request, headers: { 'X-Request-Timeout': '1' } });
+  caseOf('time budget', 'a budget of 1 ms: executed at most once, and found again', async (api) => {
+    const request = api.newRequest();
+    const first = await api.send({ ...request, headers: { 'X-Request-Timeout': '1' } });
     const isHonest = isSuccess(first) || first.status === 503 || first.status === 409;
     holds('Within 1 ms', isHonest, shown(first), 'a success, 503 or 409');
     if (!isSuccess(first)) holds('Retry-After', Number(first.headers['retry-after']) >= 1, first.headers, 'at least 1');
-    await settles(target, request);
-    await replays(target, request);
-    await hasEffects(target, String(request.key), 1);
+    await settles(api, request);
+    await api.replays(request);
+    await api.hasEffects(request.key, 1);
   }),
-  caseOf('time budget', 'a budget that is no number is ignored', async (target) => {
+  caseOf('time budget', 'a budget that is no number is ignored', async (api) => {
     for (const budget of ['', 'soon', '-1', '1e9', '99999999999999999999']) {
-      await executes(target, { key: newKey(), headers: { 'X-Request-Timeout': budget, 'X-Retry-Layer': 'none' } });
+      await api.executes({ key: newKey(), headers: { 'X-Request-Timeout': budget, 'X-Retry-Layer': 'none' } });
     }
   }),
 ];
@@ -130,10 +126,10 @@ function isProblem({ status, headers, json }: Answer, { code, key }: { code: str
 }
 
 /** Sends it again as it is asked to, until it is answered for good. */
-async function settles(target: ConformanceTarget, request: Sent): Promise<void> {
+async function settles(api: Endpoint, request: Sent): Promise<void> {
   const deadline = performance.now() + SETTLES_WITHIN_MS;
   for (;;) {
-    const answer = await send(target, request);
+    const answer = await api.send(request);
     if (isSuccess(answer)) return;
     const mayGoOn = (answer.status === 409 || answer.status === 503) && performance.now() < deadline;
     holds('The same key, sent again', mayGoOn, shown(answer), 'a success in the end');

@@ -1,18 +1,4 @@
-import {
-  executes,
-  fits,
-  hasEffects,
-  holds,
-  isUnused,
-  newKey,
-  refuses,
-  replays,
-  type Sent,
-  same,
-  send,
-  shown,
-} from './checks.ts';
-import { type ConformanceCase, caseOf, caseWith } from './target.ts';
+import { type ConformanceCase, caseOf, caseWith, fits, holds, newKey, type Sent, same, shown } from './endpoint.ts';
 
 const withMintedKeys = caseWith('mintKey');
 
@@ -33,102 +19,94 @@ const NO_KEYS: readonly [name: string, rawKey: string | string[]][] = [
   ['two keys in one header', '"one", "two"'],
 ];
 
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
 const YEAR_MS = 365 * 24 * 3600_000;
 
 const syntax = NO_KEYS.map(([name, rawKey]) =>
-  caseOf('key syntax', `no key: ${name}`, async (target) => {
-    await refuses(target, { rawKey, body: target.body() }, 400, 'key_malformed', 'key_missing');
-    for (const key of typeof rawKey === 'string' ? [rawKey] : ['one', 'two']) await hasEffects(target, key, 0);
+  caseOf('key syntax', `no key: ${name}`, async (api) => {
+    await api.refuses({ rawKey, body: api.body() }, 400, 'key_malformed', 'key_missing');
+    for (const key of typeof rawKey === 'string' ? [rawKey] : ['one', 'two']) await api.hasEffects(key, 0);
   }),
 );
 
 /** Keys. */
 export const keyCases: readonly ConformanceCase[] = [
-  caseOf('key syntax', 'no header: key_missing', async (target) => {
-    await refuses(target, { body: target.body() }, 400, 'key_missing');
+  caseOf('key syntax', 'no header: key_missing', async (api) => {
+    await api.refuses({ body: api.body() }, 400, 'key_missing');
   }),
   ...syntax,
-  caseOf('key syntax', 'a key of 255 characters, of all that are allowed', async (target) => {
+  caseOf('key syntax', 'a key of 255 characters, of all that are allowed', async (api) => {
     const marks = '!#$%&()*+-./:;<=>?@[\\]^_`{|}~';
     const key = `${newKey()}${marks}`.padEnd(255, 'k');
     const rawKey = `"${key.replaceAll('\\', '\\\\')}"`;
-    const body = target.body();
-    await executes(target, { rawKey, body });
-    await replays(target, { rawKey, body });
-    await hasEffects(target, key, 1);
+    const body = api.body();
+    await api.executes({ rawKey, body });
+    await api.replays({ rawKey, body });
+    await api.hasEffects(key, 1);
   }),
-  caseOf('key syntax', 'the bare token and the string are one key', async (target) => {
+  caseOf('key syntax', 'the bare token and the string are one key', async (api) => {
+    const { key, body } = api.newRequest();
+    await api.executes({ rawKey: key, body });
+    await api.replays({ rawKey: `"${key}"`, body });
+    await api.replays({ rawKey: `  ${key} `, body });
+    await api.hasEffects(key, 1);
+  }),
+  caseOf('key syntax', 'keys that differ in case alone are two keys', async (api) => {
     const key = newKey();
-    const body = target.body();
-    await executes(target, { rawKey: key, body });
-    await replays(target, { rawKey: `"${key}"`, body });
-    await replays(target, { rawKey: `  ${key} `, body });
-    await hasEffects(target, key, 1);
+    await api.executes({ key: `${key}-a` });
+    await api.executes({ key: `${key}-A` });
   }),
-  caseOf('key syntax', 'keys that differ in case alone are two keys', async (target) => {
-    const key = newKey();
-    await executes(target, { key: `${key}-a` });
-    await executes(target, { key: `${key}-A` });
-  }),
-  caseOf('signed keys', 'a signature that does not fit is refused, and not executed', async (target) => {
+  caseOf('signed keys', 'a signature that does not fit is refused, and not executed', async (api) => {
     const key = `${uuidV7(Date.now())}.${'A'.repeat(22)}`;
-    const request: Sent = { key, body: target.body() };
-    await refuses(target, request, 400, 'key_invalid');
-    await refuses(target, request, 400, 'key_invalid');
-    await hasEffects(target, key, 0);
+    const body = api.body();
+    for (const _ of [1, 2]) await api.refuses({ key, body }, 400, 'key_invalid');
+    await api.hasEffects(key, 0);
   }),
-  withMintedKeys('signed keys', 'a minted key is executed and replayed', async (target) => {
-    const request: Sent = { key: target.mintKey(Date.now()), body: target.body() };
-    await executes(target, request);
-    await replays(target, request);
+  withMintedKeys('signed keys', 'a minted key is executed and replayed', async (api) => {
+    const request = { key: api.target.mintKey(Date.now()), body: api.body() };
+    await api.executes(request);
+    await api.replays(request);
   }),
-  withMintedKeys('window', 'a minted key from the future is refused, and not executed', async (target) => {
-    const key = target.mintKey(Date.now() + 3600_000);
-    await refuses(target, { key, body: target.body() }, 400, 'key_invalid');
-    await hasEffects(target, key, 0);
+  withMintedKeys('window', 'a minted key from the future is refused, and not executed', async (api) => {
+    const key = api.target.mintKey(Date.now() + 3600_000);
+    await api.refuses({ key, body: api.body() }, 400, 'key_invalid');
+    await api.hasEffects(key, 0);
   }),
-  withMintedKeys('window', 'a minted key older than the window is refused, and not executed', async (target) => {
-    const key = target.mintKey(Date.now() - YEAR_MS);
-    await refuses(target, { key, body: target.body() }, 410, 'key_expired');
-    await hasEffects(target, key, 0);
+  withMintedKeys('window', 'a minted key older than the window is refused, and not executed', async (api) => {
+    const key = api.target.mintKey(Date.now() - YEAR_MS);
+    await api.refuses({ key, body: api.body() }, 410, 'key_expired');
+    await api.hasEffects(key, 0);
   }),
-  caseOf('window', 'the time in a key that was not minted here is ignored', async (target) => {
-    await executes(target, { key: `client-${uuidV7(Date.now() - YEAR_MS)}` });
+  caseOf('window', 'the time in a key that was not minted here is ignored', async (api) => {
+    await api.executes({ key: `client-${uuidV7(Date.now() - YEAR_MS)}` });
   }),
-  caseWith('otherOperation')('scope', 'the same key on another operation is another intent', async (target) => {
+  caseWith('otherOperation')('scope', 'the same key on another operation is another intent', async (api) => {
     const key = newKey();
-    const { path, body } = target.otherOperation;
-    const first = await executes(target, { key });
-    const second = await executes(target, { key, path, body: body() });
+    const { path, body } = api.target.otherOperation;
+    const first = await api.executes({ key });
+    const second = await api.executes({ key, path, body: body() });
     holds('The two answers differ', first.text !== second.text, shown(second), 'an answer of its own');
   }),
-  caseOf('expiry', 'it says until when the answer is kept, and a replay says the same', async (target) => {
-    const request: Sent = { key: newKey(), body: target.body() };
-    const until = (await executes(target, request)).headers['idempotency-key-expires'];
-    fits(
-      'Idempotency-Key-Expires',
-      until,
-      /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/,
-    );
-    const isAhead = Date.parse(String(until)) > Date.now();
-    holds('Idempotency-Key-Expires', isAhead, until, 'a time to come');
-    same(
-      'Idempotency-Key-Expires of the replay',
-      (await replays(target, request)).headers['idempotency-key-expires'],
-      until,
-    );
+  caseOf('expiry', 'it says until when the answer is kept, and a replay says the same', async (api) => {
+    const request = api.newRequest();
+    const first = await api.executes(request);
+    const until = first.headers['idempotency-key-expires'];
+    fits('Idempotency-Key-Expires', until, HTTP_DATE);
+    holds('Idempotency-Key-Expires', Date.parse(String(until)) > Date.now(), until, 'a time to come');
+    const replay = await api.replays(request);
+    same('Idempotency-Key-Expires of the replay', replay.headers['idempotency-key-expires'], until);
   }),
-  caseOf('next key', 'a refusal carries the next key, which is good', async (target) => {
+  caseOf('next key', 'a refusal carries the next key, which is good', async (api) => {
     const refusals: Sent[] = [
-      { rawKey: '"no key"', body: target.body() },
-      { body: target.body() },
+      { rawKey: '"no key"', body: api.body() },
+      { body: api.body() },
       { key: newKey(), raw: '{' },
     ];
     for (const request of refusals) {
-      const answer = await send(target, request);
+      const answer = await api.send(request);
       const [, next = ''] = /^"(.+)"$/.exec(String(answer.headers['idempotency-next-key'])) ?? [];
       holds('Idempotency-Next-Key', next !== '', answer.headers['idempotency-next-key'], 'a string in quotes');
-      await isUnused(target, next);
+      await api.isUnused(next);
     }
   }),
 ];

@@ -1,20 +1,17 @@
 import { gzipSync } from 'node:zlib';
 import {
   type Answer,
-  executes,
-  executesNew,
-  hasEffects,
+  type ConformanceCase,
+  caseOf,
+  caseWith,
+  type Endpoint,
   holds,
   newKey,
-  refuses,
-  refusesUnused,
-  replays,
   type Sent,
   same,
-  send,
   shown,
-} from './checks.ts';
-import { type ConformanceCase, type ConformanceTarget, caseOf, caseWith, type JsonObject } from './target.ts';
+} from './endpoint.ts';
+import type { JsonObject } from './target.ts';
 
 const TEN_MB = 10 * 1024 * 1024;
 
@@ -57,50 +54,50 @@ export const limitCases: readonly ConformanceCase[] = [
   ...spoiltCases(413, 'payload_too_large', TOO_LARGE),
   ...spoiltCases(400, 'malformed_body', MALFORMED),
   ...spoiltCases(415, 'unsupported_media_type', UNSUPPORTED),
-  caseOf('limits', 'JSON may say its charset, in any case', async (target) => {
-    await executes(target, {
+  caseOf('limits', 'JSON may say its charset, in any case', async (api) => {
+    await api.executes({
       key: newKey(),
-      ...typed('Application/JSON;Charset="UTF-8"', JSON.stringify(target.body())),
+      ...typed('Application/JSON;Charset="UTF-8"', JSON.stringify(api.body())),
     });
   }),
   caseWith('otherHeaders')(
     'other principals',
     "another's key is one never seen: executed for whoever sends it",
-    async (target) => {
+    async (api) => {
       const key = newKey();
-      const mine = target.body();
-      const theirs = bodyOfOther(target);
-      const first = await executes(target, { key, body: mine });
-      const used = await executes(target, { key, body: theirs, as: target.otherHeaders });
-      const unused = await executes(target, { key: newKey(), body: bodyOfOther(target), as: target.otherHeaders });
+      const mine = api.body();
+      const theirs = bodyOfOther(api);
+      const first = await api.executes({ key, body: mine });
+      const used = await api.executes({ key, body: theirs, as: api.target.otherHeaders });
+      const unused = await api.executes({ key: newKey(), body: bodyOfOther(api), as: api.target.otherHeaders });
       looksAlike(used, unused);
       holds('The answer', used.text !== first.text, shown(used), 'one of its own');
-      same('My replay', (await replays(target, { key, body: mine })).text, first.text);
-      same('Their replay', (await replays(target, { key, body: theirs, as: target.otherHeaders })).text, used.text);
-      await hasEffects(target, key, 2);
+      same('My replay', (await api.replays({ key, body: mine })).text, first.text);
+      same('Their replay', (await api.replays({ key, body: theirs, as: api.target.otherHeaders })).text, used.text);
+      await api.hasEffects(key, 2);
     },
   ),
   caseWith('otherHeaders', 'mintKey')(
     'other principals',
     "another's signed key is refused alike, whether it was used or not",
-    async (target) => {
-      const [used, unused] = [target.mintKey(Date.now()), target.mintKey(Date.now())];
-      await executes(target, { key: used });
+    async (api) => {
+      const [used, unused] = [api.target.mintKey(Date.now()), api.target.mintKey(Date.now())];
+      await api.executes({ key: used });
       const ask = (key: string) => {
-        const request: Sent = { key, body: bodyOfOther(target), as: target.otherHeaders };
-        return refuses(target, request, 400, 'key_invalid');
+        const request: Sent = { key, body: bodyOfOther(api), as: api.target.otherHeaders };
+        return api.refuses(request, 400, 'key_invalid');
       };
       const answers = [await ask(used), await ask(unused)] as const;
       looksAlike(...answers);
       const [told, alike] = answers.map(({ json: { instance, ...rest } }) => rest);
       same('What is told', told, alike);
-      await hasEffects(target, used, 1);
+      await api.hasEffects(used, 1);
     },
   ),
-  caseWith('otherHeaders', 'statusPath')('other principals', "another's key has no status", async (target) => {
-    const { key } = await executesNew(target);
+  caseWith('otherHeaders', 'statusPath')('other principals', "another's key has no status", async (api) => {
+    const { key } = await api.executesNew();
     const ask = (asked: string) =>
-      send(target, { method: 'GET', path: target.statusPath(asked), as: target.otherHeaders });
+      api.send({ method: 'GET', path: api.target.statusPath(asked), as: api.target.otherHeaders });
     const [used, unused] = [await ask(key), await ask(newKey())];
     same('The status', [used.status, used.json.state], [unused.status, unused.json.state]);
     looksAlike(used, unused);
@@ -109,8 +106,8 @@ export const limitCases: readonly ConformanceCase[] = [
 
 function spoiltCases(status: number, code: string, bodies: Spoilt): ConformanceCase[] {
   return Object.entries(bodies).map(([name, spoil]) =>
-    caseOf('limits', `refused, and no key consumed: ${name}`, async (target) => {
-      await refusesUnused(target, spoil(target.body()), status, code);
+    caseOf('limits', `refused, and no key consumed: ${name}`, async (api) => {
+      await api.refusesUnused(spoil(api.body()), status, code);
     }),
   );
 }
@@ -121,7 +118,7 @@ function looksAlike(one: Answer, other: Answer): void {
   same('The look of the answer', look(one), look(other));
 }
 
-function bodyOfOther(target: ConformanceTarget): JsonObject {
+function bodyOfOther({ target }: Endpoint): JsonObject {
   return (target.bodyOfOther ?? target.body)();
 }
 

@@ -1,5 +1,4 @@
-import { type Answer, executes, executesNew, hasEffects, newKey, refuses, replays, same, send } from './checks.ts';
-import { type ConformanceCase, caseOf, caseWith } from './target.ts';
+import { type Answer, type ConformanceCase, caseOf, caseWith, newKey, same } from './endpoint.ts';
 
 const withRefusedBody = caseWith('refusedBody');
 const withStatus = caseWith('statusPath');
@@ -9,47 +8,47 @@ const REPEATED = ['content-type', 'location', 'etag', 'content-language', 'last-
 
 /** Replays, stored refusals and keys that were given up. */
 export const replayCases: readonly ConformanceCase[] = [
-  caseOf('replay', 'a replay has the same status, headers and body, to the byte', async (target) => {
-    const { key, body, first } = await executesNew(target);
-    for (const _ of [1, 2, 3]) repeats(await replays(target, { key, body }), first);
-    await hasEffects(target, key, 1);
+  caseOf('replay', 'a replay has the same status, headers and body, to the byte', async (api) => {
+    const { key, body, first } = await api.executesNew();
+    for (const _ of [1, 2, 3]) repeats(await api.replays({ key, body }), first);
+    await api.hasEffects(key, 1);
   }),
-  caseOf('replay', 'a replay sets no cookie', async (target) => {
-    const { key, body } = await executesNew(target);
-    same('Set-Cookie', (await replays(target, { key, body })).headers['set-cookie'], undefined);
+  caseOf('replay', 'a replay sets no cookie', async (api) => {
+    const { key, body } = await api.executesNew();
+    same('Set-Cookie', (await api.replays({ key, body })).headers['set-cookie'], undefined);
   }),
-  withRefusedBody('refusal', 'a refusal by the operation is stored and replayed', async (target) => {
+  withRefusedBody('refusal', 'a refusal by the operation is stored and replayed', async (api) => {
     const key = newKey();
-    const body = target.refusedBody();
-    const first = await send(target, { key, body });
+    const body = api.target.refusedBody();
+    const first = await api.send({ key, body });
     same('The code', first.json.code, 'failed');
     same('Idempotency-Status', first.headers['idempotency-status'], 'stored');
-    repeats(await replays(target, { key, body }), first);
+    repeats(await api.replays({ key, body }), first);
   }),
-  withRefusedBody('refusal', 'a stored refusal holds its key: another body is a mismatch', async (target) => {
+  withRefusedBody('refusal', 'a stored refusal holds its key: another body is a mismatch', async (api) => {
     const key = newKey();
-    await send(target, { key, body: target.refusedBody() });
-    await refuses(target, { key, body: target.body() }, 422, 'payload_mismatch');
+    await api.send({ key, body: api.target.refusedBody() });
+    await api.refuses({ key, body: api.body() }, 422, 'payload_mismatch');
   }),
-  withStatus('giving up', 'the status route tells what became of a key', async (target) => {
+  withStatus('giving up', 'the status route tells what became of a key', async (api) => {
     const key = newKey();
-    const path = target.statusPath(key);
-    same('Before', (await send(target, { method: 'GET', path })).json.state, 'absent');
-    await executes(target, { key });
-    same('After', (await send(target, { method: 'GET', path })).json.state, 'succeeded');
+    const path = api.target.statusPath(key);
+    same('Before', (await api.send({ method: 'GET', path })).json.state, 'absent');
+    await api.executes({ key });
+    same('After', (await api.send({ method: 'GET', path })).json.state, 'succeeded');
   }),
-  withStatus('giving up', 'a fenced key is never executed', async (target) => {
+  withStatus('giving up', 'a fenced key is never executed', async (api) => {
     const key = newKey();
-    const fenced = await send(target, { method: 'DELETE', path: target.statusPath(key) });
+    const fenced = await api.send({ method: 'DELETE', path: api.target.statusPath(key) });
     same('The fence', [fenced.status, fenced.json.state], [200, 'abandoned']);
-    await refuses(target, { key, body: target.body() }, 410, 'key_abandoned');
-    await hasEffects(target, key, 0);
+    await api.refuses({ key, body: api.body() }, 410, 'key_abandoned');
+    await api.hasEffects(key, 0);
   }),
-  withStatus('giving up', 'a settled key cannot be fenced', async (target) => {
-    const { key, body } = await executesNew(target);
-    const refused = await send(target, { method: 'DELETE', path: target.statusPath(key) });
+  withStatus('giving up', 'a settled key cannot be fenced', async (api) => {
+    const { key, body } = await api.executesNew();
+    const refused = await api.send({ method: 'DELETE', path: api.target.statusPath(key) });
     same('The fence', [refused.status, refused.json.state], [409, 'succeeded']);
-    await replays(target, { key, body });
+    await api.replays({ key, body });
   }),
 ];
 

@@ -1,10 +1,11 @@
+import type { ConformanceCase } from './endpoint.ts';
 import { fingerprintCases } from './fingerprint.ts';
 import { httpCases } from './http.ts';
 import { keyCases } from './keys.ts';
 import { limitCases } from './limits.ts';
 import { orderCases } from './order.ts';
 import { replayCases } from './replay.ts';
-import type { ConformanceCase, ConformanceTarget } from './target.ts';
+import type { ConformanceTarget } from './target.ts';
 
 /**
  * The rules of the contract that show over HTTP, each as a case that throws when the endpoint does not keep it. Free of

@@ -34,37 +34,3 @@ export interface ConformanceTarget {
 
 /** A body of a request, as JSON has it. */
 export type JsonObject = Record<string, unknown>;
-
-/** The abilities of a target that a case may need. */
-export type Optional =
-  | 'otherHeaders'
-  | 'invalidBody'
-  | 'refusedBody'
-  | 'otherPath'
-  | 'otherOperation'
-  | 'statusPath'
-  | 'mintKey';
-
-/** One rule of the contract, seen from outside. */
-export interface ConformanceCase {
-  /** The rule's name: `key syntax`, `replay`. */
-  readonly rule: string;
-  readonly name: string;
-  /** The abilities that the target must have for it. */
-  readonly needs: readonly Optional[];
-  /** @throws ConformanceError when the endpoint does not keep the rule */
-  run(target: ConformanceTarget): Promise<void>;
-}
-
-/** Makes cases that need some of a target's abilities: `rule`, `name`, and what is tried. */
-export function caseWith<const Needed extends Optional = never>(...needs: readonly Needed[]) {
-  type Target = ConformanceTarget & Required<Pick<ConformanceTarget, Needed>>;
-  return (rule: string, name: string, run: (target: Target) => Promise<void>): ConformanceCase => ({
-    rule,
-    name,
-    needs,
-    run: (target) => run(target as Target),
-  });
-}
-
-export const caseOf = caseWith();
