@@ -25,7 +25,7 @@ export interface Sent {
 }
 
 /** An answer, to the byte. */
-export interface Answer {
+export interface EndpointAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
@@ -60,7 +60,7 @@ export class Endpoint<Target extends ConformanceTarget = ConformanceTarget> {
    * Sends one request and reads its answer to the end. Through `node:http`, because `fetch` joins two headers of one name,
    * and refuses some that others send.
    */
-  async send(sent: Sent): Promise<Answer> {
+  async send(sent: Sent): Promise<EndpointAnswer> {
     const { origin, method: guarded = 'POST', path: guardedPath, headers: first } = this.target;
     const { method = guarded, path = guardedPath, key = null, as = first } = sent;
     const bytes = sent.raw ?? (sent.body === undefined ? undefined : JSON.stringify(sent.body));
@@ -81,7 +81,7 @@ export class Endpoint<Target extends ConformanceTarget = ConformanceTarget> {
   }
 
   /** Sends what is accepted, under a key that was not used: executed now, by this request. */
-  async executes(sent: Sent): Promise<Answer> {
+  async executes(sent: Sent): Promise<EndpointAnswer> {
     const answer = await this.send({ body: this.body(), ...sent });
     holds('It is executed', isSuccess(answer), shown(answer), 'a 2xx answer');
     same('Idempotency-Status of the first answer', answer.headers['idempotency-status'], 'stored');
@@ -89,20 +89,20 @@ export class Endpoint<Target extends ConformanceTarget = ConformanceTarget> {
   }
 
   /** Has a body executed under a new key. The request, to be sent again, and its answer. */
-  async executesNew(): Promise<{ key: string; body: JsonObject; first: Answer }> {
+  async executesNew(): Promise<{ key: string; body: JsonObject; first: EndpointAnswer }> {
     const request = this.newRequest();
     return { ...request, first: await this.executes(request) };
   }
 
   /** Sends what was executed before: answered with what is stored. */
-  async replays(sent: Sent): Promise<Answer> {
+  async replays(sent: Sent): Promise<EndpointAnswer> {
     const answer = await this.send(sent);
     same(`Idempotency-Status of the replay, ${shown(answer)}`, answer.headers['idempotency-status'], 'replayed');
     return answer;
   }
 
   /** Sends what is refused, with this status and code. */
-  async refuses(sent: Sent, status: number, ...codes: string[]): Promise<Answer> {
+  async refuses(sent: Sent, status: number, ...codes: string[]): Promise<EndpointAnswer> {
     const answer = await this.send(sent);
     holds('The status of the refusal', answer.status === status, shown(answer), status);
     holds('The code of the refusal', codes.includes(String(answer.json.code)), shown(answer), codes.join(' or '));
@@ -140,7 +140,7 @@ async function exchange(
   method: string,
   headers: Record<string, string | string[]>,
   bytes: string | Uint8Array | undefined,
-): Promise<Answer> {
+): Promise<EndpointAnswer> {
   const request = url.protocol === 'https:' ? overHttps : overHttp;
   const outgoing = request(url, { method, headers, agent: false, signal: AbortSignal.timeout(PATIENCE_MS) });
   const answered = once(outgoing, 'response');
@@ -186,12 +186,12 @@ export function holds(what: string, isSo: boolean, existing: unknown, expected: 
   if (!isSo) throw differs(what, existing, expected);
 }
 
-export function isSuccess({ status }: Answer): boolean {
+export function isSuccess({ status }: EndpointAnswer): boolean {
   return status >= 200 && status < 300;
 }
 
 /** An answer in one line. */
-export function shown({ status, text }: Answer): string {
+export function shown({ status, text }: EndpointAnswer): string {
   return `${status} ${text.slice(0, 400)}`;
 }
 

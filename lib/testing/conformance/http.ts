@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import {
-  type Answer,
   type ConformanceCase,
   caseOf,
   caseWith,
   type Endpoint,
+  type EndpointAnswer,
   fits,
   holds,
   isSuccess,
@@ -103,7 +103,10 @@ export const httpCases: readonly ConformanceCase[] = [
 const NO_PAGE = 'about:blank';
 
 /** All that a problem must say (RFC 9457 and H2). */
-function isProblem({ status, headers, json }: Answer, { code, key }: { code: string; key: string | undefined }): void {
+function isProblem(
+  { status, headers, json }: EndpointAnswer,
+  { code, key }: { code: string; key: string | undefined },
+): void {
   same('code', json.code, code);
   fits('Content-Type', headers['content-type'], /^application\/problem\+json\b/);
   same('status', json.status, status);
@@ -138,7 +141,7 @@ async function settles(api: Endpoint, request: Sent): Promise<void> {
 }
 
 /** The parts of an answer that nobody could guess: its longer strings, but for the key. */
-function secretsOf({ json, headers }: Answer, key: string): string[] {
+function secretsOf({ json, headers }: EndpointAnswer, key: string): string[] {
   const values = [...Object.values(json), headers.location, headers.etag];
   return values.filter((value): value is string => typeof value === 'string' && value.length >= 8 && value !== key);
 }

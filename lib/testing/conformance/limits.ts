@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import {
-  type Answer,
   type ConformanceCase,
   caseOf,
   caseWith,
   type Endpoint,
+  type EndpointAnswer,
   holds,
   newKey,
   type Sent,
@@ -113,8 +113,8 @@ function spoiltCases(status: number, code: string, bodies: Spoilt): ConformanceC
 }
 
 /** The same status, the same headers, the same members. Lengths too, where the values have one. */
-function looksAlike(one: Answer, other: Answer): void {
-  const look = ({ status, headers, json }: Answer) => [status, Object.keys(headers).sort(), Object.keys(json)];
+function looksAlike(one: EndpointAnswer, other: EndpointAnswer): void {
+  const look = ({ status, headers, json }: EndpointAnswer) => [status, Object.keys(headers).sort(), Object.keys(json)];
   same('The look of the answer', look(one), look(other));
 }
 

@@ -1,4 +1,4 @@
-import { type Answer, type ConformanceCase, caseOf, caseWith, newKey, same } from './endpoint.ts';
+import { type ConformanceCase, caseOf, caseWith, type EndpointAnswer, newKey, same } from './endpoint.ts';
 
 const withRefusedBody = caseWith('refusedBody');
 const withStatus = caseWith('statusPath');
@@ -52,7 +52,7 @@ export const replayCases: readonly ConformanceCase[] = [
   }),
 ];
 
-function repeats(replay: Answer, first: Answer): void {
+function repeats(replay: EndpointAnswer, first: EndpointAnswer): void {
   same('The status', replay.status, first.status);
   same('The body', replay.text, first.text);
   for (const name of REPEATED) same(name, replay.headers[name], first.headers[name]);
