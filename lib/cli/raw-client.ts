@@ -28,7 +28,6 @@ export const notDone = (why: string, data?: unknown): CommandResult => ({
 });
 
 interface AppDatabase {
-  root: string;
   prisma: PrismaClientLike;
   tables: Tables | undefined;
 }
@@ -44,9 +43,7 @@ export async function runOnDatabase(work: (database: AppDatabase) => Promise<Com
   loadEnv(root);
   const tables = tablesOf(folderTree(root));
   try {
-    const { isDone, words } = await withDatabase(databaseUrl(), (sql) =>
-      work({ root, prisma: rawClient(sql), tables }),
-    );
+    const { isDone, words } = await withDatabase(databaseUrl(), (sql) => work({ prisma: rawClient(sql), tables }));
     (isDone ? console.log : console.error)(words);
     return isDone ? 0 : 1;
   } catch (error) {

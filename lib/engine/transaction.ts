@@ -52,8 +52,12 @@ export async function executeInTransaction<Tx>(execution: Execution<Tx>): Promis
   const capture = createCapture();
   if (config.onPoint) await config.onPoint('before-claim', pointOf(call));
   for (let attempt = 1; ; attempt++) {
+    const first = await executeOnce(execution, capture, 0);
     const patience = Math.min(waitMs, timeLeft(call.deadline));
-    const ended = await slots.patiently(patience, (wait) => executeOnce(execution, capture, wait), isLocked);
+    const ended =
+      first.kind === 'locked'
+        ? await slots.again(first, patience, (wait) => executeOnce(execution, capture, wait))
+        : first;
     if (ended.kind === 'committed') {
       const { state: to, fingerprint } = ended.row;
       recordTransition(config, call.id, { from: 'absent', to, attempt: call.request.attempt, fingerprint });
@@ -98,8 +102,6 @@ export async function executeAgain<Tx>(execution: Execution<Tx>): Promise<Flight
     await store.rerun(claimOf(execution.call, config.retentionMs, execution), run, howToExecute(execution, 0)),
   );
 }
-
-const isLocked = ({ kind }: FlightResult) => kind === 'locked';
 
 function resultOf<Tx>({ afterCommit, hasAnswered }: Try<Tx>, executed: ExecutionResult): FlightResult {
   if (executed.kind === 'committed') return { ...executed, afterCommit };

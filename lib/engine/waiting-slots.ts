@@ -19,7 +19,12 @@ export class WaitingSlots {
     isLocked: (result: T) => boolean,
   ): Promise<T> {
     const first = await attempt(0);
-    if (!isLocked(first) || waitMs <= 0 || this.#free === 0) return first;
+    return isLocked(first) ? await this.again(first, waitMs, attempt) : first;
+  }
+
+  /** The second half of that, for who has met a lock: `locked` is the first answer. */
+  async again<T>(locked: T, waitMs: number, attempt: (waitMs: number) => Promise<T>): Promise<T> {
+    if (waitMs <= 0 || this.#free === 0) return locked;
     this.#free--;
     try {
       return await attempt(waitMs);

@@ -1,6 +1,6 @@
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
-import type { Claim, Completion, ExecuteOptions, KeyRow, RollbackReason } from './rows.ts';
+import type { Claim, Completion, ExecuteOptions, InDoubt, KeyRow, RolledBack } from './rows.ts';
 
 /**
  * The part of the port that operations in phases need: a key that is claimed in a transaction of its own, and held
@@ -285,9 +285,7 @@ export type LeasedCompletion = Completion & {
 
 export type Transacted =
   /** `row` where it settled the key. */
-  | { kind: 'committed'; row?: KeyRow }
-  | { kind: 'rolled_back'; error: unknown; why: RollbackReason }
-  | { kind: 'in_doubt'; error: unknown };
+  { kind: 'committed'; row?: KeyRow } | Omit<RolledBack, 'at'> | InDoubt;
 
 /** A key's foreign call as a person saw it: the `revision` tells whether more is known of it since. */
 export type SeenCall = KeyId & { revision: string };

@@ -14,7 +14,6 @@ export {
   GRACE_MS,
   type IsolationLevel,
   type KeyRow,
-  type RollbackReason,
   type Setting,
 } from './rows.ts';
 

@@ -9,7 +9,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The files that a build is made of. A name that does not exist counts as empty: adding it later changes the hash. */
 const SCHEMA = ['prisma', 'prisma.config.ts', 'package-lock.json'];
-const REFERENCE = ['lib', 'tsconfig.json', 'scripts/docs/reference.ts', 'scripts/package/public-exports.ts'];
+const REFERENCE = [
+  ...['lib', 'tsconfig.json', 'package-lock.json'],
+  ...['scripts/build-reference.ts', 'scripts/docs/reference.ts', 'scripts/package/public-exports.ts'],
+];
 const SOURCES = [
   ...['app', 'components', 'lib', 'shop', 'public', 'docs', ...SCHEMA],
   ...['next.config.ts', 'shop/variants.ts', 'postcss.config.mjs', 'tsconfig.json', 'package.json'],

@@ -12,6 +12,7 @@ import { KEY_STATES } from '../../core/key-state.ts';
 import { printable } from '../../core/printable.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { ActResult } from '../../store/oversight.ts';
+import { loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
 import { fileOf } from '../app/loader.ts';
 import { flag, readActor, readArgs, readLimit, readName, readSubcommand, text } from '../arguments.ts';
@@ -246,7 +247,10 @@ function fenceSettings(root: string, key: string, window: string | undefined): F
 
 async function run(args: string[]): Promise<number> {
   const act = readKeyAct(args);
-  return await runOnDatabase(({ root, ...database }) => act.run(createAdmin({ ...database, ...act.settings?.(root) })));
+  const root = process.cwd();
+  loadEnv(root);
+  const settings = act.settings?.(root);
+  return await runOnDatabase((database) => act.run(createAdmin({ ...database, ...settings })));
 }
 
 export const keys: Command = { help, run };

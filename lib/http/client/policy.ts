@@ -42,12 +42,13 @@ const BUDGET: RetryBudgetOptions = { ratio: 0.1, reserve: 10, max: 10 };
 const BREAKER: BreakerOptions = { failures: 10, openMs: 5000 };
 
 /** @throws ConfigurationError for a number that would end in no attempt, or in a wait that never ends */
-export function completePolicy({ jitter = 'full', ...given }: Partial<RetryPolicy> = {}): RetryPolicy {
+export function completePolicy(given: Partial<RetryPolicy> = {}): RetryPolicy {
+  const { jitter, ...numbers } = { jitter: 'full' as const, ...given };
   if (!JITTERS.includes(jitter)) {
     throw new ConfigurationError(`policy.jitter is unknown: ${jitter}`, { existing: jitter, expected: JITTERS });
   }
   const least = { attempts: 1, baseMs: 0, capMs: 0, deadlineMs: 1, attemptTimeoutMs: 1 };
-  return { ...completeNumbers('policy', POLICY, given, least), jitter };
+  return { ...completeNumbers('policy', POLICY, numbers, least), jitter };
 }
 
 /** @throws ConfigurationError for a circuit that would be open from the first, or for ever */

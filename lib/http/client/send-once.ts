@@ -1,5 +1,4 @@
 import { sleep, untilAborted } from '../../core/wait.ts';
-import type { Prepared } from './call.ts';
 import { AttemptTimeoutError } from './errors.ts';
 
 /** Time and chance, as the client sees them. To be replaced in tests alone. */
@@ -22,9 +21,12 @@ export type Reply =
   | { type: 'lost'; reason: 'timeout' | 'network'; error: unknown }
   | { type: 'aborted' };
 
-interface Attempt extends Pick<Prepared, 'readBody' | 'signal'> {
+interface Attempt {
   send: (signal: AbortSignal) => Promise<Response>;
+  /** Wait for the body, as far as 1 MiB, so that a connection that breaks in its middle counts as lost. */
+  readBody: boolean;
   timeoutMs: number;
+  signal: AbortSignal | null;
   clock: Clock;
 }
 

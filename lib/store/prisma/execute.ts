@@ -39,9 +39,9 @@ export async function execute<Tx>(
   const plan: TransactionPlan<Tx, Claimed, Made, ClaimConflict> = {
     // Under a stricter level all statements see what the first one saw: a row that came since would be missed.
     first: (isOwn) => claimStatements(claim, how.timeoutMs, isOwn && isolationLevel === LOWEST),
-    async check(rows, queries) {
+    check(rows, queries) {
       const claimed = readClaim(claim, rows);
-      return claimed ? { claimed } : { conflict: await findConflict(queries, claim) };
+      return claimed ? { claimed } : findConflict(queries, claim).then((conflict) => ({ conflict }));
     },
     async work(tx, claimed) {
       const completion = await run(tx);

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../../core/errors.ts';
+import { isPromised } from '../../core/wait.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { AmbientTransaction } from './ambient/ambient-transaction.ts';
@@ -9,7 +10,7 @@ import { isOutage, isReadOnly } from './outage.ts';
 import { queriesBy } from './renaming.ts';
 import { explainNoStandby, replicateStatement } from './replication.ts';
 import { settingsStatement } from './settings.ts';
-import { type Rows, renamed, rowsOf } from './statement.ts';
+import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
 import {
   commitResult,
@@ -69,7 +70,8 @@ export async function runOwnTransaction<Tx, Claimed, Made extends Last, Conflict
   let at: 'claim' | 'run' = 'claim';
   const perform = async (rows: Rows) => {
     const db = queriesBy((statement) => transaction.ask(statement), rename);
-    const checked = await plan.check(rows, db);
+    const looked = plan.check(rows, db);
+    const checked = isPromised(looked) ? await looked : looked;
     if ('conflict' in checked) return checked;
     at = 'run';
     const tx = txOf(pool.client as object, transaction) as Tx;
@@ -95,7 +97,7 @@ export async function runOwnTransaction<Tx, Claimed, Made extends Last, Conflict
       return made.conflict;
     }
     const withinMs = withinDeadline(how, deadline + SILENCE_MS - performance.now());
-    const result = await commit(acquired, made, { rename, isReplicated, withinMs });
+    const result = await commit(acquired, { made, last: renamed(made.last, rename) }, { isReplicated, withinMs });
     transaction.end(result.kind === 'committed');
     return result;
   } catch (error) {
@@ -134,12 +136,12 @@ async function rollBack(
 
 async function commit<Made extends Last>(
   { connection, release }: AcquiredConnection,
-  made: Made,
-  { rename, isReplicated, withinMs }: { rename: Rename | undefined; isReplicated: boolean; withinMs: number },
+  { made, last }: { made: Made; last: Statement },
+  { isReplicated, withinMs }: { isReplicated: boolean; withinMs: number },
 ): Promise<TransactionResult<Made, never>> {
   let answer: CommitAnswer;
   try {
-    answer = await withTimeout(connection.commit(renamed(made.last, rename), { isReplicated }), withinMs);
+    answer = await withTimeout(connection.commit(last, { isReplicated }), withinMs);
   } catch (error) {
     release(error);
     return { kind: 'in_doubt', error };

@@ -23,8 +23,8 @@ export async function begin<Tx>(db: Db, claim: LeasedClaim, run: Work<Tx>, how: 
   const held = claimedHeld(claim);
   const plan: TransactionPlan<Tx, HeldKey, Made, ClaimConflict> = {
     first: () => [beginStatement(claim, how.timeoutMs)],
-    check: async ([claimed], queries) =>
-      claimed ? { claimed: held } : { conflict: await findConflict(queries, claim) },
+    check: ([claimed], queries) =>
+      claimed ? { claimed: held } : findConflict(queries, claim).then((conflict) => ({ conflict })),
     work: (tx, claimed) => runWork(tx, claimed, claim.leaseMs, run),
   };
   for (let attempt = 1; ; attempt++) {

@@ -23,7 +23,7 @@ export interface TransactionPlan<Tx, Claimed, Made extends Last, Conflict> {
   /**
    * @param rows the answer to the last of `first`
    * @param db for statements of the kit's
-   * @returns what is handed to `work`; or what was in the way, and then the transaction is rolled back
+   * @returns what is handed to `work`; or what was in the way, and then nothing is written
    */
   check(rows: Rows, db: RawQueries): Awaitable<{ claimed: Claimed } | { conflict: Conflict }>;
   /** Runs the user's code. @param tx the user's */
