@@ -30,7 +30,7 @@ export class CircuitBreaker {
   }
 
   /**
-   * Runs the call, and counts what its end says.
+   * Runs the call, which must not reject, and counts what its end says.
    *
    * @throws BrokenCircuitError of cockatiel's without running it, while it is open
    */

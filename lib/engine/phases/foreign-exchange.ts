@@ -81,20 +81,15 @@ export class ForeignExchange<Tx, A, R> {
     if (!lookup || !stored) return { kind: 'nothing' };
     const sent = this.#argumentsOf(stored);
     const ask = (request: ForeignRequest) => lookup.call(call, sent, request);
+    const failed = (error: unknown) => ({ kind: 'failed', verdict: 'indeterminate', error }) as const;
     const lookUp = async (): Promise<ForeignReply<R>> => {
-      try {
-        const looked = await this.#inTime(stored, ask);
-        return typeof looked === 'string'
-          ? { kind: 'answered', answer: looked }
-          : { kind: 'result', result: looked.found };
-      } catch (error) {
-        return { kind: 'failed', verdict: 'indeterminate', error };
-      }
+      const asked = await this.#inTime(stored, ask).then((answer) => ({ answer }), failed);
+      if ('error' in asked) return asked;
+      const { answer } = asked;
+      return typeof answer === 'string' ? { kind: 'answered', answer } : { kind: 'result', result: answer.found };
     };
     const { breakers } = this.running.engine;
-    return await breakers
-      .run(call.dependency, lookUp, (reply) => this.#healthBy(reply))
-      .catch((error) => ({ kind: 'failed', verdict: 'indeterminate', error }));
+    return await breakers.run(call.dependency, lookUp, (reply) => this.#healthBy(reply)).catch(failed);
   }
 
   /** The result that a person's reference stands for; undefined where only a look-up can make one. Throws where nothing can. */

@@ -43,6 +43,7 @@ export async function recordStart<Tx, A, R>(
   };
   const readAt = performance.now();
   let stored: Step;
+  assertGoesOn(running); // where nobody awaits it, the run may have ended meanwhile
   // With the end of the phase before it: what is sent behind COMMIT is known to be sent, as by itself.
   if (await transaction.commit(start)) {
     stored = firstSend(held, start);

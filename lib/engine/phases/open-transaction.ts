@@ -43,10 +43,19 @@ export async function openTransaction<Tx>(
   };
   const how = { ...asBegun(engine, options, { id, waitMs, deadline }), beforeCommit };
   return await new Promise((resolve, reject) => {
-    const stayOpen = (opened: Opened<Tx>) =>
-      new Promise<Write>((commit, rollBack) => {
+    let first: Promise<Write> | undefined;
+    const stayOpen = async (opened: Opened<Tx>) => {
+      // A `$transaction` of the client's own begins again: whoever ran in it has gone on.
+      if (first)
+        throw await first.then(
+          () => new Error('Rolled back, and not begun again.'),
+          (error) => error,
+        );
+      first = new Promise((commit, rollBack) => {
         resolve({ ...opened, write, ended, commit: () => commit(write), rollBack });
       });
+      return await first;
+    };
     const ended: Promise<Begun> =
       'claim' in on ? store.begin(on.claim, stayOpen, how) : store.transact(on.held, config.leaseMs, stayOpen, how);
     ended.then((begun) => resolve(begun as NotOpened), reject);

@@ -202,6 +202,44 @@ test('the last phase, its step and the answer are committed together', async () 
   await expectOnce(key);
 });
 
+test('a conflict at the last COMMIT undoes the last phase, too: it runs again before the answer is stored', async () => {
+  const key = freshKey();
+  await watch.query(`CREATE OR REPLACE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'conflict at COMMIT' USING ERRCODE = '40001'; END $$`);
+  await watch.query(`CREATE CONSTRAINT TRIGGER conflicting AFTER INSERT ON audit_records DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW.action = '${key}:finished') EXECUTE FUNCTION conflict()`);
+  const { checkout } = shop();
+  try {
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: false, executed: 'unknown' });
+    expect(await rowOf(key)).toMatchObject({ state: 'in_progress' });
+  } finally {
+    await watch.query('DROP TRIGGER conflicting ON audit_records');
+  }
+  expect(await checkout.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });
+  await expectOnce(key);
+});
+
+test('a call that nobody awaits is not sent where its run has ended before it is written down', async () => {
+  const key = freshKey();
+  let sends = 0;
+  let call: Promise<unknown> | undefined;
+  const onPoint = async (point: string) => {
+    if (point === 'before-started') await new Promise(setImmediate);
+  };
+  const pay = kit(database.client, { onPoint })
+    .operation({ name: 'pay', schema: anything })
+    .phases(async ({ atomic, foreign, key }) => {
+      await atomic('order_created', async (tx) => void (await effect(tx, `${key}:order`)));
+      const send = async () => ++sends;
+      call = foreign('charge_created', { arguments: {}, indeterminate: 'retry', send }).catch(() => {});
+      throw new Error('boom');
+    });
+  await pay.execute({ key, payload: {} });
+  await call;
+  const started = (await stepsOf(key)).filter(({ name }) => name === 'charge_created');
+  expectCounted(sends).toBe(started.length);
+});
+
 test('C3 at SERIALIZABLE a duplicate that has waited for the first phase is in flight, or replays', async () => {
   const key = freshKey();
   const [started, end] = [gate(), gate()];

@@ -56,7 +56,7 @@ export class RunTransaction<Tx> {
     this.#state = claim ? { name: 'ready', open: claim.open } : { name: 'none' };
   }
 
-  /** True while one is open or about to be: a renewal would wait for its lock, and find the key settled behind it. */
+  /** True while one is open or about to be, or the claim is yet to be committed: a renewal would wait for its lock, and find the key settled behind it. */
   get locksKey(): boolean {
     return this.#state.name !== 'none' || this.#claim !== undefined;
   }
@@ -77,13 +77,16 @@ export class RunTransaction<Tx> {
     const { innerRetries, deadline } = this.#settings;
     for (let attempt = 1; ; attempt++) {
       const open = await this.#openFor(joins);
+      // Rolled back with this phase, they are another run's to make again, from the top.
+      const hasFinishedPhases = 'tx' in open && open.write.steps.some(({ kind }) => kind === 'atomic');
       const ended = 'tx' in open ? await this.#runIn(open, phase) : open;
       if (ended === 'kept open') return undefined;
       if (ended.kind === 'committed') return ended.row && { row: ended.row };
       // The claim was rolled back with a conflict. Somebody else has claimed the key or its thing before it was made again.
       if (ended.kind === 'existing') return { row: ended.row, isOthers: true };
       const isConflict = ended.kind === 'rolled_back' && ended.why === 'conflict';
-      if (isConflict && innerRetries && (await mayTryAgain(attempt, deadline))) continue;
+      const mayRepeat = isConflict && innerRetries && !hasFinishedPhases;
+      if (mayRepeat && (await mayTryAgain(attempt, deadline))) continue;
       throw errorOf(ended);
     }
   }

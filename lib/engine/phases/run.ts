@@ -70,7 +70,7 @@ export function abortErrorOf({ reason }: AbortSignal): unknown {
   return new CodedError('unavailable', 'The time of this run is up; a later run goes on.', { cause: reason });
 }
 
-/** Called as a step that is not stored yet begins, so that none runs beside a COMMIT. Throws as `assertGoesOn` does. */
+/** Called as a step that is not stored yet begins, so that none runs beside a COMMIT. Throws as `assertGoesOn` does, and what a COMMIT before it has failed with. */
 export async function beginStep<Tx>(running: PhasesRun<Tx>): Promise<void> {
   await running.transaction.ready();
   assertGoesOn(running);

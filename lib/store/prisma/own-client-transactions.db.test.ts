@@ -246,6 +246,23 @@ describe('in a transaction of Prisma’s', () => {
     expectCounted(told).toEqual([done, [false, 'boom', 0, 0], done]);
   });
 
+  test('a phase that throws is told as it was thrown where $transaction begins again, and holds nobody', async () => {
+    const again =
+      (begin: Begin): Begin =>
+      (run, options) =>
+        begin(run, options).catch(() => begin(run, options));
+    const told: unknown[] = [];
+    const operation = kit(transacting(WAYS.prisma(), again), { onError: (error) => void told.push(error) })
+      .operation({ name: 'phased', schema: anything })
+      .phases(async ({ atomic }) => {
+        await atomic('first', async () => {
+          throw new Error('boom');
+        });
+      });
+    expect(await operation.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: false });
+    expect(told).toMatchObject([{ message: 'boom' }]);
+  });
+
   test('a $transaction of tx waits for what was asked of tx before, and does not take it along when it is rolled back', async () => {
     const go = gate();
     const client = WAYS.prisma().$extends({
