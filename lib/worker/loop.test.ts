@@ -108,7 +108,7 @@ test('a long pass does not hold up the others; an outage of all is still one lin
     await down();
   };
   const wait = () => new Promise<void>((resolve) => setImmediate(resolve));
-  const base = { name: 'The completer', everyMs: 1, concurrency: 2, stopping: stopping.signal };
+  const base = { name: 'The completer', everyMs: 1, concurrentPasses: 2, stopping: stopping.signal };
   await loop({ ...base, pass, wait, log: (line) => log.push(line) });
   expect(log).toEqual(['The completer fails and is tried again until it works: ECONNREFUSED']);
 });

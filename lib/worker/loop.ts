@@ -8,7 +8,7 @@ export interface LoopOptions {
   /** From the end of one pass to the beginning of the next. */
   everyMs: number;
   /** How many passes may run at once, each in a rhythm of its own: a long one then holds up no other. */
-  concurrency?: number;
+  concurrentPasses?: number;
   /** The next pass begins without waiting for one that takes longer than the rhythm. */
   overlaps?: boolean;
   /** The longest wait after failures; `everyMs` where that is longer. */
@@ -27,7 +27,7 @@ export interface LoopOptions {
  * slowly and goes on by itself; it is logged once, however long that takes, and once more when it works again.
  */
 export async function loop(options: LoopOptions): Promise<void> {
-  const { name, everyMs, concurrency = 1, overlaps = false, capMs = CAP_MS, pass, stopping, log } = options;
+  const { name, everyMs, concurrentPasses = 1, overlaps = false, capMs = CAP_MS, pass, stopping, log } = options;
   const { wait = untilElapsed, random = Math.random } = options;
   let failures = 0;
   const works = () => {
@@ -57,7 +57,7 @@ export async function loop(options: LoopOptions): Promise<void> {
       await wait(ms * (0.75 + random() / 2), stopping);
     }
   };
-  await Promise.all(Array.from({ length: concurrency }, repeat));
+  await Promise.all(Array.from({ length: concurrentPasses }, repeat));
   await Promise.all(running);
 }
 

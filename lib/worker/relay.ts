@@ -49,7 +49,7 @@ function startRelay(
     await wake.wait(ms, stop);
   };
   // A pass takes as long as its slowest answer; another one meanwhile sends what has come since.
-  const ended = loop({ name: `The relay to ${destination}`, everyMs, concurrency: 2, pass, wait, stopping, log });
+  const ended = loop({ name: `The relay to ${destination}`, everyMs, concurrentPasses: 2, pass, wait, stopping, log });
   return { ended, wake };
 }
 
