@@ -14,7 +14,7 @@ export function UnlistedNotice({ operation, count }: Props) {
       <Notice tone="bad">
         No worker goes on with {count === undefined ? 'this key' : `${keys} of ${operation}`}, because no operation of
         the name {operation} is listed. Add it to <code className="font-mono text-sm">lib/operations.ts</code>, also
-        where <code className="font-mono text-sm">.as('{operation}')</code> has made it of another one.
+        where <code className="font-mono text-sm">{`.as('${operation}')`}</code> has made it of another one.
       </Notice>
     </div>
   );

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
+import ts from 'typescript';
 import { command } from './commands.ts';
 import type { Packing } from './report.ts';
 import { ownPackage, packKit, type Tarball } from './tarball.ts';
@@ -37,6 +38,7 @@ export async function checkTarball({ report, signal, isThorough }: Packing): Pro
       isSmall(packed),
     );
     await report.alone('no file of it has side effects', () => hasNoSideEffects(packed));
+    await report.alone('its types need no package that an app may do without', () => typesNeedNoPeer());
     if (!isThorough) return;
     await report.alone('publint has nothing against it', () => lintPackage(packed));
     await report.alone('its types resolve (arethetypeswrong)', () => resolvesEverywhere(packed, signal));
@@ -105,6 +107,45 @@ async function hasNoSideEffects({ files }: Tarball): Promise<void> {
   const globs = sideEffects.map(patternOf);
   const kept = files.filter(({ path }) => globs.some((glob) => glob.test(path)));
   if (kept.length > 0) throw new Error(`"sideEffects" names files of the package:\n${paths(kept)}`);
+}
+
+/**
+ * The declarations of an entry lead to no optional peer, but for the one that the entry is there for: an app without it, which
+ * checks the types of its libraries, would not compile.
+ */
+async function typesNeedNoPeer(): Promise<void> {
+  const { exports, peerDependenciesMeta } = await ownPackage();
+  const wrong: string[] = [];
+  for (const entry of Object.keys(exports).filter((name) => name !== './package.json')) {
+    const isFor = ENTRY_PEERS[entry] ?? [];
+    for (const [file, names] of await declarationsOf(path.join(ROOT, 'dist', entry, 'index.d.ts'))) {
+      const peers = names.filter((name) => name in peerDependenciesMeta && !isFor.includes(name));
+      wrong.push(...peers.map((name) => `oncekit${entry.slice(1)}: ${path.relative(ROOT, file)} needs ${name}`));
+    }
+  }
+  if (wrong.length > 0) throw new Error(wrong.join('\n'));
+}
+
+/** Optional peers, by the entry that is of no use without them. Next.js brings React. */
+const ENTRY_PEERS: Record<string, string[]> = {
+  './next': ['next', 'react'],
+  './react': ['react'],
+  './adapter-pg': ['@prisma/adapter-pg'],
+};
+
+/** A declaration file and all that it leads to, each with the packages that it names. */
+async function declarationsOf(entry: string): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>();
+  const visit = async (file: string): Promise<void> => {
+    if (found.has(file)) return;
+    const names = ts.preProcessFile(await readFile(file, 'utf8')).importedFiles.map(({ fileName }) => fileName);
+    found.set(file, names);
+    for (const name of names.filter((each) => each.startsWith('.'))) {
+      await visit(path.resolve(path.dirname(file), name.replace(/(\.d)?\.(tsx?|js)$/, '.d.ts')));
+    }
+  };
+  await visit(entry);
+  return found;
 }
 
 /** `**` crosses folders, `*` does not, as bundlers read it. */

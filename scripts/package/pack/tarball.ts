@@ -46,6 +46,8 @@ export async function ownPackage(): Promise<{
   exports: Record<string, unknown>;
   sideEffects: boolean | string[];
   dependencies: Record<string, string>;
+  /** Those that an app may do without. */
+  peerDependenciesMeta: Record<string, { optional: boolean }>;
   devDependencies: Record<string, string>;
 }> {
   return JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8'));

@@ -40,6 +40,19 @@ describe('the component registry', () => {
     }
   });
 
+  test.each(items)("$name has no text that the rules of an app's ESLint want escaped", ({ files }) => {
+    for (const { path: at, content } of files.filter((file) => file.path.endsWith('.tsx'))) {
+      const texts: string[] = [];
+      const visit = (node: ts.Node): void => {
+        if (ts.isJsxText(node)) texts.push(node.text);
+        ts.forEachChild(node, visit);
+      };
+      visit(ts.createSourceFile(at, content, ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX));
+      // react/no-unescaped-entities, which create-next-app sets up.
+      for (const text of texts) expect(text, at).not.toMatch(/[>"'}]/);
+    }
+  });
+
   test.each(items)('$name brings all that it imports, and nothing of the demo', ({ name, files }) => {
     const places = new Set([...files.map((file) => file.path), ...Object.keys(GIVEN)]);
     expect(places.size).toBe(files.length + Object.keys(GIVEN).length);
