@@ -1,4 +1,4 @@
-export { TALLIED, type Tallied } from '../core/tally.ts';
+export { TALLIED, type Tallied } from '../core/codes.ts';
 export type { SeenCall, Verdict } from '../store/leases.ts';
 export type { AuditFilter, AuditPage, AuditRecord, Erased, NewAuditRecord, Person } from '../store/oversight.ts';
 export {

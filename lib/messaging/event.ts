@@ -1,6 +1,5 @@
-import { derivedKey, derivedUuid } from '../core/derived-key.ts';
 import { IdempotencyError } from '../core/errors.ts';
-import { uuidV7 } from '../core/key.ts';
+import { derivedKey, derivedUuid, uuidV7 } from '../core/key.ts';
 import type { Scope } from '../core/scope.ts';
 import type { NewEvent } from '../store/messages.ts';
 

@@ -1,7 +1,7 @@
 import type { Backoff } from '../core/backoff.ts';
 import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
-import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
+import { type Duration, toMs } from '../core/options.ts';
 import type { FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
 import { gaugeOpen } from '../telemetry/messages.ts';
 import {

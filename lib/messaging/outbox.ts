@@ -1,6 +1,6 @@
 import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
-import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
+import { type Duration, toMs } from '../core/options.ts';
 import type {
   DeliveryFilter,
   DeliveryRow,

@@ -1,5 +1,5 @@
 import { type Backoff, equalJitter } from '../core/backoff.ts';
-import { copyOf } from '../core/copy.ts';
+import { copyOf } from '../core/data.ts';
 import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
 import { countReception } from '../telemetry/messages.ts';

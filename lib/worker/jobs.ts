@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Job, Logger, TaskList, WorkerEvents, WorkerPool } from 'graphile-worker';
 import type { Pool, PoolClient } from 'pg';
-import { isProduction } from '../core/production.ts';
+import { isProduction } from '../core/environment.ts';
 import { describe } from '../messaging/publisher.ts';
 import type { GraphileWorker, TaskHelpers, Tasks } from './graphile-worker.ts';
 import { Presence } from './liveness.ts';
