@@ -20,8 +20,14 @@ import { prismaStore } from '../store/prisma/store.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import type { KeyEvent, KeyRow } from '../store/store.ts';
 import { linksTo } from '../telemetry/span.ts';
-import type { AuditLog } from './audit-log.ts';
-import { type Complete, type OnErase, type Operations, operationsOn, type RunAfterCommit } from './operations.ts';
+import {
+  type AuditLog,
+  type Complete,
+  type OnErase,
+  type Operations,
+  operationsOn,
+  type RunAfterCommit,
+} from './operations.ts';
 import { type DatabasePromise, promisesOf } from './promises.ts';
 import { type PhaseView, phaseView, type RedactedAnswer, redactAnswer } from './redaction.ts';
 

@@ -16,7 +16,6 @@ export {
   type Overview,
   type UnlistedOperation,
 } from './admin.ts';
-export type { AuditLog, AuditLogEntry } from './audit-log.ts';
 export {
   createMessagesAdmin,
   type DeliveryFilter,
@@ -35,6 +34,6 @@ export {
   type SentDetail,
   type Stop,
 } from './messages-admin.ts';
-export type { OnErase, Operated, OwnErased, SeenKey } from './operations.ts';
+export type { AuditLog, AuditLogEntry, OnErase, Operated, OwnErased, SeenKey } from './operations.ts';
 export type { DatabasePromise } from './promises.ts';
 export type { PhaseView, RedactedAnswer, Shape } from './redaction.ts';

@@ -14,7 +14,7 @@ import {
   receiveEvent,
   type SourceOptions,
 } from './reception.ts';
-import { type EventName, logReport, type OnReport, quietly } from './report.ts';
+import { type EventName, type OnReport, quietly } from './report.ts';
 
 /** The settings of an inbox on any store. */
 export interface InboxSettings<Tx> {
@@ -102,7 +102,7 @@ export function makeInbox<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>
 
 function inboxContext<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>): InboxContext<Tx> {
   const { sources = {}, attempts = 10, timeoutMs = 5000, random = Math.random, onPoint = () => {} } = settings;
-  const { backoff = { baseMs: 1000, capMs: 3_600_000 }, retention = '30d', onReport = logReport } = settings;
+  const { backoff = { baseMs: 1000, capMs: 3_600_000 }, retention = '30d', onReport } = settings;
   const retentionMs = toMs(retention, 'retention');
   if (!(Number.isInteger(attempts) && attempts >= 1)) {
     throw new ConfigurationError('attempts cannot be used.', {

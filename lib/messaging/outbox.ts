@@ -23,7 +23,7 @@ import {
   type RelayStore,
   relayTo,
 } from './relay.ts';
-import { type EventName, logReport, type OnReport, quietly } from './report.ts';
+import { type EventName, type OnReport, quietly } from './report.ts';
 
 /** The settings of an outbox on any store. */
 export interface OutboxSettings {
@@ -154,7 +154,7 @@ function relayContext(
     store,
     leaseMs,
     random: random ?? Math.random,
-    report: counted(quietly(onReport ?? logReport)),
+    report: counted(quietly(onReport)),
     onPoint: onPoint ?? (() => {}),
   };
 }

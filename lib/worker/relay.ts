@@ -1,7 +1,7 @@
 import { RELAY_TASK } from '../store/messages.ts';
-import type { Tasks } from './graphile-worker.ts';
 import { loop, untilElapsed } from './loop.ts';
 import type { Figures, Messaging } from './passes.ts';
+import type { Tasks } from './tasks.ts';
 
 const SHORT_LOOK_MS = 50;
 
