@@ -241,14 +241,7 @@ function ofOneTenant(tenant: string, all: Admin): Admin {
   };
 }
 
-interface About {
-  isListed: boolean;
-  revision: string;
-  thing: string | null;
-  steps: Step[];
-  events: KeyEvent[];
-  outboxEvents: AnnouncedEvent[];
-}
+type About = Pick<KeyDetail, 'isListed' | 'revision' | 'thing' | 'events' | 'outboxEvents'> & { steps: Step[] };
 
 function detailOf({ result, fingerprint, ...row }: KeyRow, about: About): KeyDetail {
   const { steps, ...more } = about;

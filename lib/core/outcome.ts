@@ -103,13 +103,7 @@ export function executedBy(proof: Proof): Executed {
 }
 
 /** The proof that a call brings by itself. An attempt that is not said proves nothing: it may be a retry. */
-export function proofOfCall({
-  keyless,
-  attempt,
-}: {
-  keyless?: boolean | undefined;
-  attempt?: number | undefined;
-}): Proof {
-  if (keyless) return 'minted';
-  return attempt === 1 ? 'said_first' : 'none';
+export function proofOfCall(call: { keyless?: boolean | undefined; attempt?: number | undefined }): Proof {
+  if (call.keyless) return 'minted';
+  return call.attempt === 1 ? 'said_first' : 'none';
 }

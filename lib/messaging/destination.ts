@@ -106,12 +106,7 @@ export interface Destination {
 }
 
 /** A destination, checked and filled in. */
-export interface Route {
-  name: string;
-  publisher: Publisher;
-  timeoutMs: number;
-  attempts: number;
-  backoff: Backoff;
+export interface Route extends Required<Omit<Destination, 'types' | 'onDead'>> {
   onDead: (event: OutgoingEvent) => 'block' | 'skip';
 }
 

@@ -14,15 +14,8 @@ import type {
 import { countDelivery, gaugeOpen } from '../telemetry/messages.ts';
 import { traceHeaders } from '../telemetry/span.ts';
 import { type Destination, type Route, routesOf } from './destination.ts';
-import { EventError, type EventToSend, newEvent, type Origin, sendableTrace } from './event.ts';
-import {
-  type RelayContext,
-  type Relayed,
-  type RelayOptions,
-  type RelayPoint,
-  type RelayStore,
-  relayTo,
-} from './relay.ts';
+import { EventError, type EventToSend, newEvent, type Origin } from './event.ts';
+import { type RelayContext, type Relayed, type RelayOptions, type RelayPoint, relayTo } from './relay.ts';
 import { type EventName, type OnReport, quietly } from './report.ts';
 
 /** The settings of an outbox on any store. */
@@ -145,7 +138,7 @@ export function makeOutbox<Tx>(
 }
 
 function relayContext(
-  store: RelayStore,
+  store: RelayContext['store'],
   { leaseMs = 30_000, random, onReport, onPoint }: OutboxSettings,
 ): RelayContext {
   if (!(leaseMs >= 300))
@@ -161,9 +154,8 @@ function relayContext(
 
 function rowOf(event: EventToSend, from: Origin | undefined, settings: OutboxSettings): NewEvent {
   const { destinations, namespace = 'oncekit', wake = true, clock = Date.now, traceContext = traceHeaders } = settings;
-  const headers = { ...sendableTrace(traced(traceContext)), ...event.headers };
   const to = destinations.filter(({ types }) => !types || types.includes(event.type)).map(({ name }) => name);
-  return newEvent({ ...event, headers }, from, { namespace, now: clock(), destinations: to, wakes: wake });
+  return newEvent(event, from, { namespace, now: clock(), trace: traced(traceContext), destinations: to, wakes: wake });
 }
 
 /** @throws what one pass has thrown, when all have ended */

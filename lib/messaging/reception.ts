@@ -50,7 +50,7 @@ export interface SourceOptions<Tx> {
 
 /** An inbox that is set up: its store, and its settings checked and filled in. */
 export interface InboxContext<Tx> {
-  store: Pick<InboxStore<Tx>, 'receive' | 'recordFailure' | 'recordMismatch'>;
+  store: InboxStore<Tx>;
   sources: Readonly<Record<string, SourceOptions<Tx>>>;
   attempts: number;
   backoff: Backoff;

@@ -18,14 +18,8 @@ export type RelayPoint =
   /** Written down. */
   | 'marked';
 
-/** The part of the port that the relay needs. */
-export type RelayStore = Pick<
-  OutboxStore<never>,
-  'takeHeads' | 'markDelivered' | 'postponeDelivery' | 'giveUp' | 'giveBack'
->;
-
 export interface RelayContext {
-  store: RelayStore;
+  store: Pick<OutboxStore<never>, 'takeHeads' | 'markDelivered' | 'postponeDelivery' | 'giveUp' | 'giveBack'>;
   leaseMs: number;
   random: () => number;
   report: OnReport;
