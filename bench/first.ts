@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { copyOf } from '../lib/core/copy.ts';
+import { copyOf } from '../lib/core/data.ts';
 import { testDatabase } from '../scripts/testing/test-database.ts';
 import { bare, obvious, orderOf, POOL, plainClient, rawOrderOf } from './order.ts';
 import { median, type Report, type Row } from './report.ts';

@@ -56,7 +56,6 @@ function heardOutside(options: Options): Options {
 }
 
 export { ADVICE, type Code, type Retry } from './core/codes.ts';
-export { derivedId } from './core/derived-key.ts';
 export {
   BadPayloadError,
   ConfigurationError,
@@ -64,6 +63,7 @@ export {
   IdempotencyError,
   LeaseLostError,
 } from './core/errors.ts';
+export { derivedId } from './core/key.ts';
 export { KEY_STATES, type KeyState, type KeyStateOrAbsent } from './core/key-state.ts';
 export { type Executed, type Outcome, type Refusal, refuse, type Success } from './core/outcome.ts';
 export type { Principal, PrincipalInput, Scope } from './core/scope.ts';

@@ -1,8 +1,7 @@
-import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { isSettled } from '../core/key-state.ts';
-import { lengthPrefixed } from '../core/length-prefix.ts';
-import { assertStorableName, type KeyId, principalOf } from '../core/scope.ts';
+import { type Duration, toMs } from '../core/options.ts';
+import { assertStorableName, type KeyId, lengthPrefixed, principalOf } from '../core/scope.ts';
 import { readSecrets, secretsIn } from '../core/secrets.ts';
 import type { Remembered } from '../engine/recent-rows.ts';
 import type { Step } from '../store/leases.ts';
@@ -21,8 +20,14 @@ import { prismaStore } from '../store/prisma/store.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import type { KeyEvent, KeyRow } from '../store/store.ts';
 import { linksTo } from '../telemetry/span.ts';
-import type { AuditLog } from './audit-log.ts';
-import { type Complete, type OnErase, type Operations, operationsOn, type RunAfterCommit } from './operations.ts';
+import {
+  type AuditLog,
+  type Complete,
+  type OnErase,
+  type Operations,
+  operationsOn,
+  type RunAfterCommit,
+} from './operations.ts';
 import { type DatabasePromise, promisesOf } from './promises.ts';
 import { type PhaseView, phaseView, type RedactedAnswer, redactAnswer } from './redaction.ts';
 
@@ -236,14 +241,7 @@ function ofOneTenant(tenant: string, all: Admin): Admin {
   };
 }
 
-interface About {
-  isListed: boolean;
-  revision: string;
-  thing: string | null;
-  steps: Step[];
-  events: KeyEvent[];
-  outboxEvents: AnnouncedEvent[];
-}
+type About = Pick<KeyDetail, 'isListed' | 'revision' | 'thing' | 'events' | 'outboxEvents'> & { steps: Step[] };
 
 function detailOf({ result, fingerprint, ...row }: KeyRow, about: About): KeyDetail {
   const { steps, ...more } = about;

@@ -1,4 +1,4 @@
-export { TALLIED, type Tallied } from '../core/tally.ts';
+export { TALLIED, type Tallied } from '../core/codes.ts';
 export type { SeenCall, Verdict } from '../store/leases.ts';
 export type { AuditFilter, AuditPage, AuditRecord, Erased, NewAuditRecord, Person } from '../store/oversight.ts';
 export {
@@ -16,7 +16,6 @@ export {
   type Overview,
   type UnlistedOperation,
 } from './admin.ts';
-export type { AuditLog, AuditLogEntry } from './audit-log.ts';
 export {
   createMessagesAdmin,
   type DeliveryFilter,
@@ -35,6 +34,6 @@ export {
   type SentDetail,
   type Stop,
 } from './messages-admin.ts';
-export type { OnErase, Operated, OwnErased, SeenKey } from './operations.ts';
+export type { AuditLog, AuditLogEntry, OnErase, Operated, OwnErased, SeenKey } from './operations.ts';
 export type { DatabasePromise } from './promises.ts';
 export type { PhaseView, RedactedAnswer, Shape } from './redaction.ts';

@@ -13,8 +13,7 @@ import type {
   Stop,
 } from '../messaging/index.ts';
 import type { FoundDelivery } from '../store/messages.ts';
-import { type AuditLog, auditLog } from './audit-log.ts';
-import type { Operated } from './operations.ts';
+import { type AuditLog, auditLog, type Operated } from './operations.ts';
 import { pick, type Shape, shapeOf } from './redaction.ts';
 
 export type { DeliveryFilter, DeliveryRow, FoundDelivery, GivenUp, InboxFilter, MessageRecord, Open, Stop };

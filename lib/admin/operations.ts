@@ -3,11 +3,11 @@ import { type KeyId, type PrincipalInput, principalOf } from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
 import { settleWithin } from '../core/wait.ts';
 import { identify } from '../engine/identity.ts';
+import { tracedLog } from '../engine/log.ts';
 import type { Remembered } from '../engine/recent-rows.ts';
 import type { SeenCall, Verdict } from '../store/leases.ts';
 import type { ActResult, Erased, ErasedKeys, NewAuditRecord, Person, SeenRow } from '../store/oversight.ts';
 import type { Fence, Fenced, Store } from '../store/store.ts';
-import { type AuditLog, auditLog } from './audit-log.ts';
 
 /** A key as the admin saw it: the token tells whether anybody has gone on with it since. */
 export type SeenKey = SeenRow;
@@ -216,4 +216,37 @@ function concludeErasure(person: Person, onErase: OnErase<never> | undefined) {
     ];
     return { forgotten, unsettled, erased: own?.erased ?? {}, left };
   };
+}
+
+/**
+ * One thing that a person did, in the fields of a log line: the copy of its record that leaves the database at once. Holds
+ * no payload, no result and no secret.
+ */
+export interface AuditLogEntry {
+  level: 'info';
+  /** `audit: ` and the type of the record, to search for. */
+  msg: string;
+  actor: string;
+  /** Whose key, and which; left out where it is about none. */
+  tenant?: string | undefined;
+  principal?: string | undefined;
+  operation?: string | undefined;
+  key?: string | undefined;
+  /** The event, and its destination or source, where it is about a message. */
+  event?: string | undefined;
+  peer?: string | undefined;
+  detail?: Readonly<Record<string, string>> | undefined;
+  /** The trace it happened in. */
+  correlation_id?: string | undefined;
+}
+
+/** Where lines about what people did go: `createIdempotency`’s `log` fits. What it throws changes nothing. */
+export type AuditLog = (entry: AuditLogEntry) => void | Promise<void>;
+
+type Act = Pick<NewAuditRecord, 'type' | 'actor'> & Omit<AuditLogEntry, 'level' | 'msg' | 'actor' | 'correlation_id'>;
+
+/** Writes the line of something that was done. */
+export function auditLog(log: AuditLog | undefined): (act: Act) => void {
+  const write = tracedLog(log);
+  return ({ type, ...fields }) => write?.({ level: 'info', msg: `audit: ${type}`, ...fields });
 }

@@ -1,5 +1,4 @@
-import { isPlainObject } from '../core/canonical.ts';
-import { isDecimal } from '../core/decimal.ts';
+import { isDecimal, isPlainObject } from '../core/data.ts';
 import { decodeAnswer } from '../engine/answer.ts';
 import type { Step } from '../store/leases.ts';
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isPlainObject } from './data.ts';
 import { BadPayloadError } from './errors.ts';
 import { isInternalField } from './fields.ts';
 import { MAX_BODY_BYTES, MAX_FIELDS } from './payload-limits.ts';
@@ -146,12 +147,6 @@ function toJsonNumber(value: number): Json {
   if (Number.isInteger(value) && !Number.isSafeInteger(value))
     throw badPayload('an integer beyond 2^53; send it as a string');
   return value;
-}
-
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === null || prototype === Object.prototype;
 }
 
 function badPayload(what: string): BadPayloadError {

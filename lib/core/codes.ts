@@ -1,7 +1,31 @@
-import type { Tallied } from './tally.ts';
-
 /** The caller's next move: nothing, try again with the same key, or let a person start a new intent. */
 export type Retry = 'never' | 'same-key' | 'new-key';
+
+/**
+ * How calls are counted that have reached a key:
+ *
+ * - `created`: it was done by this call;
+ * - `failed`: this call ended in a refusal that was stored;
+ * - `replayed`: answered with what was stored before, a refusal too, or told that it is done;
+ * - `in_flight`: turned away because another call of the key is at work;
+ * - `mismatch`: turned away because the key was used with another payload;
+ * - `expired`: turned away because the key is too old, or was given up;
+ * - `unknown`: nobody knows yet what became of it;
+ * - `error`: ended without an answer, by an error of ours.
+ */
+export const TALLIED = [
+  'created',
+  'replayed',
+  'failed',
+  'in_flight',
+  'mismatch',
+  'expired',
+  'unknown',
+  'error',
+] as const;
+
+/** The kind that a call counts as, one of `TALLIED`. */
+export type Tallied = (typeof TALLIED)[number];
 
 interface Advice {
   /** HTTP status of the refusal. `failed` carries the status its handler stored instead. */

@@ -30,3 +30,24 @@ export function isInternalField(name: string): boolean {
 /** The message for a person whose form has lost its key. */
 export const KEYLESS_FORM =
   'This form was not complete, so nothing was done just now. Reload the page, then send it again.';
+
+type Value = FormDataEntryValue | FormDataEntryValue[];
+
+/**
+ * A form as an object, as the schema gets it: a name that comes once is a value, one that comes again an array. The
+ * kit's own fields are left out, and what `keep` refuses.
+ */
+export function formInput(
+  form: FormData,
+  keep: (name: string, value: FormDataEntryValue) => boolean = () => true,
+): Record<string, Value> {
+  const fields = new Map<string, Value>();
+  for (const [name, value] of form) {
+    if (isInternalField(name) || !keep(name, value)) continue;
+    const before = fields.get(name);
+    // Into the same array each time: to copy it for each value would take the square of their number.
+    if (Array.isArray(before)) before.push(value);
+    else fields.set(name, before === undefined ? value : [before, value]);
+  }
+  return Object.fromEntries(fields);
+}

@@ -1,6 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { type Hmac, hmacUnder } from './hmac.ts';
-import { deriveKey, readingSecret, type Secrets, writingSecret } from './secrets.ts';
+import { deriveKey, type Hmac, hmacUnder, readingSecret, type Secrets, writingSecret } from './secrets.ts';
 
 /** The version of the canonical form, and of the way it is hashed and stored. Rows remember theirs. */
 export const FINGERPRINT_VERSION = 2;

@@ -111,7 +111,7 @@ export function typeOf(shape: JsonSchema | undefined): string | undefined {
   return types.length === 1 ? types[0] : undefined;
 }
 
-export function isNullable(shape: JsonSchema | undefined): boolean {
+function isNullable(shape: JsonSchema | undefined): boolean {
   return Array.isArray(shape?.type) && shape.type.includes('null');
 }
 
@@ -121,4 +121,53 @@ export function allowsEmptyText(shape: JsonSchema | undefined): boolean {
   const { format, pattern, minLength = 0, enum: words, const: word } = shape;
   const isFree = !format && !pattern && minLength === 0;
   return [undefined, 'string'].includes(typeOf(shape)) && isFree && (words ?? [word ?? '']).includes('');
+}
+
+/** One value as its type; as it is where it is none of that type. */
+export function coerce(value: FormDataEntryValue, shape: JsonSchema | undefined): unknown {
+  if (isUnchosenFile(value)) return shape ? undefined : value;
+  if (typeof value !== 'string') return value;
+  if (value === '' && isNullable(shape) && !allowsEmptyText(shape)) return null;
+  const read = READERS[typeOf(shape) ?? ''];
+  return read?.(value.trim()) ?? value;
+}
+
+const BOOLEANS = new Map([
+  ['on', true],
+  ['true', true],
+  ['1', true],
+  ['off', false],
+  ['false', false],
+  ['0', false],
+]);
+
+/** As many digits as React takes from an action's caller: to read and to write a million takes seconds. */
+const BIGINT = /^-?\d{1,300}$/;
+
+const READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  boolean: (text) => BOOLEANS.get(text),
+  number: readNumber,
+  integer: readNumber,
+  bigint: (text) => (BIGINT.test(text) ? BigInt(text) : undefined),
+  date: readDate,
+};
+
+/** Not an integer that a number cannot hold: as text it is refused, and not sold as another one. */
+function readNumber(text: string): number | undefined {
+  if (!/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text)) return undefined;
+  const number = Number(text);
+  return Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : undefined;
+}
+
+/** A day, at midnight UTC, or a moment with its offset. A time without one is of a zone that nobody has named. */
+function readDate(text: string): Date | undefined {
+  if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
+  const date = new Date(text);
+  const isDay = new Date(text.slice(0, 10)).toJSON()?.startsWith(text.slice(0, 10));
+  return isDay && !Number.isNaN(date.getTime()) ? date : undefined;
+}
+
+/** The value that a browser sends for a file input in which nothing was chosen. */
+export function isUnchosenFile(value: FormDataEntryValue | undefined): boolean {
+  return value instanceof File && value.name === '' && value.size === 0;
 }

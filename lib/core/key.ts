@@ -1,7 +1,5 @@
-import { randomUUID, timingSafeEqual } from 'node:crypto';
-import { isKey } from './key-syntax.ts';
-import { lengthPrefixed } from './length-prefix.ts';
-import type { Scope } from './scope.ts';
+import { hash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { isKey, type KeyId, lengthPrefixed, type Scope } from './scope.ts';
 import type { Secret } from './secrets.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -61,4 +59,33 @@ export function uuidV7(now: number): string {
 
 function timeOf(uuid: string): Date {
   return new Date(Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16));
+}
+
+/**
+ * The key that a foreign system is given for one step of one intent (P2): SHA-256, in hex, over the length-prefixed
+ * namespace, tenant, principal, operation, key and step. The same for every retry, process and deploy, because nothing
+ * in it rotates; another for every other step, principal, operation and app.
+ *
+ * @param namespace the app's name; keeps two apps apart that share an account at the foreign system
+ */
+export function derivedKey(namespace: string, id: KeyId, step: string): string {
+  return hash('sha256', lengthPrefixed(namespace, id.tenant, id.principal, id.operation, id.key, step));
+}
+
+/**
+ * A UUID for what an intent makes: it follows from the intent and a name, so every run has the same, also one behind a failover
+ * that has lost the first. With a random id, a call that is sent again would have other words under its derived key.
+ *
+ * @param intent a handler's or a phases function's context fits
+ * @param name another for each thing of the intent
+ */
+export function derivedId(intent: { scope: Scope; key: string }, name: string): string {
+  return derivedUuid(derivedKey('', { ...intent.scope, key: intent.key }, `id ${name}`));
+}
+
+/** The UUID of a derived key: version 8 of RFC 9562, from the key's first 128 bits. */
+export function derivedUuid(derivedKey: string): string {
+  const variant = ((Number.parseInt(derivedKey.slice(16, 17), 16) & 3) | 8).toString(16);
+  const versioned = `${derivedKey.slice(0, 12)}8${derivedKey.slice(13, 16)}${variant}${derivedKey.slice(17, 32)}`;
+  return versioned.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }

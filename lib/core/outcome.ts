@@ -1,5 +1,5 @@
 import { ADVICE, type Code, type Retry } from './codes.ts';
-import type { FieldErrors } from './field-path.ts';
+import type { FieldErrors } from './standard-schema.ts';
 
 /**
  * The union every caller gets. Expected failures are values, never throws.
@@ -8,7 +8,7 @@ import type { FieldErrors } from './field-path.ts';
 
 /**
  * Says of the effect of this *key* whether it exists, not whether this attempt ran. `false` only where it is proven that
- * nothing was committed and nothing can have been (`proof.ts`); `'unknown'` is honest about everything else.
+ * nothing was committed and nothing can have been (`Proof`); `'unknown'` is honest about everything else.
  */
 export type Executed = boolean | 'unknown';
 
@@ -69,4 +69,41 @@ export type Outcome<T, Reason extends string = string, Input = never> = Success<
 export function refuse(code: Code, details: Partial<Omit<Refusal, 'ok' | 'code'>> = {}): Refusal {
   const { retry, message } = ADVICE[code];
   return { ok: false, code, message, retry, executed: 'unknown', ...details };
+}
+
+/**
+ * The knowledge of a key's effect, by its source. A read that found no row is not among it: a claim may be on its way, so
+ * that is only a hint.
+ */
+export type Proof =
+  /** The key was made by this very call, so nobody else can have sent it. */
+  | 'minted'
+  /** The caller says that it sends the key for the first time. */
+  | 'said_first'
+  /** The claim was inserted, so no row stood; its COMMIT was never sent, or refused by the server. */
+  | 'rolled_back'
+  /** A committed row says that the key will never execute. */
+  | 'tombstone'
+  /** A committed row holds an answer. */
+  | 'answer'
+  | 'none';
+
+const EXECUTED: Record<Proof, Executed> = {
+  minted: false,
+  said_first: false,
+  rolled_back: false,
+  tombstone: false,
+  answer: true,
+  none: 'unknown',
+};
+
+/** Decides what a refusal may say of its key's effect; the one place that does. */
+export function executedBy(proof: Proof): Executed {
+  return EXECUTED[proof];
+}
+
+/** The proof that a call brings by itself. An attempt that is not said proves nothing: it may be a retry. */
+export function proofOfCall(call: { keyless?: boolean | undefined; attempt?: number | undefined }): Proof {
+  if (call.keyless) return 'minted';
+  return call.attempt === 1 ? 'said_first' : 'none';
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { ELSEWHERE, isProduction } from './environment.ts';
 import { ConfigurationError } from './errors.ts';
-import { ELSEWHERE, isProduction } from './production.ts';
 
 const LEAST = 16;
 const LEAST_DIFFERENT = 5;

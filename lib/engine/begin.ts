@@ -1,4 +1,4 @@
-import { isPlainObject } from '../core/canonical.ts';
+import { isPlainObject } from '../core/data.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import type { Scope } from '../core/scope.ts';

@@ -1,12 +1,11 @@
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { type Fingerprint, matchFingerprint } from '../core/fingerprint.ts';
 import type { KeyState } from '../core/key-state.ts';
-import { type Outcome, refuse } from '../core/outcome.ts';
-import { executedBy, type Proof } from '../core/proof.ts';
+import { upcastData } from '../core/older-data.ts';
+import { executedBy, type Outcome, type Proof, refuse } from '../core/outcome.ts';
 import type { Redirect } from '../core/redirect.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
-import { upcastData } from '../core/upcast.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
 import type { ExecutionResult, KeyRow } from '../store/store.ts';
 import { type Answer, decodeAnswer, type StoredResponse } from './answer.ts';

@@ -1,6 +1,5 @@
 import type { Code } from '../core/codes.ts';
-import { type Refusal, refuse } from '../core/outcome.ts';
-import { executedBy, type Proof } from '../core/proof.ts';
+import { executedBy, type Proof, type Refusal, refuse } from '../core/outcome.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
 import type { KeyRow } from '../store/store.ts';
 import { decodeAnswer } from './answer.ts';

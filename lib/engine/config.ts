@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type Duration, toMs } from '../core/duration.ts';
+import { ELSEWHERE, isProduction } from '../core/environment.ts';
 import { ConfigurationError } from '../core/errors.ts';
-import type { OptionNames } from '../core/options.ts';
-import { ELSEWHERE, isProduction } from '../core/production.ts';
+import { type Duration, type OptionNames, toMs } from '../core/options.ts';
 import type { PrincipalInput } from '../core/scope.ts';
 import { assertOnePurpose, assertStrong, weaknessOf } from '../core/secret-strength.ts';
 import { LEAST_TO_SIGN, readSecrets, type Secrets, secretsIn } from '../core/secrets.ts';

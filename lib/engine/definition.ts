@@ -1,8 +1,8 @@
 import { ConfigurationError } from '../core/errors.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
+import { MAX_ITEMS } from '../core/payload-limits.ts';
 import type { PrincipalInput, Scope } from '../core/scope.ts';
 import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
-import { MAX_ITEMS } from '../core/value-limits.ts';
 import type { Awaitable } from '../core/wait.ts';
 import type { Durability, IsolationLevel } from '../store/store.ts';
 import type { Begin } from './begin.ts';

@@ -1,5 +1,5 @@
+import { isProduction } from '../core/environment.ts';
 import { CodedError, IdempotencyError } from '../core/errors.ts';
-import { isProduction } from '../core/production.ts';
 import type { Log } from './log.ts';
 
 /** The circumstances of an error that was not thrown on. Holds no payload and no result. */

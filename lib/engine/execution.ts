@@ -1,9 +1,8 @@
 import { callerAddress } from '../core/caller-address.ts';
 import { isSameHash } from '../core/fingerprint.ts';
 import { isSettled } from '../core/key-state.ts';
-import { type Refusal, refuse } from '../core/outcome.ts';
+import { executedBy, proofOfCall, type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
-import { executedBy, proofOfCall } from '../core/proof.ts';
 import { type Awaitable, isPromised, proceed } from '../core/wait.ts';
 import { type Call, type Checked, checkInput, openCall, storeFor } from './call.ts';
 import type { FlightResult, Run } from './call-result.ts';

@@ -1,6 +1,5 @@
 import { CodedError, isSetUpWrongly } from '../core/errors.ts';
-import { refuse } from '../core/outcome.ts';
-import { executedBy, type Proof } from '../core/proof.ts';
+import { executedBy, type Proof, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import { type Store, StoreUnavailableError } from '../store/store.ts';
 import { RETRY_AFTER_MS, type Run } from './call-result.ts';

@@ -1,4 +1,4 @@
-import { copyOf } from '../core/copy.ts';
+import { copyOf } from '../core/data.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { type Redirect, redirectOf } from '../core/redirect.ts';
 import type { Scope } from '../core/scope.ts';

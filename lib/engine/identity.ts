@@ -1,7 +1,6 @@
-import { warnOnce } from '../core/development.ts';
+import { warnOnce } from '../core/environment.ts';
 import { mintKey, type ParsedKey, parseKey, verifyKey } from '../core/key.ts';
-import { type Refusal, refuse } from '../core/outcome.ts';
-import { executedBy, type Proof } from '../core/proof.ts';
+import { executedBy, type Proof, type Refusal, refuse } from '../core/outcome.ts';
 import {
   assertScope,
   type KeyId,

@@ -1,4 +1,4 @@
-import type { DecimalLike } from '../core/decimal.ts';
+import type { DecimalLike } from '../core/data.ts';
 
 /** Values that come back from the store as themselves. */
 type Whole =

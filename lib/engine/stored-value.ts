@@ -1,5 +1,5 @@
 import * as devalue from 'devalue';
-import { isDecimal } from '../core/decimal.ts';
+import { isDecimal } from '../core/data.ts';
 import { ConfigurationError } from '../core/errors.ts';
 
 /** Makes a decimal of its digits. Without a store that has decimals of its own they come back as text. */

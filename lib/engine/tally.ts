@@ -1,6 +1,5 @@
-import { telemetryOf } from '../core/codes.ts';
+import { type Tallied, telemetryOf } from '../core/codes.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { Tallied } from '../core/tally.ts';
 import type { Tally } from '../store/store.ts';
 
 /** How long counts stay in this process, in milliseconds. */

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fullJitter } from '../core/backoff.ts';
-import { copyOf } from '../core/copy.ts';
+import { copyOf } from '../core/data.ts';
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
 import type { Scope } from '../core/scope.ts';

@@ -1,4 +1,4 @@
-import { formInput } from '../core/form-input.ts';
+import { formInput } from '../core/fields.ts';
 import { listOf } from '../core/options.ts';
 
 /** Names whose values are never sent back into a page. */

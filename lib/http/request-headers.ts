@@ -1,4 +1,4 @@
-import { isKey } from '../core/key-syntax.ts';
+import { isKey } from '../core/scope.ts';
 
 /** A string of structured fields (RFC 9651, 3.3.3): in quotes, with `\"` and `\\`. */
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { allowedFetch, isPublicAddress } from './allowed-fetch.ts';
-import type { OutgoingEvent } from './publisher.ts';
+import type { OutgoingEvent } from './destination.ts';
 import { webhook } from './webhook.ts';
 
 const secrets = [`whsec_${Buffer.alloc(32, 1).toString('base64')}`];

@@ -10,8 +10,7 @@ import { type TestDatabase, testDatabase } from '../../scripts/testing/test-data
 import { effect, effects } from '../integration/kit.fixture.ts';
 import { announce, gate, outboxOn, timePasses } from './messaging.fixture.ts';
 import { createInbox } from './prisma.ts';
-import { verifyWebhook } from './signature.ts';
-import { webhook } from './webhook.ts';
+import { verifyWebhook, webhook } from './webhook.ts';
 
 const CHILD = fileURLToPath(new URL('./crash.child.ts', import.meta.url));
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Client } from '../../shop/db.ts';
 import { effect } from '../integration/kit.fixture.ts';
 import { createInbox } from './prisma.ts';
-import { verifyWebhook } from './signature.ts';
+import { verifyWebhook } from './webhook.ts';
 
 export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 

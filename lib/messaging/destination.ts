@@ -1,6 +1,92 @@
 import type { Backoff } from '../core/backoff.ts';
-import { ConfigurationError } from '../core/errors.ts';
-import type { OutgoingEvent, Publisher } from './publisher.ts';
+import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
+
+/** An event as it goes out. The same in every attempt, so that consumers may compare its bytes. */
+export interface OutgoingEvent {
+  /**
+   * A UUID: consumers tell a repetition by it. The same in every delivery, and in every execution of the intent that
+   * announces it, so also where a failover has lost the first execution.
+   */
+  id: string;
+  /** At most 100 of A-Z a-z 0-9 . _ - */
+  type: string;
+  /** Any text of 1 to 255 characters: encode it where it becomes a header, a subject or a part of a URL. */
+  aggregate: string;
+  /** 1, 2, 3, … in its aggregate, without gaps. */
+  sequence: number;
+  /** JSON, the same bytes in every attempt, at most 256 KiB. */
+  payload: string;
+  /** The trace's and the app's own, together at most 8 KiB: names in lower case, values of visible ASCII. */
+  headers: Record<string, string>;
+  /** The identity of the intent and step that it comes from; what a consumer may hand on as an idempotency key. */
+  derivedKey: string;
+  createdAt: Date;
+}
+
+/** One try to ship an event, and the time that it has. */
+export interface Attempt {
+  /**
+   * Aborted when the time is up, or the relay is told to stop. The attempt has then failed, whatever the publisher does.
+   * Send nothing from then on: another relay may have the event, and later events of its aggregate.
+   */
+  signal: AbortSignal;
+  /** The time of the whole attempt, for a client that takes a timeout: the destination's `timeoutMs`, or less by the lease. */
+  deadlineMs: number;
+  /** 1 for the first. */
+  attempt: number;
+}
+
+/** Ships events to one destination: a webhook, a stream, a queue. */
+export interface Publisher {
+  /**
+   * Resolves when the destination has acknowledged the event, and not before: the relay then marks it as delivered, and
+   * never sends it again. A client's buffer is no acknowledgement.
+   *
+   * Whatever it throws is a failed attempt, which may have arrived all the same: the event is sent again later, and after
+   * the last attempt it is a dead letter. Throw a `PublishError` to say more. So an event may go out more than once, even
+   * by two relays at once: its `id` must reach the destination or the consumer, who drops repetitions by it.
+   *
+   * The next event of an aggregate comes when this one is acknowledged; events of other aggregates come meanwhile. A client
+   * that repeats or reorders what it was given, later and by itself, loses that order: turn that off.
+   */
+  publish(event: OutgoingEvent, attempt: Attempt): Promise<void>;
+  /** Gives connections back: `outbox.close()` calls it. A later event may open others. */
+  close?(): Promise<void>;
+}
+
+/**
+ * A failed attempt that says more than "failed". Its message is stored and shown to admins: no payload, no answer's body,
+ * no address with a password. Of any other error name and code are stored.
+ *
+ * `next`: `retry` later (default), no sooner than `retryAfterMs` (at most an hour); `stop` sending anything to this
+ * destination until a person resumes it; `give-up` on this event, which becomes a dead letter at once.
+ */
+export class PublishError extends IdempotencyError {
+  override readonly name = 'PublishError';
+  readonly next: 'retry' | 'stop' | 'give-up';
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    message: string,
+    {
+      next = 'retry',
+      retryAfterMs,
+      cause,
+    }: { next?: PublishError['next']; retryAfterMs?: number | undefined; cause?: unknown } = {},
+  ) {
+    super(message, { cause });
+    this.next = next;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Describes an error for storage: our own words, else its name and code. Its message might hold what was sent. */
+export function describe(error: unknown): string {
+  if (error instanceof IdempotencyError) return error.message;
+  if (!(error instanceof Error)) return typeof error;
+  const { name, code } = error as Error & { code?: unknown };
+  return typeof code === 'string' && /^[\w.-]{1,60}$/.test(code) ? `${name} ${code}` : name;
+}
 
 /** A receiver of events. */
 export interface Destination {
@@ -20,12 +106,7 @@ export interface Destination {
 }
 
 /** A destination, checked and filled in. */
-export interface Route {
-  name: string;
-  publisher: Publisher;
-  timeoutMs: number;
-  attempts: number;
-  backoff: Backoff;
+export interface Route extends Required<Omit<Destination, 'types' | 'onDead'>> {
   onDead: (event: OutgoingEvent) => 'block' | 'skip';
 }
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
-import { derivedKey } from '../core/derived-key.ts';
+import { derivedKey } from '../core/key.ts';
 import { anything, effect, effects, freshKey, kit } from '../integration/kit.fixture.ts';
 import { EventError } from './event.ts';
 import { announce, deliveries, destination, gate, outboxOn, watchOf } from './messaging.fixture.ts';

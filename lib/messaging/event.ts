@@ -1,6 +1,5 @@
-import { derivedKey, derivedUuid } from '../core/derived-key.ts';
 import { IdempotencyError } from '../core/errors.ts';
-import { uuidV7 } from '../core/key.ts';
+import { derivedKey, derivedUuid, uuidV7 } from '../core/key.ts';
 import type { Scope } from '../core/scope.ts';
 import type { NewEvent } from '../store/messages.ts';
 
@@ -45,11 +44,18 @@ const HEADER_VALUE = /^[!-~]([ -~]*[!-~])?$/;
 const RESERVED =
   /^(webhook-.*|nats-.*|content-.*|host|connection|keep-alive|upgrade|expect|te|trailer|transfer-encoding|proxy-.*|user-agent|idempotency-key)$/;
 
+interface HowToSend extends Pick<NewEvent, 'destinations' | 'wakes'> {
+  namespace: string;
+  now: number;
+  /** The trace that is under way, as headers. Those of the event itself take their place. */
+  trace: Record<string, string>;
+}
+
 /** The row of an event. Its id and its derived key follow from the intent and the step; without an intent they are new. */
 export function newEvent(
   { type, aggregate, payload, headers = {} }: EventToSend,
   from: Origin | undefined,
-  { namespace, now, ...how }: { namespace: string; now: number } & Pick<NewEvent, 'destinations' | 'wakes'>,
+  { namespace, now, trace, ...how }: HowToSend,
 ): NewEvent {
   if (!TYPE.test(type)) {
     throw new EventError('An event needs a type.', { existing: type, expected: 'up to 100 of A-Z a-z 0-9 . _ -' });
@@ -71,7 +77,7 @@ export function newEvent(
     type,
     aggregate,
     payload: jsonOf(payload),
-    headers: checkedHeaders(headers),
+    headers: checkedHeaders({ ...sendableTrace(trace), ...headers }),
     derivedKey: derived,
     ...how,
   };
@@ -105,7 +111,7 @@ function jsonOf(payload: unknown): string {
  * Keeps the headers of a trace that may go along, and none where they are too large. They come from a client, whose odd
  * header must not keep an order from being announced.
  */
-export function sendableTrace(trace: Record<string, string>): Record<string, string> {
+function sendableTrace(trace: Record<string, string>): Record<string, string> {
   const kept = Object.entries(trace).filter(([name, value]) => canBeSent(name, value));
   const bytes = kept.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
   return bytes > MAX_TRACE_BYTES ? {} : Object.fromEntries(kept);

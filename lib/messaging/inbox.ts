@@ -1,7 +1,7 @@
 import type { Backoff } from '../core/backoff.ts';
 import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
-import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
+import { type Duration, toMs } from '../core/options.ts';
 import type { FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
 import { gaugeOpen } from '../telemetry/messages.ts';
 import {
@@ -14,7 +14,7 @@ import {
   receiveEvent,
   type SourceOptions,
 } from './reception.ts';
-import { type EventName, logReport, type OnReport, quietly } from './report.ts';
+import { type EventName, type OnReport, quietly } from './report.ts';
 
 /** The settings of an inbox on any store. */
 export interface InboxSettings<Tx> {
@@ -78,15 +78,10 @@ const LEASE_MS = 30_000;
  */
 export function makeInbox<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>): Inbox<Tx> {
   const context = inboxContext(store, settings);
-  const { sources } = context;
   return {
-    sources: Object.keys(sources),
+    sources: Object.keys(context.sources),
     receiveOnce: (event, run) => receiveEvent(context, event, run),
-    retryDue: async ({ limit = 20, signal } = {}) => {
-      const handled = Object.keys(sources).filter((source) => sources[source]?.handle);
-      if (handled.length === 0) return { ...NOTHING };
-      return await retry(context, store, { handled, limit, signal });
-    },
+    retryDue: (options) => retry(context, options),
     requeue: ({ source, eventId }, actor) => store.requeue(source, eventId, actor),
     list: (filter) => store.list(filter),
     find: ({ source, eventId }) => store.find(source, eventId),
@@ -102,7 +97,7 @@ export function makeInbox<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>
 
 function inboxContext<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>): InboxContext<Tx> {
   const { sources = {}, attempts = 10, timeoutMs = 5000, random = Math.random, onPoint = () => {} } = settings;
-  const { backoff = { baseMs: 1000, capMs: 3_600_000 }, retention = '30d', onReport = logReport } = settings;
+  const { backoff = { baseMs: 1000, capMs: 3_600_000 }, retention = '30d', onReport } = settings;
   const retentionMs = toMs(retention, 'retention');
   if (!(Number.isInteger(attempts) && attempts >= 1)) {
     throw new ConfigurationError('attempts cannot be used.', {
@@ -115,8 +110,6 @@ function inboxContext<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>): I
   return { store, sources, attempts, backoff, timeoutMs, retentionMs, random, report, onPoint, mutex };
 }
 
-const NOTHING: Readonly<Retried> = { taken: 0, processed: 0, failed: 0, dead: 0 };
-
 /**
  * One after the other is taken and run: an event that ends the process is the only one that this has counted.
  *
@@ -124,13 +117,14 @@ const NOTHING: Readonly<Retried> = { taken: 0, processed: 0, failed: 0, dead: 0 
  */
 async function retry<Tx>(
   context: InboxContext<Tx>,
-  store: Pick<InboxStore<Tx>, 'takeFailed' | 'giveBack'>,
-  { handled, limit, signal }: { handled: readonly string[]; limit: number; signal: AbortSignal | undefined },
+  { limit = 20, signal }: { limit?: number; signal?: AbortSignal } = {},
 ): Promise<Retried> {
-  const sum: Retried = { ...NOTHING };
+  const { store, sources, timeoutMs } = context;
+  const handled = Object.keys(sources).filter((source) => sources[source]?.handle);
+  const sum: Retried = { taken: 0, processed: 0, failed: 0, dead: 0 };
   const problems: unknown[] = [];
-  while (sum.taken < limit && !signal?.aborted) {
-    const due = await store.takeFailed(handled, Math.max(LEASE_MS, 2 * context.timeoutMs));
+  while (handled.length > 0 && sum.taken < limit && !signal?.aborted) {
+    const due = await store.takeFailed(handled, Math.max(LEASE_MS, 2 * timeoutMs));
     if (!due) break;
     sum.taken++;
     const { source, eventId, payload, attempts: taken } = due;

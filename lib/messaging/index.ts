@@ -14,7 +14,7 @@ export {
   type Stop,
 } from '../store/messages.ts';
 export { type AllowAddress, isPublicAddress } from './allowed-fetch.ts';
-export type { Destination } from './destination.ts';
+export { type Attempt, type Destination, type OutgoingEvent, PublishError, type Publisher } from './destination.ts';
 export { EventError, type EventToSend, type Origin } from './event.ts';
 export type { Inbox, Retried } from './inbox.ts';
 export type { GivenUp } from './outbox.ts';
@@ -26,7 +26,6 @@ export {
   type OutboxOptions,
   type OutboxTransaction,
 } from './prisma.ts';
-export { type Attempt, type OutgoingEvent, PublishError, type Publisher } from './publisher.ts';
 export type {
   Effect,
   InboxPoint,
@@ -36,5 +35,11 @@ export type {
 } from './reception.ts';
 export type { Relayed, RelayOptions, RelayPoint } from './relay.ts';
 export type { EventName, OnReport, Report } from './report.ts';
-export { SignatureError, type SignedHeaders, signWebhook, verifyWebhook } from './signature.ts';
-export { type WebhookOptions, webhook } from './webhook.ts';
+export {
+  SignatureError,
+  type SignedHeaders,
+  signWebhook,
+  verifyWebhook,
+  type WebhookOptions,
+  webhook,
+} from './webhook.ts';

@@ -1,8 +1,7 @@
 /** Shared by the tests of the outbox: a publisher that is told how to behave, and time that passes at once. */
 import type { Client } from '../../shop/db.ts';
-import type { Destination } from './destination.ts';
+import type { Attempt, Destination, OutgoingEvent } from './destination.ts';
 import { createOutbox, type Outbox, type OutboxOptions } from './prisma.ts';
-import type { Attempt, OutgoingEvent } from './publisher.ts';
 import type { Report } from './report.ts';
 
 export { gate, watchOf } from '../integration/kit.fixture.ts';

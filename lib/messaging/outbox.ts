@@ -1,6 +1,6 @@
 import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
-import { type Duration, toMs } from '../core/duration.ts';
 import { ConfigurationError } from '../core/errors.ts';
+import { type Duration, toMs } from '../core/options.ts';
 import type {
   DeliveryFilter,
   DeliveryRow,
@@ -14,16 +14,9 @@ import type {
 import { countDelivery, gaugeOpen } from '../telemetry/messages.ts';
 import { traceHeaders } from '../telemetry/span.ts';
 import { type Destination, type Route, routesOf } from './destination.ts';
-import { EventError, type EventToSend, newEvent, type Origin, sendableTrace } from './event.ts';
-import {
-  type RelayContext,
-  type Relayed,
-  type RelayOptions,
-  type RelayPoint,
-  type RelayStore,
-  relayTo,
-} from './relay.ts';
-import { type EventName, logReport, type OnReport, quietly } from './report.ts';
+import { EventError, type EventToSend, newEvent, type Origin } from './event.ts';
+import { type RelayContext, type Relayed, type RelayOptions, type RelayPoint, relayTo } from './relay.ts';
+import { type EventName, type OnReport, quietly } from './report.ts';
 
 /** The settings of an outbox on any store. */
 export interface OutboxSettings {
@@ -145,7 +138,7 @@ export function makeOutbox<Tx>(
 }
 
 function relayContext(
-  store: RelayStore,
+  store: RelayContext['store'],
   { leaseMs = 30_000, random, onReport, onPoint }: OutboxSettings,
 ): RelayContext {
   if (!(leaseMs >= 300))
@@ -154,16 +147,15 @@ function relayContext(
     store,
     leaseMs,
     random: random ?? Math.random,
-    report: counted(quietly(onReport ?? logReport)),
+    report: counted(quietly(onReport)),
     onPoint: onPoint ?? (() => {}),
   };
 }
 
 function rowOf(event: EventToSend, from: Origin | undefined, settings: OutboxSettings): NewEvent {
   const { destinations, namespace = 'oncekit', wake = true, clock = Date.now, traceContext = traceHeaders } = settings;
-  const headers = { ...sendableTrace(traced(traceContext)), ...event.headers };
   const to = destinations.filter(({ types }) => !types || types.includes(event.type)).map(({ name }) => name);
-  return newEvent({ ...event, headers }, from, { namespace, now: clock(), destinations: to, wakes: wake });
+  return newEvent(event, from, { namespace, now: clock(), trace: traced(traceContext), destinations: to, wakes: wake });
 }
 
 /** @throws what one pass has thrown, when all have ended */

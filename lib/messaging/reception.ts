@@ -1,12 +1,13 @@
+import { createHash } from 'node:crypto';
 import { type Backoff, equalJitter } from '../core/backoff.ts';
-import { copyOf } from '../core/copy.ts';
-import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
+import { canonicalText } from '../core/canonical.ts';
+import { copyOf } from '../core/data.ts';
+import { ConfigurationError, IdempotencyError, ResultTooLargeError } from '../core/errors.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
 import { countReception } from '../telemetry/messages.ts';
 import { inSpan, markFailed } from '../telemetry/span.ts';
-import { describe } from './publisher.ts';
+import { describe } from './destination.ts';
 import type { EventName, OnReport } from './report.ts';
-import { assertName, hashOf, jsonResult, keepable } from './stored-payload.ts';
 
 /** Moments of a reception at which a process may die; tests kill it there. */
 export type InboxPoint = 'claimed' | 'handled' | 'committed';
@@ -49,7 +50,7 @@ export interface SourceOptions<Tx> {
 
 /** An inbox that is set up: its store, and its settings checked and filled in. */
 export interface InboxContext<Tx> {
-  store: Pick<InboxStore<Tx>, 'receive' | 'recordFailure' | 'recordMismatch'>;
+  store: InboxStore<Tx>;
   sources: Readonly<Record<string, SourceOptions<Tx>>>;
   attempts: number;
   backoff: Backoff;
@@ -79,6 +80,8 @@ interface Reception {
 }
 
 const MAX_CONFLICTS = 3;
+/** Of a payload and of a result, as they are kept. */
+const MAX_BYTES = 262_144;
 
 /**
  * Lets an event take effect once, in a span of its own.
@@ -213,6 +216,47 @@ async function answerKnown<Tx, R>(
 
 function nameOf({ source, eventId }: Receipt): EventName {
   return { eventId, peer: source };
+}
+
+/** SHA-256 of what must be the same in every delivery, whatever the order of its fields. */
+async function hashOf(payload: unknown, compare?: (payload: never) => unknown): Promise<Uint8Array<ArrayBuffer>> {
+  const text = await canonicalText(compare ? compare(payload as never) : payload);
+  return new Uint8Array(createHash('sha256').update(text).digest());
+}
+
+/** A result as it is kept; null for none. */
+function jsonResult(result: unknown): string | null {
+  const json = JSON.stringify(result) as string | undefined;
+  if (json === undefined) return null;
+  const bytes = Buffer.byteLength(json);
+  if (bytes <= MAX_BYTES) return json;
+  throw new ResultTooLargeError('result_too_large', 'The result of an event is too large to be kept.', {
+    existing: `${bytes} bytes`,
+    expected: `at most ${MAX_BYTES} bytes of JSON`,
+  });
+}
+
+/**
+ * The payload that a failed event is run again with; null where it is too large or JSON would make something else of it (a
+ * FormData, a Map), and only its sender can repeat it.
+ */
+async function keepable(payload: unknown): Promise<string | null> {
+  try {
+    const json = JSON.stringify(payload) as string | undefined;
+    if (json === undefined || Buffer.byteLength(json) > MAX_BYTES) return null;
+    return (await canonicalText(JSON.parse(json))) === (await canonicalText(payload)) ? json : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @throws ConfigurationError for what a column does not hold */
+function assertName(name: unknown, limit: number): void {
+  if (typeof name === 'string' && /^[^\0]+$/su.test(name) && [...name].length <= limit && name.isWellFormed()) return;
+  throw new ConfigurationError('A received event needs a source and an id.', {
+    existing: typeof name === 'string' ? `a string of ${name.length} characters` : typeof name,
+    expected: `1 to ${limit} characters`,
+  });
 }
 
 /**

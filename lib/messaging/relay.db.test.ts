@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
+import { PublishError } from './destination.ts';
 import { announce, daysPass, deliveries, destination, gate, outboxOn, timePasses } from './messaging.fixture.ts';
-import { PublishError } from './publisher.ts';
 
 let database: TestDatabase;
 let client: TestDatabase['client'];

@@ -4,8 +4,7 @@ import { settleWithin, untilAborted } from '../core/wait.ts';
 import type { Delivery, OutboxStore } from '../store/messages.ts';
 import { countDelivery, recordLag } from '../telemetry/messages.ts';
 import { inSpan, type SpanOptions } from '../telemetry/span.ts';
-import type { Route } from './destination.ts';
-import { describe, type OutgoingEvent, PublishError } from './publisher.ts';
+import { describe, type OutgoingEvent, PublishError, type Route } from './destination.ts';
 import type { EventName, OnReport } from './report.ts';
 
 /** Moments of a delivery at which a process may die; tests kill it there. */
@@ -19,14 +18,8 @@ export type RelayPoint =
   /** Written down. */
   | 'marked';
 
-/** The part of the port that the relay needs. */
-export type RelayStore = Pick<
-  OutboxStore<never>,
-  'takeHeads' | 'markDelivered' | 'postponeDelivery' | 'giveUp' | 'giveBack'
->;
-
 export interface RelayContext {
-  store: RelayStore;
+  store: Pick<OutboxStore<never>, 'takeHeads' | 'markDelivered' | 'postponeDelivery' | 'giveUp' | 'giveBack'>;
   leaseMs: number;
   random: () => number;
   report: OnReport;

@@ -33,7 +33,7 @@ const NEEDS_A_PERSON: Partial<Record<Report['kind'], string>> = {
 };
 
 /** A line on the console for what needs a person. What is tried again shows in its row. */
-export function logReport(report: Report): void {
+function logReport(report: Report): void {
   const words = NEEDS_A_PERSON[report.kind];
   if (!words) return;
   const { eventId, peer, type } = report.event;
@@ -42,7 +42,7 @@ export function logReport(report: Report): void {
 }
 
 /** A log that fails, now or later, must not change the fate of what it reports. */
-export function quietly(report: OnReport): OnReport {
+export function quietly(report: OnReport = logReport): OnReport {
   return (what) => {
     new Promise((resolve) => resolve(report(what))).catch(() => {});
   };

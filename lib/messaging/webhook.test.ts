@@ -4,9 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../core/errors.ts';
 import { assertOnePurpose } from '../core/secret-strength.ts';
-import type { OutgoingEvent } from './publisher.ts';
-import { SignatureError, signWebhook, verifyWebhook } from './signature.ts';
-import { webhook } from './webhook.ts';
+import type { OutgoingEvent } from './destination.ts';
+import { SignatureError, signWebhook, verifyWebhook, webhook } from './webhook.ts';
 
 const OLD = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 const NEW = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;

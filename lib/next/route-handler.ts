@@ -1,6 +1,5 @@
 import { assertKnownOptions, listOf, type OptionNames } from '../core/options.ts';
-import { refuse } from '../core/outcome.ts';
-import { executedBy } from '../core/proof.ts';
+import { executedBy, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';

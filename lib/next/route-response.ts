@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { derivedUuid } from '../core/derived-key.ts';
+import { derivedUuid } from '../core/key.ts';
 import type { Refusal } from '../core/outcome.ts';
 import type { Run } from '../engine/call-result.ts';
 import type { Operation } from '../engine/operation.ts';

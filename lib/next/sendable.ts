@@ -1,6 +1,4 @@
-import { isPlainObject } from '../core/canonical.ts';
-import { copyOf } from '../core/copy.ts';
-import { type DecimalLike, isDecimal } from '../core/decimal.ts';
+import { copyOf, type DecimalLike, isDecimal, isPlainObject } from '../core/data.ts';
 
 type AsText = DecimalLike | URL | RegExp;
 type AsItIs = Date | Map<never, never> | Set<never> | ArrayBuffer | ArrayBufferView | Response;

@@ -1,5 +1,5 @@
-import type { FieldErrors } from '../core/field-path.ts';
 import type { Outcome } from '../core/outcome.ts';
+import type { FieldErrors } from '../core/standard-schema.ts';
 
 /** The error of one field, as react-hook-form keeps it. */
 export type FieldMessage = { type: 'server'; message: string };

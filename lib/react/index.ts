@@ -1,4 +1,4 @@
-export type { FieldErrors, FieldPath } from '../core/field-path.ts';
+export type { FieldErrors, FieldPath } from '../core/standard-schema.ts';
 export { type BracketErrors, bracketErrors, type FieldMessage, type NestedErrors, nestErrors } from './field-errors.ts';
 export { IdempotentForm, type IdempotentFormProps } from './idempotent-form.tsx';
 export type { FieldProps, FormProps, IdempotentSubmit, IdempotentSubmitOptions } from './idempotent-submit.ts';

@@ -1,6 +1,6 @@
+import type { Tallied } from '../core/codes.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
-import type { Tallied } from '../core/tally.ts';
 import type { KeyRow } from './rows.ts';
 
 /**

@@ -6,10 +6,10 @@
  */
 
 export {
+  judgeStripeError,
   type StripeCall,
   StripePendingError,
   type StripeReadOptions,
   type StripeSendOptions,
   stripeCall,
 } from './call.ts';
-export { judgeStripeError } from './verdict.ts';

@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { bound } from '../../scripts/testing/patience.ts';
 import { bed, clientOf, fault, ledger, pay, refusalOf, useBed } from '../../simulators/gateway/testbed.ts';
-import { judgeStripeError } from './verdict.ts';
+import { judgeStripeError } from './call.ts';
 
 useBed();
 

@@ -1,6 +1,6 @@
 import { ADVICE } from '../core/codes.ts';
-import { isKey } from '../core/key-syntax.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
+import { isKey } from '../core/scope.ts';
 import { disconnected } from './test-faults.ts';
 import type { TestOperation } from './test-operation.ts';
 

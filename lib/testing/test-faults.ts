@@ -1,6 +1,5 @@
 import type { Code } from '../core/codes.ts';
-import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
-import { executedBy } from '../core/proof.ts';
+import { executedBy, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { type Arrival, mintTestKey, proofOf } from './test-keys.ts';
 
 /** Has the server deal with an attempt. `whileRunning` comes between the claim and the handler. */

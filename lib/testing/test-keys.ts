@@ -1,7 +1,14 @@
 import { ATTEMPT_FIELD } from '../core/fields.ts';
 import type { KeyStateOrAbsent } from '../core/key-state.ts';
-import { MISMATCH_MESSAGES, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
-import { executedBy, type Proof, proofOfCall } from '../core/proof.ts';
+import {
+  executedBy,
+  MISMATCH_MESSAGES,
+  type Outcome,
+  type Proof,
+  proofOfCall,
+  type Refusal,
+  refuse,
+} from '../core/outcome.ts';
 import { isControlFlow, redirectOf } from '../core/redirect.ts';
 import { testFingerprint } from './test-payload.ts';
 

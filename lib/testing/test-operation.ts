@@ -1,8 +1,7 @@
 import type { Code } from '../core/codes.ts';
 import { ATTEMPT_FIELD, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
-import { isKey } from '../core/key-syntax.ts';
-import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
-import { executedBy } from '../core/proof.ts';
+import { executedBy, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
+import { isKey } from '../core/scope.ts';
 import {
   disconnected,
   type Fault,

@@ -1,5 +1,4 @@
-import { ATTEMPT_FIELD, isInternalField, KEY_FIELD, type KeyedCall } from '../core/fields.ts';
-import { formInput } from '../core/form-input.ts';
+import { ATTEMPT_FIELD, formInput, isInternalField, KEY_FIELD, type KeyedCall } from '../core/fields.ts';
 import type { Outcome } from '../core/outcome.ts';
 
 /** Equal for forms that mean the same, as F1 has it: values in order per name, names sorted, files by content. */

@@ -1,5 +1,3 @@
-export { enqueueJob, type JobArguments, type JobOptions } from './enqueue-job.ts';
-export type { Task, TaskHelpers, Tasks } from './graphile-worker.ts';
 export {
   complete,
   type Driven,
@@ -12,4 +10,5 @@ export {
   reap,
   relay,
 } from './passes.ts';
+export { enqueueJob, type JobArguments, type JobOptions, type Task, type TaskHelpers, type Tasks } from './tasks.ts';
 export { startWorker, type Worker, type WorkerOptions } from './worker.ts';

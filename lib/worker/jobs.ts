@@ -1,12 +1,13 @@
 import { EventEmitter } from 'node:events';
 import type { Job, Logger, TaskList, WorkerEvents, WorkerPool } from 'graphile-worker';
 import type { Pool, PoolClient } from 'pg';
-import { isProduction } from '../core/production.ts';
-import { describe } from '../messaging/publisher.ts';
-import type { GraphileWorker, TaskHelpers, Tasks } from './graphile-worker.ts';
+import { isProduction } from '../core/environment.ts';
+import { ConfigurationError } from '../core/errors.ts';
+import { describe } from '../messaging/destination.ts';
 import { Presence } from './liveness.ts';
 import { loop } from './loop.ts';
 import { withStatementLimit } from './pool.ts';
+import { INSTALL, type TaskHelpers, type Tasks } from './tasks.ts';
 
 const BEAT_MS = 1000;
 /** A migration of graphile-worker's may rewrite its tables. */
@@ -14,7 +15,9 @@ const MIGRATION_MS = 60_000;
 /** The time in which a handler that heeds its abort signal may clean up. */
 const AFTER_ABORT_MS = 500;
 
-export interface JobsOptions {
+type GraphileWorker = typeof import('graphile-worker');
+
+interface JobsOptions {
   runner: GraphileWorker;
   pool: Pool;
   tasks: Tasks;
@@ -28,11 +31,30 @@ export interface JobsOptions {
 }
 
 /**
+ * The jobs of the app's own tasks, and those that wake the relay. Without graphile-worker the relay looks by itself.
+ *
+ * @throws ConfigurationError where the app has tasks and no graphile-worker
+ */
+export async function startJobs(
+  { own, wakes }: { own: Tasks; wakes: Tasks },
+  options: Omit<JobsOptions, 'runner' | 'tasks'>,
+): Promise<void> {
+  const tasks = { ...wakes, ...own };
+  if (Object.keys(tasks).length === 0) return;
+  const runner = await findGraphileWorker();
+  if (runner) {
+    const pass = (works: () => void) => runJobs({ ...options, runner, tasks }, works);
+    return await loop({ ...options, name: 'Running jobs', everyMs: 1000, pass });
+  }
+  if (Object.keys(own).length > 0) throw graphileWorkerMissing(Object.keys(own));
+}
+
+/**
  * Runs jobs until `stopping`, then finishes those that run: within `graceMs`, after which they are told to stop
  * (`helpers.abortSignal`) and given back. Every job it takes is run at least once, by another worker if this one is
  * killed. Rejects when the database does not answer at the start, or the runner ends by itself.
  */
-export async function runJobs(options: JobsOptions, onReady: () => void): Promise<void> {
+async function runJobs(options: JobsOptions, onReady: () => void): Promise<void> {
   const { runner, pool, stopping, log } = options;
   await withStatementLimit(MIGRATION_MS, () => runner.runMigrations({ pgPool: pool, logger: loggerFor(options) }));
   const presence = new Presence(pool);
@@ -162,4 +184,28 @@ function isJobFailure(meta: object | undefined): meta is JobFailure {
 
 function withoutMessage({ job, error }: JobFailure): string {
   return `Failed task ${job.id} (${job.task_identifier}, attempt ${job.attempts} of ${job.max_attempts}): ${describe(error)}`;
+}
+
+/** The package that jobs need, and nothing else: an optional peer of the kit. Undefined where the app has not installed it. */
+async function findGraphileWorker(): Promise<GraphileWorker | undefined> {
+  try {
+    return await import('graphile-worker');
+  } catch (error) {
+    if (isNotInstalled(error)) return undefined;
+    throw error;
+  }
+}
+
+/** True where the package itself is missing; a package that it needs in turn is a broken installation, which says so. */
+function isNotInstalled(error: unknown): boolean {
+  const { code, message = '' } = error as { code?: string; message?: string };
+  return /MODULE_NOT_FOUND$/.test(code ?? '') && /Cannot find (package|module) 'graphile-worker'/.test(message);
+}
+
+/** The error for tasks that nobody can run. */
+function graphileWorkerMissing(tasks: string[]): ConfigurationError {
+  return new ConfigurationError(
+    `Jobs are run by graphile-worker, which is not installed. Run: ${INSTALL}. Tasks: ${tasks.join(', ')}.`,
+    { existing: 'no package graphile-worker', expected: 'graphile-worker 0.17' },
+  );
 }

@@ -1,5 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { type LoopOptions, loop } from './loop.ts';
+import { loop } from './loop.ts';
+
+type LoopOptions = Parameters<typeof loop>[0];
 
 /** A loop without a clock: `waits` are the waits it asked for, and it is stopped in wait number `passes`. */
 async function run(passes: number, pass: LoopOptions['pass'], options: Partial<LoopOptions> = {}) {

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { settleWithin, sleep, untilAborted } from '../core/wait.ts';
 
 const CAP_MS = 5000;
 
-export interface LoopOptions {
+interface LoopOptions {
   /** The loop's name in the log. */
   name: string;
   /** From the end of one pass to the beginning of the next. */
@@ -28,7 +28,7 @@ export interface LoopOptions {
  */
 export async function loop(options: LoopOptions): Promise<void> {
   const { name, everyMs, concurrentPasses = 1, overlaps = false, capMs = CAP_MS, pass, stopping, log } = options;
-  const { wait = untilElapsed, random = Math.random } = options;
+  const { wait = sleep, random = Math.random } = options;
   let failures = 0;
   const works = () => {
     if (failures > 0) log(`${name} works again.`);
@@ -63,19 +63,8 @@ export async function loop(options: LoopOptions): Promise<void> {
 
 /** Resolves with the pass, or after `ms`, or when the signal is aborted. */
 async function firstOf(attempted: Promise<void>, ms: number, stopping: AbortSignal): Promise<void> {
-  const over = new AbortController();
-  const end = () => over.abort();
-  // By hand, not by AbortSignal.any: on Node 20 that leaks one signal per pass for as long as the worker lives.
-  stopping.addEventListener('abort', end, { once: true });
-  if (stopping.aborted) end();
-  void attempted.then(end);
-  await untilElapsed(ms, over.signal);
-  stopping.removeEventListener('abort', end);
-}
-
-/** Resolves after `ms`, or when the signal is aborted. */
-export async function untilElapsed(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => {});
+  const settled = () => settleWithin(attempted, ms, () => {}, { keepsAlive: false });
+  await untilAborted(stopping, settled).catch(() => {});
 }
 
 /** One line. Prisma puts what matters last; a refused connection has a code and no message. */

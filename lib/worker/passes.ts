@@ -77,9 +77,8 @@ export async function relay(driven: Driven, options: PassOptions = {}): Promise<
 export async function inbox(driven: Driven, options: PassOptions = {}): Promise<Retried & Figures> {
   const { until, signal, limit = LIMIT } = options;
   const sum = { taken: 0, processed: 0, failed: 0, dead: 0 };
-  while (!until?.aborted && !signal?.aborted) {
-    const batch = (await driven.inbox?.retryDue({ limit, ...(signal ? { signal } : {}) })) ?? sum;
-    if (batch === sum) break;
+  while (driven.inbox && !until?.aborted && !signal?.aborted) {
+    const batch = await driven.inbox.retryDue({ limit, ...(signal ? { signal } : {}) });
     for (const figure of Object.keys(sum) as (keyof Retried)[]) sum[figure] += batch[figure];
     if (batch.taken < limit) break;
   }

@@ -1,7 +1,8 @@
+import { sleep } from '../core/wait.ts';
 import { RELAY_TASK } from '../store/messages.ts';
-import type { Tasks } from './graphile-worker.ts';
-import { loop, untilElapsed } from './loop.ts';
+import { loop } from './loop.ts';
 import type { Figures, Messaging } from './passes.ts';
+import type { Tasks } from './tasks.ts';
 
 const SHORT_LOOK_MS = 50;
 
@@ -45,7 +46,7 @@ function startRelay(
   // A look that finds nothing has passed over all that is blocked or put off. Where that is very much, it rests as long as
   // it looked, however often it is woken: one half of the time at most.
   const wait = async (ms: number, stop: AbortSignal) => {
-    if (restMs > SHORT_LOOK_MS) await untilElapsed(restMs, stop);
+    if (restMs > SHORT_LOOK_MS) await sleep(restMs, stop);
     await wake.wait(ms, stop);
   };
   // A pass takes as long as its slowest answer; another one meanwhile sends what has come since.

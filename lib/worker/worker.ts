@@ -1,8 +1,6 @@
 import type { Pool } from 'pg';
 import { untilAborted } from '../core/wait.ts';
-import type { Tasks } from './graphile-worker.ts';
-import { findGraphileWorker, graphileWorkerMissing } from './graphile-worker.ts';
-import { type JobsOptions, runJobs } from './jobs.ts';
+import { startJobs } from './jobs.ts';
 import { loop } from './loop.ts';
 import {
   complete,
@@ -17,6 +15,7 @@ import {
 } from './passes.ts';
 import { closePool, openPool } from './pool.ts';
 import { relayLoops } from './relay.ts';
+import type { Tasks } from './tasks.ts';
 
 /** Keys of one operation that are driven at once: each has a share of its own, however slow another's provider is. */
 const LIMIT = 15;
@@ -138,25 +137,6 @@ function startLoops(
   const jobs = { ...base, pool, concurrency, graceMs, statementMs };
   loops.push(startJobs({ own: tasks, wakes: relays.tasks }, jobs).catch(fail));
   return loops;
-}
-
-/**
- * The jobs of the app's own tasks, and those that wake the relay. Without graphile-worker the relay looks by itself.
- *
- * @throws ConfigurationError where the app has tasks and no graphile-worker
- */
-async function startJobs(
-  { own, wakes }: { own: Tasks; wakes: Tasks },
-  options: Omit<JobsOptions, 'runner' | 'tasks'>,
-): Promise<void> {
-  const tasks = { ...wakes, ...own };
-  if (Object.keys(tasks).length === 0) return;
-  const runner = await findGraphileWorker();
-  if (runner) {
-    const pass = (works: () => void) => runJobs({ ...options, runner, tasks }, works);
-    return await loop({ ...options, name: 'Running jobs', everyMs: 1000, pass });
-  }
-  if (Object.keys(own).length > 0) throw graphileWorkerMissing(Object.keys(own));
 }
 
 type Pass = (driven: Driven, options: PassOptions) => Promise<Figures>;

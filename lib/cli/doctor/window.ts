@@ -1,4 +1,4 @@
-import { type Duration, toMs } from '../../core/duration.ts';
+import { type Duration, toMs } from '../../core/options.ts';
 import { mintedAtOf, type RawRow } from '../../store/prisma/keys/read.ts';
 import { callAt, withoutComments } from '../app/source-text.ts';
 import type { Queryable } from '../database.ts';

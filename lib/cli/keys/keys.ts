@@ -6,9 +6,9 @@ import {
   type KeyPage,
   type KeySummary,
 } from '../../admin/admin.ts';
-import type { Duration } from '../../core/duration.ts';
 import { parseKey } from '../../core/key.ts';
 import { KEY_STATES } from '../../core/key-state.ts';
+import type { Duration } from '../../core/options.ts';
 import { printable } from '../../core/printable.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { ActResult } from '../../store/oversight.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
-import { type Duration, toMs } from '../../core/duration.ts';
+import { type Duration, toMs } from '../../core/options.ts';
 import { printable } from '../../core/printable.ts';
 import { loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';

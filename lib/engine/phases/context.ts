@@ -1,5 +1,5 @@
+import type { Upcasts } from '../../core/older-data.ts';
 import type { Scope } from '../../core/scope.ts';
-import type { Upcasts } from '../../core/upcast.ts';
 import type { Fail } from '../handler.ts';
 import type { ForeignCall } from './foreign-call.ts';
 

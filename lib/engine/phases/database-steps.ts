@@ -1,5 +1,5 @@
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
-import { upcastData } from '../../core/upcast.ts';
+import { upcastData } from '../../core/older-data.ts';
 import type { Step, Write } from '../../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.ts';
 import { type RefusalAnswer, runToAnswer } from '../handler.ts';

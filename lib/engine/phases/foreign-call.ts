@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import type { Indeterminate } from '../../core/foreign.ts';
+import type { Upcasts } from '../../core/older-data.ts';
 import { assertKnownOptions, type OptionNames } from '../../core/options.ts';
-import type { Upcasts } from '../../core/upcast.ts';
 
 /** The argument of a call to a foreign system. */
 export interface ForeignRequest {

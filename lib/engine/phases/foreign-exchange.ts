@@ -1,9 +1,9 @@
 import type { Health } from '../../core/circuit-breaker.ts';
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
 import type { Answered } from '../../core/foreign.ts';
+import { shapeDifference } from '../../core/older-data.ts';
 import { isControlFlow } from '../../core/redirect.ts';
 import { unseal } from '../../core/seal.ts';
-import { shapeDifference } from '../../core/shape.ts';
 import { untilAborted } from '../../core/wait.ts';
 import type { Step } from '../../store/leases.ts';
 import { encodeAnswer, encodeStep } from '../answer.ts';

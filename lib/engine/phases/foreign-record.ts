@@ -1,5 +1,5 @@
-import { derivedKey } from '../../core/derived-key.ts';
 import { LeaseLostError } from '../../core/errors.ts';
+import { derivedKey } from '../../core/key.ts';
 import { seal } from '../../core/seal.ts';
 import type { ForeignStart, HeldKey, LateAnswer, Step } from '../../store/leases.ts';
 import { encodeStep } from '../answer.ts';

@@ -1,5 +1,5 @@
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
-import { type Upcasts, upcastData } from '../../core/upcast.ts';
+import { type Upcasts, upcastData } from '../../core/older-data.ts';
 import { parseValue, stringifyValue } from '../stored-value.ts';
 
 /** The input of a run, for later runs, which have the key and its steps besides. */

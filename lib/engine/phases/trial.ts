@@ -1,4 +1,4 @@
-import { derivedKey } from '../../core/derived-key.ts';
+import { derivedKey } from '../../core/key.ts';
 import { seal } from '../../core/seal.ts';
 import { untilAborted } from '../../core/wait.ts';
 import type { StepKind } from '../../store/leases.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { isKey } from '../../core/key-syntax.ts';
+import { isKey } from '../../core/scope.ts';
 import { randomKey } from './call.ts';
 
 describe('H5 a random key', () => {

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../core/errors.ts';
-import { isKey } from '../../core/key-syntax.ts';
+import { isKey } from '../../core/scope.ts';
 import { callerLimits, keyOfHeader } from '../request-headers.ts';
 import type { StoppedBy } from './errors.ts';
 import { requireNumber } from './policy.ts';

@@ -1,4 +1,4 @@
-import { isKey } from '../../core/key-syntax.ts';
+import { isKey } from '../../core/scope.ts';
 
 /** The storage of keys. `localStorage` and `sessionStorage` fit as they are. */
 export interface KeyStorage {

@@ -1,4 +1,4 @@
-import { warnOnce } from '../../core/development.ts';
+import { warnOnce } from '../../core/environment.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';

@@ -1,4 +1,4 @@
-import { warnOnce } from '../../core/development.ts';
+import { warnOnce } from '../../core/environment.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { seen } from './ambient/ambient-client.ts';
 import { type AsyncContext, outside, type PrismaTransaction, runInContext } from './async-context.ts';

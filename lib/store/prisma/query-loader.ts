@@ -1,4 +1,4 @@
-import { warnOnce } from '../../core/development.ts';
+import { warnOnce } from '../../core/environment.ts';
 import { IdempotencyError } from '../../core/errors.ts';
 import {
   type AsyncContext,

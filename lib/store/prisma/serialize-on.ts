@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { lengthPrefixed } from '../../core/length-prefix.ts';
+import { lengthPrefixed } from '../../core/scope.ts';
 import type { RawQueries } from './client.ts';
 
 const LOCK = 'SELECT pg_advisory_xact_lock($1::bigint) IS NOT NULL AS locked';

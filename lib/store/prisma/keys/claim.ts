@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import { lengthPrefixed } from '../../../core/length-prefix.ts';
-import type { KeyId } from '../../../core/scope.ts';
+import { type KeyId, lengthPrefixed } from '../../../core/scope.ts';
 import type { Begun, Transacted } from '../../leases.ts';
 import type { Claim, KeyWindow } from '../../rows.ts';
 import type { Probed } from '../../store.ts';

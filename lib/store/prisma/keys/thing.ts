@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import { lengthPrefixed } from '../../../core/length-prefix.ts';
-import type { KeyId } from '../../../core/scope.ts';
+import { type KeyId, lengthPrefixed } from '../../../core/scope.ts';
 import type { Claim, KeyRow } from '../../rows.ts';
 import type { RawQueries } from '../client.ts';
 import { find, IS_KEY, KEY_COLUMNS, type RawRow, toKeyRow } from './read.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_ITEMS, unfitValue, VALUES_PER_ITEM } from './value-limits.ts';
+import { MAX_ITEMS, unfitValue, VALUES_PER_ITEM } from './payload-limits.ts';
 
 const rows = (length: number, each: unknown = {}) => Array.from({ length }, () => each);
 const most = MAX_ITEMS * VALUES_PER_ITEM;

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { refuse } from './outcome.ts';
-import { executedBy, proofOfCall } from './proof.ts';
+import { executedBy, proofOfCall, refuse } from './outcome.ts';
 
 describe('executed', () => {
   test.each([

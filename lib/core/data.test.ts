@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { copyOf } from './copy.ts';
+import { copyOf } from './data.ts';
 
 test('data is copied to any depth, and what is changed in the copy is not in what it was made of', () => {
   const data = () => ({

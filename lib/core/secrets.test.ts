@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hmacUnder } from './hmac.ts';
+import { hmacUnder } from './secrets.ts';
 
 const theirs = (key: Uint8Array, message: Uint8Array) => createHmac('sha256', key).update(message).digest('hex');
 /** Shorter than a block of the hash, a block, longer; and none. */

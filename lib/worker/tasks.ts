@@ -1,8 +1,39 @@
 import { ConfigurationError } from '../core/errors.ts';
 import { assertTransaction, type RawQueries } from '../store/prisma/client.ts';
 import { sqlState } from '../store/prisma/errors.ts';
-import type { Tasks } from './graphile-worker.ts';
-import { INSTALL } from './graphile-worker.ts';
+
+/** The helpers of a job's handler: the part of graphile-worker's that the kit promises. */
+export interface TaskHelpers {
+  job: {
+    id: string;
+    /** The job key that it was enqueued under. */
+    key: string | null;
+    task_identifier: string;
+    /** Counts this run, too. */
+    attempts: number;
+    max_attempts: number;
+    run_at: Date;
+  };
+  /** Aborted when the job is to end, because its worker stops. */
+  abortSignal: AbortSignal;
+  /** One statement on a connection of the worker's. */
+  query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  /** Enqueues another job, in no transaction. */
+  addJob(task: string, payload: unknown): Promise<unknown>;
+}
+
+/**
+ * The handler of a task's jobs. It runs at least once for each job, so it must bear a repetition. One that is typed by
+ * graphile-worker itself fits, too.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: each handler has a payload of its own
+export type Task<Payload = any> = {
+  // As a method, so that a handler may ask for more of graphile-worker's helpers than is promised here.
+  run(payload: Payload, helpers: TaskHelpers): unknown;
+}['run'];
+
+/** Handlers by the names of their tasks. The names are stored with the jobs. */
+export type Tasks = Readonly<Record<string, Task | undefined>>;
 
 /** How a job is run. */
 export interface JobOptions {
@@ -24,6 +55,9 @@ export type JobArguments<Of extends Tasks> = {
 }[keyof Of & string];
 
 type PayloadOf<Handler> = Handler extends (payload: infer Payload, ...rest: never[]) => unknown ? Payload : unknown;
+
+/** The command that installs graphile-worker. */
+export const INSTALL = 'npm install graphile-worker@0.17';
 
 const ADD_JOB = `
 SELECT id::text AS id FROM graphile_worker.add_job($1::text, $2::text::json, job_key := $3::text, run_at := $4::text::timestamptz,

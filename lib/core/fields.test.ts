@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formInput } from './form-input.ts';
+import { formInput } from './fields.ts';
 
 function formOf(...fields: [string, string | File][]): FormData {
   const form = new FormData();

@@ -1,4 +1,27 @@
-import { isPlainObject } from './canonical.ts';
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
+/**
+ * A decimal number as Prisma gives one, by its shape: each generated client has a class of its own, and so has `decimal.js`,
+ * which they are made of.
+ */
+export interface DecimalLike {
+  readonly d: number[];
+  readonly e: number;
+  readonly s: number;
+  toFixed(places?: number): string;
+  valueOf(): string;
+}
+
+/** The mark that every copy of `decimal.js` puts on its numbers, by which its own `isDecimal` knows those of another. */
+const MARK = '[object Decimal]';
+
+export function isDecimal(value: unknown): value is DecimalLike {
+  return typeof value === 'object' && value !== null && (value as { toStringTag?: unknown }).toStringTag === MARK;
+}
 
 /**
  * A copy of data: of its objects, lists, Maps, Sets, Dates and bytes, to any depth; a part that stands in two places is one in the

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, expectTypeOf, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { ANN, anything, effect, freshKey, kit } from '../integration/kit.fixture.ts';
-import { enqueueJob, type JobArguments } from './enqueue-job.ts';
-import type { TaskHelpers } from './graphile-worker.ts';
+import { enqueueJob, type JobArguments, type TaskHelpers } from './tasks.ts';
 import { start, within } from './worker.fixture.ts';
 
 let database: TestDatabase;
