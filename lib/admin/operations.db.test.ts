@@ -3,7 +3,7 @@ import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
 import { ANN, anything, effect, effects, freshKey, kit, rowsOf, stopping } from '../integration/kit.fixture.ts';
-import { mintKeyAt } from '../testing/mint-key-at.ts';
+import { mintKeyAt } from '../testing/conformance/target.ts';
 import { createAdmin, type SeenKey } from './index.ts';
 
 let database: TestDatabase;

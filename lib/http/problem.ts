@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { ADVICE } from '../core/codes.ts';
 import type { Refusal } from '../core/outcome.ts';
-import { originOf } from './request-headers.ts';
 
 /** Details of one refusal that its code does not say. */
 export interface ProblemOptions {
@@ -65,6 +64,19 @@ export function retryAfter(ms: number): string {
 export function plainJson(_name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString();
   return value instanceof Map || value instanceof Set ? [...value] : value;
+}
+
+/**
+ * The address at which the client has found us. Next's own server writes its `localhost` into `request.url`, whatever was
+ * asked for. Use it for the client's own answer alone: a client may claim any address, and nobody else is to hear of it.
+ */
+function originOf({ url, headers }: Request): string {
+  const first = (name: string) => headers.get(name)?.split(',')[0]?.trim();
+  const host = first('x-forwarded-host') ?? headers.get('host');
+  const proto = first('x-forwarded-proto')?.toLowerCase();
+  const scheme = proto === 'http' || proto === 'https' ? proto : new URL(url).protocol.slice(0, -1);
+  const asked = `${scheme}://${host}`;
+  return new URL(host && URL.canParse(asked) ? asked : url).origin;
 }
 
 /** Given with the caller's own answer only (H3). */

@@ -1,14 +1,16 @@
+import { hash } from 'node:crypto';
+import { derivedUuid } from '../core/key.ts';
 import { assertKnownOptions, listOf, type OptionNames } from '../core/options.ts';
-import { executedBy, refuse } from '../core/outcome.ts';
+import { executedBy, type Refusal, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
+import type { Run } from '../engine/call-result.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';
-import { repeatedHeaders, ServerErrorResponse } from '../engine/response.ts';
+import { deliverable, repeatedHeaders, responseOf, ServerErrorResponse, storedResponse } from '../engine/response.ts';
 import { plainJson, problemResponse } from '../http/problem.ts';
 import { dropBody, readBody } from '../http/read-body.ts';
 import { callerLimits, keyOfHeader } from '../http/request-headers.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
-import { answerRoute, seeOther } from './route-response.ts';
 
 /** The second argument that Next gives a route handler. */
 interface RouteContext {
@@ -108,9 +110,9 @@ export function routeHandler<Input, Result, Reason extends string>(
     if (thrown instanceof ServerErrorResponse && thrown.response.headers === fresh) return thrown.response;
     if (thrown instanceof RollbackRedirect) return seeOther(thrown.url);
     if (isControlFlow(thrown)) throw thrown; // notFound() and its like: Next answers
-    const how = { operation, request, headers, render, fresh, ...keyed };
+    const how = { operation, request, headers, render, fresh, mismatchStatus: options.mismatchStatus, ...keyed };
     try {
-      return await answerRoute(run, { ...how, mismatchStatus: options.mismatchStatus });
+      return await answerRoute(run, how);
     } catch (error) {
       // The answer of a key that a worker has finished cannot be rendered. Its effect stands.
       const key = run.outcome.key ?? '';
@@ -124,11 +126,19 @@ export function routeHandler<Input, Result, Reason extends string>(
   };
 }
 
+interface Keyed {
+  key: string | undefined;
+  /** False: the key is one of ours, of which the caller knows nothing. */
+  isTheirs: boolean;
+  /** True where the method may be repeated without a key (H1). */
+  isIdempotent: boolean;
+}
+
 /** The caller's key; or none, where none is asked for: each such request is an intent of its own. */
 function keyOf<Result>(
   { method, headers }: Request,
   { key = 'required', strictHeader, guardDelete = false }: RouteHandlerOptions<Result>,
-): { key: string | undefined; isTheirs: boolean; isIdempotent: boolean } {
+): Keyed {
   const isIdempotent = method !== 'POST' && method !== 'PATCH';
   const isGuarded = !isIdempotent || (method === 'DELETE' && guardDelete);
   const theirs = isGuarded ? (keyOfHeader(headers.get('idempotency-key'), strictHeader) ?? undefined) : undefined;
@@ -154,4 +164,72 @@ function pathOf({ url }: Request): string {
 function asJson(result: unknown): Response {
   if (result === undefined) return new Response(null, { status: 204 });
   return new Response(JSON.stringify(result, plainJson), { headers: { 'Content-Type': 'application/json' } });
+}
+
+/** What an answer is made of besides its run. */
+interface Answering extends Keyed {
+  operation: Pick<Operation<never, never>, 'name' | 'errorPages'>;
+  request: Request;
+  /** Names of headers that a replay repeats besides the usual ones. */
+  headers: readonly string[];
+  /** The headers of the response that this very call has made. */
+  fresh: Headers | undefined;
+  render(result: unknown): Promise<Response>;
+  mismatchStatus: 422 | 409 | undefined;
+}
+
+/** A run as an HTTP answer: the stored one, a redirect, or a problem. */
+async function answerRoute<Result>(run: Run<Result>, how: Answering): Promise<Response> {
+  const { outcome, redirect } = run;
+  if (!outcome.ok) return problem(outcome, run, how);
+  if (redirect) return marked(seeOther(redirect.url), run, how);
+  return marked(await responseTo(run, outcome.data, how), run, how);
+}
+
+/** The stored response. A key that a worker has finished has no response yet: it is made of the stored result. */
+async function responseTo<Result>({ outcome, response }: Run<Result>, data: Result, how: Answering): Promise<Response> {
+  if (!response) return responseOf(await storedResponse(await how.render(data), how.headers));
+  // Of a replay, `fresh` would be what a run of this call has made that was rolled back.
+  if (!how.fresh || outcome.replayed) return responseOf(response);
+  // The first answer has all its headers, such as cookies; its body is the stored one, to the byte (R1).
+  return responseOf({ ...response, headers: deliverable(how.fresh) });
+}
+
+/** See Other, whatever a framework's redirect says: 307 would have the client send the POST there, too. */
+function seeOther(url: string): Response {
+  const Location = url.toWellFormed().replaceAll(/[^\x21-\x7e]+/g, encodeURIComponent); // a header is ASCII
+  return new Response(null, { status: 303, headers: { Location } });
+}
+
+function problem<Result>(refusal: Refusal, run: Run<Result>, how: Answering): Response {
+  const { nextKey, ...rest } = refusal;
+  const shown = how.isTheirs ? rest : { ...rest, key: undefined };
+  const answer = problemResponse(shown as Refusal, how.request, {
+    status: refusal.code === 'payload_mismatch' ? how.mismatchStatus : run.status,
+    instance: refusal.code === 'failed' ? instanceOf(how, refusal) : run.instance,
+    // Without a key, what may have been done would be done a second time.
+    mayRepeat: how.isTheirs || how.isIdempotent || refusal.executed === false,
+    errorPages: how.operation.errorPages,
+  });
+  return refusal.code === 'failed' ? marked(answer, run, how) : withNextKey(answer, nextKey);
+}
+
+/** The same name in each replay of one stored refusal (R1): a UUID made of what it is of. */
+function instanceOf({ operation, key }: Answering, { reason }: Refusal): string {
+  return `urn:uuid:${derivedUuid(hash('sha256', JSON.stringify([operation.name, key, reason])))}`;
+}
+
+/** Says whether it was run or replayed, and how long the answer is kept (H3). */
+function marked<Result>(response: Response, { outcome, expiresAt }: Run<Result>, { isTheirs }: Answering): Response {
+  if (!isTheirs) return response;
+  withNextKey(response, outcome.nextKey);
+  response.headers.set('Idempotency-Status', outcome.replayed ? 'replayed' : 'stored');
+  if (expiresAt) response.headers.set('Idempotency-Key-Expires', expiresAt.toUTCString());
+  return response;
+}
+
+/** For clients that do not make their own keys (K6). In a header, because a body is replayed as it was. */
+function withNextKey(response: Response, nextKey: string | undefined): Response {
+  if (nextKey !== undefined) response.headers.set('Idempotency-Next-Key', `"${nextKey}"`);
+  return response;
 }

@@ -1,17 +1,16 @@
 import { headers } from 'next/headers.js';
 import { redirect } from 'next/navigation.js';
-import { KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
+import { copyOf, type DecimalLike, isDecimal, isPlainObject } from '../core/data.ts';
+import { ATTEMPT_FIELD, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import { MISMATCH_MESSAGES, type Outcome, type Refusal } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';
-import { readActionCall } from './action-call.ts';
 import { attachOperation } from './action-operation.ts';
 import type { Address } from './address.ts';
 import { complainOfKeylessForm, refuseOtherOperation } from './development.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
-import { type Sent, sendable } from './sendable.ts';
 
 /** A server action that runs once per key. */
 export interface ServerAction<Input, Result, Reason extends string = string> {
@@ -24,6 +23,14 @@ export interface ServerAction<Input, Result, Reason extends string = string> {
   /** With arguments that go before those of the form. They are a part of the intent, so none of them may be null. */
   bind(self: null, ...bound: NonNullable<unknown>[]): ServerAction<Input, Result, Reason>;
 }
+
+type AsText = DecimalLike | URL | RegExp;
+type AsItIs = Date | Map<never, never> | Set<never> | ArrayBuffer | ArrayBufferView | Response;
+
+/** A result as a server action gives it to the browser: with text for each Decimal, URL and pattern in it. */
+type Sent<T> = T extends AsText ? string : T extends AsItIs ? T : T extends object ? SentFields<T> : T;
+
+type SentFields<T> = { [Name in keyof T]: Sent<T[Name]> };
 
 /** Steps that follow an answer. */
 export interface ServerActionOptions<Result, Reason extends string = string, To extends string = string> {
@@ -104,6 +111,51 @@ export function serverAction<Input, Result, Reason extends string = string, To e
   return attachOperation(action as ServerAction<Input, Sent<Result>, Reason>, operation);
 }
 
+/**
+ * Reads the ways in which React and people call an action: `(form)`, `(previousState, form)` from `useActionState`,
+ * `(values, { key })` from code and from a form that sends values; each behind the arguments that were bound to it, which are part of the intent (F1).
+ */
+function readActionCall(args: readonly unknown[]): ExecuteRequest {
+  const last = args.at(-1);
+  if (last instanceof FormData) {
+    const before = args.slice(0, -1);
+    const bound = isPreviousState(before.at(-1)) ? before.slice(0, -1) : before;
+    const key = last.get(KEY_FIELD);
+    return {
+      key: typeof key === 'string' ? key : undefined,
+      payload: last,
+      context: bound,
+      attempt: attemptOf(last.get(ATTEMPT_FIELD)),
+    };
+  }
+  const { key, attempt } = (
+    args.length > 1 && typeof last === 'object' && last !== null ? last : {}
+  ) as Partial<KeyedCall>;
+  return { key, attempt: attemptOf(attempt), payload: args.at(-2), context: args.slice(0, -2) };
+}
+
+/**
+ * How often the key was sent, as its form or its caller says; nothing where they do not say so, as without JavaScript. Both come from
+ * a browser, which may send anything in its place, and it goes into a log line.
+ */
+function attemptOf(said: unknown): number | undefined {
+  return (typeof said === 'string' || typeof said === 'number') && /^[1-9]\d{0,8}$/.test(`${said}`)
+    ? Number(said)
+    : undefined;
+}
+
+/**
+ * The argument that `useActionState` puts before the form: nothing at first, then the last outcome. A bound argument must be
+ * neither: bind something else than null.
+ */
+function isPreviousState(value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  const { ok, replayed, code, executed } = value as Partial<Record<string, unknown>>;
+  return ok === true
+    ? typeof replayed === 'boolean'
+    : ok === false && typeof code === 'string' && executed !== undefined;
+}
+
 /** None where code calls the action outside of a request, as a test does. */
 async function headersOfRequest(): Promise<Headers | undefined> {
   try {
@@ -177,4 +229,18 @@ async function redirectAddress(url: string): Promise<string> {
   const basePath = process.env.__NEXT_ROUTER_BASEPATH ?? '';
   if (basePath === '' || !/^\/(?!\/)/.test(url)) return url;
   return (await headers()).has('next-action') ? url : `${basePath}${url}`;
+}
+
+/**
+ * Copies a value that was read from the store so that React can send it: it has no words for a Decimal, an URL, a pattern and
+ * an object without a prototype, and would throw behind an effect that stands.
+ */
+function sendable<T>(value: T): Sent<T> {
+  return copyOf<unknown>(value, inReactsWords) as Sent<T>;
+}
+
+function inReactsWords(part: object): unknown {
+  if (isDecimal(part)) return part.valueOf();
+  if (part instanceof URL || part instanceof RegExp) return String(part);
+  return isPlainObject(part) ? { ...part } : part;
 }

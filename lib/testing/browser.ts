@@ -6,6 +6,11 @@
  */
 export { refuse } from '../core/outcome.ts';
 export { serveStatus } from './serve-status.ts';
-export type { Held, HoldingPoint } from './test-faults.ts';
 export type { Arrival, TestEffect, TestKeyStatus } from './test-keys.ts';
-export { type TestOperation, type TestOperationOptions, testOperation } from './test-operation.ts';
+export {
+  type Held,
+  type HoldingPoint,
+  type TestOperation,
+  type TestOperationOptions,
+  testOperation,
+} from './test-operation.ts';

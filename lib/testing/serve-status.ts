@@ -1,8 +1,7 @@
 import { ADVICE } from '../core/codes.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { isKey } from '../core/scope.ts';
-import { disconnected } from './test-faults.ts';
-import type { TestOperation } from './test-operation.ts';
+import { disconnected, type TestOperation } from './test-operation.ts';
 
 type Served = Pick<TestOperation<unknown>, 'name' | 'status' | 'fence' | 'isDown'>;
 

@@ -1,4 +1,4 @@
-import { ATTEMPT_FIELD } from '../core/fields.ts';
+import { ATTEMPT_FIELD, isInternalField } from '../core/fields.ts';
 import type { KeyStateOrAbsent } from '../core/key-state.ts';
 import {
   executedBy,
@@ -10,7 +10,6 @@ import {
   refuse,
 } from '../core/outcome.ts';
 import { isControlFlow, redirectOf } from '../core/redirect.ts';
-import { testFingerprint } from './test-payload.ts';
 
 /** One attempt, as it has reached the server. */
 export interface Arrival {
@@ -133,6 +132,16 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
   }
 
   return { effects, submit, status, fence, expire: (key: string): void => void expired.add(key) };
+}
+
+/** Equal for forms that mean the same, as F1 has it: values in order per name, names sorted, files by content. */
+async function testFingerprint(form: FormData): Promise<string> {
+  const sent = [...form].filter(([name]) => !isInternalField(name)).sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
+  const fields = sent.map(async ([name, value]) => {
+    if (typeof value === 'string') return [name, value.replaceAll(/\r\n?/g, '\n')];
+    return [name, value.name, value.type, ...new Uint8Array(await value.arrayBuffer())];
+  });
+  return JSON.stringify(await Promise.all(fields));
 }
 
 /** The proof that an attempt is by itself: none, where its form does not say that it is the first. */

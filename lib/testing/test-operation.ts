@@ -1,18 +1,7 @@
 import type { Code } from '../core/codes.ts';
-import { ATTEMPT_FIELD, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
+import { ATTEMPT_FIELD, formInput, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
 import { executedBy, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { isKey } from '../core/scope.ts';
-import {
-  disconnected,
-  type Fault,
-  type Held,
-  type HoldingPoint,
-  holding,
-  lostAnswer,
-  lostRequest,
-  refusal,
-  type Serve,
-} from './test-faults.ts';
 import {
   type Arrival,
   createTestKeys,
@@ -21,7 +10,6 @@ import {
   type TestEffect,
   type TestKeyStatus,
 } from './test-keys.ts';
-import { copyForm, formOf, withValues } from './test-payload.ts';
 
 /** The operation's handler, and how patient its form has to be. */
 export interface TestOperationOptions<R> {
@@ -33,6 +21,19 @@ export interface TestOperationOptions<R> {
   /** The wait that a key asks for while it is still running, in milliseconds. Default 20: tests are in a hurry. */
   retryAfterMs?: number;
 }
+
+/** An attempt that waits where `hold` has stopped it. */
+export interface Held {
+  /** Resolves when an attempt has come that far. */
+  readonly reached: Promise<void>;
+  /** Lets it go on. */
+  release(): void;
+  /** Lets it go on, but the browser hears nothing of it. What is held at `request` never comes to the server. */
+  lose(): void;
+}
+
+/** On its way to the server, while it runs, or when it is done, before its answer. */
+export type HoldingPoint = 'request' | 'run' | 'answer';
 
 /** A server in memory that keeps the contract as a browser sees it. Faults befall the next attempts, in their order. */
 export interface TestOperation<R> {
@@ -145,4 +146,83 @@ export function testOperation<R>(name: string, { run, retryAfterMs = 20 }: TestO
       return isDown;
     },
   };
+}
+
+/** Has the server deal with an attempt. `whileRunning` comes between the claim and the handler. */
+type Serve<R> = (arrival: Arrival, whileRunning?: () => Promise<void>) => Promise<Outcome<R>>;
+
+/** The fate of one attempt. */
+type Fault = <R>(arrival: Arrival, serve: Serve<R>) => Promise<Outcome<R>>;
+
+const lostRequest: Fault = () => Promise.reject(disconnected());
+
+const lostAnswer: Fault = async (arrival, serve) => {
+  await serve(arrival).catch(() => {}); // a redirect is lost as well
+  throw disconnected();
+};
+
+function refusal(code: Code, details: Partial<Omit<Refusal, 'ok' | 'code'>> = {}): Fault {
+  return async (arrival) => {
+    const executed = executedBy(code === 'key_invalid' ? 'none' : proofOf(arrival));
+    return refuse(code, { executed, key: arrival.key, nextKey: mintTestKey(), ...details });
+  };
+}
+
+function holding(point: HoldingPoint): { fault: Fault; held: Held } {
+  let reach = () => {};
+  let end = (_: 'released' | 'lost') => {};
+  const reached = new Promise<void>((resolve) => (reach = resolve));
+  const ended = new Promise<'released' | 'lost'>((resolve) => (end = resolve));
+  let isReached = false; // a replay never runs
+  const stop = async () => {
+    isReached = true;
+    reach();
+    await ended;
+  };
+  const fault: Fault = async (arrival, serve) => {
+    if (point === 'request') {
+      await stop();
+      if ((await ended) === 'lost') throw disconnected();
+    }
+    const answer = serve(arrival, point === 'run' ? stop : undefined);
+    await answer.catch(() => {}); // thrown below, unless it is lost
+    if (point === 'answer') await stop();
+    if (isReached && (await ended) === 'lost') throw disconnected();
+    return await answer;
+  };
+  return { fault, held: { reached, release: () => end('released'), lose: () => end('lost') } };
+}
+
+/** The error that `fetch` rejects with when the connection breaks. */
+export function disconnected(): TypeError {
+  return new TypeError('Failed to fetch');
+}
+
+/** Adds what was entered, to fill the form again. Unlike the engine it leaves no secret out: a test has none. */
+function withValues<R>(outcome: Outcome<R>, form: FormData): Outcome<R> {
+  if (outcome.ok) return outcome;
+  const values = formInput(form, (_name, value) => typeof value === 'string') as Record<string, string | string[]>;
+  return { ...outcome, values };
+}
+
+/** A copy, since the browser half sets its fields anew for each attempt. */
+function copyForm(form: FormData): FormData {
+  const copy = new FormData();
+  for (const [name, value] of form) copy.append(name, value);
+  return copy;
+}
+
+/** Values as a form with their paths for names, so that they are compared and kept as forms are. */
+function formOf(values: unknown, { key, attempt = 1 }: KeyedCall): FormData {
+  const form = new FormData();
+  form.set(KEY_FIELD, key);
+  form.set(ATTEMPT_FIELD, String(attempt));
+  const add = (path: string, value: unknown): void => {
+    if (value instanceof Blob) form.append(path, value);
+    else if (value instanceof Date) form.append(path, value.toJSON());
+    else if (typeof value !== 'object' || value === null) form.append(path, String(value));
+    else for (const [name, inner] of Object.entries(value)) add(path ? `${path}.${name}` : name, inner);
+  };
+  add('', values);
+  return form;
 }

@@ -52,7 +52,7 @@ export interface Prepared {
 export async function prepare(
   input: RequestInfo | URL,
   { key: givenKey, deadlineMs, readBody, ...given }: RetryingInit,
-  newKey: () => string,
+  newKey: () => string = randomKey,
 ): Promise<Prepared> {
   const request = input instanceof Request ? input : undefined;
   const method = (given.method ?? request?.method ?? 'GET').toUpperCase();
@@ -149,7 +149,7 @@ function least(one: number | undefined, other: number | undefined): number | und
 }
 
 /** 122 random bits. `randomUUID` is missing from pages served without TLS; random bytes are not. */
-export function randomKey(): string {
+function randomKey(): string {
   if (crypto.randomUUID) return crypto.randomUUID();
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,5 +1,6 @@
 import { type CircuitBreaker, circuitBreakers, type Health } from '../../core/circuit-breaker.ts';
-import { type Prepared, prepare, type RetryingInit, randomKey } from './call.ts';
+import { sleep } from '../../core/wait.ts';
+import { type Prepared, prepare, type RetryingInit } from './call.ts';
 import { CircuitOpenError, NoAnswerError, type StoppedBy } from './errors.ts';
 import {
   askedDelayMs,
@@ -13,7 +14,7 @@ import {
   type RetryReason,
   retryReason,
 } from './policy.ts';
-import { type Clock, type Reply, sendOnce, systemClock } from './send-once.ts';
+import { type Clock, type Reply, sendOnce } from './send-once.ts';
 
 /** The events that an application may want to count. `attempt` is 1 for the first. */
 export interface ClientHooks {
@@ -49,6 +50,9 @@ export interface RetryingFetchOptions extends ClientHooks {
   clock?: Partial<Clock>;
 }
 
+/** The real one. It looks its functions up at each call, so that fake timers reach it. */
+const SYSTEM_CLOCK: Clock = { now: () => Date.now(), random: () => Math.random(), sleep };
+
 /** `fetch`, with three more settings a call. */
 export type RetryingFetch = (input: RequestInfo | URL, init?: RetryingInit) => Promise<Response>;
 
@@ -68,14 +72,14 @@ export function createRetryingFetch(options: RetryingFetchOptions = {}): Retryin
     options,
     policy: completePolicy(options.policy),
     budget: options.budget === false ? undefined : new RetryBudget(options.budget),
-    clock: { ...systemClock, ...options.clock },
+    clock: { ...SYSTEM_CLOCK, ...options.clock },
     fetch: options.fetch ?? ((...args) => globalThis.fetch(...args)),
   };
   const breakerOf = options.breaker === false ? undefined : circuitBreakers(completeBreaker(options.breaker));
 
   return async (input, init = {}) => {
     const startedAt = client.clock.now();
-    const call = await prepare(input, init, options.newKey ?? randomKey);
+    const call = await prepare(input, init, options.newKey);
     call.signal?.throwIfAborted();
     return run(client, call, startedAt + (call.deadlineMs ?? client.policy.deadlineMs), breakerOf?.(call.origin));
   };

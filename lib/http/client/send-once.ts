@@ -1,4 +1,4 @@
-import { sleep, untilAborted } from '../../core/wait.ts';
+import { untilAborted } from '../../core/wait.ts';
 import { AttemptTimeoutError } from './errors.ts';
 
 /** Time and chance, as the client sees them. To be replaced in tests alone. */
@@ -10,9 +10,6 @@ export interface Clock {
   /** At least 0, less than 1. */
   random(): number;
 }
-
-/** The real one. It looks its functions up at each call, so that fake timers reach it. */
-export const systemClock: Clock = { now: () => Date.now(), random: () => Math.random(), sleep };
 
 /** How one attempt ended. */
 export type Reply =

@@ -43,17 +43,9 @@ export class Endpoint<Target extends ConformanceTarget = ConformanceTarget> {
     this.target = target;
   }
 
-  body(): JsonObject {
-    return this.target.body();
-  }
-
-  otherBody(): JsonObject {
-    return this.target.otherBody();
-  }
-
   /** A key that was never used, and a body that is accepted. */
   newRequest(): { key: string; body: JsonObject } {
-    return { key: newKey(), body: this.body() };
+    return { key: newKey(), body: this.target.body() };
   }
 
   /**
@@ -82,7 +74,7 @@ export class Endpoint<Target extends ConformanceTarget = ConformanceTarget> {
 
   /** Sends what is accepted, under a key that was not used: executed now, by this request. */
   async executes(sent: Sent): Promise<EndpointAnswer> {
-    const answer = await this.send({ body: this.body(), ...sent });
+    const answer = await this.send({ body: this.target.body(), ...sent });
     holds('It is executed', isSuccess(answer), shown(answer), 'a 2xx answer');
     same('Idempotency-Status of the first answer', answer.headers['idempotency-status'], 'stored');
     return answer;
@@ -171,19 +163,19 @@ export const newKey = (): string => randomUUID();
 
 /** @throws ConformanceError unless both are the same JSON */
 export function same(what: string, existing: unknown, expected: unknown): void {
-  if (JSON.stringify(existing) === JSON.stringify(expected)) return;
-  throw differs(what, existing, expected);
+  holds(what, JSON.stringify(existing) === JSON.stringify(expected), existing, expected);
 }
 
 /** @throws ConformanceError unless it fits */
 export function fits(what: string, existing: unknown, pattern: RegExp): void {
-  if (typeof existing === 'string' && pattern.test(existing)) return;
-  throw differs(what, existing, String(pattern));
+  holds(what, typeof existing === 'string' && pattern.test(existing), existing, String(pattern));
 }
 
 /** @throws ConformanceError unless it holds */
 export function holds(what: string, isSo: boolean, existing: unknown, expected: unknown): void {
-  if (!isSo) throw differs(what, existing, expected);
+  if (isSo) return;
+  const words = `${what}: existing ${JSON.stringify(existing)}, expected ${JSON.stringify(expected)}`;
+  throw new ConformanceError(words, { existing, expected });
 }
 
 export function isSuccess({ status }: EndpointAnswer): boolean {
@@ -193,11 +185,6 @@ export function isSuccess({ status }: EndpointAnswer): boolean {
 /** An answer in one line. */
 export function shown({ status, text }: EndpointAnswer): string {
   return `${status} ${text.slice(0, 400)}`;
-}
-
-function differs(what: string, existing: unknown, expected: unknown): ConformanceError {
-  const words = `${what}: existing ${JSON.stringify(existing)}, expected ${JSON.stringify(expected)}`;
-  return new ConformanceError(words, { existing, expected });
 }
 
 /** The abilities of a target that a case may need. */

@@ -19,8 +19,8 @@ const SETTLES_WITHIN_MS = 30_000;
 
 /** Requests that are refused, each by another code (H2). */
 const REFUSED: readonly [code: string, request: (api: Endpoint, key: string) => Sent][] = [
-  ['key_missing', (api) => ({ body: api.body() })],
-  ['key_malformed', (api) => ({ rawKey: '"no key"', body: api.body() })],
+  ['key_missing', (api) => ({ body: api.target.body() })],
+  ['key_malformed', (api) => ({ rawKey: '"no key"', body: api.target.body() })],
   ['malformed_body', (_, key) => ({ key, raw: '{' })],
   ['unsupported_media_type', (_, key) => ({ key, raw: 'hello', headers: { 'Content-Type': 'text/plain' } })],
 ];
@@ -29,7 +29,7 @@ const REFUSED: readonly [code: string, request: (api: Endpoint, key: string) => 
 export const httpCases: readonly ConformanceCase[] = [
   caseOf('methods', 'GET, HEAD, OPTIONS and PUT need no key', async (api) => {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT']) {
-      const answer = await api.send({ method, ...(method === 'PUT' ? { body: api.body() } : {}) });
+      const answer = await api.send({ method, ...(method === 'PUT' ? { body: api.target.body() } : {}) });
       const asks = answer.json.code === 'key_missing' || answer.status >= 500;
       holds(`${method} without a key`, !asks, shown(answer), 'an answer that asks for no key');
     }
@@ -43,7 +43,7 @@ export const httpCases: readonly ConformanceCase[] = [
   ),
   caseOf('problem details', 'payload_mismatch', async (api) => {
     const { key } = await api.executesNew();
-    isProblem(await api.send({ key, body: api.otherBody() }), { code: 'payload_mismatch', key });
+    isProblem(await api.send({ key, body: api.target.otherBody() }), { code: 'payload_mismatch', key });
   }),
   caseOf('problem details', 'the type is a page that exists, or leads nowhere', async (api) => {
     for (const [, request] of REFUSED) {
@@ -56,7 +56,7 @@ export const httpCases: readonly ConformanceCase[] = [
     }
   }),
   caseOf('problem details', 'each refusal has a name of its own', async (api) => {
-    const names = [await api.send({ body: api.body() }), await api.send({ body: api.body() })];
+    const names = [await api.send({ body: api.target.body() }), await api.send({ body: api.target.body() })];
     holds('instance', names[0]?.json.instance !== names[1]?.json.instance, names[0]?.json.instance, 'two names');
   }),
   caseWith('refusedBody')('problem details', 'failed, with the reason', async (api) => {
@@ -77,7 +77,7 @@ export const httpCases: readonly ConformanceCase[] = [
   }),
   caseOf('first answer', 'a mismatch tells nothing of the first answer', async (api) => {
     const { key, first } = await api.executesNew();
-    const mismatch = await api.refuses({ key, body: api.otherBody() }, 422, 'payload_mismatch');
+    const mismatch = await api.refuses({ key, body: api.target.otherBody() }, 422, 'payload_mismatch');
     const told = `${mismatch.text} ${JSON.stringify(mismatch.headers)}`;
     for (const secret of secretsOf(first, key)) holds('What is told', !told.includes(secret), told, `no ${secret}`);
     for (const name of ['location', 'etag', 'idempotency-status']) same(name, mismatch.headers[name], undefined);

@@ -1,4 +1,17 @@
-import { type ConformanceCase, caseOf, caseWith, fits, holds, newKey, type Sent, same, shown } from './endpoint.ts';
+import {
+  type ConformanceCase,
+  caseOf,
+  caseWith,
+  type Endpoint,
+  type EndpointAnswer,
+  fits,
+  holds,
+  newKey,
+  type Sent,
+  same,
+  shown,
+} from './endpoint.ts';
+import type { JsonObject } from './target.ts';
 
 const withMintedKeys = caseWith('mintKey');
 
@@ -22,24 +35,22 @@ const NO_KEYS: readonly [name: string, rawKey: string | string[]][] = [
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
 const YEAR_MS = 365 * 24 * 3600_000;
 
-const syntax = NO_KEYS.map(([name, rawKey]) =>
-  caseOf('key syntax', `no key: ${name}`, async (api) => {
-    await api.refuses({ rawKey, body: api.body() }, 400, 'key_malformed', 'key_missing');
-    for (const key of typeof rawKey === 'string' ? [rawKey] : ['one', 'two']) await api.hasEffects(key, 0);
-  }),
-);
-
-/** Keys. */
+/** Keys, and whose they are. */
 export const keyCases: readonly ConformanceCase[] = [
   caseOf('key syntax', 'no header: key_missing', async (api) => {
-    await api.refuses({ body: api.body() }, 400, 'key_missing');
+    await api.refuses({ body: api.target.body() }, 400, 'key_missing');
   }),
-  ...syntax,
+  ...NO_KEYS.map(([name, rawKey]) =>
+    caseOf('key syntax', `no key: ${name}`, async (api) => {
+      await api.refuses({ rawKey, body: api.target.body() }, 400, 'key_malformed', 'key_missing');
+      for (const key of typeof rawKey === 'string' ? [rawKey] : ['one', 'two']) await api.hasEffects(key, 0);
+    }),
+  ),
   caseOf('key syntax', 'a key of 255 characters, of all that are allowed', async (api) => {
     const marks = '!#$%&()*+-./:;<=>?@[\\]^_`{|}~';
     const key = `${newKey()}${marks}`.padEnd(255, 'k');
     const rawKey = `"${key.replaceAll('\\', '\\\\')}"`;
-    const body = api.body();
+    const body = api.target.body();
     await api.executes({ rawKey, body });
     await api.replays({ rawKey, body });
     await api.hasEffects(key, 1);
@@ -58,23 +69,23 @@ export const keyCases: readonly ConformanceCase[] = [
   }),
   caseOf('signed keys', 'a signature that does not fit is refused, and not executed', async (api) => {
     const key = `${uuidV7(Date.now())}.${'A'.repeat(22)}`;
-    const body = api.body();
+    const body = api.target.body();
     for (const _ of [1, 2]) await api.refuses({ key, body }, 400, 'key_invalid');
     await api.hasEffects(key, 0);
   }),
   withMintedKeys('signed keys', 'a minted key is executed and replayed', async (api) => {
-    const request = { key: api.target.mintKey(Date.now()), body: api.body() };
+    const request = { key: api.target.mintKey(Date.now()), body: api.target.body() };
     await api.executes(request);
     await api.replays(request);
   }),
   withMintedKeys('window', 'a minted key from the future is refused, and not executed', async (api) => {
     const key = api.target.mintKey(Date.now() + 3600_000);
-    await api.refuses({ key, body: api.body() }, 400, 'key_invalid');
+    await api.refuses({ key, body: api.target.body() }, 400, 'key_invalid');
     await api.hasEffects(key, 0);
   }),
   withMintedKeys('window', 'a minted key older than the window is refused, and not executed', async (api) => {
     const key = api.target.mintKey(Date.now() - YEAR_MS);
-    await api.refuses({ key, body: api.body() }, 410, 'key_expired');
+    await api.refuses({ key, body: api.target.body() }, 410, 'key_expired');
     await api.hasEffects(key, 0);
   }),
   caseOf('window', 'the time in a key that was not minted here is ignored', async (api) => {
@@ -98,8 +109,8 @@ export const keyCases: readonly ConformanceCase[] = [
   }),
   caseOf('next key', 'a refusal carries the next key, which is good', async (api) => {
     const refusals: Sent[] = [
-      { rawKey: '"no key"', body: api.body() },
-      { body: api.body() },
+      { rawKey: '"no key"', body: api.target.body() },
+      { body: api.target.body() },
       { key: newKey(), raw: '{' },
     ];
     for (const request of refusals) {
@@ -109,10 +120,62 @@ export const keyCases: readonly ConformanceCase[] = [
       await api.isUnused(next);
     }
   }),
+  caseWith('otherHeaders')(
+    'other principals',
+    "another's key is one never seen: executed for whoever sends it",
+    async (api) => {
+      const key = newKey();
+      const mine = api.target.body();
+      const theirs = bodyOfOther(api);
+      const first = await api.executes({ key, body: mine });
+      const used = await api.executes({ key, body: theirs, as: api.target.otherHeaders });
+      const unused = await api.executes({ key: newKey(), body: bodyOfOther(api), as: api.target.otherHeaders });
+      looksAlike(used, unused);
+      holds('The answer', used.text !== first.text, shown(used), 'one of its own');
+      same('My replay', (await api.replays({ key, body: mine })).text, first.text);
+      same('Their replay', (await api.replays({ key, body: theirs, as: api.target.otherHeaders })).text, used.text);
+      await api.hasEffects(key, 2);
+    },
+  ),
+  caseWith('otherHeaders', 'mintKey')(
+    'other principals',
+    "another's signed key is refused alike, whether it was used or not",
+    async (api) => {
+      const [used, unused] = [api.target.mintKey(Date.now()), api.target.mintKey(Date.now())];
+      await api.executes({ key: used });
+      const ask = (key: string) => {
+        const request: Sent = { key, body: bodyOfOther(api), as: api.target.otherHeaders };
+        return api.refuses(request, 400, 'key_invalid');
+      };
+      const answers = [await ask(used), await ask(unused)] as const;
+      looksAlike(...answers);
+      const [told, alike] = answers.map(({ json: { instance, ...rest } }) => rest);
+      same('What is told', told, alike);
+      await api.hasEffects(used, 1);
+    },
+  ),
+  caseWith('otherHeaders', 'statusPath')('other principals', "another's key has no status", async (api) => {
+    const { key } = await api.executesNew();
+    const ask = (asked: string) =>
+      api.send({ method: 'GET', path: api.target.statusPath(asked), as: api.target.otherHeaders });
+    const [used, unused] = [await ask(key), await ask(newKey())];
+    same('The status', [used.status, used.json.state], [unused.status, unused.json.state]);
+    looksAlike(used, unused);
+  }),
 ];
 
 /** A UUID of version 7 (RFC 9562) that carries this time. */
 function uuidV7(at: number): string {
   const time = at.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${newKey().slice(15)}`;
+}
+
+/** The same status, the same headers, the same members. Lengths too, where the values have one. */
+function looksAlike(one: EndpointAnswer, other: EndpointAnswer): void {
+  const look = ({ status, headers, json }: EndpointAnswer) => [status, Object.keys(headers).sort(), Object.keys(json)];
+  same('The look of the answer', look(one), look(other));
+}
+
+function bodyOfOther({ target }: Endpoint): JsonObject {
+  return (target.bodyOfOther ?? target.body)();
 }

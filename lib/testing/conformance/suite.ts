@@ -1,24 +1,15 @@
+import { bodyCases } from './bodies.ts';
+import { callCases } from './calls.ts';
 import type { ConformanceCase } from './endpoint.ts';
-import { fingerprintCases } from './fingerprint.ts';
 import { httpCases } from './http.ts';
 import { keyCases } from './keys.ts';
-import { limitCases } from './limits.ts';
-import { orderCases } from './order.ts';
-import { replayCases } from './replay.ts';
 import type { ConformanceTarget } from './target.ts';
 
 /**
  * The rules of the contract that show over HTTP, each as a case that throws when the endpoint does not keep it. Free of
  * any test runner: `docs/conformance.md` shows how to run them against an endpoint of your own.
  */
-export const conformanceCases: readonly ConformanceCase[] = [
-  ...keyCases,
-  ...fingerprintCases,
-  ...orderCases,
-  ...replayCases,
-  ...httpCases,
-  ...limitCases,
-];
+export const conformanceCases: readonly ConformanceCase[] = [...keyCases, ...bodyCases, ...callCases, ...httpCases];
 
 /** The cases for which the target has all that they need. The others are not passed, but left out. */
 export function casesFor(offered: Partial<ConformanceTarget>): readonly ConformanceCase[] {

@@ -1,3 +1,7 @@
+import { mintKey } from '../../core/key.ts';
+import type { Scope } from '../../core/scope.ts';
+import { readSecrets } from '../../core/secrets.ts';
+
 /** The endpoint that the conformance suite is run against. What is optional opens cases; without it they are left out. */
 export interface ConformanceTarget {
   /** The address of the app: `http://127.0.0.1:3000`. */
@@ -34,3 +38,13 @@ export interface ConformanceTarget {
 
 /** A body of a request, as JSON has it. */
 export type JsonObject = Record<string, unknown>;
+
+/**
+ * A key as the app with this secret would have minted it then: for tests of keys that are too old, or from the future.
+ *
+ * @param at milliseconds since the epoch
+ * @throws ConfigurationError for a secret under 32 characters
+ */
+export function mintKeyAt(at: number, scope: Scope, secret: string): string {
+  return mintKey(at, scope, readSecrets([secret]).first);
+}

@@ -1,7 +1,7 @@
 import { Fragment, isValidElement, type ReactElement, type ReactNode } from 'react';
 import { expect, test } from 'vitest';
 import { FieldError, FormField } from '../react/fields/form-field.tsx';
-import { showErrorsAtFields } from './form-fields.tsx';
+import { showErrorsAtFields } from './idempotent-form.tsx';
 
 function Picker(_: { name?: string; children?: ReactNode }) {
   return null;

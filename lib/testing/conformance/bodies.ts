@@ -1,4 +1,5 @@
-import { type ConformanceCase, caseOf, caseWith } from './endpoint.ts';
+import { gzipSync } from 'node:zlib';
+import { type ConformanceCase, caseOf, caseWith, newKey, type Sent } from './endpoint.ts';
 import type { JsonObject } from './target.ts';
 
 /** Texts that no two readers read alike (F1), made of one that is accepted. */
@@ -20,8 +21,44 @@ const REWRITTEN: readonly [name: string, rewrite: (body: JsonObject) => string][
   ['escapes', (body) => `{${escaped(firstMember(body))}${JSON.stringify(body).slice(1 + firstMember(body).length)}`],
 ];
 
-/** Fingerprints. */
-export const fingerprintCases: readonly ConformanceCase[] = [
+const TEN_MB = 10 * 1024 * 1024;
+
+/** Bodies that must not be executed (X4), by name. */
+type Spoilt = Readonly<Record<string, (body: JsonObject) => Sent>>;
+
+const TOO_LARGE: Spoilt = {
+  '10 MB': (body) => ({ body: { ...body, oncekit_extra: 'x'.repeat(TEN_MB) } }),
+  '10 MB without a Content-Length': (body) => ({
+    body: { ...body, oncekit_extra: 'x'.repeat(TEN_MB) },
+    headers: { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' },
+  }),
+};
+
+const MALFORMED: Spoilt = {
+  'broken JSON': (body) => ({ raw: JSON.stringify(body).slice(0, -1) }),
+  'an empty body': () => ({ raw: '' }),
+  'JSON and then something': (body) => ({ raw: `${JSON.stringify(body)}{}` }),
+  '200 levels of nesting': (body) => ({ raw: nested(body, 200) }),
+  '100,000 levels of nesting': (body) => ({ raw: nested(body, 100_000) }),
+  '10,000 members': (body) => ({ body: { ...body, ...members(10_000) } }),
+  '10,000 form fields': () =>
+    typed('application/x-www-form-urlencoded', new URLSearchParams(members(10_000)).toString()),
+  'bytes that are not UTF-8': (body) => ({
+    raw: Buffer.from(JSON.stringify({ ...body, oncekit_extra: 'caf\u00e9' }), 'latin1'),
+  }),
+  'UTF-16': (body) => ({ raw: Buffer.from(JSON.stringify(body), 'utf16le') }),
+  'a form that has no end': () => typed('multipart/form-data; boundary=oncekit', '--oncekit\r\n'),
+};
+
+const UNSUPPORTED: Spoilt = {
+  'no Content-Type': (body) => typed(undefined, JSON.stringify(body)),
+  'text/plain': (body) => typed('text/plain', JSON.stringify(body)),
+  'another charset': (body) => typed('application/json; charset=iso-8859-1', JSON.stringify(body)),
+  'Content-Encoding': (body) => ({ raw: gzipSync(JSON.stringify(body)), headers: { 'Content-Encoding': 'gzip' } }),
+};
+
+/** Fingerprints, and bodies that are refused. */
+export const bodyCases: readonly ConformanceCase[] = [
   ...REWRITTEN.map(([name, rewrite]) =>
     caseOf('fingerprint', `does not matter: ${name}`, async (api) => {
       const { key, body } = await api.executesNew();
@@ -31,7 +68,7 @@ export const fingerprintCases: readonly ConformanceCase[] = [
   ),
   caseOf('fingerprint', 'another value is a mismatch, and not executed', async (api) => {
     const { key, body } = await api.executesNew();
-    await api.refuses({ key, body: api.otherBody() }, 422, 'payload_mismatch');
+    await api.refuses({ key, body: api.target.otherBody() }, 422, 'payload_mismatch');
     await api.replays({ key, body });
     await api.hasEffects(key, 1);
   }),
@@ -55,10 +92,27 @@ export const fingerprintCases: readonly ConformanceCase[] = [
   ),
   ...AMBIGUOUS.map(([name, spoil]) =>
     caseOf('fingerprint', `refused: ${name}`, async (api) => {
-      await api.refusesUnused({ raw: spoil(api.body()) }, 400, 'malformed_body');
+      await api.refusesUnused({ raw: spoil(api.target.body()) }, 400, 'malformed_body');
     }),
   ),
+  ...spoiltCases(413, 'payload_too_large', TOO_LARGE),
+  ...spoiltCases(400, 'malformed_body', MALFORMED),
+  ...spoiltCases(415, 'unsupported_media_type', UNSUPPORTED),
+  caseOf('limits', 'JSON may say its charset, in any case', async (api) => {
+    await api.executes({
+      key: newKey(),
+      ...typed('Application/JSON;Charset="UTF-8"', JSON.stringify(api.target.body())),
+    });
+  }),
 ];
+
+function spoiltCases(status: number, code: string, bodies: Spoilt): ConformanceCase[] {
+  return Object.entries(bodies).map(([name, spoil]) =>
+    caseOf('limits', `refused, and no key consumed: ${name}`, async (api) => {
+      await api.refusesUnused(spoil(api.target.body()), status, code);
+    }),
+  );
+}
 
 function withMember(body: JsonObject, member: string): string {
   return `${JSON.stringify(body).slice(0, -1)},${member}}`;
@@ -73,4 +127,16 @@ function firstMember(body: JsonObject): string {
 /** The member with the first character of its name as an escape. */
 function escaped(member: string): string {
   return `"\\u${member.charCodeAt(1).toString(16).padStart(4, '0')}${member.slice(2)}`;
+}
+
+function nested(body: JsonObject, levels: number): string {
+  return `${JSON.stringify(body).slice(0, -1)},"oncekit_extra":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+}
+
+function members(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`oncekit_${index}`, '1']));
+}
+
+function typed(type: string | undefined, raw: string): Sent {
+  return { raw, headers: { 'Content-Type': type } };
 }
