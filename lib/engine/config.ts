@@ -7,8 +7,7 @@ import type { PrincipalInput } from '../core/scope.ts';
 import { assertOnePurpose, assertStrong, weaknessOf } from '../core/secret-strength.ts';
 import { LEAST_TO_SIGN, readSecrets, type Secrets, secretsIn } from '../core/secrets.ts';
 import type { Begin } from './begin.ts';
-import { type ErrorContext, errorReporter } from './error-log.ts';
-import { type Log, type LogEntry, tracedLog } from './log.ts';
+import { type ErrorContext, errorReporter, type Log, type LogEntry, tracedLog } from './log.ts';
 
 /**
  * Moments of an execution at which a process may die; tests kill it there. `commit` is that of the one transaction, or
