@@ -78,8 +78,14 @@ export type { Idempotency } from './engine/idempotency.ts';
 export type { ErrorContext, LogEntry } from './engine/log.ts';
 export type { Operation, OperationBuilder } from './engine/operation.ts';
 export type { Completed } from './engine/phases/completer.ts';
-export type { PhasesContext, StepVersion } from './engine/phases/context.ts';
-export type { ForeignCall, ForeignRequest, ForeignVerdict, LookedUp } from './engine/phases/foreign-call.ts';
+export type {
+  ForeignCall,
+  ForeignRequest,
+  ForeignVerdict,
+  LookedUp,
+  PhasesContext,
+  StepVersion,
+} from './engine/phases/context.ts';
 export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';
 export { type Sql, type SqlConnection, type SqlResult, sqlOf } from './store/prisma/ambient/sql.ts';
 export { outside } from './store/prisma/async-context.ts';

@@ -18,7 +18,7 @@ import {
   refuseUnreadable,
   replayRow,
 } from './call-result.ts';
-import { type Config, newInstance } from './config.ts';
+import type { Config } from './config.ts';
 import { beforeDeadline } from './deadline.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { confirmReplicated } from './durability.ts';
@@ -104,7 +104,7 @@ function replayFor<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
   const asResponse = call.request.response !== undefined;
   const run = replayRow<T>(row, call.definition, { nextKey: call.nextKey, asResponse });
   if (run.thrown) {
-    call.engine.config.onError(run.thrown, { ...pointOf(call), during: 'replay', instance: newInstance() });
+    call.engine.config.onError(run.thrown, { ...pointOf(call), during: 'replay' });
   }
   return run;
 }
@@ -151,7 +151,7 @@ async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T
     // It is for the admin's eyes; the answer is known without it.
     .catch((error) => {
       recorded.delete(row);
-      config.onError(error, { ...pointOf(call), during: 'database', instance: newInstance() });
+      config.onError(error, { ...pointOf(call), during: 'database' });
     });
   return mismatch;
 }
@@ -162,7 +162,7 @@ async function runAll<Tx>(afterCommit: readonly AfterCommit[], call: Call<Tx>): 
       await beforeDeadline(after(), call.deadline, 'an afterCommit');
     } catch (error) {
       // The effect stands; an error here must not look like one that rolled it back.
-      call.engine.config.onError(error, { ...pointOf(call), during: 'afterCommit', instance: newInstance() });
+      call.engine.config.onError(error, { ...pointOf(call), during: 'afterCommit' });
     }
   }
 }
@@ -209,7 +209,7 @@ const SET_UP_WRONGLY = 'Something is set up wrongly on our side. Once that is me
  * @throws ConfigurationError where one stands in the way of the handler: whoever has set the kit up must see it
  */
 export function refusalFromError<T>(error: unknown, where: FailureContext): Run<T> {
-  const { engine, proof, during, keys } = where;
+  const { proof, during, keys } = where;
   const isSetUp = isSetUpWrongly(error);
   if (isSetUp && (during === 'checks' || during === 'claim')) throw error;
   const away = findOutage(error, where);
@@ -220,7 +220,7 @@ export function refusalFromError<T>(error: unknown, where: FailureContext): Run<
     return { outcome: refuse('internal', { executed, ...keys }), thrown: error };
   }
   const code = error instanceof CodedError ? error.code : 'internal';
-  const instance = report(engine.config, error, isSetUp ? { ...where, during: 'setup' } : where);
+  const instance = report(error, isSetUp ? { ...where, during: 'setup' } : where);
   const later = code === 'unavailable' ? { retryAfterMs: RETRY_AFTER_MS } : {};
   const words = isSetUp ? { message: SET_UP_WRONGLY } : {};
   return { outcome: refuse(code, { executed, ...later, ...words, ...keys }), thrown: error, instance };
@@ -234,18 +234,12 @@ function findOutage(error: unknown, { engine }: FailureContext): unknown {
 
 /** The outcome of a database that could not be asked, or that was told to commit and did not answer. */
 function refuseUnavailable<T>(error: unknown, where: FailureContext): Run<T> {
-  const { engine, proof, keys } = where;
-  const instance = report(engine.config, error, { ...where, during: 'database' });
+  const { proof, keys } = where;
+  const instance = report(error, { ...where, during: 'database' });
   const executed = executedBy(proof);
   return { outcome: refuse('unavailable', { executed, retryAfterMs: RETRY_AFTER_MS, ...keys }), instance };
 }
 
-function report(
-  { onError }: Config,
-  error: unknown,
-  { operation, request, during }: Omit<FailureContext, 'proof' | 'keys'>,
-): string {
-  const instance = newInstance();
-  onError(error, { operation, key: loggedKey(request.key), during, instance });
-  return instance;
+function report(error: unknown, { engine, operation, request, during }: FailureContext): string {
+  return engine.config.onError(error, { operation, key: loggedKey(request.key), during });
 }

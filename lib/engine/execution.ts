@@ -25,9 +25,9 @@ import { confirmReplicated, needsReplication } from './durability.ts';
 import type { Engine } from './engine.ts';
 import { instrumentCall, isInstrumented } from './instrumentation.ts';
 import { executeInPhases } from './phases/phased-call.ts';
-import { type Flight, type FlightCall, join } from './single-flight.ts';
 import { isOfOtherKey, thingOfInput } from './thing.ts';
 import { executeAgain, executeInTransaction } from './transaction.ts';
+import { type Flight, type FlightCall, join } from './waiting.ts';
 
 /**
  * Runs an operation once per key: the checks in the order of O1, then start a flight or join one, then the outcome. What goes

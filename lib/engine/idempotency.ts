@@ -3,7 +3,7 @@ import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { SchemaState, Store, TriedClaim } from '../store/store.ts';
-import { gaugeKeys } from '../telemetry/keys.ts';
+import { gaugeKeys } from '../telemetry/metrics.ts';
 import { type Options, readConfig, type SetUp, setUpOf } from './config.ts';
 import { assertOperation, type Definition, type OperationOptions } from './definition.ts';
 import type { Engine } from './engine.ts';
@@ -12,10 +12,9 @@ import { CircuitBreakers } from './phases/circuit-breakers.ts';
 import { type Completed, completeDue, completeKey } from './phases/completer.ts';
 import { lookUpLost, type NamedKey, type NamedKeyState } from './phases/lost-key.ts';
 import { RecentRows, type Remembered } from './recent-rows.ts';
-import { SingleFlight } from './single-flight.ts';
 import { Tallies } from './tally.ts';
 import { assertOncePer } from './thing.ts';
-import { WaitingSlots } from './waiting-slots.ts';
+import { SingleFlight, WaitingSlots } from './waiting.ts';
 
 /** The kit, set up for one app and one database. */
 export interface Idempotency<Tx> {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { CodedError, IdempotencyError } from '../core/errors.ts';
 import type { Fingerprint } from '../core/fingerprint.ts';
 import type { KeyStateOrAbsent } from '../core/key-state.ts';
@@ -81,19 +82,26 @@ export interface ErrorContext {
   instance: string;
 }
 
-type Report<R> = (error: unknown, context: ErrorContext) => R;
+/** Reports an error, and returns the name of the refusal that comes of it: its answer and its log line share that. */
+export type ErrorReporter = (error: unknown, where: Omit<ErrorContext, 'instance'>) => string;
 
 /**
  * Passes an error on to the app's `onError` and to its log. Never throws: what fails there must not change the fate of
  * what it reports.
  */
-export function errorReporter(onError: Report<void | Promise<void>> | undefined, log: Log | undefined): Report<void> {
+export function errorReporter(
+  onError: ((error: unknown, context: ErrorContext) => void | Promise<void>) | undefined,
+  log: Log | undefined,
+): ErrorReporter {
   const report = onError ?? (log && isProduction() ? () => {} : logError);
-  return (error, context) => {
+  return (error, where) => {
+    const instance = `urn:uuid:${randomUUID()}`;
+    const context = { ...where, instance };
     if (log) logEntry(log, error, context);
     try {
       Promise.resolve(report(error, context)).catch(() => {}); // an async `onError` fails later
     } catch {}
+    return instance;
   };
 }
 

@@ -5,7 +5,7 @@ import type { Principal, PrincipalInput } from '../core/scope.ts';
 import type { InputOf, OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import { type Durability, StoreUnavailableError } from '../store/store.ts';
 import { RETRY_AFTER_MS, type Run } from './call-result.ts';
-import { type Config, newInstance } from './config.ts';
+import type { Config } from './config.ts';
 import { isLateCheck } from './deadline.ts';
 import type { Definition, ExecuteRequest } from './definition.ts';
 import type { Engine } from './engine.ts';
@@ -74,11 +74,8 @@ export function defineOperation<Tx, Input, Result>(
   assertNew(engine, definition);
   engine.definitions.set(name, definition);
   if (definition.phases) engine.registry.set(name, definition);
-  const report: Operation<Input, Result>['report'] = (error, context) => {
-    const instance = newInstance();
-    engine.config.onError(error, { operation: name, instance, ...context });
-    return instance;
-  };
+  const report: Operation<Input, Result>['report'] = (error, context) =>
+    engine.config.onError(error, { operation: name, ...context });
   const operation: Operation<Input, Result> = {
     name,
     acceptKeys: definition.options.acceptKeys,

@@ -2,7 +2,7 @@ import { type Backoff, equalJitter } from '../core/backoff.ts';
 import { copyOf } from '../core/copy.ts';
 import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
-import { countReception } from '../telemetry/messages.ts';
+import { countReception } from '../telemetry/metrics.ts';
 import { inSpan, markFailed } from '../telemetry/span.ts';
 import { describe } from './publisher.ts';
 import type { EventName, OnReport } from './report.ts';

@@ -1,4 +1,4 @@
-import type { ForeignVerdict } from '../engine/phases/foreign-call.ts';
+import type { ForeignVerdict } from '../engine/phases/context.ts';
 
 /** An error of the package `stripe`, by its shape, so that none of its versions is imported and any can be judged. */
 interface StripeFailure {
