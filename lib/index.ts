@@ -72,16 +72,21 @@ export type { TransactionSettings } from './engine/begin.ts';
 export type { Run } from './engine/call-result.ts';
 export type { CrashPoint, Options, SetUp } from './engine/config.ts';
 export type { Admission, ExecuteRequest, OperationOptions, Refused } from './engine/definition.ts';
-export type { ErrorContext } from './engine/error-log.ts';
+export { enteredValues } from './engine/execution.ts';
 export type { Fail, HandlerContext } from './engine/handler.ts';
 export type { Idempotency } from './engine/idempotency.ts';
-export type { LogEntry } from './engine/log.ts';
+export type { ErrorContext, LogEntry } from './engine/log.ts';
 export type { Operation, OperationBuilder } from './engine/operation.ts';
 export type { Completed } from './engine/phases/completer.ts';
-export type { PhasesContext, StepVersion } from './engine/phases/context.ts';
-export type { ForeignCall, ForeignRequest, ForeignVerdict, LookedUp } from './engine/phases/foreign-call.ts';
+export type {
+  ForeignCall,
+  ForeignRequest,
+  ForeignVerdict,
+  LookedUp,
+  PhasesContext,
+  StepVersion,
+} from './engine/phases/context.ts';
 export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';
-export { enteredValues } from './engine/values.ts';
 export { type Sql, type SqlConnection, type SqlResult, sqlOf } from './store/prisma/ambient/sql.ts';
 export { outside } from './store/prisma/async-context.ts';
 export { isUnavailable } from './store/prisma/outage.ts';

@@ -1,8 +1,7 @@
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { type Fingerprint, matchFingerprint } from '../core/fingerprint.ts';
-import type { KeyState } from '../core/key-state.ts';
 import { upcastData } from '../core/older-data.ts';
-import { executedBy, type Outcome, type Proof, refuse } from '../core/outcome.ts';
+import { executedBy, type Outcome, refuse } from '../core/outcome.ts';
 import type { Redirect } from '../core/redirect.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
@@ -127,19 +126,6 @@ export function comparePayload(
 export function refuseUnreadable(keys: { key: string; nextKey: string }) {
   return refuse('unavailable', { retryAfterMs: RETRY_AFTER_MS, ...keys });
 }
-
-/** The proof that a row is of its key's effect: told to a caller whose own payload was another one. */
-export function proofOfRow({ state }: Pick<KeyRow, 'state'>): Proof {
-  return PROOFS[state];
-}
-
-const PROOFS: Record<KeyState, Proof> = {
-  in_progress: 'none',
-  unknown: 'none',
-  succeeded: 'answer',
-  failed: 'answer',
-  abandoned: 'tombstone',
-};
 
 function unreadableAt(existing: number, thrown?: { cause: unknown }): ResultUnreadableError {
   if (thrown) {

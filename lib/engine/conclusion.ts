@@ -1,7 +1,10 @@
 import type { Code } from '../core/codes.ts';
+import { CodedError, isSetUpWrongly } from '../core/errors.ts';
+import type { KeyState } from '../core/key-state.ts';
 import { executedBy, type Proof, type Refusal, refuse } from '../core/outcome.ts';
+import { isControlFlow } from '../core/redirect.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
-import type { KeyRow } from '../store/store.ts';
+import { type KeyRow, type Store, StoreUnavailableError } from '../store/store.ts';
 import { decodeAnswer } from './answer.ts';
 import { type Call, pointOf, storeFor } from './call.ts';
 import {
@@ -9,19 +12,18 @@ import {
   type FlightResult,
   mayReplay,
   presentAnswer,
-  proofOfRow,
   RETRY_AFTER_MS,
   type Run,
   refuseUnreadable,
   replayRow,
 } from './call-result.ts';
-import { newInstance } from './config.ts';
+import type { Config } from './config.ts';
 import { beforeDeadline } from './deadline.ts';
+import type { ExecuteRequest } from './definition.ts';
 import { confirmReplicated } from './durability.ts';
-import type { ErrorContext } from './error-log.ts';
-import { refusalFromError, refuseUnavailable } from './failure.ts';
 import type { AfterCommit } from './handler.ts';
-import type { ResolvedKey } from './identity.ts';
+import { loggedKey, type ResolvedKey } from './identity.ts';
+import type { ErrorContext } from './log.ts';
 import { isOfOtherKey, isTheirs } from './thing.ts';
 
 /** The outcome of an execution of this call's own. */
@@ -101,7 +103,7 @@ function replayFor<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
   const asResponse = call.request.response !== undefined;
   const run = replayRow<T>(row, call.definition, { nextKey: call.nextKey, asResponse });
   if (run.thrown) {
-    call.engine.config.onError(run.thrown, { ...pointOf(call), during: 'replay', instance: newInstance() });
+    call.engine.config.onError(run.thrown, { ...pointOf(call), during: 'replay' });
   }
   return run;
 }
@@ -124,12 +126,21 @@ function answerByHolder<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
   return refuseInFlight(call);
 }
 
+/** The proof that a row is of its key's effect: told to a caller whose own payload was another one. */
+const PROOFS: Record<KeyState, Proof> = {
+  in_progress: 'none',
+  unknown: 'none',
+  succeeded: 'answer',
+  failed: 'answer',
+  abandoned: 'tombstone',
+};
+
 /** The rows whose mismatch this process has recorded: all that joined one flight are given the same one. */
 const recorded = new WeakSet<KeyRow>();
 
 async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
   const { config } = call.engine;
-  const mismatch = { ...refuseMismatch<Tx, T>(call, proofOfRow(row)), row };
+  const mismatch = { ...refuseMismatch<Tx, T>(call, PROOFS[row.state]), row };
   // Once, for that needs a connection, which those who wait for each other in this process do not take.
   if (recorded.has(row)) return mismatch;
   recorded.add(row);
@@ -139,7 +150,7 @@ async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T
     // It is for the admin's eyes; the answer is known without it.
     .catch((error) => {
       recorded.delete(row);
-      config.onError(error, { ...pointOf(call), during: 'database', instance: newInstance() });
+      config.onError(error, { ...pointOf(call), during: 'database' });
     });
   return mismatch;
 }
@@ -150,7 +161,7 @@ async function runAll<Tx>(afterCommit: readonly AfterCommit[], call: Call<Tx>): 
       await beforeDeadline(after(), call.deadline, 'an afterCommit');
     } catch (error) {
       // The effect stands; an error here must not look like one that rolled it back.
-      call.engine.config.onError(error, { ...pointOf(call), during: 'afterCommit', instance: newInstance() });
+      call.engine.config.onError(error, { ...pointOf(call), during: 'afterCommit' });
     }
   }
 }
@@ -175,4 +186,59 @@ function refuseCall<Tx, T>(call: Call<Tx>, code: Code, details: Partial<Refusal>
 
 export function keysOf({ id, nextKey }: ResolvedKey): { key: string; nextKey: string } {
   return { key: id.key, nextKey };
+}
+
+interface FailureContext {
+  engine: { config: Config; store: Pick<Store<never>, 'isUnavailable'> };
+  operation: string;
+  request: Pick<ExecuteRequest, 'key'>;
+  /** The proof of the key's effect, whatever was thrown. */
+  proof: Proof;
+  /** The stage at which it was thrown. */
+  during: ErrorContext['during'];
+  keys?: { key: string; nextKey: string } | undefined;
+}
+
+/** A set-up error is nothing that passes by itself, so nobody is told to send it again at once. */
+const SET_UP_WRONGLY = 'Something is set up wrongly on our side. Once that is mended, it can be sent again.';
+
+/**
+ * The outcome of what was thrown before a claim, rolled back with one, or thrown by phases behind it.
+ *
+ * @throws ConfigurationError where one stands in the way of the handler: whoever has set the kit up must see it
+ */
+export function refusalFromError<T>(error: unknown, where: FailureContext): Run<T> {
+  const { proof, during, keys } = where;
+  const isSetUp = isSetUpWrongly(error);
+  if (isSetUp && (during === 'checks' || during === 'claim')) throw error;
+  const away = findOutage(error, where);
+  if (away) return refuseUnavailable(away, where);
+  const executed = executedBy(proof);
+  // A redirect or a notFound is no trouble: the caller passes it on to the framework.
+  if (isControlFlow(error) && during !== 'phases') {
+    return { outcome: refuse('internal', { executed, ...keys }), thrown: error };
+  }
+  const code = error instanceof CodedError ? error.code : 'internal';
+  const instance = report(error, isSetUp ? { ...where, during: 'setup' } : where);
+  const later = code === 'unavailable' ? { retryAfterMs: RETRY_AFTER_MS } : {};
+  const words = isSetUp ? { message: SET_UP_WRONGLY } : {};
+  return { outcome: refuse(code, { executed, ...later, ...words, ...keys }), thrown: error, instance };
+}
+
+/** Returns the error that says that the database cannot be asked: one of the store's own, or of a query of the user's (C6). */
+function findOutage(error: unknown, { engine }: FailureContext): unknown {
+  if (error instanceof StoreUnavailableError) return error.cause ?? error;
+  return engine.store.isUnavailable(error) ? error : undefined;
+}
+
+/** The outcome of a database that could not be asked, or that was told to commit and did not answer. */
+function refuseUnavailable<T>(error: unknown, where: FailureContext): Run<T> {
+  const { proof, keys } = where;
+  const instance = report(error, { ...where, during: 'database' });
+  const executed = executedBy(proof);
+  return { outcome: refuse('unavailable', { executed, retryAfterMs: RETRY_AFTER_MS, ...keys }), instance };
+}
+
+function report(error: unknown, { engine, operation, request, during }: FailureContext): string {
+  return engine.config.onError(error, { operation, key: loggedKey(request.key), during });
 }

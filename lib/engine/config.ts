@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { ELSEWHERE, isProduction } from '../core/environment.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { type Duration, type OptionNames, toMs } from '../core/options.ts';
@@ -6,8 +5,7 @@ import type { PrincipalInput } from '../core/scope.ts';
 import { assertOnePurpose, assertStrong, weaknessOf } from '../core/secret-strength.ts';
 import { LEAST_TO_SIGN, readSecrets, type Secrets, secretsIn } from '../core/secrets.ts';
 import type { Begin } from './begin.ts';
-import { type ErrorContext, errorReporter } from './error-log.ts';
-import { type Log, type LogEntry, tracedLog } from './log.ts';
+import { type ErrorContext, type ErrorReporter, errorReporter, type Log, type LogEntry, tracedLog } from './log.ts';
 
 /**
  * Moments of an execution at which a process may die; tests kill it there. `commit` is that of the one transaction, or
@@ -135,6 +133,7 @@ export interface Config
       | 'scope'
       | 'onPoint'
       | 'log'
+      | 'onError'
       | 'errorPages'
       | 'addressHeader'
       | 'redefine'
@@ -153,6 +152,7 @@ export interface Config
   readonly onPoint: Options['onPoint'];
   readonly begin: Options['begin'];
   readonly log: Log | undefined;
+  readonly onError: ErrorReporter;
   /** Without a slash at its end. */
   readonly errorPages: string | undefined;
   readonly addressHeader: string | undefined;
@@ -265,9 +265,4 @@ function noScope(): never {
   throw new ConfigurationError('Nobody says who acts. Give createIdempotency a `scope`, or give one to `execute`.', {
     expected: SCOPE,
   });
-}
-
-/** A name for one refusal, which its answer and its log line share. */
-export function newInstance(): string {
-  return `urn:uuid:${randomUUID()}`;
 }

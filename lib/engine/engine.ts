@@ -3,9 +3,8 @@ import type { Config } from './config.ts';
 import type { Definition, PhasedDefinition } from './definition.ts';
 import type { CircuitBreakers } from './phases/circuit-breakers.ts';
 import type { RecentRows } from './recent-rows.ts';
-import type { SingleFlight } from './single-flight.ts';
 import type { Tallies } from './tally.ts';
-import type { WaitingSlots } from './waiting-slots.ts';
+import type { SingleFlight, WaitingSlots } from './waiting.ts';
 
 /** The parts that all operations of one app share. */
 export interface Engine<Tx> {

@@ -1,6 +1,8 @@
 import { callerAddress } from '../core/caller-address.ts';
+import { formInput } from '../core/fields.ts';
 import { isSameHash } from '../core/fingerprint.ts';
 import { isSettled } from '../core/key-state.ts';
+import { listOf } from '../core/options.ts';
 import { executedBy, proofOfCall, type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { type Awaitable, isPromised, proceed } from '../core/wait.ts';
@@ -11,6 +13,7 @@ import {
   answerFrom,
   answerOwn,
   keysOf,
+  refusalFromError,
   refuseInFlight,
   refuseMismatch,
   refuseWithoutRow,
@@ -19,13 +22,11 @@ import { beforeDeadline, isLateCheck } from './deadline.ts';
 import type { Admission, AtomicDefinition, Definition, ExecuteRequest } from './definition.ts';
 import { confirmReplicated, needsReplication } from './durability.ts';
 import type { Engine } from './engine.ts';
-import { refusalFromError } from './failure.ts';
 import { instrumentCall, isInstrumented } from './instrumentation.ts';
 import { executeInPhases } from './phases/phased-call.ts';
-import { type Flight, type FlightCall, join } from './single-flight.ts';
 import { isOfOtherKey, thingOfInput } from './thing.ts';
 import { executeAgain, executeInTransaction } from './transaction.ts';
-import { enteredValues } from './values.ts';
+import { type Flight, type FlightCall, join } from './waiting.ts';
 
 /**
  * Runs an operation once per key: the checks in the order of O1, then start a flight or join one, then the outcome. What goes
@@ -243,4 +244,20 @@ function admissionOf<Tx>({ id, who, request, engine }: Call<Tx>, input: unknown)
     isAnonymous: who.isAnonymous ?? false,
     address: given && callerAddress(given, addressHeader),
   }));
+}
+
+/** Names whose values are never sent back into a page. */
+const SECRET = /pass(word|phrase|code)|secret|token|cvc|cvv|card.?number|\bpin\b|\biban\b|\bssn\b/i;
+
+/** Returns the entered values of a form, to fill it again after a refusal; without files and without secrets. */
+export function enteredValues(
+  payload: FormData,
+  sensitive: string | readonly string[] = [],
+): Record<string, string | string[]> {
+  // An action can be called with anything, whatever its types say.
+  if (!(payload instanceof FormData)) return {};
+  const names = listOf(sensitive);
+  const mayReturn = (name: string, value: FormDataEntryValue) =>
+    typeof value === 'string' && !SECRET.test(name) && !names?.includes(name);
+  return formInput(payload, mayReturn) as Record<string, string | string[]>;
 }

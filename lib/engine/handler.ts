@@ -1,6 +1,6 @@
 import { copyOf } from '../core/data.ts';
 import { ConfigurationError } from '../core/errors.ts';
-import { type Redirect, redirectOf } from '../core/redirect.ts';
+import { redirectOf } from '../core/redirect.ts';
 import type { Scope } from '../core/scope.ts';
 import type { Answer } from './answer.ts';
 import { type ResponseOptions, storedResponse } from './response.ts';
@@ -97,22 +97,44 @@ export function createCapture(): HandlerContext<never, never>['capture'] {
   };
 }
 
-/**
- * Runs a handler to its answer: its return value, its refusal or its redirect. Anything else it throws is thrown on.
- *
- * @param how makes the response of a route from the return value
- */
-export async function runToAnswer(handle: () => Promise<unknown>, how?: ResponseOptions): Promise<Answer> {
+/** Runs a handler or a step to what it has come to: its value, its refusal or its redirect. Anything else it throws is thrown on. */
+export async function runToEnd<Argument>(
+  run: (argument: Argument) => Promise<unknown>,
+  argument: Argument,
+): Promise<Answer> {
   try {
-    const data = await handle();
-    if (!how && !(data instanceof Response)) return { kind: 'data', data };
+    return { kind: 'data', data: await run(argument) };
+  } catch (thrown) {
+    return answerThrown(thrown);
+  }
+}
+
+/** The answer with the response that a route makes of its value, or that the value is. What is made may end otherwise, too. */
+export async function withResponse(answer: Answer, how: ResponseOptions | undefined): Promise<Answer> {
+  if (answer.kind !== 'data') return answer;
+  const { data } = answer;
+  if (!how && !(data instanceof Response)) return answer;
+  try {
     const made = how ? await how.render(data) : (data as Response);
     const response = await storedResponse(made, how?.headers);
     return data instanceof Response ? { kind: 'response', response } : { kind: 'data', data, response };
   } catch (thrown) {
-    if (thrown instanceof RefusedByHandler) return thrown.answer;
-    const redirect: Redirect | undefined = redirectOf(thrown);
-    if (redirect) return { kind: 'redirect', redirect };
-    throw thrown;
+    return answerThrown(thrown);
   }
+}
+
+/** The two of them: a function's answer, with its response where a route asks. */
+export async function runToAnswer<Argument>(
+  run: (argument: Argument) => Promise<unknown>,
+  argument: Argument,
+  how?: ResponseOptions,
+): Promise<Answer> {
+  return await withResponse(await runToEnd(run, argument), how);
+}
+
+function answerThrown(thrown: unknown): Answer {
+  if (thrown instanceof RefusedByHandler) return thrown.answer;
+  const redirect = redirectOf(thrown);
+  if (redirect) return { kind: 'redirect', redirect };
+  throw thrown;
 }

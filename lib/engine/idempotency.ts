@@ -3,20 +3,18 @@ import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { SchemaState, Store, TriedClaim } from '../store/store.ts';
-import { gaugeKeys } from '../telemetry/keys.ts';
+import { gaugeKeys } from '../telemetry/metrics.ts';
 import { type Options, readConfig, type SetUp, setUpOf } from './config.ts';
 import { assertOperation, type Definition, type OperationOptions } from './definition.ts';
 import type { Engine } from './engine.ts';
-import { type AskedKey, explainMissing } from './missing-operation.ts';
-import { defineOperation, type Operation, type OperationBuilder } from './operation.ts';
+import { type AskedKey, defineOperation, explainMissing, type Operation, type OperationBuilder } from './operation.ts';
 import { CircuitBreakers } from './phases/circuit-breakers.ts';
 import { type Completed, completeDue, completeKey } from './phases/completer.ts';
 import { lookUpLost, type NamedKey, type NamedKeyState } from './phases/lost-key.ts';
 import { RecentRows, type Remembered } from './recent-rows.ts';
-import { SingleFlight } from './single-flight.ts';
 import { Tallies } from './tally.ts';
 import { assertOncePer } from './thing.ts';
-import { WaitingSlots } from './waiting-slots.ts';
+import { SingleFlight, WaitingSlots } from './waiting.ts';
 
 /** The kit, set up for one app and one database. */
 export interface Idempotency<Tx> {

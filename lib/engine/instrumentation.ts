@@ -4,7 +4,7 @@ import type { KeyStateOrAbsent } from '../core/key-state.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { HeldKey } from '../store/leases.ts';
-import { type Counted, countKey, isMeasured, recordDuration } from '../telemetry/keys.ts';
+import { type Counted, countKey, isMeasured, recordDuration } from '../telemetry/metrics.ts';
 import { inSpan, isTraced, linksTo, markFailed, recordedTraceParent, type Span } from '../telemetry/span.ts';
 import type { FlightResult, Run } from './call-result.ts';
 import type { Config } from './config.ts';

@@ -1,21 +1,21 @@
 import { ConfigurationError } from '../core/errors.ts';
+import { type ParsedKey, parseKey } from '../core/key.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal, PrincipalInput } from '../core/scope.ts';
 import type { InputOf, OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import { type Durability, StoreUnavailableError } from '../store/store.ts';
 import { RETRY_AFTER_MS, type Run } from './call-result.ts';
-import { newInstance } from './config.ts';
+import type { Config } from './config.ts';
 import { isLateCheck } from './deadline.ts';
 import type { Definition, ExecuteRequest } from './definition.ts';
 import type { Engine } from './engine.ts';
-import type { ErrorContext } from './error-log.ts';
 import { executeCall } from './execution.ts';
 import type { HandlerContext } from './handler.ts';
-import { loggedKey, mintFor, whoActs } from './identity.ts';
-import { type AskedKey, explainMissing } from './missing-operation.ts';
+import { identify, loggedKey, mintFor, whoActs } from './identity.ts';
+import type { ErrorContext } from './log.ts';
 import type { PhasesContext } from './phases/context.ts';
 import { type FenceResult, fenceKey, type KeyRequest, type KeyStatus, statusOf } from './status.ts';
-import type { IfStorable } from './storable.ts';
+import type { IfStorable } from './stored-value.ts';
 
 /** Something that is done once per key. Server actions, route handlers and jobs are ways to reach it. */
 export interface Operation<Input, Result, Reason extends string = string> {
@@ -74,11 +74,8 @@ export function defineOperation<Tx, Input, Result>(
   assertNew(engine, definition);
   engine.definitions.set(name, definition);
   if (definition.phases) engine.registry.set(name, definition);
-  const report: Operation<Input, Result>['report'] = (error, context) => {
-    const instance = newInstance();
-    engine.config.onError(error, { operation: name, instance, ...context });
-    return instance;
-  };
+  const report: Operation<Input, Result>['report'] = (error, context) =>
+    engine.config.onError(error, { operation: name, ...context });
   const operation: Operation<Input, Result> = {
     name,
     acceptKeys: definition.options.acceptKeys,
@@ -147,4 +144,66 @@ async function failClosed<T>(
     else throw error;
     return refuse('unavailable', { retryAfterMs: RETRY_AFTER_MS });
   }
+}
+
+/** A key, and the operation in its address. */
+export interface AskedKey {
+  operation: string;
+  key: string;
+}
+
+/** By kit, the names of operations about which it has been said: strangers who make names up fill neither log nor memory. */
+const reportedBy = new WeakMap<Config, Set<string>>();
+const MAX_REPORTED = 100;
+
+function reportedOf(config: Config): Set<string> {
+  const operations = reportedBy.get(config) ?? new Set();
+  reportedBy.set(config, operations);
+  return operations;
+}
+
+/**
+ * Says that a key is asked for whose operation is not known here: its module is not imported, or it is missing in a list. Proven
+ * where this app has signed the key for it and for who asks, which strangers cannot make up; then it is said in production, too,
+ * on the console and to the log. Once for each operation.
+ *
+ * @returns the words for a developer; undefined where it may be anybody's name, where `scope` throws, and once so many were told
+ */
+export async function explainMissing<Tx>(
+  { config, operations }: Engine<Tx>,
+  { operation, key }: AskedKey,
+): Promise<string | undefined> {
+  const parsed = parseKey(key);
+  const { shape } = parsed;
+  const reported = reportedOf(config);
+  if ((shape !== 'signed' && shape !== 'unsigned') || reported.size >= MAX_REPORTED) return undefined;
+  const who = await whoActsHere(config);
+  if (!who || !isSignedHere(config.secrets, { operation, key, parsed }, who)) return undefined;
+  const words = operations.has(operation)
+    ? `The status route is asked about keys of ${operation}, which is not in its list. Add it there, or write statusRoute(idempotency), which knows all that were imported.`
+    : `The status route is asked about keys of ${operation}, and its bundle has no operation of that name. Import the module that defines it in lib/operations, and that in the route.`;
+  if (reported.has(operation)) return words;
+  reported.add(operation);
+  console.error(`[oncekit] ${words} Until then its forms cannot learn what became of a lost answer.`);
+  config.log?.({ level: 'error', msg: 'the status route does not know an operation', operation, key });
+  return words;
+}
+
+/** A scope that throws shows where an operation is known. Here it is no reason for an error: the answer is "not found". */
+async function whoActsHere(config: Config): Promise<Principal | null> {
+  try {
+    return await whoActs(config, undefined);
+  } catch {
+    return null;
+  }
+}
+
+/** Without a secret, in development alone, any key that could have been minted here counts. */
+function isSignedHere(
+  secrets: Config['secrets'],
+  { operation, key, parsed }: AskedKey & { parsed: ParsedKey },
+  who: Principal,
+): boolean {
+  if (!secrets.first) return parsed.shape === 'unsigned' && process.env.NODE_ENV === 'development';
+  return identify(key, parsed, operation, who, { secrets, acceptKeys: 'minted' }) !== undefined;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FlightResult } from './call-result.ts';
-import { join, SingleFlight } from './single-flight.ts';
+import { join, SingleFlight } from './waiting.ts';
 
 const id = { tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'k1' };
 const startedBy = { fingerprint: new Uint8Array([1]), waitMs: 1000, deadline: Infinity };

@@ -5,7 +5,6 @@ import { settleWithin } from '../core/wait.ts';
 import type { Fenced, KeyRow, Store } from '../store/store.ts';
 import { mayReplay, RETRY_AFTER_MS, replayRow } from './call-result.ts';
 import { keysOf } from './conclusion.ts';
-import { newInstance } from './config.ts';
 import type { Definition } from './definition.ts';
 import { ensureReplicated } from './durability.ts';
 import type { Engine } from './engine.ts';
@@ -121,7 +120,7 @@ async function driveOn<Tx>({ engine, store }: OpenedKey<Tx>, row: KeyRow): Promi
   if (isSettled(row.state)) return row;
   const completed = completeKey(engine, row).catch((error) => {
     const { operation, key } = row;
-    engine.config.onError(error, { operation, key, during: 'database', instance: newInstance() });
+    engine.config.onError(error, { operation, key, during: 'database' });
   });
   await settleWithin(completed, engine.config.waitMs, () => {});
   return (await store.find(row)) ?? row;

@@ -1,5 +1,5 @@
 import * as devalue from 'devalue';
-import { isDecimal } from '../core/data.ts';
+import { type DecimalLike, isDecimal } from '../core/data.ts';
 import { ConfigurationError } from '../core/errors.ts';
 
 /** Makes a decimal of its digits. Without a store that has decimals of its own they come back as text. */
@@ -68,3 +68,49 @@ function nameOf(value: unknown): string {
   const { name } = (Object(value) as object).constructor ?? {};
   return typeof name === 'string' && /^[\w$]{1,60}$/.test(name) ? name : 'object';
 }
+
+/** Values that come back from the store as themselves. */
+type Whole =
+  | string
+  | number
+  | boolean
+  | bigint
+  | null
+  | undefined
+  | Date
+  | RegExp
+  | URL
+  | ReadonlyMap<unknown, unknown>
+  | ReadonlySet<unknown>
+  | ArrayBuffer
+  | ArrayBufferView
+  | DecimalLike
+  | Response;
+
+/** The places in a result that cannot be stored; none where all can. `any` and `unknown` are looked at when it is stored. */
+type Unstorable<T, Path extends string = '', Depth extends 1[] = []> = 0 extends 1 & T
+  ? never
+  : unknown extends T
+    ? never
+    : Depth['length'] extends 6
+      ? never
+      : T extends Whole
+        ? never
+        : T extends symbol
+          ? `${Path} is a symbol`
+          : T extends (...args: never[]) => unknown
+            ? `${Path} is a function`
+            : T extends PromiseLike<unknown>
+              ? `${Path} is a promise`
+              : T extends readonly (infer Each)[]
+                ? Unstorable<Each, `${Path}[]`, [...Depth, 1]>
+                : T extends object
+                  ? {
+                      [Name in keyof T & string]: Unstorable<T[Name], `${Path}.${Name}`, [...Depth, 1]>;
+                    }[keyof T & string]
+                  : never;
+
+/** Nothing for a result that can be stored; else something that no function has, which says in the compiler's error what cannot. */
+export type IfStorable<Result> = [Unstorable<Result>] extends [never]
+  ? unknown
+  : { readonly 'cannot be stored and replayed': Unstorable<Result> };

@@ -6,15 +6,15 @@ import { assertTransition } from '../core/key-state.ts';
 import type { Scope } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Claim, Completion, ExecuteOptions, ExecutionResult } from '../store/store.ts';
-import { recordDelay } from '../telemetry/keys.ts';
+import { recordDelay } from '../telemetry/metrics.ts';
 import { recordedTraceParent } from '../telemetry/span.ts';
-import { encodeAnswer } from './answer.ts';
+import { type Answer, encodeAnswer } from './answer.ts';
 import { settingsFor } from './begin.ts';
 import { type Call, pointOf } from './call.ts';
 import type { FlightResult } from './call-result.ts';
 import type { AtomicDefinition, OperationOptions } from './definition.ts';
 import type { Engine } from './engine.ts';
-import { type AfterCommit, createCapture, fail, type HandlerContext, runToAnswer } from './handler.ts';
+import { type AfterCommit, createCapture, fail, type HandlerContext, runToEnd, withResponse } from './handler.ts';
 import { recordTransition } from './instrumentation.ts';
 import { retentionOf } from './thing.ts';
 
@@ -37,13 +37,15 @@ export interface Claiming {
   thing: string | undefined;
 }
 
-/** One try of the handler in a transaction. */
-interface Try<Tx> {
-  capture: HandlerContext<never, Tx>['capture'];
-  afterCommit: AfterCommit[];
-  /** The handler has ended by itself, in an answer or a refusal: what was thrown came behind it. */
-  hasAnswered: boolean;
+/** What a try of the handler has made, once it has ended in an answer: what is thrown behind that came of storing it. */
+interface Made {
+  answer: Answer;
+  /** The copy that the handler was given. */
+  input: unknown;
+  afterCommit: readonly AfterCommit[];
 }
+
+type Capture = HandlerContext<never, never>['capture'];
 
 /** Runs the handler and stores its answer in one transaction, again where that conflicts with others. */
 export async function executeInTransaction<Tx>(execution: Execution<Tx>): Promise<FlightResult> {
@@ -68,45 +70,46 @@ export async function executeInTransaction<Tx>(execution: Execution<Tx>): Promis
   }
 }
 
-async function executeOnce<Tx>(
-  execution: Execution<Tx>,
-  capture: Try<Tx>['capture'],
-  waitMs: number,
-): Promise<FlightResult> {
-  const { engine } = execution.call;
-  const { onPoint, retentionMs } = engine.config;
-  const current: Try<Tx> = { capture, afterCommit: [], hasAnswered: false };
-  const run = (tx: Tx) => {
-    // Of this run alone: a `$transaction` of the client's own may try again.
-    current.afterCommit = onPoint ? [() => onPoint('after-commit', pointOf(execution.call))] : [];
-    return runHandler(execution, tx, current);
+async function executeOnce<Tx>(execution: Execution<Tx>, capture: Capture, waitMs: number): Promise<FlightResult> {
+  const { call } = execution;
+  const { store, config } = call.engine;
+  const { onPoint, retentionMs } = config;
+  let made: Made | undefined;
+  const run = async (tx: Tx) => {
+    made = undefined; // of this run alone: a `$transaction` of the client's own may try again
+    const afterCommit = onPoint ? [() => onPoint('after-commit', pointOf(call))] : [];
+    made = await runHandler(execution, tx, { capture, afterCommit });
+    return await completionOf(execution, tx, made);
   };
-  const claim = claimOf(execution.call, retentionMs, { ...execution, waitMs });
-  return resultOf(current, await engine.store.execute(claim, run, howToExecute(execution, waitMs)));
+  const claim = claimOf(call, retentionMs, { ...execution, waitMs });
+  const ended = await store.execute(claim, run, howToExecute(execution, waitMs));
+  return resultOf(ended, made);
 }
 
 /** Runs the handler again in place of a stored answer that this version cannot read (R3). A refusal changes nothing. */
 export async function executeAgain<Tx>(execution: Execution<Tx>): Promise<FlightResult> {
-  const current: Try<Tx> = { capture: createCapture(), afterCommit: [], hasAnswered: false };
+  const { store, config } = execution.call.engine;
+  const capture = createCapture();
+  let made: Made | undefined;
   const run = async (tx: Tx) => {
-    const completion = await runHandler(execution, tx, current);
+    made = undefined;
+    made = await runHandler(execution, tx, { capture, afterCommit: [] });
+    const completion = await completionOf(execution, tx, made);
     if (completion.state === 'succeeded') return completion;
     throw new ResultUnreadableError(
       'result_unreadable',
       'The stored answer cannot be read, and running again was refused.',
     );
   };
-  const { store, config } = execution.call.engine;
-  return resultOf(
-    current,
-    await store.rerun(claimOf(execution.call, config.retentionMs, execution), run, howToExecute(execution, 0)),
-  );
+  const claim = claimOf(execution.call, config.retentionMs, execution);
+  const ended = await store.rerun(claim, run, howToExecute(execution, 0));
+  return resultOf(ended, made);
 }
 
-function resultOf<Tx>({ afterCommit, hasAnswered }: Try<Tx>, executed: ExecutionResult): FlightResult {
-  if (executed.kind === 'committed') return { ...executed, afterCommit };
-  if (executed.kind === 'rolled_back' && executed.at === 'run' && hasAnswered) return { ...executed, at: 'commit' };
-  return executed;
+function resultOf(ended: ExecutionResult, made: Made | undefined): FlightResult {
+  if (!made) return ended;
+  if (ended.kind === 'committed') return { ...ended, afterCommit: made.afterCommit };
+  return ended.kind === 'rolled_back' && ended.at === 'run' ? { ...ended, at: 'commit' } : ended;
 }
 
 /** The claim of a call's key, whose row is kept for so long. */
@@ -186,28 +189,42 @@ export function timeLeft(deadline: number): number {
   return deadline - performance.now();
 }
 
+/** One run of the handler. Throws what it throws, unless that is an answer. */
 async function runHandler<Tx>(
-  { call, definition: { handler, options }, input: validated }: Execution<Tx>,
+  { call, definition, input: validated }: Execution<Tx>,
   tx: Tx,
-  current: Try<Tx>,
-): Promise<Completion> {
+  { capture, afterCommit }: { capture: Capture; afterCommit: AfterCommit[] },
+): Promise<Made> {
   const { onPoint } = call.engine.config;
   if (onPoint) await onPoint('after-claim', pointOf(call));
   // What one try changes of it, the next one must not see.
   const input = copyOf(validated);
   const { key, tenant, principal, operation } = call.id;
-  const { context = [], response } = call.request;
-  const { capture } = current;
-  const scope = { tenant, principal, operation };
-  const afterCommit = (run: AfterCommit) => void current.afterCommit.push(run);
-  const handle = async () => {
-    const data = await handler({ input: input as never, tx, key, scope, context, capture, fail, afterCommit });
-    current.hasAnswered = true;
-    return data;
-  };
-  const answer = await runToAnswer(handle, response);
-  current.hasAnswered = true;
+  const { context = [] } = call.request;
+  const answer = await runToEnd(definition.handler, {
+    input: input as never,
+    tx,
+    key,
+    scope: { tenant, principal, operation },
+    context,
+    capture,
+    fail,
+    afterCommit: (run) => void afterCommit.push(run),
+  });
+  return { answer, input, afterCommit };
+}
+
+/** What is stored of what the handler has made: of a refusal, once `onRefused` has undone what it must not keep. */
+async function completionOf<Tx>(
+  { call, definition: { options } }: Execution<Tx>,
+  tx: Tx,
+  { answer: given, input }: Made,
+): Promise<Completion> {
+  const { onPoint } = call.engine.config;
+  const answer = await withResponse(given, call.request.response);
   if (answer.kind === 'refusal') {
+    const { key, tenant, principal, operation } = call.id;
+    const scope = { tenant, principal, operation };
     await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope, steps: {} });
   }
   if (onPoint) await onPoint('after-handler', pointOf(call));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { WaitingSlots } from './waiting-slots.ts';
+import { WaitingSlots } from './waiting.ts';
 
 const isLocked = (result: string) => result === 'locked';
 

@@ -3,7 +3,7 @@ import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { type Duration, toMs } from '../core/options.ts';
 import type { FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
-import { gaugeOpen } from '../telemetry/messages.ts';
+import { gaugeOpen } from '../telemetry/metrics.ts';
 import {
   type Effect,
   type InboxContext,

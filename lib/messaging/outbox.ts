@@ -11,7 +11,7 @@ import type {
   OutboxStore,
   Stop,
 } from '../store/messages.ts';
-import { countDelivery, gaugeOpen } from '../telemetry/messages.ts';
+import { countDelivery, gaugeOpen } from '../telemetry/metrics.ts';
 import { traceHeaders } from '../telemetry/span.ts';
 import { type Destination, type Route, routesOf } from './destination.ts';
 import { EventError, type EventToSend, newEvent, type Origin } from './event.ts';

@@ -4,7 +4,7 @@ import { canonicalText } from '../core/canonical.ts';
 import { copyOf } from '../core/data.ts';
 import { ConfigurationError, IdempotencyError, ResultTooLargeError } from '../core/errors.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
-import { countReception } from '../telemetry/messages.ts';
+import { countReception } from '../telemetry/metrics.ts';
 import { inSpan, markFailed } from '../telemetry/span.ts';
 import { describe } from './destination.ts';
 import type { EventName, OnReport } from './report.ts';

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { equalJitter } from '../core/backoff.ts';
 import { settleWithin, untilAborted } from '../core/wait.ts';
 import type { Delivery, OutboxStore } from '../store/messages.ts';
-import { countDelivery, recordLag } from '../telemetry/messages.ts';
+import { countDelivery, recordLag } from '../telemetry/metrics.ts';
 import { inSpan, type SpanOptions } from '../telemetry/span.ts';
 import { describe, type OutgoingEvent, PublishError, type Route } from './destination.ts';
 import type { EventName, OnReport } from './report.ts';

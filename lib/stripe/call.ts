@@ -1,4 +1,4 @@
-import type { ForeignCall, ForeignRequest, ForeignVerdict, LookedUp } from '../engine/phases/foreign-call.ts';
+import type { ForeignCall, ForeignRequest, ForeignVerdict, LookedUp } from '../engine/phases/context.ts';
 
 /** Options for a request of the package `stripe` that only reads. */
 export interface StripeReadOptions {

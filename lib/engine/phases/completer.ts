@@ -3,7 +3,7 @@ import type { KeyState } from '../../core/key-state.ts';
 import { NO_WORKER_AFTER_MS } from '../../core/lease.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { HeldKey } from '../../store/leases.ts';
-import { assertSecret, newInstance } from '../config.ts';
+import { assertSecret } from '../config.ts';
 import type { Engine } from '../engine.ts';
 import { instrumentCompletion, recordTransition } from '../instrumentation.ts';
 import { runHeld } from './executor.ts';
@@ -95,7 +95,7 @@ async function drive<Tx>(engine: Engine<Tx>, held: HeldKey, stop?: AbortSignal):
   if (ended.kind === 'committed' || ended.kind === 'existing') return ended.row.state;
   if (ended.kind === 'suspended') {
     const { operation, key } = held.id;
-    engine.config.onError(ended.error, { operation, key, during: 'phases', instance: newInstance() });
+    engine.config.onError(ended.error, { operation, key, during: 'phases' });
   }
   return undefined;
 }
@@ -124,6 +124,6 @@ export async function reportUnlisted<Tx>({ store, config, registry, unlisted }: 
       `Nobody goes on with unfinished keys of ${operation}, ${count} of them, due for more than an hour: no worker lists the operation.${flagged} List it in lib/operations.ts, or import the module that defines it where this worker or cron route starts. A name that .as('${operation}') gives is listed beside the first one.`,
       { existing: [...registry.keys()], expected: operation },
     );
-    config.onError(error, { operation, key, during: 'setup', instance: newInstance() });
+    config.onError(error, { operation, key, during: 'setup' });
   }
 }

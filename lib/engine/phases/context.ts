@@ -1,7 +1,9 @@
+import { ConfigurationError } from '../../core/errors.ts';
+import type { Indeterminate } from '../../core/foreign.ts';
 import type { Upcasts } from '../../core/older-data.ts';
+import { assertKnownOptions, type OptionNames } from '../../core/options.ts';
 import type { Scope } from '../../core/scope.ts';
 import type { Fail } from '../handler.ts';
-import type { ForeignCall } from './foreign-call.ts';
 
 /** The version of a result that a step stores. An unfinished key of an older deploy has older ones. */
 export interface StepVersion {
@@ -46,4 +48,155 @@ export interface PhasesContext<Input, Tx, Reason extends string = string> {
   signal: AbortSignal;
   /** How many milliseconds are left for this run. */
   readonly deadlineMs: number;
+}
+
+/** The argument of a call to a foreign system. */
+export interface ForeignRequest {
+  /** The derived key: the same for every send of this step, by whatever process. Hand it to the provider. */
+  idempotencyKey: string;
+  /** Aborted when there is no more time, or the lease is lost. Hand it to the HTTP client. */
+  signal: AbortSignal;
+  /** How many milliseconds this call may take: less than the caller has left. */
+  deadlineMs: number;
+  /**
+   * The same as headers, for systems that understand them: `Idempotency-Key`, `X-Request-Timeout` in milliseconds,
+   * and `X-Retry-Layer: none`, because this call is sent again from here.
+   */
+  headers: Readonly<Record<string, string>>;
+}
+
+/** A provider's answer to a look-up: the call's result, that it knows nothing of it, or "ask later". */
+export type LookedUp<R> = { found: R } | 'absent' | 'pending';
+
+/**
+ * The proof that an error of a send is. Anything that is not certain is `indeterminate`: a lost connection, a time-out, a 5xx,
+ * a key in use or with other parameters.
+ */
+export type ForeignVerdict<Reason extends string = string> =
+  | 'indeterminate'
+  /** Nothing was done, for certain: the provider said so (429), or the connection was refused. Sent again. */
+  | 'not_executed'
+  /** A send cannot tell: "already done", or a stored error that is replayed. The provider is asked. */
+  | 'look_up'
+  /** Declared by you as final: the key ends in this stored refusal. A declined card. */
+  | { refuse: Reason; data?: unknown; status?: number; message?: string };
+
+/** A call that changes something in a foreign system. */
+export interface ForeignCall<Arguments, R, Reason extends string = string> {
+  /**
+   * Plain data, stored before the first send. A later run sends the stored ones, whatever values are given then. Where those
+   * have a field more, or one of another type, the stored ones are neither sent nor asked with: the run ends in `phase_mismatch`.
+   */
+  arguments: Arguments;
+  /** Does it. Returns plain data, which is stored. */
+  send(stored: Arguments, request: ForeignRequest): Promise<R>;
+  /** Asks whether it was done. */
+  lookup?(stored: Arguments, request: ForeignRequest): Promise<LookedUp<R>>;
+  /**
+   * Makes the result of what a person has found: an id that the provider shows. Default: `lookup` must find it. With
+   * neither, nobody can say of an unknown call that it went through.
+   */
+  fromReference?(reference: string, request: ForeignRequest): Promise<R>;
+  /** The move when the outcome of a send is not known. */
+  indeterminate: Indeterminate;
+  /** Judges an error of `send`. Default: it proves nothing, `indeterminate`. */
+  judge?(error: unknown): ForeignVerdict<Reason>;
+  /**
+   * For how long the provider remembers the derived key, in milliseconds; no longer than `phasesRetention`. Default 0: it
+   * honours no keys. Each send relies on what was said here when it was sent.
+   */
+  providerKeyTtlMs?: number;
+  /** How long after a send "absent" may still mean "not yet", in milliseconds. Default 60,000. */
+  settleMs?: number;
+  /** How long one send or look-up may take, in milliseconds. Default 10,000; never more than is left. */
+  timeoutMs?: number;
+  /** How often it is sent or asked within one run. Default 4. */
+  maxTries?: number;
+  /** The foreign call that this one takes back, by its name: a refund says so of its charge. */
+  compensates?: string;
+  /**
+   * Whether a refusal of the key behind it asks for a compensation, always or by its result. Where no other call `compensates`
+   * it, the key is then flagged for a person, and keeps its result. Default true. False: a check, a mail, a decline that a
+   * look-up has found, or what `onRefused` sees to. A function is asked of a call that `compensates`, too: where nothing came
+   * of it, it has compensated nothing.
+   */
+  needsCompensation?: boolean | ((result: R) => boolean);
+  /** The system it depends on. Calls that share the name share a circuit breaker. Default: none. */
+  dependency?: string;
+  /** The version of arguments and result as they are stored; raise it when either changes its shape. Default 1. */
+  version?: number;
+  /**
+   * Leads stored arguments, and a stored result, of version N to version N + 1, so that unfinished keys of an older deploy
+   * go on. The one that is left out has not changed. Where a version is missing, or one throws, nothing is sent, and the run ends
+   * in `phase_mismatch`.
+   */
+  upcasts?: Readonly<Record<number, { arguments?: (older: never) => unknown; result?: (older: never) => unknown }>>;
+}
+
+const OPTIONS: OptionNames<ForeignCall<never, never>> = {
+  arguments: true,
+  send: true,
+  lookup: true,
+  fromReference: true,
+  indeterminate: true,
+  judge: true,
+  providerKeyTtlMs: true,
+  settleMs: true,
+  timeoutMs: true,
+  maxTries: true,
+  compensates: true,
+  needsCompensation: true,
+  dependency: true,
+  version: true,
+  upcasts: true,
+};
+
+/** The version of a call's stored arguments, or of its stored result. */
+export function versionOfPart<A, R>(
+  { version, upcasts }: ForeignCall<A, R>,
+  part: 'arguments' | 'result',
+): { version: number | undefined; upcasts: Upcasts } {
+  const ofPart = Object.entries(upcasts ?? {}).map(([from, lead]) => [from, lead?.[part] ?? ((same: unknown) => same)]);
+  return { version, upcasts: Object.fromEntries(ofPart) };
+}
+
+/**
+ * @param retentionMs how long the row of its key is kept: behind that the key's next use is a new intent, under the same
+ *   derived key
+ * @throws ConfigurationError for an option that is none, or that has no meaning
+ */
+export function assertForeignCall<A, R>(name: string, call: ForeignCall<A, R>, retentionMs: number): void {
+  assertKnownOptions(`The foreign call ${name}`, call, OPTIONS);
+  const { indeterminate, providerKeyTtlMs = 0, settleMs = 0, timeoutMs = 1, maxTries = 1 } = call;
+  const { version = 1, upcasts } = call;
+  const assert = (option: keyof ForeignCall<A, R>, isGood: boolean, expected: string) => {
+    if (isGood) return;
+    const existing = typeof call[option] === 'function' ? 'a function' : call[option];
+    throw new ConfigurationError(`\`${option}\` of the foreign call ${name} cannot be used.`, { existing, expected });
+  };
+  for (const option of ['send', 'lookup', 'fromReference', 'judge'] as const) {
+    const isGood = typeof call[option] === 'function' || (option !== 'send' && call[option] === undefined);
+    assert(option, isGood, 'a function');
+  }
+  assert('indeterminate', ['retry', 'lookup', 'unknown'].includes(indeterminate), "'retry', 'lookup' or 'unknown'");
+  for (const option of ['dependency', 'compensates'] as const) {
+    assert(option, call[option] === undefined || (typeof call[option] === 'string' && call[option] !== ''), 'a name');
+  }
+  const isKnown = ['undefined', 'boolean', 'function'].includes(typeof call.needsCompensation);
+  assert('needsCompensation', isKnown, 'true, false or a function');
+  assert('settleMs', settleMs >= 0, 'milliseconds, 0 or more');
+  assert('timeoutMs', timeoutMs > 0, 'milliseconds, more than 0');
+  assert('maxTries', Number.isInteger(maxTries) && maxTries >= 1, 'a whole number, 1 or more');
+  assert('version', Number.isInteger(version) && version >= 1, 'a whole number, 1 or more');
+  for (const [from, lead] of Object.entries(upcasts ?? {})) {
+    const isGood = typeof lead === 'object' && lead !== null && [lead.arguments, lead.result].every(isFunctionOrNone);
+    assert('upcasts', isGood, 'by version: { arguments, result }, functions or left out');
+    assertKnownOptions(`\`upcasts[${from}]\` of the foreign call ${name}`, lead, { arguments: true, result: true });
+  }
+  const isRetained = providerKeyTtlMs >= 0 && providerKeyTtlMs <= retentionMs;
+  assert('providerKeyTtlMs', isRetained, `milliseconds, 0 to ${retentionMs} (phasesRetention)`);
+}
+
+function isFunctionOrNone(value: unknown): boolean {
+  return value === undefined || typeof value === 'function';
 }

@@ -21,7 +21,7 @@ export async function atomic<Tx, R>(
     await beginStep(running);
     let result: string | null = null;
     const phase: Phase<Tx> = async (tx) => {
-      const answer = await runToAnswer(() => run(tx));
+      const answer = await runToAnswer(run, tx);
       if (answer.kind === 'refusal') return await refuseIn(running, tx, answer);
       if (answer.kind === 'redirect') throw redirectInside(name);
       if (answer.kind === 'response') {

@@ -91,7 +91,7 @@ async function runFunction<Tx>(
   const text = unseal(sealed ?? new Uint8Array(), 'input', id, running.engine.config.secrets);
   const { input, context } = decodeInput(text, options);
   running.input = input;
-  const work = () => runToAnswer(() => phases(contextOf(running, input, context)), response);
+  const work = () => runToAnswer(phases, contextOf(running, input, context), response);
   transaction.keepOpen(); // the claim, for the function's first step
   const answer = await inTime(running, work).catch((error) => {
     // A refusal that ended the run is stored like one that the function threw.

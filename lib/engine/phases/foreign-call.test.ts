@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ConfigurationError } from '../../core/errors.ts';
 import { stripeCall } from '../../stripe/call.ts';
-import { assertForeignCall, type ForeignCall } from './foreign-call.ts';
+import { assertForeignCall, type ForeignCall } from './context.ts';
 
 const DAY = 86_400_000;
 const call: ForeignCall<null, string> = { arguments: null, indeterminate: 'retry', send: async () => 'ch_1' };

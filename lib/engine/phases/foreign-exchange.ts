@@ -11,8 +11,8 @@ import { isRefusalStatus, type RefusalAnswer, refusalAnswer } from '../handler.t
 import { retentionOf } from '../thing.ts';
 import { timeLeft } from '../transaction.ts';
 import { isCircuitOpen } from './circuit-breakers.ts';
+import { assertForeignCall, type ForeignRequest, type ForeignVerdict, versionOfPart } from './context.ts';
 import { readStep, readStored, redirectInside } from './database-steps.ts';
-import { assertForeignCall, type ForeignRequest, type ForeignVerdict, versionOfPart } from './foreign-call.ts';
 import { type ForeignStep, noteLateAnswer, recordStart, type StartedCall } from './foreign-record.ts';
 import { type PhasesRun, reach, reportError } from './run.ts';
 

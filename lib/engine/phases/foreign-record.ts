@@ -5,8 +5,8 @@ import type { ForeignStart, HeldKey, LateAnswer, Step } from '../../store/leases
 import { encodeStep } from '../answer.ts';
 import { ensureReplicated } from '../durability.ts';
 import { recordTransition } from '../instrumentation.ts';
+import { type ForeignCall, versionOfPart } from './context.ts';
 import { finishStep } from './database-steps.ts';
-import { type ForeignCall, versionOfPart } from './foreign-call.ts';
 import { assertGoesOn, type PhasesRun, reach, reportError } from './run.ts';
 
 /** A foreign call as a step of its run. */

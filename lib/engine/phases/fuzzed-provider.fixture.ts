@@ -1,4 +1,4 @@
-import type { LookedUp } from './foreign-call.ts';
+import type { LookedUp } from './context.ts';
 
 /** A provider with a ledger, whose faults are left to chance. */
 

@@ -4,7 +4,7 @@ import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-d
 import { ANN, anything, effect, effects, freshKey, gate, kit, rowsOf, type Tx } from '../../integration/kit.fixture.ts';
 import { skipTime } from '../../integration/skip-time.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
-import type { ForeignCall } from './foreign-call.ts';
+import type { ForeignCall } from './context.ts';
 import { Provider } from './phases.fixture.ts';
 
 /** Runs that hold a key in phases, and executions in one transaction, at the edges of what they may still do. */

@@ -1,6 +1,6 @@
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
 import { isDoubtful, type Step, type StepKind } from '../../store/leases.ts';
-import type { ForeignCall } from './foreign-call.ts';
+import type { ForeignCall } from './context.ts';
 
 /** What a foreign call says for the case that its key is refused behind it. */
 export type Compensation<R> = Pick<ForeignCall<never, R>, 'compensates' | 'needsCompensation'>;

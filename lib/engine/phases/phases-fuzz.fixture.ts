@@ -1,4 +1,4 @@
-import type { ForeignCall, ForeignVerdict } from './foreign-call.ts';
+import type { ForeignCall, ForeignVerdict } from './context.ts';
 import { type FuzzedProvider, MEMORY_MS, type Next, oneOf } from './fuzzed-provider.fixture.ts';
 
 /** What is left to chance in the fuzz of phases: the code of a deploy. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ForeignCall, ForeignVerdict, LookedUp } from './foreign-call.ts';
+import type { ForeignCall, ForeignVerdict, LookedUp } from './context.ts';
 
 /** Shared by the tests of phases: a provider outside the database, with a ledger of its own. */
 export class Provider {

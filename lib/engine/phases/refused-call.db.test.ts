@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { effects, freshKey } from '../../integration/kit.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
-import type { ForeignVerdict } from './foreign-call.ts';
+import type { ForeignVerdict } from './context.ts';
 import { type Call, database, expectOnce, expire, provider, rowOf, seenCall, shop, usePhases } from './shop.fixture.ts';
 
 usePhases();

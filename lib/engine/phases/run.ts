@@ -2,7 +2,7 @@ import { CodedError, LeaseLostError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { HeldKey, StepKind } from '../../store/leases.ts';
 import { inSpan, isTraced } from '../../telemetry/span.ts';
-import { type CrashPoint, newInstance } from '../config.ts';
+import type { CrashPoint } from '../config.ts';
 import type { Engine } from '../engine.ts';
 import type { RefusalAnswer } from '../handler.ts';
 import type { Heartbeat } from './heartbeat.ts';
@@ -79,7 +79,7 @@ export async function beginStep<Tx>(running: PhasesRun<Tx>): Promise<void> {
 /** Passes an error on that changes nothing about the run. */
 export function reportError<Tx>({ engine, held }: Pick<PhasesRun<Tx>, 'engine' | 'held'>, error: unknown): void {
   const { operation, key } = held.id;
-  engine.config.onError(error, { operation, key, during: 'phases', instance: newInstance() });
+  engine.config.onError(error, { operation, key, during: 'phases' });
 }
 
 /** Calls the moment of a step at which a test may kill the process. */

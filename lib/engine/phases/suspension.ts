@@ -1,5 +1,5 @@
 import { equalJitter } from '../../core/backoff.ts';
-import { recordDelay } from '../../telemetry/keys.ts';
+import { recordDelay } from '../../telemetry/metrics.ts';
 import { recordTransition } from '../instrumentation.ts';
 import { endRun, type PhasesRun } from './run.ts';
 

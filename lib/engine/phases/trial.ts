@@ -8,8 +8,8 @@ import type { Call } from '../call.ts';
 import type { AtomicDefinition, PhasedDefinition } from '../definition.ts';
 import { createCapture, fail, runToAnswer } from '../handler.ts';
 import { timeLeft } from '../transaction.ts';
+import type { ForeignCall, LookedUp } from './context.ts';
 import { readStep, redirectInside } from './database-steps.ts';
-import type { ForeignCall, LookedUp } from './foreign-call.ts';
 import { requestWith } from './foreign-exchange.ts';
 import { Journal } from './journal.ts';
 
@@ -96,7 +96,7 @@ export async function tryPhases<Tx>(
       signal,
       atomic: (name, run) =>
         step(name, 'atomic', async () => {
-          const answer = await runToAnswer(() => run(tx));
+          const answer = await runToAnswer(run, tx);
           if (answer.kind === 'refusal') return trial.end(answer.reason);
           if (answer.kind !== 'data') throw redirectInside(name);
           return readStep(encodeStep(answer.data));
@@ -151,7 +151,7 @@ async function lookUp<Tx, A, R>(
 /** A trial may end by a refusal or an error, as the operation itself may: what is known by then counts. */
 async function runTrial(trial: Trial, work: () => Promise<unknown>): Promise<void> {
   try {
-    const answer = await runToAnswer(work);
+    const answer = await runToAnswer(work, undefined);
     if (answer.kind === 'refusal') trial.ended ??= { why: answer.reason };
   } catch (error) {
     trial.ended ??= { why: reasonOf(error) };

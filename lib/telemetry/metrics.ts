@@ -1,4 +1,12 @@
-import { createNoopMeter, type MeterProvider, metrics } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type BatchObservableResult,
+  createNoopMeter,
+  type Meter,
+  type MeterProvider,
+  metrics,
+  type Observable,
+} from '@opentelemetry/api';
 
 /** Counts of keys, each in a counter of its own, by operation. */
 export type Counted = keyof typeof COUNTERS;
@@ -13,16 +21,22 @@ const COUNTERS = {
   unknown: 'Keys whose foreign call has an outcome that could not be learned',
 } as const;
 
-/** Where the kit waits before it tries again. */
-export type Waits = 'transaction' | 'foreign' | 'completer';
+/** Instruments that are made at their first use, and of the provider that there is: an SDK that is set up later gets its own. */
+function instruments<I>(make: (meter: Meter) => I): () => I | undefined {
+  let made: I | undefined;
+  let madeBy: MeterProvider | undefined;
+  return () => {
+    const provider = metrics.getMeterProvider();
+    if (provider !== madeBy) {
+      madeBy = provider;
+      const meter = provider.getMeter('oncekit');
+      made = meter === createNoopMeter() ? undefined : make(meter);
+    }
+    return made;
+  };
+}
 
-// Of the provider they were made by: an SDK that is set up later gets its own.
-let made: ReturnType<typeof make> | undefined;
-let madeBy: MeterProvider | undefined;
-
-function make(provider: MeterProvider) {
-  const meter = provider.getMeter('oncekit');
-  if (meter === createNoopMeter()) return undefined;
+const ofKeys = instruments((meter) => {
   const counter = (name: Counted) => meter.createCounter(`idempotent.${name}`, { description: COUNTERS[name] });
   const histogram = (name: string, description: string) =>
     meter.createHistogram(`idempotent.${name}`, { unit: 'ms', description });
@@ -34,39 +48,62 @@ function make(provider: MeterProvider) {
     duration: histogram('duration', 'From the call to its outcome'),
     delay: histogram('retry.delay', 'How long the kit waits before it tries again'),
   };
-}
+});
 
-function instruments() {
-  const provider = metrics.getMeterProvider();
-  if (provider !== madeBy) {
-    madeBy = provider;
-    made = make(provider);
-  }
-  return made;
-}
+const ofMessages = instruments((meter) => ({
+  deliveries: meter.createCounter('outbox.deliveries', { description: 'Attempts to deliver an event' }),
+  lag: meter.createHistogram('outbox.lag', { unit: 'ms', description: 'From the event to its delivery' }),
+  receptions: meter.createCounter('inbox.receptions', { description: 'Events received, by what became of them' }),
+}));
 
 /** Tells whether the app has set up an SDK for metrics. Asked where a call must not pay for what nobody collects. */
 export function isMeasured(): boolean {
-  return instruments() !== undefined;
+  return ofKeys() !== undefined;
 }
 
 /** Counts in `idempotent.<what>`, by operation. */
 export function countKey(what: Counted, operation: string): void {
-  instruments()?.counters[what].add(1, { operation });
-}
-
-function countNothing(operation: string): void {
-  for (const counter of Object.values(instruments()?.counters ?? {})) counter.add(0, { operation });
+  ofKeys()?.counters[what].add(1, { operation });
 }
 
 /** Records in `idempotent.duration`, in milliseconds, by operation, outcome and whether it was a replay. */
 export function recordDuration(ms: number, how: { operation: string; outcome: string; replayed: boolean }): void {
-  instruments()?.duration.record(ms, { ...how });
+  ofKeys()?.duration.record(ms, { ...how });
 }
 
 /** Records in `idempotent.retry.delay`, in milliseconds, by what waits. */
-export function recordDelay(ms: number, waits: Waits): void {
-  instruments()?.delay.record(ms, { waits });
+export function recordDelay(ms: number, waits: 'transaction' | 'foreign' | 'completer'): void {
+  ofKeys()?.delay.record(ms, { waits });
+}
+
+/** Counts in `outbox.deliveries`, by destination and outcome: delivered | failed | dead | stopped | lost. */
+export function countDelivery(destination: string, outcome: string): void {
+  ofMessages()?.deliveries.add(1, { destination, outcome });
+}
+
+/** Records in `outbox.lag` how long an event took, by destination. By two clocks: the database's and this process's. */
+export function recordLag(destination: string, ms: number): void {
+  ofMessages()?.lag.record(Math.max(0, ms), { destination });
+}
+
+/** Counts in `inbox.receptions`, by source and outcome: processed | replayed | failed | dead, and mismatch beside them. */
+export function countReception(source: string, outcome: string): void {
+  ofMessages()?.receptions.add(1, { source, outcome });
+}
+
+/** Keeps gauges, asked whenever metrics are collected, until what it returns is called. A database that cannot be asked leaves a gap. */
+function keepGauges<Row>(
+  meter: Meter,
+  gauges: Observable[],
+  ask: () => Promise<readonly Row[]>,
+  tell: (result: BatchObservableResult, rows: readonly Row[]) => void,
+): () => void {
+  const observe = async (result: BatchObservableResult) => {
+    const rows = await ask().catch(() => undefined);
+    if (rows) tell(result, rows);
+  };
+  meter.addBatchObservableCallback(observe, gauges);
+  return () => meter.removeBatchObservableCallback(observe, gauges);
 }
 
 /** The keys of one operation in one state that are not settled, or flagged for a person. */
@@ -98,12 +135,11 @@ export function gaugeKeys(ask: () => Promise<readonly OpenCount[]>, operations: 
   const unlisted = gauge('unlisted', 'Stuck keys of an operation that is not listed: no worker goes on with them');
   const oldest = gauge('oldest_in_progress_seconds', 'Age of the oldest key in progress', 's');
   // A counter that begins at 1 hides its first event from whoever looks at its growth.
-  for (const operation of operations) countNothing(operation);
+  const counters = Object.values(ofKeys()?.counters ?? {});
+  for (const operation of operations) for (const counter of counters) counter.add(0, { operation });
   // What was seen once is 0 when it is gone: an SDK may repeat the last value it was told, and an alarm would never end.
   const known = new Set(operations);
-  const observe: Parameters<typeof meter.addBatchObservableCallback>[0] = async (result) => {
-    const open = await ask().catch(() => undefined);
-    if (!open) return;
+  return keepGauges(meter, [keys, stuck, unlisted, oldest], ask, (result, open) => {
     for (const { operation } of open) known.add(operation);
     for (const operation of known) {
       const own = open.filter((found) => found.operation === operation);
@@ -119,8 +155,36 @@ export function gaugeKeys(ask: () => Promise<readonly OpenCount[]>, operations: 
       const seconds = running ? (Date.now() - running.oldestAt.getTime()) / 1000 : 0;
       result.observe(oldest, Math.max(0, seconds), { operation });
     }
-  };
-  const gauges = [keys, stuck, unlisted, oldest];
-  meter.addBatchObservableCallback(observe, gauges);
-  return () => meter.removeBatchObservableCallback(observe, gauges);
+  });
+}
+
+/** Something that waits, or waits for a person. */
+interface Waiting {
+  peer: string;
+  state: string;
+  count: number;
+  oldestAt: Date;
+}
+
+/**
+ * Gauges over what is not settled, asked whenever metrics are collected: `<box>.open` and `<box>.oldest_open_seconds`, by
+ * peer and state. A database that cannot be asked leaves a gap.
+ *
+ * @returns ends it
+ */
+export function gaugeOpen(box: 'outbox' | 'inbox', ask: () => Promise<readonly Waiting[]>): () => void {
+  const meter = metrics.getMeter('oncekit');
+  const open = meter.createObservableGauge(`${box}.open`, { description: 'Events that are under way or dead' });
+  const oldest = meter.createObservableGauge(`${box}.oldest_open_seconds`, { unit: 's' });
+  // What was seen once is 0 when it is gone: an SDK may repeat the last value it was told, and an alarm would never end.
+  const known = new Map<string, Attributes>();
+  return keepGauges(meter, [open, oldest], ask, (result, waiting) => {
+    for (const attributes of known.values()) for (const gauge of [open, oldest]) result.observe(gauge, 0, attributes);
+    for (const { peer, state, count, oldestAt } of waiting) {
+      const attributes = { peer, state };
+      known.set(JSON.stringify(attributes), attributes);
+      result.observe(open, count, attributes);
+      result.observe(oldest, Math.max(0, (Date.now() - oldestAt.getTime()) / 1000), attributes);
+    }
+  });
 }

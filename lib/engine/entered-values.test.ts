@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { enteredValues } from './values.ts';
+import { enteredValues } from './execution.ts';
 
 function form(...fields: [string, string | File][]): FormData {
   const data = new FormData();
