@@ -88,6 +88,8 @@ export interface MessagesAdminOptions {
   log?: AuditLog | undefined;
 }
 
+type MessageAct = { type: string; actor: string; peer: string; event?: string };
+
 /**
  * The functions behind an admin view of messages. Payloads, results and the values of headers do not leave it; every
  * operation is a compare-and-set on the state, so a second click has `changed` nothing and leaves no second record.
@@ -100,13 +102,14 @@ export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions
   inbox: InboxAdmin;
 } {
   const tell = auditLog(log);
-  /** Nothing was done where there is nothing to count, so there is no line either. */
-  const logged = <Done extends boolean | number>(
-    done: Done,
-    act: { type: string; actor: string; peer: string; event?: string },
-  ): Done => {
-    if (done) tell({ ...act, ...(typeof done === 'number' ? { detail: { messages: String(done) } } : {}) });
-    return done;
+  // Where nothing was done, there is no line either.
+  const recorded = (isDone: boolean, act: MessageAct): Operated => {
+    if (isDone) tell(act);
+    return isDone ? 'recorded' : 'changed';
+  };
+  const counted = (messages: number, act: MessageAct): number => {
+    if (messages > 0) tell({ ...act, detail: { messages: String(messages) } });
+    return messages;
   };
   return {
     outbox: {
@@ -117,14 +120,13 @@ export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions
       list: (filter) => paged(filter, (more) => outbox.list(more)),
       find: async (eventId) => sentDetail(await outbox.find(eventId)),
       requeue: async (delivery, actor) =>
-        operated(logged(await outbox.requeue(delivery, actor), { type: 'requeued', actor, ...named(delivery) })),
+        recorded(await outbox.requeue(delivery, actor), { type: 'requeued', actor, ...named(delivery) }),
       requeueAll: async (peer, actor) =>
-        logged(await outbox.requeueAll(peer, actor), { type: 'requeued', actor, peer }),
+        counted(await outbox.requeueAll(peer, actor), { type: 'requeued', actor, peer }),
       skip: async (delivery, actor) =>
-        operated(logged(await outbox.skip(delivery, actor), { type: 'skipped', actor, ...named(delivery) })),
-      abandon: async (peer, actor) => logged(await outbox.abandon(peer, actor), { type: 'abandoned', actor, peer }),
-      resume: async (peer, actor) =>
-        operated(logged(await outbox.resume(peer, actor), { type: 'resumed', actor, peer })),
+        recorded(await outbox.skip(delivery, actor), { type: 'skipped', actor, ...named(delivery) }),
+      abandon: async (peer, actor) => counted(await outbox.abandon(peer, actor), { type: 'abandoned', actor, peer }),
+      resume: async (peer, actor) => recorded(await outbox.resume(peer, actor), { type: 'resumed', actor, peer }),
     },
     inbox: {
       overview: async () => ({ open: await inbox.open() }),
@@ -135,17 +137,13 @@ export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions
       find: async (event) => receivedDetail(await inbox.find(event)),
       requeue: async ({ source: peer, eventId: event }, actor) => {
         const isDone = await inbox.requeue({ source: peer, eventId: event }, actor);
-        return operated(logged(isDone, { type: 'requeued', actor, peer, event }));
+        return recorded(isDone, { type: 'requeued', actor, peer, event });
       },
     },
   };
 }
 
 const named = ({ destination, eventId }: GivenUp) => ({ peer: destination, event: eventId });
-
-function operated(isDone: boolean): Operated {
-  return isDone ? 'recorded' : 'changed';
-}
 
 /** One row more than asked for tells whether there are more. */
 async function paged<Filter extends { limit: number }, Row>(

@@ -42,14 +42,13 @@ function kept(facts: DatabaseFacts): string {
 }
 
 function* writes({ isStandby, isReadOnly }: DatabaseFacts): Iterable<DatabasePromise> {
-  if (!isStandby && !isReadOnly) return;
-  yield {
-    level: 'problem',
-    says: isStandby ? 'It is a standby, and takes no writes.' : 'It takes no writes: its transactions are read-only.',
-    fix: isStandby
-      ? 'Let DATABASE_URL lead to the primary.'
-      : 'Look at default_transaction_read_only, and at its disk.',
-  };
+  if (isStandby) {
+    const says = 'It is a standby, and takes no writes.';
+    yield { level: 'problem', says, fix: 'Let DATABASE_URL lead to the primary.' };
+  } else if (isReadOnly) {
+    const says = 'It takes no writes: its transactions are read-only.';
+    yield { level: 'problem', says, fix: 'Look at default_transaction_read_only, and at its disk.' };
+  }
 }
 
 function* crashes({ hasFsync, synchronousCommit }: DatabaseFacts): Iterable<DatabasePromise> {

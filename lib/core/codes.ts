@@ -230,7 +230,7 @@ export function telemetryOf(code: Code): Advice['telemetry'] {
 }
 
 /** The part of a refusal that is about its key, whatever an earlier attempt has done. */
-export type Meaning =
+type Meaning =
   /** Nothing will come of the key any more: a stored refusal, a tombstone, an unreadable answer, or somebody else's. */
   | 'settled'
   /** The first submission is not over. */

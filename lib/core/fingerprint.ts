@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { deriveKey, type Hmac, hmacUnder, readingSecret, type Secrets, writingSecret } from './secrets.ts';
+import { deriveKey, hmacUnder, readingSecret, type Secret, type Secrets, writingSecret } from './secrets.ts';
 
 /** The version of the canonical form, and of the way it is hashed and stored. Rows remember theirs. */
 export const FINGERPRINT_VERSION = 2;
@@ -61,11 +61,11 @@ function hash(canonical: string, tenant: string, secret: string, bytes: number |
 }
 
 /** Deriving a tenant's key costs more than using it, so those of the tenants last seen are kept, by secret. */
-const hmacs = new Map<string, Map<string, Hmac>>();
+const hmacs = new Map<string, Map<string, Secret['sign']>>();
 const MAX_TENANTS = 1000;
 
-function hmacOf(secret: string, tenant: string): Hmac {
-  const ofTenants = hmacs.get(secret) ?? new Map<string, Hmac>();
+function hmacOf(secret: string, tenant: string): Secret['sign'] {
+  const ofTenants = hmacs.get(secret) ?? new Map<string, Secret['sign']>();
   const known = ofTenants.get(tenant);
   if (known) return known;
   const hmac = hmacUnder(deriveKey(secret, 'fingerprint', tenant));

@@ -19,13 +19,9 @@ const TRANSITIONS: Record<KeyStateOrAbsent, readonly KeyState[]> = {
   abandoned: [],
 };
 
-export function canTransition(from: KeyStateOrAbsent, to: KeyState): boolean {
-  return TRANSITIONS[from].includes(to);
-}
-
 /** Throws `IllegalTransitionError` unless the table allows it. */
 export function assertTransition(from: KeyStateOrAbsent, to: KeyState): void {
-  if (canTransition(from, to)) return;
+  if (TRANSITIONS[from].includes(to)) return;
   throw new IllegalTransitionError(`A key cannot go from ${from} to ${to}.`, {
     existing: from,
     expected: TRANSITIONS[from].length > 0 ? TRANSITIONS[from] : 'nothing: this state is final',

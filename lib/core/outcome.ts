@@ -8,7 +8,7 @@ import type { FieldErrors } from './standard-schema.ts';
 
 /**
  * Says of the effect of this *key* whether it exists, not whether this attempt ran. `false` only where it is proven that
- * nothing was committed and nothing can have been (`Proof`); `'unknown'` is honest about everything else.
+ * nothing was committed and nothing can have been; `'unknown'` is honest about everything else.
  */
 export type Executed = boolean | 'unknown';
 

@@ -93,7 +93,7 @@ const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 
 /** HMAC-SHA-256 of a message under a key of its own: 32 bytes. */
-export type Hmac = (message: Uint8Array) => Buffer;
+type Hmac = (message: Uint8Array) => Buffer;
 
 /**
  * HMAC-SHA-256 under one key, for many messages.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Code, MEANINGS, type Meaning } from '../../core/codes.ts';
+import { type Code, MEANINGS } from '../../core/codes.ts';
 import { refuse } from '../../core/outcome.ts';
 import { applyOutcome, createState } from './machine.ts';
 
@@ -7,6 +7,8 @@ const IN_DOUBT = { ...createState<string>('k1'), attempt: 2, doubt: true };
 const SENT_ONCE = { ...createState<string>('k1'), attempt: 1 };
 
 /** The status after a code of this meaning, and the same where an earlier attempt had no answer. */
+type Meaning = (typeof MEANINGS)[Code];
+
 const STATUSES: Record<Meaning, [string, string]> = {
   settled: ['hasErrored', 'hasErrored'],
   running: ['checking', 'checking'],
