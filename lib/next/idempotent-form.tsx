@@ -11,9 +11,8 @@ import {
 import { ConfigurationError } from '../core/errors.ts';
 import type { Operation } from '../engine/operation.ts';
 import { FieldError, FieldForm, FormField } from '../react/fields/form-field.tsx';
+import type { RetryPolicy, SubmitAction } from '../react/idempotent-submit.ts';
 import type { Messages } from '../react/labels.ts';
-import type { SubmitAction } from '../react/submission/action.ts';
-import type { RetryPolicy } from '../react/submission/settings.ts';
 import { operationOf } from './action-operation.ts';
 import { issueKey } from './issue-key.ts';
 

@@ -1,5 +1,5 @@
 import { KEY_FIELD } from '../core/fields.ts';
-import { complaints } from './submission/complaints.ts';
+import { complaints } from './submission/development.ts';
 
 /** Mistakes that a form finds in development, said once each on both consoles and in the page. Production never loads them. */
 

@@ -1,10 +1,9 @@
 'use client';
 
 import type { ComponentPropsWithRef, ReactNode } from 'react';
-import type { IdempotentSubmit, IdempotentSubmitOptions } from './idempotent-submit.ts';
+import type { IdempotentSubmit, IdempotentSubmitOptions, SubmitAction } from './idempotent-submit.ts';
 import { IdempotencyKeyField } from './key-field.tsx';
 import type { Messages } from './labels.ts';
-import type { SubmitAction } from './submission/action.ts';
 import { recoveryModule } from './submission/recovery-loader.ts';
 import { SubmitStatus } from './submit-status.tsx';
 import { useIdempotentSubmit } from './use-idempotent-submit.ts';

@@ -1,8 +1,20 @@
 import type { SubmitEvent } from 'react';
+import type { KeyedCall } from '../core/fields.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { RetryPolicy, Transition } from './submission/settings.ts';
 import type { Status } from './submission/state.ts';
 import type { KeyStorage } from './submission/storage.ts';
+
+/** A server action made by `serverAction(operation)`, or any function of this shape. */
+export type SubmitAction<R, Reason extends string = string> = (
+  previous: Outcome<R> | null,
+  form: FormData,
+) => Promise<Outcome<R, Reason>>;
+
+/** A server action made by `serverAction(operation)`, which takes the schema's input as well as a form. */
+export interface ValuesAction<R, I, Reason extends string = string> {
+  (values: I, call: KeyedCall): Promise<Outcome<R, Reason, NoInfer<I>>>;
+  (previous: Outcome<R> | null, form: FormData): Promise<Outcome<R, Reason, NoInfer<I>>>;
+}
 
 /** The options of `useIdempotentSubmit`. */
 export interface IdempotentSubmitOptions<R, Reason extends string = string> {
@@ -31,6 +43,31 @@ export interface IdempotentSubmitOptions<R, Reason extends string = string> {
   /** Runs at each step, for your log. */
   onTransition?: ((transition: Transition) => void) | undefined;
   policy?: Partial<RetryPolicy> | undefined;
+}
+
+/** How patiently a lost attempt is repeated, always under the same key. All times in milliseconds. */
+export interface RetryPolicy {
+  attempts: number;
+  baseMs: number;
+  capMs: number;
+  /** No retry begins later than this after the submit, or after the network came back. Polling has its own limit. */
+  totalMs: number;
+  /** An attempt without an answer for so long is asked about at the status route. */
+  timeoutMs: number;
+  /** For how long a running key is asked about before a person must ask again. */
+  pollMs: number;
+}
+
+/** One step of a form, for a log: no values, no answers. */
+export interface Transition {
+  intent: string;
+  key: string;
+  /** How often this browser has sent the key. */
+  attempt: number;
+  from: Status;
+  to: Status;
+  /** The machine's event, such as `submitted`, `lost`, `found`. */
+  event: string;
 }
 
 /** Props of the `<form>`: `submit.formProps`. */

@@ -1,14 +1,21 @@
 export type { FieldErrors, FieldPath } from '../core/standard-schema.ts';
 export { type BracketErrors, bracketErrors, type FieldMessage, type NestedErrors, nestErrors } from './field-errors.ts';
 export { IdempotentForm, type IdempotentFormProps } from './idempotent-form.tsx';
-export type { FieldProps, FormProps, IdempotentSubmit, IdempotentSubmitOptions } from './idempotent-submit.ts';
+export type {
+  FieldProps,
+  FormProps,
+  IdempotentSubmit,
+  IdempotentSubmitOptions,
+  RetryPolicy,
+  SubmitAction,
+  Transition,
+  ValuesAction,
+} from './idempotent-submit.ts';
 export { IdempotencyKeyField } from './key-field.tsx';
 export type { Message, Messages } from './labels.ts';
 export { type LastSubmission, type LastSubmissionOptions, useLastSubmission } from './last-submission.ts';
 export { ErrorSummary, type ErrorSummaryProps } from './recovery/error-summary.tsx';
-export { messages } from './recovery/labels.ts';
-export type { SubmitAction, ValuesAction } from './submission/action.ts';
-export type { RetryPolicy, Transition } from './submission/settings.ts';
+export { messages } from './recovery/submit-status.ts';
 export type { Status } from './submission/state.ts';
 export type { KeyRecord, KeyStorage } from './submission/storage.ts';
 export { SubmitStatus, type SubmitStatusProps } from './submit-status.tsx';

@@ -1,7 +1,7 @@
 'use client';
 
 import { useEffect, useReducer, useState } from 'react';
-import { askStatus, statusUrlOf } from './recovery/status-client.ts';
+import { askStatus } from './recovery/status-client.ts';
 import { type KeyRecord, listIntents, openRecords, type Records } from './submission/storage.ts';
 
 /** The form that this browser sent last, as an error page shows it. */
@@ -121,7 +121,7 @@ async function learn(
 ): Promise<Found & { next?: string }> {
   const { intent, key } = record;
   const { statusUrl, operation } = options;
-  const answer = await askStatus(statusUrlOf({ statusUrl, intent, operation: operation?.(intent) }, key), 'GET');
+  const answer = await askStatus({ statusUrl, intent, operation: operation?.(intent) }, key, 'GET');
   // A key that only this page remembers would be forgotten with it, so its form cannot be the one who finds out.
   const isKept = records.isKept(intent);
   const page = isKept && isOfThisSite(record.page) ? record.page : undefined;

@@ -1,8 +1,9 @@
 'use client';
 
 import type { ReactNode } from 'react';
+import type { Outcome, Refusal } from '../core/outcome.ts';
 import type { IdempotentSubmit } from './idempotent-submit.ts';
-import { describeSubmit, FIRST_LABELS, labelText, type Messages } from './labels.ts';
+import { FIRST_LABELS, type Message, type Messages } from './labels.ts';
 import { recoveryModule } from './submission/recovery-loader.ts';
 
 /** Props of `<SubmitStatus>`. */
@@ -46,4 +47,28 @@ export function SubmitStatus<R>({ submit, messages, className, children }: Submi
       {submit.canStartOver && button('start-over', 'startOver', submit.startOver)}
     </>
   );
+}
+
+/** Describes the present state to a person. It is empty only when idle. */
+export function describeSubmit<R>(
+  submit: Pick<IdempotentSubmit<R>, 'status' | 'result' | 'recovered' | 'isPending' | 'isAbsent' | 'notice'>,
+  labels: Partial<Messages<R>>,
+): string {
+  const { result, notice, isPending } = submit;
+  const label = (key: keyof Messages) => labelText(labels[key], result);
+  // Between two attempts of ours nobody has to do anything, so the text stays and nothing new is read out.
+  const status = submit.status === 'unknown' && isPending ? 'retrying' : submit.status;
+  const { code, message } = (result ?? {}) as Partial<Refusal>; // only a refusal has them
+  const refusal = code && (label(code) || message);
+  // A notice comes with the refusal that it is the message of, or from the status route.
+  if (notice) return `${label(status)} ${(message === notice && refusal) || notice}`;
+  if (submit.isAbsent) return label('absent');
+  if (status === 'hasSucceeded' && submit.recovered) return label('recovered');
+  // The refusal that began a check, such as a mismatch, tells a person why we check.
+  return ((status === 'hasErrored' || status === 'checking') && refusal) || label(status);
+}
+
+/** The text of a label, or an empty one where there is none. */
+function labelText<R>(label: Message<R> | undefined, outcome: Outcome<R> | null): string {
+  return (typeof label === 'function' ? label(outcome) : label) ?? '';
 }

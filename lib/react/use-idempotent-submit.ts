@@ -3,11 +3,10 @@
 import { type SubmitEvent, useActionState, useEffect, useId, useRef, useState, useSyncExternalStore } from 'react';
 import { KEY_FIELD } from '../core/fields.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { IdempotentSubmit, IdempotentSubmitOptions } from './idempotent-submit.ts';
-import type { SubmitAction, ValuesAction } from './submission/action.ts';
+import type { IdempotentSubmit, IdempotentSubmitOptions, SubmitAction, ValuesAction } from './idempotent-submit.ts';
+import { askedOperation, type Settings } from './submission/context.ts';
 import { initialState } from './submission/machine.ts';
 import { recoveryModule } from './submission/recovery-loader.ts';
-import { askedOperation, type Settings } from './submission/settings.ts';
 import { canCheck, fieldKey, isLocked } from './submission/state.ts';
 import { openRecords } from './submission/storage.ts';
 import { createSubmission } from './submission/submission.ts';

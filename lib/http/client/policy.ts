@@ -1,6 +1,4 @@
-import { decorrelatedJitter, equalJitter, fullJitter, parseHttpDate, parseRetryAfter } from '../../core/backoff.ts';
 import { ConfigurationError } from '../../core/errors.ts';
-import type { Reply } from './send-once.ts';
 
 /** When one call tries again, and when it stops. */
 export interface RetryPolicy {
@@ -73,39 +71,6 @@ export function requireNumber(name: string, value: unknown, min: number): void {
     const least = min === Number.NEGATIVE_INFINITY ? '' : ` of at least ${min}`;
     throw new ConfigurationError(`${name} must be a number${least}.`, { existing: value, expected: min });
   }
-}
-
-/**
- * The wait before retry number `retry` (1 for the first), where the server does not say.
- *
- * @param previousMs the computed wait before this one; `baseMs` before the first
- */
-export function computedDelayMs(retry: number, previousMs: number, policy: RetryPolicy, random: number): number {
-  if (policy.jitter === 'decorrelated') return decorrelatedJitter(previousMs, policy, random);
-  return policy.jitter === 'full' ? fullJitter(retry, policy, random) : equalJitter(retry, policy, random);
-}
-
-/** Why an attempt is worth another: its status, or how it was lost. */
-export type RetryReason = 'timeout' | 'network' | `status ${number}`;
-
-/**
- * Says why the same request may fare better later: it was lost, or answered with 429, 5xx, or 409 and `Retry-After`, by which
- * the kit says `in_flight` and `outcome_unknown`. Undefined for any other 4xx, which stands, and for every answer that the
- * server has stored: it would only be replayed.
- */
-export function retryReason(reply: Exclude<Reply, { type: 'aborted' }>): RetryReason | undefined {
-  if (reply.type === 'lost') return reply.reason;
-  const { status, headers } = reply.response;
-  if (headers.has('idempotency-status')) return;
-  const asksToWait = status === 409 && headers.has('retry-after');
-  return status === 429 || status >= 500 || asksToWait ? `status ${status}` : undefined;
-}
-
-/** The wait that the server asks for, in milliseconds. A date is read by the server's own clock where it shows it. */
-export function askedDelayMs(reply: Reply, nowMs: number): number | undefined {
-  if (reply.type !== 'answered') return;
-  const { headers } = reply.response;
-  return parseRetryAfter(headers.get('retry-after'), parseHttpDate(headers.get('date')) ?? nowMs);
 }
 
 /**

@@ -1,20 +1,20 @@
+import { decorrelatedJitter, equalJitter, fullJitter, parseHttpDate, parseRetryAfter } from '../../core/backoff.ts';
 import { type CircuitBreaker, circuitBreakers, type Health } from '../../core/circuit-breaker.ts';
 import { sleep } from '../../core/wait.ts';
 import { type Prepared, prepare, type RetryingInit } from './call.ts';
 import { CircuitOpenError, NoAnswerError, type StoppedBy } from './errors.ts';
 import {
-  askedDelayMs,
   type BreakerOptions,
   completeBreaker,
   completePolicy,
-  computedDelayMs,
   RetryBudget,
   type RetryBudgetOptions,
   type RetryPolicy,
-  type RetryReason,
-  retryReason,
 } from './policy.ts';
 import { type Clock, type Reply, sendOnce } from './send-once.ts';
+
+/** Why an attempt is worth another: its status, or how it was lost. */
+export type RetryReason = 'timeout' | 'network' | `status ${number}`;
 
 /** The events that an application may want to count. `attempt` is 1 for the first. */
 export interface ClientHooks {
@@ -167,6 +167,36 @@ async function sendAttempt(client: Client, call: Prepared, attempt: number, ends
   const status = reply.type === 'answered' ? { status: reply.response.status } : {};
   callHook(options.onAttempt, { attempt, key: call.key, tookMs: clock.now() - startedAt, ...status });
   return reply;
+}
+
+/**
+ * The wait before retry number `retry` (1 for the first), where the server does not say.
+ *
+ * @param previousMs the computed wait before this one; `baseMs` before the first
+ */
+function computedDelayMs(retry: number, previousMs: number, policy: RetryPolicy, random: number): number {
+  if (policy.jitter === 'decorrelated') return decorrelatedJitter(previousMs, policy, random);
+  return policy.jitter === 'full' ? fullJitter(retry, policy, random) : equalJitter(retry, policy, random);
+}
+
+/**
+ * Says why the same request may fare better later: it was lost, or answered with 429, 5xx, or 409 and `Retry-After`, by which
+ * the kit says `in_flight` and `outcome_unknown`. Undefined for any other 4xx, which stands, and for every answer that the
+ * server has stored: it would only be replayed.
+ */
+function retryReason(reply: Ended): RetryReason | undefined {
+  if (reply.type === 'lost') return reply.reason;
+  const { status, headers } = reply.response;
+  if (headers.has('idempotency-status')) return;
+  const asksToWait = status === 409 && headers.has('retry-after');
+  return status === 429 || status >= 500 || asksToWait ? `status ${status}` : undefined;
+}
+
+/** The wait that the server asks for, in milliseconds. A date is read by the server's own clock where it shows it. */
+function askedDelayMs(reply: Reply, nowMs: number): number | undefined {
+  if (reply.type !== 'answered') return;
+  const { headers } = reply.response;
+  return parseRetryAfter(headers.get('retry-after'), parseHttpDate(headers.get('date')) ?? nowMs);
 }
 
 /** What an attempt says of its origin. A refusal below 500, 429 included, comes from one that is up. */

@@ -1,19 +1,34 @@
 import { fullJitter } from '../../core/backoff.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { sleep } from '../../core/wait.ts';
-import type { ActionReply, PendingAttempt, Send } from '../submission/action.ts';
+import type { RetryPolicy } from '../idempotent-submit.ts';
 import { sendAttempt } from '../submission/attempt.ts';
-import type { Recovery, SubmissionContext } from '../submission/context.ts';
+import type {
+  ActionReply,
+  PendingAttempt,
+  Recovery,
+  Send,
+  Settings,
+  SubmissionContext,
+} from '../submission/context.ts';
 import { type Event, VIEW_EVENTS } from '../submission/machine.ts';
-import { policyOf } from '../submission/settings.ts';
 import { hasFinalAnswer, isFence, type State } from '../submission/state.ts';
 import { RECOVERY_HANDLERS } from './machine.ts';
-import { askStatus, probeStatusRoute, statusUrlOf } from './status-client.ts';
+import { askStatus, probeStatusRoute } from './status-client.ts';
 
 export { ErrorSummary } from './error-summary.tsx';
-export { leaveFocus } from './focus.ts';
-export { LATER_LABELS } from './labels.ts';
 export { canStartOver } from './machine.ts';
+export { LATER_LABELS, leaveFocus } from './submit-status.ts';
+
+export const DEFAULT_POLICY: RetryPolicy = {
+  // Long enough for a killed server to be started again.
+  attempts: 8,
+  baseMs: 400,
+  capMs: 4000,
+  totalMs: 30_000,
+  timeoutMs: 10_000,
+  pollMs: 60_000,
+};
 
 const POLL_MS = 1000;
 /** A check ends when so many of its questions in a row had no answer. */
@@ -78,7 +93,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     for (let failures = 0; state().by && !signal.aborted; ) {
       await waitUntilOnline(signal);
       const { by, key } = state();
-      const answer = await askStatus<R>(statusUrlOf(settings(), key), isFence(by) ? 'DELETE' : 'GET');
+      const answer = await askStatus<R>(settings(), key, isFence(by) ? 'DELETE' : 'GET');
       if (signal.aborted || state().key !== key) return;
       failures = answer ? 0 : failures + 1;
       if (answer) dispatch({ type: 'found', answer, again });
@@ -141,6 +156,10 @@ async function dispatchLate<R>(form: SubmissionContext<R>, out: PendingAttempt<R
   if (late && late.type !== 'lost' && !page.aborted) form.dispatch({ ...late, again: false, isLate: true });
 }
 
+function policyOf<R>({ policy }: Settings<R>): RetryPolicy {
+  return { ...DEFAULT_POLICY, ...policy };
+}
+
 /** In milliseconds. Only refusals ask for patience. */
 function waitAskedFor(outcome: Outcome<unknown> | undefined): number | undefined {
   return outcome?.ok === false ? outcome.retryAfterMs : undefined;
@@ -161,7 +180,7 @@ function steersNext(thrown: unknown): boolean {
  * Receives the keys that other tabs have seen settled, or have given up. A message is a hint: its receiver asks the
  * server. Without a channel (old browsers, simulated ones) a tab knows of others what their shared storage says.
  */
-export function openTabs(onEnd: (intent: string, key: string) => void): BroadcastChannel | undefined {
+function openTabs(onEnd: (intent: string, key: string) => void): BroadcastChannel | undefined {
   if (!window.BroadcastChannel) return;
   const channel = new BroadcastChannel('oncekit');
   channel.onmessage = ({ data: [intent, key] }) => onEnd(intent, key);

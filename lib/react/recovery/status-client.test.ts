@@ -14,26 +14,30 @@ beforeAll(async () => {
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 afterAll(() => server.close());
+const asking = (status: number) => ({ intent: 'checkout:1', statusUrl: `${origin}/${status}` });
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
 });
 
 test("the status route is looked for under Next's basePath, which its bundler has written in", async () => {
+  const asked = vi.spyOn(globalThis, 'fetch').mockResolvedValue(Response.json({}));
   const load = async () => {
     vi.resetModules();
-    return (await import('./status-client.ts')).STATUS_URL;
+    const client = await import('./status-client.ts');
+    await client.askStatus({ intent: 'checkout:1' }, 'k', 'GET');
+    return asked.mock.lastCall?.[0];
   };
-  expect(await load()).toBe('/api/idempotency');
+  expect(await load()).toBe('/api/idempotency/checkout/k');
   vi.stubEnv('__NEXT_ROUTER_BASEPATH', '/shop');
-  expect(await load()).toBe('/shop/api/idempotency');
+  expect(await load()).toBe('/shop/api/idempotency/checkout/k');
 });
 
 test('the words of a problem are its `message`, or the `detail` of a route that sends no other', async () => {
   const problem = { code: 'key_expired', detail: 'For an API.' };
   const told = async (body: object) => {
     vi.spyOn(globalThis, 'fetch').mockResolvedValue(Response.json(body, { status: 410 }));
-    return await askStatus(`${origin}/410/checkout/k`, 'DELETE');
+    return await askStatus(asking(410), 'k', 'DELETE');
   };
   expect(await told(problem)).toMatchObject({ state: 'expired', message: 'For an API.' });
   expect(await told({ ...problem, message: 'For a form.' })).toMatchObject({ message: 'For a form.' });
@@ -45,14 +49,14 @@ describe('a status route that is not there', () => {
   test('is complained of in development, once for each address, without the key', async () => {
     const complaint = console404();
     vi.stubEnv('NODE_ENV', 'development');
-    await askStatus(`${origin}/200/checkout/k`, 'GET');
-    for (const _ of [1, 2]) await askStatus(`${origin}/404/checkout/k`, 'GET');
+    await askStatus(asking(200), 'k', 'GET');
+    for (const _ of [1, 2]) await askStatus(asking(404), 'k', 'GET');
     const words = expect.stringMatching(new RegExp(`answers 404 at ${origin}/404/checkout, .*statusRoute.*statusUrl`));
     await expect.poll(() => complaint.mock.calls).toEqual([[words]]);
   });
 
   test('is asked for before an answer is lost: once for each operation', async () => {
-    const settings = { intent: 'checkout:1', statusUrl: `${origin}/404` };
+    const settings = asking(404);
     const asked = vi.spyOn(globalThis, 'fetch');
     probeStatusRoute(settings, 'k1');
     probeStatusRoute(settings, 'k2');
@@ -63,7 +67,7 @@ describe('a status route that is not there', () => {
   test('is no matter for a console in production', async () => {
     const complaint = console404();
     vi.stubEnv('NODE_ENV', 'production');
-    await askStatus(`${origin}/404/checkout/k`, 'GET');
+    await askStatus(asking(404), 'k', 'GET');
     expect(complaint).not.toHaveBeenCalled();
   });
 });

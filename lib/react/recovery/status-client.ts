@@ -1,38 +1,16 @@
 import { type Code, MEANINGS } from '../../core/codes.ts';
-import type { KeyStateOrAbsent } from '../../core/key-state.ts';
-import type { Outcome } from '../../core/outcome.ts';
-import { isOutcome } from '../submission/action.ts';
-import { askedOperation, type Settings } from '../submission/settings.ts';
-
-/** The status route's answer about a key. */
-export interface KeyAnswer<R> {
-  /**
-   * `expired`: it cannot be fenced, being too old (K3), or not this person's. It will not run for them; whether it ever
-   * did, nobody can tell any more.
-   */
-  state: KeyStateOrAbsent | 'expired';
-  outcome?: Outcome<R> | undefined;
-  redirect?: string | undefined;
-  retryAfterMs?: number | undefined;
-  nextKey?: string | undefined;
-  /** Tells a person why there is no answer about this key. */
-  message?: string | undefined;
-}
+import { isOutcome } from '../submission/attempt.ts';
+import { askedOperation, type Settings } from '../submission/context.ts';
+import type { KeyAnswer } from '../submission/state.ts';
 
 /**
  * The address of `statusRoute`, unless a form gives another: under the `basePath` of Next's configuration, which its bundlers
  * write in here as they do for its own router. No hook of the app router has it, and other bundlers do not know it.
  */
-export const STATUS_URL = `${typeof process === 'object' ? (process.env.__NEXT_ROUTER_BASEPATH ?? '') : ''}/api/idempotency`;
+const STATUS_URL = `${typeof process === 'object' ? (process.env.__NEXT_ROUTER_BASEPATH ?? '') : ''}/api/idempotency`;
 
-/** The address at which the status route answers for a key. */
-export function statusUrlOf(
-  settings: Pick<Settings<unknown>, 'statusUrl' | 'intent' | 'operation'>,
-  key: string,
-): string {
-  const { statusUrl = STATUS_URL } = settings;
-  return `${statusUrl}/${encodeURIComponent(askedOperation(settings))}/${encodeURIComponent(key)}`;
-}
+/** What the status route is asked by. */
+type Asking = Pick<Settings<unknown>, 'statusUrl' | 'intent' | 'operation'>;
 
 const TIMEOUT_MS = 8000;
 /** In development a route is compiled when it is first asked for. */
@@ -43,10 +21,12 @@ const COMPILED_MS = 60_000;
  * no answer.
  */
 export async function askStatus<R>(
-  url: string,
+  settings: Asking,
+  key: string,
   method: 'GET' | 'DELETE',
   timeoutMs = TIMEOUT_MS,
 ): Promise<KeyAnswer<R> | null> {
+  const url = statusUrlOf(settings, key);
   try {
     const response = await fetch(url, { method, signal: AbortSignal.timeout(timeoutMs) });
     // Without this line the fault would show only when an answer is lost, as "we do not know" for ever.
@@ -66,17 +46,20 @@ export async function askStatus<R>(
   }
 }
 
+/** The address at which the status route answers for a key. */
+function statusUrlOf(settings: Asking, key: string): string {
+  const { statusUrl = STATUS_URL } = settings;
+  return `${statusUrl}/${encodeURIComponent(askedOperation(settings))}/${encodeURIComponent(key)}`;
+}
+
 const probed = new Set<string>();
 
 /**
  * For development: finds out that nobody answers for a form before an answer is lost. A key that was never sent is as good as
  * any other for that. Once for each operation.
  */
-export function probeStatusRoute(
-  settings: Pick<Settings<unknown>, 'statusUrl' | 'intent' | 'operation'>,
-  key: string,
-): void {
+export function probeStatusRoute(settings: Asking, key: string): void {
   const place = statusUrlOf(settings, '');
-  if (!probed.has(place)) void askStatus(statusUrlOf(settings, key), 'GET', COMPILED_MS);
+  if (!probed.has(place)) void askStatus(settings, key, 'GET', COMPILED_MS);
   probed.add(place);
 }

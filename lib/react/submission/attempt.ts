@@ -1,7 +1,8 @@
-import { ATTEMPT_FIELD, KEY_FIELD } from '../../core/fields.ts';
-import { callAction, type PendingAttempt, type Send, type SubmitAction, type ValuesAction } from './action.ts';
-import type { SubmissionContext } from './context.ts';
-import { assertSendable } from './sendable.ts';
+import { ATTEMPT_FIELD, KEY_FIELD, type KeyedCall } from '../../core/fields.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import type { SubmitAction, ValuesAction } from '../idempotent-submit.ts';
+import type { ActionReply, PendingAttempt, Send, SubmissionContext } from './context.ts';
+import { assertSendable } from './development.ts';
 import { isSending } from './state.ts';
 
 /** Prepares what each attempt sends: a form with its key in a field, or a copy of values, which the page may go on to change. */
@@ -35,4 +36,24 @@ export async function sendAttempt<R>(
   const reply = await callAction(send, { key, attempt });
   // An answer for a key that was given up meanwhile says nothing about the present one.
   return form.state().key === key ? reply : undefined;
+}
+
+/**
+ * Sends once, and never throws.
+ *
+ * A redirect rejects the action's promise, and Next's router has begun to navigate by then: it marks the error as
+ * `handled` and goes on by itself (server-action-reducer.js), so the error need not be thrown into React.
+ */
+async function callAction<R>(send: Send<R>, call: Required<KeyedCall>): Promise<ActionReply<R>> {
+  try {
+    const outcome = await send(call);
+    return isOutcome(outcome) ? { type: 'answered', outcome } : { type: 'lost' };
+  } catch (thrown) {
+    return /^NEXT_RED/.test(Object(thrown).digest) ? { type: 'navigated' } : { type: 'lost', thrown };
+  }
+}
+
+/** Recognizes an outcome among values from outside. */
+export function isOutcome(value: unknown): value is Outcome<never> {
+  return typeof (value as Outcome<never> | null | undefined)?.ok === 'boolean';
 }

@@ -1,8 +1,9 @@
-import type { PendingAttempt, Send } from './action.ts';
+import type { KeyedCall } from '../../core/fields.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import type { IdempotentSubmitOptions, SubmitAction } from '../idempotent-submit.ts';
 import type { Event, Handlers } from './machine.ts';
-import type { Settings } from './settings.ts';
 import type { State } from './state.ts';
-import type { KeyRecord } from './storage.ts';
+import type { KeyRecord, Records } from './storage.ts';
 
 /** One form's submission, as its parts share it. */
 export interface SubmissionContext<R> {
@@ -32,4 +33,34 @@ export interface Recovery<R> {
   listen(): void;
   /** Tells the other tabs that a key has ended, and follows a redirect that was found. */
   follow(event: Event<R>, before: State<R>): void;
+}
+
+/** The settings of a submission. They are read anew at each use, since a component may render with other props. */
+export interface Settings<R> extends Omit<IdempotentSubmitOptions<R>, 'initialKey' | 'storage'> {
+  action: SubmitAction<R>;
+  records: Records;
+  /** Gets an error that steers Next (`notFound()`), to throw it while rendering. */
+  rethrow: (thrown: unknown) => void;
+}
+
+/** Sends what a person has submitted, once more for each attempt. */
+export type Send<R> = (call: Required<KeyedCall>) => Promise<Outcome<R>>;
+
+/** How one attempt ended, as the machine's event. */
+export type ActionReply<R> = Details<R> &
+  ({ type: 'answered'; outcome: Outcome<R> } | { type: 'lost' } | { type: 'navigated' });
+
+/** The end of an attempt; undefined where it was not sent, or where nobody waits for its answer any more. */
+export type PendingAttempt<R> = Promise<ActionReply<R> | undefined>;
+
+interface Details<R> {
+  /** Of an answer. */
+  outcome?: Outcome<R>;
+  /** The error of an attempt that is lost: from `Failed to fetch` to a masked server error. */
+  thrown?: unknown;
+}
+
+/** The operation that the status route is asked about. */
+export function askedOperation({ operation, intent }: Pick<Settings<unknown>, 'operation' | 'intent'>): string {
+  return operation ?? intent.replace(/:.*/s, '');
 }

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tier } from '../../../scripts/testing/tier.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import { describeSubmit } from '../labels.ts';
-import { messages } from '../recovery/labels.ts';
 import { RECOVERY_HANDLERS } from '../recovery/machine.ts';
-import type { KeyAnswer } from '../recovery/status-client.ts';
+import { messages } from '../recovery/submit-status.ts';
+import { describeSubmit } from '../submit-status.tsx';
 import { type Ev, isCalledOff, record, refused, success } from './machine.fixture.ts';
 import { initialState, reduce, VIEW_EVENTS } from './machine.ts';
+import type { KeyAnswer } from './state.ts';
 import { hasFinalAnswer, isFence, mayWriteRecord, type State, toRecordState } from './state.ts';
 import type { KeyRecord } from './storage.ts';
 

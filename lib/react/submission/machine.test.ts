@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ADVICE } from '../../core/codes.ts';
-import { describeSubmit } from '../labels.ts';
-import { messages } from '../recovery/labels.ts';
 import { canStartOver } from '../recovery/machine.ts';
+import { messages } from '../recovery/submit-status.ts';
+import { describeSubmit } from '../submit-status.tsx';
 import { answered, type Ev, found, lost, record, reduce, refused, sent, submit, success } from './machine.fixture.ts';
 import { initialState } from './machine.ts';
 import { canCheck, fieldKey, isLocked, mayWriteRecord, type State, toRecordState } from './state.ts';

@@ -1,6 +1,5 @@
 import type { Outcome } from '../../core/outcome.ts';
-import type { KeyAnswer } from '../recovery/status-client.ts';
-import { type Asker, enter, isLocked, isOpen, openKey, type State } from './state.ts';
+import { type Asker, enter, isLocked, isOpen, type KeyAnswer, openKey, type State } from './state.ts';
 import type { KeyRecord } from './storage.ts';
 
 export type Event<R> =

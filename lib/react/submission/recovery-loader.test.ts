@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { SubmitAction } from './action.ts';
+import type { SubmitAction } from '../idempotent-submit.ts';
 import { success } from './machine.fixture.ts';
 import { initialState } from './machine.ts';
 import { openRecords } from './storage.ts';

@@ -15,10 +15,3 @@ export async function loadRecovery(): Promise<void> {
   const loaded = import('../recovery/recovery.ts').catch(() => undefined);
   recoveryModule ??= await Promise.race([loaded, late]);
 }
-
-/** Runs it while the page has nothing else to do, and whenever the browser is back online. */
-export function whenIdle(work: () => void, signal: AbortSignal): void {
-  window.addEventListener('online', work, { signal });
-  const soon: (work: () => void) => void = window.requestIdleCallback ?? setTimeout; // Safari has no idle callback
-  soon(work);
-}

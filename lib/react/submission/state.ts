@@ -1,3 +1,4 @@
+import type { KeyStateOrAbsent } from '../../core/key-state.ts';
 import type { Outcome, Refusal } from '../../core/outcome.ts';
 import type { KeyRecord } from './storage.ts';
 
@@ -52,6 +53,21 @@ export interface State<R> {
 export interface Found<R> {
   readonly outcome: Outcome<R>;
   readonly redirect?: string | undefined;
+}
+
+/** The status route's answer about a key. */
+export interface KeyAnswer<R> {
+  /**
+   * `expired`: it cannot be fenced, being too old (K3), or not this person's. It will not run for them; whether it ever
+   * did, nobody can tell any more.
+   */
+  state: KeyStateOrAbsent | 'expired';
+  outcome?: Outcome<R> | undefined;
+  redirect?: string | undefined;
+  retryAfterMs?: number | undefined;
+  nextKey?: string | undefined;
+  /** Tells a person why there is no answer about this key. */
+  message?: string | undefined;
 }
 
 /** The next state. What belongs to one status only does not outlive it. */

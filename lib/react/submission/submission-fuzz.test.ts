@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { tier } from '../../../scripts/testing/tier.ts';
+import type { Settings } from './context.ts';
 import { FuzzServer, journey } from './fuzz-server.fixture.ts';
 import { isCalledOff } from './machine.fixture.ts';
 import { initialState } from './machine.ts';
-import type { Settings } from './settings.ts';
 import { hasFinalAnswer, isLocked } from './state.ts';
 import { openRecords } from './storage.ts';
 import { onAPage, online, sharedByTabs, status, wires } from './submission.fixture.ts';

@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, beforeEach, vi } from 'vitest';
 import type { Outcome } from '../../core/outcome.ts';
-import type { SubmitAction } from './action.ts';
+import type { SubmitAction } from '../idempotent-submit.ts';
+import { DEFAULT_POLICY } from '../recovery/recovery.ts';
+import type { Settings } from './context.ts';
 import { initialState } from './machine.ts';
 import { loadRecovery } from './recovery-loader.ts';
-import type { Settings } from './settings.ts';
-import { DEFAULT_POLICY } from './settings.ts';
 import { openRecords } from './storage.ts';
 import { createSubmission } from './submission.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { refuse } from '../../core/outcome.ts';
-import type { SubmitAction } from './action.ts';
+import type { SubmitAction } from '../idempotent-submit.ts';
+import { DEFAULT_POLICY } from '../recovery/recovery.ts';
 import { success } from './machine.fixture.ts';
-import { DEFAULT_POLICY } from './settings.ts';
 import { openRecords } from './storage.ts';
 import {
   begin,

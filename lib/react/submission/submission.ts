@@ -1,15 +1,13 @@
 import type { Outcome, Refusal } from '../../core/outcome.ts';
-import type { ActionReply, PendingAttempt, Send } from './action.ts';
 import { sendAttempt, sendingOf } from './attempt.ts';
-import { passOnComplaints } from './complaints.ts';
-import type { SubmissionContext } from './context.ts';
+import type { ActionReply, PendingAttempt, Send, Settings, SubmissionContext } from './context.ts';
+import { passOnComplaints } from './development.ts';
 import { type Event, reduce, VIEW_EVENTS } from './machine.ts';
-import { loadRecovery, recoveryModule, whenIdle } from './recovery-loader.ts';
-import type { Settings } from './settings.ts';
+import { loadRecovery, recoveryModule } from './recovery-loader.ts';
 import { hasFinalAnswer, isLocked, isOpen, mayWriteRecord, openKey, type State, toRecordState } from './state.ts';
 
 /** The submission of one form, for the component that renders it. */
-export interface Submission<R> extends SubmissionContext<R> {
+interface Submission<R> extends SubmissionContext<R> {
   subscribe(listener: () => void): () => void;
   /** Resolves with null when the lock swallowed the submit, or when it ended without an outcome. */
   submit(values: object): Promise<Outcome<R> | null>;
@@ -143,6 +141,13 @@ async function continueLater<R>(form: SubmissionContext<R>, event?: Event<R>): P
 async function obtainRecovery<R>(form: SubmissionContext<R>): Promise<boolean> {
   if (!attachRecovery(form)) await loadRecovery();
   return attachRecovery(form);
+}
+
+/** Runs it while the page has nothing else to do, and whenever the browser is back online. */
+function whenIdle(work: () => void, signal: AbortSignal): void {
+  window.addEventListener('online', work, { signal });
+  const soon: (work: () => void) => void = window.requestIdleCallback ?? setTimeout; // Safari has no idle callback
+  soon(work);
 }
 
 /** Gives the form its recovery, if it is loaded by now. */

@@ -1,12 +1,12 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { until } from '../../../scripts/testing/until.ts';
 import { type Outcome, refuse } from '../../core/outcome.ts';
-import type { SubmitAction } from './action.ts';
+import type { SubmitAction } from '../idempotent-submit.ts';
+import { DEFAULT_POLICY } from '../recovery/recovery.ts';
+import type { Settings } from './context.ts';
 import { success } from './machine.fixture.ts';
 import { initialState } from './machine.ts';
 import { loadRecovery } from './recovery-loader.ts';
-import type { Settings } from './settings.ts';
-import { DEFAULT_POLICY } from './settings.ts';
 import { openRecords } from './storage.ts';
 import { sharedByTabs, status } from './submission.fixture.ts';
 import { createSubmission } from './submission.ts';
