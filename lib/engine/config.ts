@@ -122,25 +122,7 @@ export const OPTIONS: OptionNames<Options> = {
 };
 
 /** The options, checked and filled in. */
-export interface Config
-  extends Required<
-    Omit<
-      Options,
-      | 'secret'
-      | 'window'
-      | 'retention'
-      | 'phasesRetention'
-      | 'auditRetention'
-      | 'scope'
-      | 'onPoint'
-      | 'log'
-      | 'onError'
-      | 'errorPages'
-      | 'addressHeader'
-      | 'redefine'
-      | 'begin'
-    >
-  > {
+export interface Config extends Required<Pick<Options, 'leaseMs' | 'namespace' | 'waitMs' | 'poolSize' | 'clock'>> {
   readonly secrets: Secrets;
   readonly scope: NonNullable<Options['scope']>;
   /** `edited`: an operation may be defined anew, and two of one name that come together are two. */

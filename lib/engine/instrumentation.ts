@@ -10,7 +10,7 @@ import type { FlightResult, Run } from './call-result.ts';
 import type { Config } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { loggedKey } from './identity.ts';
-import { fingerprintPrefix, type LogEntry } from './log.ts';
+import type { LogEntry } from './log.ts';
 
 /** One call of an operation, for whoever watches. */
 interface Watched {
@@ -155,3 +155,8 @@ const ENTRIES: Record<KeyStateOrAbsent, { msg: LogEntry['msg']; level?: LogEntry
   unknown: { msg: 'outcome unknown', level: 'warn', counted: 'unknown' },
   abandoned: { msg: 'key given up', counted: 'abandoned' },
 };
+
+/** How much of a fingerprint a log may hold. */
+function fingerprintPrefix(fingerprint: Fingerprint | null | undefined): string | undefined {
+  return fingerprint ? Buffer.from(fingerprint.hash.subarray(0, 4)).toString('hex') : undefined;
+}

@@ -25,7 +25,7 @@ export type ForeignReply<R> =
   | { kind: 'nothing' };
 
 /** One send. `started` is undefined where an open circuit has kept it from being begun. */
-export interface SentCall<R> {
+interface SentCall<R> {
   started: StartedCall | undefined;
   reply: ForeignReply<R>;
 }

@@ -11,7 +11,7 @@ import type { RunSettings } from './open-transaction.ts';
 import type { EndRow, RunTransaction } from './run-transaction.ts';
 
 /** The end of a run before its function's own: the settled or unknown row, a refusal to store, or an error. */
-export type Ending = EndRow | { refusal: RefusalAnswer } | { error: unknown };
+type Ending = EndRow | { refusal: RefusalAnswer } | { error: unknown };
 
 /** One run of a phases function by the executor that holds its key. */
 export interface PhasesRun<Tx> extends RunSettings<Tx> {
