@@ -1,9 +1,9 @@
 import { isSettled } from '../core/key-state.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import type { FlightResult } from './call-result.ts';
+import { withinTime } from './deadline.ts';
 import type { Definition } from './definition.ts';
 import type { Engine } from './engine.ts';
-import { withinTime } from './transaction.ts';
 
 /** The durability of an operation's answers. */
 interface Durable<Tx> {

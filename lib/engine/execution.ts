@@ -23,7 +23,7 @@ import { beforeDeadline, isLateCheck } from './deadline.ts';
 import type { Admission, AtomicDefinition, Definition, ExecuteRequest } from './definition.ts';
 import { confirmReplicated, needsReplication } from './durability.ts';
 import type { Engine } from './engine.ts';
-import { instrumentCall, isInstrumented } from './instrumentation.ts';
+import { instrumentCall } from './instrumentation.ts';
 import { executeInPhases } from './phases/phased-call.ts';
 import { isOfOtherKey, thingOfInput } from './thing.ts';
 import { executeAgain, executeInTransaction } from './transaction.ts';
@@ -40,11 +40,8 @@ export function executeCall<Tx, T>(
   definition: Definition<Tx>,
   request: ExecuteRequest,
 ): Promise<Run<T>> {
-  const { config } = engine;
-  const work = () => outcomeOf<Tx, T>(engine, definition, request);
-  return isInstrumented(config)
-    ? instrumentCall({ config, operation: definition.options.name, request }, work)
-    : work();
+  const call = { config: engine.config, operation: definition.options.name, request };
+  return instrumentCall(call, () => outcomeOf<Tx, T>(engine, definition, request));
 }
 
 async function outcomeOf<Tx, T>(

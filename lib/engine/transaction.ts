@@ -12,6 +12,7 @@ import { type Answer, encodeAnswer } from './answer.ts';
 import { settingsFor } from './begin.ts';
 import { type Call, pointOf } from './call.ts';
 import type { FlightResult } from './call-result.ts';
+import { timeLeft, withinTime } from './deadline.ts';
 import type { AtomicDefinition, OperationOptions } from './definition.ts';
 import type { Engine } from './engine.ts';
 import { type AfterCommit, createCapture, fail, type HandlerContext, runToEnd, withResponse } from './handler.ts';
@@ -141,23 +142,7 @@ export async function mayTryAgain(attempt: number, deadline: number): Promise<bo
   return true;
 }
 
-/** How a transaction is executed: no part of it may take longer than the caller still has (H4). */
-export function withinTime<Tx>(
-  { timeoutMs = 5000, maxWaitMs = 2000, isolationLevel, durability }: OperationOptions<StandardSchema, Tx>,
-  deadline: number,
-  waitMs = 0,
-): Omit<ExecuteOptions, 'beforeCommit'> {
-  const left = Math.max(1, timeLeft(deadline));
-  return {
-    timeoutMs: Math.min(timeoutMs + waitMs, left),
-    maxWaitMs: Math.min(maxWaitMs, left),
-    isolationLevel,
-    durability,
-    deadline,
-  };
-}
-
-/** The same of a transaction for a key of that scope, which begins as `begin` says. Throws as `settingsFor` does. */
+/** How a transaction for a key of that scope is executed: in time, and begun as `begin` says. Throws as `settingsFor` does. */
 export function asBegun<Tx>(
   { config }: Engine<Tx>,
   options: OperationOptions<StandardSchema, Tx>,
@@ -182,11 +167,6 @@ function howToExecute<Tx>({ call, definition }: Execution<Tx>, waitMs: number): 
         }
       : assertInTime,
   };
-}
-
-/** In milliseconds, for a deadline of `performance.now()`. */
-export function timeLeft(deadline: number): number {
-  return deadline - performance.now();
 }
 
 /** One run of the handler. Throws what it throws, unless that is an answer. */

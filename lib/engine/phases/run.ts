@@ -1,7 +1,7 @@
 import { CodedError, LeaseLostError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { HeldKey, StepKind } from '../../store/leases.ts';
-import { inSpan, isTraced } from '../../telemetry/span.ts';
+import { inKeySpan } from '../../telemetry/span.ts';
 import type { CrashPoint } from '../config.ts';
 import type { Engine } from '../engine.ts';
 import type { RefusalAnswer } from '../handler.ts';
@@ -102,19 +102,16 @@ export async function inStepSpan<Tx, R>(
   step: string,
   work: () => Promise<R>,
 ): Promise<R> {
-  if (!isTraced()) return await work();
   const { id, attempts } = running.held;
-  const attributes = {
-    'idempotency.operation': id.operation,
-    'idempotency.key': id.key,
-    'idempotency.attempt': attempts,
-    'idempotency.step': step,
+  const about = {
+    operation: id.operation,
+    key: id.key,
+    attempt: attempts,
+    attributes: { 'idempotency.step': step },
+    kind: kind === 'foreign' ? ('client' as const) : ('internal' as const),
+    blame: (error: unknown) => blameFor(running, error),
   };
-  return await inSpan(
-    `idempotency.${kind}`,
-    { kind: kind === 'foreign' ? 'client' : 'internal', attributes, blame: (error) => blameFor(running, error) },
-    work,
-  );
+  return await inKeySpan(`idempotency.${kind}`, about, work);
 }
 
 /** A run's end is thrown through its step as `RunEnded`. */
