@@ -5,7 +5,7 @@ import { ELSEWHERE, isProduction } from '../core/production.ts';
 import type { PrincipalInput } from '../core/scope.ts';
 import { assertOnePurpose, assertStrong, weaknessOf } from '../core/secret-strength.ts';
 import { LEAST_TO_SIGN, readSecrets, type Secrets, secretsIn } from '../core/secrets.ts';
-import type { Begin } from './begin.ts';
+import type { Begin } from './definition.ts';
 import { type ErrorContext, type ErrorReporter, errorReporter, type Log, type LogEntry, tracedLog } from './log.ts';
 
 /**

@@ -5,7 +5,6 @@ import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import { MAX_ITEMS } from '../core/value-limits.ts';
 import type { Awaitable } from '../core/wait.ts';
 import type { Durability, IsolationLevel } from '../store/store.ts';
-import type { Begin } from './begin.ts';
 import type { HandlerContext } from './handler.ts';
 import type { PhasesContext } from './phases/context.ts';
 import type { ResponseOptions } from './response.ts';
@@ -197,6 +196,16 @@ function assertOncePer<Tx>({
     expected: 'a number of milliseconds, and an oncePer that says for what',
   });
 }
+
+/** What is set for the transactions of an execution. It ends with each of them. */
+export interface TransactionSettings {
+  /** The role that they run as, of which the client's own user is a member. Default: that user. */
+  role?: string;
+  /** Settings of your own, such as `'app.tenant'`, for policies that ask `current_setting`. */
+  settings?: Readonly<Record<string, string>>;
+}
+
+export type Begin = (asked: { scope: Scope }) => TransactionSettings;
 
 /** A new key, as `admit` is given it. */
 export interface Admission<Input> {

@@ -1,19 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fullJitter } from '../core/backoff.ts';
+import { isPlainObject } from '../core/canonical.ts';
 import { copyOf } from '../core/copy.ts';
-import { CodedError, ResultUnreadableError } from '../core/errors.ts';
+import { CodedError, ConfigurationError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
+import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import type { Scope } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
-import type { Claim, Completion, ExecuteOptions, ExecutionResult } from '../store/store.ts';
+import type { Claim, Completion, ExecuteOptions, ExecutionResult, Setting } from '../store/store.ts';
 import { recordDelay } from '../telemetry/metrics.ts';
 import { recordedTraceParent } from '../telemetry/span.ts';
 import { type Answer, encodeAnswer } from './answer.ts';
-import { settingsFor } from './begin.ts';
 import { type Call, pointOf } from './call.ts';
 import type { FlightResult } from './call-result.ts';
 import { timeLeft, withinTime } from './deadline.ts';
-import type { AtomicDefinition, OperationOptions } from './definition.ts';
+import type { AtomicDefinition, Begin, OperationOptions, TransactionSettings } from './definition.ts';
 import type { Engine } from './engine.ts';
 import { type AfterCommit, createCapture, fail, type HandlerContext, runToEnd, withResponse } from './handler.ts';
 import { recordTransition } from './instrumentation.ts';
@@ -150,6 +151,47 @@ export function asBegun<Tx>(
 ): Omit<ExecuteOptions, 'beforeCommit'> {
   return { ...withinTime(options, deadline, waitMs), begin: settingsFor(options.begin ?? config.begin, id) };
 }
+
+const KNOWN: OptionNames<TransactionSettings> = { role: true, settings: true };
+/** PostgreSQL's own have no dot: they could undo the role, the durability, or the place of the kit's tables. */
+const SETTING = /^(?!oncekit\.)[a-z_][\w$]*(\.[a-z_][\w$]*)+$/i;
+
+/**
+ * What a transaction for that scope begins with, by the `begin` of its operation or of the kit: a copy, whatever becomes of what
+ * `begin` returned.
+ *
+ * @throws ConfigurationError for what could not be set as it is meant, so that nobody's rows are seen by mistake; and what
+ *   `begin` throws
+ */
+function settingsFor(
+  begin: Begin | undefined,
+  { tenant, principal, operation }: Scope,
+): readonly Setting[] | undefined {
+  if (begin === undefined) return undefined;
+  const unusable = (existing: unknown, expected: string) =>
+    new ConfigurationError(`What begin of ${operation} says cannot be set for a transaction.`, {
+      existing: typeof existing === 'string' ? `a string of ${existing.length} characters` : typeof existing,
+      expected,
+    });
+  if (typeof begin !== 'function') throw unusable(begin, 'begin: ({ scope }) => ({ role, settings })');
+  const given: unknown = begin({ scope: { tenant, principal, operation } });
+  if (given instanceof Promise) given.catch(() => {}); // refused, whatever it comes to
+  if (!isPlainObject(given)) throw unusable(given, 'an object, such as { role, settings }, and no promise of one');
+  assertKnownOptions(`begin of ${operation}`, given, KNOWN);
+  const { role, settings } = { settings: {}, ...given } as TransactionSettings;
+  // PostgreSQL takes `none` for no role at all.
+  if ('role' in given && (!isText(role) || role === 'none')) throw unusable(role, 'role: the name of a role');
+  if (!isPlainObject(settings)) throw unusable(settings, "settings: { 'app.tenant': scope.tenant }");
+  const set = Object.entries(settings);
+  for (const [name, value] of set) {
+    if (!SETTING.test(name)) throw unusable(name, 'settings of your own, with a dot in the name, such as app.tenant');
+    if (!isText(value)) throw unusable(value, `a text for the setting ${name}, and no empty one`);
+  }
+  return role === undefined ? set : [['role', role], ...set];
+}
+
+const isText = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '' && value.isWellFormed() && !value.includes('\0');
 
 function howToExecute<Tx>({ call, definition }: Execution<Tx>, waitMs: number): ExecuteOptions {
   const { onPoint } = call.engine.config;
