@@ -4,7 +4,7 @@ import { type Duration, type OptionNames, toMs } from '../core/options.ts';
 import type { PrincipalInput } from '../core/scope.ts';
 import { assertOnePurpose, assertStrong, weaknessOf } from '../core/secret-strength.ts';
 import { LEAST_TO_SIGN, readSecrets, type Secrets, secretsIn } from '../core/secrets.ts';
-import type { Begin } from './begin.ts';
+import type { Begin } from './definition.ts';
 import { type ErrorContext, type ErrorReporter, errorReporter, type Log, type LogEntry, tracedLog } from './log.ts';
 
 /**
@@ -121,25 +121,7 @@ export const OPTIONS: OptionNames<Options> = {
 };
 
 /** The options, checked and filled in. */
-export interface Config
-  extends Required<
-    Omit<
-      Options,
-      | 'secret'
-      | 'window'
-      | 'retention'
-      | 'phasesRetention'
-      | 'auditRetention'
-      | 'scope'
-      | 'onPoint'
-      | 'log'
-      | 'onError'
-      | 'errorPages'
-      | 'addressHeader'
-      | 'redefine'
-      | 'begin'
-    >
-  > {
+export interface Config extends Required<Pick<Options, 'leaseMs' | 'namespace' | 'waitMs' | 'poolSize' | 'clock'>> {
   readonly secrets: Secrets;
   readonly scope: NonNullable<Options['scope']>;
   /** `edited`: an operation may be defined anew, and two of one name that come together are two. */

@@ -1,5 +1,13 @@
 import { CodedError } from '../core/errors.ts';
+import type { StandardSchema } from '../core/standard-schema.ts';
 import { type Awaitable, isPromised, settleWithin } from '../core/wait.ts';
+import type { ExecuteOptions } from '../store/store.ts';
+import type { OperationOptions } from './definition.ts';
+
+/** In milliseconds, for a deadline of `performance.now()`. */
+export function timeLeft(deadline: number): number {
+  return deadline - performance.now();
+}
 
 /**
  * Waits for code of the app's, and no longer than the caller does: who acts, the schema, `admit`, what comes behind a commit.
@@ -13,7 +21,7 @@ export function beforeDeadline<T>(
   what = 'a check before the claim',
 ): Awaitable<T> {
   if (deadline === Number.POSITIVE_INFINITY || !isPromised(value)) return value;
-  return settleWithin(value, deadline - performance.now(), () => {
+  return settleWithin(value, timeLeft(deadline), () => {
     throw lateError(what);
   });
 }
@@ -24,4 +32,20 @@ const lateError = (what: string) =>
 /** Tells whether it says that a check was not over in time. */
 export function isLateCheck(error: unknown): error is CodedError {
   return error instanceof CodedError && error.code === 'unavailable';
+}
+
+/** How a transaction is executed: no part of it may take longer than the caller still has (H4). */
+export function withinTime<Tx>(
+  { timeoutMs = 5000, maxWaitMs = 2000, isolationLevel, durability }: OperationOptions<StandardSchema, Tx>,
+  deadline: number,
+  waitMs = 0,
+): Omit<ExecuteOptions, 'beforeCommit'> {
+  const left = Math.max(1, timeLeft(deadline));
+  return {
+    timeoutMs: Math.min(timeoutMs + waitMs, left),
+    maxWaitMs: Math.min(maxWaitMs, left),
+    isolationLevel,
+    durability,
+    deadline,
+  };
 }

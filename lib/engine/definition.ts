@@ -5,7 +5,6 @@ import type { PrincipalInput, Scope } from '../core/scope.ts';
 import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import type { Awaitable } from '../core/wait.ts';
 import type { Durability, IsolationLevel } from '../store/store.ts';
-import type { Begin } from './begin.ts';
 import type { HandlerContext } from './handler.ts';
 import type { PhasesContext } from './phases/context.ts';
 import type { ResponseOptions } from './response.ts';
@@ -148,7 +147,9 @@ const OPTIONS: OptionNames<OperationOptions<StandardSchema, never>> = {
 };
 
 /** @throws ConfigurationError for a name that fits no URL, an option that is none, a limit that is none, and a schema that is none */
-export function assertOperation(options: { name: string; schema: StandardSchema; maxItems?: number }): void {
+export function assertOperation<Tx>(
+  options: Pick<OperationOptions<StandardSchema, Tx>, 'name' | 'schema' | 'maxItems' | 'oncePer' | 'onceForMs'>,
+): void {
   const { name, schema, maxItems = MAX_ITEMS } = options;
   if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(name)) {
     throw new ConfigurationError('An operation needs a short name that fits a URL and a log line.', {
@@ -163,12 +164,48 @@ export function assertOperation(options: { name: string; schema: StandardSchema;
       expected: 'a whole number of at least 1',
     });
   }
-  if (typeof schema?.['~standard']?.validate === 'function') return;
-  throw new ConfigurationError(`The operation ${name} has no schema that could be asked.`, {
-    existing: typeof schema,
-    expected: 'schema: z.object({ … }) of zod, or any other Standard Schema',
+  if (typeof schema?.['~standard']?.validate !== 'function') {
+    throw new ConfigurationError(`The operation ${name} has no schema that could be asked.`, {
+      existing: typeof schema,
+      expected: 'schema: z.object({ … }) of zod, or any other Standard Schema',
+    });
+  }
+  assertOncePer(options);
+}
+
+const MAX_YEARS = 100;
+/** An end that the database and JavaScript can both write as a date. */
+const MAX_ONCE_FOR_MS = MAX_YEARS * 365 * 86_400_000;
+
+/** @throws ConfigurationError for a time that is none, or that is about no thing */
+function assertOncePer<Tx>({
+  name,
+  oncePer,
+  onceForMs,
+}: Pick<OperationOptions<StandardSchema, Tx>, 'name' | 'oncePer' | 'onceForMs'>): void {
+  if (onceForMs === undefined) return;
+  if (onceForMs > MAX_ONCE_FOR_MS) {
+    throw new ConfigurationError(`onceForMs of ${name} is longer than ${MAX_YEARS} years.`, {
+      existing: onceForMs,
+      expected: `at most ${MAX_ONCE_FOR_MS} milliseconds`,
+    });
+  }
+  if (oncePer && Number.isFinite(onceForMs) && onceForMs > 0) return;
+  throw new ConfigurationError(`onceForMs of ${name} cannot be used.`, {
+    existing: oncePer ? onceForMs : 'onceForMs without oncePer',
+    expected: 'a number of milliseconds, and an oncePer that says for what',
   });
 }
+
+/** What is set for the transactions of an execution. It ends with each of them. */
+export interface TransactionSettings {
+  /** The role that they run as, of which the client's own user is a member. Default: that user. */
+  role?: string;
+  /** Settings of your own, such as `'app.tenant'`, for policies that ask `current_setting`. */
+  settings?: Readonly<Record<string, string>>;
+}
+
+export type Begin = (asked: { scope: Scope }) => TransactionSettings;
 
 /** A new key, as `admit` is given it. */
 export interface Admission<Input> {

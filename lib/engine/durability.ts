@@ -1,16 +1,16 @@
 import { isSettled } from '../core/key-state.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import type { FlightResult } from './call-result.ts';
+import { withinTime } from './deadline.ts';
 import type { Definition } from './definition.ts';
 import type { Engine } from './engine.ts';
-import { withinTime } from './transaction.ts';
 
 /** The durability of an operation's answers. */
 interface Durable<Tx> {
   engine: Pick<Engine<Tx>, 'store'>;
   definition: { options: Definition<Tx>['options'] };
   /** In milliseconds of `performance.now()`. */
-  deadline?: number;
+  deadline: number;
 }
 
 /** Asked first where everybody passes, for an await costs even if there is nothing to wait for. */
@@ -26,7 +26,7 @@ export function needsReplication<Tx>({ definition }: Pick<Durable<Tx>, 'definiti
  */
 export async function ensureReplicated<Tx>(where: Durable<Tx>): Promise<void> {
   if (!needsReplication(where)) return;
-  const { engine, definition, deadline = Number.POSITIVE_INFINITY } = where;
+  const { engine, definition, deadline } = where;
   await engine.store.awaitReplication(withinTime(definition.options, deadline));
 }
 

@@ -22,11 +22,11 @@ import { beforeDeadline, isLateCheck } from './deadline.ts';
 import type { Admission, AtomicDefinition, Definition, ExecuteRequest } from './definition.ts';
 import { confirmReplicated, needsReplication } from './durability.ts';
 import type { Engine } from './engine.ts';
-import { instrumentCall, isInstrumented } from './instrumentation.ts';
+import { instrumentCall } from './instrumentation.ts';
 import { executeInPhases } from './phases/phased-call.ts';
 import { isOfOtherKey, thingOfInput } from './thing.ts';
 import { executeAgain, executeInTransaction } from './transaction.ts';
-import { type Flight, type FlightCall, join } from './waiting.ts';
+import type { Flight } from './waiting.ts';
 
 /**
  * Runs an operation once per key: the checks in the order of O1, then start a flight or join one, then the outcome. What goes
@@ -39,11 +39,8 @@ export function executeCall<Tx, T>(
   definition: Definition<Tx>,
   request: ExecuteRequest,
 ): Promise<Run<T>> {
-  const { config } = engine;
-  const work = () => outcomeOf<Tx, T>(engine, definition, request);
-  return isInstrumented(config)
-    ? instrumentCall({ config, operation: definition.options.name, request }, work)
-    : work();
+  const call = { config: engine.config, operation: definition.options.name, request };
+  return instrumentCall(call, () => outcomeOf<Tx, T>(engine, definition, request));
 }
 
 async function outcomeOf<Tx, T>(
@@ -140,29 +137,25 @@ async function joinFlight<Tx, T>(call: Call<Tx>, flight: Flight, waitMs: number)
   call.proof = 'none';
   const differs = !isSameHash(flight.startedBy.fingerprint, call.fingerprint.hash);
   if (flight.hasRow && differs) return refuseMismatch(call, 'none');
-  const ended = await join(differs ? untilRowOf(flight) : flight, waitMs);
+  // With another payload there is no more to wait for once the flight's row is there.
+  const ended = await flight.join(waitMs, { untilRow: differs });
   if (!ended) return flight.hasRow && differs ? refuseMismatch(call, 'none') : refuseInFlight(call);
   // The flight has met the key that holds its thing, and has left no row. Another payload may be about another thing.
   if (differs && 'row' in ended && isOfOtherKey(ended.row, call.id)) return undefined;
-  return mayDoBetter(call, flight.startedBy, ended) ? undefined : await answerFrom<Tx, T>(call, ended);
-}
-
-/** With another payload there is no more to wait for once the flight's row is there. */
-function untilRowOf(flight: Flight): { result: Promise<FlightResult | undefined> } {
-  return { result: Promise.race([flight.result, flight.rowCommitted().then(() => undefined)]) };
+  return mayDoBetter(call, flight, ended) ? undefined : await answerFrom<Tx, T>(call, ended);
 }
 
 /** Tells whether a call may do better than the flight that it joined: not where that flight's fate would be its own. */
-function mayDoBetter<Tx>(call: Call<Tx>, flight: FlightCall, ended: FlightResult): boolean {
+function mayDoBetter<Tx>(call: Call<Tx>, { startedBy: first }: Flight, ended: FlightResult): boolean {
   switch (ended.kind) {
     case 'in_doubt':
       return true;
     case 'locked': // it waited for another process, as this call would: only a more patient one may do better
-      return flight.waitMs < call.waitMs;
+      return first.waitMs < call.waitMs;
     case 'rolled_back':
-      return ended.why === 'error' || flight.deadline < call.deadline;
+      return ended.why === 'error' || first.deadline < call.deadline;
     case 'suspended': // what it has finished stands, and a call that has more time goes on from there
-      return flight.deadline < call.deadline || flight.signal?.aborted === true;
+      return first.deadline < call.deadline || first.signal?.aborted === true;
     default:
       return false;
   }

@@ -98,10 +98,7 @@ export function createCapture(): HandlerContext<never, never>['capture'] {
 }
 
 /** Runs a handler or a step to what it has come to: its value, its refusal or its redirect. Anything else it throws is thrown on. */
-export async function runToEnd<Argument>(
-  run: (argument: Argument) => Promise<unknown>,
-  argument: Argument,
-): Promise<Answer> {
+export async function runToEnd<A>(run: (argument: A) => Promise<unknown>, argument: A): Promise<Answer> {
   try {
     return { kind: 'data', data: await run(argument) };
   } catch (thrown) {
@@ -124,9 +121,9 @@ export async function withResponse(answer: Answer, how: ResponseOptions | undefi
 }
 
 /** The two of them: a function's answer, with its response where a route asks. */
-export async function runToAnswer<Argument>(
-  run: (argument: Argument) => Promise<unknown>,
-  argument: Argument,
+export async function runToAnswer<A>(
+  run: (argument: A) => Promise<unknown>,
+  argument: A,
   how?: ResponseOptions,
 ): Promise<Answer> {
   return await withResponse(await runToEnd(run, argument), how);

@@ -13,7 +13,6 @@ import { type Completed, completeDue, completeKey } from './phases/completer.ts'
 import { lookUpLost, type NamedKey, type NamedKeyState } from './phases/lost-key.ts';
 import { RecentRows, type Remembered } from './recent-rows.ts';
 import { Tallies } from './tally.ts';
-import { assertOncePer } from './thing.ts';
 import { SingleFlight, WaitingSlots } from './waiting.ts';
 
 /** The kit, set up for one app and one database. */
@@ -146,7 +145,6 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
     dropRecent: (of) => engine.recentRows.drop(of),
     operation: (operation) => {
       assertOperation(operation);
-      assertOncePer(operation);
       const define = (work: object) =>
         defineOperation<Tx, never, never>(engine, {
           options: operation,

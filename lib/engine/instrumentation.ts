@@ -5,12 +5,12 @@ import { isControlFlow } from '../core/redirect.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { HeldKey } from '../store/leases.ts';
 import { type Counted, countKey, isMeasured, recordDuration } from '../telemetry/metrics.ts';
-import { inSpan, isTraced, linksTo, markFailed, recordedTraceParent, type Span } from '../telemetry/span.ts';
+import { inKeySpan, isTraced, linksTo, markFailed, recordedTraceParent, type Span } from '../telemetry/span.ts';
 import type { FlightResult, Run } from './call-result.ts';
 import type { Config } from './config.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { loggedKey } from './identity.ts';
-import { fingerprintPrefix, type LogEntry } from './log.ts';
+import type { LogEntry } from './log.ts';
 
 /** One call of an operation, for whoever watches. */
 interface Watched {
@@ -19,30 +19,22 @@ interface Watched {
   request: ExecuteRequest;
 }
 
-/** Tells whether anybody watches: a tracer, a meter or a log. Asked first, because most of a call's cost would be the watching. */
-export function isInstrumented({ log }: Config): boolean {
-  return log !== undefined || isTraced() || isMeasured();
-}
-
 /**
  * Runs a call in the span `idempotency.execute`, counts it and logs how it ended. Changes nothing about it. A call that an
  * earlier run's row has answered is linked to the trace of that run.
  */
-export async function instrumentCall<T>(call: Watched, work: () => Promise<Run<T>>): Promise<Run<T>> {
+export function instrumentCall<T>(call: Watched, work: () => Promise<Run<T>>): Promise<Run<T>> {
+  // Whether anybody watches is asked first, because most of a call's cost would be the watching.
+  const isWatched = call.config.log !== undefined || isTraced() || isMeasured();
+  return isWatched ? watchCall(call, work) : work();
+}
+
+async function watchCall<T>(call: Watched, work: () => Promise<Run<T>>): Promise<Run<T>> {
   const startedAt = performance.now();
-  if (!isTraced()) {
+  const about = { operation: call.operation, key: loggedKey(call.request.key), attempt: attemptOf(call) };
+  return await inKeySpan('idempotency.execute', about, async (span) => {
     const run = await work();
-    report(call, run, performance.now() - startedAt);
-    return run;
-  }
-  const attributes = {
-    'idempotency.operation': call.operation,
-    'idempotency.key': loggedKey(call.request.key),
-    'idempotency.attempt': attemptOf(call),
-  };
-  return await inSpan('idempotency.execute', { kind: 'internal', attributes }, async (span) => {
-    const run = await work();
-    describe(span, run);
+    if (span) describe(span, run);
     report(call, run, performance.now() - startedAt);
     return run;
   });
@@ -53,18 +45,12 @@ export async function instrumentCall<T>(call: Watched, work: () => Promise<Run<T
  * of its own, linked to the first run's.
  */
 export async function instrumentCompletion(held: HeldKey, work: () => Promise<FlightResult>): Promise<FlightResult> {
-  if (!isTraced()) return await work();
   const { id, attempts, traceParent } = held;
-  const attributes = {
-    'idempotency.operation': id.operation,
-    'idempotency.key': id.key,
-    'idempotency.attempt': attempts,
-  };
-  const links = linksTo(traceParent);
-  return await inSpan('idempotency.complete', { kind: 'internal', attributes, links }, async (span) => {
+  const about = { operation: id.operation, key: id.key, attempt: attempts, links: linksTo(traceParent) };
+  return await inKeySpan('idempotency.complete', about, async (span) => {
     const ended = await work();
-    span.setAttribute('idempotency.outcome', 'row' in ended ? ended.row.state : ended.kind);
-    if (ended.kind === 'suspended') markFailed(span, ended.error);
+    span?.setAttribute('idempotency.outcome', 'row' in ended ? ended.row.state : ended.kind);
+    if (span && ended.kind === 'suspended') markFailed(span, ended.error);
     return ended;
   });
 }
@@ -155,3 +141,8 @@ const ENTRIES: Record<KeyStateOrAbsent, { msg: LogEntry['msg']; level?: LogEntry
   unknown: { msg: 'outcome unknown', level: 'warn', counted: 'unknown' },
   abandoned: { msg: 'key given up', counted: 'abandoned' },
 };
+
+/** How much of a fingerprint a log may hold. */
+function fingerprintPrefix(fingerprint: Fingerprint | null | undefined): string | undefined {
+  return fingerprint ? Buffer.from(fingerprint.hash.subarray(0, 4)).toString('hex') : undefined;
+}

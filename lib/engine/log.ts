@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isProduction } from '../core/environment.ts';
 import { CodedError, IdempotencyError } from '../core/errors.ts';
-import type { Fingerprint } from '../core/fingerprint.ts';
 import type { KeyStateOrAbsent } from '../core/key-state.ts';
 import { currentTraceId } from '../telemetry/span.ts';
 
@@ -48,11 +47,6 @@ export function tracedLog<Entry extends object>(
       );
     })
   );
-}
-
-/** How much of a fingerprint a log may hold. */
-export function fingerprintPrefix(fingerprint: Fingerprint | null | undefined): string | undefined {
-  return fingerprint ? Buffer.from(fingerprint.hash.subarray(0, 4)).toString('hex') : undefined;
 }
 
 /** The circumstances of an error that was not thrown on. Holds no payload and no result. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FlightResult } from './call-result.ts';
-import { join, SingleFlight } from './waiting.ts';
+import { SingleFlight } from './waiting.ts';
 
 const id = { tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'k1' };
 const startedBy = { fingerprint: new Uint8Array([1]), waitMs: 1000, deadline: Infinity };
@@ -31,7 +31,7 @@ describe('C2 starters', () => {
 
   test.each(['ends', 'fails'])('C2 a starter is gone before anybody hears that it %s', async (how) => {
     const { flights, flight } = begun();
-    const found = join(flight, 1000).then(
+    const found = flight.join(1000).then(
       () => flights.find(id),
       () => flights.find(id),
     );
@@ -42,14 +42,14 @@ describe('C2 starters', () => {
 
   test('C2 each joiner hears how the starter ended', async () => {
     const { flight } = begun();
-    const followed = [join(flight, 1000), join(flight, 1000)];
+    const followed = [flight.join(1000), flight.join(1000)];
     flight.end(ENDED);
     expect(await Promise.all(followed)).toEqual([ENDED, ENDED]);
   });
 
   test('C2 a joiner hears that the starter failed', async () => {
     const { flight } = begun();
-    const followed = join(flight, 1000);
+    const followed = flight.join(1000);
     flight.fail(new Error('gone'));
     await expect(followed).rejects.toThrow('gone');
   });
@@ -62,15 +62,19 @@ describe('C2 starters', () => {
   });
 
   test.each([0, -1])('C3 waitMs %d does not wait, even for a starter that has ended', async (waitMs) => {
-    expect(await join({ result: Promise.resolve(ENDED) }, waitMs)).toBeUndefined();
+    const { flight } = begun();
+    const patient = flight.join(1000);
+    flight.end(ENDED);
+    expect(await patient).toBe(ENDED);
+    expect(await flight.join(waitMs)).toBeUndefined();
   });
 
   test('C2 each joiner keeps its own wait, and leaves no timer behind', async () => {
     const { flight } = begun();
     const started = performance.now();
-    expect(await join(flight, 30)).toBeUndefined();
+    expect(await flight.join(30)).toBeUndefined();
     expect(performance.now() - started).toBeGreaterThanOrEqual(29);
-    const patient = join(flight, 60_000);
+    const patient = flight.join(60_000);
     const during = timers(); // nothing but microtasks run until the next look
     flight.end(ENDED);
     expect(await patient).toBe(ENDED);

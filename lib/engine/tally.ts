@@ -69,7 +69,7 @@ export class Tallies {
 }
 
 /** Returns the kind that a call counts as. */
-export function tallied(outcome: Outcome<unknown>): Tallied | undefined {
+function tallied(outcome: Outcome<unknown>): Tallied | undefined {
   if (outcome.ok) return outcome.replayed ? 'replayed' : 'created';
   if (outcome.code === 'failed' && outcome.replayed) return 'replayed';
   return telemetryOf(outcome.code).tallied;

@@ -1,12 +1,8 @@
-import { ConfigurationError } from '../core/errors.ts';
 import { assertStorableName, type KeyId, type Principal } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { OperationOptions } from './definition.ts';
 
 const MAX_LENGTH = 255;
-const MAX_YEARS = 100;
-/** An end that the database and JavaScript can both write as a date. */
-const MAX_ONCE_FOR_MS = MAX_YEARS * 365 * 86_400_000;
 
 /**
  * The thing that an operation does once for, by its `oncePer`; undefined where it names none.
@@ -30,26 +26,6 @@ export function retentionOf<Tx>(
   retentionMs: number,
 ): number {
   return Math.max(retentionMs, onceForMs);
-}
-
-/** @throws ConfigurationError for a time that is none, or that is about no thing */
-export function assertOncePer<Tx>({
-  name,
-  oncePer,
-  onceForMs,
-}: Pick<OperationOptions<StandardSchema, Tx>, 'name' | 'oncePer' | 'onceForMs'>): void {
-  if (onceForMs === undefined) return;
-  if (onceForMs > MAX_ONCE_FOR_MS) {
-    throw new ConfigurationError(`onceForMs of ${name} is longer than ${MAX_YEARS} years.`, {
-      existing: onceForMs,
-      expected: `at most ${MAX_ONCE_FOR_MS} milliseconds`,
-    });
-  }
-  if (oncePer && Number.isFinite(onceForMs) && onceForMs > 0) return;
-  throw new ConfigurationError(`onceForMs of ${name} cannot be used.`, {
-    existing: oncePer ? onceForMs : 'onceForMs without oncePer',
-    expected: 'a number of milliseconds, and an oncePer that says for what',
-  });
 }
 
 /** Tells whether a row is not the key's own, but of another key that holds its thing. */

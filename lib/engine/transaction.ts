@@ -1,18 +1,19 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fullJitter } from '../core/backoff.ts';
-import { copyOf } from '../core/data.ts';
-import { CodedError, ResultUnreadableError } from '../core/errors.ts';
+import { copyOf, isPlainObject } from '../core/data.ts';
+import { CodedError, ConfigurationError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
+import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import type { Scope } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
-import type { Claim, Completion, ExecuteOptions, ExecutionResult } from '../store/store.ts';
+import type { Claim, Completion, ExecuteOptions, ExecutionResult, Setting } from '../store/store.ts';
 import { recordDelay } from '../telemetry/metrics.ts';
 import { recordedTraceParent } from '../telemetry/span.ts';
 import { type Answer, encodeAnswer } from './answer.ts';
-import { settingsFor } from './begin.ts';
 import { type Call, pointOf } from './call.ts';
 import type { FlightResult } from './call-result.ts';
-import type { AtomicDefinition, OperationOptions } from './definition.ts';
+import { timeLeft, withinTime } from './deadline.ts';
+import type { AtomicDefinition, Begin, OperationOptions, TransactionSettings } from './definition.ts';
 import type { Engine } from './engine.ts';
 import { type AfterCommit, createCapture, fail, type HandlerContext, runToEnd, withResponse } from './handler.ts';
 import { recordTransition } from './instrumentation.ts';
@@ -141,23 +142,7 @@ export async function mayTryAgain(attempt: number, deadline: number): Promise<bo
   return true;
 }
 
-/** How a transaction is executed: no part of it may take longer than the caller still has (H4). */
-export function withinTime<Tx>(
-  { timeoutMs = 5000, maxWaitMs = 2000, isolationLevel, durability }: OperationOptions<StandardSchema, Tx>,
-  deadline: number,
-  waitMs = 0,
-): Omit<ExecuteOptions, 'beforeCommit'> {
-  const left = Math.max(1, timeLeft(deadline));
-  return {
-    timeoutMs: Math.min(timeoutMs + waitMs, left),
-    maxWaitMs: Math.min(maxWaitMs, left),
-    isolationLevel,
-    durability,
-    deadline,
-  };
-}
-
-/** The same of a transaction for a key of that scope, which begins as `begin` says. Throws as `settingsFor` does. */
+/** How a transaction for a key of that scope is executed: in time, and begun as `begin` says. Throws as `settingsFor` does. */
 export function asBegun<Tx>(
   { config }: Engine<Tx>,
   options: OperationOptions<StandardSchema, Tx>,
@@ -165,6 +150,47 @@ export function asBegun<Tx>(
 ): Omit<ExecuteOptions, 'beforeCommit'> {
   return { ...withinTime(options, deadline, waitMs), begin: settingsFor(options.begin ?? config.begin, id) };
 }
+
+const KNOWN: OptionNames<TransactionSettings> = { role: true, settings: true };
+/** PostgreSQL's own have no dot: they could undo the role, the durability, or the place of the kit's tables. */
+const SETTING = /^(?!oncekit\.)[a-z_][\w$]*(\.[a-z_][\w$]*)+$/i;
+
+/**
+ * What a transaction for that scope begins with, by the `begin` of its operation or of the kit: a copy, whatever becomes of what
+ * `begin` returned.
+ *
+ * @throws ConfigurationError for what could not be set as it is meant, so that nobody's rows are seen by mistake; and what
+ *   `begin` throws
+ */
+function settingsFor(
+  begin: Begin | undefined,
+  { tenant, principal, operation }: Scope,
+): readonly Setting[] | undefined {
+  if (begin === undefined) return undefined;
+  const unusable = (existing: unknown, expected: string) =>
+    new ConfigurationError(`What begin of ${operation} says cannot be set for a transaction.`, {
+      existing: typeof existing === 'string' ? `a string of ${existing.length} characters` : typeof existing,
+      expected,
+    });
+  if (typeof begin !== 'function') throw unusable(begin, 'begin: ({ scope }) => ({ role, settings })');
+  const given: unknown = begin({ scope: { tenant, principal, operation } });
+  if (given instanceof Promise) given.catch(() => {}); // refused, whatever it comes to
+  if (!isPlainObject(given)) throw unusable(given, 'an object, such as { role, settings }, and no promise of one');
+  assertKnownOptions(`begin of ${operation}`, given, KNOWN);
+  const { role, settings } = { settings: {}, ...given } as TransactionSettings;
+  // PostgreSQL takes `none` for no role at all.
+  if ('role' in given && (!isText(role) || role === 'none')) throw unusable(role, 'role: the name of a role');
+  if (!isPlainObject(settings)) throw unusable(settings, "settings: { 'app.tenant': scope.tenant }");
+  const set = Object.entries(settings);
+  for (const [name, value] of set) {
+    if (!SETTING.test(name)) throw unusable(name, 'settings of your own, with a dot in the name, such as app.tenant');
+    if (!isText(value)) throw unusable(value, `a text for the setting ${name}, and no empty one`);
+  }
+  return role === undefined ? set : [['role', role], ...set];
+}
+
+const isText = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '' && value.isWellFormed() && !value.includes('\0');
 
 function howToExecute<Tx>({ call, definition }: Execution<Tx>, waitMs: number): ExecuteOptions {
   const { onPoint } = call.engine.config;
@@ -182,11 +208,6 @@ function howToExecute<Tx>({ call, definition }: Execution<Tx>, waitMs: number): 
         }
       : assertInTime,
   };
-}
-
-/** In milliseconds, for a deadline of `performance.now()`. */
-export function timeLeft(deadline: number): number {
-  return deadline - performance.now();
 }
 
 /** One run of the handler. Throws what it throws, unless that is an answer. */

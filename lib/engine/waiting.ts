@@ -3,7 +3,7 @@ import { settleWithin } from '../core/wait.ts';
 import type { FlightResult } from './call-result.ts';
 
 /** The call that started a flight, as far as those that join compare themselves with it. */
-export interface FlightCall {
+interface FlightCall {
   readonly fingerprint: Uint8Array;
   /** How patient its caller was when it came. */
   readonly waitMs: number;
@@ -30,24 +30,28 @@ export class Flight {
     this.#remove = remove;
   }
 
-  /** Ask in the tick in which `SingleFlight.find` has found the flight: an end that has been is told to nobody. */
-  get result(): Promise<FlightResult> {
+  /**
+   * How it ended, or undefined when it outlasted `waitMs`. Ask in the tick in which `SingleFlight.find` has found the flight: an
+   * end that has been is told to nobody.
+   *
+   * @param untilRow there is no more to wait for once the row is committed
+   */
+  async join(waitMs: number, { untilRow = false } = {}): Promise<FlightResult | undefined> {
+    if (waitMs <= 0) return undefined;
     this.#result ??= new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    return this.#result;
+    const rowCommitted = new Promise<undefined>((resolve) => {
+      if (untilRow) this.#seeRow.push(() => resolve(undefined));
+    });
+    return await settleWithin(Promise.race([this.#result, rowCommitted]), waitMs, () => undefined);
   }
 
   /** The row is committed. */
   announceRow(): void {
     this.hasRow = true;
     for (const see of this.#seeRow) see();
-  }
-
-  /** Resolves when there is such a row. Never, where there is none before the end. */
-  rowCommitted(): Promise<void> {
-    return new Promise((resolve) => void this.#seeRow.push(resolve));
   }
 
   /** It is over. A call that had joined and must execute by itself hears of it in a later tick, when the flight is gone. */
@@ -81,15 +85,6 @@ export class SingleFlight {
     this.#byId.set(name, flight);
     return flight;
   }
-}
-
-/** How a flight ended, or undefined when it outlasted `waitMs`. */
-export async function join(
-  flight: { result: Promise<FlightResult | undefined> },
-  waitMs: number,
-): Promise<FlightResult | undefined> {
-  if (waitMs <= 0) return undefined;
-  return await settleWithin(flight.result, waitMs, () => undefined);
 }
 
 /**

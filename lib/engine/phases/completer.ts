@@ -110,7 +110,7 @@ const WHY =
  * Reports the unfinished keys of operations that no worker knows, once for each operation, and flags those that may have
  * been done. Never throws: what keeps it from looking keeps the completer from taking keys, which says so.
  */
-export async function reportUnlisted<Tx>({ store, config, registry, unlisted }: Engine<Tx>): Promise<void> {
+async function reportUnlisted<Tx>({ store, config, registry, unlisted }: Engine<Tx>): Promise<void> {
   if (performance.now() < unlisted.nextLookAt) return;
   unlisted.nextLookAt = performance.now() + LOOK_EVERY_MS;
   const found = await store

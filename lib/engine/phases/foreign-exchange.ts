@@ -7,9 +7,9 @@ import { unseal } from '../../core/seal.ts';
 import { untilAborted } from '../../core/wait.ts';
 import type { Step } from '../../store/leases.ts';
 import { encodeAnswer, encodeStep } from '../answer.ts';
+import { timeLeft } from '../deadline.ts';
 import { isRefusalStatus, type RefusalAnswer, refusalAnswer } from '../handler.ts';
 import { retentionOf } from '../thing.ts';
-import { timeLeft } from '../transaction.ts';
 import { isCircuitOpen } from './circuit-breakers.ts';
 import { assertForeignCall, type ForeignRequest, type ForeignVerdict, versionOfPart } from './context.ts';
 import { readStep, readStored, redirectInside } from './database-steps.ts';
@@ -25,7 +25,7 @@ export type ForeignReply<R> =
   | { kind: 'nothing' };
 
 /** One send. `started` is undefined where an open circuit has kept it from being begun. */
-export interface SentCall<R> {
+interface SentCall<R> {
   started: StartedCall | undefined;
   reply: ForeignReply<R>;
 }

@@ -5,8 +5,8 @@ import { type Answered, isRemembered, type Move, nextMove, type Situation } from
 import { isDoubtful, type Step } from '../../store/leases.ts';
 import { recordDelay } from '../../telemetry/metrics.ts';
 import { encodeAnswer } from '../answer.ts';
+import { timeLeft } from '../deadline.ts';
 import { type RefusalAnswer, refusalAnswer } from '../handler.ts';
-import { timeLeft } from '../transaction.ts';
 import { type ForeignCall, versionOfPart } from './context.ts';
 import { finishStep, readRefusal } from './database-steps.ts';
 import { ForeignExchange, type ForeignReply } from './foreign-exchange.ts';

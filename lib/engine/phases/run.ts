@@ -1,7 +1,7 @@
 import { CodedError, LeaseLostError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { HeldKey, StepKind } from '../../store/leases.ts';
-import { inSpan, isTraced } from '../../telemetry/span.ts';
+import { inKeySpan } from '../../telemetry/span.ts';
 import type { CrashPoint } from '../config.ts';
 import type { Engine } from '../engine.ts';
 import type { RefusalAnswer } from '../handler.ts';
@@ -11,7 +11,7 @@ import type { RunSettings } from './open-transaction.ts';
 import type { EndRow, RunTransaction } from './run-transaction.ts';
 
 /** The end of a run before its function's own: the settled or unknown row, a refusal to store, or an error. */
-export type Ending = EndRow | { refusal: RefusalAnswer } | { error: unknown };
+type Ending = EndRow | { refusal: RefusalAnswer } | { error: unknown };
 
 /** One run of a phases function by the executor that holds its key. */
 export interface PhasesRun<Tx> extends RunSettings<Tx> {
@@ -102,19 +102,16 @@ export async function inStepSpan<Tx, R>(
   step: string,
   work: () => Promise<R>,
 ): Promise<R> {
-  if (!isTraced()) return await work();
   const { id, attempts } = running.held;
-  const attributes = {
-    'idempotency.operation': id.operation,
-    'idempotency.key': id.key,
-    'idempotency.attempt': attempts,
-    'idempotency.step': step,
+  const about = {
+    operation: id.operation,
+    key: id.key,
+    attempt: attempts,
+    attributes: { 'idempotency.step': step },
+    kind: kind === 'foreign' ? ('client' as const) : ('internal' as const),
+    blame: (error: unknown) => blameFor(running, error),
   };
-  return await inSpan(
-    `idempotency.${kind}`,
-    { kind: kind === 'foreign' ? 'client' : 'internal', attributes, blame: (error) => blameFor(running, error) },
-    work,
-  );
+  return await inKeySpan(`idempotency.${kind}`, about, work);
 }
 
 /** A run's end is thrown through its step as `RunEnded`. */
