@@ -1,6 +1,7 @@
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
 import type { Queryable } from '../database.ts';
-import { checkNamed, counted, type Finding } from './finding.ts';
+import { counted } from '../table.ts';
+import { checkNamed, type Finding } from './finding.ts';
 import { type KitIndex, type KitSql, readKitSql, statementFor } from './kit-sql.ts';
 import { checkTriggers, type FoundTriggers, readTriggers, triggerFor } from './triggers.ts';
 

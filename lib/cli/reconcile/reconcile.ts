@@ -3,18 +3,16 @@ import { userInfo } from 'node:os';
 import path from 'node:path';
 import { type Duration, toMs } from '../../core/duration.ts';
 import { printable } from '../../core/printable.ts';
+import type { NamedKey } from '../../engine/phases/lost-key.ts';
 import { loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from '../app/loader.ts';
-import { flag, readArgs, readName, text } from '../arguments.ts';
-import { CliError, type Command, UsageError } from '../command.ts';
-import { confirm } from '../confirmation.ts';
+import { CliError, type Command, confirm, flag, readArgs, readName, text, UsageError } from '../command.ts';
 import { errorLine, isStoreUnavailable } from '../database.ts';
-import { counted } from '../doctor/finding.ts';
+import { counted } from '../table.ts';
 import { type ConsumerEvent, inboxAddress, orphansOf, readInbox } from './inbox.ts';
 import { readNamedKeys } from './key-file.ts';
-import { enterAll, lookUpAll } from './lost-keys.ts';
-import { figures, leftOf, listing, type Reconciled } from './report.ts';
+import { describeOutside, enteredLine, figures, leftOf, listing, type Reconciled } from './report.ts';
 
 const help = `oncekit reconcile --keys <file> [--inbox <variable> …]
 
@@ -132,3 +130,39 @@ function readBytes(file: string): Uint8Array {
 }
 
 export const reconcile: Command = { help, run };
+
+/** How often a long list says how far it is, in milliseconds. */
+const PROGRESS_MS = 5000;
+
+/** Looks keys up one after the other, for each locks what its operation locks. */
+export async function lookUpAll(
+  named: readonly NamedKey[],
+  lookUp: (named: NamedKey) => Promise<Reconciled['state']>,
+  tell: (line: string) => void,
+): Promise<Reconciled[]> {
+  const keys: Reconciled[] = [];
+  let toldAt = performance.now();
+  for (const each of named) {
+    keys.push({ named: each, state: await lookUp(each) });
+    if (performance.now() - toldAt < PROGRESS_MS) continue;
+    toldAt = performance.now();
+    tell(`Looked up ${keys.length} of ${named.length} …`);
+  }
+  return keys;
+}
+
+/** Enters what the outside knows, of each key for which `ask` agrees. */
+export async function enterAll(
+  keys: readonly Reconciled[],
+  actor: string,
+  { ask, tell }: { ask: (question: string) => Promise<boolean>; tell: (line: string) => void },
+): Promise<void> {
+  for (const each of keys) {
+    const { named, state } = each;
+    if (state.kind !== 'lost' || !state.enter) continue;
+    const question = `Enter ${named.key} of ${named.operation} (${describeOutside(state)})? [y/N] `;
+    if (!(await ask(printable(question)))) continue;
+    each.entered = await state.enter(actor);
+    tell(enteredLine(named, each.entered));
+  }
+}

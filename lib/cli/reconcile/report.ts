@@ -1,7 +1,6 @@
 import { printable } from '../../core/printable.ts';
 import type { EnteredKey, NamedKey, NamedKeyState } from '../../engine/phases/lost-key.ts';
-import { counted } from '../doctor/finding.ts';
-import { table, when } from '../table.ts';
+import { counted, table, when } from '../table.ts';
 import type { ConsumerEvent } from './inbox.ts';
 
 /** A named key with what there is of it, and what became of it. */

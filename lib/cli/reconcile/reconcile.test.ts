@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { enterAll, lookUpAll } from './lost-keys.ts';
+import { enterAll, lookUpAll } from './reconcile.ts';
 import { leftOf, listing, type Reconciled } from './report.ts';
 
 const named = (key: string) => ({ operation: 'pay', tenant: 'acme', principal: 'ann', key, payload: {} });
