@@ -15,20 +15,17 @@ export interface Command {
 export class CliError extends Error {
   /** The sentence that says what to do about it. */
   readonly fix: string | undefined;
-  readonly exitCode: number;
+  readonly exitCode: number = 1;
 
-  constructor(message: string, fix?: string, exitCode = 1) {
+  constructor(message: string, fix?: string) {
     super(message);
     this.fix = fix;
-    this.exitCode = exitCode;
   }
 }
 
 /** Asked for something that does not exist: exit code 2. */
 export class UsageError extends CliError {
-  constructor(message: string, fix?: string) {
-    super(message, fix, 2);
-  }
+  override readonly exitCode = 2;
 }
 
 /** The two kinds of options. */

@@ -3,9 +3,8 @@ import { type FileTree, folderTree, sourceFiles } from '../app/file-tree.ts';
 import { type App, findApp, findImports, type Imports, installed, specifier } from '../app/next-app.ts';
 import { blanked, endOf } from '../app/source-text.ts';
 import { CliError, type Command, readArgs, readSubcommand, UsageError } from '../command.ts';
-import { carryOut, type FileWrite, type Plan, WRITE_OPTIONS } from '../init/plan.ts';
+import { carryOut, type Plan, WRITE_OPTIONS } from '../init/plan.ts';
 import { moduleFiles } from '../init/plan-code.ts';
-import { actionModule, type Names, operationModule, pageModule } from '../init/templates.ts';
 
 const help = `oncekit add operation <name> [--yes] [--dry-run]
 oncekit add form <name> [--yes] [--dry-run]
@@ -110,7 +109,7 @@ function addOperation(draft: Draft): Found {
   const before = tree.read(operations);
   const listing = { exported: names.camel, from: specifier(operations, file, imports) };
   const content = before === undefined ? undefined : withOperation(before, listing);
-  if (content !== undefined) plan.writes.push({ file: operations, before, content } satisfies FileWrite);
+  if (content !== undefined) plan.writes.push({ file: operations, before, content });
   else plan.kept.push(`${operations} has no plain list: add ${names.camel} to \`operations\` yourself.`);
   return { exported: names.camel, name: names.kebab, file };
 }
@@ -127,7 +126,7 @@ function addFile({ tree, plan }: Draft, file: string, content: string): void {
   const bare = file.replace(/\.tsx?$/, '');
   const there = ['.ts', '.tsx', '.js', '.jsx'].map((ending) => `${bare}${ending}`).find((each) => tree.read(each));
   if (there) throw new CliError(`${there} is there already, and stays as it is.`, 'Choose another name.');
-  plan.writes.push({ file, content, before: undefined } satisfies FileWrite);
+  plan.writes.push({ file, content, before: undefined });
 }
 
 /** Words that TypeScript keeps to itself, and names that the written files have already. */
@@ -140,7 +139,7 @@ const TAKEN = new Set([
 ]);
 
 /** @throws UsageError for a name that no file and no operation can have */
-export function namesOf(given: string): Names {
+function namesOf(given: string): Names {
   const parts = given.replace(/([a-z0-9])([A-Z])/g, '$1-$2').split(/[-_.\s]+/);
   const kebab = parts.join('-').toLowerCase();
   const camel = kebab.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -201,4 +200,71 @@ export function exportedOperations(source: string): { exported: string; name: st
     const [, , name] = /\bname\s*:\s*(['"`])([^'"`]+)\1/.exec(source.slice(from, endOf(code, from))) ?? [];
     return name && found[1] ? [{ exported: found[1], name }] : [];
   });
+}
+
+// The files that are written: each builds as it is, and does something that can be seen.
+
+/** The forms that one name takes: of the operation and its files, and in code. */
+interface Names {
+  /** `place-order`: the operation's name, the names of its files, the path of its page. */
+  kebab: string;
+  /** `placeOrder`: the operation in code. */
+  camel: string;
+  /** `Place order`: in the page. */
+  words: string;
+}
+
+function operationModule({ kebab, camel }: Names, idempotency: string) {
+  return `import { z } from 'zod';
+import { idempotency } from '${idempotency}';
+
+// The input, as the form names it. Fields of a form are text: z.coerce.number(), not z.number().
+const schema = z.object({ note: z.string().trim().min(1, 'Please write something.') });
+
+export const ${camel} = idempotency.operation({ name: '${kebab}', schema }).handler(async ({ input }) => {
+  // Take \`tx\` besides \`input\` and write through it alone, for it is the transaction that holds the key:
+  //   const order = await tx.order.create({ data: input });
+  // The answer is stored, and each retry gets it again: plain data, such as an id.
+  return { note: input.note };
+});
+`;
+}
+
+function actionModule({ camel }: Names, operation: { exported: string; from: string }) {
+  return `'use server';
+
+import { serverAction } from 'oncekit/next';
+import { ${operation.exported} } from '${operation.from}';
+
+export const ${camel}Action = serverAction(${operation.exported});
+`;
+}
+
+interface PageOptions {
+  /** The name of its operation. */
+  operation: string;
+  actions: string;
+  /** The operation was made with it, so its schema is known. */
+  isNew: boolean;
+}
+
+function pageModule({ camel, words }: Names, { operation, actions, isNew }: PageOptions) {
+  const fields = isNew
+    ? `      <label>
+        Note <input name="note" required />
+      </label>`
+    : `      {/* The fields, by the names that the schema of ${operation} has. */}`;
+  return `import { IdempotentForm } from 'oncekit/next';
+import { ${camel}Action } from '${actions}';
+
+// \`intent\` names the one thing that is done once: give it the id of that, such as the cart's.
+export default function Page() {
+  return (
+    <IdempotentForm action={${camel}Action} intent="new">
+${fields}
+      <button>${words}</button>
+    </IdempotentForm>
+  );
+}
+`;
 }

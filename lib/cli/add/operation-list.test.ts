@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { operationsModule } from '../init/templates.ts';
+import { operationsModule } from '../init/plan-code.ts';
 import { exportedOperations, withOperation } from './add.ts';
 
 const vote = { exported: 'vote', from: './vote' };

@@ -162,7 +162,7 @@ function checkLevel(tried: TriedClaim, { level, source }: NonNullable<TriedClaim
 }
 
 /** What a setting was given to, by `pg_settings.source`; undefined where it is no role and no database. */
-export function holderOf(source: string, user: string, database: string): string | undefined {
+function holderOf(source: string, user: string, database: string): string | undefined {
   if (source === 'user') return `ROLE ${user}`;
   if (source === 'database') return `DATABASE ${database}`;
   return source === 'database user' ? `ROLE ${user} IN DATABASE ${database}` : undefined;

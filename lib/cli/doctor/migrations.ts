@@ -55,10 +55,11 @@ interface Place {
   hasTables: boolean;
 }
 
+const CHECKS = { keys: checkNamed('Migrations'), messaging: checkNamed('Messaging') } as const;
 const DEPLOY = 'npx prisma migrate deploy';
 
 function checkPart(part: SchemaPart, found: Map<string, Seen>, place: Place): Finding {
-  const check = checkNamed(part === 'keys' ? 'Migrations' : 'Messaging');
+  const check = CHECKS[part];
   const tables: readonly string[] = TABLES_OF[part];
   const missing = tables.filter((name) => !found.get(name)?.reached);
   const newest = SCHEMA_VERSIONS[part];
@@ -104,7 +105,7 @@ function inAnotherSchema(
   found: Map<string, Seen>,
   { schema: ours }: Place,
 ): Finding {
-  const check = checkNamed(part === 'keys' ? 'Migrations' : 'Messaging');
+  const check = CHECKS[part];
   const away = missing.filter((name) => found.get(name)?.schema);
   const [first = ''] = away;
   const schema = found.get(first)?.schema;

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { type FileTree, sourceFiles } from '../app/file-tree.ts';
-import { readImportGraph, wayTo } from '../app/import-graph.ts';
+import { readImportGraph } from '../app/import-graph.ts';
 import type { App } from '../app/next-app.ts';
 import { blanked, endOf, lineAt } from '../app/source-text.ts';
 import { checkNamed, type Finding } from './finding.ts';
@@ -68,14 +68,16 @@ function cached({ file, source, code }: Page): Finding[] {
 function forcedStatic({ file, source, code }: Page, pages: Page[], router: string): Finding[] {
   const [, dynamic] = /\bexport\s+const\s+dynamic\s*=\s*['"](force-static|error)['"]/.exec(source) ?? [];
   if (!dynamic || !file.startsWith(`${router}/`) || depthOf(code) !== 0) return [];
-  const folder = `${path.posix.dirname(file)}/`;
-  const isLayout = /\/layout\.[jt]sx?$/.test(file);
-  const issuing = pages.find(
-    (page) => (page.file === file || (isLayout && page.file.startsWith(folder))) && new RegExp(ISSUES).test(page.code),
-  );
+  const issuing = pages.find((page) => speaksFor(file, page.file) && new RegExp(ISSUES).test(page.code));
   if (!issuing) return [];
   const says = `${file} says dynamic = '${dynamic}', and ${issuing.file === file ? 'issues' : `${issuing.file} below it issues`} a key: one for all visitors.`;
   return [check.problem(says, 'Remove that line.')];
+}
+
+/** Of itself, and of a layout also of what is below it. */
+function speaksFor(file: string, other: string): boolean {
+  const isLayout = /\/layout\.[jt]sx?$/.test(file);
+  return other === file || (isLayout && other.startsWith(`${path.posix.dirname(file)}/`));
 }
 
 function drawn({ file, source, code }: Page): Finding[] {
@@ -117,10 +119,8 @@ export function checkEdge(tree: FileTree, { router }: App): Finding[] {
     const found = EDGE.exec(text);
     if (!found) return [];
     const [, , runtime] = found;
-    const folder = `${path.posix.dirname(file)}/`;
-    const isLayout = /\/layout\.[jt]sx?$/.test(file);
-    const below = isLayout ? inRouter.flatMap(([other]) => (other.startsWith(folder) ? other : [])) : [];
-    const way = [file, ...below].map((each) => wayTo(graph, each, isServerSide)).find((each) => each !== undefined);
+    const below = inRouter.flatMap(([other]) => (speaksFor(file, other) ? other : []));
+    const way = [file, ...below].map((each) => graph.wayTo(each, isServerSide)).find((each) => each !== undefined);
     if (!way) return [];
     const uses = way[0] === file ? 'uses the kit' : `${way[0]} below it uses the kit`;
     const by = way.length > 1 ? ` by ${way.at(-1)}` : '';

@@ -5,7 +5,7 @@ import { findApp, findImports, installed } from '../app/next-app.ts';
 import { findClient, findPrisma } from '../app/prisma.ts';
 import { type Command, flag, readArgs, text } from '../command.ts';
 import { type KitFiles, readKitFiles } from './kit-files.ts';
-import { carryOut, type Plan, WRITE_OPTIONS } from './plan.ts';
+import { carryOut, type Plan, planOf, WRITE_OPTIONS } from './plan.ts';
 import { moduleFiles, planAdapter, planCode } from './plan-code.ts';
 import { planEnv } from './plan-env.ts';
 import { planMigrations } from './plan-migrations.ts';
@@ -65,28 +65,25 @@ export function planInit(tree: FileTree, kit: KitFiles, options: PlanOptions): P
   const prisma = findPrisma(tree, app.packageJson, options.schema);
   const client = findClient(tree);
   const parts: SchemaPart[] = options.messaging ? ['keys', 'messaging'] : ['keys'];
-  const plans: Plan[] = [
+  const plan = planOf([
     planModels(prisma, kit, parts),
     planMigrations(tree, prisma.migrations, kit, parts, options.now),
     planAdapter(tree, app, client),
     planCode(tree, { app, imports: findImports(tree), client, messaging: options.messaging ?? false }),
     planEnv(tree, options.secret),
-  ];
-  const writes = plans.flatMap((plan) => plan.writes);
+  ]);
   const { idempotency, operations } = moduleFiles(app);
-  const isNew = (file: string) => writes.some((write) => write.file === file);
+  const isNew = (file: string) => plan.writes.some((write) => write.file === file);
   return {
-    writes,
+    ...plan,
     next: [
       // `npx` fetches a command that is not installed.
       ...(installed(app.packageJson).oncekit ? [] : ['Install the kit: npm install oncekit']),
-      ...(writes.some(({ file }) => file.endsWith('/migration.sql'))
+      ...(plan.writes.some(({ file }) => file.endsWith('/migration.sql'))
         ? ['Make the tables: npx prisma migrate deploy']
         : []),
       ...(isNew(idempotency) ? [`Say who acts: \`scope\` in ${idempotency}. Until then nothing runs`] : []),
       ...(isNew(operations) ? [`Write an operation, and list it in ${operations}`] : []),
     ],
-    kept: plans.flatMap(({ kept }) => kept),
-    notes: plans.flatMap(({ notes }) => notes),
   };
 }

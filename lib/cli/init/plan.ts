@@ -32,6 +32,15 @@ export interface Plan {
   notes: string[];
 }
 
+/** One plan of several, each of which has what it has to say. */
+export function planOf(parts: readonly Partial<Plan>[]): Plan {
+  return {
+    writes: parts.flatMap(({ writes = [] }) => writes),
+    kept: parts.flatMap(({ kept = [] }) => kept),
+    notes: parts.flatMap(({ notes = [] }) => notes),
+  };
+}
+
 /**
  * A plan as a person reads it before anything is written. Secrets are not shown, nor what stands beside them; a plain copy
  * of one of the package's files is named instead of printed.

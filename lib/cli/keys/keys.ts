@@ -14,7 +14,7 @@ import type { KeyId } from '../../core/scope.ts';
 import type { ActResult } from '../../store/oversight.ts';
 import { loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
-import { fileOf } from '../app/loader.ts';
+import { fileOf } from '../app/next-app.ts';
 import {
   CliError,
   type Command,

@@ -3,16 +3,15 @@ import { userInfo } from 'node:os';
 import path from 'node:path';
 import { type Duration, toMs } from '../../core/duration.ts';
 import { printable } from '../../core/printable.ts';
-import type { NamedKey } from '../../engine/phases/lost-key.ts';
 import { loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from '../app/loader.ts';
 import { CliError, type Command, confirm, flag, readArgs, readName, text, UsageError } from '../command.ts';
 import { errorLine, isStoreUnavailable } from '../database.ts';
 import { counted } from '../table.ts';
-import { type ConsumerEvent, inboxAddress, orphansOf, readInbox } from './inbox.ts';
+import { type ConsumerEvent, findOrphans, inboxAddress } from './inbox.ts';
 import { readNamedKeys } from './key-file.ts';
-import { describeOutside, enteredLine, figures, leftOf, listing, type Reconciled } from './report.ts';
+import { enterAll, figures, leftOf, listing, lookUpAll, type Reconciled } from './lost-keys.ts';
 
 const help = `oncekit reconcile --keys <file> [--inbox <variable> …]
 
@@ -65,9 +64,7 @@ async function run(args: string[]): Promise<number> {
   const { lookUpLost, knownEvents } = (await loadApp(root, folderTree(root), values)).idempotency;
   if (!lookUpLost || !knownEvents) throw new CliError('The app has an older oncekit.', 'npm install oncekit@latest');
   try {
-    const received: ConsumerEvent[] = [];
-    for (const url of addresses) received.push(...(await readInbox(url, { source, since })));
-    const orphans = await orphansOf(received, knownEvents);
+    const orphans = await findOrphans(addresses, { source, since }, knownEvents);
     const ids = new Set(orphans.map(({ id }) => id));
     const keys = await lookUpAll(
       named,
@@ -130,39 +127,3 @@ function readBytes(file: string): Uint8Array {
 }
 
 export const reconcile: Command = { help, run };
-
-/** How often a long list says how far it is, in milliseconds. */
-const PROGRESS_MS = 5000;
-
-/** Looks keys up one after the other, for each locks what its operation locks. */
-export async function lookUpAll(
-  named: readonly NamedKey[],
-  lookUp: (named: NamedKey) => Promise<Reconciled['state']>,
-  tell: (line: string) => void,
-): Promise<Reconciled[]> {
-  const keys: Reconciled[] = [];
-  let toldAt = performance.now();
-  for (const each of named) {
-    keys.push({ named: each, state: await lookUp(each) });
-    if (performance.now() - toldAt < PROGRESS_MS) continue;
-    toldAt = performance.now();
-    tell(`Looked up ${keys.length} of ${named.length} …`);
-  }
-  return keys;
-}
-
-/** Enters what the outside knows, of each key for which `ask` agrees. */
-export async function enterAll(
-  keys: readonly Reconciled[],
-  actor: string,
-  { ask, tell }: { ask: (question: string) => Promise<boolean>; tell: (line: string) => void },
-): Promise<void> {
-  for (const each of keys) {
-    const { named, state } = each;
-    if (state.kind !== 'lost' || !state.enter) continue;
-    const question = `Enter ${named.key} of ${named.operation} (${describeOutside(state)})? [y/N] `;
-    if (!(await ask(printable(question)))) continue;
-    each.entered = await state.enter(actor);
-    tell(enteredLine(named, each.entered));
-  }
-}

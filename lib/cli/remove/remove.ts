@@ -1,16 +1,14 @@
 import path from 'node:path';
-import { type Rename, renamerOf } from '../../store/prisma/tables.ts';
-import type { SchemaPart } from '../../store/store.ts';
 import { type FileTree, folderTree, sourceFiles } from '../app/file-tree.ts';
-import { type App, findApp, findImports, installed, tablesOf } from '../app/next-app.ts';
+import { type App, findApp, findImports, installed } from '../app/next-app.ts';
 import { findClient, findPrisma } from '../app/prisma.ts';
 import { withoutComments } from '../app/source-text.ts';
 import { type Command, readArgs, text } from '../command.ts';
 import { type KitFiles, readKitFiles } from '../init/kit-files.ts';
-import { carryOut, type Plan, type Removal, WRITE_OPTIONS } from '../init/plan.ts';
+import { carryOut, type Plan, planOf, type Removal, WRITE_OPTIONS } from '../init/plan.ts';
 import { moduleFiles, planAdapterRemoval, planCode } from '../init/plan-code.ts';
 import { planEnvRemoval } from '../init/plan-env.ts';
-import { lastStamp, removalMark, stampBehind, versionsIn } from '../init/plan-migrations.ts';
+import { planMigrationsRemoval } from '../init/plan-migrations.ts';
 import { planModelsRemoval } from '../init/plan-models.ts';
 
 const help = `oncekit remove [--yes] [--dry-run] [--schema <path>]
@@ -49,24 +47,22 @@ export function planRemove(tree: FileTree, kit: KitFiles, { now, schema }: { now
   const models = planModelsRemoval(prisma, kit);
   const env = planEnvRemoval(tree);
   const adapter = planAdapterRemoval(tree);
-  const migration = planDrop(tree, prisma.migrations, kit, now);
-  const plans: Plan[] = [models, adapter, migration, env];
+  const migration = planMigrationsRemoval(tree, prisma.migrations, kit, now);
+  const plan = planOf([models, adapter, migration, env]);
   const removals = [...unchangedCode(tree, app), ...models.removals, ...env.removals];
-  const writes = plans.flatMap((plan) => plan.writes);
   const done = new Set([...removals, ...adapter.writes].map(({ file }) => file));
   const users = sourceFiles(tree).filter(({ file, text }) => !done.has(file) && usesKit(text));
   return {
-    writes,
+    ...plan,
     removals,
     kept: [
-      ...plans.flatMap(({ kept }) => kept),
+      ...plan.kept,
       ...users.map(({ file }) => `${file} uses the kit and is yours: delete it, or take the kit out of it.`),
     ],
-    notes: plans.flatMap(({ notes }) => notes),
     next: [
       ...(users.length > 0 ? ['Take the kit out of the files that were kept'] : []),
       ...(installed(app.packageJson).oncekit ? ['npm uninstall oncekit'] : []),
-      ...(migration.writes.length > 0
+      ...(migration.writes
         ? [
             'Deploy the app without the kit, and stop its worker',
             'Then drop the tables, with all that they prove: npx prisma migrate deploy',
@@ -101,41 +97,7 @@ function writtenWithout(tree: FileTree, app: App, hidden: readonly string[], fil
   return planCode(rest, options).writes.flatMap((write) => (write.file === file ? write.content : []));
 }
 
-/** The migration that drops the tables of the parts whose migrations are there. */
-function planDrop(tree: FileTree, folder: string, kit: KitFiles, now: Date): Plan {
-  const names = tree.list(folder).filter((name) => name.endsWith('/'));
-  const versions = versionsIn(names.map((name) => tree.read(path.posix.join(folder, name, 'migration.sql')) ?? ''));
-  const parts = (Object.keys(versions) as SchemaPart[]).filter((part) => versions[part] > 0);
-  if (parts.length === 0) return { writes: [], kept: [], notes: [] };
-  const file = path.posix.join(folder, `${stampBehind(lastStamp(names), now)}_oncekit_remove`, 'migration.sql');
-  const content = removalSql(kit, parts, renamerOf(tablesOf(tree)));
-  const notes = ["The worker's own tables, in the schema graphile_worker, stay: your jobs may be in them."];
-  return { writes: [{ file, content, before: undefined }], kept: [], notes };
-}
-
 /** It imports one of the kit's entries. */
 function usesKit(source: string): boolean {
   return source.includes('oncekit') && /['"]oncekit(\/[\w-]+)?['"]/.test(withoutComments(source));
-}
-
-/**
- * The SQL that takes these parts of the kit out of a database: the tables with their indexes and triggers, the last one first
- * for the sake of foreign keys, then the functions. Whatever of the app's depends on one of them makes it fail as a whole.
- *
- * @param rename the tables' own names, where they have some
- */
-export function removalSql({ migrations }: KitFiles, parts: readonly SchemaPart[], rename: Rename = (text) => text) {
-  const scripts = migrations.filter(({ part }) => parts.includes(part)).map(({ sql }) => sql);
-  const made = (what: RegExp) => [
-    ...new Set(scripts.flatMap((sql) => [...sql.matchAll(what)].map(([, name]) => name))),
-  ];
-  const tables = made(/^CREATE TABLE "(\w+)"/gm).reverse();
-  const functions = made(/^CREATE (?:OR REPLACE )?FUNCTION "(\w+)"/gm);
-  return [
-    removalMark(parts),
-    '-- With these tables goes the proof of what was done: a key that is sent again is executed again.',
-    ...tables.map((table) => rename(`DROP TABLE IF EXISTS ${table};`)),
-    ...functions.map((name) => `DROP FUNCTION IF EXISTS "${name}"();`),
-    '',
-  ].join('\n');
 }

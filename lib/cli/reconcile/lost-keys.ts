@@ -10,6 +10,42 @@ export interface Reconciled {
   entered?: EnteredKey;
 }
 
+/** How often a long list says how far it is, in milliseconds. */
+const PROGRESS_MS = 5000;
+
+/** Looks keys up one after the other, for each locks what its operation locks. */
+export async function lookUpAll(
+  named: readonly NamedKey[],
+  lookUp: (named: NamedKey) => Promise<Reconciled['state']>,
+  tell: (line: string) => void,
+): Promise<Reconciled[]> {
+  const keys: Reconciled[] = [];
+  let toldAt = performance.now();
+  for (const each of named) {
+    keys.push({ named: each, state: await lookUp(each) });
+    if (performance.now() - toldAt < PROGRESS_MS) continue;
+    toldAt = performance.now();
+    tell(`Looked up ${keys.length} of ${named.length} …`);
+  }
+  return keys;
+}
+
+/** Enters what the outside knows, of each key for which `ask` agrees. */
+export async function enterAll(
+  keys: readonly Reconciled[],
+  actor: string,
+  { ask, tell }: { ask: (question: string) => Promise<boolean>; tell: (line: string) => void },
+): Promise<void> {
+  for (const each of keys) {
+    const { named, state } = each;
+    if (state.kind !== 'lost' || !state.enter) continue;
+    const question = `Enter ${named.key} of ${named.operation} (${describeOutside(state)})? [y/N] `;
+    if (!(await ask(printable(question)))) continue;
+    each.entered = await state.enter(actor);
+    tell(enteredLine(named, each.entered));
+  }
+}
+
 /** How many events without their key are listed; the rest is counted. */
 const SHOWN_EVENTS = 50;
 
@@ -49,7 +85,7 @@ function inDatabase(state: NamedKeyState): string {
 }
 
 /** Says in a few words what the outside knows of a lost key. */
-export function describeOutside(state: NamedKeyState): string {
+function describeOutside(state: NamedKeyState): string {
   if (state.kind !== 'lost') return '';
   const { calls, receivedEvents, stoppedBy } = state;
   const said = calls.map(({ name, answer }) => `${name}: ${answer === 'unasked' ? 'cannot be asked' : answer}`);
@@ -95,7 +131,7 @@ function leftOfEntry(entered: EnteredKey | undefined): string | undefined {
 }
 
 /** One line for what was entered, or came meanwhile. */
-export function enteredLine({ key }: NamedKey, entered: EnteredKey): string {
+function enteredLine({ key }: NamedKey, entered: EnteredKey): string {
   const what = () => {
     if (entered.kind === 'existing') return 'not entered: a row has come meanwhile';
     if (entered.kind !== 'entered') return leftOfEntry(entered);
