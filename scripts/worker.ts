@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { stopOnSignal } from '../lib/cli/worker.ts';
+import { stopOnSignal } from '../lib/cli/stop-signal.ts';
 import { onDatabase } from './services/on-database.ts';
 
 const HELP = `npm run worker                 all of what follows, and runs jobs, until it is stopped

@@ -5,6 +5,7 @@ import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
 import { unexportedBox } from './app/messaging-modules.ts';
 import { type Command, readArgs, text, UsageError } from './command.ts';
 import { withDatabase } from './database.ts';
+import { stopOnSignal } from './stop-signal.ts';
 
 const help = `oncekit worker
 
@@ -56,20 +57,3 @@ async function waitingEvents(connectionString: string): Promise<{ says: string; 
 }
 
 export const worker: Command = { help, run };
-
-const SAME_GESTURE_MS = 500;
-
-/** Ctrl-C or SIGTERM lets a worker finish what is running; a second one ends the process at once. */
-export function stopOnSignal(stop: () => void): void {
-  let askedAt: number | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      // The terminal and npm both pass on one Ctrl-C: what follows at once is the same gesture.
-      if (askedAt !== undefined && performance.now() - askedAt > SAME_GESTURE_MS) process.exit(1);
-      if (askedAt !== undefined) return;
-      askedAt = performance.now();
-      console.log('The worker finishes what is running …');
-      stop();
-    });
-  }
-}

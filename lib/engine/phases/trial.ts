@@ -29,21 +29,17 @@ export class Trial {
   ended: { why: string | undefined } | undefined;
   /** Told when it is over, to those whose step goes on behind it. */
   readonly #over = new AbortController();
+  readonly signal = this.#over.signal;
 
-  get signal(): AbortSignal {
-    return this.#over.signal;
-  }
-
-  /** Ends it, whatever the function makes of what is thrown: the first reason stays. */
+  /** Ends it, whatever the function makes of what is thrown. */
   end(why?: string): never {
-    this.ended ??= { why };
-    this.#over.abort();
+    this.close(why);
     throw new TrialEnded();
   }
 
-  /** Lets a function that goes on behind the trial's transaction make no more steps. */
-  close(): void {
-    this.ended ??= { why: undefined };
+  /** Lets a function that goes on, also behind the trial's transaction, make no more steps. The first reason stays. */
+  close(why?: string): void {
+    this.ended ??= { why };
     this.#over.abort();
   }
 }
@@ -64,9 +60,9 @@ export async function tryOperation<Tx>(trial: Trial, call: Call<Tx>, run: TrialR
   const work = () => (definition.phases ? tryPhases(trial, call, definition, run) : tryHandler(call, definition, run));
   try {
     const answer = await runToAnswer(work);
-    if (answer.kind === 'refusal') trial.ended ??= { why: answer.reason };
+    if (answer.kind === 'refusal') trial.close(answer.reason);
   } catch (error) {
-    trial.ended ??= { why: reasonOf(error) };
+    trial.close(reasonOf(error));
   }
 }
 
