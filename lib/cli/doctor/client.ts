@@ -177,7 +177,7 @@ function withoutSetting(name: string, source: string, { user, quotedDatabase }: 
   return `ALTER SYSTEM SET ${name} = DEFAULT, then SELECT pg_reload_conf()`;
 }
 
-const ASKED_FOR = {
+const TRANSACTIONS = {
   own: "The kit's own, which whatever a handler asks of the client is part of.",
   interactive: "Prisma's interactive one, as createIdempotency is told.",
 };
@@ -191,7 +191,7 @@ function checkTransaction({
   const check = checkNamed('Transaction');
   if (whyUnproven)
     return check.warning(`Prisma's interactive one. ${whyUnproven.message}`, `Use ${whyUnproven.expected}.`);
-  if (!whyNotOwn) return check.ok(ASKED_FOR[transactions]);
+  if (!whyNotOwn) return check.ok(TRANSACTIONS[transactions]);
   return check.warning(
     `Prisma's interactive one: what a handler writes by the client's global name, and not by tx, is refused. ${whyNotOwn.message}`,
     `Where the client is made, use ${whyNotOwn.expected}.`,

@@ -74,7 +74,7 @@ function forcedStatic({ file, source, code }: Page, pages: Page[], router: strin
   return [check.problem(says, 'Remove that line.')];
 }
 
-/** Of itself, and of a layout also of what is below it. */
+/** A page or route speaks for itself, and a layout also for what is below it. */
 function speaksFor(file: string, other: string): boolean {
   const isLayout = /\/layout\.[jt]sx?$/.test(file);
   return other === file || (isLayout && other.startsWith(`${path.posix.dirname(file)}/`));
