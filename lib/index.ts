@@ -5,7 +5,7 @@ import { reviveDecimalsAs } from './engine/stored-value.ts';
 import { outside } from './store/prisma/async-context.ts';
 import type { PrismaClientLike, TransactionOf } from './store/prisma/client.ts';
 import { decimalOf } from './store/prisma/decimal.ts';
-import { prismaStore } from './store/prisma/store.ts';
+import { prismaLostKeys, prismaStore } from './store/prisma/store.ts';
 import type { Tables } from './store/prisma/tables.ts';
 
 const OF_A_CLIENT: OptionNames<{ prisma: 1; tables: 1; transaction: 1 }> = {
@@ -40,8 +40,8 @@ export function createIdempotency<Client extends PrismaClientLike>(
   assertKnownOptions('createIdempotency', options, { ...OF_A_CLIENT, ...OPTIONS });
   const { prisma, tables, transaction } = options;
   reviveDecimalsAs(decimalOf);
-  const store = prismaStore(prisma, { tables, transaction });
-  return idempotencyOn(store, heardOutside(options));
+  const on = { tables, transaction };
+  return idempotencyOn(prismaStore(prisma, on), heardOutside(options), prismaLostKeys(prisma, on));
 }
 
 /** The app's hooks are no part of an execution's transaction. */

@@ -4,7 +4,7 @@ import { type Pair, scratchPair } from '../../scripts/services/postgres-scratch.
 import { until } from '../../scripts/testing/until.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { checkClient } from '../cli/doctor/client.ts';
-import { checkDurability } from '../cli/doctor/durability.ts';
+import { checkDurability } from '../cli/doctor/server.ts';
 import { anything, freshKey, kit } from '../integration/kit.fixture.ts';
 import { databaseFacts, recordTimeline } from '../store/prisma/database-facts.ts';
 import { prismaStore } from '../store/prisma/store.ts';

@@ -3,8 +3,7 @@ import { loadEnv } from './app/env.ts';
 import { folderTree } from './app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
 import { unexportedBox } from './app/messaging-modules.ts';
-import { flag, readArgs } from './arguments.ts';
-import { CliError, type Command } from './command.ts';
+import { CliError, type Command, flag, readArgs } from './command.ts';
 import { errorLine } from './database.ts';
 
 const DOES: Record<string, string> = {

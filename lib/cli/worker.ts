@@ -3,8 +3,7 @@ import { databaseUrl, loadEnv } from './app/env.ts';
 import { folderTree } from './app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
 import { unexportedBox } from './app/messaging-modules.ts';
-import { readArgs, text } from './arguments.ts';
-import { type Command, UsageError } from './command.ts';
+import { type Command, readArgs, text, UsageError } from './command.ts';
 import { withDatabase } from './database.ts';
 import { stopOnSignal } from './stop-signal.ts';
 

@@ -1,7 +1,9 @@
 import { type Batches, everyOne, untilNoneIsLeft } from '../core/batches.ts';
+import { ConfigurationError } from '../core/errors.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
+import type { LostKeys } from '../store/lost-keys.ts';
 import type { SchemaState, Store, TriedClaim } from '../store/store.ts';
 import { gaugeKeys } from '../telemetry/metrics.ts';
 import { type Options, readConfig, type SetUp, setUpOf } from './config.ts';
@@ -105,8 +107,12 @@ export interface Idempotency<Tx> {
 /** When an unfinished key counts as stuck that no lease speaks for, in milliseconds. As in the admin view. */
 const STUCK_AFTER_MS = 60_000;
 
-/** Sets the kit up on any store. `createIdempotency` is this on a Prisma client. */
-export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempotency<Tx> {
+/**
+ * Sets the kit up on any store. `createIdempotency` is this on a Prisma client.
+ *
+ * @param lostKeys what enters lost keys beside that store; none: they cannot be looked up
+ */
+export function idempotencyOn<Tx>(store: Store<Tx>, options: Options, lostKeys?: LostKeys<Tx>): Idempotency<Tx> {
   const config = readConfig(options);
   const engine: Engine<Tx> = {
     store,
@@ -140,8 +146,8 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
     readSchema: () => store.readSchema(),
     tryClaim: () => store.tryClaim(),
     setUp: setUpOf(config),
-    lookUpLost: (named, isReceived) => lookUpLost(engine, named, isReceived),
-    knownEvents: (ids) => store.knownEvents(ids),
+    lookUpLost: async (named, isReceived) => await lookUpLost(engine, given(lostKeys), named, isReceived),
+    knownEvents: async (ids) => await given(lostKeys).knownEvents(ids),
     dropRecent: (of) => engine.recentRows.drop(of),
     operation: (operation) => {
       assertOperation(operation);
@@ -153,6 +159,14 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options): Idempoten
       return { handler: (handler) => define({ handler }), phases: (phases) => define({ phases }) };
     },
   };
+}
+
+function given<Tx>(lostKeys: LostKeys<Tx> | undefined): LostKeys<Tx> {
+  if (lostKeys) return lostKeys;
+  throw new ConfigurationError('Nothing enters lost keys beside this store.', {
+    existing: 'none',
+    expected: '`lostKeys`',
+  });
 }
 
 async function reap<Tx>({ store, config }: Engine<Tx>, how: Batches = {}): Promise<number> {

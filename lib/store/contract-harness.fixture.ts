@@ -1,9 +1,12 @@
+import type { LostKeys } from './lost-keys.ts';
 import type { Claim, Completion, ExecuteOptions } from './rows.ts';
 import type { Store } from './store.ts';
 
 /** A store under test, and what the suite must do behind its back. */
 export interface Harness<Tx> {
   store: Store<Tx>;
+  /** What enters lost keys beside that store; missing where nothing does. */
+  lostKeys?: LostKeys<Tx>;
   /** The same database seen by another process: connections of its own. */
   rival: Store<Tx>;
   /** A business write in the transaction of the key. */

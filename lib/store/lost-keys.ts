@@ -3,16 +3,18 @@ import type { KeyId } from '../core/scope.ts';
 import type { NewAuditRecord } from './oversight.ts';
 
 /**
- * The part of the port that enters keys which the database has lost, in a failover or by a restore, on the word of those
- * outside who still know them. A database that cannot be asked is a `StoreUnavailableError`.
+ * Enters keys that the database has lost, in a failover or by a restore, on the word of those outside who still know them.
+ * Beside the port, for nothing but `Idempotency.lookUpLost` asks it. A database that cannot be asked is a `StoreUnavailableError`.
  */
 export interface LostKeys<Tx> {
   /**
    * Inserts the key with its steps and the record `reconciled`, all of it or nothing, also outside its window. What is
    * there wins. `existing`: the key has a row. `locked`: somebody executes the key or its thing at this moment. `held`:
    * another key has its thing, and this one would be gone on with; an answer is entered all the same, without the thing.
+   *
+   * @param by the person who enters it, and on whose word
    */
-  enterLost(lost: LostKey, by: Reconciliation): Promise<EnteredLost>;
+  enterLost(lost: LostKey, by: Pick<NewAuditRecord, 'actor' | 'detail'>): Promise<EnteredLost>;
 
   /**
    * In a transaction of the caller: the events that it has announced. To be asked last: where there is no outbox, the
@@ -28,12 +30,6 @@ export interface LostKeys<Tx> {
 }
 
 export type EnteredLost = 'entered' | 'existing' | 'locked' | 'held';
-
-/** The person who enters a lost key, and on whose word. */
-export interface Reconciliation {
-  actor: string;
-  detail: Record<string, string>;
-}
 
 /** A key as it is entered: to be gone on with at once, behind what is known of it; or with its answer. */
 export interface LostKey extends KeyId {

@@ -1,10 +1,8 @@
 import type { KeyId } from '../core/scope.ts';
 import type { Leases } from './leases.ts';
-import type { LostKeys } from './lost-keys.ts';
 import type { Oversight } from './oversight.ts';
 import type { Claim, Completion, ExecuteOptions, InDoubt, KeyRow, KeyWindow, RolledBack } from './rows.ts';
 
-export type { EnteredLost, LostKey, LostStep } from './lost-keys.ts';
 export type { Tally } from './oversight.ts';
 export {
   type Claim,
@@ -24,7 +22,7 @@ export {
  * A duplicate and a lost race are values, never thrown. An unreachable database is a value of `execute`,
  * which knows whether something may have been committed, and a `StoreUnavailableError` of the others.
  */
-export interface Store<Tx> extends Leases<Tx>, Oversight, LostKeys<Tx> {
+export interface Store<Tx> extends Leases<Tx>, Oversight {
   /**
    * The same store, of which no question waits behind a deadline, in milliseconds of `performance.now()`. By itself each is
    * given up after some seconds. Executions have deadlines of their own.

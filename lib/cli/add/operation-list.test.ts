@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { operationsModule } from '../init/templates.ts';
-import { exportedOperations, withOperation } from './operation-list.ts';
+import { operationsModule } from '../init/plan-code.ts';
+import { exportedOperations, withOperation } from './add.ts';
 
 const vote = { exported: 'vote', from: './vote' };
 

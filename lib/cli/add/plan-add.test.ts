@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { APP, type Files, ready, treeOf, without } from '../app/app.fixture.ts';
 import { CliError } from '../command.ts';
+import { planInit } from '../init/init.ts';
 import { readKitFiles } from '../init/kit-files.ts';
 import type { Plan } from '../init/plan.ts';
-import { planInit } from '../init/plan-init.ts';
-import { planForm, planOperation } from './plan-add.ts';
+import { planForm, planOperation } from './add.ts';
 
 const init = { now: new Date(), secret: () => 'x'.repeat(43) };
 

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { cliProgram } from '../../../scripts/testing/cli-programs.ts';
+import { planInit } from '../init/init.ts';
 import { readKitFiles } from '../init/kit-files.ts';
-import { planInit } from '../init/plan-init.ts';
 import type { FileTree } from './file-tree.ts';
 
 /** Files as they are on a disk, by their path. */

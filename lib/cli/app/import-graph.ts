@@ -1,19 +1,18 @@
 import path from 'node:path';
-import { type FileTree, sourceFiles } from './file-tree.ts';
+import { type FileTree, moduleNames, sourceFiles } from './file-tree.ts';
 import { findImports } from './next-app.ts';
 import { withoutComments } from './source-text.ts';
 
 const NAMED = /\b(?:from|import)\s*\(?\s*(['"])([^'"\n]+)\1/g;
-const ENDINGS = ['', '.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs', '/index.ts', '/index.tsx', '/index.js'];
 
 /** The imports of each file of an app, as its text says. */
 interface ImportGraph {
   /** The text of each file, without its comments. */
   texts: ReadonlyMap<string, string>;
-  /** Packages by the names under which a file imports them. */
-  packages(file: string): readonly string[];
   /** Files of the app. */
   files(file: string): readonly string[];
+  /** The shortest way from a file to one that imports a package, both ends included; undefined where there is none. */
+  wayTo(from: string, isWanted: (name: string) => boolean): string[] | undefined;
 }
 
 export function readImportGraph(tree: FileTree): ImportGraph {
@@ -29,28 +28,25 @@ export function readImportGraph(tree: FileTree): ImportGraph {
     if (bare === undefined) return undefined;
     // `./checkout.js` may be the name of `checkout.ts`.
     const stems = [bare, bare.replace(/\.[cm]?jsx?$/, '')];
-    return stems.flatMap((stem) => ENDINGS.map((ending) => stem + ending)).find((file) => texts.has(file));
+    return stems.flatMap((stem) => [stem, ...moduleNames(stem)]).find((file) => texts.has(file));
   };
   const namesIn = (file: string) => [...(texts.get(file) ?? '').matchAll(NAMED)].map(([, , name = '']) => name);
-  return {
-    texts,
-    packages: (file) => namesIn(file).filter((name) => fileOf(file, name) === undefined),
-    files: (file) => namesIn(file).flatMap((name) => fileOf(file, name) ?? []),
-  };
-}
-
-/** The shortest way from a file to one that imports a package, both ends included; undefined where there is none. */
-export function wayTo(graph: ImportGraph, from: string, isWanted: (name: string) => boolean): string[] | undefined {
-  const ways = [[from]];
-  const seen = new Set([from]);
-  for (const way of ways) {
-    const file = way.at(-1) as string;
-    if (graph.packages(file).some(isWanted)) return way;
-    for (const next of graph.files(file)) {
-      if (seen.has(next)) continue;
-      seen.add(next);
-      ways.push([...way, next]);
+  const files = (file: string) => namesIn(file).flatMap((name) => fileOf(file, name) ?? []);
+  const importsPackage = (file: string, isWanted: (name: string) => boolean) =>
+    namesIn(file).some((name) => fileOf(file, name) === undefined && isWanted(name));
+  const wayTo = (from: string, isWanted: (name: string) => boolean) => {
+    const ways = [[from]];
+    const seen = new Set([from]);
+    for (const way of ways) {
+      const file = way.at(-1) as string;
+      if (importsPackage(file, isWanted)) return way;
+      for (const next of files(file)) {
+        if (seen.has(next)) continue;
+        seen.add(next);
+        ways.push([...way, next]);
+      }
     }
-  }
-  return undefined;
+    return undefined;
+  };
+  return { texts, files, wayTo };
 }

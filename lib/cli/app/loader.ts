@@ -4,11 +4,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Principal } from '../../core/scope.ts';
 import type { Idempotency } from '../../engine/idempotency.ts';
 import type { Driven } from '../../worker/passes.ts';
-import { text } from '../arguments.ts';
-import { CliError } from '../command.ts';
-import { type FileTree, moduleNames } from './file-tree.ts';
-import { type BoxModule, findBox } from './messaging-modules.ts';
-import { readPackageJson } from './next-app.ts';
+import { CliError, text } from '../command.ts';
+import type { FileTree } from './file-tree.ts';
+import { type Box, findBox } from './messaging-modules.ts';
+import { fileOf, type ModulePaths } from './next-app.ts';
 
 /** The part of an app that the command line uses. */
 export interface LoadedApp {
@@ -17,12 +16,6 @@ export interface LoadedApp {
   outbox: Driven['outbox'];
   inbox: (NonNullable<Driven['inbox']> & { sources?: readonly string[] }) | undefined;
   operations: readonly { name: string; durability?: string; whoActs?: () => Promise<Principal | null> }[];
-}
-
-/** The paths of the app's own modules, as a person gives them. */
-export interface ModulePaths {
-  idempotency?: string | undefined;
-  operations?: string | undefined;
 }
 
 /** The options of every command that loads the app. */
@@ -41,7 +34,6 @@ export const APP_HELP = `  --idempotency <path>  the module that exports \`idemp
  */
 export async function loadApp(root: string, tree: FileTree, given: ModulePaths = {}): Promise<LoadedApp> {
   const files = { idempotency: fileOf('idempotency', tree, given), operations: fileOf('operations', tree, given) };
-  const boxes = { outbox: findBox(tree, 'outbox'), inbox: findBox(tree, 'inbox') };
   await prepareImports(root, Object.values(files));
   // One behind the other: what is wrong with the first is said once.
   const setUp = await load(root, files.idempotency);
@@ -61,27 +53,15 @@ export async function loadApp(root: string, tree: FileTree, given: ModulePaths =
       'Write: export const operations = [checkout] as const;',
     );
   }
-  const outbox = exported.outbox ?? (await loadBox<LoadedApp['outbox']>(root, boxes.outbox));
-  const inbox = exported.inbox ?? (await loadBox<LoadedApp['inbox']>(root, boxes.inbox));
+  const outbox = exported.outbox ?? (await loadBox<LoadedApp['outbox']>(root, tree, 'outbox'));
+  const inbox = exported.inbox ?? (await loadBox<LoadedApp['inbox']>(root, tree, 'inbox'));
   return { idempotency, outbox, inbox, operations };
 }
 
-async function loadBox<Loaded>(root: string, found: BoxModule | undefined): Promise<Loaded | undefined> {
+async function loadBox<Loaded>(root: string, tree: FileTree, box: Box): Promise<Loaded | undefined> {
+  const found = findBox(tree, box);
   if (!found?.exported) return undefined;
   return ((await load(root, found.file)) as Record<string, Loaded>)[found.exported];
-}
-
-/** The file of one of the app's modules, by its path in the app. */
-export function fileOf(name: 'idempotency' | 'operations', tree: FileTree, given: ModulePaths = {}): string {
-  const said = given[name] ?? readPackageJson(tree)?.oncekit?.[name];
-  const bare = said !== undefined ? [said] : [`lib/${name}`, `src/lib/${name}`];
-  const tried = bare.flatMap((each) => [each, ...moduleNames(each)]);
-  const found = tried.find((file) => tree.read(file) !== undefined);
-  if (found) return found;
-  throw new CliError(
-    said === undefined ? `There is no lib/${name}.ts, and no src/lib/${name}.ts.` : `There is no ${said}.`,
-    `npx oncekit init makes it. If it is elsewhere, say where: --${name} <path>.`,
-  );
 }
 
 /** True once imports are prepared: an app's modules are evaluated once in a process. */

@@ -7,7 +7,7 @@ export type Box = 'outbox' | 'inbox';
 export const BOXES: readonly Box[] = ['outbox', 'inbox'];
 
 /** A module that makes an outbox or an inbox. */
-export interface BoxModule {
+interface BoxModule {
   file: string;
   /** The name under which others can import it; undefined where the module keeps it to itself. */
   exported: string | undefined;

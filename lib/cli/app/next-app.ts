@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { renamerOf, type Tables } from '../../store/prisma/tables.ts';
 import { CliError } from '../command.ts';
-import type { FileTree } from './file-tree.ts';
-import { parseJsonc } from './source-text.ts';
+import { type FileTree, moduleNames } from './file-tree.ts';
+import { withoutComments } from './source-text.ts';
 
 /** An app as its folder shows it. */
 export interface App {
@@ -56,7 +56,7 @@ export function findApp(tree: FileTree): App {
 }
 
 /** undefined where there is none. Throws a CliError for one that cannot be read. */
-export function readPackageJson(tree: FileTree): PackageJson | undefined {
+function readPackageJson(tree: FileTree): PackageJson | undefined {
   const text = tree.read('package.json');
   if (text === undefined) return undefined;
   try {
@@ -64,6 +64,25 @@ export function readPackageJson(tree: FileTree): PackageJson | undefined {
   } catch (error) {
     throw new CliError(`package.json cannot be read: ${(error as Error).message}.`, 'Mend it, then run this again.');
   }
+}
+
+/** The paths of the app's own modules, as a person gives them. */
+export interface ModulePaths {
+  idempotency?: string | undefined;
+  operations?: string | undefined;
+}
+
+/** The file of one of the app's modules, by its path in the app. */
+export function fileOf(name: 'idempotency' | 'operations', tree: FileTree, given: ModulePaths = {}): string {
+  const said = given[name] ?? readPackageJson(tree)?.oncekit?.[name];
+  const bare = said !== undefined ? [said] : [`lib/${name}`, `src/lib/${name}`];
+  const tried = bare.flatMap((each) => [each, ...moduleNames(each)]);
+  const found = tried.find((file) => tree.read(file) !== undefined);
+  if (found) return found;
+  throw new CliError(
+    said === undefined ? `There is no lib/${name}.ts, and no src/lib/${name}.ts.` : `There is no ${said}.`,
+    `npx oncekit init makes it. If it is elsewhere, say where: --${name} <path>.`,
+  );
 }
 
 /** The kit's tables by the names that package.json gives them. Throws a CliError for names that cannot be used. */
@@ -128,6 +147,11 @@ function compilerOptions(tree: FileTree, file: string, depth = 0): CompilerOptio
   const bases = [read.extends ?? []].flat().filter((base) => base.startsWith('.'));
   const inherited = bases.map((base) => compilerOptions(tree, path.posix.join(file, '..', base), depth + 1));
   return Object.assign({}, ...inherited, read.compilerOptions);
+}
+
+/** JSON with comments and commas behind the last of a list, as in tsconfig.json. Throws a SyntaxError for anything else. */
+function parseJsonc(text: string): unknown {
+  return JSON.parse(withoutComments(text.replace(/^\uFEFF/, '')).replace(/,(?=\s*[}\]])/g, ''));
 }
 
 /** How one file of the app imports another; both are paths of .ts files in it. */

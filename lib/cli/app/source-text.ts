@@ -7,11 +7,6 @@ export function withoutComments(source: string): string {
   return source.replace(PARTS, (whole, quoted: string | undefined) => quoted ?? whole.replace(/[^\n]/g, ''));
 }
 
-/** JSON with comments and commas behind the last of a list, as in tsconfig.json. Throws a SyntaxError for anything else. */
-export function parseJsonc(text: string): unknown {
-  return JSON.parse(withoutComments(text.replace(/^\uFEFF/, '')).replace(/,(?=\s*[}\]])/g, ''));
-}
-
 /** The line of a position in a text, from 1. */
 export function lineAt(text: string, index: number): number {
   return text.slice(0, index).split('\n').length;

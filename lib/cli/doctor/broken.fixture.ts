@@ -10,8 +10,8 @@ import { cliProgram } from '../../../scripts/testing/cli-programs.ts';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { APP, type Files, folders, runnable, treeOf } from '../app/app.fixture.ts';
 import { filesBelow, folderTree } from '../app/file-tree.ts';
+import { planInit } from '../init/init.ts';
 import { readKitFiles } from '../init/kit-files.ts';
-import { planInit } from '../init/plan-init.ts';
 import { runOncekit } from '../oncekit.fixture.ts';
 import type { Finding } from './finding.ts';
 

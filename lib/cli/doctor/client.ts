@@ -1,9 +1,10 @@
+import type pg from 'pg';
 import { PLACE } from '../../store/prisma/keys/claim-check.ts';
-import type { Rename } from '../../store/prisma/tables.ts';
+import type { Rename, TableName } from '../../store/prisma/tables.ts';
 import type { TriedClaim } from '../../store/store.ts';
 import { errorLine, type Queryable } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
-import { checkTransaction } from './transaction.ts';
+import { isOnThisMachine } from './server.ts';
 
 const check = checkNamed('Client');
 const SAME_ADDRESS = 'Give the client the same address: connectionString: process.env.DATABASE_URL.';
@@ -161,7 +162,7 @@ function checkLevel(tried: TriedClaim, { level, source }: NonNullable<TriedClaim
 }
 
 /** What a setting was given to, by `pg_settings.source`; undefined where it is no role and no database. */
-export function holderOf(source: string, user: string, database: string): string | undefined {
+function holderOf(source: string, user: string, database: string): string | undefined {
   if (source === 'user') return `ROLE ${user}`;
   if (source === 'database') return `DATABASE ${database}`;
   return source === 'database user' ? `ROLE ${user} IN DATABASE ${database}` : undefined;
@@ -174,4 +175,81 @@ function withoutSetting(name: string, source: string, { user, quotedDatabase }: 
   if (source === 'client') return `Take ${name} out of the connection's options.`;
   if (source === 'session') return `Take SET ${name} out of what the client's connections begin with.`;
   return `ALTER SYSTEM SET ${name} = DEFAULT, then SELECT pg_reload_conf()`;
+}
+
+const TRANSACTIONS = {
+  own: "The kit's own, which whatever a handler asks of the client is part of.",
+  interactive: "Prisma's interactive one, as createIdempotency is told.",
+};
+
+/** Tells whose transaction an execution is, and what is lost where it is Prisma's though nobody has asked for that, or unseen. */
+function checkTransaction({
+  transactions,
+  whyNotOwn,
+  whyUnproven,
+}: Pick<TriedClaim, 'transactions' | 'whyNotOwn' | 'whyUnproven'>): Finding {
+  const check = checkNamed('Transaction');
+  if (whyUnproven)
+    return check.warning(`Prisma's interactive one. ${whyUnproven.message}`, `Use ${whyUnproven.expected}.`);
+  if (!whyNotOwn) return check.ok(TRANSACTIONS[transactions]);
+  return check.warning(
+    `Prisma's interactive one: what a handler writes by the client's global name, and not by tx, is refused. ${whyNotOwn.message}`,
+    `Where the client is made, use ${whyNotOwn.expected}.`,
+  );
+}
+
+// A superuser is a member of every role.
+const ROLE = `
+SELECT quote_ident(current_user) AS "user", quote_ident(current_database()) AS database, rolsuper AS "isSuperuser",
+       ARRAY(SELECT pg_class.oid::regclass::text FROM unnest($1::text[]) AS called
+               JOIN pg_class ON pg_class.oid = to_regclass(called) WHERE pg_has_role(relowner, 'MEMBER') ORDER BY 1) AS owned,
+       (SELECT source FROM pg_settings WHERE name = 'session_replication_role' AND setting = 'replica') AS "silentBy"
+  FROM pg_roles WHERE rolname = current_user`;
+
+interface Role {
+  user: string;
+  database: string;
+  isSuperuser: boolean;
+  owned: string[];
+  /** The source of the setting by which no trigger fires; null where they do. */
+  silentBy: string | null;
+}
+
+/**
+ * Checks that the role of DATABASE_URL is held by the triggers: they are switched off for nobody, and it can drop none.
+ *
+ * @param names the kit's tables that are there
+ */
+export async function checkRole(
+  sql: Pick<pg.Client, 'query' | 'host'>,
+  names: readonly TableName[],
+  rename: Rename = (name) => name,
+): Promise<Finding[]> {
+  const role: Role = (await sql.query(ROLE, [names.map(rename)])).rows[0];
+  return [...checkTriggersFire(role), checkOwner(role, isOnThisMachine(sql.host))];
+}
+
+function checkTriggersFire({ user, database, silentBy }: Role): Finding[] {
+  if (silentBy === null) return [];
+  const holder = holderOf(silentBy, user, database);
+  return [
+    checkNamed('Role').problem(
+      'session_replication_role is replica: none of the triggers fires, and what they hold is held by nobody.',
+      holder
+        ? `ALTER ${holder} RESET session_replication_role`
+        : 'Take session_replication_role out of what says so: the options of the connection, or the server.',
+    ),
+  ];
+}
+
+function checkOwner({ user, isSuperuser, owned: [first, ...more] }: Role, isLocal: boolean): Finding {
+  const check = checkNamed('Role');
+  if (first === undefined) return check.ok(`${user} owns none of the kit's tables, and cannot drop what holds them.`);
+  const is = isSuperuser ? 'is a superuser' : `owns ${first}${more.length > 0 ? ` and ${more.length} more` : ''}`;
+  const says = `${user} ${is}: whoever gets hold of its connection can drop the triggers, and change what people did.`;
+  if (isLocal) return check.ok(`The database is on this machine. ${says}`);
+  return check.warning(
+    says,
+    'Let the app and its worker connect as a role that owns nothing, and keep this one for migrations.',
+  );
 }

@@ -5,25 +5,18 @@ import { type Rename, renamerOf, TABLES_OF, type TableName } from '../../store/p
 import { isAnswer } from '../../store/prisma/wire/encoding.ts';
 import { databaseUrl, loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
-import { APP_HELP, APP_OPTIONS, loadApp, type ModulePaths } from '../app/loader.ts';
-import { tablesOf } from '../app/next-app.ts';
-import { flag, readArgs } from '../arguments.ts';
-import { CliError, type Command } from '../command.ts';
+import { APP_HELP, APP_OPTIONS, loadApp } from '../app/loader.ts';
+import { type ModulePaths, tablesOf } from '../app/next-app.ts';
+import { CliError, type Command, flag, readArgs } from '../command.ts';
 import { errorLine, type Queryable, withDatabase } from '../database.ts';
-import { type AppFacts, checkApp } from './app.ts';
-import { checkClient } from './client.ts';
-import { checkSchema, checkServer } from './database.ts';
-import { checkDurability } from './durability.ts';
-import { checkEdge } from './edge.ts';
+import { type AppFacts, checkApp, checkWebhooks } from './app.ts';
+import { checkClient, checkRole } from './client.ts';
 import { checkNamed, type Finding, report, reportForTerminal } from './finding.ts';
-import { readKitSql, scriptFor } from './kit-sql.ts';
-import { checkPages } from './pages.ts';
-import { checkPooler } from './pooler.ts';
-import { checkRole } from './role.ts';
+import { checkSchema } from './migrations.ts';
+import { checkEdge, checkPages } from './pages.ts';
 import { checkSecrets } from './secrets.ts';
-import { checkTables, findLacking } from './tables.ts';
-import { checkTls } from './tls.ts';
-import { checkWebhooks } from './webhooks.ts';
+import { checkDurability, checkPooler, checkServer, checkTls } from './server.ts';
+import { checkTables, missingSql } from './tables.ts';
 import { checkWindow } from './window.ts';
 import { checkWork } from './work.ts';
 
@@ -41,7 +34,7 @@ Ends with 1 when there is a problem, else with 0.`;
 async function run(args: string[]): Promise<number> {
   const { values } = readArgs(args, { json: flag, sql: flag, ...APP_OPTIONS });
   if (values.sql) {
-    console.log(await missingSql(process.cwd()));
+    console.log(await scriptOfMissing(process.cwd()));
     return 0;
   }
   const findings = await examine(process.cwd(), values);
@@ -52,14 +45,13 @@ async function run(args: string[]): Promise<number> {
 }
 
 /** A script for what the database lacks of the kit's tables; that of messaging only where some of it is there. */
-async function missingSql(root: string): Promise<string> {
+async function scriptOfMissing(root: string): Promise<string> {
   loadEnv(root);
   const rename = renamerOf(tablesOf(folderTree(root)));
   return await withDatabase(databaseUrl(), async (sql) => {
     const [, messaging] = await checkSchema(sql, rename);
     const names: TableName[] = messaging ? [...TABLES_OF.keys, ...TABLES_OF.messaging] : [...TABLES_OF.keys];
-    const lacking = await findLacking(sql, names, rename);
-    return scriptFor(lacking, readKitSql(), rename) || '-- Nothing is lacking.';
+    return (await missingSql(sql, names, rename)) || '-- Nothing is lacking.';
   });
 }
 

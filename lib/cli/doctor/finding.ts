@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { printable } from '../../core/printable.ts';
+import { counted } from '../table.ts';
 
 /** The result of one check of `doctor`, in one sentence. */
 export interface Finding {
@@ -65,11 +66,6 @@ function wrapped(text: string, width: number): string[] {
     else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`;
   }
   return lines.map((line) => line.replaceAll(JOIN, ' '));
-}
-
-/** `1 file`, `2 files`. */
-export function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** Makes the findings of one check. */

@@ -122,40 +122,10 @@ function onOwnNames(sql: string, rename: Rename): string {
   return rename(sql.replace(QUOTED, '$1')).replace(/'(?:"\w+"\.)?"(\w+)"'/g, "'$1'");
 }
 
-/** Returns what the statement of a trigger gives to its function, on the tables' own names. */
-export function argumentsOf({ sql }: KitTrigger, rename: Rename | undefined): string {
-  return /FUNCTION "\w+"\('?(.*?)'?\)$/.exec(statementFor(sql, rename))?.[1] ?? '';
-}
-
 /** Writes a statement in the lines that it has: a comment in it ends with its line. */
 export function scriptOf(sql: string, rename: Rename | undefined): string {
   return rename ? onOwnNames(sql, rename) : sql;
 }
 
-/** Tells whether a function does what the statement that makes it says, also where its tables were renamed after that. */
-export function isMadeBy(source: string, sql: string, rename: Rename | undefined): boolean {
-  const inWords = (text = '') => text.replace(/\s+/g, ' ').trim();
-  return [sql, scriptOf(sql, rename)].some((made) => inWords(made.split('$$')[1]) === inWords(source));
-}
-
 /** Prints what is lacking, and has a Prisma app's own command run it. */
 export const RUN_SQL = 'npx oncekit doctor --sql | npx prisma db execute --stdin';
-
-/** Writes a script that makes what is lacking, by kit names of all its parts, and touches nothing that is there. */
-export function scriptFor(lacking: ReadonlySet<string>, { statements }: KitSql, rename: Rename | undefined): string {
-  if (lacking.size === 0) return '';
-  const isWanted = (sql: string) => {
-    const [, made] =
-      /^(?:CREATE|ALTER) (?:TABLE|(?:UNIQUE )?INDEX|(?:OR REPLACE )?(?:TRIGGER|FUNCTION)) (?:IF NOT EXISTS )?"(\w+)"/.exec(
-        sql,
-      ) ?? [];
-    if (made && lacking.has(made)) return true;
-    const [, on] = /^(?:ALTER TABLE|COMMENT ON TABLE) "(\w+)"/.exec(sql) ?? [];
-    const [, indexed] =
-      /^CREATE (?:(?:UNIQUE )?INDEX|(?:OR REPLACE )?TRIGGER) (?:IF NOT EXISTS )?"\w+"[\s\S]*?\bON "(\w+)"/.exec(sql) ??
-      [];
-    return [on, indexed].some((table) => table !== undefined && lacking.has(table));
-  };
-  const wanted = statements.filter(isWanted).map((sql) => `${scriptOf(sql, rename)};`);
-  return ['BEGIN;', ...wanted, 'COMMIT;', ''].join('\n\n');
-}

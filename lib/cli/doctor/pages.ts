@@ -1,5 +1,7 @@
 import path from 'node:path';
 import { type FileTree, sourceFiles } from '../app/file-tree.ts';
+import { readImportGraph } from '../app/import-graph.ts';
+import type { App } from '../app/next-app.ts';
 import { blanked, endOf, lineAt } from '../app/source-text.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
@@ -66,14 +68,16 @@ function cached({ file, source, code }: Page): Finding[] {
 function forcedStatic({ file, source, code }: Page, pages: Page[], router: string): Finding[] {
   const [, dynamic] = /\bexport\s+const\s+dynamic\s*=\s*['"](force-static|error)['"]/.exec(source) ?? [];
   if (!dynamic || !file.startsWith(`${router}/`) || depthOf(code) !== 0) return [];
-  const folder = `${path.posix.dirname(file)}/`;
-  const isLayout = /\/layout\.[jt]sx?$/.test(file);
-  const issuing = pages.find(
-    (page) => (page.file === file || (isLayout && page.file.startsWith(folder))) && new RegExp(ISSUES).test(page.code),
-  );
+  const issuing = pages.find((page) => speaksFor(file, page.file) && new RegExp(ISSUES).test(page.code));
   if (!issuing) return [];
   const says = `${file} says dynamic = '${dynamic}', and ${issuing.file === file ? 'issues' : `${issuing.file} below it issues`} a key: one for all visitors.`;
   return [check.problem(says, 'Remove that line.')];
+}
+
+/** A page or route speaks for itself, and a layout also for what is below it. */
+function speaksFor(file: string, other: string): boolean {
+  const isLayout = /\/layout\.[jt]sx?$/.test(file);
+  return other === file || (isLayout && other.startsWith(`${path.posix.dirname(file)}/`));
 }
 
 function drawn({ file, source, code }: Page): Finding[] {
@@ -98,4 +102,32 @@ function blockAround(code: string, index: number): [number, number] {
     else if (code[from] === '{' && depth-- === 0) break;
   }
   return from < 0 ? [0, code.length] : [from, endOf(code, from)];
+}
+
+const EDGE = /^[ \t]*export\s+const\s+runtime\s*=\s*(['"`])((?:experimental-)?edge)\1.*$/m;
+/** The kit's entries that run in Node alone. */
+const isServerSide = (name: string) => /^oncekit(\/(next|admin|messaging|worker|adapter-pg))?$/.test(name);
+
+/**
+ * Pages and routes that Next would run on its edge runtime, where neither the kit nor a database's driver runs. A layout
+ * speaks for the pages below it.
+ */
+export function checkEdge(tree: FileTree, { router }: App): Finding[] {
+  const graph = readImportGraph(tree);
+  const inRouter = [...graph.texts].filter(([file]) => file.startsWith(`${router}/`));
+  return inRouter.flatMap(([file, text]) => {
+    const found = EDGE.exec(text);
+    if (!found) return [];
+    const [, , runtime] = found;
+    const below = inRouter.flatMap(([other]) => (speaksFor(file, other) ? other : []));
+    const way = [file, ...below].map((each) => graph.wayTo(each, isServerSide)).find((each) => each !== undefined);
+    if (!way) return [];
+    const uses = way[0] === file ? 'uses the kit' : `${way[0]} below it uses the kit`;
+    const by = way.length > 1 ? ` by ${way.at(-1)}` : '';
+    const line = lineAt(text, found.index);
+    return checkNamed('Runtime').problem(
+      `${file}:${line} says runtime = '${runtime}', and ${uses}${by}, which runs in Node.js alone.`,
+      'Remove that line.',
+    );
+  });
 }

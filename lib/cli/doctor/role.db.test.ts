@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { TABLES } from '../../store/prisma/tables.ts';
-import { checkRole } from './role.ts';
+import { checkRole } from './client.ts';
 
 let database: TestDatabase;
 let sql: pg.Client;

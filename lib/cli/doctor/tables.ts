@@ -1,7 +1,8 @@
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
 import type { Queryable } from '../database.ts';
-import { checkNamed, counted, type Finding } from './finding.ts';
-import { type KitIndex, type KitSql, readKitSql, statementFor } from './kit-sql.ts';
+import { counted } from '../table.ts';
+import { checkNamed, type Finding } from './finding.ts';
+import { type KitIndex, type KitSql, readKitSql, scriptOf, statementFor } from './kit-sql.ts';
 import { checkTriggers, type FoundTriggers, readTriggers, triggerFor } from './triggers.ts';
 
 const check = checkNamed('Tables');
@@ -81,12 +82,8 @@ export async function checkTables(
   return [check.ok('Their unique indexes, triggers and other indexes are there, and valid.')];
 }
 
-/** All that is lacking, for `scriptFor`. */
-export async function findLacking(
-  sql: Queryable,
-  names: readonly TableName[],
-  rename?: Rename,
-): Promise<ReadonlySet<string>> {
+/** A script that makes what these tables lack, and touches nothing that is there; empty where they lack nothing. */
+export async function missingSql(sql: Queryable, names: readonly TableName[], rename?: Rename): Promise<string> {
   const kit = readKitSql();
   const found = await readFound(sql, names, rename ?? ((name) => name));
   const tables = names.filter((name) => !found.tables.has(name));
@@ -94,7 +91,26 @@ export async function findLacking(
   const triggers = kit.triggers.filter((each) => isThere(each, found) && !triggerFor(each, found));
   const calls = kit.triggers.filter(({ table }) => names.includes(table)).map((each) => each.calls);
   const functions = calls.filter((name) => !found.functions.has(name));
-  return new Set([...tables, ...[...indexes, ...triggers].map(({ name }) => name), ...functions]);
+  const lacking = new Set<string>([...tables, ...[...indexes, ...triggers].map(({ name }) => name), ...functions]);
+  return lacking.size === 0 ? '' : scriptFor(lacking, kit, rename);
+}
+
+/** @param lacking by the kit's names */
+function scriptFor(lacking: ReadonlySet<string>, { statements }: KitSql, rename: Rename | undefined): string {
+  const isWanted = (sql: string) => {
+    const [, made] =
+      /^(?:CREATE|ALTER) (?:TABLE|(?:UNIQUE )?INDEX|(?:OR REPLACE )?(?:TRIGGER|FUNCTION)) (?:IF NOT EXISTS )?"(\w+)"/.exec(
+        sql,
+      ) ?? [];
+    if (made && lacking.has(made)) return true;
+    const [, on] = /^(?:ALTER TABLE|COMMENT ON TABLE) "(\w+)"/.exec(sql) ?? [];
+    const [, indexed] =
+      /^CREATE (?:(?:UNIQUE )?INDEX|(?:OR REPLACE )?TRIGGER) (?:IF NOT EXISTS )?"\w+"[\s\S]*?\bON "(\w+)"/.exec(sql) ??
+      [];
+    return [on, indexed].some((table) => table !== undefined && lacking.has(table));
+  };
+  const wanted = statements.filter(isWanted).map((sql) => `${scriptOf(sql, rename)};`);
+  return ['BEGIN;', ...wanted, 'COMMIT;', ''].join('\n\n');
 }
 
 const isThere = ({ table }: { table: TableName }, { tables }: Found) => tables.has(table);

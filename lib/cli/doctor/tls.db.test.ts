@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { ignoreWarning } from '../../../scripts/testing/warnings.ts';
 import { openDatabase } from '../database.ts';
-import { checkTls } from './tls.ts';
+import { checkTls } from './server.ts';
 
 /** A name of this machine that does not say so. */
 const HOST = hostname();

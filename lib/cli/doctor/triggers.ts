@@ -2,7 +2,7 @@ import type { Rename, TableName } from '../../store/prisma/tables.ts';
 import { isAnswer } from '../../store/prisma/wire/encoding.ts';
 import { errorLine, type Queryable } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
-import { argumentsOf, isMadeBy, type KitSql, type KitTrigger, RUN_SQL, scriptOf, statementFor } from './kit-sql.ts';
+import { type KitSql, type KitTrigger, RUN_SQL, scriptOf, statementFor } from './kit-sql.ts';
 
 const check = checkNamed('Tables');
 
@@ -152,4 +152,15 @@ function checkFunctions({ functions }: KitSql, { triggers, tables }: FoundTrigge
       return problemOf(without, `has not ${value} for ${setting}, so what others make there can run in it.`, sql);
     });
   });
+}
+
+/** Returns what the statement of a trigger gives to its function, on the tables' own names. */
+function argumentsOf({ sql }: KitTrigger, rename: Rename | undefined): string {
+  return /FUNCTION "\w+"\('?(.*?)'?\)$/.exec(statementFor(sql, rename))?.[1] ?? '';
+}
+
+/** Tells whether a function does what the statement that makes it says, also where its tables were renamed after that. */
+function isMadeBy(source: string, sql: string, rename: Rename | undefined): boolean {
+  const inWords = (text = '') => text.replace(/\s+/g, ' ').trim();
+  return [sql, scriptOf(sql, rename)].some((made) => inWords(made.split('$$')[1]) === inWords(source));
 }

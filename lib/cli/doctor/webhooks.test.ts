@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { treeOf } from '../app/app.fixture.ts';
-import { checkWebhooks } from './webhooks.ts';
+import { checkWebhooks } from './app.ts';
 
 const file = 'lib/outbox.ts';
 const look = (call: string, from = 'oncekit/messaging') =>

@@ -1,8 +1,9 @@
 import { NO_WORKER_AFTER_MS } from '../../core/lease.ts';
 import { hasNoWorker, OPEN_KEYS, WAITS_FOR_PERSON } from '../../store/prisma/keys/list.ts';
 import type { Queryable } from '../database.ts';
+import { counted } from '../table.ts';
 import type { AppFacts } from './app.ts';
-import { checkNamed, counted, type Finding } from './finding.ts';
+import { checkNamed, type Finding } from './finding.ts';
 
 /** Longer than a worker lets anything wait that is due, and than a cron job of each minute. */
 const DUE_S = 120;

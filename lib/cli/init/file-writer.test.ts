@@ -5,9 +5,9 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { APP, folders, without } from '../app/app.fixture.ts';
 import { folderTree } from '../app/file-tree.ts';
-import { writeFiles } from './file-writer.ts';
+import { planInit } from './init.ts';
 import { readKitFiles } from './kit-files.ts';
-import { planInit } from './plan-init.ts';
+import { writeFiles } from './plan.ts';
 
 /** The modes of the files at the moment they were there: one that is set afterwards comes too late. */
 const born = new Map<string, number>();

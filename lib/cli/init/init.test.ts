@@ -13,9 +13,9 @@ import { afterAll, expect, test } from 'vitest';
 import { APP, type Files, folders, without } from '../app/app.fixture.ts';
 import { folderTree } from '../app/file-tree.ts';
 import { CliError } from '../command.ts';
-import { writeFiles } from './file-writer.ts';
+import { planInit } from './init.ts';
 import { readKitFiles } from './kit-files.ts';
-import { planInit } from './plan-init.ts';
+import { writeFiles } from './plan.ts';
 
 // Issue 9, "Done when" 3: each gets one clear sentence, and the fix.
 

@@ -1,10 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { folderTree } from '../app/file-tree.ts';
-import { flag, readArgs, text } from '../arguments.ts';
-import type { Command } from '../command.ts';
-import { carryOut, WRITE_OPTIONS } from './carry-out.ts';
-import { readKitFiles } from './kit-files.ts';
-import { planInit } from './plan-init.ts';
+import type { SchemaPart } from '../../store/store.ts';
+import { type FileTree, folderTree } from '../app/file-tree.ts';
+import { findApp, findImports, installed } from '../app/next-app.ts';
+import { findClient, findPrisma } from '../app/prisma.ts';
+import { type Command, flag, readArgs, text } from '../command.ts';
+import { type KitFiles, readKitFiles } from './kit-files.ts';
+import { carryOut, type Plan, planOf, WRITE_OPTIONS } from './plan.ts';
+import { moduleFiles, planAdapter, planCode } from './plan-code.ts';
+import { planEnv } from './plan-env.ts';
+import { planMigrations } from './plan-migrations.ts';
+import { planModels } from './plan-models.ts';
 
 const help = `oncekit init [--yes] [--dry-run] [--messaging] [--schema <path>]
 
@@ -37,3 +42,48 @@ async function run(args: string[]): Promise<number> {
 }
 
 export const init: Command = { help, run };
+
+interface PlanOptions {
+  messaging?: boolean | undefined;
+  /** The path of the Prisma schema, for one that cannot be found. */
+  schema?: string | undefined;
+  now: Date;
+  /** A fresh secret. */
+  secret: () => string;
+}
+
+/**
+ * Plans the files that an app needs to use the kit. Pure: the same files lead to the same plan, and a plan that was carried
+ * out leads to an empty one. Nothing that differs is overwritten. Of a file that is there, these change: the kit's own block
+ * of models, one word of the import of the client's adapter, and secrets that .env lacks.
+ *
+ * @returns with the next steps for a person; none where nothing is written
+ * @throws CliError where the app is not one that the kit can be added to
+ */
+export function planInit(tree: FileTree, kit: KitFiles, options: PlanOptions): Plan & { next: string[] } {
+  const app = findApp(tree);
+  const prisma = findPrisma(tree, app.packageJson, options.schema);
+  const client = findClient(tree);
+  const parts: SchemaPart[] = options.messaging ? ['keys', 'messaging'] : ['keys'];
+  const plan = planOf([
+    planModels(prisma, kit, parts),
+    planMigrations(tree, prisma.migrations, kit, parts, options.now),
+    planAdapter(tree, app, client),
+    planCode(tree, { app, imports: findImports(tree), client, messaging: options.messaging ?? false }),
+    planEnv(tree, options.secret),
+  ]);
+  const { idempotency, operations } = moduleFiles(app);
+  const isNew = (file: string) => plan.writes.some((write) => write.file === file);
+  return {
+    ...plan,
+    next: [
+      // `npx` fetches a command that is not installed.
+      ...(installed(app.packageJson).oncekit ? [] : ['Install the kit: npm install oncekit']),
+      ...(plan.writes.some(({ file }) => file.endsWith('/migration.sql'))
+        ? ['Make the tables: npx prisma migrate deploy']
+        : []),
+      ...(isNew(idempotency) ? [`Say who acts: \`scope\` in ${idempotency}. Until then nothing runs`] : []),
+      ...(isNew(operations) ? [`Write an operation, and list it in ${operations}`] : []),
+    ],
+  };
+}

@@ -1,19 +1,10 @@
 import path from 'node:path';
-import { type FileTree, filesBelow, moduleNames } from '../app/file-tree.ts';
+import { type FileTree, filesBelow, moduleNames, sourceFiles } from '../app/file-tree.ts';
 import { BOXES, type Box, findBox } from '../app/messaging-modules.ts';
-import { type App, type Imports, specifier } from '../app/next-app.ts';
-import type { ClientModule } from '../app/prisma-client.ts';
-import { callAt, withoutComments } from '../app/source-text.ts';
-import type { FileWrite, Plan } from './plan.ts';
-import { ADAPTER_LINE } from './plan-adapter.ts';
-import {
-  type BoxImports,
-  cronRouteModule,
-  idempotencyModule,
-  messagingModule,
-  operationsModule,
-  statusRouteModule,
-} from './templates.ts';
+import { type App, type Imports, installed, specifier } from '../app/next-app.ts';
+import type { ClientModule } from '../app/prisma.ts';
+import { blanked, callAt, withoutComments } from '../app/source-text.ts';
+import type { Plan } from './plan.ts';
 
 /** The paths of the app's own modules, as package.json says, or as `init` writes them. */
 export function moduleFiles({ src, packageJson }: App): { idempotency: string; operations: string } {
@@ -89,7 +80,7 @@ interface Draft {
 
 function addFile({ tree, plan }: Draft, file: string, holds: string, content: () => string): void {
   const there = moduleNames(file.replace(/\.[cm]?[jt]sx?$/, '')).find((each) => tree.read(each) !== undefined);
-  if (!there) plan.writes.push({ file, content: content(), before: undefined } satisfies FileWrite);
+  if (!there) plan.writes.push({ file, content: content(), before: undefined });
   else if (!tree.read(there)?.includes(holds)) {
     plan.kept.push(`${there} is there already and stays as it is. It should have: ${holds}.`);
   }
@@ -139,4 +130,133 @@ function importsOf(boxes: FoundBox[], specifierOf: (file: string) => string): Bo
 /** Of a cron route that is given more than a plain name nothing can be told. */
 export function drivesKeysAlone(text: string | undefined): boolean {
   return /^\s*idempotency\s*,/.test(callAt(withoutComments(text ?? ''), 'cronRoute') ?? '');
+}
+
+const PRISMAS = '@prisma/adapter-pg';
+const OURS = 'oncekit/adapter-pg';
+const IMPORT = /\bimport\s*\{\s*PrismaPg(?:\s+as\s+\w+)?\s*,?\s*\}\s*from\s*['"]/;
+
+/** The one line that makes the pool of a client the kit's. */
+const ADAPTER_LINE = `import { PrismaPg } from '${OURS}';`;
+
+/**
+ * Lets the app's client take the kit's `PrismaPg`, which has Prisma's arguments: one word of an import, where that stands
+ * there in plain form. Otherwise it says what to change, unless a pool is the kit's already or Prisma's adapter is not there.
+ */
+export function planAdapter(tree: FileTree, { packageJson }: App, client: ClientModule | undefined): Partial<Plan> {
+  if (!client || !installed(packageJson)[PRISMAS] || isThere(tree)) return {};
+  const { file } = client;
+  const before = tree.read(file) ?? '';
+  const content = exchanged(before, PRISMAS, OURS);
+  if (content !== undefined) return { writes: [{ file, before, content }] };
+  return {
+    notes: [`${file} should make its client with the kit's adapter: ${ADAPTER_LINE} Its arguments are the same.`],
+  };
+}
+
+/** In any file, for the adapter need not be made beside the client. */
+function isThere(tree: FileTree): boolean {
+  const mentions = /\boncekitPool\s*\(|['"]oncekit\/adapter-pg['"]/;
+  return sourceFiles(tree).some(({ text }) => text.includes('oncekit') && mentions.test(withoutComments(text)));
+}
+
+/** Gives the app's files Prisma's own adapter back, where they import the kit's in plain form. */
+export function planAdapterRemoval(tree: FileTree): Pick<Plan, 'writes'> {
+  const writes = sourceFiles(tree).flatMap(({ file, text: before }) => {
+    const content = before.includes(OURS) ? exchanged(before, OURS, PRISMAS) : undefined;
+    return content === undefined ? [] : [{ file, before, content }];
+  });
+  return { writes };
+}
+
+/** undefined where it is not imported in plain form, or in another form as well. */
+function exchanged(source: string, from: string, to: string): string | undefined {
+  const mentions = withoutComments(source).split(from).length - 1;
+  // Positions are those of the source; strings and comments are empty, so that what is found is an import.
+  const found = IMPORT.exec(blanked(source));
+  if (!found || mentions !== 1) return undefined;
+  const at = found.index + found[0].length;
+  return source.startsWith(from, at) ? source.slice(0, at) + to + source.slice(at + from.length) : undefined;
+}
+
+// The files that `init` writes. Each builds as it is; the scope is closed until somebody says who acts.
+
+/** How a file imports the app's Prisma client: the module, and the client's name there. */
+interface ClientImport {
+  client: string;
+  exported: string;
+}
+
+function idempotencyModule({ client, exported, isFound }: ClientImport & { isFound: boolean }) {
+  const advice = isFound
+    ? ''
+    : '// Your Prisma client: `npx oncekit init` has found none. Make this module, or import the one that you have.\n';
+  return `import { createIdempotency } from 'oncekit';
+${advice}import ${prismaFrom(exported)} from '${client}';
+
+export const idempotency = createIdempotency({
+  prisma,
+  // Comma-separated while one takes the place of another: the first signs, all verify.
+  secret: process.env.IDEMPOTENCY_SECRET,
+  // The principal of this request. null is nobody: no key is issued and nothing runs, until you return somebody here:
+  //   const session = await yourSession();
+  //   return session && { principal: session.userId };
+  // For visitors who have not signed in, a name from a cookie of their own, and isAnonymous: true.
+  scope: async () => null,
+  // By it limits tell visitors apart who are \`isAnonymous\`. Only you know which header has an address that can be trusted: one
+  // that your proxy sets itself, such as x-real-ip. Without it they share one limit.
+  addressHeader: process.env.ADDRESS_HEADER,
+});
+`;
+}
+
+export function operationsModule() {
+  return `// Every operation of the app: for the status route, the worker and \`npx oncekit doctor\`. Import each here and list it:
+//   import { checkout } from './checkout';
+//   export const operations = [checkout] as const;
+export const operations = [] as const;
+`;
+}
+
+function statusRouteModule(operations: string) {
+  return `import { statusRoute } from 'oncekit/next';
+import { operations } from '${operations}';
+
+// Tells a browser what became of a key, and gives a key up. Only the caller's own keys are seen.
+export const { GET, DELETE } = statusRoute(operations);
+`;
+}
+
+/** Modules of the app by how a file of it imports them, and what a worker takes from each: `outbox`, `events as outbox`. */
+type BoxImports = Readonly<Record<string, readonly string[]>>;
+
+function cronRouteModule(idempotency: string, operations: string, boxes: BoxImports) {
+  const imports = Object.entries(boxes).map(([from, names]) => `import { ${names.join(', ')} } from '${from}';\n`);
+  const names = Object.values(boxes).flatMap((list) => list.map((name) => name.replace(/^.* as /, '')));
+  const driven = names.length > 0 ? `{ ...idempotency, ${names.join(', ')} }` : 'idempotency';
+  const messaging = names.length > 0 ? ', /api/cron/relay and /api/cron/inbox each minute' : '';
+  return `import { cronRoute } from 'oncekit/next';
+import { idempotency } from '${idempotency}';
+${imports.join('')}import '${operations}'; // what was begun can be finished once its module was imported
+
+// For hosts without a worker: /api/cron/complete each minute, /api/cron/reap each hour${messaging}. The secret is the Bearer token.
+export const { GET, POST } = cronRoute(${driven}, { secret: process.env.CRON_SECRET });
+`;
+}
+
+function messagingModule({ client, exported }: ClientImport) {
+  return `import { createInbox, createOutbox } from 'oncekit/messaging';
+import ${prismaFrom(exported)} from '${client}';
+
+// Where events go: each destination has a name, and a publisher such as webhook({ url, secrets }) of oncekit/messaging.
+export const outbox = createOutbox({ prisma, destinations: [] });
+
+// Where events come from. Those of a source with a \`handle\` are tried again by a worker.
+export const inbox = createInbox({ prisma, sources: {} });
+`;
+}
+
+/** The client is called `prisma` from there on. */
+function prismaFrom(exported: string): string {
+  return exported === 'prisma' ? '{ prisma }' : exported === 'default' ? 'prisma' : `{ ${exported} as prisma }`;
 }

@@ -9,19 +9,18 @@ const SECRETS = {
 const FILES = ['.env', '.env.local', '.env.development', '.env.development.local', '.env.production'];
 
 /** The secrets that no .env file sets yet, appended to `.env`. What stands there is neither changed nor shown. */
-export function planEnv(tree: FileTree, secret: () => string): Plan {
+export function planEnv(tree: FileTree, secret: () => string): Partial<Plan> {
   const texts = FILES.map((file) => tree.read(file) ?? '');
   const isSet = (name: string) =>
     texts.some((text) => new RegExp(`^\\s*(export\\s+)?${name}\\s*=\\s*\\S`, 'm').test(text));
   const missing = Object.entries(SECRETS).filter(([name]) => !isSet(name));
-  if (missing.length === 0) return { writes: [], kept: [], notes: [] };
+  if (missing.length === 0) return {};
   const before = tree.read('.env');
   const lines = missing.map(([name, why]) => `# ${why}\n${name}="${secret()}"\n`);
   const content = `${before ? `${before.trimEnd()}\n\n` : ''}${lines.join('\n')}`;
   const shown = missing.map(([name]) => `+${name}="…"`);
   return {
     writes: [{ file: '.env', content, before, shown }],
-    kept: [],
     notes: isIgnored(tree.read('.gitignore'))
       ? []
       : ['.env holds secrets, and .gitignore does not list it. Add a line: .env*'],
@@ -29,10 +28,10 @@ export function planEnv(tree: FileTree, secret: () => string): Plan {
 }
 
 /** Takes the secrets out of `.env` again that `init` has put there: those that stand below its words about them. */
-export function planEnvRemoval(tree: FileTree): Plan & { removals: Removal[] } {
+export function planEnvRemoval(tree: FileTree): Pick<Plan, 'writes'> & { removals: Removal[] } {
   const before = tree.read('.env');
-  const plan = { writes: [], kept: [], notes: [], removals: [] };
-  if (before === undefined) return plan;
+  const nothing = { writes: [], removals: [] };
+  if (before === undefined) return nothing;
   let content = before.replaceAll('\r\n', '\n');
   const shown: string[] = [];
   for (const [name, why] of Object.entries(SECRETS)) {
@@ -43,10 +42,10 @@ export function planEnvRemoval(tree: FileTree): Plan & { removals: Removal[] } {
     content = above + (above.endsWith('\n\n') || above === '' ? below.replace(/^\n/, '') : below);
     shown.push(`-${name}="…"`);
   }
-  if (shown.length === 0) return plan;
+  if (shown.length === 0) return nothing;
   content = content.trimEnd();
-  if (content === '') return { ...plan, removals: [{ file: '.env', before }] };
-  return { ...plan, writes: [{ file: '.env', content: `${content}\n`, before, shown }] };
+  if (content === '') return { writes: [], removals: [{ file: '.env', before }] };
+  return { writes: [{ file: '.env', content: `${content}\n`, before, shown }], removals: [] };
 }
 
 function isIgnored(text = ''): boolean {

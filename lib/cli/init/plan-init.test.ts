@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { SCHEMA_VERSIONS } from '../../store/prisma/keys/schema.ts';
 import { APP, type Files, treeOf, without } from '../app/app.fixture.ts';
+import { planInit } from './init.ts';
 import { readKitFiles } from './kit-files.ts';
-import type { Plan } from './plan.ts';
-import { showPlan } from './plan-diff.ts';
-import { planInit } from './plan-init.ts';
+import { type Plan, showPlan } from './plan.ts';
 
 const kit = readKitFiles();
 const now = new Date('2026-11-22T08:00:00Z');

@@ -1,8 +1,9 @@
 import path from 'node:path';
 import { markOf, SCHEMA_VERSIONS, versionOf } from '../../store/prisma/keys/schema.ts';
-import { TABLES_OF } from '../../store/prisma/tables.ts';
+import { type Rename, renamerOf, TABLES_OF } from '../../store/prisma/tables.ts';
 import type { SchemaPart } from '../../store/store.ts';
 import type { FileTree } from '../app/file-tree.ts';
+import { tablesOf } from '../app/next-app.ts';
 import { CliError } from '../command.ts';
 import type { KitFiles } from './kit-files.ts';
 import type { Plan } from './plan.ts';
@@ -20,7 +21,13 @@ provider = "postgresql"
  *
  * @throws CliError where a migration makes such a table without the kit's comment: nobody but a person knows whose it is
  */
-export function planMigrations(tree: FileTree, folder: string, kit: KitFiles, parts: SchemaPart[], now: Date): Plan {
+export function planMigrations(
+  tree: FileTree,
+  folder: string,
+  kit: KitFiles,
+  parts: SchemaPart[],
+  now: Date,
+): Partial<Plan> {
   const names = tree.list(folder).filter((name) => name.endsWith('/'));
   const all = names.map((name) => ({ name, sql: tree.read(path.posix.join(folder, name, 'migration.sql')) ?? '' }));
   const applied = versionsIn(all.map(({ sql }) => sql));
@@ -47,7 +54,6 @@ export function planMigrations(tree: FileTree, folder: string, kit: KitFiles, pa
   const isNew = missing.length > 0 && tree.read(lock) === undefined;
   return {
     writes: [...writes, ...(isNew ? [{ file: lock, content: LOCK, before: undefined }] : [])],
-    kept: [],
     notes:
       isNew && names.length === 0
         ? [
@@ -58,13 +64,47 @@ export function planMigrations(tree: FileTree, folder: string, kit: KitFiles, pa
   };
 }
 
+/** The migration that drops the tables of the parts whose migrations are there. */
+export function planMigrationsRemoval(tree: FileTree, folder: string, kit: KitFiles, now: Date): Partial<Plan> {
+  const names = tree.list(folder).filter((name) => name.endsWith('/'));
+  const versions = versionsIn(names.map((name) => tree.read(path.posix.join(folder, name, 'migration.sql')) ?? ''));
+  const parts = (Object.keys(versions) as SchemaPart[]).filter((part) => versions[part] > 0);
+  if (parts.length === 0) return {};
+  const file = path.posix.join(folder, `${stampBehind(lastStamp(names), now)}_oncekit_remove`, 'migration.sql');
+  const content = removalSql(kit, parts, renamerOf(tablesOf(tree)));
+  const notes = ["The worker's own tables, in the schema graphile_worker, stay: your jobs may be in them."];
+  return { writes: [{ file, content, before: undefined }], notes };
+}
+
+/**
+ * The SQL that takes these parts of the kit out of a database: the tables with their indexes and triggers, the last one first
+ * for the sake of foreign keys, then the functions. Whatever of the app's depends on one of them makes it fail as a whole.
+ *
+ * @param rename the tables' own names, where they have some
+ */
+export function removalSql({ migrations }: KitFiles, parts: readonly SchemaPart[], rename: Rename = (text) => text) {
+  const scripts = migrations.filter(({ part }) => parts.includes(part)).map(({ sql }) => sql);
+  const made = (what: RegExp) => [
+    ...new Set(scripts.flatMap((sql) => [...sql.matchAll(what)].map(([, name]) => name))),
+  ];
+  const tables = made(/^CREATE TABLE "(\w+)"/gm).reverse();
+  const functions = made(/^CREATE (?:OR REPLACE )?FUNCTION "(\w+)"/gm);
+  return [
+    removalMark(parts),
+    '-- With these tables goes the proof of what was done: a key that is sent again is executed again.',
+    ...tables.map((table) => rename(`DROP TABLE IF EXISTS ${table};`)),
+    ...functions.map((name) => `DROP FUNCTION IF EXISTS "${name}"();`),
+    '',
+  ].join('\n');
+}
+
 /** The first line of the migration that drops the tables of these parts: what stands before it counts no more. */
-export const removalMark = (parts: readonly SchemaPart[]) => `-- oncekit removed: ${parts.join(', ')}`;
+const removalMark = (parts: readonly SchemaPart[]) => `-- oncekit removed: ${parts.join(', ')}`;
 
 const isRemoval = (sql: string, part: SchemaPart) => new RegExp(`^-- oncekit removed: .*\\b${part}\\b`, 'm').test(sql);
 
 /** The highest version of each part that these scripts lead to; 0 for none. */
-export function versionsIn(scripts: readonly string[]): Record<SchemaPart, number> {
+function versionsIn(scripts: readonly string[]): Record<SchemaPart, number> {
   const found = { keys: 0, messaging: 0 };
   for (const sql of scripts) {
     for (const part of ['keys', 'messaging'] as const) if (isRemoval(sql, part)) found[part] = 0;
@@ -81,13 +121,13 @@ function sinceRemoval<Script extends { sql: string }>(all: readonly Script[], pa
 }
 
 /** The time of the last migration, as its folder says it; empty where there is none. */
-export function lastStamp(names: readonly string[]): string {
+function lastStamp(names: readonly string[]): string {
   const stamps = names.map((name) => name.slice(0, 14)).filter((stamp) => /^\d{14}$/.test(stamp));
   return stamps.at(-1) ?? '';
 }
 
 /** Now, or a second behind the last one where that is later: Prisma applies them in the order of their names. */
-export function stampBehind(last: string, now: Date): string {
+function stampBehind(last: string, now: Date): string {
   const stamp = stampOf(now);
   if (stamp > last) return stamp;
   const [year, month, day, hour, minute, second] = [0, 4, 6, 8, 10, 12].map((at, n) =>

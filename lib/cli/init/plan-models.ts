@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { TABLES_OF } from '../../store/prisma/tables.ts';
 import type { SchemaPart } from '../../store/store.ts';
-import type { PrismaSchema } from '../app/prisma-schema.ts';
+import type { PrismaSchema } from '../app/prisma.ts';
 import { withoutComments } from '../app/source-text.ts';
 import { CliError } from '../command.ts';
 import { type KitFiles, MODELS } from './kit-files.ts';

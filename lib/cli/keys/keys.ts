@@ -14,9 +14,19 @@ import type { KeyId } from '../../core/scope.ts';
 import type { ActResult } from '../../store/oversight.ts';
 import { loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
-import { fileOf } from '../app/loader.ts';
-import { flag, readActor, readArgs, readLimit, readName, readSubcommand, text } from '../arguments.ts';
-import { CliError, type Command, UsageError } from '../command.ts';
+import { fileOf } from '../app/next-app.ts';
+import {
+  CliError,
+  type Command,
+  flag,
+  readActor,
+  readArgs,
+  readLimit,
+  readName,
+  readSubcommand,
+  text,
+  UsageError,
+} from '../command.ts';
 import { readWindow } from '../doctor/window.ts';
 import { type CommandResult, done, notDone, runOnDatabase } from '../raw-client.ts';
 import { table, when } from '../table.ts';

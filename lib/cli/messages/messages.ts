@@ -8,8 +8,17 @@ import { printable } from '../../core/printable.ts';
 import { createInbox, createOutbox } from '../../messaging/prisma.ts';
 import type { PrismaClientLike } from '../../store/prisma/client.ts';
 import type { Tables } from '../../store/prisma/tables.ts';
-import { flag, readActor, readArgs, readLimit, readName, readSubcommand, text } from '../arguments.ts';
-import { type Command, UsageError } from '../command.ts';
+import {
+  type Command,
+  flag,
+  readActor,
+  readArgs,
+  readLimit,
+  readName,
+  readSubcommand,
+  text,
+  UsageError,
+} from '../command.ts';
 import { type CommandResult, done, notDone, runOnDatabase } from '../raw-client.ts';
 import { span, table } from '../table.ts';
 

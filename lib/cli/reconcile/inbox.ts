@@ -55,11 +55,28 @@ SELECT event_id AS id, source, received_at AS "receivedAt" FROM inbox_events
  ORDER BY source, event_id LIMIT ${PAGE}`;
 
 /**
- * Reads what a consumer has received, in a transaction that may write nothing.
+ * The events of these inboxes that the app's outbox does not know, each once. What it has delivered it deletes after its
+ * retention, so older ones are not to be asked about.
  *
- * @throws CliError where it cannot be read
+ * @param urls of the consumers' databases
+ * @throws CliError where one of them cannot be read
  */
-export async function readInbox(url: string, filter: EventFilter): Promise<ConsumerEvent[]> {
+export async function findOrphans(
+  urls: readonly string[],
+  filter: EventFilter,
+  knownEvents: (ids: readonly string[]) => Promise<string[]>,
+): Promise<ConsumerEvent[]> {
+  const unknown = new Map<string, ConsumerEvent>();
+  for (const url of urls) for (const event of await readInbox(url, filter)) unknown.set(event.id, event);
+  const ids = [...unknown.keys()];
+  for (let at = 0; at < ids.length; at += PAGE) {
+    for (const id of await knownEvents(ids.slice(at, at + PAGE))) unknown.delete(id);
+  }
+  return [...unknown.values()];
+}
+
+/** Reads what a consumer has received, in a transaction that may write nothing. */
+async function readInbox(url: string, filter: EventFilter): Promise<ConsumerEvent[]> {
   const read = (sql: pg.Client) =>
     readEvents(sql, filter).catch((error) => {
       throw new CliError(
@@ -80,20 +97,4 @@ async function readEvents(sql: pg.Client, { source, since }: EventFilter): Promi
     events.push(...rows);
     if (rows.length < PAGE) return events;
   }
-}
-
-/**
- * Those that the app's outbox does not know, each once. What it has delivered it deletes after its retention, so older ones
- * are not to be asked about.
- */
-export async function orphansOf(
-  received: readonly ConsumerEvent[],
-  knownEvents: (ids: readonly string[]) => Promise<string[]>,
-): Promise<ConsumerEvent[]> {
-  const unknown = new Map(received.map((event) => [event.id, event]));
-  const ids = [...unknown.keys()];
-  for (let at = 0; at < ids.length; at += PAGE) {
-    for (const id of await knownEvents(ids.slice(at, at + PAGE))) unknown.delete(id);
-  }
-  return [...unknown.values()];
 }

@@ -1,6 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { enterAll, lookUpAll } from './lost-keys.ts';
-import { leftOf, listing, type Reconciled } from './report.ts';
+import { enterAll, leftOf, listing, lookUpAll, type Reconciled } from './lost-keys.ts';
 
 const named = (key: string) => ({ operation: 'pay', tenant: 'acme', principal: 'ann', key, payload: {} });
 afterEach(() => vi.restoreAllMocks());

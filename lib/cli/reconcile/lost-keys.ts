@@ -1,6 +1,14 @@
 import { printable } from '../../core/printable.ts';
-import type { NamedKey } from '../../engine/phases/lost-key.ts';
-import { describeOutside, enteredLine, type Reconciled } from './report.ts';
+import type { EnteredKey, NamedKey, NamedKeyState } from '../../engine/phases/lost-key.ts';
+import { counted, table, when } from '../table.ts';
+import type { ConsumerEvent } from './inbox.ts';
+
+/** A named key with what there is of it, and what became of it. */
+export interface Reconciled {
+  named: NamedKey;
+  state: NamedKeyState;
+  entered?: EnteredKey;
+}
 
 /** How often a long list says how far it is, in milliseconds. */
 const PROGRESS_MS = 5000;
@@ -36,4 +44,115 @@ export async function enterAll(
     each.entered = await state.enter(actor);
     tell(enteredLine(named, each.entered));
   }
+}
+
+/** How many events without their key are listed; the rest is counted. */
+const SHOWN_EVENTS = 50;
+
+/** The list, without anything that was sent or answered. */
+export function listing(keys: readonly Reconciled[], orphans: readonly ConsumerEvent[]): string {
+  const head = ['KEY', 'OPERATION', 'PRINCIPAL', 'DATABASE', 'OUTSIDE'];
+  const rows = keys.map(({ named, state }) => [
+    named.key,
+    named.operation,
+    named.principal,
+    inDatabase(state),
+    describeOutside(state),
+  ]);
+  const parts = keys.length > 0 ? [table([head, ...rows])] : [];
+  if (orphans.length > 0) {
+    const shown = orphans.slice(0, SHOWN_EVENTS).map(({ id, source, receivedAt }) => [id, source, when(receivedAt)]);
+    const more = orphans.length - shown.length;
+    parts.push(
+      'Received by a consumer, and unknown here and to the keys above:',
+      table([['EVENT', 'SOURCE', 'RECEIVED'], ...shown]) + (more > 0 ? `\nand ${counted(more, 'event')} more` : ''),
+    );
+  }
+  return parts.join('\n');
+}
+
+function inDatabase(state: NamedKeyState): string {
+  switch (state.kind) {
+    case 'known':
+      return state.state === 'in_progress' ? 'in progress: the completer goes on' : state.state;
+    case 'running':
+      return 'executing now';
+    case 'refused':
+      return `not looked up: ${state.why}`;
+    case 'lost':
+      return 'lost';
+  }
+}
+
+/** Says in a few words what the outside knows of a lost key. */
+function describeOutside(state: NamedKeyState): string {
+  if (state.kind !== 'lost') return '';
+  const { calls, receivedEvents, stoppedBy } = state;
+  const said = calls.map(({ name, answer }) => `${name}: ${answer === 'unasked' ? 'cannot be asked' : answer}`);
+  if (receivedEvents.length > 0) said.push(`${counted(receivedEvents.length, 'event')} received`);
+  if (stoppedBy !== undefined) said.push(`then ${stoppedBy}`);
+  if (said.length === 0) said.push('nothing');
+  return said.join(', ') + (isByHand(state) ? '; a result by hand' : '');
+}
+
+const isByHand = ({ enter, calls, receivedEvents }: Extract<NamedKeyState, { kind: 'lost' }>) =>
+  enter !== undefined && receivedEvents.length === 0 && calls.every(({ answer }) => answer === 'unasked');
+
+/** Says what is left to do about a key, for a person; undefined where nothing is. */
+export function leftOf({ named, state, entered }: Reconciled): string | undefined {
+  switch (state.kind) {
+    case 'known':
+      return undefined;
+    case 'running':
+      return 'somebody executes it at this moment: look again';
+    case 'refused':
+      return `it is no call of the app: ${state.why}`;
+    case 'lost':
+      if (state.enter) return leftOfEntry(entered);
+      if (state.calls.some(({ answer }) => answer === 'absent')) return undefined; // nobody knows it: a retry may execute it
+      if (named.payload === undefined)
+        return 'nobody can be asked without its payload: add it to the line, or a "result"';
+      if (state.calls.length === 0 && state.stoppedBy === undefined) return undefined;
+      return 'nobody can be asked: find out, and add a "result" to the line';
+  }
+}
+
+function leftOfEntry(entered: EnteredKey | undefined): string | undefined {
+  switch (entered?.kind) {
+    case undefined:
+      return 'not entered';
+    case 'failed':
+      return `not entered: ${entered.why}`;
+    case 'running':
+      return 'not entered: somebody executes it at this moment';
+    default:
+      return undefined;
+  }
+}
+
+/** One line for what was entered, or came meanwhile. */
+function enteredLine({ key }: NamedKey, entered: EnteredKey): string {
+  const what = () => {
+    if (entered.kind === 'existing') return 'not entered: a row has come meanwhile';
+    if (entered.kind !== 'entered') return leftOfEntry(entered);
+    const { state } = entered;
+    if (state === 'unknown') return 'entered: unknown, asked about by the completer, or a person must say';
+    return `entered: ${state === undefined || state === 'in_progress' ? 'the completer goes on' : state}`;
+  };
+  return printable(`${key}: ${what()}`);
+}
+
+/** The same for a script. */
+export function figures(keys: readonly Reconciled[], orphans: readonly ConsumerEvent[]) {
+  return {
+    keys: keys.map((each) => {
+      const { named, state, entered } = each;
+      const { operation, tenant, principal, key } = named;
+      const lost = state.kind === 'lost' ? { canEnter: state.enter !== undefined } : {};
+      const { enter, ...found } = state as NamedKeyState & { enter?: unknown };
+      const left = leftOf(each);
+      return { operation, tenant, principal, key, ...found, ...lost, entered, left };
+    }),
+    orphans,
+  };
 }

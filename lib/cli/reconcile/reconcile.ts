@@ -6,15 +6,12 @@ import { printable } from '../../core/printable.ts';
 import { loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from '../app/loader.ts';
-import { flag, readArgs, readName, text } from '../arguments.ts';
-import { CliError, type Command, UsageError } from '../command.ts';
-import { confirm } from '../confirmation.ts';
+import { CliError, type Command, confirm, flag, readArgs, readName, text, UsageError } from '../command.ts';
 import { errorLine, isStoreUnavailable } from '../database.ts';
-import { counted } from '../doctor/finding.ts';
-import { type ConsumerEvent, inboxAddress, orphansOf, readInbox } from './inbox.ts';
+import { counted } from '../table.ts';
+import { type ConsumerEvent, findOrphans, inboxAddress } from './inbox.ts';
 import { readNamedKeys } from './key-file.ts';
-import { enterAll, lookUpAll } from './lost-keys.ts';
-import { figures, leftOf, listing, type Reconciled } from './report.ts';
+import { enterAll, figures, leftOf, listing, lookUpAll, type Reconciled } from './lost-keys.ts';
 
 const help = `oncekit reconcile --keys <file> [--inbox <variable> …]
 
@@ -67,9 +64,7 @@ async function run(args: string[]): Promise<number> {
   const { lookUpLost, knownEvents } = (await loadApp(root, folderTree(root), values)).idempotency;
   if (!lookUpLost || !knownEvents) throw new CliError('The app has an older oncekit.', 'npm install oncekit@latest');
   try {
-    const received: ConsumerEvent[] = [];
-    for (const url of addresses) received.push(...(await readInbox(url, { source, since })));
-    const orphans = await orphansOf(received, knownEvents);
+    const orphans = await findOrphans(addresses, { source, since }, knownEvents);
     const ids = new Set(orphans.map(({ id }) => id));
     const keys = await lookUpAll(
       named,

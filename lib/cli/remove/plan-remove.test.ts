@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { APP, type Files, treeOf } from '../app/app.fixture.ts';
+import { planInit } from '../init/init.ts';
 import { readKitFiles } from '../init/kit-files.ts';
-import { showPlan } from '../init/plan-diff.ts';
-import { planInit } from '../init/plan-init.ts';
-import { planRemove, type RemovalPlan } from './plan-remove.ts';
+import { showPlan } from '../init/plan.ts';
+import { planRemove, type RemovalPlan } from './remove.ts';
 
 const kit = readKitFiles();
 const now = new Date('2026-11-25T08:00:00Z');

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { readKitFiles } from '../init/kit-files.ts';
-import { removalSql } from './removal-sql.ts';
+import { removalSql } from '../init/plan-migrations.ts';
 
 const kit = readKitFiles();
 const PARTS = ['keys', 'messaging'] as const;

@@ -3,16 +3,17 @@ import type { KeyState } from '../../core/key-state.ts';
 import type { KeyId } from '../../core/scope.ts';
 import { seal } from '../../core/seal.ts';
 import { settleWithin } from '../../core/wait.ts';
-import { type EnteredLost, type LostKey, StoreUnavailableError } from '../../store/store.ts';
+import type { EnteredLost, LostKey, LostKeys } from '../../store/lost-keys.ts';
+import { StoreUnavailableError } from '../../store/store.ts';
 import { encodeAnswer } from '../answer.ts';
 import { type Call, checkInput, openCall } from '../call.ts';
-import type { Definition } from '../definition.ts';
+import type { AtomicDefinition, Definition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
 import { isOfOtherKey, retentionOf, thingOfInput } from '../thing.ts';
 import { asBegun, claimOf, executeInTransaction } from '../transaction.ts';
 import { completeKey } from './completer.ts';
 import { encodeInput } from './stored-input.ts';
-import { type CallAnswer, Trial, tryHandler, tryPhases } from './trial.ts';
+import { type CallAnswer, Trial, tryOperation } from './trial.ts';
 
 /** A key that the database may have lost, as somebody outside of it knows it. */
 export interface NamedKey extends KeyId {
@@ -63,6 +64,12 @@ const PATIENCE_MS = 30_000;
 /** Ends the transaction of a trial: nothing of it stays. */
 class TrialRollback extends Error {}
 
+/** The call of a named key, as it reaches the engine today, and what enters it. */
+interface NamedCall<Tx> {
+  call: Call<Tx>;
+  lostKeys: LostKeys<Tx>;
+}
+
 /**
  * `Idempotency.lookUpLost`.
  *
@@ -70,28 +77,29 @@ class TrialRollback extends Error {}
  */
 export async function lookUpLost<Tx>(
   engine: Engine<Tx>,
+  lostKeys: LostKeys<Tx>,
   named: NamedKey,
   isReceived: (eventId: string) => boolean,
 ): Promise<NamedKeyState> {
   const definition = engine.definitions.get(named.operation);
   if (!definition) return { kind: 'refused', why: 'no such operation' };
-  const opened = await openLost(engine, definition, named);
-  if ('ok' in opened) return { kind: 'refused', why: opened.code };
-  const call: Call<Tx> = opened;
+  const call = await openLost(engine, definition, named);
+  if ('ok' in call) return { kind: 'refused', why: call.code };
   const probed = await engine.store.probe(call.id);
   if (probed.kind === 'existing') return { kind: 'known', state: probed.row.state };
   if (probed.kind === 'locked') return { kind: 'running' };
   const { result } = named;
+  const here: NamedCall<Tx> = { call, lostKeys };
   if (named.payload === undefined) {
-    return { kind: 'lost', calls: [], receivedEvents: [], ...(result ? { enter: enterByHand(call, result) } : {}) };
+    return { kind: 'lost', calls: [], receivedEvents: [], ...(result ? { enter: enterByHand(here, result) } : {}) };
   }
   const checked = await checkInput(call);
   if (!checked.ok) return { kind: 'refused', why: checked.code };
   const input = checked.value;
-  return await runTrial(call, { input, isReceived, byHand: result && enterByHand(call, result, { input }) });
+  return await runTrial(here, { input, isReceived, byHand: result && enterByHand(here, result, { input }) });
 }
 
-/** The call that the client has made, as it reaches the engine today; its time is that of the trial. */
+/** The call that the client has made; its time is that of the trial. */
 function openLost<Tx>(engine: Engine<Tx>, definition: Definition<Tx>, named: NamedKey) {
   const { tenant, principal, key, payload = null, context } = named;
   const scope = { tenant, principal };
@@ -104,9 +112,9 @@ interface TrialInput {
   byHand: LostKeyState['enter'];
 }
 
-async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: TrialInput): Promise<NamedKeyState> {
+async function runTrial<Tx>(here: NamedCall<Tx>, { input, isReceived, byHand }: TrialInput): Promise<NamedKeyState> {
+  const { call, lostKeys } = here;
   const { engine, definition } = call;
-  const { store } = engine;
   const trial = new Trial();
   let announced: string[] = [];
   let options: ReturnType<typeof asBegun>;
@@ -115,15 +123,12 @@ async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Trial
   } catch (error) {
     return { kind: 'lost', calls: [], receivedEvents: [], stoppedBy: (error as Error).name }; // and others are looked up
   }
-  const executed = await store.execute(
+  const executed = await engine.store.execute(
     // It was claimed in its time: it carries none, so that no window refuses it.
     claimOf({ ...call, mintedAt: null }, engine.config.retentionMs, { waitMs: 0, thing: undefined }),
     async (tx) => {
-      const inside = { input, tx };
-      await (definition.phases
-        ? tryPhases(trial, call, definition, inside)
-        : tryHandler(trial, call, definition, inside));
-      announced = await store.announcedIn(tx).catch(() => []); // the handler may have broken its transaction
+      await tryOperation(trial, call, { input, tx });
+      announced = await lostKeys.announcedIn(tx).catch(() => []); // the handler may have broken its transaction
       throw new TrialRollback();
     },
     { ...options, beforeCommit: () => {} },
@@ -139,28 +144,25 @@ async function runTrial<Tx>(call: Call<Tx>, { input, isReceived, byHand }: Trial
   const isKnown = receivedEvents.length > 0 || calls.some(({ answer }) => answer === 'found' || answer === 'pending');
   // A person's word counts where nobody can be asked, and not against a provider's.
   const isDenied = calls.some(({ answer }) => answer === 'absent');
-  const enter = isKnown ? enterTried(call, input, trial, receivedEvents) : isDenied ? undefined : byHand;
+  const enter = isKnown ? enterTried(here, input, trial, receivedEvents) : isDenied ? undefined : byHand;
   return { kind: 'lost', calls, receivedEvents, stoppedBy: ended?.why, ...(enter ? { enter } : {}) };
 }
 
 /** Enters what the trial has found. Operations in phases go on behind it; others run under their key, once. */
-function enterTried<Tx>(call: Call<Tx>, input: unknown, trial: Trial, events: readonly string[]) {
-  const { engine, definition, id, fingerprint } = call;
-  const { config, store } = engine;
+function enterTried<Tx>({ call, lostKeys }: NamedCall<Tx>, input: unknown, trial: Trial, events: readonly string[]) {
+  const { engine, definition, id } = call;
   const answers = trial.calls.map(({ name, answer }) => `${name}: ${answer}`);
   const detail: Record<string, string> = {
     by: [...answers, ...events.map((event) => `event ${event}`)].join(', ').slice(0, 1000),
   };
   return async (actor: string): Promise<EnteredKey> => {
-    if (!definition.phases) return await executeLost(call, definition, input, { actor, detail });
-    const { schemaVersion = 1 } = definition.options;
+    if (!definition.phases) {
+      const record = (tx: Tx) => lostKeys.recordIn(tx, { ...id, type: 'reconciled', actor, detail });
+      return await executeLost(call, definition, input, record);
+    }
     const text = encodeInput({ input, context: call.request.context ?? [] }, definition.options);
-    const sealed = seal(text, 'input', id, config.secrets);
-    const is = { input: sealed, steps: trial.steps };
-    const retentionMs = retentionOf(definition.options, config.phasesRetentionMs);
-    const thing = thingOfInput(definition.options, id, input);
-    const lost: LostKey = { ...id, fingerprint, schemaVersion, retentionMs, thing, is };
-    const entered = await store.enterLost(lost, { actor, detail });
+    const is = { input: seal(text, 'input', id, engine.config.secrets), steps: trial.steps };
+    const entered = await lostKeys.enterLost(lostKeyOf(call, is, { input }), { actor, detail });
     if (entered !== 'entered') return REFUSED_ENTRIES[entered];
     // From here on it is durable: whoever comes goes on behind what was found.
     const state = await waitPatiently(completeKey(engine, id));
@@ -171,22 +173,17 @@ function enterTried<Tx>(call: Call<Tx>, input: unknown, trial: Trial, events: re
 /** In one transaction with the record of who has said so. Its events have the ids that they had. */
 async function executeLost<Tx>(
   call: Call<Tx>,
-  definition: Extract<Definition<Tx>, { phases?: undefined }>,
+  definition: AtomicDefinition<Tx>,
   input: unknown,
-  by: { actor: string; detail: Record<string, string> },
+  record: (tx: Tx) => Promise<void>,
 ): Promise<EnteredKey> {
-  const { store } = call.engine;
-  const recorded: typeof definition = {
-    ...definition,
-    handler: async (context) => {
-      await store.recordIn(context.tx, { ...call.id, type: 'reconciled', ...by });
-      return await definition.handler(context);
-    },
+  const handler: typeof definition.handler = async (context) => {
+    await record(context.tx);
+    return await definition.handler(context);
   };
-  const inTime = { ...call, mintedAt: null, deadline: performance.now() + PATIENCE_MS };
   const executed = await executeInTransaction({
-    call: inTime,
-    definition: recorded,
+    call: { ...call, mintedAt: null, deadline: performance.now() + PATIENCE_MS },
+    definition: { ...definition, handler },
     input,
     waitMs: 0,
     thing: thingOfInput(definition.options, call.id, input),
@@ -199,7 +196,7 @@ async function executeLost<Tx>(
     case 'existing':
       return REFUSED_ENTRIES[isOfOtherKey(executed.row, call.id) ? 'held' : 'existing'];
     case 'locked':
-      return { kind: 'running' };
+      return REFUSED_ENTRIES.locked;
     case 'in_doubt':
       throw new StoreUnavailableError('The database did not say whether it was entered.', { cause: executed.error });
     default:
@@ -207,37 +204,39 @@ async function executeLost<Tx>(
   }
 }
 
-/**
- * Enters the answer that a person knows, and nothing else: no effect is made good by it.
- *
- * @param sent the validated input, where the payload is known. Without it the key holds no thing, and any payload is its own.
- */
+/** Enters the answer that a person knows, and nothing else: no effect is made good by it. */
 function enterByHand<Tx>(
-  call: Call<Tx>,
+  { call, lostKeys }: NamedCall<Tx>,
   { data }: { data: unknown },
   sent?: { input: unknown },
 ): LostKeyState['enter'] {
-  const { engine, definition, id, fingerprint } = call;
-  const { retentionMs: atLeast, phasesRetentionMs } = engine.config;
   return async (actor) => {
-    let result: string;
-    let thing: string | undefined;
+    let lost: LostKey;
     try {
-      result = encodeAnswer({ kind: 'data', data });
-      thing = sent && thingOfInput(definition.options, id, sent.input);
+      lost = lostKeyOf(call, { result: encodeAnswer({ kind: 'data', data }) }, sent);
     } catch (error) {
       return { kind: 'failed', why: error instanceof CodedError ? error.code : (error as Error).name };
     }
-    const lost: LostKey = {
-      ...id,
-      fingerprint: sent ? fingerprint : null,
-      schemaVersion: definition.options.schemaVersion ?? 1,
-      retentionMs: retentionOf(definition.options, definition.phases ? phasesRetentionMs : atLeast),
-      thing,
-      is: { result },
-    };
-    const entered = await engine.store.enterLost(lost, { actor, detail: { by: 'hand' } });
+    const entered = await lostKeys.enterLost(lost, { actor, detail: { by: 'hand' } });
     return entered === 'entered' ? { kind: 'entered', state: 'succeeded' } : REFUSED_ENTRIES[entered];
+  };
+}
+
+/** @param sent the validated input, where the payload is known. Without it the key holds no thing, and any payload is its own. */
+function lostKeyOf<Tx>(
+  { engine, definition, id, fingerprint }: Call<Tx>,
+  is: LostKey['is'],
+  sent: { input: unknown } | undefined,
+): LostKey {
+  const { options, phases } = definition;
+  const { retentionMs, phasesRetentionMs } = engine.config;
+  return {
+    ...id,
+    fingerprint: sent ? fingerprint : null,
+    schemaVersion: options.schemaVersion ?? 1,
+    retentionMs: retentionOf(options, phases ? phasesRetentionMs : retentionMs),
+    thing: sent && thingOfInput(options, id, sent.input),
+    is,
   };
 }
 

@@ -2,7 +2,7 @@ import { derivedKey } from '../../core/key.ts';
 import { seal } from '../../core/seal.ts';
 import { untilAborted } from '../../core/wait.ts';
 import type { StepKind } from '../../store/leases.ts';
-import type { LostStep } from '../../store/store.ts';
+import type { LostStep } from '../../store/lost-keys.ts';
 import { encodeStep } from '../answer.ts';
 import type { Call } from '../call.ts';
 import { timeLeft } from '../deadline.ts';
@@ -29,21 +29,17 @@ export class Trial {
   ended: { why: string | undefined } | undefined;
   /** Told when it is over, to those whose step goes on behind it. */
   readonly #over = new AbortController();
+  readonly signal = this.#over.signal;
 
-  get signal(): AbortSignal {
-    return this.#over.signal;
-  }
-
-  /** Ends it, whatever the function makes of what is thrown: the first reason stays. */
+  /** Ends it, whatever the function makes of what is thrown. */
   end(why?: string): never {
-    this.ended ??= { why };
-    this.#over.abort();
+    this.close(why);
     throw new TrialEnded();
   }
 
-  /** Lets a function that goes on behind the trial's transaction make no more steps. */
-  close(): void {
-    this.ended ??= { why: undefined };
+  /** Lets a function that goes on, also behind the trial's transaction, make no more steps. The first reason stays. */
+  close(why?: string): void {
+    this.ended ??= { why };
     this.#over.abort();
   }
 }
@@ -52,26 +48,41 @@ class TrialEnded extends Error {
   override readonly name = 'TrialEnded';
 }
 
-/** Runs the handler of an operation in one transaction, which announces what it announces. */
-export async function tryHandler<Tx>(
-  trial: Trial,
-  call: Call<Tx>,
-  { handler }: AtomicDefinition<Tx>,
-  { input, tx }: { input: unknown; tx: Tx },
-): Promise<void> {
-  const { key, ...scope } = call.id;
-  const context = { input: input as never, tx, key, scope, context: call.request.context ?? [] };
-  const own = { capture: createCapture(), fail, afterCommit: () => {} };
-  await runTrial(trial, () => handler({ ...context, ...own }));
+/** An input of the operation, and the transaction that the trial is in. */
+interface TrialRun<Tx> {
+  input: unknown;
+  tx: Tx;
 }
 
-/** Runs a phases function whose phases are all in one transaction, and whose foreign calls are looked up. */
-export async function tryPhases<Tx>(
+/** Runs the operation. It may end by a refusal or an error, as outside of a trial: what is known by then counts. */
+export async function tryOperation<Tx>(trial: Trial, call: Call<Tx>, run: TrialRun<Tx>): Promise<void> {
+  const { definition } = call;
+  const work = () => (definition.phases ? tryPhases(trial, call, definition, run) : tryHandler(call, definition, run));
+  try {
+    const answer = await runToAnswer(work, undefined);
+    if (answer.kind === 'refusal') trial.close(answer.reason);
+  } catch (error) {
+    trial.close(reasonOf(error));
+  }
+}
+
+/** The handler of an operation in one transaction announces what it announces. */
+async function tryHandler<Tx>(
+  { id: { key, ...scope }, request }: Call<Tx>,
+  { handler }: AtomicDefinition<Tx>,
+  { input, tx }: TrialRun<Tx>,
+): Promise<unknown> {
+  const context = { input: input as never, tx, key, scope, context: request.context ?? [] };
+  return await handler({ ...context, capture: createCapture(), fail, afterCommit: () => {} });
+}
+
+/** The phases of a function are all in one transaction, and its foreign calls are looked up. */
+async function tryPhases<Tx>(
   trial: Trial,
   call: Call<Tx>,
   { phases }: PhasedDefinition<Tx>,
-  { input, tx }: { input: unknown; tx: Tx },
-): Promise<void> {
+  { input, tx }: TrialRun<Tx>,
+): Promise<unknown> {
   const { key, ...scope } = call.id;
   const journal = new Journal([]);
   const step = async <R>(name: string, kind: StepKind, work: (position: number) => Promise<R>): Promise<R> => {
@@ -86,34 +97,32 @@ export async function tryPhases<Tx>(
     }
   };
   const signal = AbortSignal.any([trial.signal, AbortSignal.timeout(Math.max(0, Math.ceil(timeLeft(call.deadline))))]);
-  await runTrial(trial, () =>
-    phases({
-      input: input as never,
-      key,
-      scope,
-      context: call.request.context ?? [],
-      fail,
-      signal,
-      atomic: (name, run) =>
-        step(name, 'atomic', async () => {
-          const answer = await runToAnswer(run, tx);
-          if (answer.kind === 'refusal') return trial.end(answer.reason);
-          if (answer.kind !== 'data') throw redirectInside(name);
-          return readStep(encodeStep(answer.data));
-        }),
-      capture: (name, make, version) =>
-        step(name, 'capture', async (position) => {
-          const result = encodeStep(await make(), version?.version);
-          trial.steps.push({ kind: 'capture', name, position, result });
-          return readStep(result);
-        }),
-      foreign: (name, foreign) =>
-        step(name, 'foreign', (position) => lookUp(trial, call, foreign, { name, position, signal })),
-      get deadlineMs() {
-        return Math.max(0, Math.round(timeLeft(call.deadline)));
-      },
-    }),
-  );
+  return await phases({
+    input: input as never,
+    key,
+    scope,
+    context: call.request.context ?? [],
+    fail,
+    signal,
+    atomic: (name, run) =>
+      step(name, 'atomic', async () => {
+        const answer = await runToAnswer(run, tx);
+        if (answer.kind === 'refusal') return trial.end(answer.reason);
+        if (answer.kind !== 'data') throw redirectInside(name);
+        return readStep(encodeStep(answer.data));
+      }),
+    capture: (name, make, version) =>
+      step(name, 'capture', async (position) => {
+        const result = encodeStep(await make(), version?.version);
+        trial.steps.push({ kind: 'capture', name, position, result });
+        return readStep(result);
+      }),
+    foreign: (name, foreign) =>
+      step(name, 'foreign', (position) => lookUp(trial, call, foreign, { name, position, signal })),
+    get deadlineMs() {
+      return Math.max(0, Math.round(timeLeft(call.deadline)));
+    },
+  });
 }
 
 /** A result that was found is the step's; behind anything else nobody knows how the operation would go on. */
@@ -132,30 +141,19 @@ async function lookUp<Tx, A, R>(
     return await untilAborted(request.signal, () => lookup.call(foreign, readStep<A>(text), request));
   };
   const looked = await ask().catch((): 'unasked' => 'unasked');
-  const found = typeof looked === 'string' ? null : encodeStep(looked.found, foreign.version);
+  const result = typeof looked === 'string' ? null : encodeStep(looked.found, foreign.version);
   trial.calls.push({ name, answer: typeof looked === 'string' ? looked : 'found' });
-  const sealed = seal(text, `arguments of ${name}`, id, config.secrets);
-  const { providerKeyTtlMs = 0 } = foreign;
-  const asked = {
+  trial.steps.push({
+    kind: 'foreign',
     name,
     position,
-    arguments: sealed,
+    result,
+    arguments: seal(text, `arguments of ${name}`, id, config.secrets),
     derivedKey: idempotencyKey,
     notBefore: mintedAt,
-    providerKeyTtlMs,
-  };
-  trial.steps.push({ ...asked, kind: 'foreign', result: found });
-  return found === null ? trial.end() : readStep<R>(found);
-}
-
-/** A trial may end by a refusal or an error, as the operation itself may: what is known by then counts. */
-async function runTrial(trial: Trial, work: () => Promise<unknown>): Promise<void> {
-  try {
-    const answer = await runToAnswer(work, undefined);
-    if (answer.kind === 'refusal') trial.ended ??= { why: answer.reason };
-  } catch (error) {
-    trial.ended ??= { why: reasonOf(error) };
-  }
+    providerKeyTtlMs: foreign.providerKeyTtlMs ?? 0,
+  });
+  return result === null ? trial.end() : readStep<R>(result);
 }
 
 /** Names an error without its words, which may quote what was sent. */

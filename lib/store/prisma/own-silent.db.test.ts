@@ -7,6 +7,7 @@ import type { HeldKey, LeasedClaim } from '../leases.ts';
 import type { Store } from '../store.ts';
 import { ClientPool } from './client-pool.ts';
 import { Db } from './db.ts';
+import { lostKeysOn } from './keys/lost-keys.ts';
 import { inboxOn, outboxOn } from './messages/store.ts';
 import { storeOf, type Tx } from './prisma-harness.fixture.ts';
 import { silentProxy } from './wire/silent-proxy.fixture.ts';
@@ -132,16 +133,10 @@ const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unkn
   record: (store) => store.record({ type: 'seen', actor: 'eve' }),
   audit: (store) => store.audit(page),
   reapAudit: (store) => store.reapAudit(1000, 1),
-  enterLost: (store) =>
-    store.enterLost(
-      { ...id, fingerprint: null, schemaVersion: 1, retentionMs: 1000, is: { result: '1' } },
-      { actor: 'eve', detail: {} },
-    ),
-  knownEvents: (store) => store.knownEvents([taken.eventId]),
 };
 
 /** They ask nothing, or ask in a transaction of the caller's. */
-const ASK_NOTHING = ['until', 'isUnavailable', 'recordEvidence', 'announcedIn', 'recordIn'];
+const ASK_NOTHING = ['until', 'isUnavailable', 'recordEvidence'];
 
 describe('A3 no question to a database that has gone silent waits without an end', () => {
   const storeUntil = (client: TestDatabase['client'], over: number) => storeOf(client).until(over);
@@ -186,8 +181,18 @@ test.concurrent.each(['erasePrincipal', 'tryClaim'])(
 
 const taken = { eventId: '0193a1b2-0000-7000-8000-000000000000', destination: 'hook', fencingToken: 1 };
 const receipt = { source: 'stripe', eventId: 'evt', payloadHash: new Uint8Array(32) };
+type Lost = ReturnType<typeof lostKeysOn>;
 type Outbox = ReturnType<typeof outboxOn>;
 type Inbox = ReturnType<typeof inboxOn>;
+
+const LOST_KEYS: Record<string, (lostKeys: Lost) => Promise<unknown>> = {
+  enterLost: (lostKeys) =>
+    lostKeys.enterLost(
+      { ...id, fingerprint: null, schemaVersion: 1, retentionMs: 1000, is: { result: '1' } },
+      { actor: 'eve', detail: {} },
+    ),
+  knownEvents: (lostKeys) => lostKeys.knownEvents([taken.eventId]),
+};
 
 const OUTBOX: Record<string, (store: Outbox) => Promise<unknown>> = {
   takeHeads: (store) => store.takeHeads('hook', 1000, 1, ''),
@@ -225,6 +230,20 @@ const INBOX: Record<string, (store: Inbox) => Promise<unknown>> = {
   reap: (store) => store.reap(1),
   reapRecords: (store) => store.reapRecords(1),
 };
+
+describe('A3 the same of lost keys', () => {
+  const lostKeysUntil = (client: TestDatabase['client'], over: number) =>
+    lostKeysOn(Db.open({ client, pool: new ClientPool(client) }).until(over));
+
+  test('each function of them is asked here', () => {
+    const asked = [...Object.keys(LOST_KEYS), 'announcedIn', 'recordIn'];
+    expect(asked.sort()).toEqual(Object.keys(lostKeysUntil(database.client, 0)).sort());
+  });
+
+  test.concurrent.each(Object.entries(LOST_KEYS))('lostKeys.%s', async (_, ask) => {
+    expect(await askInSilence(ask, lostKeysUntil)).toEqual(unavailable);
+  });
+});
 
 describe('A3 the same of messages', () => {
   const dbUntil = (client: TestDatabase['client'], over: number, pool: ClientPool) =>

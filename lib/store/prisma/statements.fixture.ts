@@ -5,7 +5,6 @@ import { compileFunction } from 'node:vm';
 import ts from 'typescript';
 import { writeStatement } from './keys/complete.ts';
 import { listStatement } from './keys/list.ts';
-import { enterStatement } from './keys/lost-keys.ts';
 import { TABLES } from './tables.ts';
 
 /** One statement of this room: `keys/lease.ts TAKE_DUE`, and what is sent. */
@@ -25,7 +24,7 @@ function filesOfRoom(): string[] {
 /** Every statement of this room, exported or not: what its modules keep as a constant, and what the list is made of. */
 export async function statementsOfRoom(): Promise<RoomStatement[]> {
   const found = await Promise.all(filesOfRoom().map(statementsOf));
-  return [...found.flat(), ...lists(), ...writes(), ...entries()];
+  return [...found.flat(), ...lists(), ...writes()];
 }
 
 /** Runs a module once more, with its constants showing. Its imports are the real ones. */
@@ -83,21 +82,6 @@ function writes(): RoomStatement[] {
         text: sent,
       }));
     },
-  );
-}
-
-/** The entry of a lost key, with steps and with an answer. */
-function entries(): RoomStatement[] {
-  const id = { tenant: 'a', principal: 'b', operation: 'c', key: 'd' };
-  const input = new Uint8Array();
-  const steps = [{ kind: 'capture', name: 'a', position: 1, result: '1' }] as const;
-  const all = [{ input, steps }, { input, steps: [] }, { result: '1' }];
-  return [undefined, 'cart-42'].flatMap((thing) =>
-    all.map((is, n) => {
-      const lost = { ...id, fingerprint: null, schemaVersion: 1, retentionMs: 1000, thing, is };
-      const name = `keys/lost-keys.ts ${n + 1}${thing ? ' with its thing' : ''}`;
-      return { name, text: enterStatement(lost, { actor: 'eve', detail: {} }).text };
-    }),
   );
 }
 

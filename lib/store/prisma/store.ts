@@ -1,6 +1,7 @@
 import { renewalIntervalMs } from '../../core/lease.ts';
+import type { LostKeys } from '../lost-keys.ts';
 import type { Store } from '../store.ts';
-import type { PrismaClientLike, RawQueries, TransactionOf } from './client.ts';
+import type { PrismaClientLike, TransactionOf } from './client.ts';
 import { ClientPool } from './client-pool.ts';
 import { databaseFacts } from './database-facts.ts';
 import { type AskOptions, askingBy, Db } from './db.ts';
@@ -12,7 +13,7 @@ import { recordEvidence, recordLateAnswer } from './keys/evidence.ts';
 import { fence } from './keys/fence.ts';
 import { markUnknown, postpone, renew, suspend, takeDue, takeOver } from './keys/lease.ts';
 import { type CountCache, countOpen, list, overview } from './keys/list.ts';
-import { enterLost } from './keys/lost-keys.ts';
+import { lostKeysOn } from './keys/lost-keys.ts';
 import { acknowledge, erasePrincipal, forget, release, retryNow } from './keys/operate.ts';
 import { findEvents, findSteps, recordEvent } from './keys/read.ts';
 import { type Reaped, reapKeys } from './keys/reap.ts';
@@ -22,7 +23,7 @@ import { addTallies, reapTallies, tallies } from './keys/tallies.ts';
 import { findDeciding, thingOf } from './keys/thing.ts';
 import { flagUnlisted } from './keys/unlisted.ts';
 import { findRevision, recordVerdict } from './keys/verdict.ts';
-import { findAnnounced, findAnnouncedIn, findKnown } from './messages/outbox.ts';
+import { findAnnounced } from './messages/outbox.ts';
 import { isUnavailable } from './outage.ts';
 import { begin, transact } from './phases.ts';
 import { awaitReplication } from './standby-wait.ts';
@@ -36,11 +37,28 @@ import { BATCH_MS, ERASE_MS, QUESTION_MS } from './timeouts.ts';
  */
 export function prismaStore<Client extends PrismaClientLike>(
   client: Client,
-  { tables, transaction }: { tables?: Tables | undefined; transaction?: 'interactive' | undefined } = {},
+  options: StoreOptions = {},
 ): Store<TransactionOf<Client>> {
+  return storeOn(dbOf(client, options), { reaped: {}, counted: {} });
+}
+
+/** What enters lost keys, beside that store. */
+export function prismaLostKeys<Client extends PrismaClientLike>(
+  client: Client,
+  options: StoreOptions = {},
+): LostKeys<TransactionOf<Client>> {
+  return lostKeysOn(dbOf(client, options));
+}
+
+interface StoreOptions {
+  tables?: Tables | undefined;
+  transaction?: 'interactive' | undefined;
+}
+
+function dbOf(client: PrismaClientLike, { tables, transaction }: StoreOptions): Db {
   const rename = renamerOf(tables);
   const pool = transaction === 'interactive' ? undefined : new ClientPool(client, { rename });
-  return storeOn(Db.open({ client, rename, pool }), { reaped: {}, counted: {} });
+  return Db.open({ client, rename, pool });
 }
 
 const BATCH: AskOptions = { withinMs: BATCH_MS };
@@ -49,11 +67,6 @@ const REPEATABLE: AskOptions = { isRepeatable: true };
 /** @param progress what the reaper and the counts remember from one call to the next */
 function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }): Store<Tx> {
   const asking = askingBy(db);
-  /** Makes a function of the port that asks in a transaction of the caller's. */
-  const joining =
-    <Args extends unknown[], T>(question: (db: RawQueries, ...args: Args) => Promise<T>) =>
-    (tx: Tx, ...args: Args) =>
-      question(db.inTransaction(tx), ...args);
   return {
     until: (deadline) => storeOn(db.until(deadline), progress),
     isUnavailable,
@@ -91,7 +104,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }):
     revision: asking(findRevision, REPEATABLE),
     recordVerdict: asking(recordVerdict),
     retryNow: asking(retryNow),
-    recordEvidence: joining(recordEvidence),
+    recordEvidence: (tx, ...evidence) => recordEvidence(db.inTransaction(tx), ...evidence),
     countOpen: asking(countOpen),
     reapKeys: (limit) => db.run((queries) => reapKeys(queries, limit, progress.reaped), BATCH),
 
@@ -115,10 +128,5 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }):
     record: asking(record),
     audit: asking(audit),
     reapAudit: asking(reapAudit, BATCH),
-
-    enterLost: asking(enterLost),
-    announcedIn: joining(findAnnouncedIn),
-    recordIn: joining(record),
-    knownEvents: asking(findKnown),
   };
 }

@@ -4,6 +4,7 @@ import { type TestDatabase, testDatabase } from '../../../../scripts/testing/tes
 import { watchOf } from '../../../integration/kit.fixture.ts';
 import type { LostKey } from '../../lost-keys.ts';
 import { storeOf } from '../prisma-harness.fixture.ts';
+import { prismaLostKeys } from '../store.ts';
 import { ticketOf } from './claim.ts';
 
 let database: TestDatabase;
@@ -40,8 +41,9 @@ const counts = async (key: string) => {
 
 test('a key is entered with its steps and its record, due at once, and what is there wins', async () => {
   const store = storeOf(database.client);
+  const lostKeys = prismaLostKeys(database.client);
   const steps = [{ kind: 'capture', name: 'id', position: 1, result: '1' } as const, { ...call, result: null }];
-  expect(await store.enterLost(lost('a', { input, steps }), by)).toBe('entered');
+  expect(await lostKeys.enterLost(lost('a', { input, steps }), by)).toBe('entered');
   expectCounted(await counts('a')).toEqual([1, 2, 1]);
   const held = await store.takeOver({ ...scope, key: 'a' }, 1000, false);
   expect(held).toMatchObject({ state: 'in_progress', input, schemaVersion: 2 });
@@ -52,13 +54,14 @@ test('a key is entered with its steps and its record, due at once, and what is t
   expect(charged?.sinceFirstSentMs).toBeGreaterThan(50 * 365 * 86_400_000);
   expect(charged?.sinceLastSentMs).toBeLessThan(60_000);
   const other = [{ ...call, name: 'other', result: '2' }];
-  expect(await store.enterLost(lost('a', { input, steps: other }), by)).toBe('existing');
+  expect(await lostKeys.enterLost(lost('a', { input, steps: other }), by)).toBe('existing');
   expectCounted(await counts('a')).toEqual([1, 2, 1]);
 });
 
 test('an answer is entered as settled', async () => {
   const store = storeOf(database.client);
-  expect(await store.enterLost(lost('b'), by)).toBe('entered');
+  const lostKeys = prismaLostKeys(database.client);
+  expect(await lostKeys.enterLost(lost('b'), by)).toBe('entered');
   expect(await store.find({ ...scope, key: 'b' })).toMatchObject({
     state: 'succeeded',
     result: 'd1',
@@ -68,14 +71,14 @@ test('an answer is entered as settled', async () => {
 });
 
 test('a key that somebody executes at this moment is left to them', async () => {
-  const store = storeOf(database.client);
+  const lostKeys = prismaLostKeys(database.client);
   const other = await watchOf(database.url);
   await other.query('BEGIN');
   await other.query('SELECT pg_advisory_xact_lock($1)', [ticketOf(lost('c'))]);
-  expect(await store.enterLost(lost('c'), by)).toBe('locked');
+  expect(await lostKeys.enterLost(lost('c'), by)).toBe('locked');
   expectCounted(await counts('c')).toEqual([0, 0, 0]);
   await other.query('COMMIT');
-  expect(await store.enterLost(lost('c'), by)).toBe('entered');
+  expect(await lostKeys.enterLost(lost('c'), by)).toBe('entered');
   await other.close();
 });
 
@@ -84,24 +87,25 @@ test.each([
   ['a key that would be gone on with is not entered', { input, steps: [{ ...call, result: null }] }, 'held', 'held'],
 ] as const)('where another key commits its thing beside the entry, %s', async (_, is, told, toldAgain) => {
   const store = storeOf(database.client);
+  const lostKeys = prismaLostKeys(database.client);
   const other = await watchOf(database.url);
   const thing = `cart of ${told}`;
   const [holder, late] = [lost(`holder-${told}`), { ...lost(`late-${told}`, is), thing }];
-  expect(await store.enterLost(holder, by)).toBe('entered');
+  expect(await lostKeys.enterLost(holder, by)).toBe('entered');
   // The insert waits behind its ticket, with a snapshot in which nobody holds the thing.
   await other.query(`CREATE FUNCTION stop_${told}() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM pg_advisory_xact_lock(42); RETURN NEW; END $$`);
   await other.query(`CREATE TRIGGER stop_${told} BEFORE INSERT ON idempotency_keys
     FOR EACH ROW WHEN (NEW.key = '${late.key}') EXECUTE FUNCTION stop_${told}()`);
   await other.query('SELECT pg_advisory_lock(42)');
-  const entering = store.enterLost(late, by);
+  const entering = lostKeys.enterLost(late, by);
   await other.untilWaiting(1);
   await other.query('UPDATE idempotency_keys SET thing = $2 WHERE key = $1', [holder.key, thing]);
   await other.query('SELECT pg_advisory_unlock(42)');
   expect(await entering).toBe(told);
   expectCounted(await counts(late.key)).toEqual([0, 0, 0]);
   await other.query(`DROP TRIGGER stop_${told} ON idempotency_keys`);
-  expect(await store.enterLost(late, by)).toBe(toldAgain);
+  expect(await lostKeys.enterLost(late, by)).toBe(toldAgain);
   expectCounted(await counts(late.key)).toEqual(toldAgain === 'entered' ? [1, 0, 1] : [0, 0, 0]);
   expect(await store.thingOf(late)).toBeNull();
   await other.close();

@@ -1,91 +1,101 @@
-import type { EnteredLost, LostKey, LostStep, Reconciliation } from '../../lost-keys.ts';
-import { type RawQueries, sendStatement } from '../client.ts';
-import type { Statement } from '../statement.ts';
-import { timestamp } from '../wire/encoding.ts';
-import { AUDIT } from './audit.ts';
-import { ticketOf, tryBoth } from './claim.ts';
+import type { EnteredLost, LostKey, LostKeys, LostStep } from '../../lost-keys.ts';
+import type { NewAuditRecord } from '../../oversight.ts';
+import type { RawQueries } from '../client.ts';
+import { askingBy, type Db } from '../db.ts';
+import { findAnnouncedIn, findKnown } from '../messages/outbox.ts';
+import { AUDIT, record } from './audit.ts';
+import { ticketOf } from './claim.ts';
 import { FIRST_TOKEN } from './complete.ts';
 import { find, NOW } from './read.ts';
 import { thingTicketOf } from './thing.ts';
+
+/** `LostKeys`, on the connections of the store beside it. */
+export function lostKeysOn<Tx>(db: Db): LostKeys<Tx> {
+  const asking = askingBy(db);
+  return {
+    enterLost: asking(enterLost),
+    announcedIn: (tx) => findAnnouncedIn(db.inTransaction(tx)),
+    recordIn: (tx, act) => record(db.inTransaction(tx), act),
+    knownEvents: asking(findKnown),
+  };
+}
+
+// A thing that another key holds by now stays that one's. An answer is entered all the same, without the thing, so that a
+// retry is answered. A key that would be gone on with is not entered: it would do once more what the other key has done.
+const IS_FREE = `NOT EXISTS (
+           SELECT FROM idempotency_keys
+            WHERE tenant = $1::varchar AND operation = $3::varchar AND thing = $14::text)`;
 
 // The same insert against the same unique index as a claim, and one statement, so that a crash leaves all of it or nothing.
 // From its COMMIT on, a retry of the key meets a row, and a completer goes on with it. The window is not asked: the key was
 // executed when it was young, and only a row can say so.
 //
-// The ticket prevents this: a late retry executes the key, and its transaction fails at its end because a row has come. It
-// is tried once, for whoever reconciles can look again.
+// The tickets, of the key and of its thing, prevent this: a late retry executes the key, and its transaction fails at its end
+// because a row has come. They are tried once, for whoever reconciles can look again.
 //
-// A thing that another key holds by now stays that one's. An answer is entered all the same, without the thing, so that a
-// retry is answered. A key that would be gone on with is not entered: it would do once more what the other key has done.
-interface ThingParameters {
-  name: string;
-  ticket: string;
-}
-const isFree = ({ name }: ThingParameters) => `NOT EXISTS (
-           SELECT FROM idempotency_keys
-            WHERE tenant = $1::varchar AND operation = $3::varchar AND thing = ${name}::text)`;
-const enter = (steps: string, key: LostKey['is'], thing?: ThingParameters) => `
-WITH ticket AS MATERIALIZED (SELECT ${
-  thing ? tryBoth('$5', thing.ticket) : 'pg_try_advisory_xact_lock($5::bigint)'
-} AS drawn),
-entered AS (
-  INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
-                                schema_version, claimed_at, expires_at, ${'result' in key ? 'result, settled_at' : 'input, lease_until, next_attempt_at'}${thing ? ', thing' : ''})
-  SELECT $1, $2, $3, $4, '${'result' in key ? 'succeeded' : 'in_progress'}', $6::bytea, $7::smallint, $8, $9::int,
-         clock_timestamp(), clock_timestamp() + $10::float8 * interval '1 ms',
-         ${'result' in key ? '$11::text, clock_timestamp()' : `$11::bytea, ${NOW}, ${NOW}`}${
-           thing
-             ? `,
-         (SELECT ${thing.name}::text WHERE ${isFree(thing)})`
-             : ''
-         }
-    FROM ticket WHERE drawn${thing && 'input' in key ? ` AND ${isFree(thing)}` : ''}
-  ON CONFLICT ${thing ? '' : '(tenant, principal, operation, key) '}DO NOTHING
-  RETURNING 1),${steps}
-audited AS (
-  ${AUDIT}
-  SELECT $1::text, $2::text, $3::text, $4::text, 'reconciled', $12::text, $13::jsonb FROM entered)
-SELECT drawn, EXISTS (SELECT FROM entered) AS entered FROM ticket`;
-
-/** `LostKeys.enterLost`. */
-export async function enterLost(db: RawQueries, lost: LostKey, by: Reconciliation): Promise<EnteredLost> {
-  const [row] = (await sendStatement(db, enterStatement(lost, by))) as { drawn: boolean; entered: boolean }[];
-  if (row?.entered) return 'entered';
-  if (!row?.drawn) return 'locked';
-  // A row is in the way: the key's own, or another key's that has its thing and may be younger than the statement's snapshot.
-  if (await find(db, lost)) return 'existing';
-  return lost.thing !== undefined && 'input' in lost.is ? 'held' : 'locked';
-}
-
-export function enterStatement(lost: LostKey, by: Reconciliation): Statement {
-  const { tenant, principal, operation, key, fingerprint, schemaVersion, retentionMs, thing, is } = lost;
-  const values: unknown[] = [tenant, principal, operation, key, ticketOf(lost)];
-  values.push(fingerprint?.hash ?? null, fingerprint?.version ?? null, fingerprint?.secretId ?? null);
-  values.push(schemaVersion, retentionMs, 'result' in is ? is.result : is.input, by.actor, JSON.stringify(by.detail));
-  const $ = (value: unknown) => `$${values.push(value)}`;
-  const steps = 'result' in is ? '' : stepsOf(is.steps, $);
-  const held = thing === undefined ? undefined : { name: $(thing), ticket: $(thingTicketOf(lost, thing)) };
-  return { text: enter(steps, is, held), values };
-}
-
 // A call that may have been done counts as sent at the earliest time at which it can have been, from which the provider's
 // memory of its key is reckoned, and as sent at the latest now: "absent" may mean "not yet" for a while.
-function stepsOf(steps: readonly LostStep[], $: (value: unknown) => string): string {
-  if (steps.length === 0) return '';
-  const rows = steps.map((step) => {
-    const call = step.kind === 'foreign' ? step : undefined;
-    const sent = call ? `coalesce(${$(call.notBefore && timestamp(call.notBefore))}::timestamptz, 'epoch')` : 'NULL';
-    return `(${$(step.name)}::text, ${$(step.position)}::int, ${$(step.kind)}::text, ${$(step.result)}::text,
-             ${$(call?.arguments ?? null)}::bytea, ${$(call?.derivedKey ?? null)}::text, ${sent}::timestamptz,
-             nullif(${$(call?.providerKeyTtlMs ?? 0)}::float8, 0) * interval '1 ms')`;
-  });
-  return `
+const enter = (conflict: string) => `
+WITH ticket AS MATERIALIZED (
+  SELECT CASE WHEN pg_try_advisory_xact_lock($5::bigint) THEN coalesce(pg_try_advisory_xact_lock($15::bigint), true)
+              ELSE false END AS drawn),
+entered AS (
+  INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
+                                schema_version, claimed_at, expires_at, input, lease_until, next_attempt_at, result, settled_at,
+                                thing)
+  SELECT $1, $2, $3, $4, CASE WHEN $12::text IS NULL THEN 'in_progress' ELSE 'succeeded' END, $6::bytea, $7::smallint, $8,
+         $9::int, clock_timestamp(), clock_timestamp() + $10::float8 * interval '1 ms', $11::bytea,
+         CASE WHEN $12::text IS NULL THEN ${NOW} END, CASE WHEN $12::text IS NULL THEN ${NOW} END, $12::text,
+         CASE WHEN $12::text IS NOT NULL THEN clock_timestamp() END, (SELECT $14::text WHERE ${IS_FREE})
+    FROM ticket WHERE drawn AND ($12::text IS NOT NULL OR ${IS_FREE})
+  ON CONFLICT ${conflict}DO NOTHING
+  RETURNING 1),
 steps AS (
   INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, result, arguments,
                                   derived_key, fencing_token, sends, first_sent_at, keys_until, last_sent_at, finished_at)
   SELECT $1, $2, $3, $4, s.name, s.position, s.kind, CASE WHEN s.result IS NULL THEN 'started' ELSE 'done' END, s.result,
-         s.arguments, s.derived_key, ${FIRST_TOKEN}, CASE s.kind WHEN 'foreign' THEN 1 ELSE 0 END, s.sent, s.sent + s.remembered,
+         decode(s.arguments, 'hex'), s."derivedKey", ${FIRST_TOKEN}, CASE s.kind WHEN 'foreign' THEN 1 ELSE 0 END,
+         sent, sent + nullif(s."providerKeyTtlMs", 0) * interval '1 ms',
          CASE s.kind WHEN 'foreign' THEN clock_timestamp() END,
          CASE WHEN s.result IS NOT NULL THEN clock_timestamp() END
-    FROM entered, (VALUES ${rows.join(', ')}) AS s (name, position, kind, result, arguments, derived_key, sent, remembered)),`;
+    FROM entered,
+         json_to_recordset($13::json) AS s (name text, position int, kind text, result text, arguments text,
+                                            "derivedKey" text, "notBefore" timestamptz, "providerKeyTtlMs" float8),
+         LATERAL (SELECT CASE s.kind WHEN 'foreign' THEN coalesce(s."notBefore", 'epoch') END AS sent) AS earliest),
+audited AS (
+  ${AUDIT}
+  SELECT $1::text, $2::text, $3::text, $4::text, 'reconciled', $16::text, $17::jsonb FROM entered)
+SELECT drawn, EXISTS (SELECT FROM entered) AS entered FROM ticket`;
+
+// Where a thing is to be held, its index is an arbiter besides the key's. Else the key's is named, so that its loss is an error.
+const ENTER = enter('(tenant, principal, operation, key) ');
+const ENTER_WITH_THING = enter('');
+
+/** `LostKeys.enterLost`. */
+async function enterLost(
+  db: RawQueries,
+  lost: LostKey,
+  by: Pick<NewAuditRecord, 'actor' | 'detail'>,
+): Promise<EnteredLost> {
+  const { tenant, principal, operation, key, fingerprint, schemaVersion, retentionMs, thing, is } = lost;
+  const { input, steps, result } = { input: null, steps: [], result: null, ...is };
+  const values: unknown[] = [tenant, principal, operation, key, ticketOf(lost)];
+  values.push(fingerprint?.hash ?? null, fingerprint?.version ?? null, fingerprint?.secretId ?? null);
+  values.push(schemaVersion, retentionMs, input, result, JSON.stringify(steps.map(inJson)));
+  values.push(
+    thing ?? null,
+    thing === undefined ? null : thingTicketOf(lost, thing),
+    by.actor,
+    JSON.stringify(by.detail),
+  );
+  const statement = thing === undefined ? ENTER : ENTER_WITH_THING;
+  const [row] = await db.$queryRawUnsafe<{ drawn: boolean; entered: boolean }[]>(statement, ...values);
+  if (row?.entered) return 'entered';
+  if (!row?.drawn) return 'locked';
+  // A row is in the way: the key's own, or another key's that has its thing and may be younger than the statement's snapshot.
+  if (await find(db, lost)) return 'existing';
+  return thing !== undefined && 'input' in is ? 'held' : 'locked';
 }
+
+const inJson = (step: LostStep) =>
+  step.kind === 'foreign' ? { ...step, arguments: Buffer.from(step.arguments).toString('hex') } : step;

@@ -6,55 +6,6 @@ import { withoutSchema } from './client.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { RUN_SQL } from './kit-sql.ts';
 
-const SKEW_MS = 5000;
-const WORST_SKEW_MS = 60_000;
-
-/** Looks at the server itself: its version, its clock, and the connections that are left. */
-export async function checkServer(sql: Queryable): Promise<Finding[]> {
-  return [await checkVersion(sql), await checkClock(sql), await checkConnections(sql)];
-}
-
-async function checkVersion(sql: Queryable): Promise<Finding> {
-  const check = checkNamed('Database');
-  const { rows } = await sql.query(`SELECT current_setting('server_version_num')::int AS number,
-    current_setting('server_version') AS name, pg_is_in_recovery() AS replica`);
-  const { number, name, replica } = rows[0];
-  const version = `PostgreSQL ${String(name).split(' ')[0]}`;
-  if (number < 140_000) return check.problem(`${version} is too old.`, 'Upgrade to PostgreSQL 14 or newer.');
-  if (replica)
-    return check.problem(`${version} answers, but it is a replica.`, 'Let DATABASE_URL lead to the primary.');
-  return check.ok(`${version} answers.`);
-}
-
-/** Keys carry the app's time and are judged by the database's (K3). */
-async function checkClock(sql: Queryable): Promise<Finding> {
-  const check = checkNamed('Clock');
-  const before = Date.now();
-  const { rows } = await sql.query('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms');
-  const skew = Math.round(Number(rows[0].ms) - (before + Date.now()) / 2);
-  const apart = `The clocks of this machine and the database are ${(Math.abs(skew) / 1000).toFixed(1)} s apart.`;
-  const fix = 'Let both machines set their clocks by NTP.';
-  if (Math.abs(skew) >= WORST_SKEW_MS) {
-    return check.problem(`${apart} From 5 min on, keys from the future are refused.`, fix);
-  }
-  return Math.abs(skew) >= SKEW_MS ? check.warning(apart, fix) : check.ok('App and database tell the same time.');
-}
-
-async function checkConnections(sql: Queryable): Promise<Finding> {
-  const check = checkNamed('Connections');
-  const { rows } = await sql.query(`SELECT current_setting('max_connections')::int
-    - current_setting('superuser_reserved_connections')::int AS most,
-    (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`);
-  const { most, used } = rows[0];
-  const says = `${used} of the server's ${most} connections are in use.`;
-  // The connection that asks is counted, too. An instance of an app takes ten, unless it says otherwise.
-  if (most - used >= 10) return check.ok(says);
-  return check.warning(
-    `${says} One more instance of the app may find none.`,
-    'Lower the pools, or put PgBouncer in front.',
-  );
-}
-
 /**
  * Checks that the kit's tables are there, as this version of the kit needs them. Those of messaging may all be missing.
  *
@@ -104,10 +55,11 @@ interface Place {
   hasTables: boolean;
 }
 
+const CHECKS = { keys: checkNamed('Migrations'), messaging: checkNamed('Messaging') } as const;
 const DEPLOY = 'npx prisma migrate deploy';
 
 function checkPart(part: SchemaPart, found: Map<string, Seen>, place: Place): Finding {
-  const check = checkNamed(part === 'keys' ? 'Migrations' : 'Messaging');
+  const check = CHECKS[part];
   const tables: readonly string[] = TABLES_OF[part];
   const missing = tables.filter((name) => !found.get(name)?.reached);
   const newest = SCHEMA_VERSIONS[part];
@@ -153,7 +105,7 @@ function inAnotherSchema(
   found: Map<string, Seen>,
   { schema: ours }: Place,
 ): Finding {
-  const check = checkNamed(part === 'keys' ? 'Migrations' : 'Messaging');
+  const check = CHECKS[part];
   const away = missing.filter((name) => found.get(name)?.schema);
   const [first = ''] = away;
   const schema = found.get(first)?.schema;
